@@ -1,4 +1,10 @@
-import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type Server as HttpServer,
+  type IncomingMessage,
+  maxHeaderSize,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
 import type { Config, Role } from '../config.ts';
@@ -8,13 +14,16 @@ import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
 import { withoutRevision } from '../core/rest-revisions.ts';
 import type { SecretBox } from '../core/secret-box.ts';
+import { answerOnWire } from '../dataplane/answer-on-wire.ts';
 import { type DataPlane, isQueuePath } from '../dataplane/data-plane.ts';
 import { sendProblem, setCommonHeaders } from '../dataplane/exchange.ts';
 import { watchCertificate } from '../dataplane/proxy/certificate.ts';
+import type { WireHandler } from '../dataplane/proxy/client-connection.ts';
 import type { ClientExchange, ExchangeHandler } from '../dataplane/proxy/client-exchange.ts';
 import { findHandler, type ProxyRoutes } from '../dataplane/proxy/find-handler.ts';
 import { Front } from '../dataplane/proxy/front.ts';
 import { cachedHostParser, normalizeHost } from '../dataplane/proxy/host-name.ts';
+import type { RequestHead } from '../dataplane/proxy/message-head.ts';
 import { answerOnSharedConnection } from '../dataplane/proxy/node-exchange.ts';
 import { PodProxy } from '../dataplane/proxy/pod-proxy.ts';
 import { refuse } from '../dataplane/proxy/refuse.ts';
@@ -28,6 +37,7 @@ import type { InstallationFacts } from '../domain/installation-facts.ts';
 import { findPodRoute } from '../domain/pods/find-pod-route.ts';
 import type { PodFigures } from '../domain/pods/pod-figures.ts';
 import { isGraphqlPath, lazyGraphqlApp } from '../graphql/lazy-app.ts';
+import type { CallRequest, CallResponse } from '../http/call-messages.ts';
 import { drainableResponse } from '../http/drainable-response.ts';
 import type { RateLimiter } from '../http/rate-limiter.ts';
 import type { Readiness } from '../http/readiness.ts';
@@ -44,6 +54,9 @@ import { missingRole } from './roles.ts';
 
 /** Browsers and most resolvers take every name under it for this machine. */
 const DEFAULT_PROXY_HOST = 'localhost';
+
+/** Browsers that came over TLS once come over TLS for a year. Not for pods, which answer for themselves. */
+const STRICT_TRANSPORT = 'max-age=31536000';
 
 interface FrontParts {
   pool: Pool;
@@ -86,10 +99,26 @@ export function createFront(config: Config, rest: RestModule, parts: FrontParts)
   const dispatch = createDispatch(config, parts, trustedProxies);
   const answer = tls === null ? apps.answer : withStrictTransport(apps.answer);
   const http = createHttp(dispatch, { ...apps, answer }, trustedProxies, () => front.isDraining);
-  const front = new Front({ tls, http, dispatch: ({ host, target }) => dispatch(host, target), trustedProxies });
+  const queue = config.roles.has('data') ? createQueueHandler(parts.data, tls !== null) : null;
+  const front = new Front({
+    ...{ tls, http, trustedProxies },
+    dispatch: (head) => dispatch(head.host, head.target) ?? (isForQueue(head) ? queue : null),
+  });
   keepDescriptorReserve(front.server, parts.logger);
   http.on('upgrade', (req, socket, head) => front.takeBack(req, socket as Socket, head));
   return front;
+}
+
+/** Serves the queue API without node's HTTP server. */
+function createQueueHandler(data: DataPlane, isSecure: boolean): WireHandler {
+  const lines = isSecure ? `Strict-Transport-Security: ${STRICT_TRANSPORT}\r\n` : '';
+  const handle = (req: CallRequest, res: CallResponse) => data.handle(req, res);
+  return (exchange) => answerOnWire(exchange, withoutRevision(exchange.target), lines, handle);
+}
+
+/** Heads that are too large for the other planes are refused by their server. */
+function isForQueue({ target, block }: RequestHead): boolean {
+  return isQueuePath(withoutRevision(target)) && target.length + block.text.length <= maxHeaderSize;
 }
 
 interface Apps {
@@ -145,10 +174,9 @@ function at(req: IncomingMessage, url: string): IncomingMessage {
   return req;
 }
 
-/** Browsers that came over TLS once come over TLS for a year. Not for pods, which answer for themselves. */
 function withStrictTransport(answer: Answer): Answer {
   return (req, res) => {
-    res.setHeader('strict-transport-security', 'max-age=31536000');
+    res.setHeader('strict-transport-security', STRICT_TRANSPORT);
     answer(req, res);
   };
 }

@@ -1,4 +1,3 @@
-import type { Server } from 'node:http';
 import { type AddressInfo, createServer, type Server as NetServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicClock } from '../core/clock.ts';
@@ -6,9 +5,6 @@ import { monotonicClock } from '../core/clock.ts';
 /** How long orphaned data processes of a killed server may take to release their ports. */
 const ORPHANS_EXIT_MS = 3_000;
 const RETRY_MS = 50;
-/** How long running requests may take after `close`. */
-const CLOSE_TIMEOUT_MS = 3_000;
-const IDLE_CHECK_MS = 20;
 
 /** A listen address as the host of a URL: loopback for a wildcard, brackets around IPv6. */
 export function hostInUrl(host: string): string {
@@ -60,22 +56,4 @@ export function rethrowPortInUse(error: unknown, { port, host }: { port: number;
   if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
   const what = `port ${port} on ${host} is in use by another program`;
   throw new Error(`${what}: choose another with --port, or any free one with --port 0`, { cause: error });
-}
-
-/** Stops accepting, waits for running requests, then cuts the remaining connections. */
-export function close(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    // Busy clients keep their connections: each response from now on makes them open another, elsewhere.
-    server.prependListener('request', (_req, res) => {
-      res.shouldKeepAlive = false;
-    });
-    const timer = setTimeout(() => server.closeAllConnections(), CLOSE_TIMEOUT_MS);
-    const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
-    server.close(() => {
-      clearTimeout(timer);
-      clearInterval(idle);
-      resolve();
-    });
-    server.closeIdleConnections();
-  });
 }

@@ -39,7 +39,7 @@ export async function servePorts(
       listen(front.server, config.port, config.host, isShared).catch((error) => rethrowPortInUse(error, config)),
     stopAccepting: () => {
       front.server.close();
-      data.workerServer.close();
+      data.workerServer.server.close();
     },
     drain: () => front.drain(),
     whenNothingHeld: () => data.dispatch.waiters.whenEmpty(),

@@ -1,12 +1,12 @@
-import type { Server } from 'node:http';
 import type { Config } from '../config.ts';
 import type { CleanUpStack } from '../core/clean-up-stack.ts';
 import type { Logger } from '../core/logger.ts';
+import type { WireServer } from '../dataplane/proxy/wire-server.ts';
 import type { Pool } from '../db/pool.ts';
 import { type Installation, saveWorkerApiPort } from '../domain/installation.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { keepDescriptorReserve } from './descriptor-reserve.ts';
-import { close, hostInUrl, listen, reservePort } from './listen.ts';
+import { hostInUrl, listen, reservePort } from './listen.ts';
 
 /**
  * Makes the worker API listen where workloads can reach it, and nowhere else; resolves with the URL that workers get. Its
@@ -19,19 +19,19 @@ export async function listenForWorkers(
     pool: Pool;
     installation: Installation;
     runtime: Runtime;
-    server: Server;
+    server: WireServer;
     logger: Logger;
     cleanUp: CleanUpStack;
   },
   isShared: boolean,
 ): Promise<string> {
   const { installation, server, cleanUp } = parts;
-  keepDescriptorReserve(server, parts.logger);
+  keepDescriptorReserve(server.server, parts.logger);
   const { bind, host } = await parts.runtime.workerApiAddress();
   const port = isShared
-    ? await listen(server, installation.workerApiPort, bind, true) // reserved by the first process
-    : await takePort(config, parts, (wanted) => listen(server, wanted, bind));
-  cleanUp.add(() => close(server));
+    ? await listen(server.server, installation.workerApiPort, bind, true) // reserved by the first process
+    : await takePort(config, parts, (wanted) => listen(server.server, wanted, bind));
+  cleanUp.add(() => server.close());
   return `http://${hostInUrl(host)}:${port}`;
 }
 

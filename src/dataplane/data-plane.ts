@@ -1,4 +1,3 @@
-import type { CallRequest, CallResponse } from '../http/call-messages.ts';
 import type { JobLimits, LoadBalancingLimits } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { EndpointId } from '../core/ids.ts';
@@ -14,6 +13,7 @@ import { ResultMarks } from '../domain/batches/result-lines.ts';
 import { JobQueue } from '../domain/jobs/job-queue.ts';
 import { JobStream } from '../domain/jobs/job-stream.ts';
 import { AnswerBudget } from '../http/answer-budget.ts';
+import type { CallRequest, CallResponse } from '../http/call-messages.ts';
 import { newRequestId } from '../http/request-id.ts';
 import { BodyBudget } from './body-budget.ts';
 import { EndpointDirectory } from './endpoint-directory.ts';
@@ -22,6 +22,7 @@ import { JobDispatch } from './job-dispatch.ts';
 import { LoadBalancer } from './load-balancing/load-balancer.ts';
 import type { ReachWorker } from './load-balancing/traffic-directory.ts';
 import { ModelDirectory } from './model-directory.ts';
+import type { WireServer } from './proxy/wire-server.ts';
 import { UploadPace } from './queue-api/batches/upload-pace.ts';
 import { handleQueueRequest } from './queue-api/queue-api.ts';
 import type { QueuePlane } from './queue-api/queue-call.ts';
@@ -72,7 +73,7 @@ interface DataPlaneDeps {
 export class DataPlane {
   readonly queue: JobQueue;
   readonly dispatch: JobDispatch;
-  readonly workerServer: Server;
+  readonly workerServer: WireServer;
   readonly activity: WorkerActivity;
   readonly loadBalancer: LoadBalancer;
   /** The memory for large payloads on their way to clients. */
@@ -105,7 +106,7 @@ export class DataPlane {
   #createWorkerServer(
     deps: DataPlaneDeps,
     shared: { bodies: BodyBudget; stream: JobStream; endpoints: EndpointDirectory },
-  ): Server {
+  ): WireServer {
     const { dispatch, activity } = this;
     const parkedTakes = new ParkedTakes();
     const workers = new WorkerDirectory({

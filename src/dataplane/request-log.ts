@@ -1,6 +1,6 @@
-import type { CallResponse } from '../http/call-messages.ts';
 import type { Logger } from '../core/logger.ts';
 import { type Api, CLIENT_GONE, type Metrics } from '../core/metrics.ts';
+import type { CallResponse } from '../http/call-messages.ts';
 
 /** Where requests are counted, and logged at level debug. */
 export interface RequestSinks {

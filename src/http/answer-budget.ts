@@ -1,8 +1,8 @@
-import type { CallResponse } from './call-messages.ts';
 import { ByteBudget, type ByteReservation } from '../core/byte-budget.ts';
 import { Failure } from '../core/errors.ts';
 import type { UserId } from '../core/ids.ts';
 import { Semaphore } from '../core/semaphore.ts';
+import type { CallResponse } from './call-messages.ts';
 import { takenBytes } from './taken-bytes.ts';
 
 /** Memory that a payload takes until its client has it, in multiples of its size: as read, as rendered, and as sent. */

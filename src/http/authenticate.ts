@@ -1,8 +1,8 @@
-import type { CallRequest } from './call-messages.ts';
 import type { Peer } from '../core/client-address.ts';
 import { Failure } from '../core/errors.ts';
 import { type Actor, isPermitted, type Permission } from '../domain/access/actor.ts';
 import type { KeyRing } from '../domain/access/key-ring.ts';
+import type { CallRequest } from './call-messages.ts';
 
 /**
  * Throws `unauthorized` for a key that is unknown, revoked or expired, `tooManyRequests` for the many unknown keys of one

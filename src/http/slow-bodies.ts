@@ -7,10 +7,15 @@ import { rawProblem } from './problem.ts';
 /** How long a body may arrive at any speed, and what it must have brought for each second after that. */
 const GRACE_MS = 30_000;
 const MIN_BYTES_PER_SECOND = 8 * 1024;
-const CHECK_MS = 5_000;
+export const CHECK_MS = 5_000;
 
 /** How long the head of a request may take, and how often node looks. */
 export const HEAD_TIMEOUTS = { headersTimeout: 30_000, connectionsCheckingInterval: CHECK_MS } as const;
+
+/** True when `bytes` in `elapsedMs` are less than 8 KiB a second after the first half minute. */
+export function isTooSlow(elapsedMs: number, bytes: number): boolean {
+  return bytes < ((elapsedMs - GRACE_MS) / 1_000) * MIN_BYTES_PER_SECOND;
+}
 
 interface Seen {
   res: ServerResponse;
@@ -58,8 +63,7 @@ export class SlowBodies {
       } else if (before?.res !== res) {
         this.#sockets.set(socket, { res, sinceMs: now, bytesBefore: socket.bytesRead });
       } else {
-        const dueBytes = ((now - before.sinceMs - GRACE_MS) / 1_000) * MIN_BYTES_PER_SECOND;
-        if (socket.bytesRead - before.bytesBefore < dueBytes) this.#end(res);
+        if (isTooSlow(now - before.sinceMs, socket.bytesRead - before.bytesBefore)) this.#end(res);
       }
     }
   }

@@ -1,5 +1,3 @@
-import type { Socket } from 'node:net';
-
 /** Undocumented in node: what waits in a handle. That of TLS has the handle of its connection as its parent. */
 interface Handle {
   readonly writeQueueSize?: number;
@@ -15,9 +13,9 @@ interface Inside {
 /**
  * Returns how many written bytes the kernel has taken. It grows only while the peer reads. `bytesWritten` counts a large
  * write as a whole at once, and says nothing about a peer that takes a minute to read it; it is what a node version without
- * these members gets.
+ * these members gets, and what a connection gets that counts so itself.
  */
-export function takenBytes(socket: Socket): number {
+export function takenBytes(socket: { readonly bytesWritten: number }): number {
   const { _bytesDispatched: dispatched, _handle: handle } = socket as Inside;
   if (typeof dispatched !== 'number') return socket.bytesWritten;
   return dispatched - (handle?.writeQueueSize ?? 0) - (handle?._parent?.writeQueueSize ?? 0);

@@ -1,13 +1,16 @@
-import { takenBytes } from '../../http/taken-bytes.ts';
-import type { ExchangeHandler, WireReader } from './client-exchange.ts';
+import { CHECK_MS, isTooSlow } from '../../http/slow-bodies.ts';
+import type { WireReader } from './client-exchange.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import { BadHead, parseRequestHead, type RequestHead } from './message-head.ts';
 import { copyOf, hasAt } from './repeated-bytes.ts';
 import type { SocketWire } from './wire.ts';
-import { type ExchangeConnection, WireExchange } from './wire-exchange.ts';
+import { type ExchangeConnection, type SentWatcher, WireExchange } from './wire-exchange.ts';
 
 /** Why no more requests are read from a connection. */
-export type Unreadable = 'invalid' | 'tooLarge' | 'tooSlow';
+export type Unreadable = 'invalid' | 'tooLarge' | 'tooSlow' | 'slowBody';
+
+/** Takes over an exchange on a connection that is read here. */
+export type WireHandler = (exchange: WireExchange) => void;
 
 /** What a connection leaves to its owner. */
 export interface ConnectionOwner {
@@ -15,20 +18,22 @@ export interface ConnectionOwner {
    * Returns the handler of a request, which may be used again for the same head; null when the proxy has none and the
    * connection is handed off.
    */
-  dispatch(head: RequestHead): ExchangeHandler | null;
+  dispatch(head: RequestHead): WireHandler | null;
   /** Takes a connection that the proxy no longer reads. `unread` starts with a request. */
   handOff(connection: ClientConnection, unread: Buffer): void;
-  /** A complete response for a request that cannot be read. */
-  refusal(reason: Unreadable): string;
+  /** A complete response for a request that cannot be read. `target`: where it is known. */
+  refusal(reason: Unreadable, target?: string): string;
   onClosed(connection: ClientConnection): void;
   readonly deadlines: Deadlines;
   /** True when each response must be the last of its connection. */
   readonly isDraining: boolean;
+  readonly maxHeadBytes: number;
+  readonly idleTimeoutMs: number;
+  /** `Keep-Alive` with the idle timeout. */
+  readonly keepAliveLine: string;
 }
 
-const MAX_HEAD_BYTES = 32_768;
 const HEAD_TIMEOUT_MS = 30_000;
-const IDLE_TIMEOUT_MS = 75_000;
 /** How long a client that is still sending has to read the final response, once the kernel has all of it. */
 const LINGER_MS = 2000;
 /** Until the kernel has all of a response: how often it is checked that the client reads, and what it must have read since. */
@@ -60,12 +65,17 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
   /** The latest parsed head, whose fields need no parsing when they are repeated. */
   #previous: RequestHead | null = null;
   /** A head that came twice in a row, which is then matched byte by byte instead of parsed. */
-  #latest: { bytes: Buffer; head: RequestHead; handler: ExchangeHandler } | null = null;
+  #latest: { bytes: Buffer; head: RequestHead; handler: WireHandler } | null = null;
   #isReading = false;
   #isLingering = false;
   /** How much the kernel had taken when it was last checked that the client reads; null before the first check. */
   #takenBefore: number | null = null;
   #isDetached = false;
+  /** Since when the body of the exchange is watched, in ms; 0: it is not. */
+  #bodySinceMs = 0;
+  #bodyBytesBefore = 0;
+  /** Ended responses of which a part has not left yet. */
+  #sending: SentWatcher[] = [];
 
   constructor(
     wire: SocketWire,
@@ -86,7 +96,23 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
   }
 
   get isIdle(): boolean {
-    return this.#exchange === null && this.#held.length === 0;
+    return this.#exchange === null && this.#held.length === 0 && this.#sending.length === 0;
+  }
+
+  get keepAliveLine(): string {
+    return this.owner.keepAliveLine;
+  }
+
+  get destroyed(): boolean {
+    return this.wire.isClosed;
+  }
+
+  get bytesWritten(): number {
+    return this.wire.sentBytes;
+  }
+
+  setTimeout(ms: number): void {
+    if (this.isIdle) this.deadlineAt = ms === 0 ? NEVER : performance.now() + ms;
   }
 
   onBytes(chunk: Buffer): void {
@@ -113,22 +139,65 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
 
   onDrain(): void {
     this.#exchange?.watcher?.onClientDrain();
+    const sent = this.#sending;
+    this.#sending = [];
+    for (const watcher of sent) watcher.onSent();
+    if (this.#isLingering) this.deadlineAt = performance.now() + LINGER_MS;
+    else if (this.#exchange === null && this.#held.length > 0 && !this.#isReading) this.#readRequests();
   }
 
   onClosed(): void {
     this.owner.deadlines.delete(this);
     this.#endExchange();
+    for (const watcher of this.#sending.splice(0)) watcher.onClientGone();
     this.owner.onClosed(this);
   }
 
   onDeadline(): void {
-    if (this.#isLingering || this.isIdle) this.#closeOnceRead();
-    else if (this.#exchange === null) this.#refuse('tooSlow');
+    if (this.#exchange !== null) this.#checkBody(this.#exchange);
+    else if (this.wire.unsentBytes > 0) this.#checkReading();
+    else if (this.#isLingering || this.#held.length === 0) this.wire.destroy();
+    else this.#refuse('tooSlow');
+  }
+
+  /** Cuts a client that does not read a response which the kernel has not taken as a whole. */
+  #checkReading(): void {
+    const before = this.#takenBefore;
+    const taken = this.wire.sentBytes;
+    if (before !== null && taken - before < READING_MIN_BYTES) {
+      this.wire.destroy();
+      return;
+    }
+    this.#takenBefore = taken;
+    this.deadlineAt = performance.now() + READING_CHECK_MS;
+  }
+
+  watchBody(): void {
+    this.#bodySinceMs = performance.now();
+    this.#bodyBytesBefore = this.wire.receivedBytes;
+    this.deadlineAt = this.#bodySinceMs + CHECK_MS;
+  }
+
+  #checkBody(exchange: WireExchange): void {
+    if (exchange.isBodyRead || this.#bodySinceMs === 0) return;
+    const now = performance.now();
+    this.deadlineAt = now + CHECK_MS;
+    if (!isTooSlow(now - this.#bodySinceMs, this.wire.receivedBytes - this.#bodyBytesBefore)) return;
+    if (exchange.isStarted) this.wire.destroy();
+    else this.#refuse('slowBody', exchange.target);
+    this.#endExchange();
+  }
+
+  /** Calls the watcher once all that was written has left, at once if it has. */
+  awaitSent(watcher: SentWatcher): void {
+    if (this.wire.isClosed) watcher.onClientGone();
+    else if (this.wire.unsentBytes > 0) this.#sending.push(watcher);
+    else watcher.onSent();
   }
 
   /** Closes the connection if it is idle, and its client has what was sent. */
   close(): void {
-    if (this.isIdle && !this.#isDetached && !this.wire.hasUnsent) this.wire.destroy();
+    if (this.isIdle && !this.#isDetached && this.wire.unsentBytes === 0) this.wire.destroy();
   }
 
   destroy(): void {
@@ -159,7 +228,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
     if (this.#exchange !== exchange) return;
     this.#exchange = null;
     if (isPersistent) {
-      this.deadlineAt = performance.now() + IDLE_TIMEOUT_MS;
+      this.deadlineAt = performance.now() + this.owner.idleTimeoutMs;
       if (this.#isPaused) this.resume();
       if (this.#held.length > 0 && !this.#isReading) this.#readRequests();
     } else this.#linger();
@@ -192,11 +261,14 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
     if (this.#held.length >= MAX_HELD_BYTES) this.pause();
   }
 
-  /** A loop, not recursion: a client may pipeline thousands of requests that are answered synchronously. */
+  /**
+   * A loop, not recursion: a client may pipeline thousands of requests that are answered synchronously. It gets no more answers
+   * than it reads.
+   */
   #readRequests(): void {
     this.#isReading = true;
     try {
-      while (this.#exchange === null && this.#held.length > 0 && !this.wire.isClosed && this.#readRequest());
+      while (this.#exchange === null && this.#held.length > 0 && this.#mayRead() && this.#readRequest());
     } catch (error) {
       if (!(error instanceof BadHead)) throw error;
       this.#refuse('invalid');
@@ -206,7 +278,11 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
     if (this.#held.length > 0) this.#held = Buffer.from(this.#held);
   }
 
-  /** Returns false when more bytes are needed, or the connection was refused or handed off. */
+  #mayRead(): boolean {
+    return !this.wire.isClosed && !this.wire.isFull && !this.#isLingering;
+  }
+
+  /** Returns false when more bytes are needed, or the connection was refused, handed off, or has to send answers before. */
   #readRequest(): boolean {
     const bytes = this.#held;
     const latest = this.#latest;
@@ -215,8 +291,8 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
     let at = 0;
     while (bytes[at] === CR && bytes[at + 1] === LF) at += 2; // some clients send an empty line after a body
     const end = bytes.indexOf(HEAD_END, at);
-    if (end === -1 || end - at > MAX_HEAD_BYTES) {
-      if (bytes.length - at > MAX_HEAD_BYTES) this.#refuse('tooLarge');
+    if (end === -1 || end - at > this.owner.maxHeadBytes) {
+      if (bytes.length - at > this.owner.maxHeadBytes) this.#refuse('tooLarge');
       else if (hasBareLineFeed(bytes, at)) throw new BadHead('a line does not end with CR LF');
       else if (this.deadlineAt > performance.now() + HEAD_TIMEOUT_MS)
         this.deadlineAt = performance.now() + HEAD_TIMEOUT_MS;
@@ -225,6 +301,8 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
     const head = parseRequestHead(bytes.toString('latin1', at, end + 4), this.#previous?.block);
     const handler = this.owner.dispatch(head);
     if (handler === null) {
+      this.wire.flush();
+      if (this.wire.unsentBytes > 0) return false; // `onDrain` reads it again
       this.#held = NOTHING;
       this.owner.deadlines.delete(this);
       this.owner.handOff(this, Buffer.from(bytes.subarray(at)));
@@ -236,18 +314,19 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
   }
 
   /** Passes on the request; its body starts at `end`. */
-  #begin(head: RequestHead, handler: ExchangeHandler, bytes: Buffer, end: number): boolean {
+  #begin(head: RequestHead, handler: WireHandler, bytes: Buffer, end: number): boolean {
     this.#held = end === bytes.length ? NOTHING : bytes.subarray(end);
     this.deadlineAt = NEVER;
     this.#takenBefore = null;
+    this.#bodySinceMs = 0;
     this.#exchange = new WireExchange(this, head);
     handler(this.#exchange);
     return true;
   }
 
-  #refuse(reason: Unreadable): void {
+  #refuse(reason: Unreadable, target?: string): void {
     this.#held = NOTHING;
-    this.wire.writeText(this.owner.refusal(reason));
+    this.wire.writeText(this.owner.refusal(reason, target));
     this.#linger();
   }
 
@@ -255,24 +334,10 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
   #linger(): void {
     this.#isLingering = true;
     this.#held = NOTHING;
-    this.deadlineAt = performance.now() + LINGER_MS;
     this.wire.end();
-    if (this.wire.hasUnsent) this.#takenBefore = Number.NEGATIVE_INFINITY;
+    if (this.wire.unsentBytes > 0) this.#checkReading();
+    else this.deadlineAt = performance.now() + LINGER_MS;
     this.resume();
-  }
-
-  /** Closes a connection without a request, unless its client is still reading a response that the kernel has not taken. */
-  #closeOnceRead(): void {
-    const before = this.#takenBefore;
-    const isUnsent = this.wire.hasUnsent;
-    const taken = takenBytes(this.wire.socket);
-    if (isUnsent ? before !== null && taken - before < READING_MIN_BYTES : before === null) {
-      this.wire.destroy();
-      return;
-    }
-    this.#takenBefore = isUnsent ? taken : null;
-    const graceMs = isUnsent ? READING_CHECK_MS : this.#isLingering ? LINGER_MS : IDLE_TIMEOUT_MS;
-    this.deadlineAt = performance.now() + graceMs;
   }
 }
 

@@ -1,6 +1,8 @@
+import type { CallConnection } from '../../http/call-messages.ts';
 import { BodyReader } from './body-reader.ts';
 import type {
   AnswerHead,
+  BodyLength,
   BodySink,
   ClientExchange,
   ExchangeWatcher,
@@ -10,19 +12,32 @@ import type {
 import type { HeaderList } from './header-list.ts';
 import { BadHead, type RequestHead } from './message-head.ts';
 import type { SocketWire } from './wire.ts';
-import { answerLines, answerText, headerLines, lastChunk, writeBody } from './write-body.ts';
+import { answerLines, answerText, framingLine, headerLines, JOIN_BYTES, lastChunk, writeBody } from './write-body.ts';
+
+/** Waits until all that was written has left this process. */
+export interface SentWatcher {
+  onSent(): void;
+  /** It never will. */
+  onClientGone(): void;
+}
 
 /** What an exchange needs of its connection. */
-export interface ExchangeConnection {
+export interface ExchangeConnection extends CallConnection {
   readonly wire: SocketWire;
   readonly remoteAddress: string;
   readonly isSecure: boolean;
   readonly isTrusted: boolean;
   /** True when each response must be the last of its connection. */
   readonly isDraining: boolean;
+  /** Says how long the connection may be idle. */
+  readonly keepAliveLine: string;
   /** Starts or resumes the body, beginning with the bytes already held. */
   feedBody(exchange: WireExchange): void;
   pause(): void;
+  resume(): void;
+  /** Refuses the request if its body comes too slowly. */
+  watchBody(): void;
+  awaitSent(watcher: SentWatcher): void;
   /** The body's framing is invalid. */
   onBadBody(exchange: WireExchange): void;
   /** The response is complete. */
@@ -44,7 +59,7 @@ export class WireExchange implements ClientExchange {
   isStarted = false;
   onGone: (() => void) | null = null;
   watcher: ExchangeWatcher | null = null;
-  readonly #connection: ExchangeConnection;
+  readonly connection: ExchangeConnection;
   #body: BodyReader | null = null;
   #sink: BodySink | null = null;
   isBodyPaused = false;
@@ -57,7 +72,7 @@ export class WireExchange implements ClientExchange {
   #onData: ((data: Buffer) => void) | null = null;
 
   constructor(connection: ExchangeConnection, head: RequestHead) {
-    this.#connection = connection;
+    this.connection = connection;
     this.method = head.method;
     this.target = head.target;
     this.minorVersion = head.minorVersion;
@@ -68,20 +83,16 @@ export class WireExchange implements ClientExchange {
     this.#isPersistent = head.isPersistent;
   }
 
-  get connection(): object {
-    return this.#connection;
-  }
-
   get remoteAddress(): string {
-    return this.#connection.remoteAddress;
+    return this.connection.remoteAddress;
   }
 
   get isSecure(): boolean {
-    return this.#connection.isSecure;
+    return this.connection.isSecure;
   }
 
   get isTrusted(): boolean {
-    return this.#connection.isTrusted;
+    return this.connection.isTrusted;
   }
 
   get isReadingBody(): boolean {
@@ -97,18 +108,18 @@ export class WireExchange implements ClientExchange {
     this.#body = new BodyReader(this.bodyLength);
     const onData = (data: Buffer) => this.#sink?.onBodyData(data);
     this.#onData = onData; // a function written here would be born old (docs/decisions/0059-requests-that-stay-young.md)
-    this.#connection.feedBody(this);
+    this.connection.feedBody(this);
   }
 
   pauseBody(): void {
     this.isBodyPaused = true;
-    this.#connection.pause();
+    this.connection.pause();
   }
 
   resumeBody(): void {
     if (!this.isBodyPaused) return;
     this.isBodyPaused = false;
-    this.#connection.feedBody(this);
+    this.connection.feedBody(this);
   }
 
   /** Reads the body's part of a chunk; returns its length. */
@@ -119,11 +130,12 @@ export class WireExchange implements ClientExchange {
       used = body.read(chunk, this.#onData!);
     } catch (error) {
       if (!(error instanceof BadHead)) throw error;
-      this.#connection.onBadBody(this);
+      this.connection.onBadBody(this);
       return chunk.length;
     }
     if (body.isDone) {
       this.isBodyRead = true;
+      if (this.isBodyPaused) this.resumeBody();
       this.#sink?.onBodyEnd(body.trailers);
     }
     return used;
@@ -131,12 +143,27 @@ export class WireExchange implements ClientExchange {
 
   inform(status: number, reason: string, headers: RawHeaders): void {
     if (this.isOver || this.isStarted || this.minorVersion === 0) return;
-    this.#connection.wire.writeText(`HTTP/1.1 ${status} ${reason}\r\n${headerLines(headers)}\r\n`);
+    this.connection.wire.writeText(`HTTP/1.1 ${status} ${reason}\r\n${headerLines(headers)}\r\n`);
   }
 
   start(head: AnswerHead): void {
     if (this.isOver) return;
-    const { status, length } = head;
+    const connection = this.#begin(head.status, head.length);
+    const mayChunk = this.minorVersion === 1;
+    if (mayChunk && connection === '') this.#unsent = answerText(head);
+    else this.#unsent = `${answerLines(head, mayChunk)}${connection}\r\n`;
+  }
+
+  /** The same with a head's first lines as text, and a header that says how long the connection may be idle. */
+  startLines(status: number, lines: string, length: BodyLength | null): void {
+    if (this.isOver) return;
+    const connection = this.#begin(status, length);
+    const keepAlive = this.#isPersistent ? this.connection.keepAliveLine : '';
+    this.#unsent = `${lines}${framingLine(length, this.minorVersion === 1)}${connection}${keepAlive}\r\n`;
+  }
+
+  /** Returns the response's line `Connection`. */
+  #begin(status: number, length: BodyLength | null): string {
     this.isStarted = true;
     this.#hasBody = this.method !== 'HEAD' && status >= 200 && status !== 204 && status !== 304;
     const mayChunk = this.minorVersion === 1;
@@ -144,26 +171,45 @@ export class WireExchange implements ClientExchange {
       if (mayChunk) this.#isChunked = this.#hasBody;
       else this.#isPersistent = false;
     }
-    const connection = status === 101 ? '' : this.#connectionLine();
-    if (mayChunk && connection === '') this.#unsent = answerText(head);
-    else this.#unsent = `${answerLines(head, mayChunk)}${connection}\r\n`;
+    return status === 101 ? '' : this.#connectionLine();
   }
 
   #connectionLine(): string {
-    if (!this.isBodyRead || this.#connection.isDraining) this.#isPersistent = false;
+    if (!this.isBodyRead || this.connection.isDraining) this.#isPersistent = false;
     if (!this.#isPersistent) return 'Connection: close\r\n';
     return this.minorVersion === 0 ? 'Connection: keep-alive\r\n' : '';
   }
 
   write(chunk: Buffer): boolean {
     if (this.isOver || !this.#hasBody || chunk.length === 0) return true;
-    this.#unsent = writeBody(this.#connection.wire, this.#unsent, chunk, this.#isChunked);
-    return !this.#connection.wire.isFull;
+    this.#unsent = writeBody(this.connection.wire, this.#unsent, chunk, this.#isChunked);
+    return !this.connection.wire.isFull;
+  }
+
+  /** Writes text as UTF-8. */
+  writeText(text: string): void {
+    const isAscii = Buffer.byteLength(text) === text.length;
+    if (!isAscii || text.length + this.#unsent.length > JOIN_BYTES) this.writeOwned(Buffer.from(text));
+    else if (!this.isOver && this.#hasBody && text !== '')
+      this.#unsent += this.#isChunked ? `${text.length.toString(16)}\r\n${text}\r\n` : text;
+  }
+
+  /** Like `write`, but without a copy: the chunk must not change any more. */
+  writeOwned(chunk: Buffer): void {
+    if (chunk.length <= JOIN_BYTES) {
+      this.write(chunk);
+      return;
+    }
+    if (this.isOver || !this.#hasBody) return;
+    if (this.#isChunked) this.#unsent += `${chunk.length.toString(16)}\r\n`;
+    this.flush();
+    this.connection.wire.writeOwned(chunk);
+    if (this.#isChunked) this.#unsent = '\r\n';
   }
 
   flush(): void {
     if (this.#unsent === '') return;
-    this.#connection.wire.writeText(this.#unsent);
+    this.connection.wire.writeText(this.#unsent);
     this.#unsent = '';
   }
 
@@ -183,13 +229,13 @@ export class WireExchange implements ClientExchange {
   }
 
   abort(): void {
-    if (!this.isOver) this.#connection.destroy();
+    if (!this.isOver) this.connection.destroy();
   }
 
   detach(): TunnelEnd {
     this.flush();
     this.isOver = true;
-    return { wire: this.#connection.wire, head: this.#connection.detach() };
+    return { wire: this.connection.wire, head: this.connection.detach() };
   }
 
   /** Ends the exchange when its client has disconnected. */
@@ -209,6 +255,6 @@ export class WireExchange implements ClientExchange {
     this.#sink = null;
     this.onGone = null;
     this.watcher = null;
-    this.#connection.finish(this, this.#isPersistent);
+    this.connection.finish(this, this.#isPersistent);
   }
 }

@@ -1,6 +1,7 @@
 import { connect, Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { getSystemErrorName } from 'node:util';
+import { takenBytes } from '../../http/taken-bytes.ts';
 import type { Wire, WireReader } from './client-exchange.ts';
 
 const READ_BYTES = 262_144;
@@ -27,8 +28,6 @@ const spare: Buffer[] = [];
 interface HandleHolder {
   _handle: {
     writeLatin1String(request: WriteRequest, text: string): number;
-    readonly bytesWritten: number;
-    readonly writeQueueSize: number;
   } | null;
   /** Counts the connection until it is closed. */
   _server: unknown;
@@ -121,8 +120,7 @@ export class SocketWire implements Wire {
 
   /** What the kernel has taken. */
   get sentBytes(): number {
-    const handle = (this.socket as unknown as HandleHolder)._handle;
-    return handle === null ? 0 : handle.bytesWritten - handle.writeQueueSize;
+    return takenBytes(this.socket);
   }
 
   get receivedBytes(): number {
@@ -131,11 +129,6 @@ export class SocketWire implements Wire {
 
   get isClosed(): boolean {
     return this.socket.destroyed;
-  }
-
-  /** What was written and the kernel has not taken, at least in part. */
-  get hasUnsent(): boolean {
-    return this.#pendingChars + this.socket.writableLength > 0;
   }
 
   writeText(text: string): void {

@@ -1,8 +1,8 @@
-import type { AnswerHead, RawHeaders, Wire } from './client-exchange.ts';
+import type { AnswerHead, BodyLength, RawHeaders, Wire } from './client-exchange.ts';
 import { flatText } from './flat-text.ts';
 
 /** Up to this size bytes are joined to the text before them: one write instead of two, and no buffer. */
-const JOIN_BYTES = 8192;
+export const JOIN_BYTES = 8192;
 
 /**
  * Writes `text` and then a piece of a body, as a chunk when the body is chunked. A small piece is only appended to the
@@ -29,9 +29,12 @@ export function answerText(head: AnswerHead): string {
 
 /** Returns the lines of a response's head, without `Connection` and the empty line. */
 export function answerLines({ status, reason, headers, length }: AnswerHead, mayChunk: boolean): string {
-  const text = `HTTP/1.1 ${status} ${reason}\r\n${headerLines(headers)}`;
-  if (typeof length === 'number') return `${text}Content-Length: ${length}\r\n`;
-  return length === null || !mayChunk ? text : `${text}Transfer-Encoding: chunked\r\n`;
+  return `HTTP/1.1 ${status} ${reason}\r\n${headerLines(headers)}${framingLine(length, mayChunk)}`;
+}
+
+export function framingLine(length: BodyLength | null, mayChunk: boolean): string {
+  if (typeof length === 'number') return `Content-Length: ${length}\r\n`;
+  return length === null || !mayChunk ? '' : 'Transfer-Encoding: chunked\r\n';
 }
 
 export function headerLines(headers: RawHeaders): string {

@@ -2,13 +2,14 @@
  * `/openai/v1`: one base URL for all models of a user (docs/interface/queue.md, "One base URL for all models"). `model` in the body
  * says which endpoint is called; the rest is as at `/v2/{endpointId}/openai/v1`.
  */
-import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
+
 import { Failure } from '../../core/errors.ts';
 import type { Actor } from '../../domain/access/actor.ts';
 import type { Scope } from '../../domain/access/scopes.ts';
 import type { ModelEndpoint } from '../../domain/endpoints/served-models.ts';
 import { parseJson, replaceMember } from '../../domain/jobs/job-body.ts';
 import { bodyOverLimit } from '../../domain/quotas/over-limit.ts';
+import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
 import { type OpenAiError, renderOpenAiError } from '../../http/openai-error.ts';
 import type { EndpointEntry } from '../endpoint-directory.ts';
 import { sendBody, sendJson, sendProblem } from '../exchange.ts';

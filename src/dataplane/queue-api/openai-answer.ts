@@ -1,5 +1,5 @@
-import type { CallResponse } from '../../http/call-messages.ts';
 import type { JobView } from '../../domain/jobs/job.ts';
+import type { CallResponse } from '../../http/call-messages.ts';
 import {
   hasNamedEvents,
   type OpenAiError,

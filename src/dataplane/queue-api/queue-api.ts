@@ -1,10 +1,10 @@
-import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
 import { Failure, notFound } from '../../core/errors.ts';
 import type { JobId } from '../../core/ids.ts';
 import { type Actor, isPermitted } from '../../domain/access/actor.ts';
 import { JOB_ID } from '../../domain/jobs/job.ts';
 import { peerOf } from '../../http/authenticate.ts';
 import { readKey } from '../../http/bearer.ts';
+import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
 import { hashTextOnConnection } from '../../http/connection-hash.ts';
 import { openAiRoute } from '../../http/openai-error.ts';
 import { logFailure } from '../../http/problem.ts';

@@ -1,4 +1,3 @@
-import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
 import type { JobLimits } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { JobId } from '../../core/ids.ts';
@@ -12,6 +11,7 @@ import type { KeyRing } from '../../domain/access/key-ring.ts';
 import type { ResultMarks } from '../../domain/batches/result-lines.ts';
 import type { JobStream } from '../../domain/jobs/job-stream.ts';
 import type { AnswerBudget } from '../../http/answer-budget.ts';
+import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
 import type { BodyBudget } from '../body-budget.ts';
 import type { EndpointDirectory, EndpointEntry } from '../endpoint-directory.ts';
 import type { JobDispatch } from '../job-dispatch.ts';

@@ -1,17 +1,18 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
 import { clientNetwork } from '../../core/client-address.ts';
 import { Failure } from '../../core/errors.ts';
 import type { JobId } from '../../core/ids.ts';
 import { databaseFailure } from '../../db/database-fault.ts';
 import type { GuessLimiter } from '../../domain/access/guess-limiter.ts';
 import { JOB_ID } from '../../domain/jobs/job.ts';
+import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
 import { hashOnConnection } from '../../http/connection-hash.ts';
 import { logFailure } from '../../http/problem.ts';
-import { refuseUnreadable } from '../../http/refuse-unreadable.ts';
-import { HEAD_TIMEOUTS, SlowBodies, slowBody } from '../../http/slow-bodies.ts';
-import { stayPaused } from '../../http/stay-paused.ts';
+import { slowBody } from '../../http/slow-bodies.ts';
+import { answerOnWire } from '../answer-on-wire.ts';
 import { sendProblem } from '../exchange.ts';
+import type { WireHandler } from '../proxy/client-connection.ts';
+import { WireServer } from '../proxy/wire-server.ts';
 import { drainBody } from '../read-body.ts';
 import { RequestLog } from '../request-log.ts';
 import type { WorkerEntry } from '../worker-directory.ts';
@@ -44,15 +45,15 @@ const TOKEN = /^pyw_[\w-]{1,100}$/;
 const ERROR_DELAY_MS = 1_000;
 
 /** Creates the server of the worker API. Bind it where only workloads can reach it. */
-export function createWorkerServer(plane: WorkerPlane): Server {
-  const slowBodies = new SlowBodies({ refusal: () => tryAgain(slowBody()) });
-  const server = createServer({ ...HEAD_TIMEOUTS, keepAliveTimeout: 120_000, requestTimeout: 0 }, (req, res) => {
-    slowBodies.watch(res);
-    void handle(plane, req, res);
+export function createWorkerServer(plane: WorkerPlane): WireServer {
+  const serve: WireHandler = (exchange) => answerOnWire(exchange, exchange.target, '', onRequest);
+  const onRequest = (req: CallRequest, res: CallResponse) => void handle(plane, req, res);
+  return new WireServer({
+    tls: null,
+    dispatch: () => serve,
+    trustedProxies: null,
+    limits: { maxHeadBytes: 16_384, idleTimeoutMs: 120_000, slowBody: () => tryAgain(slowBody()) },
   });
-  server.on('connection', stayPaused);
-  server.on('clientError', refuseUnreadable);
-  return server;
 }
 
 async function handle(plane: WorkerPlane, req: CallRequest, res: CallResponse): Promise<void> {

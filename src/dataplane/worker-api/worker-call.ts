@@ -1,4 +1,3 @@
-import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
 import type { JobLimits } from '../../config.ts';
 import type { JobId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
@@ -7,6 +6,7 @@ import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import type { GuessLimiter } from '../../domain/access/guess-limiter.ts';
 import type { JobStream } from '../../domain/jobs/job-stream.ts';
+import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
 import type { BodyBudget } from '../body-budget.ts';
 import type { EndpointDirectory } from '../endpoint-directory.ts';
 import type { JobDispatch } from '../job-dispatch.ts';

@@ -1,0 +1,113 @@
+import { STATUS_CODES } from 'node:http';
+import type { CallConnection, CallResponse } from '../http/call-messages.ts';
+import type { ExchangeWatcher } from './proxy/client-exchange.ts';
+import type { WireExchange } from './proxy/wire-exchange.ts';
+import { WireEvents } from './wire-events.ts';
+import type { WireRequest } from './wire-request.ts';
+
+const UNSAFE = /[^\t\x20-\x7e\x80-\xff]/;
+
+/** The response to a `WireRequest`. Each `write` leaves at the end of the event loop's turn. */
+export class WireResponse extends WireEvents implements CallResponse, ExchangeWatcher {
+  readonly req: WireRequest;
+  statusCode = 200;
+  headersSent = false;
+  writableEnded = false;
+  writableFinished = false;
+  destroyed = false;
+  readonly #exchange: WireExchange;
+  /** Lines of every response. */
+  readonly #lines: string;
+
+  constructor(exchange: WireExchange, req: WireRequest, lines = '') {
+    super();
+    this.req = req;
+    this.#exchange = exchange;
+    this.#lines = lines;
+    exchange.watcher = this;
+  }
+
+  get socket(): CallConnection {
+    return this.#exchange.connection;
+  }
+
+  get writableNeedDrain(): boolean {
+    return !this.writableEnded && this.#exchange.connection.wire.isFull;
+  }
+
+  get writableLength(): number {
+    return this.#exchange.connection.wire.unsentBytes;
+  }
+
+  /** Throws for a value that would end its line. */
+  writeHead(status: number, headers: readonly (string | number)[]): void {
+    this.statusCode = status;
+    this.headersSent = true;
+    let lines = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${this.#lines}`;
+    let length: number | 'chunked' | null = status === 204 || status === 304 ? null : 'chunked';
+    for (let i = 0; i < headers.length; i += 2) {
+      const value = headers[i + 1]!;
+      if (headers[i] === 'content-length') length = Number(value);
+      else if (typeof value === 'string' && UNSAFE.test(value)) throw new Error(`${headers[i]} cannot be a header`);
+      else lines += `${headers[i]}: ${value}\r\n`;
+    }
+    this.#exchange.startLines(status, `${lines}Date: ${dateNow()}\r\n`, length);
+  }
+
+  write(chunk: string | Buffer): boolean {
+    if (this.writableEnded) return true;
+    this.#append(chunk);
+    this.#exchange.flush();
+    return !this.#exchange.connection.wire.isFull;
+  }
+
+  end(text = ''): void {
+    if (this.writableEnded) return;
+    this.#append(text);
+    this.writableEnded = true;
+    if (this.destroyed) return;
+    this.#exchange.end([]);
+    this.#exchange.connection.awaitSent(this);
+  }
+
+  destroy(): void {
+    if (this.destroyed) return;
+    this.destroyed = true;
+    this.#exchange.connection.destroy();
+  }
+
+  /** All of the ended response has left. */
+  onSent(): void {
+    this.writableFinished = true;
+    this.emitOnce('finish');
+    this.onClientGone();
+  }
+
+  onClientGone(): void {
+    this.destroyed = true;
+    this.req.close();
+    this.emitOnce('close');
+  }
+
+  onClientDrain(): void {
+    this.emitOnce('drain');
+  }
+
+  #append(chunk: string | Buffer): void {
+    if (typeof chunk === 'string') this.#exchange.writeText(chunk);
+    else this.#exchange.writeOwned(chunk);
+  }
+}
+
+let dateSecond = 0;
+let date = '';
+
+/** Returns the time as `Date` has it, rendered once a second. */
+function dateNow(): string {
+  const second = Math.floor(Date.now() / 1_000);
+  if (second !== dateSecond) {
+    dateSecond = second;
+    date = new Date().toUTCString();
+  }
+  return date;
+}
