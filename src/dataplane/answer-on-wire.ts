@@ -17,7 +17,10 @@ export function answerOnWire(
 ): void {
   const expected = exchange.minorVersion === 1 ? exchange.headers.get('expect') : undefined;
   if (expected !== undefined) {
-    if (!CONTINUE.test(expected)) return exchange.answer(417, 'Expectation Failed', [], '');
+    if (!CONTINUE.test(expected)) {
+      exchange.answer(417, 'Expectation Failed', [], '');
+      return;
+    }
     exchange.inform(100, 'Continue', []);
   }
   if (!exchange.isBodyRead) exchange.connection.watchBody();
