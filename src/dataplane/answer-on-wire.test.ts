@@ -116,6 +116,14 @@ describe('answers are the same as those of node', () => {
         `GET ${at}/any HTTP/1.1\r\n${HOST}\r\nPOST ${at}/body HTTP/1.1\r\n${HOST}Content-Length: 1\r\n\r\nxGET ${at}/none HTTP/1.1\r\n${CLOSE}\r\n`,
     ],
     [
+      'a body that nobody reads, and another request',
+      (at) => `POST ${at}/any HTTP/1.1\r\n${HOST}Content-Length: 1\r\n\r\nxGET ${at}/none HTTP/1.1\r\n${CLOSE}\r\n`,
+    ],
+    [
+      'a refused body, and another request',
+      (at) => `POST ${at}/problem HTTP/1.1\r\n${HOST}Content-Length: 1\r\n\r\nxGET ${at}/none HTTP/1.1\r\n${CLOSE}\r\n`,
+    ],
+    [
       'repeated headers',
       (at) =>
         `GET ${at}/headers HTTP/1.1\r\n${CLOSE}X-Forwarded-For: a\r\nx-forwarded-for: b\r\nAuthorization: c\r\n` +

@@ -46,6 +46,11 @@ export class WireRequest extends WireEvents implements CallRequest, BodySink {
     }
   }
 
+  /** Drops what has arrived of a body that nobody reads, so that the connection can go on. */
+  drop(): void {
+    if (!this.#isFlowing) this.resume();
+  }
+
   pause(): void {
     if (this.#isFlowing && !this.#exchange.isBodyRead && !this.#exchange.isOver) this.#exchange.pauseBody();
   }

@@ -51,6 +51,7 @@ export class WireResponse extends WireEvents implements CallResponse, ExchangeWa
       else if (typeof value === 'string' && UNSAFE.test(value)) throw new Error(`${headers[i]} cannot be a header`);
       else lines += `${headers[i]}: ${value}\r\n`;
     }
+    this.req.drop();
     this.#exchange.startLines(status, `${lines}Date: ${dateNow()}\r\n`, length);
   }
 
