@@ -55,7 +55,7 @@ import { missingRole } from './roles.ts';
 /** Browsers and most resolvers take every name under it for this machine. */
 const DEFAULT_PROXY_HOST = 'localhost';
 
-/** Browsers that came over TLS once come over TLS for a year. Not for pods, which answer for themselves. */
+/** Browsers that came over TLS once come over TLS for a year. */
 const STRICT_TRANSPORT = 'max-age=31536000';
 
 interface FrontParts {
@@ -174,6 +174,7 @@ function at(req: IncomingMessage, url: string): IncomingMessage {
   return req;
 }
 
+/** Not for pods, which answer for themselves. */
 function withStrictTransport(answer: Answer): Answer {
   return (req, res) => {
     res.setHeader('strict-transport-security', STRICT_TRANSPORT);
