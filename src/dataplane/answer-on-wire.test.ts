@@ -256,7 +256,7 @@ test('a body that is not read stays on the network, and one that pauses goes on'
   expect(bytes).toBe(LARGE);
 });
 
-test('header values that would end their line are refused', async () => {
+test('header values that would end their line are refused, and another response can be sent', async () => {
   const held = new Promise<Held>((resolve) => {
     onHeld = resolve;
   });
@@ -264,6 +264,8 @@ test('header values that would end their line are refused', async () => {
   socket.write(`GET /wire/held HTTP/1.1\r\n${CLOSE}\r\n`);
   const { res } = await held;
   expect(() => writeHead(res, 200, ['etag', 'a\r\nb: c'])).toThrow('cannot be a header');
+  sendProblem(res, new Error('any'));
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 500 /);
 });
 
 test('TLS', async () => {

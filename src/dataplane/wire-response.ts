@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http';
+import { systemClock } from '../core/clock.ts';
 import type { CallConnection, CallResponse } from '../http/call-messages.ts';
 import type { ExchangeWatcher } from './proxy/client-exchange.ts';
 import type { WireExchange } from './proxy/wire-exchange.ts';
@@ -39,10 +40,8 @@ export class WireResponse extends WireEvents implements CallResponse, ExchangeWa
     return this.#exchange.connection.wire.unsentBytes;
   }
 
-  /** Throws for a value that would end its line. */
+  /** Throws for a value that would end its line; then nothing is sent. */
   writeHead(status: number, headers: readonly (string | number)[]): void {
-    this.statusCode = status;
-    this.headersSent = true;
     let lines = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${this.#lines}`;
     let length: number | 'chunked' | null = status === 204 || status === 304 ? null : 'chunked';
     for (let i = 0; i < headers.length; i += 2) {
@@ -52,6 +51,8 @@ export class WireResponse extends WireEvents implements CallResponse, ExchangeWa
       else lines += `${headers[i]}: ${value}\r\n`;
     }
     this.req.drop();
+    this.statusCode = status;
+    this.headersSent = true;
     this.#exchange.startLines(status, `${lines}Date: ${dateNow()}\r\n`, length);
   }
 
@@ -105,10 +106,10 @@ let date = '';
 
 /** Returns the time as `Date` has it, rendered once a second. */
 function dateNow(): string {
-  const second = Math.floor(Date.now() / 1_000);
+  const second = Math.floor(systemClock.now() / 1_000);
   if (second !== dateSecond) {
     dateSecond = second;
-    date = new Date().toUTCString();
+    date = new Date(second * 1_000).toUTCString();
   }
   return date;
 }
