@@ -61,6 +61,14 @@ module.exports = {
       to: { path: '.', pathNot: '^src/(scaling|domain|core)/' },
     },
     {
+      name: 'wire-knows-no-plane',
+      comment:
+        'HTTP/1.1 is the same for the proxy, the queue API and the worker API: what is about one of them belongs there.',
+      severity: 'error',
+      from: { path: '^src/dataplane/wire/', pathNot: TESTS },
+      to: { path: '^src/(dataplane/(?!wire/)|domain/|db/)' },
+    },
+    {
       name: 'decisions-are-pure',
       comment:
         'A next step depends on rows and on what was observed: types of domain/ and of the runtime, nothing that acts.',

@@ -6,7 +6,7 @@ import { launchDatabase } from './compose/start-database.ts';
 import type { Config } from './config.ts';
 import { CleanUpStack } from './core/clean-up-stack.ts';
 import type { Logger } from './core/logger.ts';
-import { readCertificate } from './dataplane/proxy/certificate.ts';
+import { readCertificate } from './dataplane/wire/certificate.ts';
 
 export type { RunningServer };
 

@@ -8,7 +8,7 @@ import type { Logger } from '../core/logger.ts';
 import { Metrics } from '../core/metrics.ts';
 import type { Tracing } from '../core/tracing.ts';
 import { DataPlane } from '../dataplane/data-plane.ts';
-import { TrustedProxies } from '../dataplane/proxy/trusted-proxies.ts';
+import { TrustedProxies } from '../dataplane/wire/trusted-proxies.ts';
 import { Bus } from '../db/bus.ts';
 import { DatabaseClock } from '../db/database-clock.ts';
 import { DatabaseHealth } from '../db/database-health.ts';

@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts';
-import { readCertificate } from '../dataplane/proxy/certificate.ts';
+import { readCertificate } from '../dataplane/wire/certificate.ts';
 import { createCapacitySource } from '../domain/catalog/capacity-source.ts';
 import { createPodFigures } from '../domain/pods/pod-figures.ts';
 import { MetricsPage } from '../rest/installation/metrics-page.ts';

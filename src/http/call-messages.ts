@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 /**
- * Request and response as the handlers of the data plane use them: of the proxy's own HTTP/1.1 implementation
- * (dataplane/wire-request.ts, dataplane/wire-response.ts), or node's, on connections that node's server reads.
+ * Request and response as the handlers of the data plane use them: of Podyard's own HTTP/1.1 implementation
+ * (dataplane/wire/), or node's, on connections that node's server reads.
  */
 
 /** The connection of a message. */

@@ -6,8 +6,8 @@ import { bodyOverLimit } from '../../domain/quotas/over-limit.ts';
 import { readKey } from '../../http/bearer.ts';
 import { hashTextOnConnection } from '../../http/connection-hash.ts';
 import type { EndpointDirectory, EndpointEntry } from '../endpoint-directory.ts';
-import type { ClientExchange } from '../proxy/client-exchange.ts';
 import { joinedValues } from '../proxy/header-rules.ts';
+import type { ClientExchange } from '../wire/client-exchange.ts';
 import { readAffinity } from './affinity.ts';
 import type { Affinity } from './backend.ts';
 

@@ -1,6 +1,6 @@
 import type { WorkerId } from '../../core/ids.ts';
-import type { RawHeaders } from '../proxy/client-exchange.ts';
 import type { Upstream } from '../proxy/upstream.ts';
+import type { RawHeaders } from '../wire/client-exchange.ts';
 
 export interface BalancedWorker {
   readonly id: WorkerId;

@@ -1,8 +1,8 @@
 import type { Clock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
 import type { WorkerId } from '../../core/ids.ts';
-import type { ClientExchange } from '../proxy/client-exchange.ts';
 import type { Upstream } from '../proxy/upstream.ts';
+import type { ClientExchange } from '../wire/client-exchange.ts';
 import type { Attempt, Backend, BalancedWorker } from './backend.ts';
 import { chooseBackend } from './choose-backend.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ClientExchange } from './client-exchange.ts';
+import type { ClientExchange } from '../wire/client-exchange.ts';
 import { findHandler } from './find-handler.ts';
 import type { HostTarget } from './host-name.ts';
 

@@ -1,7 +1,7 @@
 import { Failure } from '../../core/errors.ts';
 import { withoutRevision } from '../../core/rest-revisions.ts';
 import { CONNECT_PATH } from '../../domain/terminals/terminal.ts';
-import type { ClientExchange, ExchangeHandler } from './client-exchange.ts';
+import type { ClientExchange, ExchangeHandler } from '../wire/client-exchange.ts';
 import type { HostTarget } from './host-name.ts';
 import { refuse } from './refuse.ts';
 

@@ -10,10 +10,10 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Front } from '../wire/front.ts';
+import { TrustedProxies } from '../wire/trusted-proxies.ts';
 import { type ForwardOptions, type ForwardOutcome, type ForwardSettings, forward } from './forward.ts';
-import { Front } from './front.ts';
 import { answerOnSharedConnection } from './node-exchange.ts';
-import { TrustedProxies } from './trusted-proxies.ts';
 import { Upstream } from './upstream.ts';
 
 /**

@@ -1,13 +1,13 @@
 import { FAILURES, Failure } from '../../core/errors.ts';
 import { CLIENT_GONE } from '../../core/metrics.ts';
-import type { BodySink, ClientExchange, ExchangeWatcher, RawHeaders } from './client-exchange.ts';
+import type { BodySink, ClientExchange, ExchangeWatcher, RawHeaders } from '../wire/client-exchange.ts';
+import type { ResponseHead } from '../wire/message-head.ts';
+import { lastChunk, writeBody } from '../wire/write-body.ts';
 import { clientHead, clientHeaders } from './header-rules.ts';
-import type { ResponseHead } from './message-head.ts';
 import { refuse } from './refuse.ts';
 import { type Tunnel, tunnel } from './tunnel.ts';
 import type { AnswerReader, ConnectFailure, Upstream, UpstreamConnection } from './upstream.ts';
 import { upstreamRequestHead } from './upstream-request-head.ts';
-import { lastChunk, writeBody } from './write-body.ts';
 
 /** Limits of forwarded requests. */
 export interface ForwardSettings {

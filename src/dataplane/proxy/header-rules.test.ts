@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { HeaderList } from './header-list.ts';
+import { HeaderList } from '../wire/header-list.ts';
 import { type ClientFacts, clientHeaders, upstreamHeaders } from './header-rules.ts';
 
 const CLIENT: ClientFacts = { remoteAddress: '192.0.2.7', isSecure: false, isTrusted: false };

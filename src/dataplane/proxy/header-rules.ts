@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
-import type { AnswerHead, RawHeaders } from './client-exchange.ts';
-import { flatText } from './flat-text.ts';
-import type { HeaderList } from './header-list.ts';
-import { listItems, type ResponseHead } from './message-head.ts';
+import type { AnswerHead, RawHeaders } from '../wire/client-exchange.ts';
+import { flatText } from '../wire/flat-text.ts';
+import type { HeaderList } from '../wire/header-list.ts';
+import { listItems, type ResponseHead } from '../wire/message-head.ts';
 
 /** Hop-by-hop and framing fields (RFC 9110 section 7.6.1): each side sends its own. */
 const HOP_BY_HOP = new Set([

@@ -10,11 +10,11 @@ import type {
   ExchangeWatcher,
   RawHeaders,
   TunnelEnd,
-} from './client-exchange.ts';
-import type { HeaderList } from './header-list.ts';
-import { BadHead, parseRequestHead, type RequestHead } from './message-head.ts';
-import type { TrustedProxies } from './trusted-proxies.ts';
-import { headerLines } from './write-body.ts';
+} from '../wire/client-exchange.ts';
+import type { HeaderList } from '../wire/header-list.ts';
+import { BadHead, parseRequestHead, type RequestHead } from '../wire/message-head.ts';
+import type { TrustedProxies } from '../wire/trusted-proxies.ts';
+import { headerLines } from '../wire/write-body.ts';
 
 const NO_BODY: RawHeaders = [];
 

@@ -9,7 +9,7 @@ import { keyEnded } from '../../http/authenticate.ts';
 import { logFailure } from '../../http/problem.ts';
 import { toFailure } from '../../http/to-failure.ts';
 import { EntryCache } from '../entry-cache.ts';
-import type { ClientExchange } from './client-exchange.ts';
+import type { ClientExchange } from '../wire/client-exchange.ts';
 import { type Forwarded, type ForwardOutcome, type ForwardSettings, forward, statusOf } from './forward.ts';
 import { type Admission, ASK_BROWSER, admitToPod, WITHHELD_KEY } from './pod-access.ts';
 import { refuse } from './refuse.ts';

@@ -1,6 +1,6 @@
 import { PROBLEM_JSON, type Problem, renderProblem } from '../../http/problem.ts';
 import { newRequestId } from '../../http/request-id.ts';
-import type { ClientExchange, RawHeaders } from './client-exchange.ts';
+import type { ClientExchange, RawHeaders } from '../wire/client-exchange.ts';
 
 /** Answers with the rendered error: a page for browsers, a problem record for other clients. */
 export function refuse(exchange: ClientExchange, error: unknown, moreHeaders: RawHeaders = []): void {

@@ -1,4 +1,4 @@
-import type { TunnelEnd, Wire, WireReader } from './client-exchange.ts';
+import type { TunnelEnd, Wire, WireReader } from '../wire/client-exchange.ts';
 
 export interface Tunnel {
   /** Closes both connections at once. */

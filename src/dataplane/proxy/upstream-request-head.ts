@@ -1,5 +1,5 @@
-import type { ClientExchange } from './client-exchange.ts';
-import { flatText } from './flat-text.ts';
+import type { ClientExchange } from '../wire/client-exchange.ts';
+import { flatText } from '../wire/flat-text.ts';
 import { upstreamHeaders } from './header-rules.ts';
 
 /**

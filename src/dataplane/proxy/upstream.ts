@@ -1,9 +1,9 @@
-import { BodyReader } from './body-reader.ts';
-import type { RawHeaders, TunnelEnd, Wire, WireReader } from './client-exchange.ts';
-import { Deadlines, type Timed } from './deadlines.ts';
-import { BadHead, parseResponseHead, type ResponseHead } from './message-head.ts';
-import { copyOf, hasAt } from './repeated-bytes.ts';
-import { SocketWire } from './wire.ts';
+import { BodyReader } from '../wire/body-reader.ts';
+import type { RawHeaders, TunnelEnd, Wire, WireReader } from '../wire/client-exchange.ts';
+import { Deadlines, type Timed } from '../wire/deadlines.ts';
+import { BadHead, parseResponseHead, type ResponseHead } from '../wire/message-head.ts';
+import { copyOf, hasAt } from '../wire/repeated-bytes.ts';
+import { SocketWire } from '../wire/wire.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
 /** Some servers close idle connections even earlier, after two seconds. */

@@ -25,8 +25,8 @@ import { TERMINAL_PROTOCOL, type TerminalRequest, TICKET_PROTOCOL } from '../../
 import { listSessions } from '../../domain/terminals/terminal-store.ts';
 import { createProcessRuntime } from '../../runtimes/process/process-runtime.ts';
 import type { Runtime } from '../../runtimes/runtime.ts';
-import { Front } from '../proxy/front.ts';
-import { TrustedProxies } from '../proxy/trusted-proxies.ts';
+import { Front } from '../wire/front.ts';
+import { TrustedProxies } from '../wire/trusted-proxies.ts';
 import { Terminals } from './terminals.ts';
 
 const LIMITS: TerminalLimits = { perUser: 3, perProcess: 4, idleMs: 600_000 };

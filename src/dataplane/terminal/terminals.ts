@@ -21,9 +21,9 @@ import { redeemTicket, touchSessions, updateSessionEnded } from '../../domain/te
 import { logFailure } from '../../http/problem.ts';
 import { toFailure } from '../../http/to-failure.ts';
 import type { ExecRequest, Execution } from '../../runtimes/execution.ts';
-import type { ClientExchange } from '../proxy/client-exchange.ts';
 import { joinedValues } from '../proxy/header-rules.ts';
 import { refuse } from '../proxy/refuse.ts';
+import type { ClientExchange } from '../wire/client-exchange.ts';
 import { type StreamEnd, TerminalStream } from './terminal-stream.ts';
 import { checkHandshake, offeredProtocols, WebSocketConnection } from './web-socket.ts';
 

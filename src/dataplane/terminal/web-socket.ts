@@ -7,7 +7,7 @@ import {
   FrameReader,
   type WebSocketMessage,
 } from '../../core/web-socket-frames.ts';
-import type { ClientExchange, Wire, WireReader } from '../proxy/client-exchange.ts';
+import type { ClientExchange, Wire, WireReader } from '../wire/client-exchange.ts';
 
 const ACCEPT_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const KEY = /^[A-Za-z0-9+/]{22}==$/;

@@ -1,5 +1,5 @@
-import type { CallRequest, CallResponse } from '../http/call-messages.ts';
-import type { WireExchange } from './proxy/wire-exchange.ts';
+import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
+import type { WireExchange } from './wire-exchange.ts';
 import { WireRequest } from './wire-request.ts';
 import { WireResponse } from './wire-response.ts';
 

@@ -1,9 +1,9 @@
 import { STATUS_CODES } from 'node:http';
-import { systemClock } from '../core/clock.ts';
-import type { CallConnection, CallResponse } from '../http/call-messages.ts';
-import type { ExchangeWatcher } from './proxy/client-exchange.ts';
-import type { WireExchange } from './proxy/wire-exchange.ts';
+import { systemClock } from '../../core/clock.ts';
+import type { CallConnection, CallResponse } from '../../http/call-messages.ts';
+import type { ExchangeWatcher } from './client-exchange.ts';
 import { WireEvents } from './wire-events.ts';
+import type { WireExchange } from './wire-exchange.ts';
 import type { WireRequest } from './wire-request.ts';
 
 const UNSAFE = /[^\t\x20-\x7e\x80-\xff]/;

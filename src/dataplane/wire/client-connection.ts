@@ -15,11 +15,11 @@ export type WireHandler = (exchange: WireExchange) => void;
 /** What a connection leaves to its owner. */
 export interface ConnectionOwner {
   /**
-   * Returns the handler of a request, which may be used again for the same head; null when the proxy has none and the
+   * Returns the handler of a request, which may be used again for the same head; null when there is none here and the
    * connection is handed off.
    */
   dispatch(head: RequestHead): WireHandler | null;
-  /** Takes a connection that the proxy no longer reads. `unread` starts with a request. */
+  /** Takes a connection that is no longer read here. `unread` starts with a request. */
   handOff(connection: ClientConnection, unread: Buffer): void;
   /** A complete response for a request that cannot be read. `target`: where it is known. */
   refusal(reason: Unreadable, target?: string): string;
@@ -49,7 +49,7 @@ const NEVER = Number.POSITIVE_INFINITY;
 
 /**
  * One connection of a client. Reads requests strictly, one after the other, and passes each to its handler as an exchange.
- * The first request that the proxy has no handler for is handed off together with the connection.
+ * The first request that has no handler is handed off together with the connection.
  */
 export class ClientConnection implements WireReader, Timed, ExchangeConnection {
   readonly wire: SocketWire;

@@ -1,9 +1,9 @@
-import type { CallConnection, CallRequest } from '../http/call-messages.ts';
-import type { BodySink } from './proxy/client-exchange.ts';
-import type { WireExchange } from './proxy/wire-exchange.ts';
+import type { CallConnection, CallRequest } from '../../http/call-messages.ts';
+import type { BodySink } from './client-exchange.ts';
 import { WireEvents } from './wire-events.ts';
+import type { WireExchange } from './wire-exchange.ts';
 
-/** A request on a connection that the proxy's own HTTP/1.1 implementation reads. */
+/** A request on a connection that is read here, not by node's server. */
 export class WireRequest extends WireEvents implements CallRequest, BodySink {
   readonly url: string;
   readableEnded = false;

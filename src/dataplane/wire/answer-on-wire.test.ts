@@ -5,12 +5,12 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { connect as connectTls } from 'node:tls';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { CallRequest, CallResponse } from '../http/call-messages.ts';
-import { refuseUnreadable } from '../http/refuse-unreadable.ts';
+import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
+import { refuseUnreadable } from '../../http/refuse-unreadable.ts';
+import { sendBody, sendNoContent, sendProblem, writeHead } from '../exchange.ts';
 import { answerOnWire } from './answer-on-wire.ts';
-import { sendBody, sendNoContent, sendProblem, writeHead } from './exchange.ts';
-import { Front } from './proxy/front.ts';
-import { TrustedProxies } from './proxy/trusted-proxies.ts';
+import { Front } from './front.ts';
+import { TrustedProxies } from './trusted-proxies.ts';
 
 const LARGE = 20_000_000;
 
@@ -269,7 +269,7 @@ test('header values that would end their line are refused, and another response 
 });
 
 test('TLS', async () => {
-  const file = (name: string) => readFileSync(new URL(`../../test/fixtures/tls/${name}`, import.meta.url));
+  const file = (name: string) => readFileSync(new URL(`../../../test/fixtures/tls/${name}`, import.meta.url));
   const { port } = await startFront({ cert: file('first.crt'), key: file('first.key') });
   const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false });
   socket.write(`GET /wire/large HTTP/1.1\r\n${HOST}\r\nGET /node/any HTTP/1.1\r\n${CLOSE}\r\n`);

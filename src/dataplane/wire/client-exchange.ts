@@ -96,7 +96,7 @@ export interface WireReader {
   onClosed(error: Error | null): void;
 }
 
-/** A connection as the proxy uses it: bytes in, bytes out, one reader. */
+/** A connection: bytes in, bytes out, one reader. */
 export interface Wire {
   reader: WireReader;
   /** True while the write buffer is full: stop until `onDrain`. */

@@ -47,7 +47,7 @@ export interface ExchangeConnection extends CallConnection {
   detach(): Buffer;
 }
 
-/** An exchange on a connection that the proxy reads itself. */
+/** An exchange on a connection that is read here. */
 export class WireExchange implements ClientExchange {
   readonly method: string;
   readonly target: string;
