@@ -29,10 +29,10 @@ interface FollowOptions {
 }
 
 /**
- * Yields stored lines, then new ones as they are stored, in batches, until `signal` aborts. The first batch comes at once,
- * even if empty. A later empty batch means that nothing came for `quietMs`, or that a long search continues; then the table is
- * polled, because a hint may be lost. Neither loses nor repeats a line, provided that lines have one writer at a time. Reads
- * only as fast as its consumer.
+ * Yields stored lines, then new ones as they are stored, in batches, until `signal` aborts. The first batch is empty: what is
+ * stored from then on is new. A later empty one means that nothing came for `quietMs`, or that a long search continues; then
+ * the table is polled, because a hint may be lost. Neither loses nor repeats a line, provided that lines have one writer at a
+ * time. Reads only as fast as its consumer.
  */
 export async function* followLog(
   sources: { db: Db; bus: Pick<Bus, 'subscribe'>; clock?: Clock },
@@ -41,12 +41,10 @@ export async function* followLog(
   const { db, clock = monotonicClock } = sources;
   const bell = new LogBell({ ...sources, scope, signal });
   try {
-    let position: number;
-    if ('afterSeq' in start) {
-      position = start.afterSeq;
-    } else {
-      // Taken first: a line stored in between has a higher sequence, and comes with the next read.
-      position = await lastLogSeq(db, scope);
+    // Taken first: a line stored in between has a higher sequence, and comes with the next read.
+    let position = 'afterSeq' in start ? start.afterSeq : await lastLogSeq(db, scope);
+    yield { lines: [] };
+    if (!('afterSeq' in start)) {
       const search = { scope, filter: { ...filter, ...timeOf(start) }, before: position + 1 };
       if ('tail' in start)
         yield toBatch(await searchLog({ db, clock }, { ...search, order: 'newest', limit: start.tail }));
@@ -54,12 +52,10 @@ export async function* followLog(
     }
     const live = { filter, order: 'oldest', limit: BATCH } as const;
     const perWorkload = 'workloadId' in scope ? BATCH : BATCH_PER_WORKER;
-    let isFirst = 'afterSeq' in start;
     while (!signal.aborted) {
       const { lines, end, hasMore } = await readLive(db, scope, { ...live, after: position, perWorkload });
       position = end?.seq ?? position;
-      if (lines.length > 0 || isFirst) yield { lines };
-      isFirst = false;
+      if (lines.length > 0) yield { lines };
       if (!hasMore && !(await bell.heard(quietMs))) yield { lines: [] };
     }
   } finally {

@@ -88,10 +88,27 @@ test('a follower without hints still finds new lines after the quiet time, and r
   const options = { scope: W, start: { tail: 1 }, filter: {}, quietMs: 20, signal: controller.signal };
   const log = followLog({ db: database.pool, bus: deaf }, options);
   await append(['a', 'b']);
+  expect((await log.next()).value).toEqual({ lines: [] });
   expect(texts((await log.next()).value!.lines)).toEqual(['b']);
   expect((await log.next()).value).toEqual({ lines: [] });
   await append(['c']);
   expect(texts((await log.next()).value!.lines)).toEqual(['c']);
+  controller.abort();
+  while (!(await log.next()).done);
+});
+
+test('a line that is stored once a follower has begun is new to it, however few old ones it wants', async () => {
+  const controller = new AbortController();
+  const options = { scope: W, start: { tail: 0 }, filter: {}, quietMs: 20, signal: controller.signal };
+  const log = followLog({ db: database.pool, bus: { subscribe: () => () => {} } }, options);
+  await append(['old']);
+  await log.next();
+  await append(['new']);
+  const next = async (): Promise<string[]> => {
+    const { lines } = (await log.next()).value!;
+    return lines.length > 0 ? texts(lines) : next();
+  };
+  expect(await next()).toEqual(['new']);
   controller.abort();
   while (!(await log.next()).done);
 });
@@ -191,6 +208,7 @@ test('the log of an endpoint has the lines of a worker that starts while it is f
   const options = { scope: E, start: { tail: 9 }, filter: {}, quietMs: 60_000, signal: controller.signal };
   const log = followLog({ db: database.pool, bus }, options);
   await append(['a']);
+  await log.next();
   expect(texts((await log.next()).value!.lines)).toEqual(['a']);
   const next = log.next();
   await addWorkers('new');

@@ -35,10 +35,10 @@ export function streamLog(
 ): AsyncGenerator<string> {
   const sources = { db: deps.pool, bus: deps.bus };
   return whileConnected(deps, client, async function* (signal) {
-    // A search may take a second before its first line.
-    yield ': stream begins\n\n';
+    let comment = ': stream begins\n\n'; // at once: a search may take a second before its first line
     for await (const batch of followLog(sources, { ...log, quietMs: COMMENT_EVERY_MS, signal })) {
-      yield batch.lines.length === 0 && !batch.stoppedAt ? ': still here\n\n' : formatBatch(batch, log.extras);
+      yield batch.lines.length === 0 && !batch.stoppedAt ? comment : formatBatch(batch, log.extras);
+      comment = ': still here\n\n';
     }
   });
 }
