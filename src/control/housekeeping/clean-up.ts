@@ -8,6 +8,7 @@ import { deleteOldBatches } from '../../domain/batches/delete-old-batches.ts';
 import { deleteOldClusters } from '../../domain/clusters/cluster-lifecycle.ts';
 import { deleteDecisionsOfGone } from '../../domain/decisions/record-decision.ts';
 import { deleteDeadRequestDemand } from '../../domain/endpoints/request-demand.ts';
+import { cancelJobsOfGone } from '../../domain/jobs/cancel-jobs.ts';
 import { addToCounters, JOB_COUNTERS } from '../../domain/jobs/counter-sql.ts';
 import { hasWork } from '../../domain/jobs/has-work.ts';
 import { deleteOldLogLines } from '../../domain/logs/delete-old-log-lines.ts';
@@ -78,6 +79,7 @@ export class Cleaner {
     await deleteOldSessions(pool);
     await deleteOldRateWindows(pool, new Date(now));
     await this.#foldCounters();
+    await cancelJobsOfGone(pool);
     return { inMs: (await hasWork(pool)) ? TICK_MS : REST_TICK_MS };
   }
 
@@ -123,7 +125,7 @@ export class Cleaner {
     ); // a last contact written after the worker's exit
   }
 
-  /** Folds the counters of processes that are gone into one row per endpoint, and deletes those of deleted endpoints. */
+  /** Folds the counters of processes that are gone into one row per endpoint. */
   async #foldCounters(): Promise<void> {
     await this.#deps.pool.query(
       `with gone as (
@@ -132,9 +134,6 @@ export class Cleaner {
          returning *
        )
        ${addToCounters({ from: 'gone', lane: "'folded'", deltas: SUMS })}`,
-    );
-    await this.#deps.pool.query(
-      'delete from endpoint_counters k where not exists (select from endpoints e where e.id = k.endpoint_id)',
     );
   }
 }

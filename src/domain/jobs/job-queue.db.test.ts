@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import { type EndpointId, type JobId, newId, newJobId, type WorkerId } from '../../core/ids.ts';
 import { transaction } from '../../db/pool.ts';
-import { cancelJobsOfEndpoint } from './cancel-jobs.ts';
+import { cancelJobsOfEndpoint, cancelJobsOfGone } from './cancel-jobs.ts';
 import { JobQueue, type JobResult, type NewJob } from './job-queue.ts';
 import { JobStream } from './job-stream.ts';
 
@@ -121,6 +121,18 @@ describe('submit', () => {
     expect(await queue.find(jobId)).toMatchObject({ status: 'IN_PROGRESS', workerId, retries: 0 });
     expect(await queue.take(id, worker(), 1)).toEqual([]);
     expect(await counters(id)).toEqual(moved({ in_progress: 1 }));
+  });
+
+  test('a job that was being stored while its endpoint was deleted is cancelled later, and counted no more', async () => {
+    const [gone, kept] = [await endpoint(), await endpoint()];
+    const late = [await submit(gone), await submit(gone, { webhook: 'http://x', workerId: 'w' as WorkerId })];
+    const other = await submit(kept);
+    await sql('delete from endpoints where id = $1', gone); // as its deletion would, having seen no job
+    await cancelJobsOfGone(database.pool);
+    const ended = await sql('select id, status from finished_jobs where endpoint_id = $1 order by id', gone);
+    expect(ended).toEqual(late.sort().map((id) => ({ id, status: 'CANCELLED' })));
+    expect(await sql('select id from jobs where endpoint_id = any($1::text[])', [gone, kept])).toEqual([{ id: other }]);
+    expect(await sql('select from endpoint_counters where endpoint_id = $1', gone)).toEqual([]);
   });
 
   test('a job of a deleted endpoint is not stored, but the others of its batch are', async () => {

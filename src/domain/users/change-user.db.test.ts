@@ -39,6 +39,19 @@ async function person(name: string, role: Role = 'USER'): Promise<User & { actor
   return { ...user, secret, actor: { userId: user.id, keyId: key.id, scopes: key.scopes } };
 }
 
+/** Resolves once the other process has heard of all that was published before. */
+function heardByOther(): Promise<void> {
+  const marker = newId(8);
+  return new Promise((resolve) => {
+    const unsubscribe = other.subscribe('key', (id) => {
+      if (id !== marker) return;
+      unsubscribe();
+      resolve();
+    });
+    bus.publish('key', marker);
+  });
+}
+
 test.each([
   ['demote', (by: Actor, id: User['id']) => updateUser(context(), by, id, { role: 'USER' })],
   ['suspend', (by: Actor, id: User['id']) => suspendUser(context(), by, id, KEEP)],
@@ -90,6 +103,7 @@ test('a user who is no admin changes nobody, and only a key with all scopes make
 
 test('a suspension reaches cached keys and open streams of every process by hint, and ends as fast', async () => {
   const [anna, carl] = [await person('anna', 'ADMIN'), await person('carl')];
+  await heardByOther(); // else the hint about anna's new key could come late, and drop it
   const rings = [bus, other].map((own) => new KeyRing({ pool: database.pool, bus: own, clock: systemClock }));
   const ended: number[] = [];
   for (const [i, ring] of rings.entries()) {

@@ -11,6 +11,7 @@ import { deleteCluster } from '../clusters/delete-cluster.ts';
 import type { Context } from '../context.ts';
 import { deleteEndpoint } from '../endpoints/delete-endpoint.ts';
 import { listEndpointIds } from '../endpoints/endpoint-store.ts';
+import { cancelJobsOfGone } from '../jobs/cancel-jobs.ts';
 import { terminatePodsOfUser } from '../pods/pod-lifecycle.ts';
 import { deleteVolumeRow } from '../volumes/volume-store.ts';
 import { type Remaining, readRemaining } from './removal-progress.ts';
@@ -34,9 +35,11 @@ export async function removeUser(
 ): Promise<Remaining | null> {
   const { pool } = context;
   await giveUpHandedOver(context, id);
-  await endWorkloads(context, id, isStopped);
+  const hasEnded = await endWorkloads(context, id, isStopped);
   const left = await readRemaining(pool, id);
-  if (isStopped() || left.endpoints + left.workers > 0 || (await hasContainers(pool, id))) return left;
+  if (hasEnded || isStopped()) return left; // jobs that were being stored are there by the next run
+  await cancelJobsOfGone(pool);
+  if (left.endpoints + left.workers > 0 || (await hasContainers(pool, id))) return left;
   await deleteStorage(context, id);
   await deleteRecords(pool, id);
   await deleteTraces(pool, id);
@@ -58,11 +61,13 @@ async function giveUpHandedOver({ pool, bus }: Context, id: UserId): Promise<voi
   for (const worker of rows) bus.publish('worker', worker.id);
 }
 
-async function endWorkloads(context: Context, id: UserId, isStopped: () => boolean): Promise<void> {
+/** Returns true if there were endpoints to delete. */
+async function endWorkloads(context: Context, id: UserId, isStopped: () => boolean): Promise<boolean> {
   const { pool, bus } = context;
   const owner: Actor = { userId: id, keyId: '' as KeyId, scopes: [] };
-  for (const endpointId of await listEndpointIds(pool, id)) {
-    if (isStopped()) return;
+  const endpointIds = await listEndpointIds(pool, id);
+  for (const endpointId of endpointIds) {
+    if (isStopped()) return true;
     await unlessGone(deleteEndpoint(context, owner, endpointId));
   }
   const clusters = await pool.query<{ id: ClusterId }>(
@@ -71,6 +76,7 @@ async function endWorkloads(context: Context, id: UserId, isStopped: () => boole
   );
   for (const cluster of clusters.rows) await unlessGone(deleteCluster(context, owner, cluster.id));
   for (const podId of await terminatePodsOfUser(pool, id, 'its user is being deleted')) bus.publish('pod', podId);
+  return endpointIds.length > 0;
 }
 
 /** A request of the last moment may have deleted it too. */
