@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import { createSimulatedRuntime } from '../../runtimes/simulated/simulated-runtime.ts';
 import { CapacityLedger } from './capacity-ledger.ts';
@@ -66,7 +66,7 @@ test('a read that is half as old as allowed leads to the next one beside the cal
   expect(await free(500)).toBe(5); // begins to read ahead
   await writeDown('one', 3);
   ledger.settle('one');
-  await vi.waitFor(async () => expect(await free(600)).toBeLessThanOrEqual(4));
+  await expect.poll(() => free(600)).toBeLessThanOrEqual(4);
   expect(await free(1_100)).toBeLessThanOrEqual(4); // still fresh enough
   expect(await free(1_101, { fresh: true })).toBe(4);
 });

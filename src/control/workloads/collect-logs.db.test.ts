@@ -78,13 +78,13 @@ test('of a flood of 40 MB the burst is stored, with its last lines and one line 
   });
   collector.follow(quiet);
   collector.follow(flooding);
-  await vi.waitFor(async () => expect((await stored(flooding, 'container')).length).toBeGreaterThan(0));
+  await expect.poll(async () => (await stored(flooding, 'container')).length).toBeGreaterThan(0);
   const saidAt = performance.now();
   say({ ts: new Date(), line: 'hello' });
-  await vi.waitFor(async () => expect(await stored(quiet, 'container')).toEqual(['hello']), { timeout: 10_000 });
+  await expect.poll(() => stored(quiet, 'container')).toEqual(['hello']);
   expect(performance.now() - saidAt).toBeLessThan(5_000); // bounds a hang
   await collector.finish(flooding, 25_000);
-  await vi.waitFor(async () => expect((await stored(flooding, 'container')).at(-1)).toMatch(/^39999 x/));
+  await expect.poll(async () => (await stored(flooding, 'container')).at(-1)).toMatch(/^39999 x/);
   const kept = await stored(flooding, 'container');
   const bytes = kept.reduce((sum, line) => sum + line.length, 0);
   expect(bytes).toBeGreaterThan(3_500_000);
@@ -104,7 +104,7 @@ test('a user’s stored bytes a day are counted with the lines, over workers and
   const first = await worker(undefined, () => lines(20, 'y'.repeat(30)));
   collector.follow(first);
   await collector.finish(first, 5_000);
-  await vi.waitFor(async () => expect((await stored(first, 'container')).length).toBe(20));
+  await expect.poll(async () => (await stored(first, 'container')).length).toBe(20);
   const used = (await readLogUsage(database.pool, [userId])).get(userId)!;
   expect(used).toBe(10 * (64 + 32) + 10 * (64 + 33));
   await collector.stop();
@@ -113,12 +113,12 @@ test('a user’s stored bytes a day are counted with the lines, over workers and
   collector.follow(second);
   await collector.finish(second, 5_000);
   const sentence = "the limit 'logBytesPerDay' allows 5000 stored log bytes a day";
-  await vi.waitFor(async () => {
-    expect(await stored(second, 'system')).toEqual([
+  await expect
+    .poll(() => stored(second, 'system'))
+    .toEqual([
       `lines are dropped until 00:00 UTC: ${sentence}`,
       expect.stringMatching(new RegExp(`^6\\d lines of \\d+ bytes were dropped within \\d+ s: ${sentence}$`)),
     ]);
-  });
 });
 
 test('the workers of one endpoint share what it may log', async () => {
@@ -129,12 +129,13 @@ test('the workers of one endpoint share what it may log', async () => {
   );
   for (const id of ids) collector.follow(id);
   await Promise.all(ids.map((id) => collector.finish(id, 20_000)));
-  await vi.waitFor(async () => {
+  const bytes = async () => {
     const { rows } = await database.pool.query<{ bytes: number }>(
       "select sum(octet_length(line) + 64)::int8 as bytes from log_lines where workload_id = any($1) and source = 'container'",
       [ids],
     );
-    expect(rows[0]!.bytes).toBeGreaterThan(300_000);
-    expect(rows[0]!.bytes).toBeLessThan(16 * 20_000 + 4 * 20 * 200 + 100_000);
-  });
+    return rows[0]!.bytes;
+  };
+  await expect.poll(bytes).toBeGreaterThan(300_000);
+  expect(await bytes()).toBeLessThan(16 * 20_000 + 4 * 20 * 200 + 100_000);
 });

@@ -165,7 +165,7 @@ test('what is open is notified once when its key is revoked, and what was closed
   const [open, closed, other] = [opened(key.id), opened(key.id), opened((await newKey()).key.id)];
   closed.close();
   await revokeApiKey({ pool: database.pool, bus }, { userId, keyId: key.id });
-  await vi.waitFor(() => expect(open.ended).toBe(1));
+  await expect.poll(() => open.ended).toBe(1);
   bus.publish('key', key.id);
   await new Promise((resolve) => setTimeout(resolve, 100));
   expect([open.ended, closed.ended, other.ended]).toEqual([1, 0, 0]);
@@ -179,13 +179,13 @@ test('an object is watched again after its key has ended, and not after the end 
   keyRing.watch(first.key.id, request);
   const other = opened(second.key.id);
   await revokeApiKey({ pool: database.pool, bus }, { userId, keyId: first.key.id });
-  await vi.waitFor(() => expect(ended).toEqual([first.key.id]));
+  await expect.poll(() => ended).toEqual([first.key.id]);
   request.keyId = second.key.id;
   keyRing.watch(second.key.id, request);
   keyRing.unwatch(first.key.id, request);
   keyRing.unwatch(second.key.id, request);
   await revokeApiKey({ pool: database.pool, bus }, { userId, keyId: second.key.id });
-  await vi.waitFor(() => expect(other.ended).toBe(1));
+  await expect.poll(() => other.ended).toBe(1);
   expect(ended).toEqual([first.key.id]);
 });
 
@@ -195,18 +195,18 @@ test('a key that ended before it is watched, or whose hint is lost, is noticed w
   await revoke(before.key.id);
   const open = [opened(before.key.id), opened(after.key.id)];
   await revoke(after.key.id);
-  await vi.waitFor(() => expect(open.map(({ ended }) => ended)).toEqual([1, 1]), { timeout: 2_000 });
+  await expect.poll(() => open.map(({ ended }) => ended)).toEqual([1, 1]);
 });
 
 test('a known expiry ends a key while the database is unreachable, which ends no other key', async () => {
   const [expiring, lasting] = [await newKey(new Date(nowMs + 60_000)), await newKey()];
   const open = [opened(expiring.key.id), opened(lasting.key.id)];
   bus.publish('key', expiring.key.id);
-  await vi.waitFor(() => expect(queries).toHaveBeenCalled());
+  await expect.poll(() => queries).toHaveBeenCalled();
   await queries.mock.results[0]!.value;
   queries.mockRejectedValue(new Error('connect ECONNREFUSED') as never);
   nowMs += 60_000;
-  await vi.waitFor(() => expect(open[0]!.ended).toBe(1), { timeout: 2_000 });
+  await expect.poll(() => open[0]!.ended).toBe(1);
   expect(open[1]!.ended).toBe(0);
 });
 
