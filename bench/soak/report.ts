@@ -73,7 +73,7 @@ function reportTables({ tenths, activity, minutes }: SoakResult): boolean {
   return tables.every(({ verdict }) => verdict !== 'NOT FLAT');
 }
 
-/** Empty for a table that is gone. */
+/** Empty for a table that no longer exists. */
 function activityColumns(activity: Activity | undefined): string[] {
   if (!activity) return ['', '', '', ''];
   const { vacuums, vacuumMs, analyzeMs, hotShare } = activity;

@@ -18,7 +18,7 @@ export async function migrate(pool: Pool): Promise<{ applied: string[] }> {
   const files = await listMigrations();
   const applied: string[] = [];
   for (;;) {
-    const name = await transaction(pool, (db) => applyNext(db, files));
+    const name = await transaction(pool, (db) => applyNext(db, files), { lock: ADVISORY_LOCKS.migration });
     if (name === undefined) return { applied };
     applied.push(name);
   }
@@ -61,9 +61,8 @@ export async function readAppliedMigrations(db: Db): Promise<string[]> {
   return recorded.rows.flatMap(({ name, isRollbackSafe }) => (own.includes(name) || !isRollbackSafe ? [name] : []));
 }
 
-/** Locks per transaction, so that one connection is enough and a failure leaves no lock behind. */
+/** The lock is its transaction's, so that one connection is enough and a failure leaves no lock behind. */
 async function applyNext(db: Db, files: string[]): Promise<string | undefined> {
-  await db.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.migration]);
   await ensureJournal(db);
   const done = await readAppliedMigrations(db);
   const unknown = done.filter((name) => !files.includes(name));

@@ -3,7 +3,7 @@ import { Failure } from '../core/errors.ts';
 import type { UserId } from '../core/ids.ts';
 import { Semaphore } from '../core/semaphore.ts';
 import type { CallResponse } from './call-messages.ts';
-import { takenBytes } from './taken-bytes.ts';
+import { READER_CHECK_MS, READER_MIN_BYTES, takenBytes } from './taken-bytes.ts';
 
 /** Memory that a payload takes until its client has it, in multiples of its size: as read, as rendered, and as sent. */
 const COST = 3;
@@ -11,10 +11,6 @@ const MAX_WAITING = 1_000;
 const TIMEOUT_MS = 10_000;
 /** Large payloads that are read from the database at once: small statements would wait behind more. */
 const MAX_READING = 2;
-
-/** How often the progress of a reader is checked, and what it must have read since. */
-const CHECK_MS = 30_000;
-const MIN_BYTES = (8 * 1024 * CHECK_MS) / 1_000;
 
 const EVENTS = ['drain', 'finish', 'close'] as const;
 
@@ -62,9 +58,9 @@ export function flushed(res: CallResponse, reservation: ByteReservation | null =
     let before = takenBytes(socket);
     const checking = setInterval(() => {
       const taken = takenBytes(socket);
-      if (taken - before < Math.min(MIN_BYTES, res.writableLength)) res.destroy();
+      if (taken - before < Math.min(READER_MIN_BYTES, res.writableLength)) res.destroy();
       before = taken;
-    }, CHECK_MS).unref();
+    }, READER_CHECK_MS).unref();
     const done = () => {
       clearInterval(checking);
       if (reservation) reservation.onYield = null;

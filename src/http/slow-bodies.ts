@@ -30,16 +30,13 @@ interface Seen {
  * costs a request next to nothing.
  */
 export class SlowBodies {
-  readonly #refusal: () => Failure;
   readonly #clock: Clock;
   readonly #sockets = new Map<Socket, Seen | null>();
   readonly #latest = new WeakMap<Socket, ServerResponse>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** `refusal`: what a request gets whose response has not begun; other connections are cut. */
-  constructor(options: { refusal?: () => Failure; clock?: Clock } = {}) {
-    this.#refusal = options.refusal ?? slowBody;
-    this.#clock = options.clock ?? monotonicClock;
+  constructor({ clock = monotonicClock }: { clock?: Clock } = {}) {
+    this.#clock = clock;
   }
 
   /** Notes the request that its connection is sending now. */
@@ -62,9 +59,7 @@ export class SlowBodies {
         if (before) this.#sockets.set(socket, null);
       } else if (before?.res !== res) {
         this.#sockets.set(socket, { res, sinceMs: now, bytesBefore: socket.bytesRead });
-      } else {
-        if (isTooSlow(now - before.sinceMs, socket.bytesRead - before.bytesBefore)) this.#end(res);
-      }
+      } else if (isTooSlow(now - before.sinceMs, socket.bytesRead - before.bytesBefore)) this.#end(res);
     }
   }
 
@@ -77,7 +72,7 @@ export class SlowBodies {
       return;
     }
     res.statusCode = 408;
-    socket.end(rawProblem(this.#refusal(), res.req.url), () => socket.destroy());
+    socket.end(rawProblem(slowBody(), res.req.url), () => socket.destroy());
   }
 
   #forget(socket: Socket): void {

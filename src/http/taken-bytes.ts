@@ -1,3 +1,7 @@
+/** While a client has not read a response: how often that is checked, and what it must have read since: 8 KiB a second. */
+export const READER_CHECK_MS = 30_000;
+export const READER_MIN_BYTES = (8 * 1024 * READER_CHECK_MS) / 1_000;
+
 /** Undocumented in node: what waits in a handle. That of TLS has the handle of its connection as its parent. */
 interface Handle {
   readonly writeQueueSize?: number;

@@ -6,7 +6,7 @@ import { formatCount } from './format.ts';
 
 type Template = Schemas['Template'];
 
-/** Fills a form with the container settings of a template of one's own. The template itself is copied, not followed. */
+/** Fills a form with the container settings of one of the user's templates. The template itself is copied, not followed. */
 export function TemplatePicker(props: { kind: 'serverless' | 'pod'; onChoose: (template: Template) => void }) {
   const { kind, onChoose } = props;
   const { data } = useQuery({ queryKey: ['templates'], queryFn: () => unwrap(api.GET('/v2/templates')) });

@@ -93,7 +93,7 @@ describe('users of a server', () => {
 });
 
 describe('keys of a server', () => {
-  test('are one’s own, or with --user those of another user for admins', async () => {
+  test('are those of the user, or with --user those of another one for admins', async () => {
     const made = await cli.podyard(['keys', 'create', '--name', 'ci', '--scope', 'pods:read']);
     expect(made.out).toMatch(/^pyk_/);
     const listed = await cli.podyard(['keys']);

@@ -98,7 +98,7 @@ export class ServerSide implements AccessSide {
   }
 }
 
-/** One's own keys need no admin. */
+/** Nobody needs to be an admin for their own keys. */
 function keysPath({ userId, isOwn }: Wire): string {
   return isOwn ? '/v2/account/api-keys' : path(userId, '/api-keys');
 }

@@ -1,4 +1,5 @@
 import { CHECK_MS, isTooSlow } from '../../http/slow-bodies.ts';
+import { READER_CHECK_MS, READER_MIN_BYTES } from '../../http/taken-bytes.ts';
 import type { WireReader } from './client-exchange.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import { BadHead, parseRequestHead, type RequestHead } from './message-head.ts';
@@ -36,9 +37,6 @@ export interface ConnectionOwner {
 const HEAD_TIMEOUT_MS = 30_000;
 /** How long a client that is still sending has to read the final response, once the kernel has all of it. */
 const LINGER_MS = 2000;
-/** Until the kernel has all of a response: how often it is checked that the client reads, and what it must have read since. */
-const READING_CHECK_MS = 30_000;
-const READING_MIN_BYTES = (8 * 1024 * READING_CHECK_MS) / 1000;
 /** Pipelined bytes are held up to this limit; then reading pauses until their turn. */
 const MAX_HELD_BYTES = 65_536;
 const HEAD_END = Buffer.from('\r\n\r\n');
@@ -96,7 +94,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
   }
 
   get isIdle(): boolean {
-    return this.#exchange === null && this.#held.length === 0 && this.#sending.length === 0;
+    return this.#exchange === null && this.#held.length === 0 && this.wire.unsentBytes === 0;
   }
 
   get keepAliveLine(): string {
@@ -164,12 +162,12 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
   #checkReading(): void {
     const before = this.#takenBefore;
     const taken = this.wire.sentBytes;
-    if (before !== null && taken - before < READING_MIN_BYTES) {
+    if (before !== null && taken - before < READER_MIN_BYTES) {
       this.wire.destroy();
       return;
     }
     this.#takenBefore = taken;
-    this.deadlineAt = performance.now() + READING_CHECK_MS;
+    this.deadlineAt = performance.now() + READER_CHECK_MS;
   }
 
   watchBody(): void {
@@ -197,7 +195,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
 
   /** Closes the connection if it is idle, and its client has what was sent. */
   close(): void {
-    if (this.isIdle && !this.#isDetached && this.wire.unsentBytes === 0) this.wire.destroy();
+    if (this.isIdle && !this.#isDetached) this.wire.destroy();
   }
 
   destroy(): void {
@@ -334,6 +332,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
   #linger(): void {
     this.#isLingering = true;
     this.#held = NOTHING;
+    this.#takenBefore = null;
     this.wire.end();
     if (this.wire.unsentBytes > 0) this.#checkReading();
     else this.deadlineAt = performance.now() + LINGER_MS;

@@ -24,8 +24,7 @@ export async function ensureFirstUser(
   if (adminKey !== null && !/^[\x21-\x7e]{1,256}$/.test(adminKey)) {
     throw new Error('PODYARD_ADMIN_KEY must be 1 to 256 visible ASCII characters without spaces');
   }
-  const outcome = await transaction(context.pool, async (db) => {
-    await db.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.firstUser]);
+  const create = async (db: Db) => {
     const known = await findUserByName(db, FIRST_USER);
     if (adminKey === null && (known || (await hasAdmin(db)))) {
       return { userId: known?.id ?? null, newSecret: null, keyId: null };
@@ -37,7 +36,8 @@ export async function ensureFirstUser(
     }
     const secret = newSecret(KEY_PREFIX);
     return { userId, newSecret: secret, keyId: await upsertAdminKey(db, userId, secret) };
-  });
+  };
+  const outcome = await transaction(context.pool, create, { lock: ADVISORY_LOCKS.firstUser });
   if (outcome.keyId !== null) context.bus.publish('key', outcome.keyId);
   if (adminKey !== null && outcome.userId !== null) context.bus.publish('user', outcome.userId);
   return { userId: outcome.userId, newSecret: outcome.newSecret };

@@ -69,7 +69,7 @@ test('a view asks for days in UTC', () => {
   });
 });
 
-test('products have names, and only existing records of one’s own have links', () => {
+test('products have names, and only the user’s own records that still exist have links', () => {
   expect(groupName({ id: 'NETWORK_VOLUME', name: null })).toBe('Volumes');
   expect(groupName({ id: 'x1', name: null })).toBe('x1');
   expect(groupLink('endpoint', group('a', '1'), 'me')).toBe('/endpoints/a');

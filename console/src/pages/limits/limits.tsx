@@ -11,7 +11,7 @@ import { limitText, type UserLimits, useText } from './limit-values.ts';
 /** How often uses are read again. */
 const REFRESH_MS = 10_000;
 
-/** One's own limits with their use; for the operator, everybody's, and the defaults. */
+/** The user's limits with their use; for the operator, everybody's, and the defaults. */
 export function LimitsPage() {
   const own = useQuery({
     queryKey: ['limits', 'own'],

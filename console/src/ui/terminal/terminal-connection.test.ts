@@ -58,7 +58,7 @@ test('a large paste waits for the program to read it, and arrives whole', () => 
   expect(bytes).toBe(1_000_000);
 });
 
-test('the end is told once, with the reason; a session that the page closes tells nothing', () => {
+test('the end is reported once, with the reason; a session that the page closes reports nothing', () => {
   const first = connect();
   first.open();
   first.receive('{"type":"notice","text":"soon"}');
