@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { describeMachine, writeResults } from '../results.ts';
 import { compareBacklog } from './backlog.ts';
 import { compareSystems } from './compare.ts';
+import { measurePayloads } from './payloads.ts';
 import { startPostgres } from './postgres.ts';
 import { type QueueReport, renderReport } from './report.ts';
 import { measureRest } from './rest.ts';
@@ -40,6 +41,7 @@ export async function benchQueue(args: string[]): Promise<void> {
       report.backlog = await compareBacklog(setup, { jobs: Number(values.backlog), rounds, seconds });
     if (parts.includes('rest')) report.rest = await measureRest(tempDir, { idleSeconds: 40 });
     if (parts.includes('wal')) report.wal = await measureWal(setup, { seconds });
+    if (parts.includes('payloads')) report.payloads = await measurePayloads(postgres, { rounds });
     process.stdout.write(renderReport(report));
     await writeResults('queue', report);
   } finally {

@@ -3,6 +3,7 @@ import type { Machine } from '../results.ts';
 import type { BacklogRun } from './backlog.ts';
 import type { Comparison } from './compare.ts';
 import type { LoadResult } from './load.ts';
+import type { PayloadRun } from './payloads.ts';
 import type { RestResult } from './rest.ts';
 import { renderTable } from './table.ts';
 import type { WalRun } from './wal.ts';
@@ -15,6 +16,7 @@ export interface QueueReport {
   backlog?: BacklogRun[];
   rest?: RestResult;
   wal?: WalRun[];
+  payloads?: PayloadRun[];
 }
 
 export function renderReport(report: QueueReport): string {
@@ -25,6 +27,7 @@ export function renderReport(report: QueueReport): string {
     ...(report.backlog ? [renderBacklog(report.backlog)] : []),
     ...(report.rest ? [renderRest(report.rest)] : []),
     ...(report.wal ? [renderWal(report.wal)] : []),
+    ...(report.payloads ? [renderPayloads(report.payloads)] : []),
   ].join('\n');
 }
 
@@ -113,6 +116,22 @@ function renderWal(runs: readonly WalRun[]): string {
     row('commits per job', 2, (run) => run.commitsPerJob),
     row('fsyncs per job', 2, (run) => run.fsyncsPerJob),
     row('connections of one process', 0, (run) => run.connections),
+  ]);
+}
+
+function renderPayloads(runs: readonly PayloadRun[]): string {
+  return renderTable([
+    ['input and output, each', 'a job, ms', 'pglz', 'database CPU, ms', 'pglz', 'ratio', 'log, KB', 'pglz'],
+    ...runs.map(({ kind, bytes, stored, pglz }) => [
+      `${bytes} bytes, ${kind}`,
+      number(stored.ms, 2),
+      number(pglz.ms, 2),
+      number(stored.cpuMs, 2),
+      number(pglz.cpuMs, 2),
+      number(stored.cpuMs / pglz.cpuMs, 2),
+      number(stored.walKb, 0),
+      number(pglz.walKb, 0),
+    ]),
   ]);
 }
 

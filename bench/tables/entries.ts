@@ -13,6 +13,7 @@ export const ENTRIES: readonly Entry[] = [
   entry('backlog', ['queue', '--parts', 'backlog'], ['--rounds', '1', '--seconds', '4']),
   entry('rest', ['queue', '--parts', 'rest'], []),
   entry('wal', ['queue', '--parts', 'wal'], []),
+  entry('payloads', ['queue', '--parts', 'payloads'], []),
   entry('proxy', ['proxy'], ['--parts', 'throughput,latency,bodies', '--rounds', '2', '--seconds', '3']),
   entry('coldstart', ['coldstart'], ['--rounds', '3', '--thaws', '10', '--bursts', '1']),
   entry('scale', ['scale'], ['--sizes', '100,10000', '--seconds', '10']),

@@ -67,6 +67,20 @@ describe('partitions of finished jobs', () => {
     expect(options).toEqual([{ target: '8160' }]);
   });
 
+  test('store payloads as the queue does: compressed with lz4, or not at all where the server lacks it', async () => {
+    await cleaner.runOnce();
+    const stored = await sql(
+      `select distinct attstorage::text || attcompression::text as kind from pg_attribute
+       where attname in ('input', 'output', 'error') and attrelid in (
+         select 'jobs'::regclass union all select 'finished_jobs'::regclass
+         union all select inhrelid from pg_inherits where inhparent = 'finished_jobs'::regclass)`,
+    );
+    const [{ methods }] = await sql(
+      "select enumvals as methods from pg_settings where name = 'default_toast_compression'",
+    );
+    expect(stored).toEqual([{ kind: methods.includes('lz4') ? 'xl' : 'e' }]);
+  });
+
   test('are created once', async () => {
     await cleaner.runOnce();
     const before = await partitions();
