@@ -8,6 +8,7 @@ import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
+import { openPage, signIn } from './console-page.ts';
 
 const ERROR = 'RuntimeError: CUDA out of memory';
 
@@ -26,13 +27,8 @@ describe.skipIf(!hasBrowser)('a day with the console', { timeout: 120_000 }, () 
     const env = { PODYARD_IMAGES_FILES: join(home, 'images.json') };
     server = await ServerProcess.start({ runtime: 'process', databaseUrl: database.url, env });
     browser = await launchBrowser();
-    page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
-    page.setDefaultTimeout(30_000);
-    await page.goto(`${server.url}/`);
-    await page.getByLabel('API key').fill(server.key);
-    await page.getByRole('checkbox').first().check();
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    page = await openPage(browser);
+    await signIn(page, server, { isRemembered: true });
   });
   afterAll(async () => {
     await browser?.close();

@@ -1,6 +1,5 @@
 /** The page on costs and budgets, on simulated workers and with costs that are written into the database. */
 import { mkdir, readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -8,6 +7,7 @@ import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
+import { openPage, signIn, violationsOf } from './console-page.ts';
 
 /** Screenshots for people to look at; git ignores them. */
 const SCREENSHOTS = fileURLToPath(new URL('../../test-results/billing/', import.meta.url));
@@ -17,11 +17,9 @@ describe.skipIf(!hasBrowser)('the page on costs', { timeout: 180_000 }, () => {
   let server: ServerProcess;
   let browser: Browser;
   let page: Page;
-  let axe: string;
   let endpointId: string;
 
   beforeAll(async () => {
-    axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
     await mkdir(SCREENSHOTS, { recursive: true });
     database = await createTestDatabase();
     server = await ServerProcess.start({ runtime: 'simulated', databaseUrl: database.url });
@@ -35,26 +33,15 @@ describe.skipIf(!hasBrowser)('the page on costs', { timeout: 180_000 }, () => {
     await database?.drop();
   });
 
-  async function signedIn(scheme: 'light' | 'dark' = 'light', width = 1280): Promise<Page> {
-    const opened = await browser.newPage({ viewport: { width, height: 1000 }, colorScheme: scheme });
-    opened.setDefaultTimeout(30_000);
-    await opened.goto(`${server.url}/`);
-    await opened.getByLabel('API key').fill(server.key);
-    await opened.getByRole('button', { name: 'Sign in' }).click();
-    await opened.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+  async function signedIn(colorScheme: 'light' | 'dark' = 'light', width = 1280): Promise<Page> {
+    const opened = await openPage(browser, { width, height: 1000, colorScheme });
+    await signIn(opened, server);
     return opened;
   }
 
   async function show(on: Page, name: string): Promise<void> {
     await on.screenshot({ path: `${SCREENSHOTS}${name}.png`, fullPage: true });
-    await on.evaluate(axe);
-    const violations = await on.evaluate(async () => {
-      const { axe: checker } = globalThis as unknown as {
-        axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
-      };
-      return (await checker.run()).violations.map((v) => `${v.id}: ${v.nodes[0]?.html.slice(0, 160)}`);
-    });
-    expect(violations).toEqual([]);
+    expect(await violationsOf(on)).toEqual([]);
   }
 
   /** Ten days of two endpoints, one of them deleted, a pod and a volume. */

@@ -1,12 +1,11 @@
 /** The frame of the console: an outage of the server, a page that fails, a newer build. On simulated workers. */
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api, until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
+import { openPage, signIn, violationsOf } from './console-page.ts';
 
 describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 180_000 }, () => {
   let database: TestDatabase;
@@ -14,11 +13,9 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 180_000 }, (
   let api: Api;
   let browser: Browser;
   let page: Page;
-  let axe: string;
   let endpointId: string;
 
   beforeAll(async () => {
-    axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
     database = await createTestDatabase();
     server = await ServerProcess.start({ runtime: 'simulated', databaseUrl: database.url });
     api = new Api(server);
@@ -32,13 +29,9 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 180_000 }, (
     await database?.drop();
   });
 
-  async function signedIn(scheme: 'light' | 'dark' = 'light', width = 1280): Promise<Page> {
-    const opened = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: scheme });
-    opened.setDefaultTimeout(30_000);
-    await opened.goto(`${server.url}/`);
-    await opened.getByLabel('API key').fill(server.key);
-    await opened.getByRole('button', { name: 'Sign in' }).click();
-    await opened.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+  async function signedIn(colorScheme: 'light' | 'dark' = 'light', width = 1280): Promise<Page> {
+    const opened = await openPage(browser, { width, colorScheme });
+    await signIn(opened, server);
     return opened;
   }
 
@@ -70,17 +63,6 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 180_000 }, (
     });
   }
 
-  async function expectAccessible(on = page): Promise<void> {
-    await on.evaluate(axe);
-    const violations = await on.evaluate(async () => {
-      const { axe: checker } = globalThis as unknown as {
-        axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
-      };
-      return (await checker.run()).violations.map((v) => `${v.id}: ${v.nodes[0]?.html.slice(0, 160)}`);
-    });
-    expect(violations).toEqual([]);
-  }
-
   test('a page keeps what it shows while the server is away, and catches up without a reload', async () => {
     await page.goto(`${server.url}/#/endpoints`);
     const table = page.getByRole('table', { name: 'endpoints' });
@@ -93,7 +75,7 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 180_000 }, (
     await server.kill();
     const banner = page.getByRole('status').getByText("Can't reach the server.");
     await banner.waitFor();
-    await expectAccessible();
+    expect(await violationsOf(page)).toEqual([]);
     await table.getByText('greeter').waitFor();
     // A page whose script was never loaded waits for the server.
     await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Billing' }).click();
@@ -118,7 +100,7 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 180_000 }, (
     await page.getByRole('heading', { name: "This page can't be shown", level: 1 }).waitFor();
     await page.getByText('Details', { exact: true }).click();
     await page.getByText('Page: #/volumes').waitFor();
-    await expectAccessible();
+    expect(await violationsOf(page)).toEqual([]);
     await page.getByRole('link', { name: 'Go to overview' }).click();
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
     // The palette reads the same list. It fails alone.
@@ -145,7 +127,7 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 180_000 }, (
     await opened.getByRole('heading', { name: "This page couldn't be loaded", level: 1 }).waitFor();
     await opened.getByRole('status').getByText('The server has a newer console.').waitFor();
     expect(loads).toBe(1);
-    await expectAccessible(opened);
+    expect(await violationsOf(opened)).toEqual([]);
     await opened.close();
   });
 
@@ -211,7 +193,7 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 180_000 }, (
     await page.keyboard.press('ArrowUp');
     await page.keyboard.press('ArrowUp');
     await expect.poll(() => options.last().getAttribute('aria-selected')).toBe('true');
-    await expectAccessible();
+    expect(await violationsOf(page)).toEqual([]);
     await search.fill('no such thing');
     await page.getByText('Nothing is called “no such thing”.').waitFor();
     await page.keyboard.press('Escape');
@@ -233,7 +215,7 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 180_000 }, (
     const attention = opened.getByRole('region', { name: 'Needs attention' });
     await attention.getByRole('link', { name: 'starved' }).waitFor();
     await attention.getByText(/no capacity/).waitFor();
-    await expectAccessible(opened);
+    expect(await violationsOf(opened)).toEqual([]);
     for (const path of ['', 'endpoints', `endpoints/${starved}`, 'catalog', 'keys', 'billing', 'limits']) {
       await opened.goto(`${server.url}/#/${path}`);
       await opened.getByRole('heading', { level: 1 }).waitFor();

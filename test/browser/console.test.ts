@@ -1,5 +1,4 @@
-import { mkdir, readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import { mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -8,9 +7,8 @@ import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
+import { openPage, signIn, violationsOf } from './console-page.ts';
 
-/** Console errors to ignore: API errors, which the page shows, and network changes caused by other containers. */
-const EXPECTED_ERROR = /the server responded with a status of 4|ERR_NETWORK_CHANGED/;
 /** Screenshots for people to look at; git ignores them. */
 const SCREENSHOTS = fileURLToPath(new URL('../../test-results/console/', import.meta.url));
 const SLOW = { timeout: 45_000 };
@@ -18,42 +16,14 @@ const SLOW = { timeout: 45_000 };
 let database: TestDatabase;
 let server: ServerProcess;
 let browser: Browser;
-let axe: string;
 const complaints: string[] = [];
 
-async function openPage(scheme: 'light' | 'dark' = 'light', width = 1280): Promise<Page> {
-  const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: scheme });
-  page.setDefaultTimeout(20_000);
-  page.on('pageerror', (error) => complaints.push(error.message));
-  // Violations of the content security policy are reported here.
-  page.on('console', (message) => {
-    if (message.type() === 'error' && !EXPECTED_ERROR.test(message.text())) {
-      complaints.push(message.text());
-    }
-  });
+async function newPage(colorScheme: 'light' | 'dark' = 'light', width = 1280): Promise<Page> {
+  const page = await openPage(browser, { width, colorScheme, complaints });
   page.on('request', (request) => {
     if (!request.url().startsWith(server.url) && !request.url().startsWith('data:')) complaints.push(request.url());
   });
   return page;
-}
-
-async function signIn(page: Page): Promise<void> {
-  await page.goto(`${server.url}/`);
-  await page.getByLabel('API key').fill(server.key);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
-}
-
-/** Returns the accessibility violations on the current page. */
-async function violationsOf(page: Page): Promise<string[]> {
-  await page.evaluate(axe);
-  return page.evaluate(async () => {
-    const { axe: checker } = globalThis as unknown as {
-      axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
-    };
-    const { violations } = await checker.run();
-    return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 160)}`);
-  });
 }
 
 describeWithEngine('the console', () =>
@@ -61,7 +31,6 @@ describeWithEngine('the console', () =>
     beforeAll(async () => {
       await needExampleImages();
       await mkdir(SCREENSHOTS, { recursive: true });
-      axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
       browser = await launchBrowser();
     });
     afterAll(() => browser?.close());
@@ -79,7 +48,7 @@ describeWithEngine('the console', () =>
     });
 
     test("a wrong key is rejected with the server's message", async () => {
-      const page = await openPage();
+      const page = await newPage();
       await page.goto(`${server.url}/`);
       await page.getByLabel('API key').fill('pyk_wrong');
       await page.getByRole('button', { name: 'Sign in' }).click();
@@ -87,8 +56,8 @@ describeWithEngine('the console', () =>
     });
 
     test('the overview shows what the installation runs on', async () => {
-      const page = await openPage();
-      await signIn(page);
+      const page = await newPage();
+      await signIn(page, server);
       const facts = page.getByRole('region', { name: 'Installation' });
       await facts.getByText('Docker containers').waitFor();
       await facts.getByText('Simulated: workers run on the CPU').waitFor();
@@ -98,8 +67,8 @@ describeWithEngine('the console', () =>
     });
 
     test('an endpoint is deployed, runs a job, is changed, rolled back and deleted', async () => {
-      const page = await openPage();
-      await signIn(page);
+      const page = await newPage();
+      await signIn(page, server);
       await page.getByText('Deploy your first endpoint').waitFor();
 
       await page.getByRole('link', { name: 'Deploy endpoint' }).click();
@@ -160,8 +129,8 @@ describeWithEngine('the console', () =>
 
     test('an endpoint on CPUs is deployed and changed', async () => {
       const api = new Api(server);
-      const page = await openPage();
-      await signIn(page);
+      const page = await newPage();
+      await signIn(page, server);
       await page.goto(`${server.url}/#/endpoints/new`);
       await page.getByRole('textbox', { name: 'Name', exact: true }).fill('small');
       await page.getByLabel('Image').fill('podyard/echo-js:dev');
@@ -184,8 +153,8 @@ describeWithEngine('the console', () =>
     });
 
     test('templates, secrets, registries, keys and pods are created and listed; a secret is never shown', async () => {
-      const page = await openPage();
-      await signIn(page);
+      const page = await newPage();
+      await signIn(page, server);
       const create = async (area: string, button: string, fields: Record<string, string>) => {
         await page.getByRole('navigation').getByRole('link', { name: area }).click();
         await page.getByRole('heading', { name: area === 'Volumes' ? 'Network volumes' : area, level: 1 }).waitFor();
@@ -231,8 +200,8 @@ describeWithEngine('the console', () =>
     });
 
     test('a cluster is created, shows its pods, and is deleted', async () => {
-      const page = await openPage();
-      await signIn(page);
+      const page = await newPage();
+      await signIn(page, server);
       await page.getByRole('navigation').getByRole('link', { name: 'Clusters' }).click();
       await page.getByText('No clusters yet').waitFor();
       await page.getByRole('link', { name: 'New cluster' }).first().click();
@@ -258,8 +227,8 @@ describeWithEngine('the console', () =>
       ['light', 1280],
       ['dark', 390],
     ] as const)('no page has accessibility violations or overflows in %s mode at %i px', async (scheme, width) => {
-      const page = await openPage(scheme, width);
-      await signIn(page);
+      const page = await newPage(scheme, width);
+      await signIn(page, server);
       const api = new Api(server);
       const id = await api.createEndpoint();
       await api.call('POST', '/v2/templates', { name: 'base', image: 'podyard/echo-js:dev' });

@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
-import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RestFixture, startRestApp } from '../rest-app.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
+import { openPage, violationsOf } from './console-page.ts';
 
 const IS_BUILT = existsSync(new URL('../../dist/docs/index.html', import.meta.url));
 const PICTURES = join(import.meta.dirname, '../../test-results/docs');
@@ -15,14 +15,13 @@ const PICTURES = join(import.meta.dirname, '../../test-results/docs');
 const SLUGS = ['', 'start', 'scaling', 'configuration'];
 
 /** The browser drops downloads when a network interface comes or goes, such as those of other tests' containers. */
-const NETWORK_CHANGED = 'ERR_NETWORK_CHANGED';
+const NETWORK_CHANGED = /ERR_NETWORK_CHANGED/;
 
 describe.skipIf(!hasBrowser || !IS_BUILT)('the documentation in a browser', { retry: 2 }, () => {
   let rest: RestFixture;
   let server: Server;
   let browser: Browser;
   let base: string;
-  let axe: string;
   const asked: string[] = [];
   const complaints: string[] = [];
   beforeAll(async () => {
@@ -34,7 +33,6 @@ describe.skipIf(!hasBrowser || !IS_BUILT)('the documentation in a browser', { re
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     base = `http://127.0.0.1:${(server.address() as AddressInfo).port}/cloud`;
-    axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
     await mkdir(PICTURES, { recursive: true });
     browser = await launchBrowser();
   });
@@ -45,42 +43,25 @@ describe.skipIf(!hasBrowser || !IS_BUILT)('the documentation in a browser', { re
     await rest?.close();
   });
 
-  async function openPage(colorScheme: 'light' | 'dark', width: number): Promise<Page> {
-    const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
-    page.setDefaultTimeout(20_000);
+  async function newPage(colorScheme: 'light' | 'dark', width: number): Promise<Page> {
+    const page = await openPage(browser, { width, colorScheme, complaints, expected: NETWORK_CHANGED });
     page.on('request', (request) => asked.push(request.url()));
-    page.on('console', (message) => {
-      if (message.type() === 'error' && !message.text().includes(NETWORK_CHANGED)) complaints.push(message.text());
-    });
-    page.on('pageerror', (error) => complaints.push(error.message));
     return page;
   }
 
   /** Returns the accessibility violations, and whether the page is wider than the window. */
   async function barriersOf(page: Page): Promise<string[]> {
-    await page.evaluate(axe);
-    return page.evaluate(async () => {
-      const {
-        axe: checker,
-        document,
-        innerWidth,
-      } = globalThis as unknown as {
-        axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
-        document: { documentElement: { scrollWidth: number } };
-        innerWidth: number;
-      };
-      const { violations } = await checker.run();
-      const found = violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 160)}`);
-      if (document.documentElement.scrollWidth > innerWidth) found.push('it is wider than the window');
-      return found;
-    });
+    const found = await violationsOf(page);
+    if (await page.evaluate('document.documentElement.scrollWidth > innerWidth'))
+      found.push('it is wider than the window');
+    return found;
   }
 
   test.each([
     ['light', 1280],
     ['dark', 390],
   ] as const)('pages are accessible, %s at %i pixels', async (scheme, width) => {
-    const page = await openPage(scheme, width);
+    const page = await newPage(scheme, width);
     for (const slug of SLUGS) {
       await page.goto(`${base}/docs/${slug}`);
       expect([slug, await barriersOf(page)]).toEqual([slug, []]);
@@ -91,7 +72,7 @@ describe.skipIf(!hasBrowser || !IS_BUILT)('the documentation in a browser', { re
   });
 
   test('pages link to each other, are found by search, and keep the chosen colours', async () => {
-    const page = await openPage('light', 1280);
+    const page = await newPage('light', 1280);
     await page.goto(`${base}/docs`);
     await page.getByRole('navigation').getByRole('link', { name: 'FlashBoot' }).click();
     await page.getByRole('heading', { level: 1, name: 'FlashBoot' }).waitFor();
@@ -108,7 +89,7 @@ describe.skipIf(!hasBrowser || !IS_BUILT)('the documentation in a browser', { re
   });
 
   test.each(['light', 'dark'] as const)('in %s the first page shows the console in its own colours', async (scheme) => {
-    const page = await openPage(scheme, 1280);
+    const page = await newPage(scheme, 1280);
     await page.goto(`${base}/docs/`);
     const shown = async () =>
       (await page.getByAltText('The console:').filter({ visible: true }).all()).map((image) =>
@@ -122,7 +103,7 @@ describe.skipIf(!hasBrowser || !IS_BUILT)('the documentation in a browser', { re
   });
 
   test('at phone width the menu opens and closes', async () => {
-    const page = await openPage('light', 390);
+    const page = await newPage('light', 390);
     await page.goto(`${base}/docs/start`);
     const entry = page.getByRole('navigation').getByRole('link', { name: 'Secrets' });
     expect(await entry.isVisible()).toBe(false);

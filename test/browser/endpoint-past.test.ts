@@ -1,24 +1,21 @@
 /** What an endpoint's page shows of the past, and its schedule. On simulated workers: nothing of it needs a real one. */
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
+import { openPage, signIn, violationsOf } from './console-page.ts';
 
 describe.skipIf(!hasBrowser)('the page of an endpoint', { timeout: 180_000 }, () => {
   let database: TestDatabase;
   let server: ServerProcess;
   let browser: Browser;
   let page: Page;
-  let axe: string;
   let id: string;
   const complaints: string[] = [];
 
   beforeAll(async () => {
-    axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
     database = await createTestDatabase();
     server = await ServerProcess.start({ runtime: 'simulated', databaseUrl: database.url });
     const api = new Api(server);
@@ -34,17 +31,8 @@ describe.skipIf(!hasBrowser)('the page of an endpoint', { timeout: 180_000 }, ()
       [id],
     );
     browser = await launchBrowser();
-    page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
-    page.setDefaultTimeout(30_000);
-    page.on('pageerror', (error) => complaints.push(error.message));
-    page.on('console', (message) => {
-      if (message.type() === 'error' && !/status of 4|ERR_NETWORK_CHANGED/.test(message.text()))
-        complaints.push(message.text());
-    });
-    await page.goto(`${server.url}/`);
-    await page.getByLabel('API key').fill(server.key);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    page = await openPage(browser, { complaints });
+    await signIn(page, server);
     await page.goto(`${server.url}/#/endpoints/${id}/live`);
   });
   afterAll(async () => {
@@ -53,17 +41,6 @@ describe.skipIf(!hasBrowser)('the page of an endpoint', { timeout: 180_000 }, ()
     await database?.drop();
     expect(complaints).toEqual([]);
   });
-
-  async function expectAccessible(): Promise<void> {
-    await page.evaluate(axe);
-    const violations = await page.evaluate(async () => {
-      const { axe: checker } = globalThis as unknown as {
-        axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
-      };
-      return (await checker.run()).violations.map((v) => `${v.id}: ${v.nodes[0]?.html.slice(0, 160)}`);
-    });
-    expect(violations).toEqual([]);
-  }
 
   test('charts go back an hour, a day, a week and a month', async () => {
     for (const [label, range] of [
@@ -77,7 +54,7 @@ describe.skipIf(!hasBrowser)('the page of an endpoint', { timeout: 180_000 }, ()
     }
     await page.getByText('1 h', { exact: true }).click();
     await page.getByRole('img', { name: 'Queue time (ms) over the last 1h' }).waitFor();
-    await expectAccessible();
+    expect(await violationsOf(page)).toEqual([]);
     await page.getByText('Live', { exact: true }).last().click();
     await page.getByRole('img', { name: 'Jobs queued and running over time' }).waitFor();
   });
@@ -88,7 +65,7 @@ describe.skipIf(!hasBrowser)('the page of an endpoint', { timeout: 180_000 }, ()
     await expect.poll(() => rows.count()).toBe(51);
     await page.getByRole('button', { name: 'Show more' }).click();
     await expect.poll(() => rows.count()).toBe(61);
-    await expectAccessible();
+    expect(await violationsOf(page)).toEqual([]);
     await page.getByRole('combobox', { name: 'State' }).click();
     await page.getByRole('option', { name: 'Failed' }).click();
     await page.getByText('No jobs match.').waitFor();
@@ -97,7 +74,7 @@ describe.skipIf(!hasBrowser)('the page of an endpoint', { timeout: 180_000 }, ()
   test('a batch is run, shown with its progress, and cancelled', async () => {
     await page.getByRole('tab', { name: 'Batches' }).click();
     await page.getByText('No batches').waitFor();
-    await expectAccessible();
+    expect(await violationsOf(page)).toEqual([]);
     const api = new Api(server);
     const body = { name: 'archive', requests: [{ input: 1 }, { input: 2 }, { x: 1 }] };
     await api.call('POST', `/v2/${id}/batch`, body);
@@ -117,7 +94,7 @@ describe.skipIf(!hasBrowser)('the page of an endpoint', { timeout: 180_000 }, ()
       .getByRole('row', { name: /archive/ })
       .getByText('Cancelled')
       .waitFor();
-    await expectAccessible();
+    expect(await violationsOf(page)).toEqual([]);
   });
 
   test('a floor is added, refused with the reason, set and shown', async () => {
@@ -130,7 +107,7 @@ describe.skipIf(!hasBrowser)('the page of an endpoint', { timeout: 180_000 }, ()
     await page.getByRole('button', { name: 'Set schedule' }).click();
     await page.getByText('Schedule set.').waitFor();
     await page.getByText(/Now: (no floor|1 worker), until /).waitFor();
-    await expectAccessible();
+    expect(await violationsOf(page)).toEqual([]);
     await page.reload();
     expect(await page.getByLabel('End of floor 1').inputValue()).toBe('19:30');
   });

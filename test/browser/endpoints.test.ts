@@ -1,6 +1,5 @@
 /** The list of endpoints as a place to watch, and the page of one. On simulated workers: nothing of it needs a real one. */
-import { mkdir, readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import { mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -8,6 +7,7 @@ import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
+import { openPage, signIn, violationsOf } from './console-page.ts';
 
 /** Screenshots for people to look at; git ignores them. */
 const SCREENSHOTS = fileURLToPath(new URL('../../test-results/console/', import.meta.url));
@@ -18,12 +18,10 @@ describe.skipIf(!hasBrowser)('endpoints in the console', { timeout: 180_000 }, (
   let server: ServerProcess;
   let browser: Browser;
   let page: Page;
-  let axe: string;
   const ids: Record<string, string> = {};
   const complaints: string[] = [];
 
   beforeAll(async () => {
-    axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
     await mkdir(SCREENSHOTS, { recursive: true });
     database = await createTestDatabase();
     server = await ServerProcess.start({ runtime: 'simulated', databaseUrl: database.url });
@@ -43,7 +41,7 @@ describe.skipIf(!hasBrowser)('endpoints in the console', { timeout: 180_000 }, (
       [ids.summaries],
     );
     browser = await launchBrowser();
-    page = await openPage('light', 1280);
+    page = await signedIn('light', 1280);
   });
   afterAll(async () => {
     await browser?.close();
@@ -84,30 +82,10 @@ describe.skipIf(!hasBrowser)('endpoints in the console', { timeout: 180_000 }, (
     );
   }
 
-  async function openPage(scheme: 'light' | 'dark', width: number): Promise<Page> {
-    const opened = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: scheme });
-    opened.setDefaultTimeout(30_000);
-    opened.on('pageerror', (error) => complaints.push(error.message));
-    opened.on('console', (message) => {
-      if (message.type() === 'error' && !/status of 4|ERR_NETWORK_CHANGED/.test(message.text()))
-        complaints.push(message.text());
-    });
-    await opened.goto(`${server.url}/`);
-    await opened.getByLabel('API key').fill(server.key);
-    await opened.getByRole('button', { name: 'Sign in' }).click();
-    await opened.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+  async function signedIn(colorScheme: 'light' | 'dark', width: number): Promise<Page> {
+    const opened = await openPage(browser, { width, colorScheme, complaints });
+    await signIn(opened, server);
     return opened;
-  }
-
-  async function expectAccessible(of = page): Promise<void> {
-    await of.evaluate(axe);
-    const violations = await of.evaluate(async () => {
-      const { axe: checker } = globalThis as unknown as {
-        axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
-      };
-      return (await checker.run()).violations.map((v) => `${v.id}: ${v.nodes[0]?.html.slice(0, 160)}`);
-    });
-    expect(violations).toEqual([]);
   }
 
   /** The names in the list, from top to bottom. */
@@ -125,7 +103,7 @@ describe.skipIf(!hasBrowser)('endpoints in the console', { timeout: 180_000 }, (
       .waitFor();
     await expect.poll(names).toEqual(['broken', 'summaries', 'images', 'chat', 'paused']);
     await page.screenshot({ path: `${SCREENSHOTS}endpoints-list-light.png` });
-    await expectAccessible();
+    expect(await violationsOf(page)).toEqual([]);
   });
 
   test('columns sort, filters narrow, and a link has both', async () => {
@@ -173,7 +151,7 @@ describe.skipIf(!hasBrowser)('endpoints in the console', { timeout: 180_000 }, (
     const ended = page.getByRole('table', { name: 'Ended workers' }).getByRole('row');
     await ended.filter({ hasText: 'CUDA out of memory' }).first().waitFor();
     await page.screenshot({ path: `${SCREENSHOTS}endpoint-header-light.png`, fullPage: true });
-    await expectAccessible();
+    expect(await violationsOf(page)).toEqual([]);
     await page.goto(`${server.url}/#/endpoints/${ids.chat}`);
     await page.getByRole('button', { name: /^Copy load-balancing URL http/ }).waitFor();
   });
@@ -192,7 +170,7 @@ describe.skipIf(!hasBrowser)('endpoints in the console', { timeout: 180_000 }, (
       .filter({ hasText: 'CUDA out of memory' })
       .waitFor();
     await page.screenshot({ path: `${SCREENSHOTS}endpoint-charts-light.png`, fullPage: true });
-    await expectAccessible();
+    expect(await violationsOf(page)).toEqual([]);
     await page.getByText('7 d', { exact: true }).click();
     await page.getByRole('img', { name: 'Jobs ended over the last 7d' }).waitFor();
     expect(page.url()).toContain('range=7d');
@@ -222,22 +200,22 @@ describe.skipIf(!hasBrowser)('endpoints in the console', { timeout: 180_000 }, (
   });
 
   test('the list and the page are usable at 390 px in the dark', async () => {
-    const narrow = await openPage('dark', 390);
+    const narrow = await signedIn('dark', 390);
     await narrow.goto(`${server.url}/#/endpoints`);
     await narrow.getByText('CUDA out of memory').first().waitFor();
     await narrow.screenshot({ path: `${SCREENSHOTS}endpoints-list-dark-390.png` });
     expect(await narrow.evaluate('document.documentElement.scrollWidth')).toBe(390);
-    await expectAccessible(narrow);
+    expect(await violationsOf(narrow)).toEqual([]);
     await narrow.goto(`${server.url}/#/endpoints/${ids.summaries}/live?range=1h`);
     await narrow.getByRole('img', { name: 'Latency (ms) over the last 1h' }).waitFor();
     await narrow.screenshot({ path: `${SCREENSHOTS}endpoint-charts-dark-390.png` });
     expect(await narrow.evaluate('document.documentElement.scrollWidth')).toBe(390);
-    await expectAccessible(narrow);
+    expect(await violationsOf(narrow)).toEqual([]);
     await narrow.goto(`${server.url}/#/endpoints`);
     await narrow.setViewportSize({ width: 1280, height: 900 });
     await narrow.getByText('CUDA out of memory').first().waitFor();
     await narrow.screenshot({ path: `${SCREENSHOTS}endpoints-list-dark.png` });
-    await expectAccessible(narrow);
+    expect(await violationsOf(narrow)).toEqual([]);
     await narrow.context().close();
   });
 });

@@ -1,38 +1,25 @@
 /** The console's forms: what they offer, what they say of mistakes, and what they keep. On simulated GPUs. */
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
+import { openPage, signIn, violationsOf } from './console-page.ts';
 
 describe.skipIf(!hasBrowser)('forms in the console', { timeout: 120_000 }, () => {
   let database: TestDatabase;
   let server: ServerProcess;
   let browser: Browser;
   let page: Page;
-  let axe: string;
   const complaints: string[] = [];
 
   beforeAll(async () => {
-    axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
     database = await createTestDatabase();
     server = await ServerProcess.start({ runtime: 'simulated', databaseUrl: database.url });
     browser = await launchBrowser();
-    page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
-    page.setDefaultTimeout(20_000);
-    page.on('pageerror', (error) => complaints.push(error.message));
-    page.on('console', (message) => {
-      if (message.type() === 'error' && !/status of 4|ERR_NETWORK_CHANGED/.test(message.text()))
-        complaints.push(message.text());
-    });
-    await page.goto(`${server.url}/`);
-    await page.getByLabel('API key').fill(server.key);
-    await page.getByRole('checkbox').first().check();
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    page = await openPage(browser, { complaints });
+    await signIn(page, server, { isRemembered: true });
   });
   afterAll(async () => {
     await browser?.close();
@@ -43,15 +30,7 @@ describe.skipIf(!hasBrowser)('forms in the console', { timeout: 120_000 }, () =>
 
   /** Waits for dialogs to have faded in: until then their colors are half transparent. */
   async function expectAccessible(): Promise<void> {
-    await page.evaluate(axe);
-    const violations = () =>
-      page.evaluate(async () => {
-        const { axe: checker } = globalThis as unknown as {
-          axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
-        };
-        return (await checker.run()).violations.map((v) => `${v.id}: ${v.nodes[0]?.html.slice(0, 160)}`);
-      });
-    await expect.poll(violations, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => violationsOf(page), { timeout: 10_000 }).toEqual([]);
   }
   const shot = async (name: string) => {
     if (process.env.PODYARD_SHOTS) await page.screenshot({ path: `${process.env.PODYARD_SHOTS}/${name}.png` });

@@ -1,6 +1,4 @@
 /** Jobs by link and the request panel of an endpoint's page, with workers that are processes. */
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -8,6 +6,7 @@ import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
+import { openPage, signIn, violationsOf } from './console-page.ts';
 
 /** Imitates a worker that serves a chat model: it streams the last message back, word by word. */
 const CHAT_WORKER = `
@@ -36,12 +35,10 @@ describe.skipIf(!hasBrowser)('jobs and requests', { timeout: 120_000 }, () => {
   let api: Api;
   let browser: Browser;
   let page: Page;
-  let axe: string;
   let [echo, web, chat] = ['', '', ''];
   const complaints: string[] = [];
 
   beforeAll(async () => {
-    axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
     database = await createTestDatabase();
     server = await ServerProcess.start({ runtime: 'process', databaseUrl: database.url, gpus: 'ADA_24:4' });
     api = new Api(server);
@@ -51,17 +48,8 @@ describe.skipIf(!hasBrowser)('jobs and requests', { timeout: 120_000 }, () => {
     const args = JSON.stringify({ entrypoint: ['node', '--input-type=module', '-e', CHAT_WORKER] });
     chat = await api.createEndpoint({ name: 'llm', workers, args, env: { MODEL_NAME: 'acme/tiny' } });
     browser = await launchBrowser();
-    page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
-    page.setDefaultTimeout(30_000);
-    page.on('pageerror', (error) => complaints.push(error.message));
-    page.on('console', (message) => {
-      if (message.type() === 'error' && !/status of [45]|ERR_NETWORK_CHANGED/.test(message.text()))
-        complaints.push(message.text());
-    });
-    await page.goto(`${server.url}/`);
-    await page.getByLabel('API key').fill(server.key);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    page = await openPage(browser, { complaints, expected: /status of [45]|ERR_NETWORK_CHANGED/ });
+    await signIn(page, server);
   }, 90_000);
   afterAll(async () => {
     await browser?.close();
@@ -73,26 +61,15 @@ describe.skipIf(!hasBrowser)('jobs and requests', { timeout: 120_000 }, () => {
   const open = (path: string) => page.goto(`${server.url}/#/endpoints/${path}`);
   const shot = (name: string) => page.screenshot({ path: `${SCREENSHOTS}${name}.png` });
 
-  async function expectAccessible(): Promise<void> {
-    await page.evaluate(axe);
-    const violations = await page.evaluate(async () => {
-      const { axe: checker } = globalThis as unknown as {
-        axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
-      };
-      return (await checker.run()).violations.map((v) => `${v.id}: ${v.nodes[0]?.html.slice(0, 160)}`);
-    });
-    expect(violations).toEqual([]);
-  }
-
   /** In the light scheme on a wide screen, and in the dark one on a phone. */
   async function everyScheme(name: string): Promise<void> {
     await page.emulateMedia({ colorScheme: 'light' });
     await shot(`${name}-wide`);
-    await expectAccessible();
+    expect(await violationsOf(page)).toEqual([]);
     await page.emulateMedia({ colorScheme: 'dark' });
     await page.setViewportSize({ width: 390, height: 844 });
     await shot(`${name}-390`);
-    await expectAccessible();
+    expect(await violationsOf(page)).toEqual([]);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.emulateMedia({ colorScheme: 'light' });

@@ -1,6 +1,4 @@
 /** The log view of endpoints and pods. On simulated workers: their lines are put into the database. */
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { formatHint } from '../../src/db/hints.ts';
@@ -10,18 +8,17 @@ import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
+import { openPage, signIn, violationsOf } from './console-page.ts';
 
 describe.skipIf(!hasBrowser)('logs in the console', { timeout: 180_000 }, () => {
   let database: TestDatabase;
   let server: ServerProcess;
   let browser: Browser;
   let page: Page;
-  let axe: string;
   let id: string;
   const complaints: string[] = [];
 
   beforeAll(async () => {
-    axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
     database = await createTestDatabase();
     server = await ServerProcess.start({ runtime: 'simulated', databaseUrl: database.url });
     id = await new Api(server).createEndpoint({ workers: { min: 0, max: 0 } });
@@ -32,17 +29,8 @@ describe.skipIf(!hasBrowser)('logs in the console', { timeout: 180_000 }, () => 
       [id],
     );
     browser = await launchBrowser();
-    page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
-    page.setDefaultTimeout(30_000);
-    page.on('pageerror', (error) => complaints.push(error.message));
-    page.on('console', (message) => {
-      if (message.type() === 'error' && !/status of 4|ERR_NETWORK_CHANGED/.test(message.text()))
-        complaints.push(message.text());
-    });
-    await page.goto(`${server.url}/`);
-    await page.getByLabel('API key').fill(server.key);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    page = await openPage(browser, { complaints });
+    await signIn(page, server);
   });
   afterAll(async () => {
     await browser?.close();
@@ -63,17 +51,6 @@ describe.skipIf(!hasBrowser)('logs in the console', { timeout: 180_000 }, () => 
     await database.pool.query("select pg_notify('podyard', $1)", [formatHint('test', 'log', worker)]);
   }
 
-  async function expectAccessible(): Promise<void> {
-    await page.evaluate(axe);
-    const violations = await page.evaluate(async () => {
-      const { axe: checker } = globalThis as unknown as {
-        axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
-      };
-      return (await checker.run()).violations.map((v) => `${v.id}: ${v.nodes[0]?.html.slice(0, 160)}`);
-    });
-    expect(violations).toEqual([]);
-  }
-
   const log = () => page.getByRole('log');
 
   test('a log without a line says that it is connected, and shows lines of all workers as they come', async () => {
@@ -83,7 +60,7 @@ describe.skipIf(!hasBrowser)('logs in the console', { timeout: 180_000 }, () => 
     await write('workerb', ['WARN cuda is slow']);
     await log().getByText('INFO up').waitFor();
     await log().getByText('workerb').waitFor();
-    await expectAccessible();
+    expect(await violationsOf(page)).toEqual([]);
   });
 
   test('search and level are applied on the server, kept in the URL, and to new lines too', async () => {
@@ -141,7 +118,7 @@ describe.skipIf(!hasBrowser)('logs in the console', { timeout: 180_000 }, () => 
     await write('workera', [`wide ${'word '.repeat(400)}`]);
     await log().getByText('wide word').waitFor();
     expect(await log().evaluate((box) => box.scrollWidth <= box.clientWidth)).toBe(true);
-    await expectAccessible();
+    expect(await violationsOf(page)).toEqual([]);
     await page.getByRole('button', { name: 'Wrap' }).click();
     // The browser's own file system stands in for the dialog, which a test cannot answer.
     await page.evaluate(`window.showSaveFilePicker = async ({ suggestedName }) =>
@@ -195,10 +172,10 @@ describe.skipIf(!hasBrowser)('logs in the console', { timeout: 180_000 }, () => 
 
   test('dark and narrow screens', async () => {
     await page.emulateMedia({ colorScheme: 'dark' });
-    await expectAccessible();
+    expect(await violationsOf(page)).toEqual([]);
     if (process.env.PODYARD_SHOTS) await page.screenshot({ path: `${process.env.PODYARD_SHOTS}/logs-dark.png` });
     await page.setViewportSize({ width: 390, height: 844 });
-    await expectAccessible();
+    expect(await violationsOf(page)).toEqual([]);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
     if (process.env.PODYARD_SHOTS) await page.screenshot({ path: `${process.env.PODYARD_SHOTS}/logs-390.png` });
   });

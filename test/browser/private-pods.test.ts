@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Api, until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
+import { openPage, signIn } from './console-page.ts';
 
 /** Serves a page that opens a WebSocket to its own origin and says when it is open. */
 const PROGRAM = `
@@ -55,10 +56,8 @@ describe.skipIf(!hasBrowser)('a private pod in a browser', { timeout: 120_000 },
   });
 
   test('the console sets when it is stopped, and its switch makes it private; the browser then asks for the key, for its sockets too', async () => {
-    const console = await browser.newPage();
-    await console.goto(`${server.url}/`);
-    await console.getByLabel('API key').fill(server.key);
-    await console.getByRole('button', { name: 'Sign in' }).click();
+    const console = await openPage(browser);
+    await signIn(console, server);
     await console.getByRole('navigation').getByRole('link', { name: 'Pods' }).click();
     await console.getByRole('link', { name: 'notebook' }).click();
     const toggle = console.getByRole('switch', { name: 'Private' });

@@ -1,21 +1,18 @@
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Api, until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
+import { openPage, signIn, violationsOf } from './console-page.ts';
 
 describe.skipIf(!hasBrowser)('a terminal in the browser', { timeout: 120_000 }, () => {
   let server: ServerProcess;
   let browser: Browser;
   let page: Page;
   let podId: string;
-  let axe: string;
   const problems: string[] = [];
 
   beforeAll(async () => {
-    axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
     server = await ServerProcess.start({ runtime: 'process' });
     const api = new Api(server);
     const pod = await api.call<{ id: string }>('POST', '/v2/pods', {
@@ -29,14 +26,8 @@ describe.skipIf(!hasBrowser)('a terminal in the browser', { timeout: 120_000 }, 
     const path = `/v2/pods/${podId}`;
     await until('the pod runs', async () => (await api.call<{ status: string }>('GET', path)).status === 'RUNNING');
     browser = await launchBrowser();
-    page = await browser.newPage({ viewport: { width: 1200, height: 900 } });
-    page.on('console', (message) => {
-      if (message.type() === 'error' && !/40\d/.test(message.text())) problems.push(message.text());
-    });
-    await page.goto(`${server.url}/`);
-    await page.getByLabel('API key').fill(server.key);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    page = await openPage(browser, { width: 1200, complaints: problems, expected: /40\d/ });
+    await signIn(page, server);
   }, 120_000);
   afterAll(async () => {
     await browser?.close();
@@ -87,7 +78,6 @@ describe.skipIf(!hasBrowser)('a terminal in the browser', { timeout: 120_000 }, 
   });
 
   test('nothing is inaccessible, in light, dark and on a phone', async () => {
-    await page.evaluate(axe);
     for (const [colorScheme, width] of [
       ['light', 1200],
       ['dark', 1200],
@@ -95,19 +85,8 @@ describe.skipIf(!hasBrowser)('a terminal in the browser', { timeout: 120_000 }, 
     ] as const) {
       await page.emulateMedia({ colorScheme });
       await page.setViewportSize({ width, height: 900 });
-      const found = await page.evaluate(async () => {
-        const { axe: checker, document } = globalThis as unknown as {
-          axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
-          document: { documentElement: { scrollWidth: number; clientWidth: number } };
-        };
-        const { violations } = await checker.run();
-        const { scrollWidth, clientWidth } = document.documentElement;
-        return {
-          violations: violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`),
-          isCut: scrollWidth > clientWidth,
-        };
-      });
-      expect(found).toEqual({ violations: [], isCut: false });
+      const isCut = await page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
+      expect({ violations: await violationsOf(page), isCut }).toEqual({ violations: [], isCut: false });
     }
     await page.setViewportSize({ width: 1200, height: 900 });
   });

@@ -1,6 +1,5 @@
 /** Users and keys in the console, as an admin and as somebody else. On simulated workers: nothing of it needs a real one. */
-import { mkdir, readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import { mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -8,6 +7,7 @@ import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
+import { openPage, signIn, violationsOf } from './console-page.ts';
 
 /** Screenshots for people to look at; git ignores them. */
 const SCREENSHOTS = fileURLToPath(new URL('../../test-results/console/', import.meta.url));
@@ -17,18 +17,16 @@ describe.skipIf(!hasBrowser)('users in the console', { timeout: 120_000 }, () =>
   let server: ServerProcess;
   let browser: Browser;
   let page: Page;
-  let axe: string;
   let annasKey: string;
   const complaints: string[] = [];
 
   beforeAll(async () => {
-    axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
     await mkdir(SCREENSHOTS, { recursive: true });
     database = await createTestDatabase();
     server = await ServerProcess.start({ runtime: 'simulated', databaseUrl: database.url });
     await new Api(server).call('POST', '/v2/account/users', { name: 'Ben', key: null });
     browser = await launchBrowser();
-    page = await openPage('light', 1280, server.key);
+    page = await signedIn('light', 1280, server.key);
   });
   afterAll(async () => {
     await browser?.close();
@@ -37,32 +35,15 @@ describe.skipIf(!hasBrowser)('users in the console', { timeout: 120_000 }, () =>
     expect(complaints).toEqual([]);
   });
 
-  async function openPage(scheme: 'light' | 'dark', width: number, key: string): Promise<Page> {
-    const opened = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: scheme });
-    opened.setDefaultTimeout(20_000);
-    opened.on('pageerror', (error) => complaints.push(error.message));
-    opened.on('console', (message) => {
-      const isExpected = /status of 4|ERR_NETWORK_CHANGED/.test(message.text());
-      if (message.type() === 'error' && !isExpected) complaints.push(message.text());
-    });
-    await opened.goto(`${server.url}/`);
-    await opened.getByLabel('API key').fill(key);
-    await opened.getByRole('button', { name: 'Sign in' }).click();
-    await opened.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+  async function signedIn(colorScheme: 'light' | 'dark', width: number, key: string): Promise<Page> {
+    const opened = await openPage(browser, { width, colorScheme, complaints });
+    await signIn(opened, { url: server.url, key });
     return opened;
   }
 
   /** Waits for dialogs to have faded: until then their colors are half transparent. */
   async function expectAccessible(of = page): Promise<void> {
-    await of.evaluate(axe);
-    const violations = () =>
-      of.evaluate(async () => {
-        const { axe: checker } = globalThis as unknown as {
-          axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
-        };
-        return (await checker.run()).violations.map((v) => `${v.id}: ${v.nodes[0]?.html.slice(0, 160)}`);
-      });
-    await expect.poll(violations, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => violationsOf(of), { timeout: 10_000 }).toEqual([]);
   }
 
   const button = (name: string, of = page) => of.getByRole('button', { name, exact: true });
@@ -120,7 +101,7 @@ describe.skipIf(!hasBrowser)('users in the console', { timeout: 120_000 }, () =>
   });
 
   test('others see neither the page nor its link, and see how their keys are used', async () => {
-    const annas = await openPage('dark', 390, annasKey);
+    const annas = await signedIn('dark', 390, annasKey);
     await button('Menu', annas).click();
     const menu = annas.getByRole('navigation', { name: 'Main' });
     await menu.getByRole('link', { name: 'API keys' }).waitFor();
@@ -137,7 +118,7 @@ describe.skipIf(!hasBrowser)('users in the console', { timeout: 120_000 }, () =>
   test('a deletion shows what is handed over, asks for the name, and ends', async () => {
     const annas = { ...server, url: server.url, key: annasKey };
     const endpoint = await new Api(annas).createEndpoint({ name: 'of anna', workers: { min: 0, max: 1 } });
-    const dark = await openPage('dark', 390, server.key);
+    const dark = await signedIn('dark', 390, server.key);
     await dark.goto(page.url());
     await dark.getByRole('heading', { name: 'Anna', level: 1 }).waitFor();
     await dark.getByText('first key').waitFor();

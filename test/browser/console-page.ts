@@ -1,0 +1,57 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { Browser, Page } from 'playwright-core';
+
+/** Refusals of the API, which the page shows, and requests that ended because other programs changed the network. */
+const EXPECTED_ERROR = /the server responded with a status of 4|ERR_NETWORK_CHANGED/;
+
+let axeSource: Promise<string> | undefined;
+
+/** What the source of axe-core defines in a page. */
+declare const axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+
+interface PageOptions {
+  width?: number;
+  height?: number;
+  colorScheme?: 'light' | 'dark';
+  /** Gets what the page throws and the errors in its console, such as violations of its content security policy. */
+  complaints?: string[];
+  /** Errors in the console that are no complaints. */
+  expected?: RegExp;
+}
+
+/** Opens a page with storage of its own, by default light and 1280 x 900 pixels. What it does waits for up to 30 s. */
+export async function openPage(
+  browser: Browser,
+  { width = 1280, height = 900, colorScheme = 'light', complaints, expected = EXPECTED_ERROR }: PageOptions = {},
+): Promise<Page> {
+  const page = await browser.newPage({ viewport: { width, height }, colorScheme });
+  page.setDefaultTimeout(30_000);
+  page.on('pageerror', (error) => complaints?.push(error.message));
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !expected.test(message.text())) complaints?.push(message.text());
+  });
+  return page;
+}
+
+/** Signs in to the console with the server's key, which the tab keeps if `isRemembered`, and waits for the overview. */
+export async function signIn(
+  page: Page,
+  server: { url: string; key: string },
+  { isRemembered = false } = {},
+): Promise<void> {
+  await page.goto(`${server.url}/`);
+  await page.getByLabel('API key').fill(server.key);
+  if (isRemembered) await page.getByRole('checkbox').first().check();
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+}
+
+/** Returns the accessibility violations of what the page shows now: a dialog may have some until it has faded in. */
+export async function violationsOf(page: Page): Promise<string[]> {
+  axeSource ??= readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+  await page.evaluate(await axeSource);
+  return page.evaluate(async () =>
+    (await axe.run()).violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 160)}`),
+  );
+}
