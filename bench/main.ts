@@ -3,6 +3,7 @@ import { benchBatches } from './batches/batches.ts';
 import { benchCluster } from './cluster/cluster.ts';
 import { benchColdstart } from './coldstart/coldstart.ts';
 import { benchConsole } from './console/console.ts';
+import { Missing } from './needs.ts';
 import { benchProxy } from './proxy/proxy.ts';
 import { benchQueue } from './queue/queue.ts';
 import { benchScale } from './scale/scale.ts';
@@ -27,8 +28,13 @@ const BENCHMARKS: Record<string, (args: string[]) => Promise<void>> = {
 
 const [name = '', ...args] = process.argv.slice(2);
 const run = BENCHMARKS[name];
-if (run) await run(args);
-else {
+if (run) {
+  await run(args).catch((error: unknown) => {
+    if (!(error instanceof Missing)) throw error;
+    process.stderr.write(`${name} ${error.message}\n`);
+    process.exitCode = 1;
+  });
+} else {
   process.stderr.write(`usage: node bench/main.ts ${Object.keys(BENCHMARKS).join('|')} [options]\n`);
   process.exitCode = 1;
 }

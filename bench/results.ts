@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus } from 'node:os';
@@ -11,6 +12,17 @@ export interface Machine {
 }
 
 const RESULTS = '.cache/bench';
+const HASHED = Buffer.alloc(4 * 2 ** 20, 1);
+
+/** How fast the machine is at this moment, in ms for hashing 4 MB: a shared one changes within minutes. */
+export function hashMs(): number {
+  const times = Array.from({ length: 5 }, () => {
+    const startedAt = performance.now();
+    createHash('sha256').update(HASHED).digest();
+    return performance.now() - startedAt;
+  });
+  return median(times);
+}
 
 /** Describes the machine. `fsyncMs` is part of every result: durability costs what the disk takes for a small synced write. */
 export function describeMachine(dir: string): Machine {

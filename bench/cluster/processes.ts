@@ -103,6 +103,7 @@ function render({ machine, shared, apart }: ProcessesReport): string {
       row('both, us per job', 0, cpu),
       row('load CPU, us per request', 1, ({ saturated }) => saturated.loadCpuUsPerRequest),
       row('CPU used by others, %', 0, ({ saturated }) => saturated.othersCpuShare * 100),
+      row('the machine: hashing 4 MB, ms', 1, (round) => round.hashMs),
       row('server memory, MB', 0, ({ saturated }) => saturated.watched.server!.rssMb),
       row('failed requests, lost or duplicate jobs', 0, faults),
     ]),

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { buildImages } from '../../src/runtimes/docker/example-images.ts';
 import { median } from '../median.ts';
+import { Missing } from '../needs.ts';
 import { Latencies } from '../queue/latencies.ts';
 import { type Program, startProgram } from '../queue/program.ts';
 import { renderTable } from '../queue/table.ts';
@@ -52,7 +53,9 @@ export async function benchColdstart(args: string[]): Promise<void> {
     values.swaps,
     values.kits,
   ].map(Number) as [number, number, number, number, number, number];
-  await buildImages();
+  await buildImages().catch((error: Error) => {
+    throw new Missing(`needs Docker or Podman: ${error.message}`);
+  });
   const dataDir = await mkdtemp(join(tmpdir(), 'podyard-bench-'));
   const machine = describeMachine(dataDir);
   const report: Report = {

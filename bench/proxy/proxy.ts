@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { median } from '../median.ts';
+import { isInstalled, needPrograms } from '../needs.ts';
 import { startPostgres } from '../queue/postgres.ts';
 import { renderTable } from '../queue/table.ts';
 import { describeMachine, type Machine, writeResults } from '../results.ts';
@@ -52,6 +53,7 @@ export async function benchProxy(args: string[]): Promise<void> {
       'cpu-prof': { type: 'string' },
     },
   });
+  needPrograms(['nginx', 'wrk'], ['nginx-light', 'wrk']);
   const [seconds, parts] = [Number(values.seconds), new Set(values.parts.split(','))];
   const dir = await mkdtemp(join(tmpdir(), 'podyard-bench-'));
   const postgres = await startPostgres(join(dir, 'shared'));
@@ -65,7 +67,10 @@ export async function benchProxy(args: string[]): Promise<void> {
       const nodeArgs = values['cpu-prof'] ? ['--cpu-prof', `--cpu-prof-dir=${values['cpu-prof']}`] : [];
       subjects.push(await startProxiedPodyard({ dir: join(dir, 'podyard'), databaseUrl, upstreams, nodeArgs }));
     }
-    for (const name of PEERS) if (wanted.has(name)) subjects.push(await startPeer(name, dir, upstreams));
+    for (const name of PEERS.filter((peer) => wanted.has(peer))) {
+      if (isInstalled(name)) subjects.push(await startPeer(name, dir, upstreams));
+      else process.stderr.write(`${name} is not installed, skipped\n`);
+    }
     const report: ProxyReport = {
       startedAt: new Date().toISOString(),
       machine: describeMachine(dir),

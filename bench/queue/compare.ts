@@ -1,12 +1,18 @@
+import { hashMs } from '../results.ts';
 import type { LoadResult } from './load.ts';
 import { playOn, type Subject } from './subject.ts';
 import type { Setup, System } from './systems.ts';
 
 /** The results of each mode of load. */
-export interface Round {
+export interface Loads {
   saturated: LoadResult;
   paced: LoadResult;
   runsync: LoadResult;
+}
+
+/** `hashMs`: how fast the machine was, before and after; see `hashMs`. */
+export interface Round extends Loads {
+  hashMs: number;
 }
 
 export interface Comparison {
@@ -40,12 +46,14 @@ export async function playRound(
   seconds: number,
 ): Promise<Round> {
   try {
+    const before = hashMs();
     const paced = { seconds, warmUp: 3, rate: 100, 'worker-count': WAITING_WORKERS };
-    return {
+    const loads: Loads = {
       paced: await playOn(subject, tempDir, 'paced', paced),
       runsync: await playOn(subject, tempDir, 'runsync', paced),
       saturated: await playOn(subject, tempDir, 'saturated', { seconds, warmUp: 4 }),
     };
+    return { ...loads, hashMs: (before + hashMs()) / 2 };
   } finally {
     await subject.stop();
   }

@@ -50,8 +50,11 @@ function renderSystems(systems: readonly Comparison[]): string {
     row('database CPU, us per job', 0, (round) => round.saturated.watched.store!.cpuUsPerJob),
     row('load CPU, us per request', 1, (round) => round.saturated.loadCpuUsPerRequest),
     row('CPU used by others, %', 0, (round) => round.saturated.othersCpuShare * 100),
+    row('the machine: hashing 4 MB, ms', 1, (round) => round.hashMs),
     row('server memory, MB', 0, (round) => round.saturated.watched.server!.rssMb),
-    row('failed requests, lost or duplicate jobs', 0, (round) => countFaults(Object.values(round))),
+    row('failed requests, lost or duplicate jobs', 0, (round) =>
+      countFaults([round.paced, round.runsync, round.saturated]),
+    ),
   ]);
 }
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isInstalled } from '../needs.ts';
 import { createEndpoint, isPodyardAvailable, KEY, registerWorkers, startPodyard } from './podyard.ts';
 import type { PostgresServer } from './postgres.ts';
 import { startProgram } from './program.ts';
@@ -24,13 +25,14 @@ export interface System {
 export const WORKERS = 128;
 const PEER_WORKERS = Array.from({ length: WORKERS }, (_, i) => ({ id: `worker${i}`, token: `token${i}` }));
 
+/** Those that come closest are measured right after Podyard: a shared machine's speed changes within minutes. */
 export const SYSTEMS: readonly System[] = [
   { name: 'podyard', isAvailable: isPodyardAvailable, start: startPodyardSubject },
-  postgresPeer('pg-boss', 'pg-boss', false),
-  postgresPeer('pg-boss batched', 'pg-boss', true),
-  bullmq('bullmq', false),
-  bullmq('bullmq batched', true),
   postgresPeer('prototype', 'prototype', true),
+  bullmq('bullmq batched', true),
+  bullmq('bullmq', false),
+  postgresPeer('pg-boss batched', 'pg-boss', true),
+  postgresPeer('pg-boss', 'pg-boss', false),
 ];
 
 async function startPodyardSubject(setup: Setup, run: string): Promise<Subject> {
@@ -82,7 +84,7 @@ function postgresPeer(name: string, file: string, isBatched: boolean): System {
 function bullmq(name: string, isBatched: boolean): System {
   return {
     name,
-    isAvailable: () => true,
+    isAvailable: () => isInstalled('redis-server'),
     async start(setup, run) {
       const redis = await startRedis(join(setup.tempDir, `redis-${isBatched ? 'b' : 'a'}-${run}`));
       const store = { name: 'redis', pid: redis.pid };
