@@ -21,12 +21,9 @@ const slowProject = (name: string, include: string[], options: { exclude?: strin
   }) as const;
 
 /** They stop the API server, look at everything in the cluster, load it, or measure how long it takes. */
-const ALONE_ON_CLUSTER = [
-  ...['api-server-away', 'chart', 'cluster', 'doctor', 'failures', 'node-loss', 'placement'].map(
-    (name) => `test/kubernetes/${name}.test.ts`,
-  ),
-  'src/**/*.kube.test.ts',
-];
+const ALONE_ON_CLUSTER = ['api-server-away', 'chart', 'cluster', 'doctor', 'failures', 'node-loss', 'placement'].map(
+  (name) => `test/kubernetes/${name}.test.ts`,
+);
 
 /** Tests that use the cluster, which runs them after the projects of lower groups. */
 const clusterProject = (
@@ -82,7 +79,7 @@ export default defineConfig({
       slowProject('browser', ['test/browser/**/*.test.ts'], { sequence: { groupOrder: 1 } }),
       // One cluster for all, after everything else. Most tests wait for its kubelet, so two files run at a time.
       clusterProject('cluster', 2, {
-        include: ['test/kubernetes/**/*.test.ts'],
+        include: ['test/kubernetes/**/*.test.ts', 'src/**/*.kube.test.ts'],
         exclude: ALONE_ON_CLUSTER,
         maxWorkers: 2,
       }),
