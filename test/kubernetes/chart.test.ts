@@ -154,9 +154,12 @@ describeOnCluster('the chart on a cluster', () => {
   }
 });
 
-/** Returns settings with a fixed address for the worker API, likely to be free, on a cluster without DNS; none with DNS. */
+/** Returns a free address for the worker API on a cluster without DNS; an empty one with DNS. */
 async function addressWithoutNames(cluster: Cluster): Promise<string> {
   if (await cluster.client.find('/api/v1/namespaces/kube-system/services/kube-dns')) return '';
   const { spec } = await cluster.client.get('/api/v1/namespaces/default/services/kubernetes');
-  return spec.clusterIP.replace(/\d+$/, String(128 + Math.floor(Math.random() * 120)));
+  const taken = new Set((await cluster.client.list('/api/v1/services')).map((service) => service.spec.clusterIP));
+  const addresses = Array.from({ length: 120 }, (_, i) => spec.clusterIP.replace(/\d+$/, String(128 + i)));
+  const free = addresses.filter((address) => !taken.has(address));
+  return free[Math.floor(Math.random() * free.length)]!;
 }
