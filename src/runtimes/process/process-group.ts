@@ -36,7 +36,7 @@ export function identify(pid: number): GroupId | undefined {
 
 export function groupState(group: GroupId): GroupState {
   const stat = readStat(group.pid);
-  if (!stat || stat.startedAt !== group.startedAt || 'ZX'.includes(stat.state)) return 'gone';
+  if (!stat || stat.startedAt !== group.startedAt || hasEnded(stat)) return 'gone';
   return 'Tt'.includes(stat.state) ? 'stopped' : 'running';
 }
 
@@ -76,12 +76,24 @@ export function killOrphans(marker: string): void {
   for (let round = 0; round < KILL_ROUNDS; round++) if (signalMarked(`${MARKER}=${marker}`, 'SIGKILL') === 0) return;
 }
 
-/** Sends `signal` to every process with this entry in its environment. Returns how many there were. */
+/**
+ * Sends `signal` to every process with this entry in its environment and to their descendants, which may have another
+ * environment, or none while they execute another program. Returns how many there were.
+ */
 export function signalMarked(entry: string, signal: NodeJS.Signals): number {
   if (!isLinux) return 0;
-  const marked = processIds().filter((pid) => {
-    return readText(`/proc/${pid}/environ`).split('\0').includes(entry) && !hasEnded(pid);
-  });
+  const marked = new Set<number>();
+  const others = new Map<number, number>(); // each with its parent
+  for (const pid of processIds()) {
+    const stat = readStat(pid);
+    if (!stat || hasEnded(stat)) continue;
+    if (readText(`/proc/${pid}/environ`).split('\0').includes(entry)) marked.add(pid);
+    else others.set(pid, stat.parent);
+  }
+  for (let before = 0; before < marked.size; ) {
+    before = marked.size;
+    for (const [pid, parent] of others) if (marked.has(parent)) marked.add(pid);
+  }
   for (const pid of marked) {
     try {
       process.kill(pid, signal);
@@ -89,12 +101,11 @@ export function signalMarked(entry: string, signal: NodeJS.Signals): number {
       // already gone
     }
   }
-  return marked.length;
+  return marked.size;
 }
 
-function hasEnded(pid: number): boolean {
-  const stat = readStat(pid);
-  return !stat || 'ZX'.includes(stat.state);
+function hasEnded({ state }: Stat): boolean {
+  return 'ZX'.includes(state);
 }
 
 /** Resolves with true once the group is in one of `states`, with false after `timeoutMs`. Polls: it may not be our child. */
@@ -116,6 +127,7 @@ function processIds(): number[] {
 
 interface Stat {
   state: string;
+  parent: number;
   groupId: number;
   startedAt: string;
 }
@@ -124,16 +136,18 @@ function readStat(pid: number): Stat | undefined {
   if (!isLinux) return readStatFromPs(pid);
   const text = readText(`/proc/${pid}/stat`);
   if (text === '') return undefined;
-  // The name in parentheses may contain anything, so count fields from its end (proc(5): state 3, pgrp 5, starttime 22).
+  // The name in parentheses may contain anything, so count fields from its end (proc(5): state 3, ppid 4, pgrp 5, starttime 22).
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return { state: fields[0]!, groupId: Number(fields[2]), startedAt: fields[19]! };
+  return { state: fields[0]!, parent: Number(fields[1]), groupId: Number(fields[2]), startedAt: fields[19]! };
 }
 
 function readStatFromPs(pid: number): Stat | undefined {
   try {
-    const text = execFileSync('ps', ['-o', 'state=,pgid=,lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim();
-    const [state, groupId, ...started] = text.split(/\s+/);
-    return { state: state!.charAt(0), groupId: Number(groupId), startedAt: started.join(' ') };
+    const text = execFileSync('ps', ['-o', 'state=,ppid=,pgid=,lstart=', '-p', String(pid)], {
+      encoding: 'utf8',
+    }).trim();
+    const [state, parent, groupId, ...started] = text.split(/\s+/);
+    return { state: state!.charAt(0), parent: Number(parent), groupId: Number(groupId), startedAt: started.join(' ') };
   } catch {
     return undefined;
   }
