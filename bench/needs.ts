@@ -13,8 +13,10 @@ export function isInstalled(program: string): boolean {
   }
 }
 
-/** Throws `Missing` unless all programs are in PATH. `packages`: Debian's, in the same order. */
-export function needPrograms(programs: readonly string[], packages: readonly string[] = programs): void {
-  const missing = packages.filter((_, i) => !isInstalled(programs[i]!));
+/** Throws `Missing` unless all programs are in PATH. `packages`: Debian's package of each program. */
+export function needPrograms(packages: Readonly<Record<string, string>>): void {
+  const missing = Object.keys(packages)
+    .filter((program) => !isInstalled(program))
+    .map((program) => packages[program]);
   if (missing.length > 0) throw new Missing(`needs ${missing.join(' and ')}: apt-get install ${missing.join(' ')}`);
 }

@@ -5,7 +5,7 @@ import { median } from '../median.ts';
 import { playRound, type Round } from '../queue/compare.ts';
 import { startPodyard } from '../queue/podyard.ts';
 import { startPostgres } from '../queue/postgres.ts';
-import { number } from '../queue/report.ts';
+import { countFaults, number } from '../queue/report.ts';
 import type { Subject } from '../queue/subject.ts';
 import { podyardSubject, type Setup } from '../queue/systems.ts';
 import { renderTable } from '../queue/table.ts';
@@ -80,11 +80,7 @@ function render({ machine, shared, apart }: ProcessesReport): string {
     return [title, ...figures.map((figure) => number(figure, digits)), number(figures[1]! / figures[0]!, 2)];
   };
   const cpu = ({ saturated: { watched } }: Round) => watched.server!.cpuUsPerJob + watched.store!.cpuUsPerJob;
-  const faults = ({ paced, runsync, saturated }: Round) =>
-    [paced, runsync, saturated].reduce(
-      (sum, { errors, takenTwice, lost }) => sum + errors + takenTwice + (lost ?? 0),
-      0,
-    );
+  const faults = ({ paced, runsync, saturated }: Round) => countFaults([paced, runsync, saturated]);
   return [
     `${machine.cpus}, Node.js ${machine.node}, fdatasync ${machine.fsyncMs.toFixed(2)} ms; medians of the rounds; the load generator runs on the same machine\n`,
     renderTable([

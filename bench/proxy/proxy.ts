@@ -53,7 +53,7 @@ export async function benchProxy(args: string[]): Promise<void> {
       'cpu-prof': { type: 'string' },
     },
   });
-  needPrograms(['nginx', 'wrk'], ['nginx-light', 'wrk']);
+  needPrograms({ nginx: 'nginx-light', wrk: 'wrk' });
   const [seconds, parts] = [Number(values.seconds), new Set(values.parts.split(','))];
   const dir = await mkdtemp(join(tmpdir(), 'podyard-bench-'));
   const postgres = await startPostgres(join(dir, 'shared'));

@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { EndpointId, WorkerId } from '../../src/core/ids.ts';
-import { newId, newJobId } from '../../src/core/ids.ts';
+import { type EndpointId, newId, newJobId, type WorkerId } from '../../src/core/ids.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { createPool, type Pool } from '../../src/db/pool.ts';
 import { JobQueue, QUEUE_SETTINGS } from '../../src/domain/jobs/job-queue.ts';
 import { median } from '../median.ts';
-import type { PostgresServer } from './postgres.ts';
-import { query } from './postgres.ts';
+import { type PostgresServer, query } from './postgres.ts';
 import { usageOfTree } from './process-usage.ts';
 
 /** What a job with an input and an output of this size costs the database. */

@@ -139,7 +139,7 @@ function renderPayloads(runs: readonly PayloadRun[]): string {
 }
 
 /** Unfinished jobs count only where the load finishes all it submits from an empty queue. */
-function countFaults(results: readonly LoadResult[]): number {
+export function countFaults(results: readonly LoadResult[]): number {
   return results.reduce((sum, result) => sum + result.errors + result.takenTwice + (result.lost ?? 0), 0);
 }
 

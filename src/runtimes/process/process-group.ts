@@ -70,7 +70,7 @@ export function membersOf(group: GroupId): number[] {
 
 /**
  * Kills what a workload whose leader is gone left running, in whatever group or session: every process with `marker` in
- * its environment. Repeats until there is none, since one may fork while the others are read.
+ * its environment, and their descendants. Repeats until there is none, since one may fork while the others are read.
  */
 export function killOrphans(marker: string): void {
   for (let round = 0; round < KILL_ROUNDS; round++) if (signalMarked(`${MARKER}=${marker}`, 'SIGKILL') === 0) return;
