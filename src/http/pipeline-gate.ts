@@ -4,12 +4,10 @@ import { enterTurn } from '../core/turns.ts';
 import { type ConnectionPace, isRefusal, type PacedTaker } from './refusal-pace.ts';
 
 const HEAD_END = Buffer.from('\r\n\r\n');
-/** While a body arrives, it is passed on in pieces of this size at least: it may be full of what looks like ends of heads. */
-const MIN_BODY_PIECE = 512;
 /** What a refusal by node's server and a framework costs, measured in those of the queue API. */
 const COST = 4;
-/** Pieces of one read that are passed on at once if they make no request. */
-const MAX_PIECES = 64;
+/** Pieces of one read that are passed on in one turn: a chunked body may be full of what looks like ends of heads. */
+const MAX_PIECES = 256;
 
 const gates = new WeakMap<object, PipelineGate>();
 /** Responses of an upstream, whose status is no refusal of ours. */
@@ -20,8 +18,8 @@ const forwarded = new WeakSet<object>();
  * of a read at once, in one turn of the event loop and without a limit. Here a request that was sent before the answer to
  * the one before waits for that, then for a turn (core/turns.ts), and after refusals for its pace (refusal-pace.ts).
  *
- * Bytes are passed on up to the end of a head; what follows goes back into the socket. A division of the bytes changes no
- * message, so that nothing needs to be parsed here.
+ * Bytes are passed on up to the end of a head, or of a body; what follows goes back into the socket. A division of the bytes
+ * changes no message, so that nothing needs to be parsed here.
  */
 export class PipelineGate implements PacedTaker {
   readonly #socket: Socket;
@@ -30,7 +28,7 @@ export class PipelineGate implements PacedTaker {
   /** Responses that have not ended. */
   #open = 0;
   #latest: ServerResponse | null = null;
-  /** Bytes of the latest request's body that were not passed on; null: unknown. */
+  /** Bytes of the latest request's body that were not passed on; null: a chunked one, which ends with a piece as well. */
   #bodyLeft: number | null = 0;
   /** What follows the piece that is being passed on. */
   #rest: Buffer = Buffer.alloc(0);
@@ -126,7 +124,7 @@ export class PipelineGate implements PacedTaker {
       this.#bodyLeft -= size;
       return size;
     }
-    const end = rest.indexOf(HEAD_END, this.#isHeadPiece ? 0 : MIN_BODY_PIECE);
+    const end = rest.indexOf(HEAD_END);
     return end < 0 ? rest.length : end + HEAD_END.length;
   }
 

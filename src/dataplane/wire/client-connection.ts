@@ -134,6 +134,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
     if (exchange?.isReadingBody && this.#held.length === 0) {
       const used = exchange.feed(chunk);
       if (used < chunk.length) this.#hold(chunk.subarray(used));
+      this.#readOn(); // the end of the body may have been the end of the exchange
       return;
     }
     if (exchange === null && this.#held.length === 0 && !this.#isWaiting) {
@@ -227,6 +228,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
       this.#held = NOTHING;
       const used = exchange.feed(held);
       this.#held = used < held.length ? held.subarray(used) : NOTHING;
+      this.#readOn();
     }
     if (!exchange.isBodyPaused) this.#readMore();
   }
@@ -248,8 +250,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
     if (isPersistent) {
       this.deadlineAt = performance.now() + this.owner.idleTimeoutMs;
       this.#readMore();
-      if (this.#hasEnded && this.#held.length === 0) this.wire.closeSoon();
-      else this.#readOn();
+      this.#readOn();
     } else this.#linger();
   }
 
@@ -285,9 +286,10 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
     if (this.#isPaused && this.#held.length < MAX_HELD_BYTES) this.resume();
   }
 
-  /** Reads what is held, in a turn. */
+  /** Reads what is held, in a turn, or ends the connection as its client did. */
   #readOn(): void {
-    if (this.#exchange !== null || this.#held.length === 0 || this.#isReading || this.#isWaiting) return;
+    if (this.#exchange !== null || this.#isReading || this.#isWaiting) return;
+    if (this.#held.length === 0 && !this.#hasEnded) return;
     this.#isWaiting = true;
     enterTurn(this);
   }
