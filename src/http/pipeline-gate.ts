@@ -70,7 +70,8 @@ export class PipelineGate implements PacedTaker {
     res.once('close', () => {
       this.#pace.leave(late);
       this.#open -= 1;
-      this.#pace.answered(isRefusal(res.statusCode) && !forwarded.has(res), { forwardedFor, cost: COST });
+      if (isRefusal(res.statusCode) && !forwarded.has(res)) this.#pace.refused(COST, forwardedFor);
+      else this.#pace.passed();
       if (this.#open === 0 && this.#isHolding) this.#readOn();
     });
     if (!this.#pace.mustWaitFor(forwardedFor, late)) serve();
@@ -78,7 +79,7 @@ export class PipelineGate implements PacedTaker {
 
   /** Notes that the server's parser has refused what the connection sent. */
   refused(): void {
-    this.#pace.answered(true, { cost: COST });
+    this.#pace.refused(COST);
   }
 
   /** Lets go of the connection. Returns what was read and not passed on. */

@@ -23,7 +23,7 @@ class Connection implements PacedTaker {
   flood(max = 100_000): number {
     for (let sent = 0; sent < max; sent++) {
       if (this.pace.mustWait(this)) return sent;
-      this.pace.answered(true);
+      this.pace.refused();
     }
     return max;
   }
@@ -55,11 +55,11 @@ test('a connection that is not refused never waits for refusals of its network',
   const { pace } = create();
   const flood = new Connection(pace, '192.0.2.1');
   const good = new Connection(pace, '192.0.2.1');
-  good.pace.answered(false);
+  good.pace.passed();
   flood.flood();
   expect(good.pace.mustWait(good)).toBe(false);
-  good.pace.answered(true); // one mistake
-  good.pace.answered(false);
+  good.pace.refused(); // one mistake
+  good.pace.passed();
   expect(good.pace.mustWait(good)).toBe(false);
 });
 
@@ -115,7 +115,7 @@ test('on a connection of a trusted proxy each client waits for its own refusals'
   const { pace } = create();
   const proxies = { has: (address: string) => address === '10.0.0.1' };
   const connection = new Connection(pace, '10.0.0.1', proxies);
-  for (let i = 0; i < 1_000; i++) connection.pace.answered(true, { forwardedFor: '192.0.2.1' });
+  for (let i = 0; i < 1_000; i++) connection.pace.refused(1, '192.0.2.1');
   expect(connection.pace.mustWait(connection)).toBe(false);
   expect(connection.pace.mustWaitFor('192.0.2.2', connection)).toBe(false);
   expect(connection.pace.mustWaitFor('192.0.2.2, 192.0.2.1, 10.0.0.1', connection)).toBe(true);
@@ -131,7 +131,7 @@ test('the tables are bounded: one more network shares a pace, and one more conne
   new Connection(crowd.pace, '192.0.2.1').flood();
   const refused = Array.from({ length: 1_001 }, () => {
     const one = new Connection(crowd.pace, '192.0.2.1');
-    one.pace.answered(true);
+    one.pace.refused();
     return one;
   });
   const cut = refused.filter((one) => one.pace.mustWait(one) && one.isDestroyed);

@@ -194,19 +194,23 @@ export class ConnectionPace {
     this.#waitsFor = undefined;
   }
 
-  /** Notes how a request ended. `cost`: of its refusal, in those of the queue API. */
-  answered(
-    isRefusal: boolean,
-    { forwardedFor, cost = 1 }: { forwardedFor?: string | undefined; cost?: number } = {},
-  ): void {
+  /** Notes that a request was not refused. */
+  passed(): void {
+    this.#isPaid = false;
+    this.#isNew = false;
+    this.#wasRefused = false;
+  }
+
+  /** Counts a refused request. `cost`: in refusals of the queue API. `forwardedFor`: of a request from a trusted proxy. */
+  refused(cost = 1, forwardedFor?: string): void {
     const due = this.#isPaid ? cost - 1 : cost;
-    if (isRefusal && due > 0) {
+    if (due > 0) {
       const source = this.#client.proxies === null ? this.#ownSource : this.#forwardedSource(forwardedFor);
       this.#pace.charge(source, due);
     }
     this.#isPaid = false;
     this.#isNew = false;
-    this.#wasRefused = isRefusal;
+    this.#wasRefused = true;
   }
 
   #wait(source: () => string, taker: PacedTaker): boolean {

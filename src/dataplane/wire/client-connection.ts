@@ -246,7 +246,8 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
   finish(exchange: WireExchange, isPersistent: boolean): void {
     if (this.#exchange !== exchange) return;
     this.#exchange = null;
-    this.pace.answered(exchange.isRefused, { forwardedFor: this.#forwardedFor(exchange.headers) });
+    if (exchange.isRefused) this.pace.refused(1, this.#forwardedFor(exchange.headers));
+    else this.pace.passed();
     if (isPersistent) {
       this.deadlineAt = performance.now() + this.owner.idleTimeoutMs;
       this.#readMore();
@@ -398,7 +399,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
 
   #refuse(reason: Unreadable, target?: string): void {
     this.#held = NOTHING;
-    this.pace.answered(true);
+    this.pace.refused();
     this.wire.writeText(this.owner.refusal(reason, target));
     this.#linger();
   }
