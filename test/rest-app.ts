@@ -130,7 +130,7 @@ export async function startRestApp(
     },
     metrics,
     metricsPage: new MetricsPage({ metrics, pool, pools: { main: pool }, token: METRICS_TOKEN }),
-    readiness: new Readiness({ pool, health: { writeFault: null } }),
+    readiness: new Readiness({ pool, health: { writeFault: null }, findFullDisk: async () => null }),
     logger: options.logger ?? silentLogger,
     clock: systemClock,
   };
