@@ -23,6 +23,7 @@ import { readCatalogFile } from '../domain/catalog/read-catalog-file.ts';
 import { ActivityReporter } from '../domain/history/activity-reporter.ts';
 import { useRegistries } from '../domain/images/registry-policy.ts';
 import { ensureInstallation } from '../domain/installation.ts';
+import { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import { refuseMoved } from '../domain/move-mark.ts';
 import { openSecretBox } from '../domain/secrets/open-secret-box.ts';
 import { Readiness } from '../http/readiness.ts';
@@ -117,7 +118,8 @@ export async function buildServer(options: Start): Promise<RunningServer> {
     gpuProblem: created.gpuProblem ?? (() => null),
   });
   if (runtime.name === 'process' && !config.allowInsecureProcesses) await refuseSharedProcesses(pool);
-  const base = { ...observability, ...database, ...identity, logger, runtime, facts, cleanUp };
+  const webhooks = new WebhookPolicy(config.webhooks);
+  const base = { ...observability, ...database, ...identity, logger, runtime, facts, webhooks, cleanUp };
   startReporter(base);
   const data = createDataPlane(config, base);
   const parts: ServerParts = { ...base, data, readiness: new Readiness({ ...base, findFullDisk }) };
