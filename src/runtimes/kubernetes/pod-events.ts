@@ -6,6 +6,7 @@ import type { ApiObject, ClusterEvent } from './objects.ts';
 import { Reflector } from './reflector.ts';
 
 interface EventRecord extends CachedObject {
+  podName: string;
   podUid: string;
   reason: string;
   message: string;
@@ -15,6 +16,8 @@ interface EventRecord extends CachedObject {
 export interface PodProgress {
   /** The latest event, and when it came. */
   readonly last: { reason: string; message: string; at: number };
+  /** Reports the pod's events from now on, after those that came before its create was answered. */
+  report(podUid: string, onProgress: OnProgress | undefined): void;
   end(): void;
 }
 
@@ -41,27 +44,36 @@ export class PodEvents {
     clearTimeout(this.#idle);
     if (this.#feed) return;
     this.#feed = this.#open();
-    this.#feed.subscribe((_, event) => this.#listeners.get(event.podUid)?.(event));
+    this.#feed.subscribe((_, event) => this.#listeners.get(event.podName)?.(event));
     this.#feed.start();
   }
 
-  follow(podUid: string, onProgress: OnProgress | undefined): PodProgress {
+  /** Call before the create: a scheduler is often faster than the answer, and its event comes only once. */
+  follow(podName: string): PodProgress {
     this.begin();
+    const early: EventRecord[] = [];
     const reported = new Set<string>();
-    const progress = {
+    let onEvent = (event: EventRecord): unknown => early.push(event);
+    const progress: PodProgress & { last: PodProgress['last'] } = {
       last: { reason: '', message: '', at: performance.now() },
+      report: (podUid, onProgress) => {
+        onEvent = (event) => {
+          if (event.podUid !== podUid) return; // of an earlier pod of that name
+          const { reason, message } = event;
+          progress.last = { reason, message, at: performance.now() };
+          const line = progressLine(reason, message);
+          if (line === null || reported.has(line)) return;
+          reported.add(line);
+          onProgress?.(line);
+        };
+        early.forEach(onEvent);
+      },
       end: () => {
-        this.#listeners.delete(podUid);
+        this.#listeners.delete(podName);
         if (this.#listeners.size === 0) this.#idle = setTimeout(() => this.close(), IDLE_MS).unref();
       },
     };
-    this.#listeners.set(podUid, ({ reason, message }) => {
-      progress.last = { reason, message, at: performance.now() };
-      const line = progressLine(reason, message);
-      if (line === null || reported.has(line)) return;
-      reported.add(line);
-      onProgress?.(line);
-    });
+    this.#listeners.set(podName, (event) => onEvent(event));
     return progress;
   }
 
@@ -75,7 +87,8 @@ export class PodEvents {
 function toEventRecord(object: ApiObject): EventRecord {
   const { metadata, involvedObject, reason = '', message = '' } = object as ClusterEvent;
   const { name, uid, resourceVersion } = metadata;
-  return { key: name, uid, resourceVersion, podUid: involvedObject.uid ?? '', reason, message: message.trim() };
+  const { name: podName = '', uid: podUid = '' } = involvedObject;
+  return { key: name, uid, resourceVersion, podName, podUid, reason, message: message.trim() };
 }
 
 /** Returns null for events that are no progress. */

@@ -24,14 +24,19 @@ const PULL_MS = 3_600_000;
 export class StartJudge {
   readonly #spec: WorkloadSpec;
   readonly #pendingMs: number;
-  readonly #progress: PodProgress;
+  readonly #progress: Pick<PodProgress, 'last'>;
   readonly #onWaiting: StartOptions['onWaiting'];
   #unschedulableSince: number | undefined;
   #missing = '';
   /** When it was last held by a gate, for however long: that is no stall. */
   #gatedUntil = Number.NEGATIVE_INFINITY;
 
-  constructor(spec: WorkloadSpec, pendingMs: number, progress: PodProgress, onWaiting?: StartOptions['onWaiting']) {
+  constructor(
+    spec: WorkloadSpec,
+    pendingMs: number,
+    progress: Pick<PodProgress, 'last'>,
+    onWaiting?: StartOptions['onWaiting'],
+  ) {
     this.#spec = spec;
     this.#pendingMs = pendingMs;
     this.#progress = progress;

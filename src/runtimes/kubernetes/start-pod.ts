@@ -7,7 +7,7 @@ import type { ClusterView } from './cluster-view.ts';
 import type { ApiObject } from './objects.ts';
 import { isEnded } from './observed-pod.ts';
 import type { PodEvents } from './pod-events.ts';
-import { checkEnvironment, environmentSecret, type PodPlace, podManifest } from './pod-manifest.ts';
+import { checkEnvironment, environmentSecret, nameOf, type PodPlace, podManifest } from './pod-manifest.ts';
 import type { PodRecord } from './pod-record.ts';
 import type { PodServices } from './pod-services.ts';
 import type { RegistrySecrets } from './registry-secrets.ts';
@@ -48,15 +48,17 @@ export async function startPod(
   await cluster.pods.current();
   await Promise.all([starter.registries.ensure(spec), ...spec.mounts.map(({ source }) => findClaim(cluster, source))]);
   const release = await starter.createSlots.acquire();
+  const progress = events.follow(nameOf(spec.id));
   const { pod, isNew } = await createPod(starter, spec, signal).catch((error) => {
     release();
+    progress.end();
     throw error;
   });
   if (isNew) {
     options.onProgress?.('Pod created');
     options.onCreated?.();
   }
-  const progress = events.follow(pod.uid, options.onProgress);
+  progress.report(pod.uid, options.onProgress);
   try {
     if (pod.runningSince === null) {
       await Promise.all([createSecret(starter, spec, pod).finally(release), starter.services.publish(spec, pod)]);
@@ -118,7 +120,7 @@ async function createPod(
 
 /** The first time the cache is enough: a name in use is found out anyway. */
 async function knownPod(cluster: ClusterView, id: string, isFirst: boolean): Promise<PodRecord | undefined> {
-  return isFirst ? cluster.pods.get(`podyard-${id}`) : cluster.findPod(id);
+  return isFirst ? cluster.pods.get(nameOf(id)) : cluster.findPod(id);
 }
 
 /** Returns what a refused pod means: no capacity, the workload’s own fault, or a fault of the cluster that may pass. */
