@@ -1,7 +1,8 @@
 #!/bin/sh
 # setup-tests.sh NEED...   prepares this machine for test suites that need more than Node.js. NEED is one of
 #   programs     Python, tmux, curl and jq, for the example workers and the commands in the documentation; spin and gcc, for
-#                the model of the lease protocol; faketime and PostgreSQL 15, for wrong clocks and an external database
+#                the model of the lease protocol; faketime, PostgreSQL 15, PgBouncer and nginx, for wrong clocks and what an
+#                operator may put behind and in front of Podyard
 #   containers   a container engine, docker-compose, ip and a private registry
 #   browser      Chromium
 #   cluster      the programs of a Kubernetes cluster, built once from Debian's source package (test/kubernetes/kube-up.sh)
@@ -28,7 +29,8 @@ need_program() {
     say "installing $2"
     [ -n "${is_updated:-}" ] || apt-get update -qq || true
     is_updated=yes
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $2 >/dev/null && return 0
+    # Run level 1: the tests start what they need, and a service of the package may want a port of this machine.
+    RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $2 >/dev/null && return 0
   fi
   missing="$missing $1"
   say "missing: $1 (on Debian and Ubuntu: apt-get install $2)"
@@ -103,6 +105,7 @@ for need; do
       need_program faketime faketime
       need_postgres
       need_program /usr/sbin/pgbouncer pgbouncer
+      need_program /usr/sbin/nginx nginx-light
       ;;
     containers)
       need_program docker-registry docker-registry
