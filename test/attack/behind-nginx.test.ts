@@ -47,7 +47,12 @@ async function startNginx(podyardPort: number): Promise<typeof nginx> {
      http { access_log off; ${temporary.join(' ')} ${http} }`,
   );
   const child = spawn(NGINX, ['-c', join(folder, 'nginx.conf'), '-e', join(folder, 'errors')], { stdio: 'ignore' });
-  await until('nginx answers', () => fetch(`http://127.0.0.1:${port}/readyz`).then(({ ok }) => ok, () => false));
+  await until('nginx answers', () =>
+    fetch(`http://127.0.0.1:${port}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
+  );
   return {
     port,
     stop: async () => {
@@ -84,7 +89,14 @@ describe.skipIf(!existsSync(NGINX))('a client of nginx beside connections of ref
   ])('%i of %s', async (connections, path) => {
     resetPeakRss(server.pid);
     const request = `GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`;
-    const flood = await Flood.start({ port: nginx.port, from: HOSTILE, request, connections, reads: true, renews: false });
+    const flood = await Flood.start({
+      port: nginx.port,
+      from: HOSTILE,
+      request,
+      connections,
+      reads: true,
+      renews: false,
+    });
     const { waits, late, faults } = await bystander.measure(MEASURE_MS);
     const { answers } = flood.counts;
     await flood.stop();
