@@ -73,6 +73,7 @@ export class ControlLoops {
       apiUrl: 'http://127.0.0.1:1',
       leaseMs: 40_000,
       graceMs: 0,
+      jobStopMs: 0,
       drainMs: 0,
       publishIp: '127.0.0.1',
       publicUrl: null,

@@ -287,6 +287,17 @@ describe.each(Object.keys(KITS))('the %s worker kit', (language) => {
     },
   );
 
+  test.skipIf(isMissing)('names a job in its pings as long as it goes on with it', async () => {
+    begin({ ECHO_CONCURRENCY: '2' });
+    api.give('stuck', { hang: true });
+    await api.until(() => api.pings.at(-1) === 'stuck' && api.heldTakes === 1);
+    api.stop('stuck');
+    api.stop('stuck'); // repeated while it is named
+    const before = api.pings.length;
+    await api.until(() => api.pings.length > before + 3);
+    expect(api.pings.slice(before + 1)).not.toContain('');
+  });
+
   test.skipIf(isMissing)('exits at once with 0 when idle, aborting the open poll', async () => {
     const ended = begin();
     await api.until(() => api.heldTakes === 1);

@@ -201,9 +201,9 @@ function createWorkerRunner(
   { workerApiUrl, ...parts }: TermParts,
   own: { logs: LogCollector; mounts: WorkloadMounts; capacity: CapacityLedger; notify: Notify },
 ): WorkerRunner {
-  const { graceMs, leaseMs } = config.limits;
+  const { graceMs, leaseMs, jobStopMs } = config.limits;
   const { drainMs } = config.loadBalancing;
-  const limits = { graceMs, leaseMs, drainMs, perGpu: perGpuOf(config, parts.runtime) };
+  const limits = { graceMs, leaseMs, drainMs, jobStopMs, perGpu: perGpuOf(config, parts.runtime) };
   const publish = { publishIp: publishIpOf(config, parts.runtime), publicUrl: config.publicUrl };
   const workloadOptions = parts.runtime.capabilities.isolation ? config.workloadOptions : NO_WORKLOAD_OPTIONS;
   return new WorkerRunner({ ...parts, ...own, ...publish, ...limits, apiUrl: workerApiUrl, workloadOptions });
@@ -234,9 +234,9 @@ function createJobLoops(
   { pool, bus, clock, logger, tracing, queue, webhooks }: TermParts,
   notify: Notify,
 ): Loop[] {
-  const { leaseMs, batchRetentionMs: retentionMs } = config.limits;
+  const { leaseMs, jobStopMs, batchRetentionMs: retentionMs } = config.limits;
   return [
-    new JobRescuer({ pool, bus, logger, queue, notify, leaseMs }),
+    new JobRescuer({ pool, bus, logger, queue, notify, leaseMs, jobStopMs }),
     new BatchRunner({ pool, bus, clock, logger, queue, notify, retentionMs }),
     new WebhookDeliverer({ pool, bus, logger, queue, tracing, webhooks }),
   ];

@@ -20,6 +20,8 @@ export interface JobLimits {
   takeHoldMs: number;
   /** How long a stopping worker may keep running its jobs. */
   graceMs: number;
+  /** How long a worker may go on with a job that it was told to stop. */
+  jobStopMs: number;
 }
 
 /** How many bytes of log lines are stored a second (control/workloads/log-gate.ts). */
@@ -91,6 +93,7 @@ export function readJobLimits(env: NodeJS.ProcessEnv): JobLimits {
     leaseMs: secondsVariable(env, 'PODYARD_LEASE_SECONDS', 40),
     takeHoldMs: secondsVariable(env, 'PODYARD_TAKE_HOLD_SECONDS', 30),
     graceMs: secondsVariable(env, 'PODYARD_GRACE_SECONDS', 30),
+    jobStopMs: secondsVariable(env, 'PODYARD_JOB_STOP_SECONDS', 5),
   };
 }
 

@@ -114,6 +114,7 @@ export class DataPlane {
     const workers = new WorkerDirectory({
       ...deps,
       onUnwanted: (worker) => this.#dismiss(worker),
+      onJobStop: (worker) => this.dispatch.handOver.dismiss(worker.endpointId, worker.id),
       onThaw: (worker) => parkedTakes.release(worker.id),
     });
     const undeliveredJobs = new UndeliveredJobs({ ...deps, dispatch });

@@ -8,8 +8,6 @@ import type { Pool } from '../db/pool.ts';
 interface Activity {
   seenAt: number;
   lastWorkAt: number | null;
-  /** Its last take. */
-  askedAt: number | null;
   unhealthyReason: string | null;
   writtenAt: number;
   /** More than the time of contact changed: write it at the next tick. */
@@ -23,7 +21,7 @@ const IDLE_TICK_MS = 60_000;
 const CONTACT_WRITE_MS = 5_000;
 const FORGET_AFTER_MS = 300_000;
 
-/** When workers last called, took jobs and worked: recorded in memory with every call, written in batches. */
+/** When workers last called and worked: recorded in memory with every call, written in batches. */
 export class WorkerActivity {
   readonly #pool: Pool;
   readonly #monotonic: Clock;
@@ -64,12 +62,6 @@ export class WorkerActivity {
     activity.isUrgent = true;
   }
 
-  recordTake(workerId: WorkerId): void {
-    const activity = this.#get(workerId);
-    activity.seenAt = this.#monotonic.now();
-    activity.askedAt = activity.seenAt;
-  }
-
   recordUnhealthy(workerId: WorkerId, reason: string): void {
     const activity = this.#get(workerId);
     activity.seenAt = this.#monotonic.now();
@@ -90,7 +82,6 @@ export class WorkerActivity {
       activity = {
         seenAt: this.#monotonic.now(),
         lastWorkAt: null,
-        askedAt: null,
         unhealthyReason: null,
         writtenAt: Number.NEGATIVE_INFINITY,
         isUrgent: true,
@@ -134,20 +125,16 @@ export class WorkerActivity {
       doubleArray(due.map(([, activity]) => ageOf(of(activity), now)));
     await this.#pool.query({
       name: 'worker-activity',
-      text: `insert into worker_activity as a (worker_id, seen_at, last_work_at, asked_at, unhealthy_reason)
-             select id, now() - seen * interval '1 millisecond', now() - work * interval '1 millisecond',
-               now() - asked * interval '1 millisecond', unhealthy
-             from unnest($1::text[], $2::float8[], $3::float8[], $4::float8[], $5::text[])
-               as n(id, seen, work, asked, unhealthy)
+      text: `insert into worker_activity as a (worker_id, seen_at, last_work_at, unhealthy_reason)
+             select id, now() - seen * interval '1 millisecond', now() - work * interval '1 millisecond', unhealthy
+             from unnest($1::text[], $2::float8[], $3::float8[], $4::text[]) as n(id, seen, work, unhealthy)
              on conflict (worker_id) do update set seen_at = greatest(a.seen_at, excluded.seen_at),
                last_work_at = greatest(a.last_work_at, excluded.last_work_at),
-               asked_at = greatest(a.asked_at, excluded.asked_at),
                unhealthy_reason = coalesce(excluded.unhealthy_reason, a.unhealthy_reason)`,
       values: [
         textArray(due.map(([id]) => id)),
         ages((activity) => activity.seenAt),
         ages((activity) => activity.lastWorkAt),
-        ages((activity) => activity.askedAt),
         textArray(due.map(([, activity]) => activity.unhealthyReason)),
       ],
     });

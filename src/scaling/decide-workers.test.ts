@@ -68,6 +68,45 @@ const waiting = (queued: number, forMs: number, inProgress = 0): Demand => ({
   oldestQueuedAt: NOW - forMs,
 });
 
+describe('a worker that is stopping a job', () => {
+  const stopping = (change: Partial<ScalingWorker> = {}) => busy({ stopping: 1, ...change });
+
+  test('counts for nothing that waits: another one starts at once', () => {
+    const expected = { start: 1, reason: 'a job waits and there is no worker; 1 worker is stopping a job' };
+    expect(decide(queueDelay(), waiting(1, 0), [stopping()], NOW)).toMatchObject(expected);
+  });
+
+  test('counts for nothing even where it could take several jobs at once', () => {
+    expect(decide(requestCount(4), waiting(1, 0), [stopping()], NOW)).toMatchObject({
+      start: 1,
+      wanted: 2,
+      reason: '1 job at 4 a worker; 1 worker is stopping a job',
+      inputs: { workers: { busy: 1, idle: 0, stopping: 1 } },
+    });
+  });
+
+  test('keeps its place: workers.max allows no other beside it', () => {
+    expect(decide(queueDelay({ max: 1 }), waiting(1, 60_000), [stopping()], NOW)).toMatchObject({
+      start: 0,
+      leave: [],
+    });
+  });
+
+  test('keeps the jobs that it has besides, for which no other is needed', () => {
+    const demand = { ...QUIET, inProgress: 3 };
+    expect(decide(requestCount(1), demand, [stopping({ leased: 4 })], NOW)).toMatchObject({ start: 0, wanted: 1 });
+  });
+
+  test('does not leave for lack of work', () => {
+    expect(decide(queueDelay(), QUIET, [stopping()], NOW)).toMatchObject({ start: 0, leave: [], wanted: 1 });
+  });
+
+  test('that leaves for another reason is not replaced beyond workers.max before it is gone', () => {
+    const leaving = worker('leaving', { leased: 1, stopping: 1 });
+    expect(decide(queueDelay({ max: 1 }), waiting(1, 0), [leaving], NOW)).toMatchObject({ start: 0 });
+  });
+});
+
 describe('QUEUE_DELAY', () => {
   test('the first job starts one worker at once, however many jobs there are', () => {
     expect(decide(queueDelay(), waiting(100, 0), [], NOW)).toMatchObject({

@@ -9,6 +9,7 @@ import { outdatedToLeave, surplusToLeave } from './leaving-workers.ts';
 import {
   earliest,
   isCurrent,
+  isStoppingJob,
   type Leave,
   liveOf,
   type ScalingEndpoint,
@@ -39,7 +40,15 @@ export interface DecisionInputs {
   inProgress: number;
   /** How long the oldest job has waited; null when none waits. */
   oldestWaitMs: number | null;
-  workers: { pending: number; starting: number; idle: number; busy: number; leaving: number; frozen: number };
+  workers: {
+    pending: number;
+    starting: number;
+    idle: number;
+    busy: number;
+    leaving: number;
+    frozen: number;
+    stopping?: number;
+  };
   /** Live workers of older releases. */
   outdated: number;
   failedStarts: number;
@@ -141,6 +150,7 @@ function describeInputs(
   const { version, min, max, userCut, scaler } = endpoint;
   const { queued, queuedLowPriority, inProgress, oldestQueuedAt } = demand;
   const count = (isCounted: (worker: ScalingInput['workers'][number]) => boolean) => workers.filter(isCounted).length;
+  const stopping = count(isStoppingJob);
   return {
     version,
     min,
@@ -158,6 +168,7 @@ function describeInputs(
       busy: count(({ state, leased }) => state === 'ready' && leased > 0),
       leaving: count(({ state }) => state === 'leaving'),
       frozen: count(({ state }) => state === 'frozen'),
+      ...(stopping > 0 && { stopping }),
     },
     outdated: liveOf(workers).filter((worker) => worker.version !== version).length,
     failedStarts: failedStarts?.count ?? 0,

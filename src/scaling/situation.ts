@@ -60,8 +60,10 @@ export interface ScalingWorker {
    * frozen or about to be; it may be thawed.
    */
   state: 'pending' | 'starting' | 'ready' | 'leaving' | 'frozen';
-  /** Jobs it holds, or requests in flight. */
+  /** Jobs that keep it busy, or requests in flight. */
   leased: number;
+  /** How many of them it was told to stop: it gets no others until then. */
+  stopping?: number;
   /** When it was added: created, or ordered to thaw. */
   createdAt: number;
   /**
@@ -98,6 +100,11 @@ export interface Leave extends Because {
 /** True unless the worker is outdated. While the roll-out is paused, none is. */
 export function isCurrent(endpoint: ScalingEndpoint, worker: ScalingWorker): boolean {
   return endpoint.isRolloutPaused || worker.version === endpoint.version;
+}
+
+/** True while the worker gets no jobs because it has to stop one. It may be fit for work in a moment, or be replaced. */
+export function isStoppingJob({ state, stopping = 0 }: ScalingWorker): boolean {
+  return state === 'ready' && stopping > 0;
 }
 
 /** Returns the workers that work, or will. */

@@ -3,6 +3,7 @@ import {
   type Demand,
   earliest,
   isCurrent,
+  isStoppingJob,
   liveOf,
   type ScalingEndpoint,
   type ScalingInput,
@@ -34,10 +35,11 @@ function wantedNow({ endpoint, workers, now, ...input }: ScalingInput): Wanted &
   const { min } = endpoint;
   const max = mostWorkers(endpoint);
   if (endpoint.max === 0) return forDemand({ wanted: 0, reason: 'workers.max is 0, so nothing runs', nextAt: null });
-  const step =
+  const step = besideStopping(workers, demand, (others, rest) =>
     endpoint.scaler.type === 'REQUEST_COUNT'
-      ? byRequestCount(endpoint, demand)
-      : byQueueDelay(endpoint, demand, workers, now);
+      ? byRequestCount(endpoint, rest)
+      : byQueueDelay(endpoint, rest, others, now),
+  );
   if (step.wanted > max) {
     const reason = `${step.reason}; ${whyNoMore(endpoint).reason}`;
     return forDemand({ wanted: max, reason, nextAt: null, isCutByUser: Boolean(endpoint.userCut) });
@@ -64,6 +66,24 @@ function withBatches(demand: Demand): Demand {
     queued: demand.queued + batched,
     oldestQueuedAt: Number.isFinite(oldestQueuedAt) ? oldestQueuedAt : null,
   };
+}
+
+/** A worker that has to stop a job takes no other: what waits needs one beside it. It keeps the jobs that it has. */
+function besideStopping(
+  workers: readonly ScalingWorker[],
+  demand: Demand,
+  wantedFor: (workers: readonly ScalingWorker[], demand: Demand) => Wanted,
+): Wanted {
+  const stopping = workers.filter(isStoppingJob);
+  if (stopping.length === 0) return wantedFor(workers, demand);
+  const held = stopping.reduce((sum, { leased, stopping = 0 }) => sum + leased - stopping, 0);
+  const others = workers.filter((worker) => !isStoppingJob(worker));
+  const { wanted, reason, ...rest } = wantedFor(others, {
+    ...demand,
+    inProgress: Math.max(0, demand.inProgress - held),
+  });
+  const beside = stopping.length === 1 ? '1 worker is stopping a job' : `${stopping.length} workers are stopping a job`;
+  return { ...rest, wanted: wanted + stopping.length, reason: `${reason}; ${beside}` };
 }
 
 function forDemand(wanted: Wanted): Wanted & { why: Because } {

@@ -147,7 +147,7 @@ describe('executionTimeout', () => {
 
 /** docs/interface/queue.md, "Timeouts" */
 describe('policy.ttl', () => {
-  test('a queued job past its ttl becomes TIMED_OUT; a running one continues', async () => {
+  test('a job past its ttl becomes TIMED_OUT, queued or running; the worker is told to stop it', async () => {
     const id = await plane.endpoint(1);
     const worker = await plane.worker(id);
     const running = await leased(id, worker, { policy: { ttl: 10_000 } });
@@ -155,8 +155,52 @@ describe('policy.ttl', () => {
     await plane.sql("update jobs set expires_at = expires_at - interval '11 s' where endpoint_id = $1", id);
     const job = await alive(worker, whenStatus(id, queued, 'TIMED_OUT'));
     expect(job.error).toContain('policy.ttl');
-    expect((await plane.status(id, running)).status).toBe('IN_PROGRESS');
-    expect((await plane.call('GET', `${id}/health`)).body.jobs).toMatchObject({ failed: 1 });
+    const [stopped, orders] = await Promise.all([
+      whenStatus(id, running, 'TIMED_OUT'),
+      until(
+        () => worker.stopOrders(),
+        ({ status }) => status === 200,
+      ),
+    ]);
+    expect(stopped).toMatchObject({ workerId: worker.id, error: expect.stringContaining('policy.ttl') });
+    expect(orders.body).toEqual({ jobsToStop: [running] });
+    expect((await worker.done(running, '{"output":"late"}')).status).toBe(200);
+    expect((await plane.status(id, running)).output).toBeUndefined();
+    expect((await plane.call('GET', `${id}/health`)).body.jobs).toMatchObject({ failed: 2, inProgress: 0 });
+  });
+
+  test('whichever of executionTimeout and ttl ends first names the end', async () => {
+    const id = await plane.endpoint(2);
+    const [one, other] = [await plane.worker(id), await plane.worker(id)];
+    const policy = { ttl: 10_000, executionTimeout: 10_000 };
+    const [slow, late] = [await leased(id, one, { policy }), await leased(id, other, { policy })];
+    await plane.sql("update jobs set started_at = started_at - interval '12 s' where id = $1", slow);
+    await plane.sql(
+      "update jobs set started_at = started_at - interval '12 s', expires_at = expires_at - interval '13 s' where id = $1",
+      late,
+    );
+    expect(await whenStatus(id, slow, 'FAILED')).toMatchObject({ error: 'executionTimeout exceeded' });
+    await whenStatus(id, late, 'TIMED_OUT');
+  });
+
+  test('the URL of a submission may name both times; the body’s come first', async () => {
+    const id = await plane.endpoint();
+    const submit = (query: string, policy?: object) =>
+      plane.call('POST', `${id}/run?${query}`, { body: { input: 1, ...(policy && { policy }) } });
+    const times = (jobId: string) =>
+      plane.sql(
+        `select execution_timeout_ms::int as timeout, round(extract(epoch from expires_at - created_at) * 1000)::int as ttl
+         from jobs where id = $1`,
+        jobId,
+      );
+    const { body } = await submit('ttl=20000&executionTimeout=6000');
+    expect(await times(body.id)).toEqual([{ timeout: 6_000, ttl: 20_000 }]);
+    const both = await submit('ttl=20000&executionTimeout=6000', { ttl: 30_000 });
+    expect(await times(both.body.id)).toEqual([{ timeout: 6_000, ttl: 30_000 }]);
+    const bad = await submit('ttl=soon&executionTimeout=1');
+    expect(bad).toMatchObject({ status: 400 });
+    expect(bad.body.detail).toContain('?ttl: must be a whole number of milliseconds from 10000 to 604800000');
+    expect(bad.body.detail).toContain('?executionTimeout: must be a whole number of milliseconds from 5000 to');
   });
 });
 

@@ -15,6 +15,9 @@ async function collect(chunks: AsyncGenerator<unknown>): Promise<unknown[]> {
   return all;
 }
 
+/** The default of PODYARD_JOB_STOP_SECONDS. */
+const JOB_STOP_MS = 5_000;
+
 /** Options of the server for `queueCore`: GPUs for all tests at once, a scarce pool, and a small limit of results. */
 export const CORE_SERVER = {
   gpus: 'ADA_24:40,AMPERE_16:2',
@@ -83,6 +86,22 @@ function defineCore(getServer: () => ServerProcess, image: string, extent: 'whol
     expect(lines(before.slice(0, upTo + 1))).toEqual(numbers(1, 17));
     expect(lines(await rest)).toEqual([...numbers(18, 30), ...numbers(1, 30)]);
   });
+
+  test('a worker that goes on with a cancelled job is replaced in time, and the next job runs', async () => {
+    await using life = await start();
+    const { api, id } = life;
+    const { delayTime: coldMs = 0 } = await api.runToEnd(id, { echo: 'first' });
+    const hung = await api.run(id, { hang: true });
+    await until('it runs', async () => (await api.status(id, hung.id)).status === 'IN_PROGRESS');
+    await api.call('POST', `/v2/${id}/cancel/${hung.id}`);
+    const next = await api.run(id, { echo: 'after it' });
+    expect(await api.call('GET', `/v2/${id}/health`)).toMatchObject({ workers: { idle: 0, running: 1 } });
+    const done = await api.ended(id, next.id, 90_000);
+    console.log(`cold start ${coldMs} ms; behind a cancelled job that goes on ${done.delayTime} ms`);
+    expect(done).toMatchObject({ status: 'COMPLETED', output: 'after it' });
+    expect(done.delayTime).toBeGreaterThan(JOB_STOP_MS - 2_000);
+    expect(done.delayTime).toBeLessThan(JOB_STOP_MS + 2 * coldMs + 4_000);
+  }, 120_000);
 
   if (extent === 'onRuntime') return; // the rest depends only on what contract.ts proves of every runtime
 

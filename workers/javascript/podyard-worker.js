@@ -280,8 +280,8 @@ function cancel(running, jobId) {
     setTimeout(() => cancelledEarly.delete(jobId), OVERTAKING_MS).unref();
     return;
   }
+  if (controller.signal.aborted) return; // the order is repeated until the handler has ended
   log('INFO', 'cancelled', jobId);
-  running.delete(jobId); // pings no longer name it
   controller.abort();
 }
 

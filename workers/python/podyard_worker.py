@@ -234,10 +234,10 @@ class Worker:
 
     def cancel(self, job_id):
         with self.changed:
-            job = self.running.pop(job_id, None)  # pings no longer name it
+            job = self.running.get(job_id)
             if job is None:
                 self.cancelled_early = {job_id: time.monotonic()}
-        if job is not None:
+        if job is not None and not job.cancelled.is_set():  # the order is repeated until the handler has ended
             log("INFO", "cancelled", job_id)
             job.cancelled.set()
 

@@ -111,7 +111,10 @@ export class Cleaner {
     );
     await pool.query('delete from webhook_results where ended_at < $1', [resultsBefore]);
     await pool.query("delete from idempotency_keys where created_at < now() - interval '24 hours'");
-    await pool.query("delete from job_stops where created_at < now() - interval '1 hour'");
+    await pool.query(
+      `delete from job_stops s where created_at < now() - interval '1 hour' and (obeyed_at is not null
+         or not exists (select from workers w where w.id = s.worker_id and w.phase <> 'EXITED'))`,
+    );
   }
 
   async #deleteOldWorkers(exitedBefore: Date): Promise<void> {

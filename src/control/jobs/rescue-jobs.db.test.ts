@@ -9,6 +9,7 @@ import { LeaseGrace } from './lease-grace.ts';
 import { JobRescuer } from './rescue-jobs.ts';
 
 const LEASE_MS = 40_000;
+const JOB_STOP_MS = 5_000;
 
 let database: TestDatabase;
 let rescuer: JobRescuer;
@@ -40,6 +41,7 @@ beforeAll(async () => {
       jobStop: (workerId) => stops.push(workerId),
     },
     leaseMs: LEASE_MS,
+    jobStopMs: JOB_STOP_MS,
   });
 });
 afterAll(() => database.drop());
@@ -47,23 +49,20 @@ afterAll(() => database.drop());
 const sql = (text: string, ...values: unknown[]) => database.pool.query(text, values).then((result) => result.rows);
 
 /** Inserts a running worker; times in seconds ago, null: never. */
-async function worker(
-  activity: { seen?: number | null; worked?: number | null; asked?: number | null } = {},
-): Promise<WorkerId> {
+async function worker(activity: { seen?: number | null; worked?: number | null } = {}): Promise<WorkerId> {
   const id = newId<WorkerId>();
-  const { seen = 0, worked = null, asked = null } = activity;
+  const { seen = 0, worked = null } = activity;
   await sql(
     `insert into workers (id, endpoint_id, user_id, version, wanted_reason, phase, spec, ready_at)
      values ($1, 'e', 'u', 1, 'test', 'RUNNING', '{}', now() - interval '1 hour')`,
     id,
   );
   await sql(
-    `insert into worker_activity (worker_id, seen_at, last_work_at, asked_at)
-     select $1, now() - $2 * interval '1 s', now() - $3::float8 * interval '1 s', now() - $4::float8 * interval '1 s'`,
+    `insert into worker_activity (worker_id, seen_at, last_work_at)
+     select $1, now() - $2 * interval '1 s', now() - $3::float8 * interval '1 s'`,
     id,
     seen,
     worked,
-    asked,
   );
   return id;
 }
@@ -82,14 +81,18 @@ async function leased(workerId: string, attempt = 1, startedSecondsAgo = 10): Pr
   return id;
 }
 
-const order = (workerId: string, secondsAgo: number, isTold: boolean) =>
+const order = (
+  workerId: string,
+  { secondsAgo, isTold = false, isObeyed = false }: { secondsAgo: number; isTold?: boolean; isObeyed?: boolean },
+) =>
   sql(
-    `insert into job_stops (worker_id, job_id, created_at, told_at)
-     values ($1, $2, now() - $3 * interval '1 s', case when $4 then now() end)`,
+    `insert into job_stops (worker_id, job_id, created_at, told_at, obeyed_at)
+     values ($1, $2, now() - $3 * interval '1 s', case when $4 then now() - interval '2 s' end, case when $5 then now() end)`,
     workerId,
     newId(8),
     secondsAgo,
     isTold,
+    isObeyed,
   );
 const wanted = async (id: string) => (await sql('select wanted from workers where id = $1', id))[0].wanted;
 const orders = async (id: string) => (await sql('select from job_stops where worker_id = $1', id)).length;
@@ -147,35 +150,60 @@ describe('a lease without a live worker', () => {
 
 describe('an order to stop a job', () => {
   test.each([
-    ['not fetched for 16 s, nothing done since', 16, false, {}, 'STOP'],
-    ['not fetched for 14 s', 14, false, {}, 'RUN'],
-    ['not fetched, but its worker has done other work since', 16, false, { worked: 5 }, 'RUN'],
-    ['not fetched, but its worker has asked for work since', 16, false, { asked: 5 }, 'RUN'],
-    ['not fetched by a worker that worked and asked only before', 16, false, { worked: 20, asked: 30 }, 'STOP'],
-    ['fetched 46 s ago, nothing heard since', 46, true, { worked: 50, asked: 50 }, 'STOP'],
-    ['fetched 30 s ago', 30, true, { worked: 50 }, 'RUN'],
-    ['fetched, and its worker asks for work again', 46, true, { worked: 50, asked: 10 }, 'RUN'],
-  ])('%s: %4$s is wanted of the worker', async (_, secondsAgo, isTold, activity, expected) => {
-    const id = await worker(activity);
-    await order(id, secondsAgo, isTold);
+    ['not fetched, its time over', { secondsAgo: 5.1 }, 'STOP'],
+    ['not fetched, its time not over', { secondsAgo: 4 }, 'RUN'],
+    ['fetched, its time over', { secondsAgo: 5.1, isTold: true }, 'STOP'],
+    ['obeyed', { secondsAgo: 60, isTold: true, isObeyed: true }, 'RUN'],
+  ])('%s: %3$s is wanted of the worker', async (_, given, expected) => {
+    const id = await worker({ worked: 1 });
+    await order(id, given);
     await rescuer.runOnce();
     expect(await wanted(id)).toBe(expected);
   });
 
-  test('that is ignored does not stop a worker that holds another job', async () => {
-    const id = await worker();
-    const job = await leased(id);
-    await order(id, 16, false);
+  test('replaces a worker that drains or is to be frozen, too', async () => {
+    const ids = [await worker(), await worker()];
+    await sql("update workers set wanted = 'DRAIN' where id = $1", ids[0]);
+    await sql("update workers set wanted = 'FREEZE' where id = $1", ids[1]);
+    for (const id of ids) await order(id, { secondsAgo: 6 });
     await rescuer.runOnce();
-    expect([await wanted(id), await status(job), await orders(id)]).toEqual(['RUN', 'IN_PROGRESS', 0]);
+    expect(await Promise.all(ids.map(wanted))).toEqual(['STOP', 'STOP']);
   });
 
-  test('is deleted once it was judged; a younger one for the same worker stays', async () => {
-    const id = await worker({ worked: 5 });
-    await order(id, 16, false);
-    await order(id, 2, false);
+  test('does not stop a worker that holds another job, until that has ended', async () => {
+    const id = await worker();
+    const job = await leased(id);
+    await order(id, { secondsAgo: 60 });
     await rescuer.runOnce();
-    expect(await orders(id)).toBe(1);
+    expect([await wanted(id), await status(job), await orders(id)]).toEqual(['RUN', 'IN_PROGRESS', 1]);
+    await sql('delete from jobs where id = $1', job);
+    await rescuer.runOnce();
+    expect(await wanted(id)).toBe('STOP');
+  });
+
+  test('is repeated while its worker has time, in case it overtook the job', async () => {
+    const [young, late] = [await worker(), await worker()];
+    await order(young, { secondsAgo: 3, isTold: true });
+    await order(late, { secondsAgo: 6, isTold: true });
+    await leased(late);
+    stops.length = 0;
+    await rescuer.runOnce();
+    expect(stops).toEqual([young]);
+    expect(await sql('select told_at from job_stops where worker_id = $1', young)).toEqual([{ told_at: null }]);
+  });
+
+  test('does not count against its worker while this process has listened for less than the worker’s time', async () => {
+    const id = await worker();
+    await order(id, { secondsAgo: 60 });
+    rescuer.start(); // a new term: leases begin anew
+    await rescuer.stop();
+    clock.time += JOB_STOP_MS - 1;
+    await rescuer.runOnce();
+    expect(await wanted(id)).toBe('RUN');
+    clock.time += 1;
+    await rescuer.runOnce();
+    expect(await wanted(id)).toBe('STOP');
+    clock.time += LEASE_MS;
   });
 });
 

@@ -23,10 +23,10 @@ const SILENT_SHARE = 0.01;
 const SILENT_TICK_MS = 5_000;
 /** A process that did not renew its row for this long is frozen, or is dead and soon forgotten. */
 const SILENT_PEER_SECONDS = 15;
-/** A worker that never fetches an order to stop a job is replaced after this. */
-const UNFETCHED_SECONDS = 15;
-/** One that fetched the order and never asks for other work, after this: longer than a take is held. */
-const IGNORED_SECONDS = 45;
+/** An order to stop a job is repeated this often while the worker has time for it: it may overtake the job on its way. */
+const REPEAT_SECONDS = 1;
+/** The end of that time, which was read a moment ago, is not met too early. */
+const DUE_MARGIN_MS = 10;
 
 interface Deps {
   pool: Pool;
@@ -35,6 +35,8 @@ interface Deps {
   queue: JobQueue;
   notify: NotifyDispatch & { jobStop: (workerId: WorkerId) => void };
   leaseMs: number;
+  /** How long a worker may go on with a job that it was told to stop. */
+  jobStopMs: number;
 }
 
 /**
@@ -47,6 +49,8 @@ export class JobRescuer {
   readonly #loop: Loop;
   readonly #grace: LeaseGrace;
   #isIdle = false;
+  /** Until the first order to stop a job is overdue; null: there is none. Negative while the worker finishes other jobs. */
+  #stopDueMs: number | null = null;
   #silentAt = Number.NEGATIVE_INFINITY;
   #unsubscribes: (() => void)[] = [];
   #settingsTimer: NodeJS.Timeout | undefined;
@@ -105,22 +109,32 @@ export class JobRescuer {
     await this.#expireJobs();
     await this.#replaceSilent();
     await this.#rescueOrphans();
-    await this.#replaceUnresponsive();
+    if (this.#stopDueMs !== null) await this.#enforceStops(this.#stopDueMs);
     this.#grace.planNext(TICK_MS);
-    return { inMs: TICK_MS };
+    const dueMs = this.#stopDueMs ?? TICK_MS;
+    return { inMs: dueMs > 0 && dueMs < TICK_MS ? dueMs + DUE_MARGIN_MS : TICK_MS };
   }
 
   /** True when there is anything to watch over. After an interruption, leases begin anew before anything is judged. */
   async #check(): Promise<boolean> {
-    const { pool, bus, logger } = this.#deps;
+    const { pool, bus, logger, jobStopMs } = this.#deps;
     const askedAt = this.#monotonic.now();
-    const found = await pool.query<{ hasWork: boolean; isPeerSilent: boolean; databaseMs: number }>({
+    const found = await pool.query<{
+      hasWork: boolean;
+      isPeerSilent: boolean;
+      stopDueMs: number | null;
+      databaseMs: number;
+    }>({
       name: 'has-work',
       text: `select ${HAS_WORK} as "hasWork",
                exists (select from processes where seen_at < now() - interval '${SILENT_PEER_SECONDS} seconds') as "isPeerSilent",
+               (select extract(epoch from min(created_at) - now())::float8 * 1000 + $1 from job_stops
+                where obeyed_at is null) as "stopDueMs",
                extract(epoch from clock_timestamp())::float8 * 1000 as "databaseMs"`,
+      values: [jobStopMs],
     });
-    const { hasWork, isPeerSilent, databaseMs } = found.rows[0]!;
+    const { hasWork, isPeerSilent, stopDueMs, databaseMs } = found.rows[0]!;
+    this.#stopDueMs = stopDueMs;
     if (isPeerSilent) this.#grace.restart(); // it may be frozen, with connections of workers that do their work
     const interruption = this.#grace.check(askedAt, databaseMs);
     if (interruption) {
@@ -196,34 +210,48 @@ export class JobRescuer {
     if (ids.length > 0) await rescueLeases(queue, notify, ids);
   }
 
-  /**
-   * Replaces workers that ignore an order to stop a job: a cancelled or timed-out job may still run inside them. A worker that
-   * holds other jobs is left alone; one that has worked or asked for work since the order has obeyed it.
-   */
-  async #replaceUnresponsive(): Promise<void> {
-    const { pool, bus, logger } = this.#deps;
-    const why = because('IGNORED_STOP');
-    const unresponsive = await pool.query<{ workerId: WorkerId; endpointId: EndpointId }>({
-      name: 'workers-unresponsive',
-      text: `
-        with old as (
-          select s.worker_id, s.job_id,
-                 coalesce(greatest(a.last_work_at, a.asked_at) > s.created_at, false) as has_moved_on
-          from job_stops s left join worker_activity a on a.worker_id = s.worker_id
-          where s.created_at < now() - case when s.told_at is null then ${UNFETCHED_SECONDS} else ${IGNORED_SECONDS} end
-                                       * interval '1 second'
-        ), gone as (delete from job_stops s using old where s.worker_id = old.worker_id and s.job_id = old.job_id), changed as (
-          update workers w set wanted = 'STOP', wanted_reason = $2
-          from (select distinct worker_id from old where not has_moved_on) old
-          where w.id = old.worker_id and w.phase = 'RUNNING' and w.wanted = 'RUN'
-            and not exists (select from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS')
-          returning w.id, w.endpoint_id, 'stop' as kind, $1::text as cause, w.wanted_reason as reason, 'RUN' as wanted
-        ), ${storeDecisions('changed')}
-        select id as "workerId", endpoint_id as "endpointId" from changed`,
-      values: [why.cause, why.reason],
+  /** Repeats young orders to stop a job, and replaces workers that did not obey in time. */
+  async #enforceStops(dueMs: number): Promise<void> {
+    const { pool, notify, jobStopMs } = this.#deps;
+    const repeated = await pool.query<{ workerId: WorkerId }>({
+      name: 'job-stops-repeat',
+      text: `update job_stops set told_at = null
+             where obeyed_at is null and told_at < now() - ${REPEAT_SECONDS} * interval '1 second'
+               and created_at > now() - $1 * interval '1 millisecond'
+             returning worker_id as "workerId"`,
+      values: [jobStopMs],
     });
-    for (const { workerId, endpointId } of unresponsive.rows) {
-      logger.warn({ endpointId, workerId }, 'replacing unresponsive worker');
+    for (const { workerId } of repeated.rows) notify.jobStop(workerId);
+    const sinceMs = this.#grace.sinceResumedMs;
+    if (dueMs <= 0 && (sinceMs === null || sinceMs >= jobStopMs)) await this.#replaceDisobedient();
+  }
+
+  /**
+   * Replaces workers that go on with a job that they were told to stop: with the GPUs, and with the memory, that others wait
+   * for. A worker finishes its other jobs first. Judging and stopping are one statement, as for silent workers.
+   */
+  async #replaceDisobedient(): Promise<void> {
+    const { pool, bus, logger, jobStopMs } = this.#deps;
+    const why = because('IGNORED_STOP', jobStopMs / 1000);
+    const stopped = await pool.query<{ workerId: WorkerId; endpointId: EndpointId }>({
+      name: 'stop-disobedient-workers',
+      text: `with old as (
+               select w.id, w.wanted from workers w
+               where w.phase = 'RUNNING' and w.wanted <> 'STOP'
+                 and w.id in (select worker_id from job_stops
+                              where obeyed_at is null and created_at <= now() - $1 * interval '1 millisecond')
+                 and not exists (select from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS')
+                 and ($2::float8 is null or clock_timestamp() < to_timestamp($2 / 1000))
+               order by w.id for update of w
+             ), changed as (
+               update workers w set wanted = 'STOP', wanted_reason = $4 from old where w.id = old.id
+               returning w.id, w.endpoint_id, 'stop' as kind, $3::text as cause, w.wanted_reason as reason, old.wanted
+             ), ${storeDecisions('changed')}
+             select id as "workerId", endpoint_id as "endpointId" from changed`,
+      values: [jobStopMs, this.#grace.validUntilMs, why.cause, why.reason],
+    });
+    for (const { workerId, endpointId } of stopped.rows) {
+      logger.warn({ endpointId, workerId }, 'replacing a worker that goes on with a stopped job');
       bus.publish('worker', workerId);
       bus.publish('demand', endpointId);
     }

@@ -4,7 +4,7 @@ import type { Cause } from '../../domain/decisions/because.ts';
 import { decideWorker, type SeenContainer, type WorkerAction, type WorkerFacts } from './decide-worker.ts';
 
 const NOW = 1_000_000;
-const LIMITS = { graceMs: 30_000, drainMs: 60_000 };
+const LIMITS = { graceMs: 30_000, drainMs: 60_000, jobStopMs: 5_000 };
 const ago = (ms: number) => new Date(NOW - ms);
 
 /** A ready worker that runs and holds nothing. */
@@ -20,6 +20,8 @@ const READY: WorkerFacts = {
   drainAt: null,
   unhealthyReason: null,
   leased: 0,
+  stopping: 0,
+  stoppingSince: null,
   spec: { env: {} },
 };
 const PENDING = { phase: 'PENDING', startedAt: null, readyAt: null } as const;
@@ -261,6 +263,16 @@ const TABLE: Record<string, [string, Partial<WorkerFacts>, SeenContainer, Worker
   ],
 };
 
+test.each([
+  ['all of its time is over', { leased: 1, stopping: 1, stoppingSince: ago(5_000) }, 0],
+  ['less than a second is left, which runtimes round up', { leased: 1, stopping: 1, stoppingSince: ago(4_100) }, 0],
+  ['it was told a second ago', { leased: 2, stopping: 2, stoppingSince: ago(1_000) }, 4_000],
+  ['it holds another job, too', { leased: 2, stopping: 1, stoppingSince: ago(60_000) }, 30_000],
+])('a worker that stops with a job that it was told to stop: %s', (_, facts, graceMs) => {
+  const action = decideWorker({ ...READY, ...STOPPING, ...facts }, container('running'), NOW, LIMITS);
+  expect(action).toMatchObject({ do: 'stop', graceMs });
+});
+
 for (const [subject, rows] of Object.entries(TABLE)) {
   describe(subject, () => {
     test.each(rows)('%s', (_rule, facts, seen, action) => {
@@ -282,6 +294,8 @@ const facts: fc.Arbitrary<WorkerFacts> = fc.record({
   drainAt: time,
   unhealthyReason: fc.option(fc.constant('ill')),
   leased: fc.integer({ min: 0, max: 2 }),
+  stopping: fc.integer({ min: 0, max: 2 }),
+  stoppingSince: time,
   spec: fc.constant({ env: {} }),
 });
 const seen: fc.Arbitrary<SeenContainer> = fc.oneof(

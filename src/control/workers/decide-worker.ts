@@ -22,6 +22,8 @@ export type WorkerFacts = Pick<
   | 'drainAt'
   | 'unhealthyReason'
   | 'leased'
+  | 'stopping'
+  | 'stoppingSince'
 > & { spec: { env: Readonly<Record<string, string>> } };
 
 /** Its container by the runtime's list; `unknown` when no list is newer than the last action on the worker. */
@@ -32,6 +34,8 @@ export interface WorkerLimits {
   graceMs: number;
   /** How long requests may continue after their load-balancing worker began to drain. */
   drainMs: number;
+  /** How long a worker may go on with a job that it was told to stop. */
+  jobStopMs: number;
 }
 
 export type WorkerAction =
@@ -116,12 +120,17 @@ function decideRunning(worker: WorkerFacts, nowMs: number): WorkerAction {
 }
 
 /** A draining worker stops once it holds nothing; a stopping one at once. */
-function decideLeaving(worker: WorkerFacts, nowMs: number, { graceMs, drainMs }: WorkerLimits): WorkerAction {
-  const { endpointType, wanted, wantedReason, phase, drainAt, leased } = worker;
+function decideLeaving(
+  worker: WorkerFacts,
+  nowMs: number,
+  { graceMs, drainMs, jobStopMs }: WorkerLimits,
+): WorkerAction {
+  const { endpointType, wanted, wantedReason, phase, drainAt, leased, stopping, stoppingSince } = worker;
   const stop: WorkerAction = { do: 'stop', graceMs, cause: null, reason: wantedReason, isLost: false };
   if (phase === 'FROZEN')
     stop.graceMs = 0; // it holds nothing, and its memory and GPUs are needed
   else if (leased === 0) stop.graceMs = Math.min(graceMs, IDLE_GRACE_MS);
+  else if (leased === stopping) stop.graceMs = timeLeft(stoppingSince, nowMs, jobStopMs);
   if (wanted === 'STOP') return stop;
   const drainedFrom = drainAt?.getTime() ?? 0;
   // Jobs have time limits of their own; connections to a load-balancing worker have none.
@@ -131,6 +140,12 @@ function decideLeaving(worker: WorkerFacts, nowMs: number, { graceMs, drainMs }:
   if (times.length === 0) return NOTHING; // it finishes its jobs first
   const untilMs = Math.min(...times);
   return untilMs <= nowMs ? stop : { do: 'wait', untilMs };
+}
+
+/** What is left of the time to stop a job. Less than a second is nothing: runtimes round up. */
+function timeLeft(since: Date | null, nowMs: number, jobStopMs: number): number {
+  const left = jobStopMs - (nowMs - (since?.getTime() ?? 0));
+  return left < 1_000 ? 0 : Math.min(left, jobStopMs);
 }
 
 /** The release's own RUNPOD_INIT_TIMEOUT, or seven minutes. */

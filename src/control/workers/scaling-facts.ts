@@ -71,6 +71,7 @@ export class ScalingFacts {
       version: worker.version,
       state: stateOf(worker, isReady),
       leased: worker.leased,
+      stopping: worker.stopping,
       createdAt: latest(worker.createdAt, worker.thawWantedAt),
       hasWorked: worker.lastWorkAt !== null,
       memoryBytes: worker.memoryBytes ?? 0, // unknown before its first freeze, which measures it and may refuse

@@ -92,7 +92,7 @@ function tooLarge(limitBytes: number): Failure {
 
 function newJob(call: QueueCall, id: JobId, body: Buffer, isSync: boolean): NewJob {
   return {
-    ...parseJobBody(body, call.plane.webhooks),
+    ...parseJobBody(body, call.plane.webhooks, call.query),
     id,
     endpointId: call.endpoint.id,
     isSync,
@@ -136,6 +136,7 @@ async function submitOnce(call: QueueCall, job: NewJob, key: string, body: Buffe
   if (key.length > 255) throw new Failure('badRequest', 'Idempotency-Key: must have at most 255 characters');
   const hash = createHash('sha256')
     .update(job.isSync ? 'runsync' : 'run')
+    .update(call.query.has('ttl') || call.query.has('executionTimeout') ? `${job.ttlMs} ${job.executionTimeoutMs}` : '')
     .update(body)
     .digest();
   const { plane, endpoint } = call;

@@ -8,6 +8,7 @@ import { COMMIT_TIMEOUT_MS, type JobResult, resultNotStored } from '../../domain
 import { drainWorker } from '../../domain/workers/order-workers.ts';
 import { sendJson } from '../exchange.ts';
 import { withBody } from '../read-body.ts';
+import { markObeyed } from './job-stop.ts';
 import type { WorkerCall } from './worker-call.ts';
 
 /** From this size on, the job of a result is looked up before its body is read. */
@@ -27,6 +28,7 @@ export async function jobDone(call: WorkerCall): Promise<void> {
   if (outcome === 'unknown') throw notFound('job');
   if (refusal) throw new Failure('badRequest', refusal);
   if (outcome === 'stale') {
+    if (worker.isStoppingJob) await markObeyed(call, [jobId]);
     plane.logger.info(
       { endpointId: worker.endpointId, workerId: worker.id, jobId },
       'dropped a result for a job that the worker does not hold',

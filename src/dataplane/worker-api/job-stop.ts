@@ -36,7 +36,7 @@ export async function jobStop(call: WorkerCall): Promise<void> {
 async function takeOrders({ plane, worker }: WorkerCall): Promise<string[]> {
   const result = await plane.pool.query<{ jobId: string }>({
     name: 'job-stop-orders',
-    text: 'update job_stops set told_at = now() where worker_id = $1 and told_at is null returning job_id as "jobId"',
+    text: 'update job_stops set told_at = now() where worker_id = $1 and told_at is null and obeyed_at is null returning job_id as "jobId"',
     values: [worker.id],
   });
   return result.rows.map((row) => row.jobId);
@@ -51,17 +51,44 @@ async function putBackOrders({ plane, worker }: WorkerCall, jobIds: readonly str
 }
 
 /**
- * Repeats stop orders for jobs that the worker's pings still name: the order overtook the job on its way to the worker, or
- * was lost with the process that sent it. A job that is leased to this worker again is meant to run.
+ * Compares the orders with the jobs that the worker's ping names. A named job runs: the order is repeated, since it overtook the
+ * job on its way to the worker or was lost. One that is missing among others was stopped; a worker that names none may be one
+ * that leaves a job out as soon as it was told to stop it, so only its next take counts.
  */
-export async function repeatStopOrders({ plane, worker }: WorkerCall, namedJobIds: readonly string[]): Promise<void> {
-  if (namedJobIds.length === 0) return;
-  const result = await plane.pool.query({
-    name: 'job-stop-repeat',
-    text: `update job_stops s set told_at = null
-           where worker_id = $1 and job_id = any($2::text[]) and told_at < now() - interval '1 second'
-             and not exists (select from jobs j where j.id = s.job_id and j.worker_id = s.worker_id)`,
-    values: [worker.id, namedJobIds],
+export async function checkStopOrders(call: WorkerCall, named: readonly string[]): Promise<void> {
+  if (named.length === 0) return;
+  const { plane, worker } = call;
+  const result = await plane.pool.query<{ isObeyed: boolean }>({
+    name: 'job-stop-check',
+    text: `update job_stops s set told_at = case when job_id = any($2::text[]) then null else told_at end,
+             obeyed_at = case when job_id = any($2::text[]) then null else now() end
+           where worker_id = $1 and greatest(created_at, told_at, obeyed_at) < now() - interval '1 second'
+             and (job_id = any($2::text[])
+                  and not exists (select from jobs j where j.id = s.job_id and j.worker_id = s.worker_id)
+                  or job_id <> all($2::text[]) and obeyed_at is null
+                  and exists (select from jobs j where j.worker_id = s.worker_id and j.status = 'IN_PROGRESS'))
+           returning obeyed_at is not null as "isObeyed"`,
+    values: [worker.id, named],
   });
-  if (result.rowCount !== 0) plane.bus.publish('jobStop', worker.id);
+  if (result.rows.some(({ isObeyed }) => !isObeyed)) plane.bus.publish('jobStop', worker.id);
+  if (result.rows.some(({ isObeyed }) => isObeyed)) await onObeyed(call);
+}
+
+/** The worker has let go of these jobs: it reported the end of one, or asks for work and says that it has none. */
+export async function markObeyed(call: WorkerCall, jobIds: readonly string[] | 'all'): Promise<void> {
+  const { plane, worker } = call;
+  const result = await plane.pool.query({
+    name: 'job-stop-obeyed',
+    text: `update job_stops set obeyed_at = now()
+           where worker_id = $1 and obeyed_at is null and ($2::text[] is null or job_id = any($2::text[]))`,
+    values: [worker.id, jobIds === 'all' ? null : jobIds],
+  });
+  if (result.rowCount !== 0) await onObeyed(call);
+}
+
+/** The worker gets jobs again, once it has stopped all that it had to. */
+async function onObeyed({ plane, worker }: WorkerCall): Promise<void> {
+  plane.bus.publish('worker', worker.id);
+  plane.bus.publish('demand', worker.endpointId);
+  await plane.workers.refresh(worker.id);
 }

@@ -1,12 +1,13 @@
 import type { TakenJob } from '../../domain/jobs/job.ts';
 import { sendJson, sendNoContent } from '../exchange.ts';
-import type { WorkerEntry } from '../worker-directory.ts';
+import { getsJobs, type WorkerEntry } from '../worker-directory.ts';
+import { markObeyed } from './job-stop.ts';
 import { markReady } from './mark-ready.ts';
 import { NO_ORDER, ORDER_SLEEP, ORDER_WAKE, recordAsleep, recordAwake, recordSleepHandler } from './sleep-orders.ts';
 import type { WorkerCall } from './worker-call.ts';
 
 const MAX_BATCH = 100;
-/** Delay of a 204 for a worker that drains, which asks again at once and would spin. */
+/** Delay of a 204 for a worker that drains or has to stop a job, which asks again at once and would spin. */
 const DRAINING_HOLD_MS = 1_000;
 /** Delay of a 204 for a frozen worker. It is answered as soon as it is thawed; this covers a lost hint. */
 const FROZEN_HOLD_MS = 5_000;
@@ -34,11 +35,11 @@ async function take(call: WorkerCall, slots: number, body: (jobs: readonly Taken
   const checked = isIdle ? plane.undeliveredJobs.checkIdleWorker(call.worker) : undefined;
   if (!call.worker.isReady) await Promise.all([markReady(call), checked]);
   else await checked;
-  plane.activity.recordTake(call.worker.id);
+  if (call.worker.isStoppingJob && !call.search.includes('job_in_progress=1')) await markObeyed(call, 'all');
   const isAsleep = call.search.includes('sleep=') && (await readSleepState(call));
   const worker = plane.workers.peek(call.worker.id) ?? call.worker; // it may have become unwanted meanwhile
   if (isAsleep && worker.mayWake) return sendNoContent(res, ORDER_WAKE);
-  if (isAsleep || !worker.isWanted || plane.dispatch.isStopping) return answerWithoutJob(call, worker, isAsleep);
+  if (isAsleep || !getsJobs(worker) || plane.dispatch.isStopping) return answerWithoutJob(call, worker, isAsleep);
   if (res.destroyed) return;
   const { endpointId, id: workerId, version } = worker;
   const { abandon } = plane.dispatch.handOver.take(
@@ -76,7 +77,7 @@ function deliver(call: WorkerCall, jobs: readonly TakenJob[], body: (jobs: reado
 }
 
 /**
- * Answers a worker that drains or is frozen: at once the first time, so that it can exit, later after a delay. A frozen
+ * Answers a worker that drains, is frozen or has to stop a job: at once the first time, so that it can exit, later after a delay. A frozen
  * worker's connection has no idle timeout, so that it can continue on it when it is thawed.
  */
 function answerWithoutJob(call: WorkerCall, worker: WorkerEntry, isAsleep: boolean): void {

@@ -1,6 +1,6 @@
 import { JOB_ID } from '../../domain/jobs/job.ts';
 import { sendJson } from '../exchange.ts';
-import { repeatStopOrders } from './job-stop.ts';
+import { checkStopOrders } from './job-stop.ts';
 import { markReady } from './mark-ready.ts';
 import type { WorkerCall } from './worker-call.ts';
 
@@ -19,7 +19,7 @@ export async function ping(call: WorkerCall): Promise<void> {
     // A job missing from a ping means something only if the worker names its jobs; SDKs that do send their version.
     const isNaming = query.has('job_id') || query.has('runpod_version');
     const named = (query.get('job_id') ?? '').split(',').filter((id) => JOB_ID.test(id));
-    if (isNaming) await Promise.all([plane.undeliveredJobs.checkPing(worker, named), repeatStopOrders(call, named)]);
+    if (isNaming) await Promise.all([plane.undeliveredJobs.checkPing(worker, named), checkStopOrders(call, named)]);
   }
   sendJson(res, 200, '{}');
 }

@@ -79,7 +79,7 @@ const WORDS = {
   NOT_WOKEN: (failure: string) => `it could not be woken: ${failure}`,
   UNHEALTHY: (report: string) => `unhealthy: ${report}`,
   SILENT: (seconds: number | string) => `it was silent for ${seconds} s`,
-  IGNORED_STOP: () => 'it went on with a job that it was told to stop',
+  IGNORED_STOP: (seconds: number) => `it went on for ${seconds} s with a job that it was told to stop`,
   ASKED: () => 'it asked to be replaced',
   OVER_DISK: ({ usedGb, diskGb }: { usedGb: number; diskGb: number }) =>
     `it wrote ${usedGb.toFixed(1)} GB, more than its disk of ${diskGb} GB and a tenth`,

@@ -14,6 +14,7 @@ const worker = (more: Partial<WaitedFor> = {}): WaitedFor => ({
   decision: 'a job waits and there is no worker',
   phaseReason: null,
   failure: null,
+  isStoppingJob: false,
   thaw: null,
   ...more,
 });

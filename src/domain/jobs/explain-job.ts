@@ -1,7 +1,9 @@
 import type { EndpointId, JobId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { findLastFailure } from '../workers/explain-waiting.ts';
+import { STOPPING_A_JOB } from '../workers/worker-status.ts';
 import { STAGES, type TimelineMarks, workerStages } from '../workers/worker-timeline.ts';
+import { STOPPING_OF_WORKER } from './jobs-of-worker.ts';
 
 /**
  * What a job waited for, then its run. `queue`: other jobs came first. `worker`: no worker was starting or thawing yet. `thaw`
@@ -37,6 +39,8 @@ export interface WaitedFor {
   phaseReason: string | null;
   /** Why it was lost; null if it was not. */
   failure: string | null;
+  /** It may still run a job that it was told to stop, and gets no other. */
+  isStoppingJob: boolean;
   /** The last thaw before the job was taken, or the one in progress. */
   thaw: { wantedAt: Date; at: Date | null } | null;
 }
@@ -65,11 +69,15 @@ export function explainAttempt(
   if (first) add('worker', first.from.getTime(), null);
   for (const { stage, to, reason } of stages) add(stage, to?.getTime() ?? Number.POSITIVE_INFINITY, reason);
   if (worker === null) add('worker', Number.POSITIVE_INFINITY, lastFailure);
-  else add('queue', Number.POSITIVE_INFINITY, null);
+  else add('queue', Number.POSITIVE_INFINITY, until === null ? whyBusy(worker) : null);
   if (wait.takenAt !== null) {
     cut.push({ stage: 'running', from: wait.takenAt, to: wait.endedAt, reason: lossDuring(wait.endedAt, worker) });
   }
   return cut;
+}
+
+function whyBusy({ id, isStoppingJob }: WaitedFor): string | null {
+  return isStoppingJob ? `worker ${id} is ${STOPPING_A_JOB}` : null;
 }
 
 /** Returns why the worker was lost, if that ended the attempt; it may also have been lost after the job. */
@@ -149,7 +157,8 @@ export async function explainJob(db: Db, endpointId: EndpointId, jobId: JobId): 
 
 const COLUMNS = `
   w.id, w.created_at as "createdAt", w.exited_at as "endedAt", w.timeline, w.wanted_reason as decision,
-  w.phase_reason as "phaseReason", case when w.is_lost and w.phase = 'EXITED' then w.phase_reason end as failure`;
+  w.phase_reason as "phaseReason", case when w.is_lost and w.phase = 'EXITED' then w.phase_reason end as failure,
+  ${STOPPING_OF_WORKER} > 0 and w.phase <> 'EXITED' as "isStoppingJob"`;
 
 /** Finds the worker that took the job at `takenAt`, with its last thaw before that. */
 async function findWorker(db: Db, id: WorkerId, takenAt: Date | null): Promise<WaitedFor | null> {
@@ -174,7 +183,7 @@ async function findNearestWorker(db: Db, endpointId: EndpointId, endedAt: Date |
          jsonb_build_object('wantedAt', w.thaw_wanted_at,
            'at', case when w.thawed_at >= w.thaw_wanted_at then w.thawed_at end) end as thaw
      from workers w where w.endpoint_id = $1 and w.wanted = 'RUN' and w.phase <> 'EXITED'
-     order by w.ready_at, w.started_at, w.phase = 'STARTING' desc, w.created_at limit 1`,
+     order by "isStoppingJob", w.ready_at, w.started_at, w.phase = 'STARTING' desc, w.created_at limit 1`,
     [endpointId],
   );
   return result.rows[0] ? withDates(result.rows[0]) : null;

@@ -11,6 +11,7 @@ const job = { isLowPriority: false, ahead: 3 };
 
 test.each<[string, Parameters<typeof explainWait>, string, string | RegExp]>([
   ['other jobs', [inState('HEALTHY'), job, at('queue')], 'BUSY', /other jobs come first/],
+  ['a job to stop', [inState('HEALTHY'), { ...job, ahead: 0 }, at('queue', 'w stops')], 'BUSY', /busy; w stops$/],
   ['nothing but the run of another', [inState('ROLLING_OUT'), { ...job, ahead: 0 }, at('queue')], 'BUSY', /next one/],
   ['an image', [inState('STARTING'), job, at('pull')], 'STARTING', 'a worker pulls its image'],
   ['a start with a reason', [inState('STARTING'), job, at('ready', 'loads')], 'STARTING', 'loads'],

@@ -44,7 +44,7 @@ export function explainWait(
   switch (state) {
     case 'PAUSED':
       // A paused roll-out leaves workers running, and they take jobs.
-      if (stage?.stage === 'queue') return { reason: 'BUSY', text: busy(ahead), ahead };
+      if (stage?.stage === 'queue') return { reason: 'BUSY', text: busy(ahead, stage), ahead };
       return { reason: 'PAUSED', text: reason ?? 'the endpoint is paused', ahead };
     case 'FAILING':
       return { reason: 'FAILING', text: reason ?? 'its workers fail', ahead };
@@ -61,7 +61,7 @@ export function explainWait(
       }
       return { reason: 'STARTING', text: stage?.reason ?? wordsOf(stage), ahead };
     default:
-      return { reason: 'BUSY', text: busy(ahead), ahead };
+      return { reason: 'BUSY', text: busy(ahead, stage), ahead };
   }
 }
 
@@ -69,6 +69,8 @@ function wordsOf(stage: ExplainedStage | undefined): string {
   return (stage && ON_THE_WAY[stage.stage]) ?? ON_THE_WAY.worker!;
 }
 
-function busy(ahead: number): string {
-  return ahead === 0 ? 'it is the next one; every worker is busy' : 'every worker is busy, and other jobs come first';
+function busy(ahead: number, stage: ExplainedStage | undefined): string {
+  const text =
+    ahead === 0 ? 'it is the next one; every worker is busy' : 'every worker is busy, and other jobs come first';
+  return stage?.stage === 'queue' && stage.reason !== null ? `${text}; ${stage.reason}` : text;
 }

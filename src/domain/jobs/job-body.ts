@@ -17,13 +17,21 @@ export interface JobBody {
 
 const DAY_MS = 86_400_000;
 const DEFAULT_TTL_MS = DAY_MS;
+/** The times of a policy, and the least that each may be. */
+const MIN_MS = [
+  ['executionTimeout', 5_000],
+  ['ttl', 10_000],
+] as const;
 
 /** What a resubmission changes; an absent member stays as it was. `webhook` null: none. */
 export type JobChanges = Partial<Omit<JobBody, 'extras' | 'hasOwnTtl'>>;
 
-/** Parses a job body; drops unknown members. Throws `badRequest` with every error and its place. */
-export function parseJobBody(bytes: Buffer, webhooks: WebhookPolicy): JobBody {
-  const { text, body, policy } = parseMembers(bytes, { webhooks, isInputRequired: true });
+/**
+ * Parses a job body; drops unknown members. `query`: of the URL, whose `executionTimeout` and `ttl` count where the body has
+ * none. Throws `badRequest` with every error and its place.
+ */
+export function parseJobBody(bytes: Buffer, webhooks: WebhookPolicy, query?: URLSearchParams): JobBody {
+  const { text, body, policy } = parseMembers(bytes, { webhooks, isInputRequired: true, query });
   const members = sliceMembers(text, ['input', 's3Config']);
   return {
     input: members.get('input')!,
@@ -52,14 +60,18 @@ export function parseJobChanges(bytes: Buffer, webhooks: WebhookPolicy): JobChan
 
 function parseMembers(
   bytes: Buffer,
-  { webhooks, isInputRequired }: { webhooks: WebhookPolicy; isInputRequired: boolean },
+  {
+    webhooks,
+    isInputRequired,
+    query,
+  }: { webhooks: WebhookPolicy; isInputRequired: boolean; query?: URLSearchParams | undefined },
 ) {
   const { text, value: body } = parseJson(bytes);
   if (!isObject(body)) {
     throw invalid(`the request body must be a JSON object${isInputRequired ? ' with the member input' : ''}`);
   }
   const errors: string[] = [];
-  const policy = isObject(body.policy) ? body.policy : {};
+  const policy = { ...readTimes(errors, query), ...(isObject(body.policy) ? body.policy : {}) };
   if (isInputRequired && !Object.hasOwn(body, 'input')) errors.push('/input: is required');
   if (body.policy !== undefined && !isObject(body.policy)) errors.push('/policy: must be object');
   const webhookFault = body.webhook == null ? null : webhooks.findFault(body.webhook);
@@ -68,10 +80,21 @@ function parseMembers(
   if (policy.lowPriority !== undefined && typeof policy.lowPriority !== 'boolean') {
     errors.push('/policy/lowPriority: must be boolean');
   }
-  checkMs(errors, '/policy/executionTimeout', policy.executionTimeout, 5_000);
-  checkMs(errors, '/policy/ttl', policy.ttl, 10_000);
+  for (const [name, minMs] of MIN_MS) checkMs(errors, `/policy/${name}`, policy[name], minMs);
   if (errors.length > 0) throw new Failure('badRequest', `The job is not valid: ${errors.join('; ')}.`, { errors });
   return { text, body, policy };
+}
+
+/** Returns what the URL says of a job's policy: clients put both times there. */
+function readTimes(errors: string[], query: URLSearchParams | undefined): Record<string, unknown> {
+  const times: Record<string, unknown> = {};
+  for (const [name, minMs] of MIN_MS) {
+    const text = query?.get(name) ?? '';
+    if (text === '') continue;
+    checkMs(errors, `?${name}`, Number(text), minMs);
+    times[name] = Number(text);
+  }
+  return times;
 }
 
 /** Returns a body's text and value. Throws `badRequest` if it is not UTF-8, not JSON, or would take long to parse. */

@@ -144,7 +144,7 @@ export const FINISH = `${endJobs(`
 /** Orders the worker to stop a leased job that somebody else ended. */
 const STOP_ORDERS = `, ordered as (
     insert into job_stops (worker_id, job_id) select worker_id, id from ended where status = 'IN_PROGRESS'
-    on conflict (worker_id, job_id) do update set created_at = now(), told_at = null
+    on conflict (worker_id, job_id) do update set created_at = now(), told_at = null, obeyed_at = null
   )`;
 
 /** $4 job, $5 endpoint. */
@@ -208,19 +208,26 @@ export const EXPIRE_QUEUED = `${endJobs(`
       'the job waited in the queue longer than its time to live (policy.ttl)' as end_error`)}
   ${ENDED_VIEW}`;
 
+const RAN_TOO_LONG = `coalesce(execution_timeout_ms, (select nullif(e.timeout_ms, 0) from endpoints e where e.id = endpoint_id))
+      * interval '1 millisecond' + started_at <= least(now(), expires_at)`;
+
 /**
- * Leased jobs past their execution timeout: their own, else the endpoint's current one (0: none). $4: only those leased in
- * the last so many milliseconds, or null for all; $5: none after this time in ms, or null.
+ * Leased jobs past their execution timeout (their own, else the endpoint's current one; 0: none) or past their time to live,
+ * whichever came first. $4: only those leased in the last so many milliseconds, or null for all; $5: none after this time in
+ * ms, or null.
  */
 export const EXPIRE_RUNNING = `${endJobs(`
     delete from jobs where id = any(array(
-      select j.id from jobs j join endpoints e on e.id = j.endpoint_id
-      where j.status = 'IN_PROGRESS' and coalesce(j.execution_timeout_ms, nullif(e.timeout_ms, 0)) is not null
-        and j.started_at + coalesce(j.execution_timeout_ms, e.timeout_ms) * interval '1 millisecond' <= now()
+      select j.id from jobs j left join endpoints e on e.id = j.endpoint_id
+      where j.status = 'IN_PROGRESS'
+        and least(j.expires_at, j.started_at
+                  + coalesce(j.execution_timeout_ms, nullif(e.timeout_ms, 0)) * interval '1 millisecond') <= now()
         and ($4::float8 is null or j.started_at > now() - $4 * interval '1 millisecond')
         and ($5::float8 is null or clock_timestamp() < to_timestamp($5 / 1000))
       for update of j skip locked))
-    returning *, 'FAILED' as end_status, null::text as end_output, 'executionTimeout exceeded' as end_error`)}${STOP_ORDERS}
+    returning *, case when ${RAN_TOO_LONG} then 'FAILED' else 'TIMED_OUT' end as end_status, null::text as end_output,
+      case when ${RAN_TOO_LONG} then 'executionTimeout exceeded'
+           else 'the job was still running at the end of its time to live (policy.ttl)' end as end_error`)}${STOP_ORDERS}
   ${ENDED_VIEW}`;
 
 /** Leased jobs of lost workers ($4) that have no retries left ($5: allowed retries). */
@@ -274,7 +281,6 @@ export const RETRY = `
     from again
     returning id, endpoint_id, low_priority, ${BYTES} as bytes
   ), cleared as (delete from job_chunks where job_id = any(array(select id from back))
-  ), settled as (delete from job_stops where job_id = any(array(select id from back))
   ), unlost as (delete from lost_attempts where job_id = any(array(select id from back))
   ), counted as (${addToCounters({
     from: 'back',

@@ -1,6 +1,7 @@
 import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
+import { JOBS_OF_WORKER } from '../jobs/jobs-of-worker.ts';
 import type { SleepMethod } from './sleeping-workers.ts';
 import type { WorkerPhase, WorkerWanted } from './worker-lifecycle.ts';
 
@@ -54,7 +55,7 @@ export async function listFreezingWorkers(db: Db): Promise<FreezingWorker[]> {
                   w.asleep_at as "asleepAt", w.thaw_wanted_at as "thawWantedAt", w.thawed_at as "thawedAt",
                   w.spec -> 'env' ->> 'PODYARD_SLEEP_URL' as "sleepUrl", w.spec -> 'env' ->> 'PODYARD_WAKE_URL' as "wakeUrl",
                   w.http_port as "httpPort",
-                  (select count(*) from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS') as leased,
+                  ${JOBS_OF_WORKER} as leased,
                   ${REQUESTS_OF_WORKER} as requests
            from workers w left join endpoints e on e.id = w.endpoint_id
            where (w.wanted = 'FREEZE' or w.phase = 'FROZEN' or w.asleep_at is not null) and w.phase <> 'EXITED'

@@ -11,8 +11,8 @@ export async function moveTimes(pool: Pool, byMs: number): Promise<void> {
     `with d as (select $1::float8 * interval '1 millisecond' as by),
           jobs_moved as (update jobs set ${moved('created_at', 'started_at', 'expires_at')} from d
                          where status = 'IN_PROGRESS' or has_own_ttl),
-          activity_moved as (update worker_activity set ${moved('seen_at', 'last_work_at', 'asked_at')} from d),
-          stops_moved as (update job_stops set ${moved('created_at', 'told_at')} from d)
+          activity_moved as (update worker_activity set ${moved('seen_at', 'last_work_at')} from d),
+          stops_moved as (update job_stops set ${moved('created_at', 'told_at', 'obeyed_at')} from d)
      update workers set ${moved('created_at', 'drain_at', 'not_before', 'started_at', 'ready_at', 'serving_at')} from d
      where phase <> 'EXITED'`,
     [byMs],

@@ -3,6 +3,7 @@ import type { Db } from '../../db/pool.ts';
 import type { CpuConfig } from '../catalog/cpu-config.ts';
 import type { Claimant } from '../decisions/because.ts';
 import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
+import { JOBS_OF_WORKER } from '../jobs/jobs-of-worker.ts';
 import type { Schedule } from '../schedules/schedule.ts';
 import { SCHEDULE_COLUMN } from '../schedules/schedule-store.ts';
 import { workersMinAt } from '../schedules/scheduled-floor.ts';
@@ -85,8 +86,7 @@ async function listHolders(
                   case when w.gpu_pool is null then 0 else w.gpu_count end as count,
                   coalesce(w.ready_at, (w.timeline ->> 'capacityAt')::timestamptz, w.created_at) as since,
                   w.ready_at is not null as "isReady", w.wanted in ('DRAIN', 'STOP') as "isLeaving",
-                  exists (select from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS')
-                    or ${REQUESTS_OF_WORKER} > 0 as "isBusy",
+                  ${JOBS_OF_WORKER} + ${REQUESTS_OF_WORKER} > 0 as "isBusy",
                   coalesce(w.version <> e.version and not e.is_rollout_paused, false) as "isOutdated",
                   w.yields_to as "yieldsTo", coalesce(e.workers_min, 0) as min,
                   coalesce(e.workers_max, 0) as max, ${SCHEDULE_COLUMN} as schedule

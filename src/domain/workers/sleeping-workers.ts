@@ -3,6 +3,7 @@ import { ADVISORY_LOCKS } from '../../db/advisory-locks.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
 import { subtractInUse } from '../catalog/gpus-in-use.ts';
 import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
+import { JOBS_OF_WORKER } from '../jobs/jobs-of-worker.ts';
 import { listGpusInUse } from './worker-lifecycle.ts';
 
 /**
@@ -104,7 +105,7 @@ export async function listIdleSleepers(db: Db, pools: readonly string[]): Promis
              from workers w join endpoints e on e.id = w.endpoint_id left join worker_activity a on a.worker_id = w.id
              where w.sleep_method is not null and w.wanted = 'RUN' and w.phase = 'RUNNING' and w.asleep_at is null
                and w.ready_at is not null and w.gpu_pool = any($1::text[]) and e.flashboot <> 'OFF'
-               and not exists (select 1 from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS')
+               and ${JOBS_OF_WORKER} = 0
                and not exists (select 1 from jobs j where j.endpoint_id = w.endpoint_id and j.status = 'IN_QUEUE')
                and ${REQUESTS_OF_WORKER} = 0
            ) as idle where recency > min

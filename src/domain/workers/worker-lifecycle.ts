@@ -7,6 +7,7 @@ import type { Cause } from '../decisions/because.ts';
 import { storeDecisions } from '../decisions/record-decision.ts';
 import type { EndpointType, ReleaseSpec } from '../endpoints/endpoint.ts';
 import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
+import { JOBS_OF_WORKER, STOPPING_OF_WORKER } from '../jobs/jobs-of-worker.ts';
 import { inLockOrder } from './lock-order.ts';
 
 export type WorkerPhase = 'PENDING' | 'STARTING' | 'RUNNING' | 'FROZEN' | 'EXITED';
@@ -48,8 +49,11 @@ export interface ControlledWorker {
   yieldsTo: EndpointId | null;
   lastWorkAt: Date | null;
   unhealthyReason: string | null;
-  /** Jobs it holds, or requests in flight. */
+  /** Jobs that keep it busy, or requests in flight. */
   leased: number;
+  /** How many of them it was told to stop, and since when it should have. */
+  stopping: number;
+  stoppingSince: Date | null;
   /** Its memory when it was last frozen; null before the first time. */
   memoryBytes: number | null;
   frozenAt: Date | null;
@@ -68,7 +72,8 @@ const selectControlled = (from: string) => `
   w.thaw_wanted_at as "thawWantedAt", w.thawed_at as "thawedAt",
   coalesce(e.flashboot = 'PRIORITY_FLASHBOOT', false) as "isPriority",
   case w.phase when 'PENDING' then coalesce(e.data_center_ids, '{}') end as "dataCenterIds",
-  (select count(*) from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS') + ${REQUESTS_OF_WORKER} as leased
+  ${JOBS_OF_WORKER} + ${REQUESTS_OF_WORKER} as leased, ${STOPPING_OF_WORKER} as stopping,
+  (select min(created_at) from job_stops s where s.worker_id = w.id and s.obeyed_at is null) as "stoppingSince"
   from ${from} w
   left join worker_activity a on a.worker_id = w.id left join endpoints e on e.id = w.endpoint_id`;
 

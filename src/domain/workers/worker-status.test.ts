@@ -6,6 +6,7 @@ const READY: WorkerCondition = {
   phaseReason: null,
   isReady: true,
   isBusy: false,
+  isStoppingJob: false,
   isLost: false,
   unhealthyReason: null,
 };
@@ -13,6 +14,7 @@ const READY: WorkerCondition = {
 test.each<[string, Partial<WorkerCondition>, string]>([
   ['ready without work is IDLE', {}, 'IDLE'],
   ['ready with work is RUNNING', { isBusy: true }, 'RUNNING'],
+  ['stopping a job is RUNNING', { isBusy: true, isStoppingJob: true }, 'RUNNING'],
   ['running but not ready is INITIALIZING', { isReady: false }, 'INITIALIZING'],
   ['starting is INITIALIZING', { phase: 'STARTING', isReady: false }, 'INITIALIZING'],
   ['pending without a reason is INITIALIZING', { phase: 'PENDING', isReady: false }, 'INITIALIZING'],

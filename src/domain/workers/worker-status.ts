@@ -7,6 +7,8 @@ export interface WorkerCondition {
   isReady: boolean;
   /** It holds a job or a request. */
   isBusy: boolean;
+  /** It may still run a job that it was told to stop. */
+  isStoppingJob: boolean;
   /** Its container failed, and it waits to be started again. */
   isLost: boolean;
   /** Why it is unhealthy, as reported by itself or by a probe. */
@@ -15,6 +17,9 @@ export interface WorkerCondition {
 
 /** The start of the `phaseReason` of a worker that waits for capacity. */
 export const NO_CAPACITY = 'no capacity';
+
+/** The reason of a worker that goes on with a job that was cancelled or timed out. */
+export const STOPPING_A_JOB = 'stopping a job; it gets no others until then';
 
 /**
  * Returns a worker's status. UNHEALTHY comes first, so that a broken worker is never shown as waiting; then RUNNING, which
@@ -28,10 +33,11 @@ export function workerStatus(worker: WorkerCondition): WorkerStatus {
   return worker.isReady ? 'IDLE' : 'INITIALIZING';
 }
 
-/** Returns why a worker is throttled, unhealthy or not started yet; null if there is nothing to report. */
+/** Returns why a worker is throttled, unhealthy, not started yet or gets no jobs; null if there is nothing to report. */
 export function workerReason(worker: WorkerCondition): string | null {
   if (worker.unhealthyReason !== null) return worker.unhealthyReason;
-  return worker.phase !== 'RUNNING' || worker.isLost ? worker.phaseReason : null;
+  if (worker.phase !== 'RUNNING' || worker.isLost) return worker.phaseReason;
+  return worker.isStoppingJob ? STOPPING_A_JOB : null;
 }
 
 export interface WorkerSummary {

@@ -3,6 +3,7 @@ import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import type { CpuConfig } from '../catalog/cpu-config.ts';
 import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
+import { JOBS_OF_WORKER, STOPPING_OF_WORKER } from '../jobs/jobs-of-worker.ts';
 import type { WorkerPhase } from './worker-lifecycle.ts';
 import { NO_CAPACITY, type WorkerCondition } from './worker-status.ts';
 import type { TimelineMarks } from './worker-timeline.ts';
@@ -29,8 +30,7 @@ const CONDITION_COLUMNS = `
   w.phase, w.phase_reason as "phaseReason", w.is_lost as "isLost",
   case w.endpoint_type when 'LOAD_BALANCING' then w.serving_at else w.ready_at end is not null as "isReady",
   coalesce(a.unhealthy_reason, case when ${IS_OUT_OF_SERVICE} then w.phase_reason end) as "unhealthyReason",
-  exists (select from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS')
-    or ${REQUESTS_OF_WORKER} > 0 as "isBusy"`;
+  ${JOBS_OF_WORKER} + ${REQUESTS_OF_WORKER} > 0 as "isBusy", ${STOPPING_OF_WORKER} > 0 as "isStoppingJob"`;
 
 const WORKER_COLUMNS = `
   w.id, w.version, w.spec->>'image' as "image", w.gpu_count as "gpuCount", w.gpu_type_id as "gpuTypeId",
@@ -108,11 +108,11 @@ export async function groupLiveWorkers(db: Db): Promise<WorkerGroup[]> {
   const result = await db.query<WorkerGroup>({
     name: 'workers-grouped',
     text: `select g."endpointId", g.pool, g.phase, case when starts_with(g."phaseReason", $1) then $1 end as "phaseReason",
-                  g."isLost", g."isReady", g."isBusy", case when g."unhealthyReason" is not null then '' end as "unhealthyReason",
+                  g."isLost", g."isReady", g."isBusy", g."isStoppingJob", case when g."unhealthyReason" is not null then '' end as "unhealthyReason",
                   count(*)::int8 as count
            from (select w.endpoint_id as "endpointId", w.gpu_pool as pool, ${CONDITION_COLUMNS}
                  from ${WORKERS} where w.phase not in ('FROZEN', 'EXITED')) g
-           group by 1, 2, 3, 4, 5, 6, 7, 8`,
+           group by 1, 2, 3, 4, 5, 6, 7, 8, 9`,
     values: [NO_CAPACITY],
   });
   return result.rows;

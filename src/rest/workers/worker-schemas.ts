@@ -22,7 +22,9 @@ export const WorkerResponse = Type.Object(
       description: 'Busy, idle, starting, waiting for capacity, or failing.',
     }),
     ...properties,
-    reason: nullableString({ description: 'Podyard only: why it is throttled, unhealthy or not started yet.' }),
+    reason: nullableString({
+      description: 'Podyard only: why it is throttled, unhealthy, not started yet, or gets no jobs.',
+    }),
   },
   { $id: 'Worker' },
 );
@@ -46,7 +48,9 @@ export const WorkerDetailResponse = Type.Object(
       description: 'As in the list of workers, or FROZEN or EXITED, which the list omits.',
     }),
     ...properties,
-    reason: nullableString({ description: 'Why it is throttled, unhealthy, not started yet, frozen or ended.' }),
+    reason: nullableString({
+      description: 'Why it is throttled, unhealthy, not started yet, frozen, ended, or gets no jobs.',
+    }),
     cpu: Type.Union([Type.Object({ id: Type.String(), vcpuCount: count, memory: count }), Type.Null()], {
       description: 'What a worker of a CPU endpoint got: flavor, vCPUs and GB.',
     }),
