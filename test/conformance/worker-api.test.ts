@@ -342,15 +342,20 @@ describe('job-stop', () => {
 
   test('an order is repeated while pings name its job, unless the job was dispatched there again', async () => {
     const id = await leased();
+    const again = await plane.run(endpoint); // it keeps the worker from being replaced
+    expect((await worker.take('job_in_progress=1')).body.id).toBe(again);
     await plane.call('POST', `${endpoint}/cancel/${id}`);
     expect((await worker.stopOrders()).body).toEqual({ jobsToStop: [id] }); // it arrived before the job, so the worker ignored it
-    await plane.sql("update job_stops set told_at = told_at - interval '2 seconds' where job_id = $1", id);
-    await worker.ping('job_id=another');
+    await plane.sql(
+      `update job_stops set created_at = created_at - interval '1 hour', told_at = told_at - interval '1 hour' where job_id = $1`,
+      id,
+    );
+    await worker.ping(`job_id=${again}`);
     expect((await worker.stopOrders()).status).toBe(204);
-    await worker.ping(`job_id=${id}`);
+    await plane.sql("update job_stops set obeyed_at = obeyed_at - interval '2 seconds' where job_id = $1", id);
+    await worker.ping(`job_id=${again},${id}`);
     expect((await worker.stopOrders()).body).toEqual({ jobsToStop: [id] });
 
-    const again = await leased();
     await plane.sql(
       "insert into job_stops (worker_id, job_id, told_at) values ($1, $2, now() - interval '2 seconds')",
       worker.id,

@@ -36,7 +36,10 @@ export async function jobStop(call: WorkerCall): Promise<void> {
 async function takeOrders({ plane, worker }: WorkerCall): Promise<string[]> {
   const result = await plane.pool.query<{ jobId: string }>({
     name: 'job-stop-orders',
-    text: 'update job_stops set told_at = now() where worker_id = $1 and told_at is null and obeyed_at is null returning job_id as "jobId"',
+    text: `update job_stops s set told_at = now()
+           where worker_id = $1 and told_at is null and obeyed_at is null
+             and not exists (select from jobs j where j.id = s.job_id and j.worker_id = s.worker_id)
+           returning job_id as "jobId"`,
     values: [worker.id],
   });
   return result.rows.map((row) => row.jobId);
