@@ -21,6 +21,7 @@ export const CLOSE_NORMAL = 1000;
 export const CLOSE_GOING_AWAY = 1001;
 export const CLOSE_PROTOCOL_ERROR = 1002;
 export const CLOSE_INVALID = 1007;
+export const CLOSE_POLICY = 1008;
 export const CLOSE_TOO_BIG = 1009;
 export const CLOSE_INTERNAL = 1011;
 
@@ -66,17 +67,28 @@ export class FrameReader {
 
   /** Yields the messages that end within this chunk, which is valid only during the call. Throws BadFrame. */
   *take(chunk: Buffer): Generator<WebSocketMessage> {
+    this.push(chunk);
+    for (let message = this.next(); message; message = this.next()) yield message;
+  }
+
+  /** Holds a chunk, which is valid only during the call, for `next`. */
+  push(chunk: Buffer): void {
     this.#held.push(Buffer.from(chunk));
     this.#heldBytes += chunk.length;
+  }
+
+  /** Returns the next message of what is held; undefined when more bytes are needed. Throws BadFrame. */
+  next(): WebSocketMessage | undefined {
     while (this.#heldBytes >= this.#neededBytes) {
       const data = this.#held.length === 1 ? this.#held[0]! : Buffer.concat(this.#held);
       const message = this.#frame(data);
       if (message === 'incomplete') {
         this.#held = [data];
-        return;
+        return undefined;
       }
-      if (message) yield message;
+      if (message) return message;
     }
+    return undefined;
   }
 
   /** Takes one frame. Returns undefined for a fragment. */

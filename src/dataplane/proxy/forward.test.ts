@@ -311,6 +311,60 @@ describe.each(kinds)('on a connection that is %s, the proxy', (kind) => {
     expect(connections).toBe(1);
   });
 
+  it('passes on interim responses, and ends an exchange that has too many of them', async () => {
+    const interim = 'HTTP/1.1 102 Processing\r\n\r\n';
+    const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+    let count = 1_000;
+    const port = await rawUpstream((socket) => {
+      socket.on('data', () => socket.write(interim.repeat(count) + answer));
+    });
+    const one = await client(await startFront(port), kind);
+    one.send('GET / HTTP/1.1', `Host: ${NAME}`);
+    await one.until(/HTTP\/1.1 200 OK[^]*ok$/);
+    if (kind !== 'shared') expect(one.received.split('102 Processing')).toHaveLength(1_001);
+    one.received = '';
+    count += 1;
+    one.send('GET / HTTP/1.1', `Host: ${NAME}`);
+    await one.until(/HTTP\/1.1 502 [^]*it sent more than 1000 interim responses \(1xx\)/);
+  });
+
+  it('gives an upstream the whole time again after an interim response, and no more', async () => {
+    settings.answerTimeoutMs = 1_500;
+    const port = await rawUpstream((socket) => {
+      socket.on('data', () => socket.write('HTTP/1.1 102 Processing\r\n\r\n'));
+    });
+    const one = await client(await startFront(port), kind);
+    one.send('GET / HTTP/1.1', `Host: ${NAME}`);
+    await one.until(/HTTP\/1.1 504 /);
+  });
+
+  it('reads no more interim responses than its client does', async () => {
+    const interim = `HTTP/1.1 103 Early Hints\r\nLink: <${'a'.repeat(60_000)}>\r\n\r\n`;
+    const written: number[] = [];
+    const port = await rawUpstream((socket) => {
+      const send = () => {
+        while (written.length < 900 && socket.writable) {
+          written.push(interim.length);
+          if (!socket.write(interim)) break;
+        }
+      };
+      socket.once('data', send).on('drain', send);
+    });
+    const one = await client(await startFront(port), kind);
+    if (kind === 'shared') return; // node's server sends none but 100
+    one.socket.pause();
+    one.send('GET / HTTP/1.1', `Host: ${NAME}`);
+    let before = -1;
+    while (written.length !== before) {
+      before = written.length;
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    }
+    expect(before).toBeGreaterThan(0);
+    expect(before).toBeLessThan(600); // what the kernel's buffers hold
+    one.socket.resume();
+    await expect.poll(() => written.length).toBe(900);
+  });
+
   it('sends no body for HEAD, 204 and 304, and answers the next request on the same connection', async () => {
     const port = await httpUpstream((req, res) => {
       res.statusCode = Number(req.url!.slice(1));

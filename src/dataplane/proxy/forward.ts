@@ -54,6 +54,8 @@ const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 const FRESH_MS = 1000;
 /** A connection closed before it got the request fails within this time; a later failure may follow work begun. */
 const STALE_WITHIN_MS = 1000;
+/** Interim responses (1xx) to a request: `102 Processing` every few seconds is meant to be sent, a stream of them is not. */
+const MAX_INTERIMS = 1_000;
 const NO_HEADERS: RawHeaders = [];
 const NONE_WITHHELD: ReadonlySet<string> = new Set();
 
@@ -100,6 +102,8 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, Forwarded {
   #isRequestSent: boolean;
   #answer: ResponseHead | null = null;
   #isAnswerPaused = false;
+  /** Interim responses so far. */
+  #interims = 0;
   #isLasting = false;
   #tunnel: Tunnel | null = null;
   #isOver = false;
@@ -201,21 +205,36 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, Forwarded {
 
   onAnswerHead(head: ResponseHead): void {
     const exchange = this.#exchange;
+    if (head.status < 200 && head.status !== 101) {
+      this.#inform(head);
+      return;
+    }
     this.#connection!.deadlineAt = Number.POSITIVE_INFINITY;
     if (head.status === 101) {
       this.#changeProtocol(head);
-      return;
-    }
-    if (head.status < 200) {
-      exchange.inform(head.status, head.reason, clientHeaders(head.headers, NO_HEADERS));
       return;
     }
     this.#answer = head;
     exchange.start(clientHead(head, this.#options.answerHeaders ?? NO_HEADERS));
   }
 
+  /** Passes on an interim response, after which the upstream has the whole time for its answer again. */
+  #inform({ status, reason, headers }: ResponseHead): void {
+    const { answerTimeoutMs } = this.#settings;
+    this.#interims += 1;
+    if (this.#interims > MAX_INTERIMS) {
+      this.#fail(`it sent more than ${MAX_INTERIMS} interim responses (1xx)`);
+      return;
+    }
+    if (answerTimeoutMs > 0) this.#connection!.deadlineAt = performance.now() + answerTimeoutMs;
+    if (!this.#exchange.inform(status, reason, clientHeaders(headers, NO_HEADERS))) this.#pauseAnswer();
+  }
+
   onAnswerData(chunk: Buffer): void {
-    if (this.#exchange.write(chunk)) return;
+    if (!this.#exchange.write(chunk)) this.#pauseAnswer();
+  }
+
+  #pauseAnswer(): void {
     this.#isAnswerPaused = true;
     this.#connection!.wire.pause();
   }

@@ -102,8 +102,9 @@ class NodeExchange implements ClientExchange {
   }
 
   /** Relays only 100 Continue: node cannot send arbitrary interim responses. */
-  inform(status: number): void {
+  inform(status: number): boolean {
     if (status === 100 && !this.#res.headersSent) this.#res.writeContinue();
+    return !this.#res.writableNeedDrain;
   }
 
   start(head: AnswerHead): void {

@@ -1,7 +1,13 @@
 import type { Readable } from 'node:stream';
 import type { Clock } from '../../core/clock.ts';
-import { CLOSE_INTERNAL, CLOSE_NORMAL, CLOSE_PROTOCOL_ERROR, CLOSE_TOO_BIG } from '../../core/web-socket-frames.ts';
-import type { Execution, TerminalSize } from '../../runtimes/execution.ts';
+import {
+  CLOSE_INTERNAL,
+  CLOSE_NORMAL,
+  CLOSE_POLICY,
+  CLOSE_PROTOCOL_ERROR,
+  CLOSE_TOO_BIG,
+} from '../../core/web-socket-frames.ts';
+import type { ExecSignal, Execution, TerminalSize } from '../../runtimes/execution.ts';
 import { parseClientMessage, type ServerMessage, STREAMS, WINDOW_BYTES } from './terminal-messages.ts';
 import type { WebSocketConnection, WebSocketListener } from './web-socket.ts';
 
@@ -9,6 +15,10 @@ import type { WebSocketConnection, WebSocketListener } from './web-socket.ts';
 const CHUNK_BYTES = 32 * 1024;
 /** A client that sends this much without waiting for acknowledgements is cut off. */
 const MAX_UNREAD_BYTES = 2 * WINDOW_BYTES;
+/** What a message costs besides its bytes: many small ones must not take many times the window. */
+const MESSAGE_BYTES = 128;
+/** Signals that may be on their way to the program at once: each is a program of its own. */
+const MAX_SIGNALS = 16;
 
 /** How a session ended: the program's exit code, or why it was ended. */
 export interface StreamEnd {
@@ -34,7 +44,11 @@ export class TerminalStream implements WebSocketListener {
   #nextSize: TerminalSize | null = null;
   #isResizing = false;
   #unacked = 0;
+  /** Input that the program has not read, with what its messages cost. */
   #unread = 0;
+  /** What the client may be told that the program has read, once it reads itself. */
+  #unsentAck = 0;
+  #signals = 0;
   #isOver = false;
   /** For the record of the session. */
   readonly bytes = { input: 0, output: 0 };
@@ -102,8 +116,19 @@ export class TerminalStream implements WebSocketListener {
         void this.#resize();
         break;
       case 'signal':
-        this.#execution?.signal(message.name).catch((error: Error) => this.notice(error.message));
+        void this.#signal(message.name);
     }
+  }
+
+  async #signal(name: ExecSignal): Promise<void> {
+    if (!this.#execution) return;
+    if (this.#signals >= MAX_SIGNALS) {
+      this.end('the client sent signals faster than they can be delivered', CLOSE_POLICY);
+      return;
+    }
+    this.#signals += 1;
+    await this.#execution.signal(name).catch((error: Error) => this.notice(error.message));
+    this.#signals -= 1;
   }
 
   /** One at a time, and the newest last: a window that is dragged sends many. */
@@ -126,7 +151,7 @@ export class TerminalStream implements WebSocketListener {
     const bytes = message.subarray(1);
     this.activeAtMs = this.#monotonic.now();
     this.bytes.input += bytes.length;
-    this.#unread += bytes.length;
+    this.#unread += MESSAGE_BYTES + bytes.length;
     if (this.#unread > MAX_UNREAD_BYTES) this.end('the client sent more than it may', CLOSE_TOO_BIG);
     else if (this.#execution) this.#write(this.#execution, bytes);
     else this.#early.push(bytes);
@@ -137,7 +162,12 @@ export class TerminalStream implements WebSocketListener {
   }
 
   onDrain(): void {
+    this.#sendAck();
     this.#resumeOutput();
+  }
+
+  onFault(reason: string, closeCode: number): void {
+    this.end(reason, closeCode);
   }
 
   onClosed(): void {
@@ -145,10 +175,10 @@ export class TerminalStream implements WebSocketListener {
   }
 
   #write({ input }: Execution, bytes: Buffer): void {
-    if (bytes.length === 0) return;
     const acknowledge = () => {
-      this.#unread -= bytes.length;
-      this.#send({ type: 'ack', bytes: bytes.length });
+      this.#unread -= MESSAGE_BYTES + bytes.length;
+      this.#unsentAck += bytes.length;
+      this.#sendAck();
     };
     // A program that has closed its input takes no more of it, and may still run.
     if (input.writableEnded || input.destroyed) acknowledge();
@@ -176,6 +206,13 @@ export class TerminalStream implements WebSocketListener {
     if (this.#isBlocked || !this.#execution) return;
     this.#execution.output.resume();
     this.#execution.errors?.resume();
+  }
+
+  /** A client that does not read is told once it does: this process holds a number until then. */
+  #sendAck(): void {
+    if (this.#unsentAck === 0 || this.#socket.isFull) return;
+    this.#send({ type: 'ack', bytes: this.#unsentAck });
+    this.#unsentAck = 0;
   }
 
   #send(message: ServerMessage): void {

@@ -286,6 +286,102 @@ test('many wrong tickets from one address are refused without a query', async ()
   expect(seen).toEqual(new Set([401, 429]));
 });
 
+/** Opens a session on a bare connection, which sends what it likes and reads only when it is told to. */
+async function openBare(request: Partial<TerminalRequest>): Promise<Socket> {
+  const { ticket } = await ticketFor(request);
+  const socket = connect({ port, host: '127.0.0.1' }).on('error', () => {});
+  socket.write(
+    `GET ${PATH} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n` +
+      `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n` +
+      `Sec-WebSocket-Protocol: ${TERMINAL_PROTOCOL}, ${TICKET_PROTOCOL}${ticket}\r\n\r\n`,
+  );
+  await once(socket, 'readable');
+  return socket;
+}
+const endReason = async () => (await listSessions(database.pool, actor.userId, 1))[0]!.endReason;
+
+test('a flood of pings ends with a reason, and takes no memory although the client does not read', async () => {
+  const socket = await openBare({ command: ['sleep', '60'] });
+  const ping = encodeFrame({ kind: 'ping', bytes: Buffer.alloc(125, 1) }, true);
+  const pings = Buffer.concat(Array.from({ length: 2_000 }, () => ping));
+  const before = process.memoryUsage().rss;
+  const ended = once(socket, 'close');
+  for (let i = 0; i < 100 && !socket.destroyed; i++) {
+    if (!socket.write(pings)) await Promise.race([once(socket, 'drain'), ended]).catch(() => {});
+  }
+  await expect.poll(endReason).toBe('the client sent more than 1000 pings and pongs within 10 s');
+  socket.destroy();
+  expect(process.memoryUsage().rss - before).toBeLessThan(64 * 2 ** 20);
+});
+
+test('the latest of the pings that a client leaves unread is answered once it reads', async () => {
+  const socket = await openBare({ command: ['sh', '-c', 'head -c 200000 /dev/zero; sleep 60'] });
+  for (let n = 0; n < 900; n++) {
+    socket.write(encodeFrame({ kind: 'ping', bytes: Buffer.from(`ping ${String(n).padStart(4, '0')}`) }, true));
+  }
+  let received = '';
+  socket.on('data', (chunk: Buffer) => {
+    received = (received + chunk.toString('latin1')).slice(-400_000);
+  });
+  await expect.poll(() => received.includes('ping 0899')).toBe(true);
+  socket.destroy();
+});
+
+test('input that a program reads is acknowledged to the last byte, however small its messages', async () => {
+  const socket = await openBare({ command: ['sh', '-c', 'cat >/dev/null'] });
+  const one = encodeFrame({ kind: 'binary', bytes: Buffer.from('\0x') }, true);
+  const some = Buffer.concat(Array.from({ length: 1_000 }, () => one));
+  let received = '';
+  socket.on('data', (chunk: Buffer) => {
+    received += chunk.toString('latin1');
+  });
+  const acknowledged = () =>
+    [...received.matchAll(/"ack","bytes":(\d+)/g)].reduce((sum, [, bytes]) => sum + Number(bytes), 0);
+  for (let sent = 1_000; sent <= 20_000; sent += 1_000) {
+    socket.write(some);
+    await expect.poll(acknowledged).toBe(sent);
+  }
+  socket.destroy();
+});
+
+test.each([
+  [
+    'many small messages that the program does not read',
+    () => ({ kind: 'binary', bytes: Buffer.from('\0x') }),
+    /more than it may/,
+  ],
+  [
+    'signals without end',
+    () => ({ kind: 'text', text: '{"type":"signal","name":"WINCH"}' }),
+    /signals faster than they can be delivered/,
+  ],
+] as const)('%s end the session', async (_, message, reason) => {
+  const socket = await openBare({ command: ['sleep', '60'] });
+  const frame = encodeFrame(message(), true);
+  socket.write(Buffer.concat(Array.from({ length: 20_000 }, () => frame)));
+  await expect.poll(endReason).toMatch(reason);
+  socket.destroy();
+});
+
+test('others are served while a client sends messages as fast as it can', async () => {
+  const socket = await openBare({ command: ['sleep', '60'] });
+  const ack = encodeFrame({ kind: 'text', text: '{"type":"ack","bytes":1}' }, true);
+  const acks = Buffer.concat(Array.from({ length: 5_000 }, () => ack));
+  const flood = () => {
+    while (!socket.destroyed && socket.write(acks));
+  };
+  socket.on('drain', flood);
+  flood();
+  const other = await open({ command: ['cat'] });
+  for (let n = 0; n < 20; n++) {
+    other.write(`line ${n}\n`);
+    await other.until(() => other.text.includes(`line ${n}\n`));
+  }
+  socket.destroy();
+  other.send({ type: 'eof' });
+  expect(await other.ended()).toMatchObject({ code: 0 });
+});
+
 test('a client that reads nothing pauses the program; then everything comes', async () => {
   const bytes = 4 * 2 ** 20;
   const client = await open({ command: ['head', '-c', String(bytes), '/dev/zero'] }, false);

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { Failure } from '../../core/errors.ts';
+import { enterTurn, type TurnTaker } from '../../core/turns.ts';
 import {
   BadFrame,
   CLOSE_GOING_AWAY,
+  CLOSE_POLICY,
   encodeFrame,
   FrameReader,
   type WebSocketMessage,
@@ -12,6 +14,11 @@ import type { ClientExchange, Wire, WireReader } from '../wire/client-exchange.t
 const ACCEPT_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const KEY = /^[A-Za-z0-9+/]{22}==$/;
 const MAX_MESSAGE_BYTES = 128 * 1024;
+/** What is read of a chunk at once; the rest waits for turns (core/turns.ts). */
+const MESSAGES_AT_ONCE = 64;
+/** A client that sends more pings and pongs within a window is cut off. */
+const MAX_CONTROLS = 1_000;
+const CONTROLS_WINDOW_MS = 10_000;
 /** How long a client has to answer the close frame. */
 const CLOSE_MS = 2_000;
 
@@ -24,6 +31,8 @@ export interface WebSocketListener {
   /** What was written has been sent, after `isFull`. */
   onDrain(): void;
   onClosed(): void;
+  /** The client broke the protocol or a limit. Followed by `onClosed`. */
+  onFault(reason: string, closeCode: number): void;
 }
 
 /** The subprotocols that a client offers. */
@@ -41,12 +50,21 @@ export function checkHandshake({ headers, method, upgrade }: ClientExchange): vo
   if (!isValid) throw new Failure('badRequest', 'This address takes only WebSocket connections (RFC 6455).');
 }
 
-/** The server's side of a WebSocket, on a connection that the proxy reads. */
-export class WebSocketConnection implements WireReader {
+/**
+ * The server's side of a WebSocket, on a connection that the proxy reads. However many messages a client sends at once, and whether it
+ * reads or not, it gets its turns and no more, and nothing is written ahead of it but what the listener writes.
+ */
+export class WebSocketConnection implements WireReader, TurnTaker {
   readonly #wire: Wire;
   readonly #reader = new FrameReader({ isMasked: true, maxMessageBytes: MAX_MESSAGE_BYTES });
   readonly #listener: WebSocketListener;
   #isClosing = false;
+  /** True while messages wait for a turn, and reading pauses. */
+  #isWaiting = false;
+  /** The payload of the latest ping that could not be answered at once. Only that one needs an answer (RFC 6455, 5.5.3). */
+  #pong: Buffer | null = null;
+  #controls = 0;
+  #controlsSince = 0;
 
   private constructor(wire: Wire, listen: (socket: WebSocketConnection) => WebSocketListener) {
     this.#wire = wire;
@@ -96,13 +114,34 @@ export class WebSocketConnection implements WireReader {
   }
 
   onBytes(chunk: Buffer): void {
+    this.#reader.push(chunk);
+    if (!this.#isWaiting) this.#readMessages();
+  }
+
+  takeTurn(): void {
+    this.#isWaiting = false;
+    if (this.#wire.isClosed) return;
+    this.#readMessages();
+    if (!this.#isWaiting) this.#wire.resume();
+  }
+
+  #readMessages(): void {
     try {
-      for (const message of this.#reader.take(chunk)) this.#onMessage(message);
+      for (let count = 0; count < MESSAGES_AT_ONCE; count++) {
+        const message = this.#reader.next();
+        if (!message) return;
+        this.#onMessage(message);
+      }
     } catch (error) {
       if (!(error instanceof BadFrame)) throw error;
+      this.#listener.onFault(error.message, error.code);
       this.close(error.code);
       this.#wire.closeSoon();
+      return;
     }
+    this.#isWaiting = true;
+    this.#wire.pause();
+    enterTurn(this);
   }
 
   onEnd(): void {
@@ -110,6 +149,7 @@ export class WebSocketConnection implements WireReader {
   }
 
   onDrain(): void {
+    if (this.#pong !== null) this.#answerPing(this.#pong);
     this.#listener.onDrain();
   }
 
@@ -123,8 +163,27 @@ export class WebSocketConnection implements WireReader {
       this.close(message.code ?? CLOSE_GOING_AWAY);
       this.#wire.closeSoon();
     } else if (this.#isClosing) return;
-    else if (message.kind === 'ping') this.#wire.writeBytes(encodeFrame({ kind: 'pong', bytes: message.bytes }));
-    else if (message.kind === 'text') this.#listener.onText(message.text);
+    else if (message.kind === 'ping' || message.kind === 'pong') {
+      this.#countControl();
+      if (message.kind === 'ping') this.#answerPing(message.bytes);
+    } else if (message.kind === 'text') this.#listener.onText(message.text);
     else if (message.kind === 'binary') this.#listener.onBinary(message.bytes);
+  }
+
+  #answerPing(bytes: Buffer): void {
+    this.#pong = this.#wire.isFull ? bytes : null;
+    if (this.#pong === null && !this.#isClosing) this.#wire.writeBytes(encodeFrame({ kind: 'pong', bytes }));
+  }
+
+  #countControl(): void {
+    const now = performance.now();
+    if (now - this.#controlsSince > CONTROLS_WINDOW_MS) {
+      this.#controlsSince = now;
+      this.#controls = 0;
+    }
+    this.#controls += 1;
+    if (this.#controls <= MAX_CONTROLS) return;
+    const text = `the client sent more than ${MAX_CONTROLS} pings and pongs within ${CONTROLS_WINDOW_MS / 1000} s`;
+    throw new BadFrame(CLOSE_POLICY, text);
   }
 }

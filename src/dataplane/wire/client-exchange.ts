@@ -61,8 +61,8 @@ export interface ClientExchange {
   pauseBody(): void;
   resumeBody(): void;
 
-  /** Sends an interim response (1xx). */
-  inform(status: number, reason: string, headers: RawHeaders): void;
+  /** Sends an interim response (1xx). False: wait for `onClientDrain`. */
+  inform(status: number, reason: string, headers: RawHeaders): boolean;
   start(head: AnswerHead): void;
   /** Writes, or copies what cannot be written at once. False: wait for `onClientDrain`. */
   write(chunk: Buffer): boolean;

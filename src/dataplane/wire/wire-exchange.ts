@@ -144,9 +144,11 @@ export class WireExchange implements ClientExchange {
     return used;
   }
 
-  inform(status: number, reason: string, headers: RawHeaders): void {
-    if (this.isOver || this.isStarted || this.minorVersion === 0) return;
-    this.connection.wire.writeText(`HTTP/1.1 ${status} ${reason}\r\n${headerLines(headers)}\r\n`);
+  inform(status: number, reason: string, headers: RawHeaders): boolean {
+    if (this.isOver || this.isStarted || this.minorVersion === 0) return true;
+    const { wire } = this.connection;
+    wire.writeText(`HTTP/1.1 ${status} ${reason}\r\n${headerLines(headers)}\r\n`);
+    return !wire.isFull;
   }
 
   start(head: AnswerHead): void {
