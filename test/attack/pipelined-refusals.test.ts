@@ -45,7 +45,7 @@ afterAll(async () => {
 
 /** A request of the hostile client. */
 const get = (path: string, ...headers: string[]) =>
-  ['GET', path, 'HTTP/1.1\r\nhost: a\r\n'].join(' ') + headers.map((line) => `${line}\r\n`).join('') + '\r\n';
+  `GET ${path} HTTP/1.1\r\nhost: a\r\n${headers.map((line) => `${line}\r\n`).join('')}\r\n`;
 
 /** On a machine that keeps even timers waiting, a request may take longer by that, as often as it waits for the machine. */
 function limitMs(late: number[]): number {

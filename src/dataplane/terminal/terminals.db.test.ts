@@ -11,7 +11,7 @@ import { monotonicClock, systemClock } from '../../core/clock.ts';
 import { newId, type PodId, type UserId } from '../../core/ids.ts';
 import type { TerminalLimits } from '../../core/limit-settings.ts';
 import { type Logger, silentLogger } from '../../core/logger.ts';
-import { encodeFrame } from '../../core/web-socket-frames.ts';
+import { encodeFrame, type WebSocketMessage } from '../../core/web-socket-frames.ts';
 import { Bus } from '../../db/bus.ts';
 import type { Actor } from '../../domain/access/actor.ts';
 import { createApiKey } from '../../domain/access/create-api-key.ts';
@@ -344,7 +344,7 @@ test('input that a program reads is acknowledged to the last byte, however small
   socket.destroy();
 });
 
-test.each([
+test.each<[string, () => WebSocketMessage, RegExp]>([
   [
     'many small messages that the program does not read',
     () => ({ kind: 'binary', bytes: Buffer.from('\0x') }),
@@ -355,7 +355,7 @@ test.each([
     () => ({ kind: 'text', text: '{"type":"signal","name":"WINCH"}' }),
     /signals faster than they can be delivered/,
   ],
-] as const)('%s end the session', async (_, message, reason) => {
+])('%s end the session', async (_, message, reason) => {
   const socket = await openBare({ command: ['sleep', '60'] });
   const frame = encodeFrame(message(), true);
   socket.write(Buffer.concat(Array.from({ length: 20_000 }, () => frame)));
