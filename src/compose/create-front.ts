@@ -39,6 +39,7 @@ import type { PodFigures } from '../domain/pods/pod-figures.ts';
 import { isGraphqlPath, lazyGraphqlApp } from '../graphql/lazy-app.ts';
 import type { CallRequest, CallResponse } from '../http/call-messages.ts';
 import { drainableResponse } from '../http/drainable-response.ts';
+import { PipelineGate } from '../http/pipeline-gate.ts';
 import type { RateLimiter } from '../http/rate-limiter.ts';
 import type { Readiness } from '../http/readiness.ts';
 import { refuseUnreadable } from '../http/refuse-unreadable.ts';
@@ -205,15 +206,26 @@ function createHttp(
   };
   http.once('listening', () => setImmediate(prepare));
   http.on('clientError', refuseUnreadable);
-  http.on('request', (req, res) => {
-    if (!isProxied(req, res)) answer(req, res);
-  });
-  http.on('checkContinue', (req, res) => {
-    if (isProxied(req, res)) return; // the upstream decides whether to continue
-    res.writeContinue();
-    answer(req, res);
-  });
+  http.on('request', (req, res) =>
+    inTurn(req, res, () => {
+      if (!isProxied(req, res)) answer(req, res);
+    }),
+  );
+  http.on('checkContinue', (req, res) =>
+    inTurn(req, res, () => {
+      if (isProxied(req, res)) return; // the upstream decides whether to continue
+      res.writeContinue();
+      answer(req, res);
+    }),
+  );
   return http;
+}
+
+/** Serves a request once its client may have one. */
+function inTurn(req: IncomingMessage, res: ServerResponse, serve: () => void): void {
+  const gate = PipelineGate.of(req.socket);
+  if (gate) gate.begin(res, serve);
+  else serve();
 }
 
 /** Routes pods and load-balancing endpoints, by name or by path. */

@@ -56,9 +56,9 @@ export class ModelDirectory {
     return endpoints.filter(({ id }) => scopesPermit(actor.scopes, { invoke: id, access: 'read' }));
   }
 
-  /** Stores a worker's answer to `GET /v1/models`, JSON text; ignores what is no list of models. */
-  async remember(endpointId: EndpointId, output: string | null): Promise<void> {
-    const models = readModelIds(output === null ? null : JSON.parse(output));
+  /** Stores a worker's answer to `GET /v1/models`; ignores what is no list of models. */
+  async remember(endpointId: EndpointId, answer: unknown): Promise<void> {
+    const models = readModelIds(answer);
     if (models === null) return;
     const text = JSON.stringify(models);
     if (this.#remembered.get(endpointId) === text) return;

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { Failure } from '../core/errors.ts';
+import { PipelineGate } from './pipeline-gate.ts';
 import { rawProblem } from './problem.ts';
 
 /** Sends a problem record for what node's parser rejects, which never becomes a request. */
@@ -8,6 +9,7 @@ export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): 
     socket.destroy();
     return;
   }
+  PipelineGate.of(socket)?.refused();
   socket.end(rawProblem(unreadable(error.code)), () => socket.destroy());
 }
 

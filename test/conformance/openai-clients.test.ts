@@ -142,6 +142,40 @@ test('each reads an error of Podyard and one of the worker as its own class, wit
   expect([APICallError.isInstance(error), error.statusCode, error.message]).toEqual([true, 400, 'too long']);
 });
 
+test('each reads JSON that a worker yields as text, and never repeats a call to an unknown route', async () => {
+  const text = (value: object) => worker.work(JSON.stringify({ output: [JSON.stringify(value, null, 1)] }));
+  const whole = openai.chat.completions.create({ model, messages });
+  await text(completion('hello'));
+  expect((await whole).choices[0]!.message.content).toBe('hello');
+  const generated = generateText({ model: aiModel, prompt: 'hi', maxRetries });
+  await text(completion('hello'));
+  expect((await generated).text).toBe('hello');
+  const answered = anthropic.messages.create(ask);
+  await text({ ...message, content: [{ type: 'text', text: 'hello' }], stop_reason: 'end_turn', usage });
+  expect((await answered).content).toEqual([{ type: 'text', text: 'hello' }]);
+
+  const listed = new OpenAI({ baseURL: `${plane.url}/v2/${endpoint}/openai/v1`, apiKey, maxRetries }).models.list();
+  const job = (await worker.take()).body;
+  expect(job.input).toEqual({ openai_route: '/v1/models', openai_input: {} });
+  const lines = JSON.stringify({ object: 'list', data: [{ id: 'served' }] }, null, 1).split('\n');
+  await worker.done(job.id, JSON.stringify({ output: lines }));
+  expect((await listed).data.map(({ id }) => id)).toEqual(['served']);
+  await expect
+    .poll(async () => (await openai.models.list()).data.map(({ id }) => id))
+    .toEqual(expect.arrayContaining(['served']));
+
+  const repeating = { baseURL: `${plane.url}/openai/v1`, apiKey, maxRetries: 2 };
+  const embedding = new OpenAI(repeating).embeddings.create({ model, input: 'hi' });
+  const refused = expect(embedding).rejects.toMatchObject({
+    status: 404,
+    message: '404 Not Found',
+  });
+  await worker.work(
+    JSON.stringify({ error: `{'message': 'vLLM returned HTTP 404: {"detail":"Not Found"}', 'code': 500}` }),
+  );
+  await refused;
+});
+
 test('each survives the comments of a stream that waits for a worker, and reads an error after them', async () => {
   const name = 'cold';
   const cold = await plane.endpoint(0, { name });

@@ -25,12 +25,36 @@ test('the route and the body reach the worker; a list with one answer is unwrapp
   expect(await answer).toMatchObject({ status: 200, body: { object: 'chat.completion', choices: [] } });
 });
 
-test('a GET carries only the route', async () => {
+test('a GET carries the route and an empty input, which workers of some makes read without asking', async () => {
   const answer = plane.call('GET', `${endpoint}/openai/v1/models`);
   const job = (await worker.take()).body;
-  expect(job.input).toEqual({ openai_route: '/v1/models' });
+  expect(job.input).toEqual({ openai_route: '/v1/models', openai_input: {} });
   await worker.done(job.id, '{"output":{"object":"list","data":[]}}');
   expect(await answer).toMatchObject({ status: 200, body: { object: 'list', data: [] } });
+});
+
+test.each([
+  ['JSON as text', '"{\\"n\\": 12345678901234567890}"', 'application/json', '{"n": 12345678901234567890}'],
+  ['one such item', '["{\\"n\\":1}\\n"]', 'application/json', '{"n":1}'],
+  ['lines of JSON', '["{", "\\"n\\": 1", "}"]', 'application/json', '{"n": 1}'],
+  ['an event stream', '["data: 1\\n\\n", "data: [DONE]\\n\\n"]', 'text/event-stream', 'data: 1\n\ndata: [DONE]\n\n'],
+  ['other text', '"a transcript {with} braces"', 'text/plain; charset=utf-8', 'a transcript {with} braces'],
+  ['texts that are no answer together', '["a","b"]', 'application/json', '["a","b"]'],
+])('without a stream, %s is answered as what it is', async (_, output, type, text) => {
+  const answer = chat({});
+  await worker.work(`{"output":${output}}`);
+  const { status, headers, text: got } = await answer;
+  expect([status, headers.get('content-type'), got]).toEqual([200, type, text]);
+});
+
+test('in a stream, JSON as text becomes an event where one may begin, and pieces of events stay', async () => {
+  const answer = chat({ stream: true });
+  const job = (await worker.take()).body;
+  for (const output of ['{"n":\n1}', 'data: ', '{"n":2}', '\n\n', '{"n":3}']) {
+    await worker.chunk(job.id, JSON.stringify({ output }));
+  }
+  await worker.done(job.id, '{"output":[]}', true);
+  expect((await answer).text).toBe('data: {"n": 1}\n\ndata: {"n":2}\n\ndata: {"n":3}\n\n');
 });
 
 test('with stream: true the text chunks of the worker are relayed unchanged as server-sent events', async () => {
@@ -60,6 +84,15 @@ test("a failed job is a 500 with an error object, and a worker's own error keeps
 test.each([
   ['a job that failed', '{"error":"HTTP 429: slow down"}', 429],
   ['an output', '{"output":{"error":{"message":"no","type":"NotFoundError","code":404}}}', 404],
+  [
+    "the text of a Python dict, of which the status is in the server's words",
+    JSON.stringify({
+      error: `{'message': 'vLLM returned HTTP 404: {"detail":"Not Found"}', 'type': 'InternalServerError', 'code': 500}`,
+    }),
+    404,
+  ],
+  ['an exception of a generator', '{"error":"handler: vLLM returned HTTP 422: no \\ntraceback: Traceback"}', 422],
+  ['JSON as text', '{"output":["{\\"detail\\":\\"Not Found\\"}"]}', 404],
   [
     'a route that the worker does not have',
     '{"output":[{"object":"error","code":400,"message":"Invalid route"}]}',

@@ -314,7 +314,7 @@ describe.each(kinds)('on a connection that is %s, the proxy', (kind) => {
   it('sends no body for HEAD, 204 and 304, and answers the next request on the same connection', async () => {
     const port = await httpUpstream((req, res) => {
       res.statusCode = Number(req.url!.slice(1));
-      if (req.method === 'HEAD') res.setHeader('Content-Length', '1000');
+      if (req.method === 'HEAD' || res.statusCode !== 200) res.setHeader('Content-Length', '1000');
       res.end();
     });
     const one = await client(await startFront(port), kind);
@@ -327,7 +327,8 @@ describe.each(kinds)('on a connection that is %s, the proxy', (kind) => {
       one.received = '';
       one.send(`${method} /${status} HTTP/1.1`, `Host: ${NAME}`);
       await one.until(new RegExp(`^HTTP/1.1 ${status} [\\s\\S]*\r\n\r\n$`));
-      if (method === 'HEAD') expect(one.received).toMatch(/Content-Length: 1000\r\n/i);
+      // RFC 9110, section 8.6: never with 204, and with 304 it is the length that a 200 would have
+      expect(/^Content-Length: 1000\r$/im.test(one.received)).toBe(status !== 204);
     }
   });
 

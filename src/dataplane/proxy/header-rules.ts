@@ -56,11 +56,12 @@ function makeUpstreamHeaders(headers: HeaderList, client: ClientFacts, withheld:
   return text + forwardedHeaders(headers, client);
 }
 
-/** Returns a final response's head for the client. Cached in the upstream's. */
+/** Returns a final response's head for the client; a 204 has no length (RFC 9110 section 8.6). Cached in the upstream's. */
 export function clientHead(head: ResponseHead, replaced: RawHeaders): AnswerHead {
   if (head.made?.replaced === replaced) return head.made.head;
   const { status, reason, bodyLength, announcedLength } = head;
-  const length = bodyLength === 0 ? announcedLength : bodyLength;
+  const announced = status === 204 ? null : announcedLength;
+  const length = bodyLength === 0 ? announced : bodyLength;
   const made: AnswerHead = { status, reason, headers: clientHeaders(head.headers, replaced), length };
   head.made = { replaced, head: made };
   return made;

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import { Failure } from '../../core/errors.ts';
+import { markForwarded } from '../../http/pipeline-gate.ts';
 import { PROBLEM_JSON, renderProblem } from '../../http/problem.ts';
 import type {
   AnswerHead,
@@ -105,7 +106,12 @@ class NodeExchange implements ClientExchange {
     if (status === 100 && !this.#res.headersSent) this.#res.writeContinue();
   }
 
-  start({ status, reason, headers, length }: AnswerHead): void {
+  start(head: AnswerHead): void {
+    markForwarded(this.#res);
+    this.#start(head);
+  }
+
+  #start({ status, reason, headers, length }: AnswerHead): void {
     if (this.#res.headersSent) return;
     const framing = typeof length === 'number' ? ['Content-Length', String(length)] : NO_BODY;
     if (!this.#req.complete) this.#res.shouldKeepAlive = false;
@@ -131,7 +137,7 @@ class NodeExchange implements ClientExchange {
 
   answer(status: number, reason: string, headers: RawHeaders, body: string): void {
     if (this.#res.headersSent || this.#res.destroyed) return;
-    this.start({ status, reason, headers, length: Buffer.byteLength(body) });
+    this.#start({ status, reason, headers, length: Buffer.byteLength(body) });
     this.#res.end(body);
   }
 

@@ -11,6 +11,11 @@ import { readErrorOutput, readJobError } from './worker-error.ts';
 
 /** Clients and proxies give up on a stream that is silent for much longer. */
 export const WAITING_MS = 5_000;
+/** Text that begins as an event stream does: with a field or a comment. */
+const EVENT_STREAM = /^\s*(?:(?:data|event|id|retry)?:)/;
+const PLAIN_TEXT = 'text/plain; charset=utf-8';
+/** In JSON they are blanks; in an event they would end its data. */
+const LINE_BREAKS = /[\r\n]+/g;
 const WAITING_COMMENT = ': podyard.waiting\n\n';
 
 /**
@@ -22,6 +27,8 @@ export class OpenAiAnswer {
   readonly #route: string;
   #waiting: NodeJS.Timeout | undefined;
   #hasChunks = false;
+  /** True where an event may begin: at the start, and after the blank line that ends one. */
+  #isBetweenEvents = true;
   #isDone = false;
 
   /** `route`: the path after `/openai`. */
@@ -54,7 +61,10 @@ export class OpenAiAnswer {
     }, WAITING_MS).unref();
   }
 
-  /** Writes a chunk of the worker, JSON text: a string is part of the event stream, anything else the data of an event. */
+  /**
+   * Writes a chunk of the worker, JSON text: a string is part of the event stream, anything else the data of an event. So is a
+   * string that is JSON itself where an event begins, since clients skip such a line.
+   */
   writeChunk(chunk: string): void {
     const value: unknown = JSON.parse(chunk);
     const error = this.#hasChunks ? null : readErrorOutput(Array.isArray(value) ? value[0] : value);
@@ -66,8 +76,17 @@ export class OpenAiAnswer {
     this.#stopWaiting();
     this.#begin();
     for (const [item, text] of Array.isArray(value) ? value.map(withText) : [[value, chunk] as const]) {
-      this.#res.write(typeof item === 'string' ? item : this.#event(item, text));
+      this.#writeItem(item, text);
     }
+  }
+
+  #writeItem(item: unknown, text: string): void {
+    const isText = typeof item === 'string';
+    const data = isText ? this.#isBetweenEvents && readJsonText(item) : { value: item, text };
+    const written = data ? this.#event(data.value, data.text) : String(item);
+    if (written === '') return;
+    this.#isBetweenEvents = /\n\r?\n$/.test(written);
+    this.#res.write(written);
   }
 
   /** Ends the response with a job that has ended. */
@@ -83,22 +102,21 @@ export class OpenAiAnswer {
     else this.#sendAll(error.status, 'application/json', renderOpenAiError(this.#route, error));
   }
 
-  /** Sends a string as the event stream that it is, the item of a list of one, and anything else as it is. */
+  /** Sends JSON as JSON, also one that came as text; an event stream as one; other text as text. */
   #sendOutput(output: string): void {
-    const value: unknown = JSON.parse(output);
-    const [answer, text] = Array.isArray(value) && value.length === 1 ? [value[0], onlyItem(output)] : [value, output];
-    const error = readErrorOutput(answer);
+    const { value, text } = readAnswer(output);
+    const isText = typeof value === 'string';
+    const error = readErrorOutput(value);
     if (error !== null) this.fail(error);
-    else if (this.hasBegun)
-      this.#end(typeof answer === 'string' ? answer : `${this.#event(answer, text)}data: [DONE]\n\n`);
-    else if (typeof answer === 'string') this.#sendAll(200, 'text/event-stream', answer);
+    else if (this.hasBegun) this.#end(isText ? value : `${this.#event(value, text)}data: [DONE]\n\n`);
+    else if (isText) this.#sendAll(200, EVENT_STREAM.test(value) ? 'text/event-stream' : PLAIN_TEXT, value);
     else this.#sendAll(200, 'application/json', text);
   }
 
   #event(value: unknown, text: string): string {
     const type = hasNamedEvents(this.#route) ? (value as { type?: unknown } | null)?.type : undefined;
     const name = typeof type === 'string' && /^[\w.]{1,100}$/.test(type) ? `event: ${type}\n` : '';
-    return `${name}data: ${text}\n\n`;
+    return `${name}data: ${text.replace(LINE_BREAKS, ' ')}\n\n`;
   }
 
   #begin(): void {
@@ -120,6 +138,32 @@ export class OpenAiAnswer {
   #stopWaiting(): void {
     clearInterval(this.#waiting);
     this.#waiting = undefined;
+  }
+}
+
+/**
+ * Returns the answer in an output, JSON text. Generators of the public SDK make a list of what they yield: its only item is the
+ * answer, and so are pieces of text that together are one.
+ */
+export function readAnswer(output: string): { value: unknown; text: string } {
+  const value: unknown = JSON.parse(output);
+  if (typeof value === 'string') return readJsonText(value) ?? { value, text: output };
+  if (!Array.isArray(value)) return { value, text: output };
+  if (value.length === 1 && typeof value[0] !== 'string') return { value: value[0], text: onlyItem(output) };
+  if (value.length === 0 || !value.every((item) => typeof item === 'string')) return { value, text: output };
+  const joined = value.join('');
+  const answer = readJsonText(joined);
+  if (answer) return answer;
+  return value.length === 1 || EVENT_STREAM.test(joined) ? { value: joined, text: output } : { value, text: output };
+}
+
+/** Returns the JSON object or list that a text is; undefined for any other text. */
+function readJsonText(text: string): { value: unknown; text: string } | undefined {
+  if (!/^\s*[{[]/.test(text)) return undefined;
+  try {
+    return { value: JSON.parse(text), text: text.trim() };
+  } catch {
+    return undefined;
   }
 }
 

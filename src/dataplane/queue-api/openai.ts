@@ -11,7 +11,7 @@ import { toFailure } from '../../http/to-failure.ts';
 import { withBody } from '../read-body.ts';
 import { getJob } from './await-job.ts';
 import { holdWithKey } from './hold-with-key.ts';
-import { OpenAiAnswer, WAITING_MS } from './openai-answer.ts';
+import { OpenAiAnswer, readAnswer, WAITING_MS } from './openai-answer.ts';
 import type { QueueCall } from './queue-call.ts';
 import { withPlace } from './queue-place.ts';
 import { withResult } from './send-job.ts';
@@ -32,8 +32,8 @@ export interface OpenAiJob {
 }
 
 /**
- * `/openai/…`: an OpenAI-style call becomes a job with `openai_route` and, unless it is a GET, `openai_input`
- * (docs/interface/queue.md, "OpenAI routes"). Text chunks of a streaming worker are relayed as they are; a single JSON
+ * `/openai/…`: an OpenAI-style call becomes a job with `openai_route` and `openai_input`, which is empty for a GET: many workers
+ * read members of it without asking whether it is there (docs/interface/queue.md, "OpenAI routes"). Text chunks of a streaming worker are relayed as they are; a single JSON
  * output is sent as JSON. There is no time limit: the connection lasts as long as the job, and a client that disconnects
  * cancels it.
  */
@@ -75,7 +75,7 @@ function newJob(call: QueueCall, body: string | undefined): NewJob {
     endpointId: call.endpoint.id,
     isLowPriority: false,
     isSync: true,
-    input: `{"openai_route":${JSON.stringify(call.subPath)}${body === undefined ? '' : `,"openai_input":${body}`}}`,
+    input: `{"openai_route":${JSON.stringify(call.subPath)},"openai_input":${body ?? '{}'}}`,
     extras: null,
     webhook: null,
     executionTimeoutMs: null,
@@ -164,8 +164,8 @@ function finish(
   job: Parameters<OpenAiAnswer['finish']>[0],
   answer: OpenAiAnswer,
 ): void {
-  if (subPath === '/v1/models' && req.method === 'GET' && job.status === 'COMPLETED') {
-    void plane.models.remember(endpoint.id, job.output).catch(() => {}); // the next list is remembered instead
+  if (subPath === '/v1/models' && req.method === 'GET' && job.status === 'COMPLETED' && job.output !== null) {
+    void plane.models.remember(endpoint.id, readAnswer(job.output).value).catch(() => {}); // the next list is remembered instead
   }
   answer.finish(job);
 }

@@ -31,6 +31,20 @@ describe('an output or chunk of a worker is an error with a status', () => {
       { status: 400, message: 'm' },
     ],
     ['JSON text', '{"error":{"message":"m","code":400}}', { status: 400, message: 'm' }],
+    [
+      'the text of a Python dict',
+      "{'error': {'message': 'm', 'code': 404, 'param': None}}",
+      { status: 404, message: 'm' },
+    ],
+    [
+      'a status in the message of a 500',
+      { error: { message: 'vLLM returned HTTP 404: x', code: 500 } },
+      { status: 404 },
+    ],
+    ["FastAPI's words for an unknown route", { detail: 'Not Found' }, { status: 404, message: 'Not Found' }],
+    ['the same as text', '{"detail":"Method Not Allowed"}', { status: 405 }],
+    ['a request that failed behind it', { error: 'Request to /v1/x failed with status 404' }, { status: 404 }],
+    ['a route it calls a 400', { error: 'ValueError: Route /v1/rerank not supported' }, { status: 404 }],
   ];
   test.each(cases)('%s', (_, output, error) => {
     expect(readErrorOutput(output)).toMatchObject(error);
@@ -44,6 +58,7 @@ test.each([
   [{ error: null }],
   ['data: {"choices":[{"delta":{"content":"an \\"error\\""}}]}\n\n'],
   ['"error"'],
+  [{ detail: 'a part of an answer' }],
   ['data: {"error":\n\n'],
   [null],
   [[{ error: 'in a list' }]],
@@ -66,6 +81,30 @@ describe('a failed job is an error', () => {
       '{"error_type":"<class ValueError>","error_message":"HTTP 400: bad","error_traceback":"secret"}',
       { status: 400, message: 'HTTP 400: bad' },
     ],
+    [
+      'FAILED',
+      "{'message': 'The model `x` does not exist.', 'type': 'NotFoundError', 'param': 'model', 'code': 404}",
+      { status: 404, message: 'The model `x` does not exist.', type: 'NotFoundError', param: 'model', code: 404 },
+    ],
+    ['FAILED', 'vLLM returned HTTP 404: {"detail":"Not Found"}', { status: 404 }],
+    ['FAILED', "{'error': 'vLLM returned HTTP 422: bad temperature'}", { status: 422 }],
+    [
+      'FAILED',
+      "{'message': 'vLLM returned HTTP 404: {\"error\":{\"message\":\"gone\"}}', 'type': 'InternalServerError', 'code': 500}",
+      { status: 404, message: 'gone' },
+    ],
+    [
+      'FAILED',
+      `handler: vLLM returned HTTP 404: {'error': {'message': "it's gone", 'code': 404}} \ntraceback: Traceback secret`,
+      { status: 404, message: "it's gone" },
+    ],
+    [
+      'FAILED',
+      'handler: Unknown route: /v1/rerank \ntraceback: Traceback secret',
+      { message: 'Unknown route: /v1/rerank' },
+    ],
+    ['FAILED', "Error code: 401 - {'error': {'message': 'wrong key'}}", { status: 401, message: 'wrong key' }],
+    ['FAILED', "{'error': 'out of memory'}", { status: 500, code: 'worker_error' }],
     ['FAILED', 'HTTPSConnectionPool: 404 pools', { status: 500 }],
     ['FAILED', 'took 404 tokens', { status: 500, message: 'took 404 tokens' }],
     ['FAILED', 'executionTimeout exceeded', { status: 504 }],
@@ -76,4 +115,12 @@ describe('a failed job is an error', () => {
   test.each(cases)('%s %s', (status, error, expected) => {
     expect(readJobError({ status: status as 'FAILED', error })).toMatchObject(expected);
   });
+});
+
+test('an error nested without end, or huge, is read in milliseconds', () => {
+  const deep = `${'{"error":'.repeat(5_000)}"HTTP 404"${'}'.repeat(5_000)}`;
+  const wide = `HTTP 404: ${"{'error': ".repeat(6_000)}`;
+  const start = performance.now();
+  for (const error of [deep, wide, 'HTTP '.repeat(200_000)]) readJobError({ status: 'FAILED', error });
+  expect(performance.now() - start).toBeLessThan(1_000);
 });

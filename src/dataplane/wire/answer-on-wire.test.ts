@@ -7,6 +7,7 @@ import { connect as connectTls } from 'node:tls';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
 import { refuseUnreadable } from '../../http/refuse-unreadable.ts';
+import { takenBytes } from '../../http/taken-bytes.ts';
 import { sendBody, sendNoContent, sendProblem, writeHead } from '../exchange.ts';
 import { answerOnWire } from './answer-on-wire.ts';
 import { Front } from './front.ts';
@@ -194,6 +195,44 @@ test('a client gets no more pipelined answers than it reads', async () => {
   socket.resume();
   await expect.poll(() => answered, { timeout: 20_000 }).toBe(50);
 }, 30_000);
+
+test('requests that come together are all answered in order, also if their client has ended its side', async () => {
+  const socket = await open();
+  let received = '';
+  socket.setEncoding('latin1').on('data', (chunk: string) => {
+    received += chunk;
+  });
+  const post = (body: string) => `POST /wire/body HTTP/1.1\r\n${HOST}Content-Length: ${body.length}\r\n\r\n${body}`;
+  const bodies = Array.from({ length: 500 }, (_, i) => `<${i}>`);
+  socket.end(bodies.map(post).join(''));
+  await once(socket, 'end');
+  expect(received.match(/<\d+>/g)).toEqual(bodies);
+});
+
+test('a request that follows a body in one packet is answered', async () => {
+  const socket = await open();
+  let received = '';
+  socket.setEncoding('latin1').on('data', (chunk: string) => {
+    received += chunk;
+  });
+  socket.setNoDelay().write(`POST /wire/body HTTP/1.1\r\n${HOST}Content-Length: 4\r\n\r\n`);
+  await new Promise((resolve) => setTimeout(resolve, 50)); // for a packet of its own
+  socket.write(`body${`GET /wire/any HTTP/1.1\r\n${HOST}\r\n`.repeat(2)}`);
+  await expect.poll(() => received.match(/POST body|ok/g)).toEqual(['POST body', 'ok', 'ok']);
+});
+
+test('of what a client sends ahead of its answers little is taken from the network', async () => {
+  let answered = 0;
+  onHeld = ({ res }) => {
+    answered += 1;
+    setImmediate(() => sendNoContent(res));
+  };
+  const socket = await open();
+  socket.resume();
+  socket.write(Buffer.alloc(40_000_000, `GET /wire/held HTTP/1.1\r\n${HOST}\r\n`));
+  await expect.poll(() => answered).toBeGreaterThan(500);
+  expect(takenBytes(socket)).toBeLessThan(20_000_000); // most of it in the kernel
+});
 
 test('a response is finished when its client has it, and writes wait for it', async () => {
   const held = new Promise<Held>((resolve) => {

@@ -1,7 +1,10 @@
+import { enterTurn } from '../../core/turns.ts';
+import type { ConnectionPace, PacedTaker } from '../../http/refusal-pace.ts';
 import { CHECK_MS, isTooSlow } from '../../http/slow-bodies.ts';
 import { READER_CHECK_MS, READER_MIN_BYTES } from '../../http/taken-bytes.ts';
 import type { WireReader } from './client-exchange.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
+import type { HeaderList } from './header-list.ts';
 import { BadHead, parseRequestHead, type RequestHead } from './message-head.ts';
 import { copyOf, hasAt } from './repeated-bytes.ts';
 import type { SocketWire } from './wire.ts';
@@ -39,6 +42,9 @@ const HEAD_TIMEOUT_MS = 30_000;
 const LINGER_MS = 2000;
 /** Pipelined bytes are held up to this limit; then reading pauses until their turn. */
 const MAX_HELD_BYTES = 65_536;
+/** What a connection may do in one of its turns: so many requests, and none after so many ms. */
+const TURN_REQUESTS = 16;
+const TURN_MS = 0.25;
 const HEAD_END = Buffer.from('\r\n\r\n');
 const CR = 13;
 const LF = 10;
@@ -47,18 +53,26 @@ const NEVER = Number.POSITIVE_INFINITY;
 
 /**
  * One connection of a client. Reads requests strictly, one after the other, and passes each to its handler as an exchange.
- * The first request that has no handler is handed off together with the connection.
+ * The first request that has no handler is handed off together with the connection. What a client sends before it has its
+ * answer waits for a turn of the event loop (core/turns.ts), and after refusals for its pace (http/refusal-pace.ts).
  */
-export class ClientConnection implements WireReader, Timed, ExchangeConnection {
+export class ClientConnection implements WireReader, Timed, ExchangeConnection, PacedTaker {
   readonly wire: SocketWire;
   readonly remoteAddress: string;
   readonly isSecure: boolean;
   readonly isTrusted: boolean;
   deadlineAt = performance.now() + HEAD_TIMEOUT_MS;
   readonly owner: ConnectionOwner;
+  readonly pace: ConnectionPace;
   #exchange: WireExchange | null = null;
   /** Bytes read and not yet used. */
   #held: Buffer = NOTHING;
+  /** True while `#held` is in the wire's shared buffer. */
+  #isBorrowed = false;
+  /** True while the next request waits for a turn. */
+  #isWaiting = false;
+  /** The client has ended its side; what it sent before is answered. */
+  #hasEnded = false;
   #isPaused = false;
   /** The latest parsed head, whose fields need no parsing when they are repeated. */
   #previous: RequestHead | null = null;
@@ -78,13 +92,14 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
   constructor(
     wire: SocketWire,
     owner: ConnectionOwner,
-    client: { remoteAddress: string; isSecure: boolean; isTrusted: boolean },
+    client: { remoteAddress: string; isSecure: boolean; isTrusted: boolean; pace: ConnectionPace },
   ) {
     this.wire = wire;
     this.owner = owner;
     this.remoteAddress = client.remoteAddress;
     this.isSecure = client.isSecure;
     this.isTrusted = client.isTrusted;
+    this.pace = client.pace;
     wire.reader = this;
     owner.deadlines.add(this);
   }
@@ -119,19 +134,22 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
     if (exchange?.isReadingBody && this.#held.length === 0) {
       const used = exchange.feed(chunk);
       if (used < chunk.length) this.#hold(chunk.subarray(used));
+      this.#readOn(); // the end of the body may have been the end of the exchange
       return;
     }
-    if (exchange === null && this.#held.length === 0) {
-      this.#held = chunk; // valid only during this call: #readRequests copies what is left
-      this.#readRequests();
+    if (exchange === null && this.#held.length === 0 && !this.#isWaiting) {
+      this.#held = chunk;
+      this.#isBorrowed = true; // valid only during this call: what is left is copied
+      this.#readRequests(1);
     } else {
       this.#hold(chunk);
-      if (exchange === null) this.#readRequests();
+      if (exchange === null && !this.#isWaiting) this.#readRequests(1);
     }
   }
 
   onEnd(): void {
-    if (this.#exchange === null) this.wire.closeSoon();
+    if (this.#exchange === null && this.#isWaiting) this.#hasEnded = true;
+    else if (this.#exchange === null) this.wire.closeSoon();
     else this.wire.destroy(); // the client gave up its response
   }
 
@@ -141,11 +159,12 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
     this.#sending = [];
     for (const watcher of sent) watcher.onSent();
     if (this.#isLingering) this.deadlineAt = performance.now() + LINGER_MS;
-    else if (this.#exchange === null && this.#held.length > 0 && !this.#isReading) this.#readRequests();
+    else this.#readOn();
   }
 
   onClosed(): void {
     this.owner.deadlines.delete(this);
+    this.pace.leave(this);
     this.#endExchange();
     for (const watcher of this.#sending.splice(0)) watcher.onClientGone();
     this.owner.onClosed(this);
@@ -154,6 +173,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
   onDeadline(): void {
     if (this.#exchange !== null) this.#checkBody(this.#exchange);
     else if (this.wire.unsentBytes > 0) this.#checkReading();
+    else if (this.#isWaiting) this.deadlineAt = performance.now() + HEAD_TIMEOUT_MS;
     else if (this.#isLingering || this.#held.length === 0) this.wire.destroy();
     else this.#refuse('tooSlow');
   }
@@ -193,9 +213,9 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
     else watcher.onSent();
   }
 
-  /** Closes the connection if it is idle, and its client has what was sent. */
+  /** Closes the connection if it is idle, and its client has what was sent; also if its next request waits for its pace. */
   close(): void {
-    if (this.isIdle && !this.#isDetached) this.wire.destroy();
+    if ((this.isIdle || this.pace.isWaiting) && !this.#isDetached) this.wire.destroy();
   }
 
   destroy(): void {
@@ -208,8 +228,9 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
       this.#held = NOTHING;
       const used = exchange.feed(held);
       this.#held = used < held.length ? held.subarray(used) : NOTHING;
+      this.#readOn();
     }
-    if (this.#isPaused && !exchange.isBodyPaused) this.resume();
+    if (!exchange.isBodyPaused) this.#readMore();
   }
 
   pause(): void {
@@ -225,10 +246,12 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
   finish(exchange: WireExchange, isPersistent: boolean): void {
     if (this.#exchange !== exchange) return;
     this.#exchange = null;
+    if (exchange.isRefused) this.pace.refused(1, this.#forwardedFor(exchange.headers));
+    else this.pace.passed();
     if (isPersistent) {
       this.deadlineAt = performance.now() + this.owner.idleTimeoutMs;
-      if (this.#isPaused) this.resume();
-      if (this.#held.length > 0 && !this.#isReading) this.#readRequests();
+      this.#readMore();
+      this.#readOn();
     } else this.#linger();
   }
 
@@ -259,29 +282,76 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
     if (this.#held.length >= MAX_HELD_BYTES) this.pause();
   }
 
+  /** Goes on reading from the wire once little enough is held. */
+  #readMore(): void {
+    if (this.#isPaused && this.#held.length < MAX_HELD_BYTES) this.resume();
+  }
+
+  /** Reads what is held, in a turn, or ends the connection as its client did. */
+  #readOn(): void {
+    if (this.#exchange !== null || this.#isReading || this.#isWaiting) return;
+    if (this.#held.length === 0 && !this.#hasEnded) return;
+    this.#isWaiting = true;
+    enterTurn(this);
+  }
+
+  takeTurn(): void {
+    this.#isWaiting = false;
+    this.pace.resume();
+    if (this.wire.isClosed || this.#isDetached) return;
+    this.#readRequests(TURN_REQUESTS);
+    if (this.#exchange !== null || this.#isLingering || this.#isDetached) return;
+    this.#readMore();
+    const isDone = this.#held.length === 0 || this.wire.unsentBytes === 0;
+    if (this.#hasEnded && !this.#isWaiting && isDone) this.wire.closeSoon();
+  }
+
   /**
-   * A loop, not recursion: a client may pipeline thousands of requests that are answered synchronously. It gets no more answers
-   * than it reads.
+   * Reads requests, at most `count`; the others wait for a turn. A loop, not recursion: a client may pipeline thousands of
+   * requests that are answered synchronously. It gets no more answers than it reads.
    */
-  #readRequests(): void {
+  #readRequests(count: number): void {
     this.#isReading = true;
+    const endsAt = count === 1 ? NEVER : performance.now() + TURN_MS;
+    let isReady = true;
     try {
-      while (this.#exchange === null && this.#held.length > 0 && this.#mayRead() && this.#readRequest());
+      for (let left = count; left > 0 && isReady && this.#mayRead(); left -= 1) {
+        isReady = this.#readRequest();
+        if (endsAt !== NEVER && performance.now() >= endsAt) left = 0;
+      }
     } catch (error) {
       if (!(error instanceof BadHead)) throw error;
       this.#refuse('invalid');
     }
     this.#isReading = false;
-    // What is left may be in the wire's shared buffer.
-    if (this.#held.length > 0) this.#held = Buffer.from(this.#held);
+    if (this.#isBorrowed) {
+      this.#isBorrowed = false;
+      if (this.#held.length > 0) this.#held = Buffer.from(this.#held);
+      if (this.#held.length >= MAX_HELD_BYTES) this.pause();
+    }
+    if (isReady && this.#mayRead()) this.#readOn();
   }
 
   #mayRead(): boolean {
-    return !this.wire.isClosed && !this.wire.isFull && !this.#isLingering;
+    const isOpen = !this.wire.isClosed && !this.#isLingering && !this.#isDetached;
+    return isOpen && this.#exchange === null && this.#held.length > 0 && !this.wire.isFull;
+  }
+
+  /** True when the client must wait before its next request is read: then a turn comes later. */
+  #mustWait(): boolean {
+    if (!this.pace.mustWait(this)) return false;
+    this.#isWaiting = true;
+    return true;
+  }
+
+  /** What a trusted proxy says of the request's client. */
+  #forwardedFor(headers: HeaderList): string | undefined {
+    return this.isTrusted ? (headers.record['x-forwarded-for'] as string | undefined) : undefined;
   }
 
   /** Returns false when more bytes are needed, or the connection was refused, handed off, or has to send answers before. */
   #readRequest(): boolean {
+    if (this.#mustWait()) return false;
     const bytes = this.#held;
     const latest = this.#latest;
     if (latest !== null && hasAt(bytes, 0, latest.bytes))
@@ -302,6 +372,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
       this.wire.flush();
       if (this.wire.unsentBytes > 0) return false; // `onDrain` reads it again
       this.#held = NOTHING;
+      this.#isDetached = true;
       this.owner.deadlines.delete(this);
       this.owner.handOff(this, Buffer.from(bytes.subarray(at)));
       return false;
@@ -311,8 +382,12 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
     return this.#begin(head, handler, bytes, end + 4);
   }
 
-  /** Passes on the request; its body starts at `end`. */
+  /** Passes on the request, whose body starts at `end`, unless its client has to wait. */
   #begin(head: RequestHead, handler: WireHandler, bytes: Buffer, end: number): boolean {
+    if (this.isTrusted && this.pace.mustWaitFor(this.#forwardedFor(head.headers), this)) {
+      this.#isWaiting = true;
+      return false;
+    }
     this.#held = end === bytes.length ? NOTHING : bytes.subarray(end);
     this.deadlineAt = NEVER;
     this.#takenBefore = null;
@@ -324,6 +399,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
 
   #refuse(reason: Unreadable, target?: string): void {
     this.#held = NOTHING;
+    this.pace.refused();
     this.wire.writeText(this.owner.refusal(reason, target));
     this.#linger();
   }

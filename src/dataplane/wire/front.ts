@@ -1,6 +1,7 @@
 import type { Server as HttpServer, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { SecureContextOptions, Server as TlsServer } from 'node:tls';
+import { PipelineGate } from '../../http/pipeline-gate.ts';
 import { stayPaused } from '../../http/stay-paused.ts';
 import type { ClientConnection, WireHandler } from './client-connection.ts';
 import type { RequestHead } from './message-head.ts';
@@ -45,6 +46,7 @@ export class Front extends WireServer {
     socket.once('close', () => this.forget(entry));
     this.#http.emit('connection', socket);
     stayPaused(socket);
+    new PipelineGate(socket, connection.pace);
   }
 
   /**
@@ -54,7 +56,9 @@ export class Front extends WireServer {
   takeBack(req: IncomingMessage, socket: Socket, head: Buffer): void {
     const lines = [`${req.method} ${req.url} HTTP/${req.httpVersion}`];
     for (let i = 0; i < req.rawHeaders.length; i += 2) lines.push(`${req.rawHeaders[i]}: ${req.rawHeaders[i + 1]}`);
-    this.accept(socket)?.onBytes(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));
+    const rest = PipelineGate.of(socket)?.detach() ?? Buffer.alloc(0);
+    const bytes = Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head, rest]);
+    this.accept(socket)?.onBytes(bytes);
   }
 
   override async close(): Promise<void> {

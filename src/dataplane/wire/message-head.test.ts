@@ -30,6 +30,10 @@ describe('the head of a request', () => {
     ['an unknown coding', 'Transfer-Encoding: xchunked'],
     ['an empty coding', 'Transfer-Encoding: '],
     ['a control character in the coding', 'Transfer-Encoding: \x0bchunked'],
+    ['a byte before the coding that only Unicode calls a space', 'Transfer-Encoding: \xa0chunked'],
+    ['a byte after the coding that only Unicode calls a space', 'Transfer-Encoding: chunked\xa0'],
+    ['a byte before the length that only Unicode calls a space', 'Content-Length: \xa05'],
+    ['a byte in the coding of another case', 'Transfer-Encoding: \xa0 CHUNKED'],
     ['a space before the colon', 'Transfer-Encoding : chunked'],
     ['a tab before the colon', 'Content-Length\t: 5'],
     ['a folded line', 'X-A: b', ' Transfer-Encoding: chunked'],
@@ -87,6 +91,14 @@ describe('the head of a request', () => {
     expect(request('GET / HTTP/1.0', 'Host: x', 'Connection: Keep-Alive').isPersistent).toBe(true);
   });
 
+  it('has no space but SP and HTAB around values and in lists', () => {
+    const head = request('GET / HTTP/1.1', 'Host: x', 'X-A: \t \xa0a\xa0 \t', 'X-B: \t ', 'Connection: a,\xa0close');
+    expect(head.headers.get('x-a')).toBe('\xa0a\xa0');
+    expect(head.headers.get('x-b')).toBe('');
+    expect(head.isPersistent).toBe(true);
+    expect(request('GET / HTTP/1.1', 'Host: x', 'Connection: a,\t close \t').isPersistent).toBe(false);
+  });
+
   it('is an upgrade only with both headers, without a body, and never to HTTP/2', () => {
     const upgrade = (...lines: string[]) => request('GET / HTTP/1.1', 'Host: x', ...lines).upgrade;
     expect(upgrade('Upgrade: websocket', 'Connection: keep-alive, Upgrade')).toBe('websocket');
@@ -121,6 +133,8 @@ describe('the head of a response', () => {
     ['two lengths', 'HTTP/1.1 200 OK', 'Content-Length: 5', 'Content-Length: 6'],
     ['a length and chunks', 'HTTP/1.1 200 OK', 'Content-Length: 5', 'Transfer-Encoding: chunked'],
     ['another coding', 'HTTP/1.1 200 OK', 'Transfer-Encoding: gzip, chunked'],
+    ['a coding that begins with a byte 0xA0', 'HTTP/1.1 200 OK', 'Transfer-Encoding: \xa0chunked'],
+    ['a length that ends with a byte 0xA0', 'HTTP/1.1 200 OK', 'Content-Length: 5\xa0'],
     ['chunks in HTTP/1.0', 'HTTP/1.0 200 OK', 'Transfer-Encoding: chunked'],
     ['a folded line', 'HTTP/1.1 200 OK', 'X-A: b', ' c'],
     ['a bare LF', 'HTTP/1.1 200 OK', 'X-A: b\nX-C: d'],

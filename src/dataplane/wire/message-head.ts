@@ -42,6 +42,8 @@ const FIELD = /([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t\x20-\x7e\x80-\xff]*)\r\n/y;
 const LENGTH = /^\d{1,15}$/;
 const ABSOLUTE = /^https?:\/\/([^/?@]+)((?:[/?@].*)?)$/i;
 const MAX_FIELDS = 200;
+const SPACE = 0x20;
+const TAB = 0x09;
 
 /** The fields of a connection's latest head. Clients mostly repeat them: then they need no parsing, and results are reused. */
 interface FieldBlock {
@@ -115,7 +117,7 @@ export function parseFields(text: string, at: number): HeaderList {
     FIELD.lastIndex = at;
     const field = FIELD.exec(text);
     if (!field) throw new BadHead('a header is not valid');
-    headers.add(field[1]!, field[2]!.trim());
+    headers.add(field[1]!, withoutOuterSpace(field[2]!));
     at = FIELD.lastIndex;
   }
   if (at !== end || !text.endsWith('\r\n')) throw new BadHead('the headers do not end with an empty line');
@@ -218,5 +220,21 @@ function originForm(method: string, target: string, host: string): string {
 }
 
 export function listItems(value: string): string[] {
-  return value.split(',').map((item) => item.trim());
+  return value.split(',').map(withoutOuterSpace);
+}
+
+/**
+ * Removes the space around a value: SP and HTAB only (RFC 9110 section 5.6.3). `trim` would remove byte 0xA0 as well, and frame
+ * a message whose `Transfer-Encoding` others refuse.
+ */
+function withoutOuterSpace(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && isSpace(text.charCodeAt(start))) start += 1;
+  while (end > start && isSpace(text.charCodeAt(end - 1))) end -= 1;
+  return text.slice(start, end);
+}
+
+function isSpace(code: number): boolean {
+  return code === SPACE || code === TAB;
 }

@@ -1,4 +1,5 @@
 import type { CallConnection } from '../../http/call-messages.ts';
+import { isRefusal } from '../../http/refusal-pace.ts';
 import { BodyReader } from './body-reader.ts';
 import type {
   AnswerHead,
@@ -57,6 +58,8 @@ export class WireExchange implements ClientExchange {
   readonly bodyLength: number | 'chunked';
   isOver = false;
   isStarted = false;
+  /** This server, not an upstream, has refused the request: it answered with a status of 400 to 499. */
+  isRefused = false;
   onGone: (() => void) | null = null;
   watcher: ExchangeWatcher | null = null;
   readonly connection: ExchangeConnection;
@@ -157,6 +160,7 @@ export class WireExchange implements ClientExchange {
   /** The same with a head's first lines as text, and a header that says how long the connection may be idle. */
   startLines(status: number, lines: string, length: BodyLength | null): void {
     if (this.isOver) return;
+    this.isRefused = isRefusal(status);
     const connection = this.#begin(status, length);
     const keepAlive = this.#isPersistent ? this.connection.keepAliveLine : '';
     this.#unsent = `${lines}${framingLine(length, this.minorVersion === 1)}${connection}${keepAlive}\r\n`;
@@ -222,6 +226,7 @@ export class WireExchange implements ClientExchange {
 
   answer(status: number, reason: string, headers: RawHeaders, body: string): void {
     if (this.isOver || this.isStarted) return;
+    this.isRefused = isRefusal(status);
     const bytes = Buffer.from(body);
     this.start({ status, reason, headers, length: bytes.length });
     this.write(bytes);

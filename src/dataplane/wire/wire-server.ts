@@ -2,6 +2,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type SecureContextOptions, TLSSocket } from 'node:tls';
 import { Failure, type FailureKind } from '../../core/errors.ts';
 import { rawProblem } from '../../http/problem.ts';
+import { ConnectionPace, RefusalPace } from '../../http/refusal-pace.ts';
 import { slowBody } from '../../http/slow-bodies.ts';
 import { ClientConnection, type ConnectionOwner, type Unreadable, type WireHandler } from './client-connection.ts';
 import { Deadlines } from './deadlines.ts';
@@ -44,6 +45,7 @@ export class WireServer implements ConnectionOwner {
   readonly idleTimeoutMs: number;
   readonly keepAliveLine: string;
   protected readonly connections = new Set<Closable>();
+  readonly #refusals = new RefusalPace();
   readonly #slowBody: () => Failure;
   readonly #trustedProxies: TrustedProxies | null;
   readonly #dispatch: (head: RequestHead) => WireHandler | null;
@@ -133,7 +135,11 @@ export class WireServer implements ConnectionOwner {
       return undefined;
     }
     const isTrusted = this.#trustedProxies?.has(remoteAddress) === true;
-    const connection = new ClientConnection(wire, this, { remoteAddress, isSecure, isTrusted });
+    const pace = new ConnectionPace(this.#refusals, {
+      remoteAddress,
+      proxies: isTrusted ? this.#trustedProxies : null,
+    });
+    const connection = new ClientConnection(wire, this, { remoteAddress, isSecure, isTrusted, pace });
     this.connections.add(connection);
     return connection;
   }

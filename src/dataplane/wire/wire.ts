@@ -199,7 +199,7 @@ export class SocketWire implements Wire {
     this.socket.removeAllListeners();
     for (const watcher of watchers) this.socket.on('close', watcher as () => void);
     this.socket.on('error', () => {}); // of a write that has just failed: nobody else would hear it, and the process end
-    const socket = this.#isShared ? takeOver(this.socket, {}) : this.socket.pause();
+    const socket = this.#isShared ? takeOverCopying(this.socket) : this.socket.pause();
     socket.unshift(unread);
     return socket;
   }
@@ -280,6 +280,14 @@ function findBinding(): StreamBinding | null {
   } catch {
     return null;
   }
+}
+
+/** Takes over a connection that reads into the shared buffer, as its handle goes on to do, for readers that keep what they get. */
+function takeOverCopying(old: Socket): Socket {
+  let socket: Socket;
+  const callback = (size: number) => socket.push(Buffer.from(viewOf(size)));
+  socket = takeOver(old, { onread: { buffer: readBuffer, callback } });
+  return socket;
 }
 
 /**
