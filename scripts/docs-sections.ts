@@ -34,6 +34,7 @@ export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }
       'guide/several-machines.md',
       'guide/cluster-walk.md',
       'guide/kubernetes.md',
+      'guide/database.md',
       'guide/move.md',
       'guide/upgrade.md',
     ],

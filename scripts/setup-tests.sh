@@ -102,6 +102,7 @@ for need; do
       need_program gcc 'gcc libc6-dev'
       need_program faketime faketime
       need_postgres
+      need_program /usr/sbin/pgbouncer pgbouncer
       ;;
     containers)
       need_program docker-registry docker-registry

@@ -35,6 +35,7 @@ const DEPS: RestDeps = {
   publicUrlFor: () => 'http://127.0.0.1:8080',
   lbHost: null,
   terminal: null,
+  webhooks: undefined as never,
   workloadOptions: NO_WORKLOAD_OPTIONS,
 };
 

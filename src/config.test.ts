@@ -179,3 +179,32 @@ test('limits per GPU are a size, a share, a number of CPUs, auto or off', () => 
     expect(() => cpus(wrong)).toThrow(/^--cpus-per-gpu is/);
   }
 });
+
+test('webhooks may go to networks, addresses and hosts that are named, each with a port or all', () => {
+  const allowed = (webhookNetworks: string) => readConfig({ webhookNetworks }, {}).webhooks.allowed;
+  expect(readConfig({}, {}).webhooks).toEqual({ allowPrivate: false, allowed: [] });
+  expect(readConfig({}, { PODYARD_WEBHOOK_NETWORKS: '10.0.0.0/8' }).webhooks.allowed).toHaveLength(1);
+  expect(allowed('10.0.5.0/24, 127.0.0.1:9000,[fd00::1]:443,fd00::/8,Hooks.LAN.,*.hooks.lan:8080,worker_1')).toEqual([
+    { network: '10.0.5.0/24', port: null },
+    { network: '127.0.0.1', port: 9000 },
+    { network: 'fd00::1', port: 443 },
+    { network: 'fd00::/8', port: null },
+    { host: 'hooks.lan', port: null },
+    { host: '*.hooks.lan', port: 8080 },
+    { host: 'worker_1', port: null },
+  ]);
+  for (const wrong of [
+    '10.0.0.0/33',
+    '10.0.0',
+    '300.1.1.1',
+    '2130706433',
+    '0x7f.1',
+    'http://a',
+    'a/b',
+    'a*.b',
+    '*',
+    'a:0',
+  ]) {
+    expect(() => allowed(wrong), wrong).toThrow(`--webhook-networks has '${wrong}', but takes networks and hosts`);
+  }
+});

@@ -30,6 +30,7 @@ import { parseRateQuotas, type RateQuotas } from './core/rate-quotas.ts';
 import { REST_REVISIONS, type RestRevision } from './core/rest-revisions.ts';
 import { readTracingSettings } from './core/tracing-settings.ts';
 import { UsageError } from './core/usage-error.ts';
+import { parseWebhookNetworks, type WebhookSettings } from './core/webhook-settings.ts';
 import { readWorkloadOptionRules, type WorkloadOptionRules } from './core/workload-option-settings.ts';
 
 export type { JobLimits, LoadBalancingLimits, PodProxyLimits } from './core/limit-settings.ts';
@@ -85,8 +86,8 @@ export interface Config {
   isGraphqlIntrospectable: boolean;
   /** Serves REST v1 beside the newer versions. */
   isRestV1On: boolean;
-  /** Allows webhooks to private, loopback and link-local addresses. */
-  allowPrivateWebhooks: boolean;
+  /** Where webhooks may go besides the public internet. */
+  webhooks: WebhookSettings;
   stopWorkersOnExit: boolean;
   /** What this process does. Any number may serve `api` and `data`; one of those with `control` leads. */
   roles: ReadonlySet<Role>;
@@ -152,6 +153,7 @@ export interface Flags {
   egress?: string;
   egressAllow?: string;
   registries?: string;
+  webhookNetworks?: string;
   simulateGpus?: string;
   shareGpus?: string;
   frozenMemory?: string;
@@ -328,10 +330,7 @@ function readWorkloads(
 function readAccess(
   flags: Flags,
   env: Env,
-): Pick<
-  Config,
-  'adminKey' | 'rateLimit' | 'restRevision' | 'isGraphqlIntrospectable' | 'isRestV1On' | 'allowPrivateWebhooks'
-> {
+): Pick<Config, 'adminKey' | 'rateLimit' | 'restRevision' | 'isGraphqlIntrospectable' | 'isRestV1On' | 'webhooks'> {
   const restRevision = text(flags.restRevision, env, 'PODYARD_REST_REVISION');
   return {
     adminKey: env.PODYARD_ADMIN_KEY || null,
@@ -339,7 +338,10 @@ function readAccess(
     restRevision: parseOneOf('--rest-revision', restRevision ?? REST_REVISIONS[0], REST_REVISIONS),
     isGraphqlIntrospectable: env.PODYARD_GRAPHQL_INTROSPECTION !== 'false',
     isRestV1On: flags.restV1 ?? env.PODYARD_REST_V1 === 'true',
-    allowPrivateWebhooks: env.PODYARD_ALLOW_PRIVATE_WEBHOOKS === 'true',
+    webhooks: {
+      allowPrivate: env.PODYARD_ALLOW_PRIVATE_WEBHOOKS === 'true',
+      allowed: parseWebhookNetworks(text(flags.webhookNetworks, env, 'PODYARD_WEBHOOK_NETWORKS')),
+    },
   };
 }
 

@@ -7,6 +7,7 @@ import type { Config } from './config.ts';
 import { CleanUpStack } from './core/clean-up-stack.ts';
 import type { Logger } from './core/logger.ts';
 import { readCertificate } from './dataplane/wire/certificate.ts';
+import { explainFullDisk } from './db/full-disk.ts';
 
 export type { RunningServer };
 
@@ -37,7 +38,8 @@ export async function startServer(
     const shared = { config, logger, companion, cleanUp };
     return await buildServer({ ...shared, roles, isFirstOfSeveral, database, dataProcessFile });
   } catch (error) {
+    const explained = await explainFullDisk(error, config.databaseUrl === null ? config.dataDir : null);
     await cleanUp.run();
-    throw error;
+    throw explained;
   }
 }

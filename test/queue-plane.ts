@@ -212,7 +212,7 @@ async function startFor(
   const server = {
     ...config,
     adminKey: ADMIN_KEY,
-    allowPrivateWebhooks,
+    webhooks: { ...config.webhooks, allowPrivate: allowPrivateWebhooks },
     limits: { ...config.limits, ...limits },
     loadBalancing: { ...config.loadBalancing, ...loadBalancing },
   };

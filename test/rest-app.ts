@@ -15,6 +15,7 @@ import { KeyRing } from '../src/domain/access/key-ring.ts';
 import { parseScope } from '../src/domain/access/scopes.ts';
 import { createUser } from '../src/domain/access/users.ts';
 import type { CapacitySource } from '../src/domain/catalog/capacity-source.ts';
+import { WebhookPolicy } from '../src/domain/jobs/webhook-policy.ts';
 import type { PodFigures } from '../src/domain/pods/pod-figures.ts';
 import { AnswerBudget } from '../src/http/answer-budget.ts';
 import { type RateLimiter, unlimited } from '../src/http/rate-limiter.ts';
@@ -114,6 +115,7 @@ export async function startRestApp(
     secretBox,
     capacity: options.capacity ?? { read: async () => ({ gpus: [], cpus: 0, memoryBytes: 0 }) },
     podFigures: options.podFigures ?? { read: async () => new Map() },
+    webhooks: new WebhookPolicy({ allowPrivate: false, allowed: [] }),
     facts: {
       id: 'installation',
       version: '1.2.3',
@@ -128,7 +130,7 @@ export async function startRestApp(
     },
     metrics,
     metricsPage: new MetricsPage({ metrics, pool, pools: { main: pool }, token: METRICS_TOKEN }),
-    readiness: new Readiness({ pool, health: { writeFault: null } }),
+    readiness: new Readiness({ pool, health: { writeFault: null }, findFullDisk: async () => null }),
     logger: options.logger ?? silentLogger,
     clock: systemClock,
   };

@@ -282,6 +282,16 @@ test('Ctrl-C aborts a backup or a restore and leaves nothing behind', async () =
   expect(await readdir(directory)).toEqual(['data']);
 });
 
+test('a restore that was killed after its commit says so when it is run again, until a server has run on the database', async () => {
+  await write();
+  await read();
+  printed.length = 0;
+  await read();
+  expect(printed).toEqual([expect.stringContaining('restored from this backup by an earlier run')]);
+  await target.pool.query('update leadership set epoch = 1');
+  await expect(read()).rejects.toThrow('is not empty, and a restore replaces nothing');
+});
+
 test('a restore right after a killed one waits until the database has noticed; beside a live one it says so', async () => {
   await write();
   const holder = await target.pool.connect();

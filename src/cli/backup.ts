@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { ensureMasterKeys, readMasterKeys, replaceMasterKeys } from '../core/master-key.ts';
 import { masterKeyId } from '../core/secret-box.ts';
 import { type DumpRecord, loadDump, withSnapshot } from '../db/dump.ts';
 import { type BackupHeader, readBackup, writeBackup } from '../db/dump-file.ts';
+import { explainFullDisk } from '../db/full-disk.ts';
 import type { Db } from '../db/pool.ts';
 import { refuseMoved } from '../domain/move-mark.ts';
 import { countSealedValues } from '../domain/secrets/sealed-values.ts';
@@ -54,16 +56,19 @@ export async function restore(storage: Storage, options: { file: string }, outpu
   await readBackup(file, signal, async ({ header, masterKeys, records }) => {
     if (masterKeys.length > 0) refuseOtherKeys(header, masterKeys, storage);
     const { followed, counts } = follow(records, signal, progressReporter(output));
+    const backupId = createHash('sha256').update(JSON.stringify(header)).digest('hex');
     const load = (databaseUrl: string) =>
       loadDump(databaseUrl, {
         migrations: header.migrations,
         records: followed,
-        allowReplacing: async () => {
+        allowReplacing: async (db) => {
+          if (await isRestoredFrom(db, backupId)) throw new AlreadyRestored(header);
           throw new Error(
             `${nameOf(storage)} is not empty, and a restore replaces nothing: name an empty one with --data-dir or --database-url`,
           );
         },
-        beforeCommit: async () => {
+        beforeCommit: async (db) => {
+          await markRestored(db, backupId);
           // The key first: an unused key does no harm, a database without its key does.
           if (masterKeys.length > 0 && keysAtHand(storage).length === 0) await placeKeys(storage, masterKeys);
         },
@@ -72,7 +77,40 @@ export async function restore(storage: Storage, options: { file: string }, outpu
     output.terminal.progress('');
     output.print(`${nameOf(storage)}: ${counts.tables} tables, ${grouped(counts.rows)} rows of ${header.createdAt}`);
     output.note(nextSteps(header, storage));
+  }).catch((error) => {
+    if (!(error instanceof AlreadyRestored)) throw error;
+    output.print(`${nameOf(storage)}: restored from this backup by an earlier run`);
+    output.note(nextSteps(error.header, storage));
   });
+}
+
+const RESTORED = 'restored from backup ';
+
+/** An earlier run restored this backup, and was ended before it could say so. */
+class AlreadyRestored extends Error {
+  readonly header: BackupHeader;
+
+  constructor(header: BackupHeader) {
+    super('restored from this backup by an earlier run');
+    this.header = header;
+  }
+}
+
+/**
+ * Remembers which backup the database was restored from, until a server has led there. A comment, since it belongs to this
+ * database: a row would be part of the next backup.
+ */
+async function markRestored(db: Db, backupId: string): Promise<void> {
+  await db.query(`comment on table leadership is '${RESTORED}${backupId}'`);
+}
+
+/** True if the database was restored from this backup, and no server has led there since. */
+async function isRestoredFrom(db: Db, backupId: string): Promise<boolean> {
+  const { rowCount } = await db.query(
+    "select from leadership where epoch = 0 and obj_description('leadership'::regclass, 'pg_class') = $1",
+    [`${RESTORED}${backupId}`],
+  );
+  return rowCount === 1;
 }
 
 /** Runs `work` on the configured database. Throws if it does not exist, unless it may be created. */
@@ -81,12 +119,18 @@ export async function withDatabaseOf<T>(
   work: (databaseUrl: string) => Promise<T>,
   options: { mayCreate?: boolean } = {},
 ): Promise<T> {
-  if (storage.databaseUrl !== null) return work(storage.databaseUrl);
+  if (storage.databaseUrl !== null) {
+    return work(storage.databaseUrl).catch(async (error) => {
+      throw await explainFullDisk(error, null);
+    });
+  }
   const directory = join(storage.dataDir, 'postgres');
   if (!options.mayCreate && !(await stat(directory).catch(() => null))) {
     throw new Error(`there is no database in ${storage.dataDir}: name the server's --data-dir or --database-url`);
   }
-  return storage.withEmbedded(work);
+  return storage.withEmbedded(work).catch(async (error) => {
+    throw await explainFullDisk(error, storage.dataDir);
+  });
 }
 
 /** Passes records on, counts them and reports progress. Throws on Ctrl-C. */

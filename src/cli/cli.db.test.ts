@@ -101,6 +101,7 @@ describe('serve', () => {
       'tlsCert',
       'tlsKey',
       'trustedProxies',
+      'webhookNetworks',
     ]);
   });
 });

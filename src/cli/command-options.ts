@@ -32,6 +32,10 @@ export function addServerOptions(command: Command): Command {
       '--registries <patterns>',
       'registries that images may come from, e.g. docker.io,*.example.com (default: any)',
     )
+    .option(
+      '--webhook-networks <receivers>',
+      'where webhooks may go besides the public internet, e.g. 10.0.5.0/24,127.0.0.1:9000,hooks.lan',
+    )
     .option('--insecure-process-runtime', 'let several users share the process runtime, which does not separate them')
     .option('--simulate-gpus <pools>', 'GPUs to simulate, e.g. ADA_24:4,AMPERE_80@EU-RO-1:1; off: real GPUs only')
     .option('--share-gpus <number>', 'workers that get each GPU at once, not isolated from each other (default: 1)')

@@ -175,9 +175,10 @@ function summaryOf(gpus: readonly Gpu[]): string {
 async function checkDatabase(config: Config): Promise<Finding> {
   const what = 'database';
   if (config.databaseUrl === null) return { what, verdict: 'ok', found: `embedded PostgreSQL in ${config.dataDir}` };
-  const [{ default: pg }, { connectionOptions }] = await Promise.all([
+  const [{ default: pg }, { connectionOptions }, { findPooler }] = await Promise.all([
     import('pg'),
     import('../db/connection-options.ts'),
+    import('../db/pooler.ts'),
   ]);
   const { databaseUrl } = config;
   const client = new pg.Client(
@@ -186,7 +187,8 @@ async function checkDatabase(config: Config): Promise<Finding> {
   try {
     await client.connect();
     const { rows } = await client.query<{ version: string }>('show server_version');
-    return { what, verdict: 'ok', found: `PostgreSQL ${rows[0]!.version ?? ''} answers` };
+    const pooler = (await findPooler(databaseUrl)) ? ' through a connection pooler in session mode' : '';
+    return { what, verdict: 'ok', found: `PostgreSQL ${rows[0]!.version ?? ''} answers${pooler}` };
   } catch (error) {
     return {
       what,

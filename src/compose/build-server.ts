@@ -12,7 +12,9 @@ import { TrustedProxies } from '../dataplane/wire/trusted-proxies.ts';
 import { Bus } from '../db/bus.ts';
 import { DatabaseClock } from '../db/database-clock.ts';
 import { DatabaseHealth } from '../db/database-health.ts';
+import { findFullDisk as findFullDiskOf } from '../db/full-disk.ts';
 import { migrate } from '../db/migrate.ts';
+import { findPooler } from '../db/pooler.ts';
 import { ensureFirstUser } from '../domain/access/ensure-first-user.ts';
 import { KeyRing } from '../domain/access/key-ring.ts';
 import { refuseSharedProcesses } from '../domain/access/refuse-shared-processes.ts';
@@ -21,6 +23,7 @@ import { readCatalogFile } from '../domain/catalog/read-catalog-file.ts';
 import { ActivityReporter } from '../domain/history/activity-reporter.ts';
 import { useRegistries } from '../domain/images/registry-policy.ts';
 import { ensureInstallation } from '../domain/installation.ts';
+import { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import { refuseMoved } from '../domain/move-mark.ts';
 import { openSecretBox } from '../domain/secrets/open-secret-box.ts';
 import { Readiness } from '../http/readiness.ts';
@@ -75,6 +78,9 @@ const MAX_SHARED_CONNECTIONS = 8;
 /** Data processes count every endpoint by name; the limit applies to the first process's sum. */
 const ALL_ENDPOINTS = 100_000;
 
+const POOLER_NOTICE =
+  'a connection pooler in session mode is in front of the database: its pool needs 50 connections for each Podyard process';
+
 /** What the steps of a start share. */
 export interface Start {
   config: Config;
@@ -104,6 +110,7 @@ export async function buildServer(options: Start): Promise<RunningServer> {
   cleanUp.add(() => runtime.close()); // after the worker API, so that egress knows whether another process serves it
   const guard = (roles.has('control') && created.guard) || null;
   notices.push(...(await prepareEgress(config, { runtime, guard }, pool)));
+  const findFullDisk = async () => (config.databaseUrl === null ? findFullDiskOf(config.dataDir) : null);
   const facts = describeInstallation(identity.installation.id, runtime, {
     notices: [...config.warnings, ...notices],
     allowInsecureProcesses: config.allowInsecureProcesses,
@@ -111,10 +118,11 @@ export async function buildServer(options: Start): Promise<RunningServer> {
     gpuProblem: created.gpuProblem ?? (() => null),
   });
   if (runtime.name === 'process' && !config.allowInsecureProcesses) await refuseSharedProcesses(pool);
-  const base = { ...observability, ...database, ...identity, logger, runtime, facts, cleanUp };
+  const webhooks = new WebhookPolicy(config.webhooks);
+  const base = { ...observability, ...database, ...identity, logger, runtime, facts, webhooks, cleanUp };
   startReporter(base);
   const data = createDataPlane(config, base);
-  const parts: ServerParts = { ...base, data, readiness: new Readiness(base) };
+  const parts: ServerParts = { ...base, data, readiness: new Readiness({ ...base, findFullDisk }) };
   const serving = isFirstOfSeveral
     ? await serveByProcesses(config, parts, options.dataProcessFile)
     : await servePorts(config, await loadingRest!, parts, companion?.readPage ?? null);
@@ -123,7 +131,10 @@ export async function buildServer(options: Start): Promise<RunningServer> {
   await takeControl(options, parts, serving, storage);
   const port = await serving.begin();
   useRegistries(registryPolicyOf(config, { port, workerApiUrl: serving.workerApiUrl })); // port 0 is known now
-  return { ...describeServer(config, parts, port), newKey, stop: stopOf(options, parts, serving) };
+  const described = describeServer(config, parts, port);
+  const fullDisk = await findFullDisk();
+  if (fullDisk !== null) described.notices = [...described.notices, fullDisk.replace(/\.$/, '')];
+  return { ...described, newKey, stop: stopOf(options, parts, serving) };
 }
 
 async function startObservability(options: Start): Promise<{ metrics: Metrics; tracing: Tracing | null }> {
@@ -145,6 +156,7 @@ async function prepareDatabase(
   const { config, logger, companion, cleanUp } = options;
   const databaseUrl = await options.database.url;
   if (config.databaseUrl === null) cleanUp.add(await recordServer(config.dataDir));
+  else if (await findPooler(databaseUrl)) logger.info({}, POOLER_NOTICE);
   const pools = openPools(databaseUrl, companion ? MAX_SHARED_CONNECTIONS : MAX_CONNECTIONS, cleanUp);
   const health = new DatabaseHealth({ pool: pools.pool, logger });
   for (const pool of [pools.pool, pools.queuePool]) health.watch(pool);

@@ -34,6 +34,7 @@ import type { Pool } from '../db/pool.ts';
 import type { KeyRing } from '../domain/access/key-ring.ts';
 import type { CapacitySource } from '../domain/catalog/capacity-source.ts';
 import type { InstallationFacts } from '../domain/installation-facts.ts';
+import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import { findPodRoute } from '../domain/pods/find-pod-route.ts';
 import type { PodFigures } from '../domain/pods/pod-figures.ts';
 import { isGraphqlPath, lazyGraphqlApp } from '../graphql/lazy-app.ts';
@@ -74,6 +75,7 @@ interface FrontParts {
   metricsPage: Pick<MetricsPage, 'isToken' | 'read'>;
   readiness: Readiness;
   data: DataPlane;
+  webhooks: WebhookPolicy;
   runtime: Runtime;
   tls: SecureContextOptions | null;
   cleanUp: CleanUpStack;

@@ -5,8 +5,10 @@ import { CleanUpStack } from '../core/clean-up-stack.ts';
 import { newId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { Bus } from '../db/bus.ts';
+import { explainFullDisk } from '../db/full-disk.ts';
 import { migrate, readAppliedMigrations } from '../db/migrate.ts';
 import { createPool, type Pool } from '../db/pool.ts';
+import { findPooler } from '../db/pooler.ts';
 import type { Context } from '../domain/context.ts';
 import { QUEUE_SETTINGS } from '../domain/jobs/job-queue.ts';
 import { refuseMoved } from '../domain/move-mark.ts';
@@ -29,6 +31,7 @@ export async function openDatabase<T>(
   if (config.databaseUrl === null) await requireEmbedded(config.dataDir);
   const cleanUp = new CleanUpStack();
   try {
+    if (config.databaseUrl !== null) await findPooler(config.databaseUrl);
     const databaseUrl = config.databaseUrl ?? (await startDatabase(config, logger, () => {}, cleanUp));
     const pool = createPool({ databaseUrl, applicationName: 'podyard', maxConnections: 2 });
     cleanUp.add(() => pool.end());
@@ -39,6 +42,8 @@ export async function openDatabase<T>(
     cleanUp.add(() => bus.stop());
     await bus.start();
     return await work({ pool, bus });
+  } catch (error) {
+    throw await explainFullDisk(error, config.databaseUrl === null ? config.dataDir : null);
   } finally {
     await cleanUp.run();
   }

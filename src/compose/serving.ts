@@ -11,6 +11,7 @@ import type { Pool } from '../db/pool.ts';
 import type { KeyRing } from '../domain/access/key-ring.ts';
 import type { Installation } from '../domain/installation.ts';
 import type { InstallationFacts } from '../domain/installation-facts.ts';
+import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import type { Readiness } from '../http/readiness.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 
@@ -33,6 +34,7 @@ export interface ServerParts {
   data: DataPlane;
   readiness: Readiness;
   health: DatabaseHealth;
+  webhooks: WebhookPolicy;
   cleanUp: CleanUpStack;
 }
 

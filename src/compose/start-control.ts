@@ -40,6 +40,7 @@ import type { DatabaseHealth } from '../db/database-health.ts';
 import { createPool, guardPool, type Pool } from '../db/pool.ts';
 import type { Because } from '../domain/decisions/because.ts';
 import { JobQueue, QUEUE_SETTINGS } from '../domain/jobs/job-queue.ts';
+import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import { leaveRuntime } from '../domain/workers/leave-runtime.ts';
 import type { WorkloadDisk } from '../domain/workers/list-disks.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
@@ -76,6 +77,7 @@ export interface ControlParts {
   storage: WorkloadStorage | null;
   data: DataPlane;
   health: DatabaseHealth;
+  webhooks: WebhookPolicy;
   workerApiUrl: string;
   databaseUrl: string;
 }
@@ -229,14 +231,14 @@ function perGpuOf({ perGpu }: Config, { capabilities }: Runtime): Config['perGpu
 
 function createJobLoops(
   config: Config,
-  { pool, bus, clock, logger, tracing, queue }: TermParts,
+  { pool, bus, clock, logger, tracing, queue, webhooks }: TermParts,
   notify: Notify,
 ): Loop[] {
   const { leaseMs, batchRetentionMs: retentionMs } = config.limits;
   return [
     new JobRescuer({ pool, bus, logger, queue, notify, leaseMs }),
     new BatchRunner({ pool, bus, clock, logger, queue, notify, retentionMs }),
-    new WebhookDeliverer({ pool, bus, logger, queue, tracing, allowPrivate: config.allowPrivateWebhooks }),
+    new WebhookDeliverer({ pool, bus, logger, queue, tracing, webhooks }),
   ];
 }
 

@@ -3,8 +3,8 @@
  * (docs/decisions/0031-fencing.md):
  *
  * - The leader's session holds an advisory lock. When a process ends, the lock is free at once.
- * - The leader queries over that session every three seconds, and steps down when no answer comes. A standby sees when the
- *   last query began; when that is frozen, it terminates the session, which frees the lock.
+ * - The leader queries over that session every 1.5 seconds, and steps down when no answer comes. A standby sees when the
+ *   last query began; when that does not change for eight seconds, it terminates the session, which frees the lock.
  * - Each term has an epoch. The database refuses writes of control whose epoch is not the current one.
  */
 import pg from 'pg';
@@ -14,14 +14,20 @@ import type { Logger } from '../core/logger.ts';
 import { ADVISORY_LOCKS } from '../db/advisory-locks.ts';
 import { connectionOptions, destroyConnection } from '../db/connection-options.ts';
 
-const RETRY_MS = 1_000;
+/** Pause between two polls of a standby, and before a process that failed tries again. */
+const POLL_MS = 500;
 /** Interval of the leader's heartbeats, and the time for the answer to one. */
-const HEARTBEAT_MS = 3_000;
-const ANSWER_TIMEOUT_MS = 4_000;
-/** A term is valid for this long after the last answered heartbeat was sent: shorter than a standby waits. */
+const HEARTBEAT_MS = 1_500;
+const ANSWER_TIMEOUT_MS = 3_000;
+/** A term is valid for this long after the last answered heartbeat was sent, 7.5 s: shorter than a standby waits. */
 const VALID_MS = HEARTBEAT_MS + 2 * ANSWER_TIMEOUT_MS;
-/** After this many polls, a second apart, without a new heartbeat a standby takes over. Polls, so that its own freeze does not count. */
-const STALE_POLLS = 13;
+/**
+ * After this many polls without a new heartbeat, 8 s, a standby takes over: 9 to 9.5 s after the leader froze. It counts
+ * polls, so that its own freeze does not count.
+ */
+const STALE_POLLS = 16;
+/** How long a standby waits for the session that it terminated. */
+const TERMINATE_TIMEOUT_MS = 1_000;
 
 /** The `application_name` of the session that holds the lock. */
 const LEADER_SESSION = 'podyard leader';
@@ -53,7 +59,7 @@ interface Deps {
   monotonic: Clock;
 }
 
-/** Elects one leader. A process that does not lead, or no longer does, tries again every second. */
+/** Elects one leader. A process that does not lead, or no longer does, tries again twice a second. */
 export class Leadership {
   readonly #deps: Deps;
   #client: pg.Client | undefined;
@@ -100,7 +106,7 @@ export class Leadership {
       this.#isFailing = true;
       this.#discard(client); // releases the lock
     }
-    if (this.#term === undefined && !this.#isStopped) this.#schedule(RETRY_MS, () => this.#try());
+    if (this.#term === undefined && !this.#isStopped) this.#schedule(POLL_MS, () => this.#try());
   }
 
   #createClient(): pg.Client {
@@ -118,10 +124,7 @@ export class Leadership {
 
   /** Returns true with the lock held. Otherwise counts the polls since the leader's last heartbeat. */
   async #acquire(client: pg.Client): Promise<boolean> {
-    const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [
-      ADVISORY_LOCKS.leader,
-    ]);
-    if (rows[0]!.locked) return true;
+    if (await tryLock(client)) return true;
     const holder = await client.query<{ heartbeat: string | null }>(
       `select a.pid || ' ' || a.query_start as heartbeat ${HOLDER}`,
       [ADVISORY_LOCKS.leader],
@@ -132,16 +135,17 @@ export class Leadership {
       return false;
     }
     this.#rival.polls += 1;
-    if (this.#rival.polls >= STALE_POLLS) await this.#terminateHolder(client);
-    return false;
+    if (this.#rival.polls < STALE_POLLS) return false;
+    await this.#terminateHolder(client);
+    return tryLock(client);
   }
 
   async #terminateHolder(client: pg.Client): Promise<void> {
     this.#deps.logger.warn({}, 'the leader is silent: ending its session');
-    await client.query(`select pg_terminate_backend(a.pid) ${HOLDER} and a.pid || ' ' || a.query_start = $2`, [
-      ADVISORY_LOCKS.leader,
-      this.#rival.heartbeat,
-    ]);
+    await client.query(
+      `select pg_terminate_backend(a.pid, ${TERMINATE_TIMEOUT_MS}) ${HOLDER} and a.pid || ' ' || a.query_start = $2`,
+      [ADVISORY_LOCKS.leader, this.#rival.heartbeat],
+    );
     this.#rival = { heartbeat: '', polls: 0 };
   }
 
@@ -193,7 +197,7 @@ export class Leadership {
     this.#steppingDown = term.stop().catch((error) => {
       this.#deps.logger.error({ err: error }, `a loop failed to stop: ${messageOf(error)}`);
     });
-    this.#schedule(RETRY_MS, () => this.#try());
+    this.#schedule(POLL_MS, () => this.#try());
   }
 
   #discard(client: pg.Client): void {
@@ -206,6 +210,13 @@ export class Leadership {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void run(), delayMs);
   }
+}
+
+async function tryLock(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [
+    ADVISORY_LOCKS.leader,
+  ]);
+  return rows[0]!.locked;
 }
 
 /**

@@ -1,9 +1,7 @@
-import { isIP } from 'node:net';
-import { parseOneOf } from './parse-setting.ts';
+import { parseNetworkAndPort, parseOneOf } from './parse-setting.ts';
 import { UsageError } from './usage-error.ts';
 
 const MODES = ['internet', 'lan', 'all'] as const;
-const ANY_PREFIX = /^\d{1,3}$/;
 
 /**
  * What workloads can reach. `lan`: the internet and private networks. `internet`: no private networks. Both close services
@@ -50,24 +48,10 @@ export function parseEgress(mode: string | undefined, allow: string | undefined)
   return settings;
 }
 
-/** `10.0.5.0/24`, `192.168.1.10:5432`, `fd00::/8` or `[fd00::1]:443`. */
 function parseAllowed(item: string): AllowedEgress {
-  const [, bracketed, plain, portText] = /^(?:\[([^\]]+)\]|([^:]+(?=:\d+$)))(?::(\d{1,5}))?$/.exec(item) ?? [];
-  const network = bracketed ?? plain ?? item;
-  const [address, prefix, ...more] = network.split('/');
-  const family = address!.includes('%') ? 0 : isIP(address!);
-  const bits = family === 6 ? 128 : 32;
-  const isPrefix = prefix === undefined || (ANY_PREFIX.test(prefix) && Number(prefix) <= bits);
-  const port = portText === undefined ? null : Number(portText);
-  if (
-    (family !== 4 && family !== 6) ||
-    !isPrefix ||
-    more.length > 0 ||
-    (port !== null && (port < 1 || port > 65_535))
-  ) {
-    throw new UsageError(
-      `--egress-allow has '${item}', but takes networks with an optional TCP port, e.g. 10.0.5.0/24,192.168.1.10:5432`,
-    );
-  }
-  return { family, network, port };
+  const parsed = parseNetworkAndPort(item);
+  if (parsed !== null) return parsed;
+  throw new UsageError(
+    `--egress-allow has '${item}', but takes networks with an optional TCP port, e.g. 10.0.5.0/24,192.168.1.10:5432`,
+  );
 }

@@ -75,6 +75,23 @@ export function parseNetworks(name: string, value: string | undefined): string[]
   return items;
 }
 
+/** `10.0.5.0/24`, `192.168.1.10:5432`, `fd00::/8` or `[fd00::1]:443`; null if the text is none of these. */
+export function parseNetworkAndPort(text: string): { family: 4 | 6; network: string; port: number | null } | null {
+  const [, bracketed, plain, portText] = /^(?:\[([^\]]+)\]|([^:]+(?=:\d+$)))(?::(\d{1,5}))?$/.exec(text) ?? [];
+  const network = bracketed ?? plain ?? text;
+  const [address, prefix, ...more] = network.split('/');
+  const family = address!.includes('%') ? 0 : isIP(address!);
+  if (family !== 4 && family !== 6) return null;
+  const isPrefix = prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 6 ? 128 : 32));
+  const port = portText === undefined ? null : Number(portText);
+  if (!isPrefix || more.length > 0 || (port !== null && !isPort(port))) return null;
+  return { family, network, port };
+}
+
+export function isPort(port: number): boolean {
+  return port >= 1 && port <= 65_535;
+}
+
 /** Patterns of registries separated by commas, e.g. `docker.io,*.example.com,registry.lan:5000`; null where there are none. */
 export function parseRegistries(name: string, value: string | undefined): string[] | null {
   const items = (value ?? '').split(',').flatMap((item) => item.trim().toLowerCase() || []);

@@ -12,6 +12,7 @@ import { AREAS } from '../domain/access/scopes.ts';
 import { ResultMarks } from '../domain/batches/result-lines.ts';
 import { JobQueue } from '../domain/jobs/job-queue.ts';
 import { JobStream } from '../domain/jobs/job-stream.ts';
+import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import { AnswerBudget } from '../http/answer-budget.ts';
 import type { CallRequest, CallResponse } from '../http/call-messages.ts';
 import { newRequestId } from '../http/request-id.ts';
@@ -61,6 +62,7 @@ interface DataPlaneDeps {
   readonly clock: Clock;
   readonly monotonic: Clock;
   readonly limits: JobLimits;
+  readonly webhooks: WebhookPolicy;
   readonly loadBalancing: LoadBalancingLimits;
   /** Null: each worker has an address of its own. */
   readonly reachWorker: ReachWorker | null;

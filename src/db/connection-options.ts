@@ -11,6 +11,8 @@ const LIVENESS: Readonly<Record<string, string>> = {
   tcp_user_timeout: '20s',
   idle_in_transaction_session_timeout: '60s', // a forgotten transaction would block vacuum, and others' locks
 };
+/** Tells a session whose settings arrived from one whose pooler dropped them. */
+const ARRIVED = 'podyard.settings';
 const KEEPALIVE_DELAY_MS = 5_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 
@@ -25,7 +27,9 @@ export function connectionOptions(options: {
   connectTimeoutMs?: number;
 }): pg.ClientConfig {
   const { url, sessionOptions } = splitSessionOptions(options.databaseUrl);
-  const settings = Object.entries({ ...LIVENESS, ...options.settings }).map(([name, value]) => `-c ${name}=${value}`);
+  const settings = Object.entries({ ...LIVENESS, [ARRIVED]: 'on', ...options.settings }).map(
+    ([name, value]) => `-c ${name}=${value}`,
+  );
   return {
     connectionString: url,
     application_name: options.applicationName,
@@ -34,6 +38,21 @@ export function connectionOptions(options: {
     keepAliveInitialDelayMillis: KEEPALIVE_DELAY_MS,
     connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
   };
+}
+
+/**
+ * Makes sure of a new session's settings: a pooler may drop those of the connection's start (PgBouncer's
+ * `ignore_startup_parameters`), and a session without its epoch would not be fenced.
+ */
+export async function ensureSettings(client: pg.ClientBase, settings: Readonly<Record<string, string>>): Promise<void> {
+  const { rows } = await client.query<{ arrived: string | null }>('select current_setting($1, true) as arrived', [
+    ARRIVED,
+  ]);
+  if (rows[0]!.arrived === 'on') return;
+  await client.query('select set_config(name, value, false) from unnest($1::text[], $2::text[]) as s (name, value)', [
+    Object.keys(settings),
+    Object.values(settings),
+  ]);
 }
 
 /** Closes a connection's socket at once. `end()` would wait for an answer that a vanished server never gives. */

@@ -9,7 +9,7 @@ import pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { monotonicClock } from '../core/clock.ts';
 import { ADVISORY_LOCKS } from './advisory-locks.ts';
-import { connectionOptions } from './connection-options.ts';
+import { connectionOptions, ensureSettings } from './connection-options.ts';
 import { applyMigrations, listMigrations, listOwnTables, readAppliedMigrations } from './migrate.ts';
 import type { Db } from './pool.ts';
 
@@ -95,6 +95,8 @@ export interface Load {
 export async function loadDump(databaseUrl: string, load: Load): Promise<void> {
   await refuseForeignSchema(load.migrations, 'the dump');
   await withConnection(databaseUrl, async (client) => {
+    // A killed run ends within a second even during a long statement, where the server's platform can tell.
+    await client.query("set client_connection_check_interval = '1s'").catch(() => {});
     await client.query('begin');
     await lockSchema(client);
     const present = await listTables(client, new Set());
@@ -133,6 +135,7 @@ async function withConnection<T>(databaseUrl: string, work: (client: pg.Client) 
   client.on('error', () => {}); // the statement in flight fails with it
   await client.connect();
   try {
+    await ensureSettings(client, SESSION_SETTINGS);
     return await work(client);
   } finally {
     await client.end();

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { Failure } from '../core/errors.ts';
 import type { AdvisoryLock } from './advisory-locks.ts';
-import { connectionOptions, destroyConnection } from './connection-options.ts';
+import { connectionOptions, destroyConnection, ensureSettings } from './connection-options.ts';
 import { databaseFailure } from './database-fault.ts';
 import { sqlState } from './sql-state.ts';
 
@@ -33,8 +33,10 @@ export function createPool(options: {
   /** Server settings of these connections, e.g. for the planner. */
   settings?: Readonly<Record<string, string>>;
 }): Pool {
+  const { settings } = options;
   const pool = new pg.Pool({
     ...connectionOptions(options),
+    ...(settings && { onConnect: (client: pg.ClientBase) => ensureSettings(client, settings) }),
     max: options.maxConnections,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
   });

@@ -1,20 +1,32 @@
 import { Failure, markReported } from '../core/errors.ts';
+import { describeDatabaseFault } from '../db/database-fault.ts';
 import type { DatabaseHealth } from '../db/database-health.ts';
 import type { Db } from '../db/pool.ts';
 
 /** A probe needs an answer even when the database gives none. */
 const DATABASE_TIMEOUT_MS = 2_000;
+const NO_ANSWER = 'The database is not reachable.';
 
-/** Whether this process is ready: it is not stopping, and the database answers and accepts writes. Concurrent checks share one query. */
+/**
+ * Whether this process is ready: it is not stopping, the database answers and accepts writes, and its disk is not full.
+ * Concurrent checks share one query.
+ */
 export class Readiness {
   readonly #db: Db;
   readonly #health: Pick<DatabaseHealth, 'writeFault'>;
+  readonly #findFullDisk: () => Promise<string | null>;
   #isStopping = false;
-  #running: Promise<boolean> | undefined;
+  #running: Promise<string | null> | undefined;
 
-  constructor(options: { pool: Db; health: Pick<DatabaseHealth, 'writeFault'> }) {
+  /** `findFullDisk`: returns a public sentence if the disk of the database is known to be full. */
+  constructor(options: {
+    pool: Db;
+    health: Pick<DatabaseHealth, 'writeFault'>;
+    findFullDisk: () => Promise<string | null>;
+  }) {
     this.#db = options.pool;
     this.#health = options.health;
+    this.#findFullDisk = options.findFullDisk;
   }
 
   /** From now on this process is not ready. */
@@ -25,22 +37,27 @@ export class Readiness {
   /** Throws `unavailable` with the reason when the process is not ready. */
   async check(): Promise<void> {
     if (this.#isStopping) throw new Failure('unavailable', 'This process is stopping.');
-    this.#running ??= this.#queryDatabase().finally(() => {
+    this.#running ??= this.#findFault().finally(() => {
       this.#running = undefined;
     });
-    if (!(await this.#running)) throw outage('The database is not reachable.');
-    const { writeFault } = this.#health;
-    if (writeFault !== null) throw outage(writeFault);
+    const fault = await this.#running;
+    if (fault !== null) throw outage(fault);
   }
 
-  #queryDatabase(): Promise<boolean> {
+  /** Returns a public sentence, or null if all is well. The disk comes first: a full one has many symptoms. */
+  async #findFault(): Promise<string | null> {
+    const [full, fault] = await Promise.all([this.#findFullDisk(), this.#queryDatabase()]);
+    return full ?? fault ?? this.#health.writeFault;
+  }
+
+  #queryDatabase(): Promise<string | null> {
     let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<boolean>((resolve) => {
-      timer = setTimeout(resolve, DATABASE_TIMEOUT_MS, false);
+    const timeout = new Promise<string>((resolve) => {
+      timer = setTimeout(resolve, DATABASE_TIMEOUT_MS, NO_ANSWER);
     });
     const answered = this.#db.query('select 1').then(
-      () => true,
-      () => false,
+      () => null,
+      (error) => describeDatabaseFault(error) ?? NO_ANSWER,
     );
     return Promise.race([answered, timeout]).finally(() => clearTimeout(timer));
   }

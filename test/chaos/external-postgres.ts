@@ -96,13 +96,13 @@ export class ExternalPostgres {
 }
 
 /** PostgreSQL refuses to run as root: the user of Debian's package. Undefined for any other caller. */
-function databaseUser(): { uid: number; gid: number } | undefined {
+export function databaseUser(): { uid: number; gid: number } | undefined {
   if (process.getuid!() !== 0) return undefined;
   const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
   return { uid: id('-u'), gid: id('-g') };
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
   const { port } = probe.address() as { port: number };

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, readlink, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, readlink, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -63,6 +63,83 @@ test('links to elsewhere are left out, and nothing is written through a link', a
   expect(await readFile(content('out/passwd'), 'utf8')).toBe('mine'); // a folder of ours
   expect(notes).toHaveLength(4);
   await expect(readlink(content('up'))).rejects.toThrow('ENOENT');
+});
+
+test.each<[what: string, links: [name: string, to: string][], kept: string[]]>([
+  [
+    'below a link to its own folder',
+    [
+      ['x', '.'],
+      ['x/x/x/evil', '../../etc/passwd'],
+    ],
+    ['x'],
+  ],
+  [
+    'below a link that comes later',
+    [
+      ['x/x/x/evil', '../../etc/passwd'],
+      ['x', '.'],
+    ],
+    ['x'],
+  ],
+  [
+    'through a link that leads up',
+    [
+      ['a/b/c/up', '../../..'],
+      ['evil', 'a/b/c/up/../passwd'],
+    ],
+    ['a/b/c/up'],
+  ],
+  [
+    'through two links',
+    [
+      ['a/b/up', '../..'],
+      ['over', 'a/b/up'],
+      ['evil', 'over/../passwd'],
+    ],
+    ['a/b/up', 'over'],
+  ],
+  [
+    'in a circle',
+    [
+      ['evil', 'wheel'],
+      ['wheel', 'evil'],
+    ],
+    [],
+  ],
+  [
+    'through a link to the root',
+    [
+      ['out', '/'],
+      ['evil', 'out/etc'],
+    ],
+    [],
+  ],
+  [
+    'nowhere',
+    [
+      ['a/b/dangling', '../missing/file'],
+      ['same', './a//b/'],
+    ],
+    ['a/b/dangling', 'same'],
+  ],
+])('of links that lead out %s, none is made', async (_, links, kept) => {
+  await receive(
+    [{ name: 'data', type: 'directory' }],
+    ...links.map(([name, linkname]): [Partial<Header> & { name: string }] => [
+      { name: `data/${name}`, type: 'symlink', linkname },
+    ]),
+  );
+  const made = await readdir(content(), { recursive: true, withFileTypes: true });
+  const paths = made.filter((file) => file.isSymbolicLink()).map((file) => join(file.parentPath, file.name));
+  expect(paths.toSorted()).toEqual(kept.map((path) => content(path)).toSorted());
+  expect(notes).toHaveLength(links.length - kept.length);
+});
+
+test('what is a link itself is an error that says what to do', async () => {
+  await expect(receive([{ name: 'current', type: 'symlink', linkname: 'release' }])).rejects.toThrow(
+    'current is a link: name what it points to',
+  );
 });
 
 test('a broken archive is an error', async () => {

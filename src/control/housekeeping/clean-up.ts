@@ -11,6 +11,7 @@ import { deleteDeadRequestDemand } from '../../domain/endpoints/request-demand.t
 import { cancelJobsOfGone } from '../../domain/jobs/cancel-jobs.ts';
 import { addToCounters, JOB_COUNTERS } from '../../domain/jobs/counter-sql.ts';
 import { hasWork } from '../../domain/jobs/has-work.ts';
+import { deleteOldWebhookRefusals } from '../../domain/jobs/webhook-refusals.ts';
 import { deleteOldLogLines } from '../../domain/logs/delete-old-log-lines.ts';
 import { deleteOldPods } from '../../domain/pods/pod-lifecycle.ts';
 import { deleteOldLogUsage } from '../../domain/quotas/log-usage.ts';
@@ -77,6 +78,7 @@ export class Cleaner {
     await deleteOldPods(pool, logsBefore);
     await deleteOldClusters(pool);
     await deleteOldSessions(pool);
+    await deleteOldWebhookRefusals(pool);
     await deleteOldRateWindows(pool, new Date(now));
     await this.#foldCounters();
     await cancelJobsOfGone(pool);

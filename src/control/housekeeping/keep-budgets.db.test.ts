@@ -9,6 +9,7 @@ import { meterUsage } from '../../domain/billing/meter-usage.ts';
 import { listBudgets } from '../../domain/budgets/budget-store.ts';
 import { recordNotices } from '../../domain/budgets/record-notices.ts';
 import { JobQueue } from '../../domain/jobs/job-queue.ts';
+import { WebhookPolicy } from '../../domain/jobs/webhook-policy.ts';
 import { WebhookDeliverer } from '../jobs/deliver-webhooks.ts';
 import { BudgetKeeper } from './keep-budgets.ts';
 
@@ -34,7 +35,8 @@ beforeAll(async () => {
   const logger = { ...silentLogger, warn: (fields: object) => void logged.push(fields) };
   keeper = new BudgetKeeper({ pool, bus, logger });
   const queue = new JobQueue({ pool, processId: 'test', limits: { resultRetentionMs: 1, syncResultRetentionMs: 1 } });
-  deliverer = new WebhookDeliverer({ pool, bus, logger: silentLogger, queue, tracing: null, allowPrivate: true });
+  const webhooks = new WebhookPolicy({ allowPrivate: true, allowed: [] });
+  deliverer = new WebhookDeliverer({ pool, bus, logger: silentLogger, queue, tracing: null, webhooks });
   await sql("insert into users (id, name) values ('ann', 'ann'), ('bob', 'bob')");
 });
 afterAll(async () => {

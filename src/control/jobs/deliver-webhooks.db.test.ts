@@ -1,15 +1,19 @@
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import { silentLogger } from '../../core/logger.ts';
+import type { WebhookSettings } from '../../core/webhook-settings.ts';
 import { Bus } from '../../db/bus.ts';
 import { JobQueue } from '../../domain/jobs/job-queue.ts';
+import { WebhookPolicy } from '../../domain/jobs/webhook-policy.ts';
 import { WebhookDeliverer } from './deliver-webhooks.ts';
 
 let database: TestDatabase;
 let deliverer: WebhookDeliverer;
+let createDeliverer: (webhooks: WebhookSettings) => WebhookDeliverer;
 /** Accepts connections and never answers. */
 let dead: Server;
 const held = new Set<Socket>();
@@ -24,20 +28,23 @@ beforeAll(async () => {
   alive = createHttpServer((req, res) => {
     arrivals.push(req.url!);
     if (req.url === '/refused') res.statusCode = 503;
+    if (req.url?.startsWith('/to?')) res.writeHead(307, { location: decodeURIComponent(req.url.slice(4)) });
     res.end();
   });
   await Promise.all([dead, alive].map((server) => once(server.listen(0, '127.0.0.1'), 'listening')));
   database = await createTestDatabase();
   const { pool, url } = database;
   const limits = { resultRetentionMs: 60_000, syncResultRetentionMs: 60_000 };
-  deliverer = new WebhookDeliverer({
-    pool,
-    bus: new Bus({ pool, databaseUrl: url, processId: 'test', logger: silentLogger }),
-    logger: silentLogger,
-    queue: new JobQueue({ pool, processId: 'test', limits }),
-    tracing: null,
-    allowPrivate: true,
-  });
+  createDeliverer = (webhooks) =>
+    new WebhookDeliverer({
+      pool,
+      bus: new Bus({ pool, databaseUrl: url, processId: 'test', logger: silentLogger }),
+      logger: silentLogger,
+      queue: new JobQueue({ pool, processId: 'test', limits }),
+      tracing: null,
+      webhooks: new WebhookPolicy(webhooks),
+    });
+  deliverer = createDeliverer({ allowPrivate: true, allowed: [] });
 });
 afterAll(async () => {
   await deliverer.stop();
@@ -134,6 +141,47 @@ test('a delivery that the end of its leader cuts off is no try, and the next lea
   ]);
   deliverer.start();
   await expect.poll(() => arrivals).toEqual(['/cut']);
+});
+
+test('an address of this machine is not connected to, whatever names it, unless it is opened; redirects go nowhere', async () => {
+  const own = createHttpServer((req, res) => {
+    arrivals.push(`own ${req.url}`);
+    res.end();
+  });
+  await once(own.listen(0, '0.0.0.0'), 'listening');
+  const all = Object.values(networkInterfaces()).flatMap((some) => some ?? []);
+  const { address } = all.find(({ family, internal }) => family === 'IPv4' && !internal)!;
+  const ownPort = (own.address() as AddressInfo).port;
+  const [byAddress, byName] = [`http://${address}:${ownPort}/address`, `http://localhost:${ownPort}/name`];
+  const tries = async (endpointId: string) =>
+    (
+      await database.pool.query('select tries from webhook_deliveries where endpoint_id = $1 and attempt = 1', [
+        endpointId,
+      ])
+    ).rows[0]?.tries;
+  try {
+    // As an earlier version, which allowed them, left them.
+    await due(1, byAddress, 'by-address');
+    await due(1, byName, 'by-name');
+    await due(1, `http://${hostOf(alive)}/to?${encodeURIComponent(byAddress)}`, 'redirected');
+    const opened = { network: '127.0.0.1', port: (alive.address() as AddressInfo).port };
+    const strict = createDeliverer({ allowPrivate: false, allowed: [opened] });
+    strict.start();
+    const refused = { status: null, error: expect.stringContaining("is an address of the server's own machine") };
+    await expect.poll(() => tries('by-address')).toMatchObject([refused]);
+    await expect.poll(() => tries('by-name')).toMatchObject([refused]);
+    await expect.poll(() => tries('redirected')).toMatchObject([{ status: 307 }]);
+    await strict.stop();
+    expect(arrivals).toEqual([expect.stringMatching('^/to')]);
+    await database.pool.query('update webhook_deliveries set next_at = now()');
+    const open = createDeliverer({ allowPrivate: false, allowed: [{ network: address, port: null }] });
+    open.start();
+    await expect.poll(() => arrivals).toContain('own /address');
+    await open.stop();
+    expect(arrivals).not.toContain('own /name');
+  } finally {
+    own.close();
+  }
 });
 
 const port = () => (dead.address() as AddressInfo).port;

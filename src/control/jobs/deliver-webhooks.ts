@@ -12,12 +12,14 @@ import { renderBatch } from '../../domain/batches/render-batch.ts';
 import { renderNotice } from '../../domain/budgets/record-notices.ts';
 import { renderJob } from '../../domain/jobs/job.ts';
 import type { JobQueue } from '../../domain/jobs/job-queue.ts';
+import { type WebhookPolicy, WebhookRefused } from '../../domain/jobs/webhook-policy.ts';
+import { recordWebhookRefusal } from '../../domain/jobs/webhook-refusals.ts';
 import { postWebhook, Refused } from './post-webhook.ts';
 
 const TICK_MS = 30_000;
 const MAX_ATTEMPTS = 3;
-/** The backoff after the first and the second failure (docs/interface/queue.md, "Webhooks"). */
-const BACKOFF_SECONDS = [5, 15];
+/** The pause after a failure (docs/interface/queue.md, "Webhooks"). */
+const PAUSE_SECONDS = 10;
 const MAX_IN_FLIGHT = 100;
 /** A receiver that accepts and never answers holds this many for 10 s each. */
 const MAX_PER_HOST = 10;
@@ -83,7 +85,7 @@ interface Deps {
   logger: Logger;
   queue: JobQueue;
   tracing: Tracing | null;
-  allowPrivate: boolean;
+  webhooks: WebhookPolicy;
 }
 
 /**
@@ -203,11 +205,11 @@ export class WebhookDeliverer {
 
   /** Resolves with the receiver's status. Rejects with a Refused if that is not a 2xx. */
   async #post({ id: _id, host: _host, url, ...delivery }: Delivery, { body, context }: Message): Promise<number> {
-    const { allowPrivate, tracing } = this.#deps;
+    const { webhooks, tracing } = this.#deps;
     const span = context && tracing?.begin({ ...WEBHOOK_SPAN, parent: context, attributes: attributesOf(delivery) });
     let hasFailed = true;
     try {
-      const options = { allowPrivate, signal: this.#stopping.signal, context: span?.context ?? context };
+      const options = { webhooks, signal: this.#stopping.signal, context: span?.context ?? context };
       const status = await postWebhook(url, body, options);
       hasFailed = false;
       return status;
@@ -249,10 +251,11 @@ export class WebhookDeliverer {
     const isLast = attempt >= MAX_ATTEMPTS;
     const fields = { endpointId: delivery.endpointId, jobId: delivery.jobId, attempt, isLast };
     logger.warn(fields, `webhook delivery failed: ${reason}`);
+    if (failure instanceof WebhookRefused) await recordWebhookRefusal(pool, delivery.endpointId, reason);
     if (isLast) await this.#end(delivery, tried);
     else {
       const { id, jobId } = delivery;
-      await pool.query(RETRY_LATER, [jobId, id, tried.status, tried.error, attempt, BACKOFF_SECONDS[attempt - 1]]);
+      await pool.query(RETRY_LATER, [jobId, id, tried.status, tried.error, attempt, PAUSE_SECONDS]);
     }
   }
 }

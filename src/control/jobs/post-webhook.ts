@@ -1,7 +1,8 @@
+import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { TraceContext } from '../../core/trace-context.ts';
-import { resolveWebhookHost } from './webhook-address.ts';
+import type { WebhookPolicy } from '../../domain/jobs/webhook-policy.ts';
 
 const TIMEOUT_MS = 10_000;
 
@@ -15,14 +16,18 @@ export class Refused extends Error {
   }
 }
 
-/** POSTs a webhook's body. Resolves with the receiver's status. Rejects with a Refused if that is not a 2xx. */
+/**
+ * POSTs a webhook's body to an address that is allowed, and to nothing that a redirect names. Resolves with the receiver's
+ * status. Rejects with a Refused if that is not a 2xx, and a WebhookRefused if no address is allowed.
+ */
 export async function postWebhook(
   url: string,
   body: string,
-  { allowPrivate, signal, context }: { allowPrivate: boolean; signal: AbortSignal; context: TraceContext | null },
+  { webhooks, signal, context }: { webhooks: WebhookPolicy; signal: AbortSignal; context: TraceContext | null },
 ): Promise<number> {
   const target = new URL(url);
-  const { address, family } = await resolveWebhookHost(target.hostname, allowPrivate);
+  const limit = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), signal]);
+  const { address, family } = await Promise.race([webhooks.resolve(target), rejectOn(limit)]);
   const send = target.protocol === 'https:' ? httpsRequest : httpRequest;
   return new Promise<number>((resolve, reject) => {
     const req = send(
@@ -38,7 +43,7 @@ export async function postWebhook(
         },
         lookup: (_name, options, done) =>
           options.all ? done(null, [{ address, family }]) : done(null, address, family),
-        signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), signal]),
+        signal: limit,
         agent: false,
       },
       (res) => {
@@ -51,4 +56,10 @@ export async function postWebhook(
     req.on('error', reject);
     req.end(body);
   });
+}
+
+/** A name whose servers do not answer takes longer than a webhook may. */
+async function rejectOn(signal: AbortSignal): Promise<never> {
+  await once(signal, 'abort');
+  throw signal.reason;
 }

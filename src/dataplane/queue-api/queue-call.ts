@@ -10,6 +10,7 @@ import type { Actor } from '../../domain/access/actor.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
 import type { ResultMarks } from '../../domain/batches/result-lines.ts';
 import type { JobStream } from '../../domain/jobs/job-stream.ts';
+import type { WebhookPolicy } from '../../domain/jobs/webhook-policy.ts';
 import type { AnswerBudget } from '../../http/answer-budget.ts';
 import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
 import type { BodyBudget } from '../body-budget.ts';
@@ -34,6 +35,7 @@ export interface QueuePlane {
   clock: Clock;
   monotonic: Clock;
   limits: JobLimits;
+  webhooks: WebhookPolicy;
   bodies: BodyBudget;
   uploadPace: UploadPace;
   answers: AnswerBudget;

@@ -13,7 +13,7 @@ export async function resubmit(call: QueueCall): Promise<void> {
   const { dispatch, limits } = plane;
   const id = newJobId('', plane.clock.now());
   await withBody(bodySource(call, limits.runBodyBytes), async (body) => {
-    const changes = parseJobChanges(body);
+    const changes = parseJobChanges(body, plane.webhooks);
     const bytes = await dispatch.queue.measure(jobId!, endpoint.id);
     if (bytes === undefined) throw notFound('job');
     await withPlace(call, changes.input === undefined ? bytes : body.length, async () => {

@@ -92,7 +92,7 @@ function tooLarge(limitBytes: number): Failure {
 
 function newJob(call: QueueCall, id: JobId, body: Buffer, isSync: boolean): NewJob {
   return {
-    ...parseJobBody(body),
+    ...parseJobBody(body, call.plane.webhooks),
     id,
     endpointId: call.endpoint.id,
     isSync,

@@ -4,7 +4,7 @@ import { type Db, transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import { readCostScope } from '../billing/cost-scope.ts';
 import type { Context } from '../context.ts';
-import { isHttpUrl } from '../jobs/job-body.ts';
+import type { WebhookPolicy } from '../jobs/webhook-policy.ts';
 import type { Budget } from './budget.ts';
 import {
   type BudgetSettings,
@@ -17,6 +17,11 @@ import {
 
 /** At which percent a budget notifies unless it says otherwise. */
 export const DEFAULT_NOTIFY_AT = [80, 100];
+
+/** `webhooks`: where notices may go. */
+interface BudgetContext extends Context {
+  webhooks: WebhookPolicy;
+}
 
 export interface NewBudget extends Pick<Budget, 'amount' | 'endpointId'>, Partial<Omit<BudgetSettings, 'amount'>> {
   /** Absent: the caller. Another user's is for administrators. */
@@ -38,9 +43,9 @@ function withoutAdminsWebhook(budget: Budget): Budget {
 
 /**
  * Sets a budget that counts at once. Throws `conflict` if there is one for that already, `badRequest` for an unknown endpoint or
- * a URL that is none, `forbidden` and `notFound` for another user.
+ * a webhook that may not be, `forbidden` and `notFound` for another user.
  */
-export async function createBudget(context: Context, actor: Actor, input: NewBudget): Promise<Budget> {
+export async function createBudget(context: BudgetContext, actor: Actor, input: NewBudget): Promise<Budget> {
   const userId = (input.userId ?? actor.userId) as UserId;
   await readCostScope(context.pool, actor, userId);
   const id = newId<BudgetId>();
@@ -49,7 +54,7 @@ export async function createBudget(context: Context, actor: Actor, input: NewBud
     if (user.rowCount === 0) throw notFound('User');
     if (input.endpointId !== null) await checkEndpoint(db, userId, input.endpointId);
     const { amount, action = 'NOTIFY', notifyAt = DEFAULT_NOTIFY_AT, webhook = null, endpointId } = input;
-    const set = { amount, action, notifyAt: inOrder(notifyAt), webhook: checkWebhook(webhook) };
+    const set = { amount, action, notifyAt: inOrder(notifyAt), webhook: checkWebhook(context, webhook) };
     const isNew = await insertBudget(db, { id, userId, endpointId, isByAdmin: userId !== actor.userId, ...set });
     if (!isNew) throw new Failure('conflict', 'there is a budget for that already: change it, or delete it first');
     return getBudget(db, id);
@@ -60,7 +65,7 @@ export async function createBudget(context: Context, actor: Actor, input: NewBud
 
 /** Changes a budget; it counts at once. Throws `notFound`, `forbidden` if an administrator set it, and `badRequest`. */
 export async function updateBudget(
-  context: Context,
+  context: BudgetContext,
   actor: Actor,
   id: BudgetId,
   change: Partial<BudgetSettings>,
@@ -71,7 +76,7 @@ export async function updateBudget(
     await updateBudgetRow(db, id, {
       ...set,
       notifyAt: inOrder(set.notifyAt),
-      webhook: change.webhook === undefined ? before.webhook : checkWebhook(change.webhook),
+      webhook: change.webhook === undefined ? before.webhook : checkWebhook(context, change.webhook),
     });
     return getBudget(db, id);
   });
@@ -111,9 +116,10 @@ async function checkEndpoint(db: Db, userId: UserId, id: EndpointId): Promise<vo
   if (found.rowCount === 0) throw new Failure('badRequest', `endpointId: there is no endpoint '${id}'`);
 }
 
-function checkWebhook(webhook: string | null): string | null {
-  if (webhook === null || isHttpUrl(webhook)) return webhook;
-  throw new Failure('badRequest', 'webhook: must be an http or https URL');
+function checkWebhook({ webhooks }: BudgetContext, webhook: string | null): string | null {
+  const fault = webhook === null ? null : webhooks.findFault(webhook);
+  if (fault !== null) throw new Failure('badRequest', `webhook: ${fault}`);
+  return webhook;
 }
 
 function inOrder(percents: readonly number[]): number[] {

@@ -101,6 +101,7 @@ test('an endpoint that fails to start says since when and why, whatever failed b
     state: 'FAILING',
     since: rows[0].at,
     reason: 'the last 3 starts failed: it exited with code 300',
+    warnings: [],
   });
 });
 

@@ -1,6 +1,7 @@
 import type { EndpointId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { STOP_OF_ENDPOINT } from '../budgets/budget-sql.ts';
+import { REFUSAL_OF_ENDPOINT } from '../jobs/webhook-refusals.ts';
 import { NO_CAPACITY } from '../workers/worker-status.ts';
 import type { EndpointFacts, WorkerCounts } from './endpoint-state.ts';
 import { LIVE_REQUEST_DEMAND } from './request-demand.ts';
@@ -59,6 +60,7 @@ function factsSql(of: EndpointSelection): string {
            w.unhealthy_reason as "unhealthyReason", last.exited_at as "lastExitAt",
            case when l.count > 0 then last.exited_at end as "lastAt", last.phase_reason as "lastReason",
            limited.at as "limitedSince", limited.reason as "limitReason", ${STOP_OF_ENDPOINT} as budget,
+           ${REFUSAL_OF_ENDPOINT} as "webhookRefusal",
            l.failed_starts as "failedStarts", l.failing_since as "failingSince", l.count as "inRow", l.since as "rowSince"
     from endpoints e
     left join (select endpoint_id, sum(queued) as queued, sum(in_progress) as in_progress

@@ -24,6 +24,7 @@ const facts = ({ workers, ...more }: Given): EndpointFacts => ({
   limitedSince: null,
   limitReason: null,
   budget: null,
+  webhookRefusal: null,
   ...more,
   workers: { ...NONE, ...workers },
 });
@@ -135,7 +136,15 @@ const ROWS: [string, Given, string, Date | null, string | null][] = [
 ];
 
 test.each(ROWS)('%s', (_, given, state, since, reason) => {
-  expect(endpointState(facts(given), NOW)).toEqual({ state, since, reason });
+  expect(endpointState(facts(given), NOW)).toEqual({ state, since, reason, warnings: [] });
+});
+
+test('a refused webhook is a warning and changes no state', () => {
+  const webhookRefusal = 'hooks.lan stands for a private or reserved address';
+  expect(endpointState(facts({ webhookRefusal, workers: { ready: 1 } }), NOW)).toEqual({
+    ...endpointState(facts({ workers: { ready: 1 } }), NOW),
+    warnings: [`a webhook was not sent: ${webhookRefusal}`],
+  });
 });
 
 test('every state is in the table', () => {
@@ -183,6 +192,7 @@ const anyFacts: fc.Arbitrary<EndpointFacts> = fc.record({
     fc.record({ amount: fc.constant('5'), isOfEndpoint: fc.boolean(), isByAdmin: fc.boolean(), until: fc.string() }),
     { nil: null },
   ),
+  webhookRefusal: fc.option(fc.string(), { nil: null }),
 });
 
 test('whatever is known, an endpoint has one state, and those that need a person say why', () => {

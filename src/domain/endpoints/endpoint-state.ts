@@ -22,6 +22,8 @@ export interface EndpointState {
   since: Date | null;
   /** One sentence; of a failure also the last lines of output. Null when there is nothing to explain. */
   reason: string | null;
+  /** What does not work although workers do, a sentence each without a period. */
+  warnings: string[];
 }
 
 /** Live workers that are wanted, by what they do. */
@@ -70,7 +72,11 @@ export interface EndpointFacts {
   limitReason: string | null;
   /** The budget that is used up and stops it; null: none. */
   budget: BudgetStop | null;
+  /** Why a webhook of the last hour was not sent, if its address is not allowed; null: none was refused. */
+  webhookRefusal: string | null;
 }
+
+type Verdict = Omit<EndpointState, 'warnings'>;
 
 /** Ready workers that keep being lost are a failure from this many in a row on, for this long after the last. */
 const LOST_IN_ROW = 3;
@@ -78,6 +84,12 @@ const LOST_RECENTLY_MS = 300_000;
 
 /** Returns an endpoint's state. The first rule that applies decides: what needs a person comes first. */
 export function endpointState(facts: EndpointFacts, nowMs: number): EndpointState {
+  const { webhookRefusal } = facts;
+  const warnings = webhookRefusal === null ? [] : [`a webhook was not sent: ${webhookRefusal}`];
+  return { ...verdict(facts, nowMs), warnings };
+}
+
+function verdict(facts: EndpointFacts, nowMs: number): Verdict {
   return (
     stopped(facts) ??
     failing(facts, nowMs) ??
@@ -88,13 +100,13 @@ export function endpointState(facts: EndpointFacts, nowMs: number): EndpointStat
   );
 }
 
-function stopped({ workersMax, budget }: EndpointFacts): EndpointState | undefined {
+function stopped({ workersMax, budget }: EndpointFacts): Verdict | undefined {
   if (budget !== null) return { state: 'PAUSED', since: null, reason: because('OVER_BUDGET', budget).reason };
   if (workersMax > 0) return undefined;
   return { state: 'PAUSED', since: null, reason: 'workers.max is 0, so nothing runs' };
 }
 
-function failing(facts: EndpointFacts, nowMs: number): EndpointState | undefined {
+function failing(facts: EndpointFacts, nowMs: number): Verdict | undefined {
   const { losses, workers, unhealthySince, unhealthyReason } = facts;
   if (losses && losses.failedStarts > 0) {
     const what = losses.failedStarts === 1 ? 'the last start failed' : `the last ${losses.failedStarts} starts failed`;
@@ -109,13 +121,13 @@ function failing(facts: EndpointFacts, nowMs: number): EndpointState | undefined
   return { state: 'FAILING', since: unhealthySince, reason: withCause(what, unhealthyReason) };
 }
 
-function pausedRollout({ isRolloutPaused, workers, version }: EndpointFacts): EndpointState | undefined {
+function pausedRollout({ isRolloutPaused, workers, version }: EndpointFacts): Verdict | undefined {
   if (!isRolloutPaused || workers.outdated === 0) return undefined;
   const reason = `the roll-out of release ${version} is paused: ${outOf(workers.outdated, totalOf(workers))} run older ones`;
   return { state: 'PAUSED', since: null, reason };
 }
 
-function withoutReadyWorker(facts: EndpointFacts): EndpointState | undefined {
+function withoutReadyWorker(facts: EndpointFacts): Verdict | undefined {
   const { workers, waiting, running, workersMin, lastExitAt, limitedSince, limitReason } = facts;
   if (workers.ready > 0) return undefined;
   if (workers.starting > 0) return { state: 'STARTING', since: facts.startingSince, reason: null };
@@ -131,7 +143,7 @@ function withoutReadyWorker(facts: EndpointFacts): EndpointState | undefined {
   return { state: 'SCALED_TO_ZERO', since: lastExitAt, reason: sleeping };
 }
 
-function rollingOut({ workers, version, releasedAt }: EndpointFacts): EndpointState | undefined {
+function rollingOut({ workers, version, releasedAt }: EndpointFacts): Verdict | undefined {
   if (workers.outdated === 0) return undefined;
   const total = totalOf(workers);
   const reason = `${outOf(total - workers.outdated, total)} on release ${version}`;
@@ -139,12 +151,7 @@ function rollingOut({ workers, version, releasedAt }: EndpointFacts): EndpointSt
 }
 
 /** Work waits for workers that find no place, although others run. */
-function shortOfWorkers({
-  workers,
-  waiting,
-  throttledSince,
-  throttledReason,
-}: EndpointFacts): EndpointState | undefined {
+function shortOfWorkers({ workers, waiting, throttledSince, throttledReason }: EndpointFacts): Verdict | undefined {
   if (workers.throttled === 0 || waiting === 0) return undefined;
   const reason = withCause(`${outOf(workers.ready, totalOf(workers))} ready`, throttledReason);
   return { state: 'WAITING_FOR_CAPACITY', since: throttledSince, reason };

@@ -37,7 +37,7 @@ export async function getEndpointFigures(
   return figures.map((one) => ({ ...one, series: series.get(one.id) ?? null }));
 }
 
-/** Returns the figures of the user's endpoints, except those that are scaled to zero and did nothing within the hour and today. */
+/** Returns the figures of the user's endpoints, except those that are scaled to zero without a warning and did nothing within the hour and today. */
 export async function listEndpointFigures(db: Db, userId: UserId, now: number): Promise<EndpointFigures[]> {
   const all = await db.query<{ id: EndpointId }>({
     name: 'endpoints-of-user',
@@ -51,8 +51,8 @@ export async function listEndpointFigures(db: Db, userId: UserId, now: number): 
     now,
   );
   return figures.filter(
-    ({ state, workers, waiting, running, requests, costToday }) =>
-      state !== 'SCALED_TO_ZERO' || workers + waiting + running + requests + costToday > 0,
+    ({ state, warnings, workers, waiting, running, requests, costToday }) =>
+      state !== 'SCALED_TO_ZERO' || warnings.length + workers + waiting + running + requests + costToday > 0,
   );
 }
 

@@ -3,10 +3,10 @@
  * make it connect to a cloud's metadata service or to Podyard itself. Registries on the machine and in its network are normal.
  */
 import { lookup } from 'node:dns/promises';
-import { BlockList, isIP } from 'node:net';
-import { networkInterfaces } from 'node:os';
+import { isIP } from 'node:net';
 import { Failure } from '../../core/errors.ts';
 import { MACHINE_SERVICES } from '../../core/machine-services.ts';
+import { isOwnAddress, NetworkList, unmapped } from '../../core/network-list.ts';
 import { findImageFault, parseImageReference } from './image-reference.ts';
 
 export interface RegistryPolicy {
@@ -23,18 +23,7 @@ const HUB_NAMES = ['index.docker.io', 'registry-1.docker.io'];
 /** Ports that an engine tries for a registry without one. */
 const DEFAULT_PORTS = [443, 80];
 
-const machineServices = new BlockList();
-for (const family of [4, 6] as const) {
-  for (const network of MACHINE_SERVICES[family]) {
-    const [address, prefix] = network.split('/');
-    machineServices.addSubnet(address!, Number(prefix), `ipv${family}`);
-  }
-}
-const loopback = new BlockList();
-loopback.addSubnet('127.0.0.0', 8, 'ipv4');
-loopback.addSubnet('0.0.0.0', 8, 'ipv4');
-loopback.addAddress('::1', 'ipv6');
-loopback.addAddress('::', 'ipv6');
+const machineServices = new NetworkList([...MACHINE_SERVICES[4], ...MACHINE_SERVICES[6]]);
 
 export const ANY_REGISTRY: RegistryPolicy = { allowed: null, ownPorts: [], ownHosts: [] };
 let policy: RegistryPolicy = ANY_REGISTRY;
@@ -72,7 +61,7 @@ export async function checkRegistryAddress(image: string): Promise<void> {
 }
 
 function findPlaceFault(registry: string, host: string, ports: readonly number[]): string | null {
-  if (isIP(host) !== 0 && isIn(machineServices, host)) {
+  if (isIP(host) !== 0 && machineServices.has(host)) {
     return `images cannot come from '${registry}': it is a link-local address, or one of the cloud's own services`;
   }
   if (ports.some((port) => policy.ownPorts.includes(port)) && isOwnHost(host)) {
@@ -84,12 +73,7 @@ function findPlaceFault(registry: string, host: string, ports: readonly number[]
 function isOwnHost(host: string): boolean {
   if (policy.ownHosts.includes(host)) return true;
   if (isIP(host) === 0) return /^(?:.+\.)?localhost$/.test(host);
-  if (isIn(loopback, host)) return true;
-  return Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === host));
-}
-
-function isIn(list: BlockList, address: string): boolean {
-  return list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+  return isOwnAddress(host);
 }
 
 /** Parses it as a URL does, which knows every spelling of an address: `0xa9fe0001`, `[::ffff:169.254.0.1]`. */
@@ -98,15 +82,7 @@ function placeOf(registry: string): { host: string; ports: readonly number[] } {
   const ports = portText === undefined ? DEFAULT_PORTS : [Number(portText)];
   const host = URL.canParse(`http://${name}`) ? new URL(`http://${name}`).hostname : name!;
   const bare = host.replace(/^\[|\]$/g, '').replace(/\.$/, '');
-  return { host: withoutMapping(bare.toLowerCase()), ports };
-}
-
-/** Returns the IPv4 address that an IPv6 address maps, where it maps one. */
-function withoutMapping(host: string): string {
-  const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(host) ?? [];
-  if (high === undefined || low === undefined) return host;
-  const [a, b] = [Number.parseInt(high, 16), Number.parseInt(low, 16)];
-  return `${a >> 8}.${a & 255}.${b >> 8}.${b & 255}`;
+  return { host: unmapped(bare.toLowerCase()), ports };
 }
 
 /** `ghcr.io`, `*.example.com`, `registry.lan:5000`, `10.0.0.1:*`; without a port, the name without a port. */

@@ -35,7 +35,7 @@ const ON_THE_WAY: Partial<Record<WaitStage, string>> = {
 
 /** Says why a queued job waits. `stage`: what it waits for now (`explainAttempt`). Pure. */
 export function explainWait(
-  endpoint: EndpointState,
+  endpoint: Pick<EndpointState, 'state' | 'reason'>,
   job: { isLowPriority: boolean; ahead: number },
   stage: ExplainedStage | undefined,
 ): JobWait {

@@ -2,8 +2,10 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Failure } from '../../core/errors.ts';
 import { parseJobBody, sliceMembers } from './job-body.ts';
+import { WebhookPolicy } from './webhook-policy.ts';
 
-const parse = (text: string | Buffer) => parseJobBody(Buffer.from(text));
+const webhooks = new WebhookPolicy({ allowPrivate: false, allowed: [] });
+const parse = (text: string | Buffer) => parseJobBody(Buffer.from(text), webhooks);
 
 function refusal(text: string | Buffer): Failure {
   try {

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { Failure } from '../../core/errors.ts';
 import { findShapeFault } from '../../core/json-shape.ts';
+import type { WebhookPolicy } from './webhook-policy.ts';
 
 /** A job as a client submits it (docs/interface/queue.md, "Submitting"). `input` and `extras` are slices of the body's JSON text. */
 export interface JobBody {
@@ -21,8 +22,8 @@ const DEFAULT_TTL_MS = DAY_MS;
 export type JobChanges = Partial<Omit<JobBody, 'extras' | 'hasOwnTtl'>>;
 
 /** Parses a job body; drops unknown members. Throws `badRequest` with every error and its place. */
-export function parseJobBody(bytes: Buffer): JobBody {
-  const { text, body, policy } = parseMembers(bytes, { isInputRequired: true });
+export function parseJobBody(bytes: Buffer, webhooks: WebhookPolicy): JobBody {
+  const { text, body, policy } = parseMembers(bytes, { webhooks, isInputRequired: true });
   const members = sliceMembers(text, ['input', 's3Config']);
   return {
     input: members.get('input')!,
@@ -36,9 +37,9 @@ export function parseJobBody(bytes: Buffer): JobBody {
 }
 
 /** Parses the body of a resubmission, which may be empty. Throws `badRequest` with every error and its place. */
-export function parseJobChanges(bytes: Buffer): JobChanges {
+export function parseJobChanges(bytes: Buffer, webhooks: WebhookPolicy): JobChanges {
   if (bytes.length === 0) return {};
-  const { text, body, policy } = parseMembers(bytes, { isInputRequired: false });
+  const { text, body, policy } = parseMembers(bytes, { webhooks, isInputRequired: false });
   const input = sliceMembers(text, ['input']).get('input');
   return {
     ...(input === undefined ? {} : { input }),
@@ -49,7 +50,10 @@ export function parseJobChanges(bytes: Buffer): JobChanges {
   };
 }
 
-function parseMembers(bytes: Buffer, { isInputRequired }: { isInputRequired: boolean }) {
+function parseMembers(
+  bytes: Buffer,
+  { webhooks, isInputRequired }: { webhooks: WebhookPolicy; isInputRequired: boolean },
+) {
   const { text, value: body } = parseJson(bytes);
   if (!isObject(body)) {
     throw invalid(`the request body must be a JSON object${isInputRequired ? ' with the member input' : ''}`);
@@ -58,7 +62,8 @@ function parseMembers(bytes: Buffer, { isInputRequired }: { isInputRequired: boo
   const policy = isObject(body.policy) ? body.policy : {};
   if (isInputRequired && !Object.hasOwn(body, 'input')) errors.push('/input: is required');
   if (body.policy !== undefined && !isObject(body.policy)) errors.push('/policy: must be object');
-  if (body.webhook != null && !isHttpUrl(body.webhook)) errors.push('/webhook: must be an http or https URL');
+  const webhookFault = body.webhook == null ? null : webhooks.findFault(body.webhook);
+  if (webhookFault !== null) errors.push(`/webhook: ${webhookFault}`);
   if (body.s3Config != null && !isObject(body.s3Config)) errors.push('/s3Config: must be object');
   if (policy.lowPriority !== undefined && typeof policy.lowPriority !== 'boolean') {
     errors.push('/policy/lowPriority: must be boolean');
@@ -95,11 +100,6 @@ function checkMs(errors: string[], place: string, value: unknown, minMs: number)
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** False also for a URL with NUL, which PostgreSQL's text cannot hold. */
-export function isHttpUrl(value: unknown): boolean {
-  return typeof value === 'string' && URL.canParse(value) && /^https?:\/\//i.test(value) && !value.includes('\0');
 }
 
 const QUOTE = 34;

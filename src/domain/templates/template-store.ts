@@ -5,9 +5,6 @@ import { CONTAINER_COLUMNS, containerColumns } from '../endpoints/container-colu
 import { builtInTemplates, findBuiltInTemplate } from './built-in-templates.ts';
 import { TEMPLATE_SOURCES, type Template, type TemplateMark, type TemplateSource } from './template.ts';
 
-/** docs/interface/rest.md, "Templates": how long after its last use a template cannot be deleted. */
-const REST_MINUTES = 2;
-
 /** The columns of a Template. */
 const COLUMNS = `id, user_id as "userId", name, ${CONTAINER_COLUMNS},
   case when persistent_path is not null then
@@ -165,29 +162,21 @@ export async function deleteTemplateRow(db: Db, userId: UserId, id: TemplateId):
   await db.query('delete from templates where id = $1 and user_id = $2', [id, userId]);
 }
 
-/** Starts the template's rest after its last use. Takes no user: others use a public template too. */
+/** Notes a use, for the order of public templates. Takes no user: others use a public template too. */
 export async function updateTemplateUse(db: Db, id: string): Promise<void> {
   await db.query('update templates set last_used_at = now() where id = $1', [id]);
 }
 
-/**
- * Returns what keeps a template from being deleted: what kind of thing any user made from it (`an endpoint`), and until
- * when it must rest after the last such thing was deleted. Each is null if it does not apply.
- */
-export async function getTemplateUse(
-  db: Db,
-  id: TemplateId,
-): Promise<{ usedBy: string | null; restsUntil: Date | null }> {
-  const result = await db.query<{ usedBy: string | null; restsUntil: Date | null }>(
+/** Returns what keeps a template from being deleted: what kind of thing any user made from it (`an endpoint`), or null. */
+export async function getTemplateUse(db: Db, id: TemplateId): Promise<string | null> {
+  const result = await db.query<{ usedBy: string | null }>(
     `select case when exists (select from endpoints e where e.template_id = t.id) then 'an endpoint'
                  when exists (select from pods p where p.template_id = t.id and p.wanted <> 'TERMINATE') then 'a pod'
-            end as "usedBy",
-            case when t.last_used_at + interval '${REST_MINUTES} minutes' > clock_timestamp()
-                 then t.last_used_at + interval '${REST_MINUTES} minutes' end as "restsUntil"
+            end as "usedBy"
      from templates t where t.id = $1`,
     [id],
   );
-  return result.rows[0]!;
+  return result.rows[0]!.usedBy;
 }
 
 function refuseTakenName(error: unknown, name: string): never {

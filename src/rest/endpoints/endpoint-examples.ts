@@ -27,6 +27,7 @@ const figures = {
   state: 'HEALTHY',
   since: null,
   reason: null,
+  warnings: [],
   workers: 2,
   waiting: 0,
   running: 1,
@@ -45,6 +46,7 @@ export const ENDPOINT_EXAMPLES: Examples = {
     since: '2026-11-20T10:02:09.119Z',
     reason:
       "the last 3 starts failed: it exited with code 1:\nTraceback (most recent call last):\nModuleNotFoundError: No module named 'torch'",
+    warnings: [],
   },
   EndpointFigures: figures,
   EndpointFiguresList: {

@@ -29,6 +29,7 @@ test('the state of an endpoint has a time and a reason with the last lines of ou
     state: 'FAILING',
     since: expect.stringMatching(/Z$/),
     reason: 'the last start failed: it exited with code 1:\nValueError: no model',
+    warnings: [],
   });
 });
 
@@ -41,7 +42,7 @@ test('a list has the states only when asked, beside the endpoints, whose bodies 
   expect(asked.states).toEqual(
     expect.arrayContaining([
       expect.objectContaining({ id, state: 'FAILING' }),
-      { id: paused, state: 'PAUSED', since: null, reason: 'workers.max is 0, so nothing runs' },
+      { id: paused, state: 'PAUSED', since: null, reason: 'workers.max is 0, so nothing runs', warnings: [] },
     ]),
   );
   expect((await get('/v2/serverless?include=STATE', rest.bob.key)).json()).toEqual({ endpoints: [], states: [] });

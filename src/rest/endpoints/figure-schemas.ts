@@ -44,15 +44,23 @@ export const MAX_FIGURE_IDS = 100;
 export const EndpointFiguresQuery = Type.Object({
   ids: Type.Optional(
     Type.String({
-      description: `Endpoint identifiers, separated by commas, at most ${MAX_FIGURE_IDS}. Absent: all endpoints but those that are scaled to zero, did nothing within the hour and cost nothing today.`,
+      description: `Endpoint identifiers, separated by commas, at most ${MAX_FIGURE_IDS}. Absent: all endpoints but those that are scaled to zero, did nothing within the hour, cost nothing today and have no warnings.`,
     }),
   ),
 });
 
-export function toFiguresResponse({ series, state, since, reason, latencyP95Ms, ...figures }: EndpointFigures) {
+export function toFiguresResponse({
+  series,
+  state,
+  since,
+  reason,
+  warnings,
+  latencyP95Ms,
+  ...figures
+}: EndpointFigures) {
   return {
     ...figures,
-    ...toStateResponse({ state, since, reason }),
+    ...toStateResponse({ state, since, reason, warnings }),
     requestsPerSecond: figures.requests / 3600,
     latencyP95Ms: rounded(latencyP95Ms),
     ...(series && {

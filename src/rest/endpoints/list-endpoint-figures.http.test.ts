@@ -52,6 +52,7 @@ test('endpoints have their state, the sums of the last hour, and its course in s
   expect(sums).toEqual({
     id: busy,
     state: 'SCALED_TO_ZERO',
+    warnings: [],
     since: null,
     reason: null,
     workers: 0,

@@ -9,6 +9,9 @@ export const STATE_FIELDS = {
   }),
   since: nullableString({ format: 'date-time', description: 'Null where it is not known.' }),
   reason: nullableString({ description: 'Why; of a failure with the last lines of output.' }),
+  warnings: Type.Array(Type.String(), {
+    description: 'What does not work although workers do: a webhook of the last hour whose address is not allowed.',
+  }),
 };
 
 export const EndpointStateResponse = Type.Object(
@@ -16,6 +19,6 @@ export const EndpointStateResponse = Type.Object(
   { $id: 'EndpointState', description: 'Podyard only: the state of an endpoint.' },
 );
 
-export function toStateResponse({ state, since, reason }: EndpointState) {
-  return { state, since: since?.toISOString() ?? null, reason };
+export function toStateResponse({ state, since, reason, warnings }: EndpointState) {
+  return { state, since: since?.toISOString() ?? null, reason, warnings };
 }

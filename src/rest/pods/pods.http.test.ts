@@ -482,10 +482,9 @@ describe('an update', () => {
       mounts,
     });
     expect([changed.env, changed.template]).toEqual([{ B: '2', C: '4' }, templateId]);
-    const drop = async (template: string) =>
-      (await rest.call('DELETE', `/v2/templates/${template}`, { key: rest.alice.key })).json().detail;
-    expect(await drop(templateId)).toBe('The template is in use by a pod.');
-    expect(await drop(old)).toMatch(/was in use until a moment ago/);
+    const drop = async (template: string) => rest.call('DELETE', `/v2/templates/${template}`, { key: rest.alice.key });
+    expect((await drop(templateId)).json().detail).toBe('The template is in use by a pod.');
+    expect((await drop(old)).statusCode).toBe(204);
     expect(await revisionOf(id)).toBe(2);
     await update(id, { templateId, env: { C: '4' } });
     expect(await revisionOf(id)).toBe(2); // nothing changed
@@ -605,7 +604,7 @@ test('a volume, a registry and a template cannot be deleted while a pod uses the
   await remove(id);
   expect((await drop(`/v2/network-volumes/${volumeId}`)).statusCode).toBe(204);
   expect((await drop(`/v2/registries/${registry}`)).statusCode).toBe(204);
-  expect((await drop(`/v2/templates/${templateId}`)).json().detail).toMatch(/was in use until a moment ago/);
+  expect((await drop(`/v2/templates/${templateId}`)).statusCode).toBe(204);
 });
 
 test('the log of a pod takes the same parameters as a worker’s', async () => {

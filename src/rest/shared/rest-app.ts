@@ -21,6 +21,7 @@ import type { KeyRing } from '../../domain/access/key-ring.ts';
 import type { CapacitySource } from '../../domain/catalog/capacity-source.ts';
 import type { Context } from '../../domain/context.ts';
 import type { InstallationFacts } from '../../domain/installation-facts.ts';
+import type { WebhookPolicy } from '../../domain/jobs/webhook-policy.ts';
 import type { PodFigures } from '../../domain/pods/pod-figures.ts';
 import type { AnswerBudget } from '../../http/answer-budget.ts';
 import type { RateLimiter } from '../../http/rate-limiter.ts';
@@ -52,6 +53,8 @@ export interface RestDeps extends Context {
   lbHost: string | null;
   /** Null: terminals are disabled. */
   terminal: TerminalLimits | null;
+  /** Where webhooks may go. */
+  webhooks: WebhookPolicy;
   /** What endpoints may set for their workers. */
   workloadOptions: WorkloadOptionRules;
   /** True if the server serves REST v1 as well. */

@@ -11,7 +11,7 @@ export const deleteTemplateRoute: RestRoute = (app, deps) => {
       schema: {
         operationId: 'deleteTemplate',
         summary: 'Delete a template',
-        description: 'Refused while pods or endpoints created from it exist, and for up to two minutes after.',
+        description: 'Refused while pods or endpoints created from it exist.',
         tags: ['templates'],
         params: TemplateParams,
         response: { 204: noContent('Deleted.') },

@@ -5,7 +5,7 @@ import { queuedOf, runningOf } from '../../api/live-snapshots.ts';
 import type { Series } from '../../ui/chart-colors.ts';
 import { ChartPanel } from '../../ui/chart-panel.tsx';
 import { Figures } from '../../ui/figures.tsx';
-import { EndpointStateAlert } from './endpoint-state.tsx';
+import { EndpointStateAlerts } from './endpoint-state.tsx';
 import type { EndpointTabProps } from './endpoint-tab-props.ts';
 import { HistoryCharts } from './history-charts.tsx';
 import type { Range } from './history-points.ts';
@@ -44,7 +44,7 @@ export function EndpointLive({ endpoint, snapshot }: EndpointTabProps) {
   const period = PERIODS.find(({ value }) => value === params.get('range'))?.value ?? 'live';
   return (
     <Stack>
-      {snapshot && <EndpointStateAlert state={snapshot.state} />}
+      {snapshot && <EndpointStateAlerts state={snapshot.state} />}
       <Figures
         figures={[
           { label: 'Queued', value: queuedOf(snapshot) },

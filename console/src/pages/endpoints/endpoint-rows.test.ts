@@ -14,7 +14,7 @@ import type { Endpoint } from './endpoint-values.ts';
 
 const endpoint = (id: string, more: object = {}) => ({ id, name: id, image: 'a:1', ...more }) as Endpoint;
 const figures = (id: string, more: Partial<EndpointFigures> = {}): EndpointFigures => ({
-  ...{ id, state: 'HEALTHY', since: null, reason: null, workers: 3, waiting: 2, running: 1 },
+  ...{ id, state: 'HEALTHY', since: null, reason: null, warnings: [], workers: 3, waiting: 2, running: 1 },
   ...{ requests: 10, failed: 0, requestsPerSecond: 1, latencyP95Ms: 5, costToday: 1 },
   ...more,
 });

@@ -28,7 +28,7 @@ export interface KnownFigures {
 
 /** The stream has at most so many active endpoints; with fewer, all others do nothing. */
 export const MAX_ACTIVE = 100;
-const AT_REST: EndpointState = { state: 'SCALED_TO_ZERO', since: null, reason: null };
+const AT_REST: EndpointState = { state: 'SCALED_TO_ZERO', since: null, reason: null, warnings: [] };
 
 /** Returns a row for each endpoint. What the stream says counts first, then what was read last. */
 export function toRows(endpoints: readonly Endpoint[], { all, shown, live }: KnownFigures): EndpointRow[] {

@@ -4,8 +4,19 @@ import { isBrief, needsAttention, stateTitle } from './state-text.ts';
 
 const COLORS: Record<string, string> = { FAILING: 'red', WAITING_FOR_CAPACITY: 'orange', PAUSED: 'gray' };
 
-/** The whole reason of an endpoint's state, if the header's line has only its end; nothing while it is well. */
-export function EndpointStateAlert({ state }: { state: EndpointSnapshot['state'] }) {
+/** What somebody should know of an endpoint's state: the whole reason, if the header's line has only its end, and warnings. */
+export function EndpointStateAlerts({ state }: { state: EndpointSnapshot['state'] }) {
+  return (
+    <>
+      <StateAlert state={state} />
+      {state.warnings.map((warning) => (
+        <ReasonAlert key={warning} color="orange" reason={warning} />
+      ))}
+    </>
+  );
+}
+
+function StateAlert({ state }: { state: EndpointSnapshot['state'] }) {
   if (!needsAttention(state.state) || state.reason === null || isBrief(state.reason)) return null;
   return <ReasonAlert color={COLORS[state.state] ?? 'blue'} title={stateTitle(state)} reason={state.reason} />;
 }

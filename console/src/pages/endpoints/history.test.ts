@@ -4,7 +4,7 @@ import { addPoint, type HistoryPoint, MAX_POINTS } from './history.ts';
 
 function snapshot(finished: number, times: EndpointSnapshot['times'] = null): EndpointSnapshot {
   return {
-    state: { state: 'HEALTHY', since: null, reason: null },
+    state: { state: 'HEALTHY', since: null, reason: null, warnings: [] },
     jobs: { completed: finished, failed: 0, inProgress: 2, inQueue: 3, retried: 0 },
     requests: { held: 10, inFlight: 20 },
     workers: [],

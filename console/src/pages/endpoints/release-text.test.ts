@@ -32,7 +32,7 @@ test('a diff shows text as is, other values as JSON, and a missing value as none
 const worker = (status: string, isStale = false, reason: string | null = null) => ({ status, isStale, reason });
 const waitOf = (workers: object[], more: object = {}, rollout: object = {}) =>
   rolloutWait({
-    state: { state: 'ROLLING_OUT', since: null, reason: null },
+    state: { state: 'ROLLING_OUT', since: null, reason: null, warnings: [] },
     rollout: { ...ROLLOUT, ...rollout },
     endpointVersion: 3,
     workers,

@@ -3,7 +3,7 @@ import { isBrief, needsAttention, stateSentence, stateTitle } from './state-text
 
 const NOW = new Date(2026, 10, 20, 12, 0);
 const state = (since: Date | null, reason: string | null = null) =>
-  ({ state: 'FAILING', since: since?.toISOString() ?? null, reason }) as const;
+  ({ state: 'FAILING', since: since?.toISOString() ?? null, reason, warnings: [] as string[] }) as const;
 
 test('only states that need a person are shown above everything else', () => {
   const states = ['HEALTHY', 'SCALED_TO_ZERO', 'STARTING', 'WAITING_FOR_CAPACITY', 'FAILING', 'ROLLING_OUT', 'PAUSED'];

@@ -15,6 +15,7 @@ const figure = (id: string, state: 'FAILING' | 'HEALTHY' | 'WAITING_FOR_CAPACITY
   state,
   reason,
   since: '2026-08-20T12:00:00Z',
+  warnings: [] as string[],
 });
 const budget = { id: 'b', endpointName: null, amount: '250', spent: '212.4', isStopped: false, passed: [80] };
 
@@ -42,6 +43,12 @@ test('an endpoint is named, with the sentence of its reason and the last line of
     since: '2026-08-20T12:00:00Z',
   });
   expect(items({ figures: [figure('f', 'FAILING')] })[0]!.name).toBe('f'); // the list is still loading
+});
+
+test('a warning of an endpoint that works comes before limits, with a link to the endpoint', () => {
+  const warning = 'a webhook was not sent: hooks.lan stands for a private or reserved address';
+  const [item] = items({ figures: [{ ...figure('h', 'HEALTHY'), warnings: [warning] }] });
+  expect(item).toMatchObject({ severity: 'scarce', what: 'Endpoint warns', reason: warning, to: '/endpoints/h' });
 });
 
 test('limits count from nine tenths on; unlimited ones and quotas, which can be borrowed, do not', () => {

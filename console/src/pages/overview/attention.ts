@@ -21,8 +21,8 @@ export interface AttentionItem {
 }
 
 export interface AttentionSources {
-  /** Of the endpoints that are not at rest. */
-  figures: readonly Pick<Schemas['EndpointFigures'], 'id' | 'state' | 'reason' | 'since'>[];
+  /** Of the endpoints that are not at rest, or warn. */
+  figures: readonly Pick<Schemas['EndpointFigures'], 'id' | 'state' | 'reason' | 'since' | 'warnings'>[];
   endpointNames: ReadonlyMap<string, string>;
   pods: readonly Pick<Schemas['Pod'], 'id' | 'name' | 'status' | 'reason'>[];
   limits: UserLimits | undefined;
@@ -39,6 +39,7 @@ export function attentionItems(sources: AttentionSources): AttentionItem[] {
     ...sources.pods.filter(({ status }) => status === 'ERROR').map(podItem),
     ...sources.budgets.filter(({ isStopped }) => isStopped).map(budgetItem),
     ...endpointItems(sources, 'WAITING_FOR_CAPACITY'),
+    ...warningItems(sources),
     ...limitItems(sources.limits),
     ...sources.budgets.filter(({ isStopped, passed }) => !isStopped && passed.length > 0).map(budgetItem),
   ];
@@ -60,6 +61,19 @@ function endpointItems({ figures, endpointNames }: AttentionSources, wanted: str
       to: `/endpoints/${id}`,
       since,
     }));
+}
+
+function warningItems({ figures, endpointNames }: AttentionSources): AttentionItem[] {
+  return figures.flatMap(({ id, warnings }) =>
+    warnings.map((reason) => ({
+      key: `${id} ${reason}`,
+      severity: 'scarce' as const,
+      what: 'Endpoint warns',
+      name: endpointNames.get(id) ?? id,
+      reason: shortReason(reason),
+      to: `/endpoints/${id}`,
+    })),
+  );
 }
 
 function podItem({ id, name, reason }: AttentionSources['pods'][number]): AttentionItem {

@@ -63,7 +63,9 @@ function create(call: QueueCall): Promise<void> {
   const { plane, endpoint, res } = call;
   return withBody(bodySource(call, plane.limits.runBodyBytes), async (body) => {
     const isLines = isLinesType(call);
-    const { settings, hasRequests } = isLines ? { settings: {}, hasRequests: true } : readBatchBody(body);
+    const { settings, hasRequests } = isLines
+      ? { settings: {}, hasRequests: true }
+      : readBatchBody(body, call.plane.webhooks);
     const owner = { endpointId: endpoint.id, userId: endpoint.userId };
     const id = await createBatch(plane.pool, owner, { ...DEFAULT_SETTINGS, ...settings });
     const uploaded = await uploadRequests(call, {
@@ -89,7 +91,7 @@ async function show(call: QueueCall, id: BatchId): Promise<void> {
 async function change(call: QueueCall, id: BatchId): Promise<void> {
   const { plane, endpoint } = call;
   await withBody(bodySource(call, plane.limits.runBodyBytes), async (body) => {
-    const changes: Partial<BatchSettings> = readChanges(body);
+    const changes: Partial<BatchSettings> = readChanges(body, call.plane.webhooks);
     await updateBatch(plane.pool, endpoint.id, id, changes);
   });
   plane.bus.publish('batch', endpoint.id);

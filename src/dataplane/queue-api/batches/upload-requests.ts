@@ -5,6 +5,7 @@ import type { UserId } from '../../../core/ids.ts';
 import { appendRequests, type NewRequest, type Portion } from '../../../domain/batches/append-requests.ts';
 import { type BatchId, MAX_REJECTIONS, type Rejection } from '../../../domain/batches/batch.ts';
 import { parseJobBody } from '../../../domain/jobs/job-body.ts';
+import type { WebhookPolicy } from '../../../domain/jobs/webhook-policy.ts';
 import { type BodyBudget, yieldedBody } from '../../body-budget.ts';
 import type { QueueCall } from '../queue-call.ts';
 import { type Piece, RequestSplitter } from './split-requests.ts';
@@ -140,7 +141,7 @@ class PortionWriter {
       try {
         if (piece === 'tooLong')
           throw new Failure('badRequest', `is larger than the limit of ${this.#limitBytes} bytes`);
-        requests.push(parseRequest(piece, line));
+        requests.push(parseRequest(piece, line, this.#call.plane.webhooks));
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
         rejections.push({ line, reason: reasonOf(error) });
@@ -163,8 +164,8 @@ class PortionWriter {
   }
 }
 
-function parseRequest(piece: Buffer, at: number): NewRequest {
-  const { input, extras, webhook, executionTimeoutMs, ttlMs, hasOwnTtl } = parseJobBody(piece);
+function parseRequest(piece: Buffer, at: number, webhooks: WebhookPolicy): NewRequest {
+  const { input, extras, webhook, executionTimeoutMs, ttlMs, hasOwnTtl } = parseJobBody(piece, webhooks);
   const bytes = Buffer.byteLength(input) + Buffer.byteLength(extras ?? '');
   return { at, input, extras, webhook, executionTimeoutMs, ttlMs: hasOwnTtl ? ttlMs : null, bytes };
 }

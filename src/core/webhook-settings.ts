@@ -1,0 +1,39 @@
+import { isIP } from 'node:net';
+import { isPort, parseNetworkAndPort } from './parse-setting.ts';
+import { UsageError } from './usage-error.ts';
+
+/** A receiver of webhooks that is not on the public internet: all its ports, or one. */
+export type AllowedReceiver = ({ network: string } | { host: string }) & { port: number | null };
+
+/** Where webhooks may go besides the public internet. */
+export interface WebhookSettings {
+  /** True: to all private addresses and those of this machine. */
+  allowPrivate: boolean;
+  allowed: readonly AllowedReceiver[];
+}
+
+/** Reads `--webhook-networks`. Throws a sentence with the setting, its value and what is allowed. */
+export function parseWebhookNetworks(value: string | undefined): AllowedReceiver[] {
+  return (value ?? '').split(',').flatMap((item) => (item.trim() === '' ? [] : [parseReceiver(item.trim())]));
+}
+
+function parseReceiver(item: string): AllowedReceiver {
+  const parsed = parseNetworkAndPort(item);
+  if (parsed !== null) return { network: parsed.network, port: parsed.port };
+  const [, wildcard = '', name = '', portText] = /^(\*\.)?([^*:/@?#\s[\]]+)(?::(\d{1,5}))?$/.exec(item) ?? [];
+  const host = hostOf(name);
+  const port = portText === undefined ? null : Number(portText);
+  if (host === null || (port !== null && !isPort(port))) {
+    throw new UsageError(
+      `--webhook-networks has '${item}', but takes networks and hosts with an optional port, e.g. 10.0.5.0/24,127.0.0.1:9000,hooks.lan`,
+    );
+  }
+  return { host: wildcard + host, port };
+}
+
+/** Returns a name as URLs have it; null for one that is no name there, such as 300.1.1.1, or another spelling of an address. */
+function hostOf(name: string): string | null {
+  if (name === '' || !URL.canParse(`http://${name}`)) return null;
+  const host = new URL(`http://${name}`).hostname.replace(/\.$/, '');
+  return host === '' || isIP(host) !== 0 ? null : host;
+}
