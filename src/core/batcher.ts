@@ -53,10 +53,9 @@ export class Batcher<In, Out> {
     this.#freeLanes = Array.from({ length: options.lanes }, (_, lane) => options.lanes - 1 - lane);
   }
 
-  /** `waitedMs`: the part of the timeout that the call has used already. */
-  run(call: In, waitedMs = 0): Promise<Out> {
+  run(call: In): Promise<Out> {
     return new Promise((resolve, reject) => {
-      const dueMs = this.#timeout ? this.#clock.now() - waitedMs + this.#timeout.ms : Number.POSITIVE_INFINITY;
+      const dueMs = this.#timeout ? this.#clock.now() + this.#timeout.ms : Number.POSITIVE_INFINITY;
       this.#waiting.push({ call, dueMs, resolve, reject });
       this.#schedule();
       if (this.#timeout) this.#armTimer(dueMs);

@@ -106,14 +106,16 @@ describe('waiting', () => {
     expect(small.got).toBeDefined();
   });
 
-  test('a reservation knows how long it waited', async () => {
+  test('ends for all at once when they are dismissed, and what is held stays', async () => {
     const bytes = budget();
     const held = bytes.tryReserve(100)!;
-    const waiting = watch(bytes.reserve(10));
-    await vi.advanceTimersByTimeAsync(300);
-    held.release();
+    const waiting = ['a', 'a', 'b'].map((owner) => watch(bytes.reserve(10, owner)));
+    bytes.dismissAll();
     await settle();
-    expect(waiting.got!.waitedMs).toBe(300);
+    expect(waiting.every(({ refused }) => refused)).toBe(true);
+    expect([bytes.usedBytes, bytes.waiting]).toEqual([100, 0]);
+    held.release();
+    expect(bytes.tryReserve(100)).toBeDefined();
   });
 });
 

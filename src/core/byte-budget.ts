@@ -22,8 +22,6 @@ interface Ledger {
 /** Bytes taken from a budget. They return to it once, however often `release` is called. */
 export class ByteReservation {
   readonly owner: string;
-  /** How long it waited for room. */
-  readonly waitedMs: number;
   readonly sinceMs: number;
   /**
    * Set while what needs the bytes depends on a peer that may be slow: called when others have waited too long. Gives up
@@ -35,9 +33,8 @@ export class ByteReservation {
   #bytes: number;
   #kept: Promise<unknown> | undefined;
 
-  constructor(from: { owner: string; bytes: number; waitedMs: number; sinceMs: number }, ledger: Ledger) {
+  constructor(from: { owner: string; bytes: number; sinceMs: number }, ledger: Ledger) {
     this.owner = from.owner;
-    this.waitedMs = from.waitedMs;
     this.sinceMs = from.sinceMs;
     this.#bytes = from.bytes;
     this.#ledger = ledger;
@@ -117,7 +114,7 @@ export class ByteBudget {
 
   /** Reserves at once; undefined when there is no room or others wait. */
   tryReserve(bytes: number, owner = DEFAULT_OWNER): ByteReservation | undefined {
-    return this.#waiting === 0 && this.#fits(bytes) ? this.#take(owner, bytes, 0) : undefined;
+    return this.#waiting === 0 && this.#fits(bytes) ? this.#take(owner, bytes) : undefined;
   }
 
   /** Waits for room; rejects with the refusal. `cancel` ends a wait that is no longer needed in the same way. */
@@ -138,13 +135,19 @@ export class ByteBudget {
     return { granted: promise, cancel: () => this.#withdraw(waiter) };
   }
 
+  /** Refuses all that wait. */
+  dismissAll(): void {
+    const waiters = [...this.#queues.values()].flat();
+    for (const waiter of waiters) if (this.#remove(waiter)) waiter.refuse(this.#refusal());
+  }
+
   #fits(bytes: number): boolean {
     return this.#usedBytes === 0 || this.#usedBytes + bytes <= this.#limitBytes;
   }
 
-  #take(owner: string, bytes: number, waitedMs: number): ByteReservation {
+  #take(owner: string, bytes: number): ByteReservation {
     this.#usedBytes += bytes;
-    const reservation = new ByteReservation({ owner, bytes, waitedMs, sinceMs: this.#clock.now() }, this.#ledger);
+    const reservation = new ByteReservation({ owner, bytes, sinceMs: this.#clock.now() }, this.#ledger);
     this.#held.add(reservation);
     return reservation;
   }
@@ -165,7 +168,7 @@ export class ByteBudget {
         this.#queues.delete(owner); // its next turn comes after those of the others
         this.#queues.set(owner, rest);
       }
-      waiter.grant(this.#take(owner, waiter.bytes, this.#clock.now() - waiter.sinceMs));
+      waiter.grant(this.#take(owner, waiter.bytes));
     }
   }
 

@@ -8,6 +8,8 @@ export interface JobLimits {
   resultBytes: number;
   /** Memory that the request bodies of one process may take together (dataplane/body-budget.ts). */
   bodyBudgetBytes: number;
+  /** How long a body may wait, unread, for memory. */
+  bodyWaitMs: number;
   resultRetentionMs: number;
   syncResultRetentionMs: number;
   /** How long an ended batch is kept with its results, and a draft that nothing is added to. */
@@ -76,6 +78,7 @@ export function readJobLimits(env: NodeJS.ProcessEnv): JobLimits {
       ...{ min: 16 * 2 ** 20, max: 2 ** 40 },
       fallback: 256 * 2 ** 20,
     }),
+    bodyWaitMs: secondsVariable(env, 'PODYARD_BODY_WAIT_SECONDS', 120),
     resultRetentionMs: secondsVariable(env, 'PODYARD_RESULT_RETENTION_SECONDS', 1800),
     syncResultRetentionMs: secondsVariable(env, 'PODYARD_SYNC_RESULT_RETENTION_SECONDS', 300),
     batchRetentionMs: secondsVariable(env, 'PODYARD_BATCH_RETENTION_SECONDS', 604_800),

@@ -15,16 +15,14 @@ const SMALL_SHARE = 1 / 8;
 /** A waiting request holds up to 64 KiB that were read with its head. */
 const MAX_WAITING = 1_000;
 
-/** How long a request may wait for room. */
-export const BODY_TIMEOUT_MS = 10_000;
-
 /** The memory that all request bodies of this process may take together, shared fairly between users. */
 export class BodyBudget {
   readonly #small: ByteBudget;
   readonly #large: ByteBudget;
 
-  constructor(limitBytes: number) {
-    const shared = { maxWaiting: MAX_WAITING, timeoutMs: BODY_TIMEOUT_MS, refusal };
+  /** `waitMs`: how long a body may wait for room. */
+  constructor(limitBytes: number, waitMs: number) {
+    const shared = { maxWaiting: MAX_WAITING, timeoutMs: waitMs, refusal };
     this.#small = new ByteBudget({ ...shared, limitBytes: limitBytes * SMALL_SHARE });
     this.#large = new ByteBudget({ ...shared, limitBytes: limitBytes * (1 - SMALL_SHARE) });
   }
@@ -37,6 +35,12 @@ export class BodyBudget {
   /** Waits for room; rejects with `unavailable`. */
   reserve(bytes: number, userId?: UserId): ReturnType<ByteBudget['reserve']> {
     return this.#of(bytes).reserve(bytes * COST, userId);
+  }
+
+  /** Refuses all that wait, when the process stops. */
+  dismissAll(): void {
+    this.#small.dismissAll();
+    this.#large.dismissAll();
   }
 
   /** Gives back what was reserved for more than `bytes`, the real size of a body. */

@@ -91,7 +91,7 @@ export class DataPlane {
     this.#stopPolls = new StopPolls(bus);
     const { dispatch, activity } = this;
     const stream = new JobStream(queuePool);
-    const bodies = new BodyBudget(limits.bodyBudgetBytes);
+    const bodies = new BodyBudget(limits.bodyBudgetBytes, limits.bodyWaitMs);
     const users = new UserDirectory(deps);
     const endpoints = new EndpointDirectory({ ...deps, users });
     bus.subscribe('endpoint', (id) => dispatch.handOver.forget(id as EndpointId));
@@ -134,6 +134,7 @@ export class DataPlane {
 
   /** Answers held requests and writes what is in memory. Close the listeners afterwards. */
   async stop(): Promise<void> {
+    this.#queuePlane.bodies.dismissAll();
     await this.loadBalancer.stop();
     await this.dispatch.stop();
     this.#stopPolls.dismissAll();

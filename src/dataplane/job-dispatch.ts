@@ -88,14 +88,11 @@ export class JobDispatch {
     this.waiters.releaseAll();
   }
 
-  /**
-   * Commits the job, leased to a waiting worker if there is one. False when the endpoint is gone. `waitedMs` as for
-   * `JobQueue.submit`.
-   */
-  async submit(job: NewJob, waitedMs = 0): Promise<boolean> {
+  /** Commits the job, leased to a waiting worker if there is one. False when the endpoint is gone. */
+  async submit(job: NewJob): Promise<boolean> {
     const reservation = this.handOver.reserve(job.endpointId);
     const isInserted = await this.queue
-      .submit(reservation ? { ...job, workerId: reservation.workerId } : job, waitedMs)
+      .submit(reservation ? { ...job, workerId: reservation.workerId } : job)
       .catch((error: unknown) => {
         reservation?.cancel();
         throw error;

@@ -27,7 +27,7 @@ export interface BodySource {
 /**
  * Reads the whole body and calls `use` with it. Its memory is reserved before the first byte is read and until `use`
  * settles. A request for which there is no room waits unread, so that its socket pushes back, and fails with `unavailable`
- * after BODY_TIMEOUT_MS. Throws `tooLarge` without reading when the announced size is over the limit.
+ * when there is none in time. Throws `tooLarge` without reading when the announced size is over the limit.
  */
 export async function withBody<T>(
   source: BodySource,

@@ -61,7 +61,7 @@ function submit(call: ModelCall): Promise<{ call: QueueCall; job: OpenAiJob } | 
   const { req, res, plane, actor } = call;
   const limitBytes = plane.limits.runsyncBodyBytes;
   const limits = { budget: plane.bodies, userId: actor.userId, limitBytes, cutBytes: 4 * limitBytes, tooLarge };
-  return withBody({ req, res, ...limits }, async (bytes, { waitedMs }) => {
+  return withBody({ req, res, ...limits }, async (bytes) => {
     const body = parseJson(bytes);
     const model = (body.value as { model?: unknown } | null)?.model;
     if (typeof model !== 'string' || model === '') return noModel();
@@ -74,8 +74,7 @@ function submit(call: ModelCall): Promise<{ call: QueueCall; job: OpenAiJob } | 
     const queueCall = callOf(call, endpoint);
     const served = servedModel(found, model);
     const text = served === model ? body.text : replaceMember(body.text, 'model', JSON.stringify(served));
-    const size = { bytes: bytes.length, waitedMs };
-    return { call: queueCall, job: await submitOpenAiJob(queueCall, { ...body, text }, size) };
+    return { call: queueCall, job: await submitOpenAiJob(queueCall, { ...body, text }, bytes.length) };
   });
 }
 

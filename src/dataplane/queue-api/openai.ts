@@ -41,9 +41,9 @@ export async function openai(call: QueueCall): Promise<void> {
   if (!call.subPath) throw notFound('Path');
   const source = { ...bodySource(call, call.plane.limits.runsyncBodyBytes) };
   if (source.limitBytes === call.plane.limits.runsyncBodyBytes) source.tooLarge = tooLarge;
-  const job = await withBody(source, (bytes, { waitedMs }) => {
+  const job = await withBody(source, (bytes) => {
     const body = call.req.method === 'GET' && bytes.length === 0 ? undefined : parseJson(bytes);
-    return submitOpenAiJob(call, body, { bytes: bytes.length, waitedMs });
+    return submitOpenAiJob(call, body, bytes.length);
   });
   await relayOpenAiJob(call, job);
 }
@@ -56,14 +56,13 @@ export function tooLarge(limitBytes: number): Failure {
 export async function submitOpenAiJob(
   call: QueueCall,
   body: { text: string; value: unknown } | undefined,
-  { bytes, waitedMs }: { bytes: number; waitedMs: number },
+  bytes: number,
 ): Promise<OpenAiJob> {
   const job = newJob(call, body?.text);
   call.log.jobId = job.id;
   const isStreaming = (body?.value as { stream?: unknown } | null | undefined)?.stream === true;
   await withPlace(call, bytes, async () => {
-    if (!(await submitTraced(call, job, (traced) => call.plane.dispatch.submit(traced, waitedMs))))
-      throw endpointGone();
+    if (!(await submitTraced(call, job, (traced) => call.plane.dispatch.submit(traced)))) throw endpointGone();
     return { isNew: true };
   });
   return { id: job.id, isStreaming };

@@ -6,7 +6,7 @@
  */
 import { Failure } from '../../core/errors.ts';
 import { withTimeout } from '../../core/with-timeout.ts';
-import { COMMIT_TIMEOUT_MS, notStored } from '../../domain/jobs/job-queue.ts';
+import { COMMIT_TIMEOUT_MS, notCommitted } from '../../domain/jobs/job-queue.ts';
 import { overLimit } from '../../domain/quotas/over-limit.ts';
 import type { EndpointEntry } from '../endpoint-directory.ts';
 import { add, type UserEntry } from '../user-directory.ts';
@@ -62,7 +62,7 @@ async function reservePlace({ endpoint, plane }: QueueCall, bytes: number): Prom
 }
 
 function inTime(count: Promise<unknown>): Promise<unknown> {
-  return withTimeout(count, COMMIT_TIMEOUT_MS, () => notStored(false));
+  return withTimeout(count, COMMIT_TIMEOUT_MS, () => notCommitted(false));
 }
 
 /** Returns why the endpoint's queue takes no more jobs; undefined while it does. */

@@ -5,7 +5,7 @@ import { type JobId, newJobId } from '../../core/ids.ts';
 import { withTimeout } from '../../core/with-timeout.ts';
 import { transaction } from '../../db/pool.ts';
 import { parseJobBody } from '../../domain/jobs/job-body.ts';
-import { COMMIT_TIMEOUT_MS, endpointGone, type NewJob, notStored } from '../../domain/jobs/job-queue.ts';
+import { COMMIT_TIMEOUT_MS, endpointGone, type NewJob, notCommitted } from '../../domain/jobs/job-queue.ts';
 import { bodyOverLimit } from '../../domain/quotas/over-limit.ts';
 import { readWaitMs, sendJson } from '../exchange.ts';
 import type { JobWaiters } from '../job-waiters.ts';
@@ -106,12 +106,12 @@ async function submitJob(call: QueueCall, job: NewJob, body: Buffer, reservation
   return withPlace(call, body.length, () =>
     typeof key === 'string' && key !== ''
       ? submitOnceInTime(call, job, key, body, reservation)
-      : submitAlways(call, job, reservation.waitedMs),
+      : submitAlways(call, job),
   );
 }
 
-async function submitAlways({ plane }: QueueCall, job: NewJob, waitedMs: number): Promise<Submitted> {
-  if (!(await plane.dispatch.submit(job, waitedMs))) throw endpointGone();
+async function submitAlways({ plane }: QueueCall, job: NewJob): Promise<Submitted> {
+  if (!(await plane.dispatch.submit(job))) throw endpointGone();
   return { id: job.id, isNew: true };
 }
 
@@ -125,7 +125,7 @@ function submitOnceInTime(
 ): Promise<Submitted> {
   const submitting = submitOnce(call, job, key, body);
   reservation.keepFor(submitting);
-  return withTimeout(submitting, COMMIT_TIMEOUT_MS - reservation.waitedMs, notStored);
+  return withTimeout(submitting, COMMIT_TIMEOUT_MS, () => notCommitted(true));
 }
 
 /**

@@ -55,7 +55,7 @@ const MAX_BATCH = 256;
 const GATHER_ABOVE = 8;
 /** A batch is in memory several times, and so is it in the database. */
 export const MAX_BATCH_BYTES = 8 * 2 ** 20;
-/** How long a job or a result may take to be committed. */
+/** How long a job or a result may take to be committed, once it was read. */
 export const COMMIT_TIMEOUT_MS = 10_000;
 const PURGE_SLICE = 2000;
 
@@ -86,7 +86,7 @@ export class JobQueue {
         new Batcher({
           ...{ ...shared, lanes },
           bytes: { max: MAX_BATCH_BYTES, of: (job) => sizeOf(job.input) },
-          timeout: { ms: COMMIT_TIMEOUT_MS, error: notStored },
+          timeout: { ms: COMMIT_TIMEOUT_MS, error: notCommitted },
           flush: (jobs, lane) => this.#submitBatch(jobs, this.#lane(`submit${kind}`, lane)),
         }),
     );
@@ -104,11 +104,11 @@ export class JobQueue {
   }
 
   /**
-   * False if the endpoint was deleted. Rejects with `unavailable` after COMMIT_TIMEOUT_MS, of which `waitedMs` are used
-   * already; a job that had been sent to the database by then may still be committed.
+   * False if the endpoint was deleted. Rejects with `unavailable` after COMMIT_TIMEOUT_MS, in words that differ: a job that
+   * was not sent to the database by then is never stored, and one that was may be.
    */
-  submit(job: NewJob, waitedMs = 0): Promise<boolean> {
-    return this.#submits(job.input.length).run(job, waitedMs);
+  submit(job: NewJob): Promise<boolean> {
+    return this.#submits(job.input.length).run(job);
   }
 
   /** Like `submit`, in the caller's transaction. */
@@ -394,16 +394,17 @@ function sizeOf(payload: string | Buffer | null): number {
   return payload.length < 65_536 ? payload.length : Buffer.byteLength(payload);
 }
 
-/** The error for a job that was not committed in time. */
-export function notStored(wasSent = true): Failure {
-  const detail = `the job could not be stored within ${COMMIT_TIMEOUT_MS / 1000} seconds; try again`;
-  const more = ', with an Idempotency-Key if it must not run twice: it may still be stored';
-  return new Failure('unavailable', wasSent ? detail + more : detail, { retryAfterSeconds: 5 });
+/** The error for a job that was not committed in time. "Not stored" is said only of one that never will be. */
+export function notCommitted(wasSent: boolean): Failure {
+  const waited = `the database has not answered for ${COMMIT_TIMEOUT_MS / 1000} seconds`;
+  const unknown = 'it may be stored later, and only a repetition with the same Idempotency-Key never runs it twice';
+  const detail = wasSent ? `${waited} whether it stored the job: ${unknown}` : `the job was not stored: ${waited}; try again`;
+  return new Failure('unavailable', detail, { retryAfterSeconds: 5 });
 }
 
 /** The error for a result, progress update or chunk that was not committed in time. */
 export function resultNotStored(): Failure {
-  const detail = `the result could not be stored within ${COMMIT_TIMEOUT_MS / 1000} seconds; try again`;
+  const detail = `the database has not answered for ${COMMIT_TIMEOUT_MS / 1000} seconds whether it stored this; send it again`;
   return new Failure('unavailable', detail, { retryAfterSeconds: 5 });
 }
 
