@@ -78,7 +78,7 @@ export function readJobLimits(env: NodeJS.ProcessEnv): JobLimits {
       ...{ min: 16 * 2 ** 20, max: 2 ** 40 },
       fallback: 256 * 2 ** 20,
     }),
-    bodyWaitMs: secondsVariable(env, 'PODYARD_BODY_WAIT_SECONDS', 120),
+    bodyWaitMs: secondsVariable(env, 'PODYARD_BODY_WAIT_SECONDS', 60),
     resultRetentionMs: secondsVariable(env, 'PODYARD_RESULT_RETENTION_SECONDS', 1800),
     syncResultRetentionMs: secondsVariable(env, 'PODYARD_SYNC_RESULT_RETENTION_SECONDS', 300),
     batchRetentionMs: secondsVariable(env, 'PODYARD_BATCH_RETENTION_SECONDS', 604_800),

@@ -21,6 +21,10 @@ beforeEach(async () => {
   server = createServer({ requestTimeout: 0 }, (req, res) => {
     slowBodies.watch(res);
     if (req.url === '/early') res.write('early');
+    if (req.url === '/waits') {
+      onArrived();
+      return;
+    }
     req.on('data', (chunk: Buffer) => {
       arrived += chunk.length;
       onArrived();
@@ -54,6 +58,17 @@ function checkAt(seconds: number): void {
 const head = (path: string, length: number) => `POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-length: ${length}\r\n\r\n`;
 
 describe('a body', () => {
+  test('that nobody reads yet waits as long as it must', async () => {
+    const seen = new Promise<void>((resolve) => {
+      onArrived = resolve;
+    });
+    client.write(head('/waits', 1_000_000));
+    await seen;
+    for (const seconds of [0, 30, 60, 120]) checkAt(seconds);
+    expect(client.readableLength).toBe(0);
+    expect(client.destroyed).toBe(false);
+  });
+
   test('that comes too slowly gets a 408 after half a minute, and its connection is closed', async () => {
     await send(10, head('/', 1_000_000));
     checkAt(0);

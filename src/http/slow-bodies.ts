@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Clock, monotonicClock } from '../core/clock.ts';
 import { Failure } from '../core/errors.ts';
@@ -15,6 +15,11 @@ export const HEAD_TIMEOUTS = { headersTimeout: 30_000, connectionsCheckingInterv
 /** True when `bytes` in `elapsedMs` are less than 8 KiB a second after the first half minute. */
 export function isTooSlow(elapsedMs: number, bytes: number): boolean {
   return bytes < ((elapsedMs - GRACE_MS) / 1_000) * MIN_BYTES_PER_SECOND;
+}
+
+/** True while nobody reads the body: it waits for memory, say. */
+function waitsForUs(req: IncomingMessage): boolean {
+  return req.readableFlowing !== true && req.listenerCount('readable') === 0;
 }
 
 interface Seen {
@@ -55,7 +60,7 @@ export class SlowBodies {
     const now = this.#clock.now();
     for (const [socket, before] of this.#sockets) {
       const res = this.#latest.get(socket)!;
-      if (res.req.complete) {
+      if (res.req.complete || waitsForUs(res.req)) {
         if (before) this.#sockets.set(socket, null);
       } else if (before?.res !== res) {
         this.#sockets.set(socket, { res, sinceMs: now, bytesBefore: socket.bytesRead });

@@ -198,6 +198,10 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
 
   #checkBody(exchange: WireExchange): void {
     if (exchange.isBodyRead || this.#bodySinceMs === 0) return;
+    if (!exchange.isReadingBody) {
+      this.watchBody(); // it waits for us, for memory perhaps
+      return;
+    }
     const now = performance.now();
     this.deadlineAt = now + CHECK_MS;
     if (!isTooSlow(now - this.#bodySinceMs, this.wire.receivedBytes - this.#bodyBytesBefore)) return;

@@ -398,7 +398,9 @@ function sizeOf(payload: string | Buffer | null): number {
 export function notCommitted(wasSent: boolean): Failure {
   const waited = `the database has not answered for ${COMMIT_TIMEOUT_MS / 1000} seconds`;
   const unknown = 'it may be stored later, and only a repetition with the same Idempotency-Key never runs it twice';
-  const detail = wasSent ? `${waited} whether it stored the job: ${unknown}` : `the job was not stored: ${waited}; try again`;
+  const detail = wasSent
+    ? `${waited} whether it stored the job: ${unknown}`
+    : `the job was not stored: ${waited}; try again`;
   return new Failure('unavailable', detail, { retryAfterSeconds: 5 });
 }
 
