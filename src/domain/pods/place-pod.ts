@@ -71,7 +71,7 @@ async function placeOverFrozen(
     .filter(({ phase, wanted, holdsGpus }) => phase === 'FROZEN' && wanted !== 'RUN' && holdsGpus)
     .sort((a, b) => Number(a.isPriority) - Number(b.isPriority));
   const place = choose(pod, placesForGpus(pod, withoutUsed(stock, frozen.reduce(withoutWorker, used))));
-  if (!place) throw noCapacity(pod, needOf(pod) + whatDriversHave(pod.gpu!, stock));
+  if (!place) throw noCapacity(pod, needOf(pod) + whatIsShort(pod.gpu!, stock));
   const claimant: Claimant = { kind: 'pod', name: pod.name, userId: pod.userId };
   const evicted: WorkerId[] = [];
   let left = used;
@@ -103,7 +103,7 @@ function holds(one: GpusInUse, { gpuPool, gpuTypeId, dataCenterId }: FreezingWor
 export function findPlaceAtAll(pod: Placed, stock: Stock): PodPlace {
   const place = choose(pod, placesForGpus(pod, withoutUsed(stock, [])));
   if (place) return place;
-  throw noCapacity(pod, `${needOf(pod)}; not even if nothing else ran`);
+  throw noCapacity(pod, `${needOf(pod)}${whatIsShort(pod.gpu!, stock)}; not even if nothing else ran`);
 }
 
 /** Several pods may be on different machines, but in one pool of one data center. */
@@ -114,7 +114,7 @@ function placesForGpus(
   const type = findGpuType(gpu!.id);
   if (!type) return [];
   const request = { count: gpu!.count, cloud, cuda: cudaRuleOf(gpu!) };
-  const entries = stock.gpus.filter((entry) => entry.gpuTypeId === type.id && fitsMachine(gpu!, entry, stock));
+  const entries = stock.gpus.filter((entry) => entry.gpuTypeId === type.id && !lackOf(gpu!, entry, stock));
   const groups =
     podCount === 1
       ? entries.map((entry) => [entry])
@@ -145,17 +145,25 @@ function cudaRuleOf({ allowedCudaVersions: allowed, minCudaVersion: min }: PodGp
   return { ...(allowed?.length && { allowed }), ...(min !== undefined && { min }) };
 }
 
-/** True if the machine has what the pod requires for each of its GPUs. */
-function fitsMachine(
-  { minRamPerGpu = 0, minVcpuCountPerGpu = 0 }: PodGpu,
+/** A minimum that a machine does not meet. */
+interface Lack {
+  what: 'GB of memory' | 'CPUs';
+  needed: number;
+  there: number;
+}
+
+/** Returns the minimum that the machine does not meet; undefined if it meets them. They count for each GPU that is asked for. */
+function lackOf(
+  { count, minRamPerGpu = 0, minVcpuCountPerGpu = 0 }: PodGpu,
   { machine }: GpuStock,
   stock: Stock,
-): boolean {
-  const { cpus, memoryBytes, gpus } = machine ?? {
-    ...stock,
-    gpus: stock.gpus.reduce((sum, { total }) => sum + total, 0),
-  };
-  return memoryBytes / 2 ** 30 >= minRamPerGpu * gpus && cpus >= minVcpuCountPerGpu * gpus;
+): Lack | undefined {
+  const { cpus, memoryBytes } = machine ?? stock;
+  const wants: Lack[] = [
+    { what: 'GB of memory', needed: minRamPerGpu * count, there: memoryBytes / 2 ** 30 },
+    { what: 'CPUs', needed: minVcpuCountPerGpu * count, there: cpus },
+  ];
+  return wants.find(({ needed, there }) => there < needed);
 }
 
 function describe(gpu: PodGpu): string {
@@ -167,11 +175,19 @@ function describe(gpu: PodGpu): string {
   return `${gpu.count} × ${gpu.id}${wants.length === 0 ? '' : ` with ${wants.join(', ')}`}`;
 }
 
-/** The reason where it is the drivers: a clause, or empty. */
-function whatDriversHave(gpu: PodGpu, { gpus }: Stock): string {
-  const versions = gpus.filter(({ gpuTypeId, total }) => gpuTypeId === gpu.id && total > 0);
-  if (versions.some(({ cudaVersion }) => fitsCuda(cudaVersion, cudaRuleOf(gpu)))) return '';
-  const known = [...new Set(versions.flatMap(({ cudaVersion }) => cudaVersion ?? []))];
+/** What is short: a clause; empty where no machine has that type of GPU. */
+function whatIsShort(gpu: PodGpu, stock: Stock): string {
+  const machines = stock.gpus.filter(({ gpuTypeId, total }) => gpuTypeId === gpu.id && total > 0);
+  if (machines.length === 0) return '';
+  if (!machines.some(({ cudaVersion }) => fitsCuda(cudaVersion, cudaRuleOf(gpu)))) return whatDriversHave(machines);
+  const lacks = machines.map((machine) => lackOf(gpu, machine, stock));
+  if (lacks.includes(undefined)) return ', but too few of these GPUs are free';
+  const most = lacks.reduce((a, b) => (b!.there > a!.there ? b : a))!;
+  return `, but a machine has ${Math.floor(most.there)} ${most.what} of the ${most.needed} that are needed`;
+}
+
+function whatDriversHave(machines: readonly GpuStock[]): string {
+  const known = [...new Set(machines.flatMap(({ cudaVersion }) => cudaVersion ?? []))];
   return known.length === 0 ? '' : `, but the drivers support ${known.join(' and ')}`;
 }
 

@@ -46,7 +46,7 @@ const perGpu = (what: string) =>
     Type.Integer({
       minimum: 1,
       maximum: MAX_INTEGER,
-      description: `${what} that the machine has at least for each of its GPUs.`,
+      description: `${what} that the machine has at least, for each GPU asked for.`,
     }),
   );
 const gpuRule = {

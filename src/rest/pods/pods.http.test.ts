@@ -264,14 +264,19 @@ describe('a create', () => {
     const made = [201, { id: GPU, count: 1 }];
     expect(await of({ allowedCudaVersions: ['12.4', '12.8'] })).toEqual(made);
     expect(await of({ minCudaVersion: '12.6', minRamPerGpu: 32, minVcpuCountPerGpu: 8 })).toEqual(made);
+    expect(await of({ minRamPerGpu: 256, minVcpuCountPerGpu: 64 })).toEqual(made); // all that the machine has
     const none = /^There are no longer any instances available/;
-    for (const gpu of [
-      { allowedCudaVersions: ['12.4'] },
-      { minCudaVersion: '12.10' },
-      { minRamPerGpu: 33 },
-      { minVcpuCountPerGpu: 9 },
-    ]) {
-      expect([gpu, ...(await of(gpu))]).toEqual([gpu, 400, expect.stringMatching(none)]);
+    const refused: [object, string][] = [
+      [{ allowedCudaVersions: ['12.4'] }, ', but the drivers support 12.8'],
+      [{ minCudaVersion: '12.10' }, ', but the drivers support 12.8'],
+      [{ minRamPerGpu: 257 }, 'but a machine has 256 GB of memory of the 257 that are needed'],
+      [{ minVcpuCountPerGpu: 65 }, 'but a machine has 64 CPUs of the 65 that are needed'],
+      [{ count: 2, minVcpuCountPerGpu: 33 }, 'but a machine has 64 CPUs of the 66 that are needed'],
+    ];
+    for (const [gpu, why] of refused) {
+      const [status, detail] = await of(gpu);
+      expect([gpu, status, detail]).toEqual([gpu, 400, expect.stringMatching(none)]);
+      expect(detail).toContain(why);
     }
     const both = await of({ minCudaVersion: '12.8', allowedCudaVersions: ['12.8'] });
     expect(both).toEqual([400, 'gpu.allowedCudaVersions, gpu.minCudaVersion: only one of them can be given']);
