@@ -46,7 +46,7 @@ export interface RestFixture {
   /** Creates a user; `admin` is an admin. */
   addPerson(name: string): Promise<Person>;
   keyFor(person: Person, ...scopes: string[]): Promise<string>;
-  /** Sends a request; `body` is sent as JSON unless it is text. */
+  /** Sends a request; `body` is sent as JSON unless it is text or bytes. */
   call(method: string, url: string, options?: CallOptions): Promise<LightMyRequestResponse>;
   /** Answers a request of an outer server, in the revision that it asks for. */
   /** Sends any request to the app of the revision in its path. Its answer is not checked. */
@@ -215,7 +215,7 @@ function toRequest(method: string, url: string, { key, body, headers }: CallOpti
   if (key !== undefined) request.headers = { ...request.headers, authorization: `Bearer ${key}` };
   if (body !== undefined) {
     request.headers = { 'content-type': 'application/json', ...request.headers };
-    request.payload = typeof body === 'string' ? body : JSON.stringify(body);
+    request.payload = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
   }
   return request;
 }

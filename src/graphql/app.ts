@@ -60,7 +60,12 @@ export function buildGraphqlApp(deps: GraphqlDeps): FastifyInstance {
     requestIdHeader: false,
     return503OnClosing: false, // the outer server stops accepting first
   });
-  acceptOnlyJson(app, { isEmptyAllowed: false, detail: 'The request body is not valid JSON.', check: checkTexts });
+  acceptOnlyJson(app, {
+    isEmptyAllowed: false,
+    detail: 'The request body is not valid JSON.',
+    check: checkTexts,
+    refuse: (errors) => new Failure('badRequest', errors.join('; ')),
+  });
   app.setErrorHandler((error, request, reply) =>
     sendFailure(deps, toRequestFailure(error, request.raw), request, reply),
   );

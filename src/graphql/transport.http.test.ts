@@ -91,7 +91,11 @@ describe('the body', () => {
     ],
     ['variables that are no object', { query: ME, variables: [] }, 'variables: must be an object'],
     ['an operation name that is no text', { query: ME, operationName: 1 }, 'operationName: must be a string'],
-    ['a member __proto__', '{"query": "{ myself { id } }", "__proto__": {}}', 'The request body is not valid JSON.'],
+    [
+      'a member __proto__',
+      '{"query": "{ myself { id } }", "__proto__": {}}',
+      "$: additional property '__proto__' is not allowed",
+    ],
   ])('with %s is a 400', async (_, body, message) => {
     const response = await post(body);
     expect(response.statusCode).toBe(400);

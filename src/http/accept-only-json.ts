@@ -1,33 +1,77 @@
+import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
 import { Failure } from '../core/errors.ts';
 
-/** The largest request body of the REST and GraphQL APIs. */
+/** The largest request body of the GraphQL API. */
 export const BODY_LIMIT_BYTES = 100 * 1024;
+/** The same of the REST APIs: 512 KiB of environment variables fit, in JSON as most clients write it. */
+export const REST_BODY_LIMIT_BYTES = 1024 * 1024;
 
 export interface JsonBodyOptions {
   /** True: an empty body counts as no body. False: it is malformed. */
   isEmptyAllowed: boolean;
-  /** The public text for a malformed body. A `__proto__` member makes one malformed. */
+  /** The public text for a malformed body. */
   detail: string;
   /** Throws a `Failure` for a body that is valid JSON but must be refused. */
   check?: (value: unknown, text: string) => void;
+  /** The refusal of members that are part of every object; default: `unprocessable`, with a list of them. */
+  refuse?: (errors: string[]) => Failure;
 }
 
-/** Makes JSON the only content type that the app accepts: any other body is a 415. */
+/**
+ * Makes JSON the only content type that the app accepts: any other body is a 415. A body that is not UTF-8 or not JSON is a
+ * `badRequest`; one with a member that is part of every object in JavaScript is `unprocessable`, with its place.
+ */
 // biome-ignore lint/suspicious/noExplicitAny: any app, whatever its type provider
 export function acceptOnlyJson(app: FastifyInstance<any, any, any, any, any>, options: JsonBodyOptions): void {
-  const parse = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body: string, done) => {
-    if (body === '' && options.isEmptyAllowed) return done(null, undefined);
-    parse(request, body, (error, value) => {
-      if (error) return done(new Failure('badRequest', options.detail, { cause: error }));
-      try {
-        options.check?.(value, body);
-      } catch (refusal) {
-        return done(refusal as Failure);
-      }
-      done(null, value);
-    });
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
+    if (body.length === 0 && options.isEmptyAllowed) return done(null, undefined);
+    try {
+      done(null, parseBody(body, options));
+    } catch (refusal) {
+      done(refusal as Failure);
+    }
   });
 }
+
+function parseBody(body: Buffer, { detail, check, refuse = invalid }: JsonBodyOptions): unknown {
+  if (!isUtf8(body)) throw new Failure('badRequest', detail.replace('JSON', 'UTF-8'));
+  const text = body.toString().replace(/^\uFEFF/, '');
+  const value = parse(text, detail);
+  const errors = /proto|constructor|\\u/.test(text) ? inheritedMembers(value) : [];
+  if (errors.length > 0) throw refuse(errors);
+  check?.(value, text);
+  return value;
+}
+
+function invalid(errors: string[]): Failure {
+  return new Failure('unprocessable', 'Request validation failed.', { errors });
+}
+
+function parse(text: string, detail: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new Failure('badRequest', detail, { cause });
+  }
+}
+
+/** Lists members whose names are those of what every object inherits: code that copies them could change all objects. */
+function inheritedMembers(body: unknown): string[] {
+  const errors: string[] = [];
+  const waiting: [value: unknown, place: string][] = [[body, '']];
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    const [value, place] = next;
+    if (typeof value !== 'object' || value === null) continue;
+    for (const [name, member] of Object.entries(value)) {
+      const isObject = typeof member === 'object' && member !== null;
+      if (name === '__proto__' || (isObject && (name === 'constructor' || name === 'prototype'))) {
+        errors.push(`${place || '$'}: additional property '${name}' is not allowed`);
+      } else if (isObject) waiting.push([member, `${place}/${name}`]);
+    }
+  }
+  return errors.slice(0, MAX_ERRORS);
+}
+
+const MAX_ERRORS = 100;

@@ -118,13 +118,33 @@ test.each([
   ['not JSON', '{"name":'],
   ['two values', '{}{}'],
   ['empty', ''],
-  ['a prototype in disguise', '{"__proto__":{"name":"x"}}'],
-  ['a prototype in env', '{"env":{"__proto__":{"a":"b"}}}'],
-  ['a constructor in disguise', '{"constructor":{"prototype":{"x":1}}}'],
 ])('a body that is %s is a 400', async (_, body) => {
   const response = await patch(body);
   expect(response.statusCode).toBe(400);
   expect(response.json().detail).toMatch(/^The request could not be processed: /);
+});
+
+test('a body that is not UTF-8 is a 400', async () => {
+  const response = await patch(Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d]));
+  expect(response.statusCode).toBe(400);
+  expect(response.json().detail).toBe('The request could not be processed: its body is not valid UTF-8.');
+});
+
+test.each([
+  ['{"__proto__":{"name":"x"}}', "$: additional property '__proto__' is not allowed"],
+  ['{"\\u005f_proto__":{}}', "$: additional property '__proto__' is not allowed"],
+  ['{"env":{"__proto__":"x"}}', "/env: additional property '__proto__' is not allowed"],
+  ['{"gpu":{"pools":[{"__proto__":1}]}}', "/gpu/pools/0: additional property '__proto__' is not allowed"],
+  ['{"constructor":{"prototype":{"x":1}}}', "$: additional property 'constructor' is not allowed"],
+])('a body with a member of every object, as %s, is a 422 that names it', async (body, error) => {
+  const response = await patch(body);
+  expect(response.statusCode).toBe(422);
+  expect(response.json().errors).toEqual([error]);
+});
+
+test('an environment variable may have any name of its own', async () => {
+  const env = { constructor: 'x', prototype: 'y', toString: 'z' };
+  expect((await patch({ env })).json().env).toEqual(env);
 });
 
 test('no body at all is a 400', async () => {
@@ -151,14 +171,21 @@ test('another media type is a 415; a charset parameter is accepted', async () =>
   expect((await patch('{}', { 'content-type': 'application/json; charset=utf-8' })).statusCode).toBe(200);
 });
 
-test('a body over 100 KiB is a 413 before the record is read; exactly 100 KiB is accepted', async () => {
-  const limit = 100 * 1024;
-  const exact = JSON.stringify({ name: 'n'.repeat(limit - '{"name":""}'.length) });
-  expect(exact).toHaveLength(limit);
+test('a body over 1 MiB is a 413 before the record is read; exactly 1 MiB is accepted', async () => {
+  const limit = 1024 * 1024;
+  const exact = `{"name":"n"}`.padEnd(limit);
   expect((await patch(exact)).statusCode).toBe(200);
   const response = await patch(`${exact} `, {}, '/v2/serverless/nosuchendpoint');
   expect(response.statusCode).toBe(413);
   expect(response.json().title).toBe('Content Too Large');
+});
+
+test('512 KiB of environment variables fit, and no text over 100 KiB', async () => {
+  const env = Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`V${i}`, 'x'.repeat(64 * 1024 - 100)]));
+  expect((await patch({ env })).json().env).toEqual(env);
+  const long = await patch({ name: 'n'.repeat(100 * 1024 + 1) });
+  expect(long.statusCode).toBe(422);
+  expect(long.json().errors).toEqual(['/name: must have at most 102400 characters']);
 });
 
 test('at most 100 failures of a body are listed', async () => {

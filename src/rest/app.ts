@@ -1,6 +1,6 @@
 import Fastify from 'fastify';
 import { knownRevisionIn, type RestRevision, withoutRevision } from '../core/rest-revisions.ts';
-import { acceptOnlyJson, BODY_LIMIT_BYTES } from '../http/accept-only-json.ts';
+import { acceptOnlyJson, REST_BODY_LIMIT_BYTES } from '../http/accept-only-json.ts';
 import { newRequestId } from '../http/request-id.ts';
 import { toRequestFailure } from '../http/to-failure.ts';
 import { openApiRoute } from './installation/get-openapi.ts';
@@ -39,7 +39,7 @@ export const OPENAPI_FILES: Record<RestRevision, string> = {
 export function buildRestApp(outerDeps: RestDeps, { revision, isWhole, handOver, describe }: RestAppOptions): RestApp {
   const deps = { ...outerDeps, publicUrlFor: publicUrlWithRevision(outerDeps) };
   const app: RestApp = Fastify({
-    bodyLimit: BODY_LIMIT_BYTES,
+    bodyLimit: REST_BODY_LIMIT_BYTES,
     genReqId: newRequestId,
     requestIdHeader: false,
     return503OnClosing: false, // Fastify's 503 is not a problem record; the outer server stops accepting first

@@ -1,5 +1,6 @@
 import { Failure } from '../../core/errors.ts';
 import { type EndpointId, newId } from '../../core/ids.ts';
+import { withoutRepeats } from '../../core/without-repeats.ts';
 import { type Db, transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import type { CpuRequest } from '../catalog/cpu-config.ts';
@@ -33,14 +34,18 @@ function checkHardware({ gpu, cpu = null }: NewEndpoint): Pick<Endpoint, 'gpu' |
   if ((gpu === null) === (cpu === null)) throw new Failure('badRequest', 'gpu, cpu: exactly one of them is required');
   if (gpu === null) return { gpu, cpu: cpuSelection(cpu!) };
   const { pools, count, ...rule } = gpu;
-  return { gpu: { pools, count, ...gpuRuleOf(rule) }, cpu: null };
+  return { gpu: { pools: withoutRepeats(pools), count, ...gpuRuleOf(rule) }, cpu: null };
 }
 
 /** Stores the endpoint with its first release and notifies the scaler. Throws `badRequest` if a rule is broken, `forbidden` for a reference the key may not add or one endpoint too many. */
 export async function createEndpoint(context: Context, actor: Actor, input: NewEndpoint): Promise<Endpoint> {
   const endpoint = await transaction(context.pool, async (db) => {
     await checkOneMore(db, actor.userId, 'endpoints');
-    const { ownTemplate, ...own } = { ...input, ...checkHardware(input) };
+    const { ownTemplate, ...own } = {
+      ...input,
+      ...checkHardware(input),
+      dataCenterIds: withoutRepeats(input.dataCenterIds),
+    };
     const id = newId<EndpointId>();
     const template = await readTemplate(db, actor, id, input);
     const gpu = own.gpu && withTemplateRule(own.gpu, template?.allowedCudaVersions ?? []);

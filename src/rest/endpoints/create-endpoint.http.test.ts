@@ -72,6 +72,15 @@ test('absent members of workers and scaling get their defaults one by one', asyn
   expect(scaling).toEqual({ type: 'QUEUE_DELAY', value: 1, idleTimeout: 5 });
 });
 
+test('a pool or data center that is listed twice is kept once, in a create and in an update', async () => {
+  const twice = { gpu: { pools: ['ADA_24', 'ADA_24'] }, dataCenterIds: ['LOCAL-1', 'LOCAL-1'] };
+  const once = { gpu: { pools: ['ADA_24'] }, dataCenterIds: ['LOCAL-1'] };
+  const { id, ...created } = (await create({ ...MINIMAL, ...twice })).json();
+  expect(created).toMatchObject(once);
+  const updated = await rest.call('PATCH', `/v2/serverless/${id}`, { key: rest.alice.key, body: twice });
+  expect(updated.json()).toMatchObject(once);
+});
+
 test('a create notifies the scaler and creates the first release, with an empty diff', async () => {
   const hints: string[] = [];
   const unsubscribe = rest.bus.subscribe('endpoint', (id) => hints.push(id));
@@ -89,6 +98,7 @@ test.each([
   ['pools', { gpu: { pools: [] } }, '/gpu/pools: must NOT have fewer than 1 items'],
   ['gpu.count', { gpu: { pools: ['ADA_24'], count: 0 } }, '/gpu/count: must be >= 1'],
   ['a member of gpu', { gpu: { pools: ['ADA_24'], x: 1 } }, "/gpu: additional property 'x' is not allowed"],
+  ['registry', { registry: '' }, '/registry: must NOT have fewer than 1 characters'],
   ['workers.min', { workers: { min: -1 } }, '/workers/min: must be >= 0'],
   ['a number too large to store', { workers: { max: 2 ** 31 } }, '/workers/max: must be <= 2147483647'],
   ['scaling.value', { scaling: { value: 0.4 } }, '/scaling/value: must be >= 0.5'],

@@ -28,7 +28,10 @@ export const CONTAINER = {
     maxProperties: MAX_ENV_NAMES,
     description: `Environment variables, ${MAX_ENV_BYTES / 1024} KiB in total. Replaced as a whole.`,
   }),
-  registry: nullableString({ description: 'Identifier of a registry with credentials for a private image.' }),
+  registry: nullableString({
+    minLength: 1,
+    description: 'Identifier of a registry with credentials for a private image.',
+  }),
 };
 
 /** The settings in an update, except the image, which each request treats differently. */

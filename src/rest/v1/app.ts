@@ -1,7 +1,7 @@
 import Fastify from 'fastify';
 import { Failure } from '../../core/errors.ts';
 import { REST_REVISIONS } from '../../core/rest-revisions.ts';
-import { acceptOnlyJson, BODY_LIMIT_BYTES } from '../../http/accept-only-json.ts';
+import { acceptOnlyJson, REST_BODY_LIMIT_BYTES } from '../../http/accept-only-json.ts';
 import { newRequestId } from '../../http/request-id.ts';
 import { toFailure, toRequestFailure } from '../../http/to-failure.ts';
 import { openApiRoute } from '../installation/get-openapi.ts';
@@ -36,7 +36,7 @@ const ROUTES: readonly V1Route[] = [
  */
 export function buildV1App(deps: RestDeps, describe?: (app: RestApp) => void): RestApp {
   const app: RestApp = Fastify({
-    bodyLimit: BODY_LIMIT_BYTES,
+    bodyLimit: REST_BODY_LIMIT_BYTES,
     genReqId: newRequestId,
     requestIdHeader: false,
     return503OnClosing: false, // Fastify's 503 has another shape; the outer server stops accepting first

@@ -517,7 +517,7 @@ describe('errors', () => {
     const text = { headers: { 'content-type': 'text/plain' } };
     expect((await send('POST', '/v1/pods', 'x', text)).statusCode).toBe(415);
     expect((await send('POST', '/v1/pods', '{"name":')).statusCode).toBe(400);
-    expect((await send('POST', '/v1/pods', { name: 'n'.repeat(200_000) })).statusCode).toBe(413);
+    expect((await send('POST', '/v1/pods', { name: 'n'.repeat(1_100_000) })).statusCode).toBe(413);
   });
 });
 
