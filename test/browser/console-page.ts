@@ -47,10 +47,18 @@ export async function signIn(
   await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
 }
 
-/** Returns the accessibility violations of what the page shows now: a dialog may have some until it has faded in. */
+/** Waits until what moves or fades in has arrived: on its way its colors are between two others. */
+const UNTIL_STILL = `(async () => {
+  for (let frame = 0; frame < 2; frame++) await new Promise((resolve) => requestAnimationFrame(resolve));
+  const ending = document.getAnimations().filter(({ effect }) => Number.isFinite(effect.getComputedTiming().endTime));
+  await Promise.all(ending.map(({ finished }) => finished.catch(() => {})));
+})()`;
+
+/** Returns the accessibility violations of what the page shows now, once it has come to rest. */
 export async function violationsOf(page: Page): Promise<string[]> {
   axeSource ??= readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
   await page.evaluate(await axeSource);
+  await page.evaluate(UNTIL_STILL);
   return page.evaluate(async () =>
     (await axe.run()).violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 160)}`),
   );
