@@ -49,3 +49,11 @@ export function readList(text: string | null | undefined): string[] {
     .map((item) => item.trim())
     .filter((item) => item !== '');
 }
+
+/** For a `catch`: what is not there is reported with this text, by which clients know that it is gone. */
+export function ifGone(text: string): (error: unknown) => never {
+  return (error) => {
+    if (error instanceof Failure && error.kind === 'notFound') throw new Failure('notFound', text);
+    throw error;
+  };
+}

@@ -183,6 +183,9 @@ test('a pod stops, resumes with its GPUs, is terminated and then not found', asy
   const { errors } = await ask(`{ pod(input: {podId: "${id}"}) { id } }`);
   expect(errors).toMatchObject([{ message: 'Pod not found', extensions: { code: 'NOT_FOUND' } }]);
   expect((await ask('{ myself { pods { id } } }')).data.myself.pods).toEqual([]);
+  expect((await run(`podTerminate(input: {podId: "${id}"})`)).errors).toMatchObject([
+    { message: 'pod not found to terminate', extensions: { code: 'NOT_FOUND' } },
+  ]);
 });
 
 test('a running pod shows live figures and published ports', async () => {

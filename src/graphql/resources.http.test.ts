@@ -99,7 +99,12 @@ test('volumes are created, enlarged, renamed, listed and deleted', async () => {
   expect(list.data.myself.networkVolumes).toEqual([{ id: volume.id, name: 'w', size: 20, dataCenterId: 'EU-RO-1' }]);
   const remove = () => ask(`mutation { deleteNetworkVolume(input: {id: "${volume.id}"}) }`);
   expect(await remove()).toEqual({ data: { deleteNetworkVolume: null } });
-  expect(codes(await remove())).toEqual(['NOT_FOUND']);
+  expect((await remove()).errors).toMatchObject([
+    {
+      message: 'delete network volume: Tried to delete nonexistent network volume',
+      extensions: { code: 'NOT_FOUND' },
+    },
+  ]);
 });
 
 test('registry credentials are saved, replaced, listed by name and deleted, and never returned', async () => {

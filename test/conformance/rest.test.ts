@@ -445,7 +445,7 @@ describe('Update a serverless endpoint: the responses', () => {
     expect((await update({}, limited.key)).statusCode).toBe(429);
   });
   test('other: an error record', async () => {
-    const response = await update({ name: 'n'.repeat(200_000) });
+    const response = await update({ name: 'n'.repeat(1_100_000) });
     expect(response.statusCode).toBe(413);
     expect(response.json()).toMatchObject({ title: 'Content Too Large', status: 413 });
   });

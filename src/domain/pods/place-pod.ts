@@ -103,7 +103,7 @@ function holds(one: GpusInUse, { gpuPool, gpuTypeId, dataCenterId }: FreezingWor
 export function findPlaceAtAll(pod: Placed, stock: Stock): PodPlace {
   const place = choose(pod, placesForGpus(pod, withoutUsed(stock, [])));
   if (place) return place;
-  throw noCapacity(pod, `${needOf(pod)}${whatIsShort(pod.gpu!, stock)}; not even if nothing else ran`);
+  throw noCapacity(pod, `${needOf(pod)}${whatIsShort(pod.gpu!, stock, '')}; not even if nothing else ran`);
 }
 
 /** Several pods may be on different machines, but in one pool of one data center. */
@@ -175,13 +175,13 @@ function describe(gpu: PodGpu): string {
   return `${gpu.count} × ${gpu.id}${wants.length === 0 ? '' : ` with ${wants.join(', ')}`}`;
 }
 
-/** What is short: a clause; empty where no machine has that type of GPU. */
-function whatIsShort(gpu: PodGpu, stock: Stock): string {
+/** What is short: a clause; empty where no machine has that type of GPU. `few`: for GPUs. */
+function whatIsShort(gpu: PodGpu, stock: Stock, few = ', but too few of these GPUs are free'): string {
   const machines = stock.gpus.filter(({ gpuTypeId, total }) => gpuTypeId === gpu.id && total > 0);
   if (machines.length === 0) return '';
   if (!machines.some(({ cudaVersion }) => fitsCuda(cudaVersion, cudaRuleOf(gpu)))) return whatDriversHave(machines);
   const lacks = machines.map((machine) => lackOf(gpu, machine, stock));
-  if (lacks.includes(undefined)) return ', but too few of these GPUs are free';
+  if (lacks.includes(undefined)) return few;
   const most = lacks.reduce((a, b) => (b!.there > a!.there ? b : a))!;
   return `, but a machine has ${Math.floor(most.there)} ${most.what} of the ${most.needed} that are needed`;
 }

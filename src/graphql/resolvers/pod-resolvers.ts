@@ -10,7 +10,7 @@ import { getPodRow, listPodRows } from '../../domain/pods/pod-store.ts';
 import { updatePod } from '../../domain/pods/update-pod.ts';
 import { PERMISSIONS } from '../../http/permissions.ts';
 import type { GraphqlCall, Resolvers } from '../graphql-call.ts';
-import { readInput } from '../inputs.ts';
+import { ifGone, readInput } from '../inputs.ts';
 import { checkBid, coveredByBid } from '../pod-bids.ts';
 import { type PodEditInput, toPodChange } from '../pod-edit-wire.ts';
 import {
@@ -116,7 +116,9 @@ export const podResolvers: Resolvers = {
     },
     podTerminate: async (_: unknown, args: PodInput, call) => {
       const { podId: id } = readInput(args);
-      await terminatePod(call.deps, call.permit(PERMISSIONS.writePod({ id })), id as PodId);
+      const actor = call.permit(PERMISSIONS.writePod({ id }));
+      // The text by which clients know that there is nothing left to do.
+      await terminatePod(call.deps, actor, id as PodId).catch(ifGone('pod not found to terminate'));
       return null;
     },
   },

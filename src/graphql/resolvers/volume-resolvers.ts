@@ -7,7 +7,7 @@ import { VOLUME_SIZE_GB, type Volume } from '../../domain/volumes/volume.ts';
 import { listVolumeRows } from '../../domain/volumes/volume-store.ts';
 import { PERMISSIONS } from '../../http/permissions.ts';
 import type { GraphqlCall, Resolvers } from '../graphql-call.ts';
-import { readInput, readNumber, readText } from '../inputs.ts';
+import { ifGone, readInput, readNumber, readText } from '../inputs.ts';
 import { toDataCenter } from './catalog-resolvers.ts';
 
 const SIZE_LIMITS = { ...VOLUME_SIZE_GB, fallback: 0 };
@@ -49,7 +49,9 @@ export const volumeResolvers: Resolvers = {
     },
     deleteNetworkVolume: async (_: unknown, args: { input?: { id: string } | null }, call) => {
       const { id } = readInput(args);
-      await deleteVolume(call.deps, call.permit(PERMISSIONS.writeVolume({ id })), id as VolumeId);
+      const actor = call.permit(PERMISSIONS.writeVolume({ id }));
+      const gone = ifGone('delete network volume: Tried to delete nonexistent network volume');
+      await deleteVolume(call.deps, actor, id as VolumeId).catch(gone);
       return null;
     },
   },

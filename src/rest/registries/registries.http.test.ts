@@ -153,10 +153,10 @@ describe('delegations', () => {
     });
   });
 
-  test('name and tag are optional', async () => {
+  test('name and tag are optional: without a tag it is latest', async () => {
     const without = (await delegate({ resource: ARN })).json();
     expect(without.name).toBe(null);
-    expect(without).not.toHaveProperty('tag');
+    expect(without.tag).toBe('latest');
     expect((await delegate({ resource: ARN, name: null })).json().name).toBe(null);
     const china = (await delegate({ resource: ARN.replace('aws:', 'aws-cn:') })).json();
     expect(china.dockerRegistryUri).toBe('123456789012.dkr.ecr.eu-central-1.amazonaws.com.cn');

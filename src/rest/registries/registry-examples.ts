@@ -9,6 +9,7 @@ const delegation = {
   delegatorUserId: USER_ID,
   awsUser: '123456789012',
   repository: 'team/transcriber',
+  tag: 'latest',
   awsRegion: 'eu-central-1',
   dockerRegistryUri: '123456789012.dkr.ecr.eu-central-1.amazonaws.com/team/transcriber',
   createdAt: CREATED_AT,

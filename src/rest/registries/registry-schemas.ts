@@ -43,7 +43,7 @@ export const DelegationResponse = Type.Object(
     delegatorUserId: Type.String(),
     awsUser: Type.String({ description: 'AWS account of the repository.' }),
     repository: Type.String(),
-    tag: Type.Optional(Type.String({ description: 'Image tag. Absent: any.' })),
+    tag: Type.String({ description: 'Image tag: `latest` where the resource names none.' }),
     awsRegion: Type.String(),
     dockerRegistryUri: Type.String(),
     createdAt: dateTime(),

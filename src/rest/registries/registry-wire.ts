@@ -18,7 +18,7 @@ export function toDelegationResponse(delegation: Delegation): Static<typeof Dele
     delegatorUserId: delegation.userId,
     awsUser: delegation.awsAccount,
     repository: delegation.repository,
-    ...(delegation.tag !== null && { tag: delegation.tag }),
+    tag: delegation.tag ?? 'latest',
     awsRegion: delegation.awsRegion,
     dockerRegistryUri: registryHost(delegation),
     createdAt: delegation.createdAt.toISOString(),
