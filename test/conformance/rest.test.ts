@@ -664,7 +664,7 @@ describe('Errors', () => {
     ['an unknown path, whatever the body', 404, 'POST', '/v2/nowhere', 'x'.repeat(200_000), { 'content-type': 'a/b' }],
     ['a method that is not allowed', 405, 'PUT', '/v2/serverless', '{}', {}],
     ['a path that cannot be decoded', 400, 'GET', '/v2/serverless/%zz', undefined, {}],
-    ['a body that is too large', 413, 'POST', '/v2/serverless', `"${'x'.repeat(200_000)}"`, {}],
+    ['a body that is too large', 413, 'POST', '/v2/serverless', `"${'x'.repeat(1_100_000)}"`, {}],
     ['a body of another type', 415, 'POST', '/v2/serverless', 'x', { 'content-type': 'text/plain' }],
   ])('the refusal of %s is a problem record as well', async (_, status, method, url, body, headers) => {
     const response = await rest.call(method, url, { key: rest.alice.key, body, headers });
