@@ -6,6 +6,7 @@ import type { UserId } from '../../core/ids.ts';
 import { DEFAULT_LOG_RATES, type LogRates } from '../../core/limit-settings.ts';
 import type { Logger } from '../../core/logger.ts';
 import { Loop } from '../../core/loop.ts';
+import { SeldomLog } from '../../core/seldom-log.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import { appendLogLines, type NewLogLine } from '../../domain/logs/append-log-lines.ts';
@@ -62,6 +63,7 @@ export class LogCollector {
   readonly #owners: Batcher<string, LogOwner | undefined>;
   readonly #buckets: LogBuckets;
   readonly #days: UserLogDays;
+  readonly #seldom: SeldomLog;
   readonly #dropping = new Set<Followed>();
   #reportTimer: NodeJS.Timeout | undefined;
   #buffer: Buffered[] = [];
@@ -70,6 +72,7 @@ export class LogCollector {
 
   constructor({ clock = systemClock, rates = DEFAULT_LOG_RATES, ...deps }: Deps & { clock?: Clock; rates?: LogRates }) {
     this.#deps = deps;
+    this.#seldom = new SeldomLog(deps.logger);
     this.#clock = clock;
     this.#buckets = new LogBuckets(rates);
     this.#days = new UserLogDays({ ...deps, now: () => clock.now() });
@@ -130,7 +133,7 @@ export class LogCollector {
     const done = this.#read(workloadId, isNew, abort.signal)
       .catch((error) => {
         if (abort.signal.aborted || isReported(error)) return;
-        this.#deps.logger.warn({ workloadId, err: error }, `reading a log failed: ${messageOf(error)}`);
+        this.#seldom.warn({ workloadId, err: error }, `reading a log failed: ${messageOf(error)}`);
       })
       .finally(() => this.#following.delete(workloadId));
     this.#following.set(workloadId, { abort, done });

@@ -1,27 +1,39 @@
 import { BoundedMap } from '../../core/bounded-map.ts';
 import { isReported, messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
+import { SeldomLog } from '../../core/seldom-log.ts';
 
 const SETTLE_TIMEOUT_MS = 3_000;
 const MAX_REMEMBERED = 10_000;
+/** After a failed task its workload pauses: this long, then twice as long after each further failure. */
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 10_000;
+/** After a failure that its source reports, the database's say, whose return the loops notice by themselves. */
+const REPORTED_PAUSE_MS = 1_000;
 
 /**
  * Runs one task at a time per workload. Remembers the order in which tasks ended, because a list of the runtime that was
- * begun before a task ended may be out of date about its workload.
+ * begun before a task ended may be out of date about its workload. While a runtime is away, everything that has to be done
+ * fails at once: a workload whose task failed stays busy for a growing pause, which ends when a task of another one succeeds.
  */
 export class WorkloadTasks {
-  readonly #logger: Logger;
+  readonly #log: SeldomLog;
   readonly #onEnd: (id: string) => void;
   readonly #running = new Map<string, Promise<void>>();
   /** The place of a workload's last task in the order of ends. */
   readonly #endedAs = new BoundedMap<string, number>(MAX_REMEMBERED);
+  /** How often in a row the tasks of a workload have failed. */
+  readonly #failures = new BoundedMap<string, number>(MAX_REMEMBERED);
+  /** The ends of the pauses. */
+  readonly #pauses = new Set<() => void>();
   #ended = 0;
 
   constructor(options: { logger: Logger; onEnd: (id: string) => void }) {
-    this.#logger = options.logger;
+    this.#log = new SeldomLog(options.logger);
     this.#onEnd = options.onEnd;
   }
 
+  /** True while a task runs, and in the pause after one that failed. */
   isBusy(id: string): boolean {
     return this.#running.has(id);
   }
@@ -39,9 +51,10 @@ export class WorkloadTasks {
   /** Starts a task of a workload that is not busy. A failure is logged; the next comparison finds what is left to do. */
   run(id: string, work: () => Promise<void>): void {
     const task = work()
-      .catch((error) => {
-        if (!isReported(error)) this.#logger.error({ workloadId: id, err: error }, `task failed: ${messageOf(error)}`);
-      })
+      .then(
+        () => this.#succeeded(id),
+        (error) => this.#failed(id, error),
+      )
       .finally(() => {
         this.#running.delete(id);
         this.#endedAs.delete(id); // the newest end comes last, so that the oldest is evicted
@@ -53,7 +66,39 @@ export class WorkloadTasks {
 
   /** Waits for running tasks, at most 3 s. */
   async settle(): Promise<void> {
+    this.#wake();
     const settled = Promise.allSettled(this.#running.values());
     await Promise.race([settled, new Promise((resolve) => setTimeout(resolve, SETTLE_TIMEOUT_MS).unref())]);
+  }
+
+  #succeeded(id: string): void {
+    if (this.#failures.size === 0) return;
+    this.#failures.delete(id);
+    this.#wake();
+  }
+
+  async #failed(id: string, error: unknown): Promise<void> {
+    const count = (this.#failures.get(id) ?? 0) + 1;
+    this.#failures.set(id, count);
+    if (!isReported(error)) this.#log.error({ workloadId: id, err: error }, `task failed: ${messageOf(error)}`);
+    const longestMs = isReported(error) ? REPORTED_PAUSE_MS : LONGEST_PAUSE_MS;
+    const pauseMs = Math.min(longestMs, FIRST_PAUSE_MS * 2 ** (count - 1));
+    await this.#pause(pauseMs);
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        this.#pauses.delete(end);
+        resolve();
+      };
+      const timer = setTimeout(end, ms).unref();
+      this.#pauses.add(end);
+    });
+  }
+
+  #wake(): void {
+    for (const end of this.#pauses) end();
   }
 }

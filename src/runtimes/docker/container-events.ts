@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../core/logger.ts';
+import { SeldomLog } from '../../core/seldom-log.ts';
 import type { OnEvent } from '../runtime.ts';
 import { LABELS } from './container-config.ts';
 import type { Engine } from './engine.ts';
@@ -22,6 +23,7 @@ export async function watchContainers(
   ended: AbortSignal,
   logger: Logger,
 ): Promise<void> {
+  const seldom = new SeldomLog(logger);
   const filters = JSON.stringify({ type: ['container'], label: [`${LABELS.installation}=${installation}`] });
   for (let pauseMs = FIRST_PAUSE_MS; !ended.aborted; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
     try {
@@ -33,7 +35,7 @@ export async function watchContainers(
       }
     } catch (error) {
       if (ended.aborted) return;
-      logger.warn({ err: error }, 'container engine event stream ended');
+      seldom.warn({ err: error }, 'container engine event stream ended');
     }
     await sleep(pauseMs, undefined, { signal: ended, ref: false }).catch(() => {});
   }
