@@ -1,3 +1,4 @@
+import { asciiJson } from '../core/ascii-json.ts';
 import { Failure } from '../core/errors.ts';
 import type { CallRequest, CallResponse } from '../http/call-messages.ts';
 import { openAiRoute, renderOpenAiError } from '../http/openai-error.ts';
@@ -48,7 +49,7 @@ export function sendNoContent(res: CallResponse, headers: readonly string[] = []
 
 /** The problem record with its detail repeated as `error`, which older clients of the queue read. */
 export function problemWithError(problem: Problem): string {
-  return JSON.stringify({ ...problem, error: problem.detail });
+  return asciiJson({ ...problem, error: problem.detail });
 }
 
 /** Renders a refusal as the clients of the path read it. */

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { asciiJson } from '../core/ascii-json.ts';
 import { Failure, messageOf } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { PROBLEM_JSON, renderProblem } from './problem.ts';
@@ -50,5 +51,5 @@ function refuse(res: ServerResponse): void {
   });
   const { status, headers, problem } = renderProblem(failure);
   const own = ['content-type', PROBLEM_JSON, 'cache-control', 'no-store', 'connection', 'close'];
-  res.writeHead(status, [...own, ...headers]).end(JSON.stringify(problem));
+  res.writeHead(status, [...own, ...headers]).end(asciiJson(problem));
 }

@@ -2,6 +2,7 @@
  * Errors of the OpenAI routes, in the shape that their clients read (docs/interface/queue.md, "Errors of OpenAI routes").
  * Clients of `/v1/messages` read the same object inside `{"type": "error"}`, and know other types.
  */
+import { asciiJson } from '../core/ascii-json.ts';
 import { withoutRevision } from '../core/rest-revisions.ts';
 
 /** What went wrong with a call. */
@@ -42,10 +43,10 @@ export function renderOpenAiError(route: string, error: OpenAiError): string {
   const kind = KINDS[error.status] ?? KINDS[error.status < 500 ? 400 : 500]!;
   const code = error.code === undefined ? kind.code : error.code;
   if (!isMessagesRoute(route)) {
-    return JSON.stringify({ error: { message, type: error.type ?? kind.type, code, param } });
+    return asciiJson({ error: { message, type: error.type ?? kind.type, code, param } });
   }
   const type = error.type?.endsWith('_error') ? error.type : kind.anthropic;
-  return JSON.stringify({ type: 'error', error: { type, message, code, param } });
+  return asciiJson({ type: 'error', error: { type, message, code, param } });
 }
 
 /** Renders an error as an event for a stream that has begun. */

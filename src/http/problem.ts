@@ -1,3 +1,4 @@
+import { asciiJson } from '../core/ascii-json.ts';
 import { FAILURES, type Failure, isReported, messageOf } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { openAiRoute, renderOpenAiError } from './openai-error.ts';
@@ -40,7 +41,7 @@ export function renderProblem(thrown: unknown): RenderedProblem {
 export function rawProblem(failure: Failure, url = ''): string {
   const { status, problem } = renderProblem(failure);
   const route = openAiRoute(url);
-  const body = route === null ? JSON.stringify(problem) : renderOpenAiError(route, { status, message: problem.detail });
+  const body = route === null ? asciiJson(problem) : renderOpenAiError(route, { status, message: problem.detail });
   return (
     `HTTP/1.1 ${status} ${problem.title}\r\nContent-Type: ${route === null ? PROBLEM_JSON : 'application/json'}\r\n` +
     `Content-Length: ${Buffer.byteLength(body)}\r\nx-request-id: ${newRequestId()}\r\n` +

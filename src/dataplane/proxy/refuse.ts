@@ -1,3 +1,4 @@
+import { asciiJson } from '../../core/ascii-json.ts';
 import { PROBLEM_JSON, type Problem, renderProblem } from '../../http/problem.ts';
 import { newRequestId } from '../../http/request-id.ts';
 import type { ClientExchange, RawHeaders } from '../wire/client-exchange.ts';
@@ -8,7 +9,7 @@ export function refuse(exchange: ClientExchange, error: unknown, moreHeaders: Ra
   headers.push(...moreHeaders, 'Cache-Control', 'no-store', 'x-request-id', newRequestId());
   const wantsPage = exchange.headers.get('accept')?.includes('text/html') === true;
   headers.push('Content-Type', wantsPage ? 'text/html; charset=utf-8' : PROBLEM_JSON);
-  exchange.answer(status, problem.title, headers, wantsPage ? page(problem) : JSON.stringify(problem));
+  exchange.answer(status, problem.title, headers, wantsPage ? page(problem) : asciiJson(problem));
 }
 
 function page({ status, title, detail }: Problem): string {

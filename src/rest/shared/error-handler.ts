@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { asciiJson } from '../../core/ascii-json.ts';
 import type { Failure } from '../../core/errors.ts';
 import { logFailure, PROBLEM_JSON, renderProblem } from '../../http/problem.ts';
 import { toFailure } from '../../http/to-failure.ts';
@@ -13,7 +14,7 @@ export function sendProblem(deps: RestDeps, failure: Failure, request: FastifyRe
   reply
     .code(status)
     .header('content-type', PROBLEM_JSON)
-    .send(Buffer.from(JSON.stringify(problem))); // a string would get a charset added
+    .send(Buffer.from(asciiJson(problem))); // a string would get a charset added
 }
 
 /** Answers an error that Fastify raised before any hook ran, such as a malformed URL. */

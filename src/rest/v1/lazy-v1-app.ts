@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { asciiJson } from '../../core/ascii-json.ts';
 import { LazyApp } from '../../http/lazy-app.ts';
 import { newRequestId } from '../../http/request-id.ts';
 import type { RestDeps } from '../shared/rest-app.ts';
@@ -12,7 +13,7 @@ export function isV1Path(url: string): boolean {
 export function refuseV1(_req: IncomingMessage, res: ServerResponse): void {
   const error = 'Path not found: REST v1 is off. Start the server with --rest-v1, or use REST v2.';
   const headers = { 'content-type': 'application/json', 'x-request-id': newRequestId(), 'cache-control': 'no-store' };
-  res.writeHead(404, headers).end(JSON.stringify({ error, message: error, status: 404 }));
+  res.writeHead(404, headers).end(asciiJson({ error, message: error, status: 404 }));
 }
 
 /** The app of REST version 1, loaded and built at the first request. */

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { asciiJson } from '../../core/ascii-json.ts';
 import { FAILURES, type Failure, type FailureKind } from '../../core/errors.ts';
 import { logFailure, renderProblem } from '../../http/problem.ts';
 import { routeOf } from '../shared/request-hooks.ts';
@@ -70,5 +71,5 @@ export function sendV1Error(deps: RestDeps, failure: Failure, request: FastifyRe
   reply
     .code(status)
     .header('content-type', 'application/json')
-    .send(Buffer.from(JSON.stringify(body))); // a string would get a charset added
+    .send(Buffer.from(asciiJson(body))); // a string would get a charset added
 }
