@@ -188,17 +188,29 @@ describe('saveEndpoint with an id', () => {
     });
   });
 
-  test('copies the template again, which creates a release if it changed', async () => {
+  test('follows its template: a save of that is a release, before a save of the endpoint or after it', async () => {
+    const saveTemplate = (image: string, key?: string) =>
+      ask(
+        `mutation { saveTemplate(input: {id: "${templateId}", name: "t", imageName: "${image}", containerDiskInGb: 5, volumeInGb: 0,
+           isServerless: true}) { id } }`,
+        {},
+        key,
+      );
     const { id } = await save({ name: 'e', templateId, gpuIds: 'ADA_24' });
-    await ask(
-      `mutation { saveTemplate(input: {id: "${templateId}", name: "t", imageName: "t:2", containerDiskInGb: 5, volumeInGb: 0,
-         isServerless: true}) { id } }`,
-    );
-    expect((await viaRest(id)).image).toBe('t:1');
-    expect((await save({ id, templateId, gpuIds: 'ADA_24' })).version).toBe(2);
+    const { id: changedId } = await save({ name: 'changed', templateId, gpuIds: 'ADA_24' });
+    await rest.call('PATCH', `/v2/serverless/${changedId}`, { key: rest.alice.key, body: { image: 'own:1' } });
+    await saveTemplate('t:2');
     expect((await viaRest(id)).image).toBe('t:2');
     expect((await save({ id, templateId, gpuIds: 'ADA_24' })).version).toBe(2);
-    expect(await releases(id)).toBe(2);
+    await saveTemplate('t:3');
+    expect((await viaRest(id)).image).toBe('t:3');
+    expect(await releases(id)).toBe(3);
+    expect((await viaRest(changedId)).image).toBe('own:1');
+
+    const templatesOnly = await rest.keyFor(rest.alice, 'templates:write');
+    expect((await saveTemplate('t:4', templatesOnly)).errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }]);
+    expect((await viaRest(id)).image).toBe('t:3');
+    expect((await save({ id, templateId, gpuIds: 'ADA_24' })).version).toBe(3); // the template stayed as it was, too
   });
 
   test('cannot change the type, nor another user’s endpoint', async () => {

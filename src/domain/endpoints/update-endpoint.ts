@@ -53,7 +53,7 @@ export async function updateEndpoint(
 ): Promise<Endpoint> {
   const endpoint =
     (await updateAtOnce(context.pool, actor, id, update)) ??
-    (await transaction(context.pool, (db) => updateLocked(db, actor, id, update)));
+    (await transaction(context.pool, (db) => changeEndpoint(db, actor, id, update)));
   publishEndpoint(context, id);
   return endpoint;
 }
@@ -78,7 +78,8 @@ async function updateAtOnce(
   return (await updateEndpointRow(db, after, rowVersion)) ? after : undefined;
 }
 
-async function updateLocked(db: Db, actor: Actor, id: EndpointId, update: EndpointUpdate): Promise<Endpoint> {
+/** `updateEndpoint` in the caller's transaction, without the hint to the scaler. */
+export async function changeEndpoint(db: Db, actor: Actor, id: EndpointId, update: EndpointUpdate): Promise<Endpoint> {
   const before = await getEndpointRow(db, actor.userId, id, 'for update');
   const { template, gpuOnly, isEnvMerged, ...given } = typeof update === 'function' ? update(before) : update;
   const copied = template && (await copyTemplate(db, actor, before, template));

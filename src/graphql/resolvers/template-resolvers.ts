@@ -1,9 +1,9 @@
 import type { TemplateId } from '../../core/ids.ts';
+import { updateFollowedTemplate } from '../../domain/endpoints/update-followed-template.ts';
 import { builtInTemplates, findBuiltInTemplate } from '../../domain/templates/built-in-templates.ts';
 import { createTemplate } from '../../domain/templates/create-template.ts';
 import { deleteTemplate } from '../../domain/templates/delete-template.ts';
 import { findTemplateIdByName, getTemplateRow, listTemplateRows } from '../../domain/templates/template-store.ts';
-import { updateTemplate } from '../../domain/templates/update-template.ts';
 import { PERMISSIONS } from '../../http/permissions.ts';
 import { toId } from '../container-wire.ts';
 import type { GraphqlCall, Resolvers } from '../graphql-call.ts';
@@ -33,7 +33,13 @@ export const templateResolvers: Resolvers = {
       const saved =
         id === null
           ? await createTemplate(call.deps, actor, template)
-          : await updateTemplate(call.deps, actor, id as TemplateId, template);
+          : await updateFollowedTemplate(
+              call.deps,
+              actor,
+              id as TemplateId,
+              template,
+              (endpoint) => void call.permit(PERMISSIONS.writeEndpoint({ id: endpoint })),
+            );
       return toPodTemplate(saved);
     },
     deleteTemplate: async (_: unknown, { templateName }: { templateName: string }, call) => {

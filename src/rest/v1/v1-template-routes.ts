@@ -1,22 +1,12 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Static } from 'typebox';
 import type { TemplateId } from '../../core/ids.ts';
-import type { Actor } from '../../domain/access/actor.ts';
-import type { ContainerConfig, Endpoint } from '../../domain/endpoints/endpoint.ts';
-import { listEndpointPages } from '../../domain/endpoints/endpoint-store.ts';
-import { updateEndpoint } from '../../domain/endpoints/update-endpoint.ts';
-import { createTemplate, type NewTemplate } from '../../domain/templates/create-template.ts';
+import { updateFollowedTemplate } from '../../domain/endpoints/update-followed-template.ts';
+import { createTemplate } from '../../domain/templates/create-template.ts';
 import { deleteTemplate } from '../../domain/templates/delete-template.ts';
 import type { Template } from '../../domain/templates/template.ts';
-import {
-  getReadableTemplate,
-  getTemplateRow,
-  listPublicTemplates,
-  listTemplateRows,
-} from '../../domain/templates/template-store.ts';
-import { updateTemplate } from '../../domain/templates/update-template.ts';
+import { getReadableTemplate, listPublicTemplates, listTemplateRows } from '../../domain/templates/template-store.ts';
 import { checkPermission } from '../../http/authenticate.ts';
-import { PERMISSIONS, type RestDeps } from '../shared/rest-app.ts';
+import { PERMISSIONS } from '../shared/rest-app.ts';
 import { noContent, ref } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 import { flag, IdParams, UPDATES, type V1Route } from './v1-route.ts';
@@ -101,10 +91,9 @@ export const templateRoutes: V1Route = (app, deps) => {
       config: { permission: PERMISSIONS.writeTemplate, failures: ['notFound'] },
       handler: async ({ actor, params, body }) => {
         const id = (params as { id: string }).id as TemplateId;
-        const before = await getTemplateRow(deps.pool, actor.userId, id);
-        const change = toTemplateChange(body as Static<typeof TemplateUpdateInput>, before);
-        await updateFollowers(deps, actor, before, change);
-        return showTemplate(await updateTemplate(deps, actor, id, change));
+        const checkEndpoint = (id: string) => checkPermission(actor, PERMISSIONS.writeEndpoint({ id }));
+        const update = (before: Template) => toTemplateChange(body as Static<typeof TemplateUpdateInput>, before);
+        return showTemplate(await updateFollowedTemplate(deps, actor, id, update, checkEndpoint));
       },
     });
   }
@@ -120,31 +109,3 @@ export const templateRoutes: V1Route = (app, deps) => {
     },
   );
 };
-
-const CONTAINER_FIELDS = ['image', 'args', 'diskGb', 'ports', 'env', 'registryId'] as const;
-
-/**
- * Changes the endpoints that were made from the template and still have its settings: in version 1 an endpoint follows its
- * template. Before the template itself changes, so that an interrupted update is completed by sending it again. Throws
- * `forbidden`, before any change, if the key may not change one of them.
- */
-async function updateFollowers(
-  deps: RestDeps,
-  actor: Actor,
-  template: Template,
-  change: Partial<NewTemplate>,
-): Promise<void> {
-  const given = CONTAINER_FIELDS.filter((field) => change[field] !== undefined);
-  if (given.length === 0) return;
-  const container = Object.fromEntries(given.map((field) => [field, change[field]])) as Partial<ContainerConfig>;
-  const followers: Endpoint[] = [];
-  for await (const page of listEndpointPages(deps.pool, actor.userId)) {
-    followers.push(...page.filter((one) => one.templateId === template.id && hasSettingsOf(one, template)));
-  }
-  for (const { id } of followers) checkPermission(actor, PERMISSIONS.writeEndpoint({ id }));
-  for (const { id } of followers) await updateEndpoint(deps, actor, id, container);
-}
-
-function hasSettingsOf(endpoint: Endpoint, template: Template): boolean {
-  return CONTAINER_FIELDS.every((field) => isDeepStrictEqual(endpoint[field], template[field]));
-}

@@ -1,0 +1,68 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { EndpointId, TemplateId } from '../../core/ids.ts';
+import { type Db, transaction } from '../../db/pool.ts';
+import type { Actor } from '../access/actor.ts';
+import type { Context } from '../context.ts';
+import type { NewTemplate } from '../templates/create-template.ts';
+import type { Template } from '../templates/template.ts';
+import { getTemplateRow } from '../templates/template-store.ts';
+import { changeTemplate, type TemplateUpdate } from '../templates/update-template.ts';
+import type { ContainerConfig, Endpoint } from './endpoint.ts';
+import { publishEndpoint } from './publish-endpoint.ts';
+import { changeEndpoint } from './update-endpoint.ts';
+
+type CheckEndpoint = (id: EndpointId) => void;
+
+const CONTAINER_FIELDS = ['image', 'args', 'diskGb', 'ports', 'env', 'registryId'] as const;
+
+/**
+ * `updateTemplate` for interfaces in which endpoints follow their template: those that were made from it and still have its
+ * settings get the new ones, as a new release. All or nothing. `checkEndpoint` throws for an endpoint that the key may not change.
+ */
+export async function updateFollowedTemplate(
+  context: Context,
+  actor: Actor,
+  id: TemplateId,
+  update: TemplateUpdate,
+  checkEndpoint: CheckEndpoint,
+): Promise<Template> {
+  const { template, followers } = await transaction(context.pool, async (db) => {
+    const before = await getTemplateRow(db, actor.userId, id);
+    const change = typeof update === 'function' ? update(before) : update;
+    // Before the template's row is locked: an endpoint that is given another template locks itself first.
+    const followers = await updateFollowers(db, actor, before, { change, checkEndpoint });
+    return { template: await changeTemplate(db, actor, id, change), followers };
+  });
+  for (const endpointId of followers) publishEndpoint(context, endpointId);
+  return template;
+}
+
+/** Returns the endpoints that were changed. */
+async function updateFollowers(
+  db: Db,
+  actor: Actor,
+  template: Template,
+  { change, checkEndpoint }: { change: Partial<NewTemplate>; checkEndpoint: CheckEndpoint },
+): Promise<EndpointId[]> {
+  const given = CONTAINER_FIELDS.filter((field) => change[field] !== undefined);
+  if (given.length === 0) return [];
+  const container = Object.fromEntries(given.map((field) => [field, change[field]])) as Partial<ContainerConfig>;
+  const made = await db.query<{ id: EndpointId }>(
+    'select id from endpoints where user_id = $1 and template_id = $2 order by id',
+    [actor.userId, template.id],
+  );
+  const changed: EndpointId[] = [];
+  for (const { id } of made.rows) {
+    await changeEndpoint(db, actor, id, (before) => {
+      if (!hasSettingsOf(before, template)) return {};
+      checkEndpoint(id);
+      changed.push(id);
+      return container;
+    });
+  }
+  return changed;
+}
+
+function hasSettingsOf(endpoint: Endpoint, template: Template): boolean {
+  return CONTAINER_FIELDS.every((field) => isDeepStrictEqual(endpoint[field], template[field]));
+}
