@@ -103,7 +103,7 @@ function defineCore(getServer: () => ServerProcess, image: string, extent: 'whol
     console.log(`cold start ${coldMs} ms; behind a cancelled job that goes on ${done.delayTime} ms`);
     expect(done).toMatchObject({ status: 'COMPLETED', output: 'after it' });
     expect(done.delayTime).toBeGreaterThan(JOB_STOP_MS - 2_000);
-    expect(done.delayTime).toBeLessThan(JOB_STOP_MS + 2 * coldMs + 4_000);
+    expect(done.delayTime).toBeLessThan(JOB_STOP_MS + 2 * coldMs + 10_000); // a busy cluster takes seconds to delete a pod
   }, 120_000);
 
   if (extent === 'onRuntime') return; // the rest depends only on what contract.ts proves of every runtime
