@@ -57,3 +57,23 @@ test('the image of a new endpoint is pulled ahead of need, unless it may have no
   expect(pulled).not.toContain('stopped:v1');
   expect(preparations).toBe(1); // the runtime prepares once there is an endpoint that may have workers
 });
+
+test('its end waits for what reads the database: that may be gone next', async () => {
+  let reads = 0;
+  const pool = Object.assign(Object.create(database.pool), {
+    query: async (...args: unknown[]) => {
+      reads += 1;
+      await new Promise((resolve) => setImmediate(resolve));
+      const result = await Reflect.apply(database.pool.query, database.pool, args);
+      reads -= 1;
+      return result;
+    },
+  });
+  const runtime = createSimulatedRuntime({ installation: 'i', world: new SimulatedWorld({}) });
+  const secretBox = createSecretBox(new Uint8Array(32));
+  const ending = new ImagePuller({ pool, bus, logger: silentLogger, runtime, secretBox });
+  ending.start();
+  await expect.poll(() => reads).toBe(1);
+  await ending.stop();
+  expect(reads).toBe(0);
+});

@@ -21,6 +21,8 @@ export class ImagePuller {
   readonly #loop: Loop;
   readonly #changed = new Set<EndpointId>();
   #unsubscribe = () => {};
+  #isPulling = false;
+  #isStopped = false;
   #isExpecting = false;
 
   constructor(deps: { pool: Pool; bus: Bus; logger: Logger; runtime: Runtime; secretBox: SecretBox }) {
@@ -41,11 +43,13 @@ export class ImagePuller {
     this.#loop.start();
   }
 
-  /** Does not wait for a pull in progress. */
+  /** Waits for what reads the database, which may be gone next, but not for a pull in progress. */
   async stop(): Promise<void> {
     this.#unsubscribe();
     this.#changed.clear();
-    void this.#loop.stop();
+    this.#isStopped = true;
+    const stopped = this.#loop.stop();
+    if (!this.#isPulling) await stopped;
   }
 
   runOnce(): Promise<void> {
@@ -58,10 +62,14 @@ export class ImagePuller {
     this.#changed.clear();
     if (ids.length === 0) return undefined;
     for (const wanted of await listImagesToPull(this.#deps.pool, ids)) {
+      if (this.#isStopped) return undefined;
+      this.#isPulling = true;
       try {
         await bringImage(this.#deps, wanted);
       } catch (error) {
         this.#deps.logger.info({ image: wanted.image, err: error }, `pull ahead failed: ${messageOf(error)}`);
+      } finally {
+        this.#isPulling = false;
       }
     }
     return undefined;
