@@ -5,5 +5,10 @@ const NOT_ASCII = /[\u007f-\uffff]/g;
  * those as Latin-1.
  */
 export function asciiJson(value: unknown): string {
-  return JSON.stringify(value).replace(NOT_ASCII, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return JSON.stringify(value).replace(NOT_ASCII, escapeUnit);
+}
+
+/** Returns the escape of a UTF-16 code unit in JSON. */
+export function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }

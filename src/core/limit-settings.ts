@@ -22,7 +22,7 @@ export interface JobLimits {
   takeHoldMs: number;
   /** How long a stopping worker may keep running its jobs. */
   graceMs: number;
-  /** How long a worker may go on with a job that it was told to stop. */
+  /** How long a worker may keep running a job that it was told to stop. */
   jobStopMs: number;
 }
 

@@ -5,8 +5,8 @@ const INTERVAL_MS = 60_000;
 const MAX_TEXTS = 100;
 
 /**
- * Logs the same text once a minute, with how often it was `repeated` since: a container engine that is away fails everything that
- * has to be done, of however many workloads.
+ * Logs the same text once a minute, with how often it was `repeated` since: a container engine that is away fails everything
+ * that has to be done, of however many workloads.
  */
 export class SeldomLog {
   readonly #logger: Logger;

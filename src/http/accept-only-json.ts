@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
 import { Failure } from '../core/errors.ts';
+import { validationFailure } from './validation-failure.ts';
 
 /** The largest request body of the GraphQL API. */
 export const BODY_LIMIT_BYTES = 100 * 1024;
@@ -14,7 +15,7 @@ export interface JsonBodyOptions {
   detail: string;
   /** Throws a `Failure` for a body that is valid JSON but must be refused. */
   check?: (value: unknown, text: string) => void;
-  /** The refusal of members that are part of every object; default: `unprocessable`, with a list of them. */
+  /** The refusal of members that are part of every object; default: `validationFailure`. */
   refuse?: (errors: string[]) => Failure;
 }
 
@@ -35,7 +36,7 @@ export function acceptOnlyJson(app: FastifyInstance<any, any, any, any, any>, op
   });
 }
 
-function parseBody(body: Buffer, { detail, check, refuse = invalid }: JsonBodyOptions): unknown {
+function parseBody(body: Buffer, { detail, check, refuse = validationFailure }: JsonBodyOptions): unknown {
   if (!isUtf8(body)) throw new Failure('badRequest', detail.replace('JSON', 'UTF-8'));
   const text = body.toString().replace(/^\uFEFF/, '');
   const value = parse(text, detail);
@@ -43,10 +44,6 @@ function parseBody(body: Buffer, { detail, check, refuse = invalid }: JsonBodyOp
   if (errors.length > 0) throw refuse(errors);
   check?.(value, text);
   return value;
-}
-
-function invalid(errors: string[]): Failure {
-  return new Failure('unprocessable', 'Request validation failed.', { errors });
 }
 
 function parse(text: string, detail: string): unknown {
@@ -71,7 +68,5 @@ function inheritedMembers(body: unknown): string[] {
       } else if (isObject) waiting.push([member, `${place}/${name}`]);
     }
   }
-  return errors.slice(0, MAX_ERRORS);
+  return errors;
 }
-
-const MAX_ERRORS = 100;

@@ -2,8 +2,8 @@
 const MAX_TEXT_LENGTH = 100 * 1024;
 
 /**
- * Lists the texts in `data` that are too long, or that the database cannot store, each as `location: problem`. JSON can carry NUL and lone
- * surrogates, in values and in names; PostgreSQL stores neither.
+ * Lists the texts in `data` that are too long, or that the database cannot store, each as `location: problem`. JSON can carry
+ * NUL and lone surrogates, in values and in names; PostgreSQL stores neither.
  */
 export function badTexts(data: unknown, path: string): string[] {
   if (typeof data === 'string') {

@@ -5,24 +5,18 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, test } from 'vitest';
 import { freePort } from '../chaos/external-postgres.ts';
 import { Api, until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
+import { expectUnharmed } from './beside-flood.ts';
 import { Bystander, quantile } from './bystander.ts';
-import { Flood } from './flood.ts';
-import { peakRssMb, resetPeakRss } from './peak-rss.ts';
 import { createTenant } from './tenant.ts';
 
 const NGINX = '/usr/sbin/nginx';
 const MEASURE_MS = 1_500;
-/** Times as long as without the flood, at p99. */
-const MAX_RATIO = process.env.CI ? 5 : 3;
-/** Of less than this the machine's own noise is a multiple. */
-const MIN_ALONE_MS = 6;
 /** Times that a request waits for the machine: client, nginx, server, database, and back. */
 const TURNS = 6;
-const MAX_RSS_MB = 500;
 const [HOSTILE, OTHER] = ['127.0.0.5', '127.0.0.6'];
 
 let server: ServerProcess;
@@ -86,29 +80,10 @@ describe.skipIf(!existsSync(NGINX))('a client of nginx beside connections of ref
     [100, '/v2/none/nope'],
     [1, '/v2/pods'],
     [100, '/v2/pods'],
-  ])('%i of %s', async (connections, path) => {
-    resetPeakRss(server.pid);
+  ])('%i of %s', (connections, path) => {
+    const scene = { serverPid: server.pid, bystander, aloneMs, turns: TURNS, measureMs: MEASURE_MS };
     const request = `GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`;
-    const flood = await Flood.start({
-      port: nginx.port,
-      from: HOSTILE,
-      request,
-      connections,
-      reads: true,
-      renews: false,
-    });
-    const { waits, late, faults } = await bystander.measure(MEASURE_MS);
-    const { answers } = flood.counts;
-    await flood.stop();
-    const p99 = quantile(waits, 0.99);
-    const lateMs = quantile(late, 0.99);
-    console.log(
-      `${expect.getState().currentTestName}: ${waits.length} answers, p50 ${quantile(waits, 0.5).toFixed(1)} ms, ` +
-        `p99 ${p99.toFixed(1)} ms (alone ${aloneMs.toFixed(1)} ms), timers late by ${lateMs.toFixed(1)} ms; ` +
-        `the flood: ${answers} answers; peak RSS ${peakRssMb(server.pid).toFixed(0)} MB`,
-    );
-    expect(faults).toEqual([]);
-    expect(p99).toBeLessThanOrEqual(MAX_RATIO * Math.max(aloneMs, MIN_ALONE_MS) + TURNS * lateMs);
-    expect(peakRssMb(server.pid)).toBeLessThanOrEqual(MAX_RSS_MB);
+    const task = { port: nginx.port, from: HOSTILE, request, connections, reads: true, renews: false };
+    return expectUnharmed(scene, task);
   });
 });

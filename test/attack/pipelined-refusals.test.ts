@@ -2,19 +2,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Api } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
+import { expectUnharmed, limitMs } from './beside-flood.ts';
 import { Bystander, quantile } from './bystander.ts';
 import { Flood, type FloodTask } from './flood.ts';
-import { peakRssMb, resetPeakRss } from './peak-rss.ts';
 import { createTenant } from './tenant.ts';
 
 const MEASURE_MS = 1_200;
-/** Times as long as without the flood, at p99. */
-const MAX_RATIO = process.env.CI ? 5 : 3;
-/** Of less than this the machine's own noise is a multiple. */
-const MIN_ALONE_MS = 6;
 /** Times that a request waits for the machine: client, server, database, server, client. */
 const TURNS = 4;
-const MAX_RSS_MB = 500;
 const PROXY = '127.0.0.3';
 
 let server: ServerProcess;
@@ -47,32 +42,12 @@ afterAll(async () => {
 const get = (path: string, ...headers: string[]) =>
   `GET ${path} HTTP/1.1\r\nhost: a\r\n${headers.map((line) => `${line}\r\n`).join('')}\r\n`;
 
-/** On a machine that keeps even timers waiting, a request may take longer by that, as often as it waits for the machine. */
-function limitMs(late: number[]): number {
-  return MAX_RATIO * Math.max(aloneMs, MIN_ALONE_MS) + TURNS * quantile(late, 0.99);
-}
-
-async function expectUnharmed(task: Partial<FloodTask> & { request: string }): Promise<void> {
-  resetPeakRss(server.pid);
-  const flood = await Flood.start({
+const scene = () => ({ serverPid: server.pid, bystander, aloneMs, turns: TURNS, measureMs: MEASURE_MS });
+const unharmedBy = (task: Partial<FloodTask> & { request: string }) =>
+  expectUnharmed(scene(), {
     ...{ port: Number(new URL(server.url).port), connections: 1, reads: true, renews: false },
     ...task,
   });
-  const { waits, late, faults } = await bystander.measure(MEASURE_MS);
-  const { opened, answers } = flood.counts;
-  await flood.stop();
-  const [p50, p99] = [quantile(waits, 0.5), quantile(waits, 0.99)];
-  const lateMs = quantile(late, 0.99);
-  const rss = peakRssMb(server.pid);
-  console.log(
-    `${expect.getState().currentTestName}: ${waits.length} answers, p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms ` +
-      `(alone ${aloneMs.toFixed(1)} ms), timers late by ${lateMs.toFixed(1)} ms; the flood: ${opened} connections, ` +
-      `${answers} answers; peak RSS ${rss.toFixed(0)} MB`,
-  );
-  expect(faults).toEqual([]);
-  expect(p99).toBeLessThanOrEqual(limitMs(late));
-  expect(rss).toBeLessThanOrEqual(MAX_RSS_MB);
-}
 
 /** [what it asks for, the request] */
 const REFUSED: [string, () => string][] = [
@@ -83,17 +58,17 @@ const REFUSED: [string, () => string][] = [
 ];
 
 describe.each([1, 4, 100])('a request for /health beside %i connections of refused requests', (connections) => {
-  test.each(REFUSED)('of %s', (_, request) => expectUnharmed({ request: request(), connections }));
+  test.each(REFUSED)('of %s', (_, request) => unharmedBy({ request: request(), connections }));
 });
 
 describe('a request for /health beside 100 connections', () => {
   test.each(REFUSED)('whose client reads no answer, of %s', (_, request) =>
-    expectUnharmed({ request: request(), connections: 100, reads: false }),
+    unharmedBy({ request: request(), connections: 100, reads: false }),
   );
 
   test.each([...REFUSED, ['what is not HTTP', () => 'GET nothing\r\n\r\n'] as const])(
     'that are new for each request, of %s',
-    (_, request) => expectUnharmed({ request: request(), connections: 100, renews: true }),
+    (_, request) => unharmedBy({ request: request(), connections: 100, renews: true }),
   );
 
   test.each([
@@ -106,13 +81,13 @@ describe('a request for /health beside 100 connections', () => {
     ['REST, through a trusted proxy', () => get('/v2/pods', 'x-forwarded-for: 192.0.2.1')],
   ])('of %s', (what, request) => {
     const from = what.endsWith('proxy') ? { from: PROXY } : {};
-    return expectUnharmed({ request: request(), connections: 100, ...from });
+    return unharmedBy({ request: request(), connections: 100, ...from });
   });
 
   test.each([
     ['preflights of browsers', () => 'OPTIONS /v2/none/run HTTP/1.1\r\nhost: a\r\norigin: b\r\n\r\n'],
     ['the console', () => get('/')],
-  ])('of %s, which are answered', (_, request) => expectUnharmed({ request: request(), connections: 100 }));
+  ])('of %s, which are answered', (_, request) => unharmedBy({ request: request(), connections: 100 }));
 });
 
 test('clients of a proxy are not kept waiting by a flood of another client of it', async () => {
@@ -129,5 +104,5 @@ test('clients of a proxy are not kept waiting by a flood of another client of it
   const { waits, late, faults } = await other.measure(MEASURE_MS);
   await Promise.all([flood.stop(), other.stop()]);
   expect(faults).toEqual([]);
-  expect(quantile(waits, 0.99)).toBeLessThanOrEqual(limitMs(late));
+  expect(quantile(waits, 0.99)).toBeLessThanOrEqual(limitMs(scene(), late));
 });

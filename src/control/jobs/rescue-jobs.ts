@@ -35,7 +35,7 @@ interface Deps {
   queue: JobQueue;
   notify: NotifyDispatch & { jobStop: (workerId: WorkerId) => void };
   leaseMs: number;
-  /** How long a worker may go on with a job that it was told to stop. */
+  /** How long a worker may keep running a job that it was told to stop. */
   jobStopMs: number;
 }
 
@@ -49,8 +49,6 @@ export class JobRescuer {
   readonly #loop: Loop;
   readonly #grace: LeaseGrace;
   #isIdle = false;
-  /** Until the first order to stop a job is overdue; null: there is none. Negative while the worker finishes other jobs. */
-  #stopDueMs: number | null = null;
   #silentAt = Number.NEGATIVE_INFINITY;
   #unsubscribes: (() => void)[] = [];
   #settingsTimer: NodeJS.Timeout | undefined;
@@ -103,20 +101,24 @@ export class JobRescuer {
   }
 
   async #run(): Promise<NextRun | undefined> {
-    this.#isIdle = !(await this.#check());
+    const { hasWork, stopDueMs } = await this.#check();
+    this.#isIdle = !hasWork;
     this.#grace.planNext(this.#isIdle ? IDLE_TICK_MS : TICK_MS);
     if (this.#isIdle) return undefined;
     await this.#expireJobs();
     await this.#replaceSilent();
     await this.#rescueOrphans();
-    if (this.#stopDueMs !== null) await this.#enforceStops(this.#stopDueMs);
+    if (stopDueMs !== null) await this.#enforceStops(stopDueMs);
     this.#grace.planNext(TICK_MS);
-    const dueMs = this.#stopDueMs ?? TICK_MS;
-    return { inMs: dueMs > 0 && dueMs < TICK_MS ? dueMs + DUE_MARGIN_MS : TICK_MS };
+    const isDueSoon = stopDueMs !== null && stopDueMs > 0 && stopDueMs < TICK_MS;
+    return { inMs: isDueSoon ? stopDueMs + DUE_MARGIN_MS : TICK_MS };
   }
 
-  /** True when there is anything to watch over. After an interruption, leases begin anew before anything is judged. */
-  async #check(): Promise<boolean> {
+  /**
+   * Returns whether there is anything to watch over, and how long until the first order to stop a job is overdue: null if there is
+   * none, negative while the worker finishes other jobs. After an interruption, leases begin anew before anything is judged.
+   */
+  async #check(): Promise<{ hasWork: boolean; stopDueMs: number | null }> {
     const { pool, bus, logger, jobStopMs } = this.#deps;
     const askedAt = this.#monotonic.now();
     const found = await pool.query<{
@@ -134,7 +136,6 @@ export class JobRescuer {
       values: [jobStopMs],
     });
     const { hasWork, isPeerSilent, stopDueMs, databaseMs } = found.rows[0]!;
-    this.#stopDueMs = stopDueMs;
     if (isPeerSilent) this.#grace.restart(); // it may be frozen, with connections of workers that do their work
     const interruption = this.#grace.check(askedAt, databaseMs);
     if (interruption) {
@@ -143,7 +144,7 @@ export class JobRescuer {
       if (jumpMs !== 0) await moveTimes(pool, jumpMs);
       bus.publish('clock', '');
     }
-    return hasWork;
+    return { hasWork, stopDueMs };
   }
 
   async #expireJobs(): Promise<void> {
@@ -227,8 +228,8 @@ export class JobRescuer {
   }
 
   /**
-   * Replaces workers that go on with a job that they were told to stop: with the GPUs, and with the memory, that others wait
-   * for. A worker finishes its other jobs first. Judging and stopping are one statement, as for silent workers.
+   * Replaces workers that keep running a job that they were told to stop, on GPUs and in memory that others wait for. A worker
+   * finishes its other jobs first. Judging and stopping are one statement, as for silent workers.
    */
   async #replaceDisobedient(): Promise<void> {
     const { pool, bus, logger, jobStopMs } = this.#deps;
@@ -251,7 +252,7 @@ export class JobRescuer {
       values: [jobStopMs, this.#grace.validUntilMs, why.cause, why.reason],
     });
     for (const { workerId, endpointId } of stopped.rows) {
-      logger.warn({ endpointId, workerId }, 'replacing a worker that goes on with a stopped job');
+      logger.warn({ endpointId, workerId }, 'replacing a worker that keeps running a stopped job');
       bus.publish('worker', workerId);
       bus.publish('demand', endpointId);
     }

@@ -34,7 +34,7 @@ export interface WorkerLimits {
   graceMs: number;
   /** How long requests may continue after their load-balancing worker began to drain. */
   drainMs: number;
-  /** How long a worker may go on with a job that it was told to stop. */
+  /** How long a worker may keep running a job that it was told to stop. */
   jobStopMs: number;
 }
 

@@ -77,8 +77,8 @@ function deliver(call: WorkerCall, jobs: readonly TakenJob[], body: (jobs: reado
 }
 
 /**
- * Answers a worker that drains, is frozen or has to stop a job: at once the first time, so that it can exit, later after a delay. A frozen
- * worker's connection has no idle timeout, so that it can continue on it when it is thawed.
+ * Answers a worker that drains, is frozen or has to stop a job: at once the first time, so that it can exit, later after a
+ * delay. A frozen worker's connection has no idle timeout, so that it can continue on it when it is thawed.
  */
 function answerWithoutJob(call: WorkerCall, worker: WorkerEntry, isAsleep: boolean): void {
   const { plane, res } = call;

@@ -1,6 +1,5 @@
 import { Failure } from '../../core/errors.ts';
 import { type EndpointId, newId } from '../../core/ids.ts';
-import { withoutRepeats } from '../../core/without-repeats.ts';
 import { type Db, transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import type { CpuRequest } from '../catalog/cpu-config.ts';
@@ -34,7 +33,7 @@ function checkHardware({ gpu, cpu = null }: NewEndpoint): Pick<Endpoint, 'gpu' |
   if ((gpu === null) === (cpu === null)) throw new Failure('badRequest', 'gpu, cpu: exactly one of them is required');
   if (gpu === null) return { gpu, cpu: cpuSelection(cpu!) };
   const { pools, count, ...rule } = gpu;
-  return { gpu: { pools: withoutRepeats(pools), count, ...gpuRuleOf(rule) }, cpu: null };
+  return { gpu: { pools: [...new Set(pools)], count, ...gpuRuleOf(rule) }, cpu: null };
 }
 
 /** Stores the endpoint with its first release and notifies the scaler. Throws `badRequest` if a rule is broken, `forbidden` for a reference the key may not add or one endpoint too many. */
@@ -44,7 +43,7 @@ export async function createEndpoint(context: Context, actor: Actor, input: NewE
     const { ownTemplate, ...own } = {
       ...input,
       ...checkHardware(input),
-      dataCenterIds: withoutRepeats(input.dataCenterIds),
+      dataCenterIds: [...new Set(input.dataCenterIds)],
     };
     const id = newId<EndpointId>();
     const template = await readTemplate(db, actor, id, input);

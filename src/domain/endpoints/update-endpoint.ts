@@ -1,6 +1,5 @@
 import { Failure } from '../../core/errors.ts';
 import type { EndpointId } from '../../core/ids.ts';
-import { withoutRepeats } from '../../core/without-repeats.ts';
 import { type Db, transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import type { CpuRequest } from '../catalog/cpu-config.ts';
@@ -96,8 +95,8 @@ function applyChange(before: Endpoint, change: EndpointChange, gpuOnly: boolean 
   if (gpuOnly && before.gpu === null) throw new Failure('badRequest', GPU_ONLY);
   checkFamily(before, change);
   const after = mergeChange(before, change);
-  after.dataCenterIds = withoutRepeats(after.dataCenterIds);
-  if (after.gpu) after.gpu = { ...after.gpu, pools: withoutRepeats(after.gpu.pools) };
+  after.dataCenterIds = [...new Set(after.dataCenterIds)];
+  if (after.gpu) after.gpu = { ...after.gpu, pools: [...new Set(after.gpu.pools)] };
   checkChange(after, change);
   return after;
 }

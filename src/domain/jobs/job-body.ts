@@ -71,7 +71,8 @@ function parseMembers(
     throw invalid(`the request body must be a JSON object${isInputRequired ? ' with the member input' : ''}`);
   }
   const errors: string[] = [];
-  const policy = { ...readTimes(errors, query), ...(isObject(body.policy) ? body.policy : {}) };
+  const given = isObject(body.policy) ? body.policy : {};
+  const policy = query?.size ? { ...readTimes(query), ...given } : given;
   if (isInputRequired && !Object.hasOwn(body, 'input')) errors.push('/input: is required');
   if (body.policy !== undefined && !isObject(body.policy)) errors.push('/policy: must be object');
   const webhookFault = body.webhook == null ? null : webhooks.findFault(body.webhook);
@@ -80,19 +81,19 @@ function parseMembers(
   if (policy.lowPriority !== undefined && typeof policy.lowPriority !== 'boolean') {
     errors.push('/policy/lowPriority: must be boolean');
   }
-  for (const [name, minMs] of MIN_MS) checkMs(errors, `/policy/${name}`, policy[name], minMs);
+  for (const [name, minMs] of MIN_MS) {
+    checkMs(errors, Object.hasOwn(given, name) ? `/policy/${name}` : `?${name}`, policy[name], minMs);
+  }
   if (errors.length > 0) throw new Failure('badRequest', `The job is not valid: ${errors.join('; ')}.`, { errors });
   return { text, body, policy };
 }
 
 /** Returns what the URL says of a job's policy: clients put both times there. */
-function readTimes(errors: string[], query: URLSearchParams | undefined): Record<string, unknown> {
+function readTimes(query: URLSearchParams): Record<string, unknown> {
   const times: Record<string, unknown> = {};
-  for (const [name, minMs] of MIN_MS) {
-    const text = query?.get(name) ?? '';
-    if (text === '') continue;
-    checkMs(errors, `?${name}`, Number(text), minMs);
-    times[name] = Number(text);
+  for (const [name] of MIN_MS) {
+    const text = query.get(name) ?? '';
+    if (text !== '') times[name] = Number(text);
   }
   return times;
 }

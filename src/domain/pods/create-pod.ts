@@ -1,5 +1,4 @@
 import { newId, type PodId, type TemplateId } from '../../core/ids.ts';
-import { withoutRepeats } from '../../core/without-repeats.ts';
 import { type Db, transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import type { CapacitySource } from '../catalog/capacity-source.ts';
@@ -57,7 +56,7 @@ export async function createPod(context: PodContext, actor: Actor, input: NewPod
     const { network } = mounts;
     const dataCenterIds = network
       ? [await checkNetworkMount(db, actor, network.volumeId, input.dataCenterIds)]
-      : withoutRepeats(input.dataCenterIds);
+      : [...new Set(input.dataCenterIds)];
     const gpu = withTemplateRule(input.gpu, template);
     const wanted = { ...input, userId: actor.userId, gpu, cpu, dataCenterIds };
     const { place, evicted } = await placePod(db, wanted, stock);

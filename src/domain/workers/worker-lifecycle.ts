@@ -7,7 +7,7 @@ import type { Cause } from '../decisions/because.ts';
 import { storeDecisions } from '../decisions/record-decision.ts';
 import type { EndpointType, ReleaseSpec } from '../endpoints/endpoint.ts';
 import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
-import { JOBS_OF_WORKER, STOPPING_OF_WORKER } from '../jobs/jobs-of-worker.ts';
+import { LEASED_BY_WORKER, STOPS_OF_WORKER } from '../jobs/jobs-of-worker.ts';
 import { inLockOrder } from './lock-order.ts';
 
 export type WorkerPhase = 'PENDING' | 'STARTING' | 'RUNNING' | 'FROZEN' | 'EXITED';
@@ -72,10 +72,10 @@ const selectControlled = (from: string) => `
   w.thaw_wanted_at as "thawWantedAt", w.thawed_at as "thawedAt",
   coalesce(e.flashboot = 'PRIORITY_FLASHBOOT', false) as "isPriority",
   case w.phase when 'PENDING' then coalesce(e.data_center_ids, '{}') end as "dataCenterIds",
-  ${JOBS_OF_WORKER} + ${REQUESTS_OF_WORKER} as leased, ${STOPPING_OF_WORKER} as stopping,
-  (select min(created_at) from job_stops s where s.worker_id = w.id and s.obeyed_at is null) as "stoppingSince"
+  ${LEASED_BY_WORKER} + stops.count + ${REQUESTS_OF_WORKER} as leased, stops.count as stopping, stops.since as "stoppingSince"
   from ${from} w
-  left join worker_activity a on a.worker_id = w.id left join endpoints e on e.id = w.endpoint_id`;
+  left join worker_activity a on a.worker_id = w.id left join endpoints e on e.id = w.endpoint_id
+  cross join lateral (select count(*), min(created_at) as since from ${STOPS_OF_WORKER}) stops`;
 
 /** Returns the live ones of these workers, or all live workers of these endpoints; oldest first. */
 export async function listControlledWorkers(

@@ -18,7 +18,7 @@ export interface WorkerCondition {
 /** The start of the `phaseReason` of a worker that waits for capacity. */
 export const NO_CAPACITY = 'no capacity';
 
-/** The reason of a worker that goes on with a job that was cancelled or timed out. */
+/** The reason of a worker that keeps running a job that was cancelled or timed out. */
 export const STOPPING_A_JOB = 'stopping a job; it gets no others until then';
 
 /**

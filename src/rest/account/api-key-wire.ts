@@ -4,7 +4,7 @@ import type { UserId } from '../../core/ids.ts';
 import type { NewApiKey } from '../../domain/access/create-api-key.ts';
 import type { ApiKey } from '../../domain/access/key-store.ts';
 import { formatScope, parseScope, type Scope } from '../../domain/access/scopes.ts';
-import { validationFailure } from '../shared/validation.ts';
+import { validationFailure } from '../../http/validation-failure.ts';
 import type { ApiKeyResponse, CreateApiKeyRequest } from './account-schemas.ts';
 
 export function toApiKeyResponse(key: ApiKey): Static<typeof ApiKeyResponse> {

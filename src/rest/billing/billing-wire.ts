@@ -7,7 +7,7 @@ import {
 } from '../../domain/billing/buckets.ts';
 import type { Charge } from '../../domain/billing/list-charges.ts';
 import type { UsageComponent, UsageKind } from '../../domain/billing/usage.ts';
-import { validationFailure } from '../shared/validation.ts';
+import { validationFailure } from '../../http/validation-failure.ts';
 import {
   type Amounts,
   type BillingQuery,

@@ -4,9 +4,9 @@ import type { Endpoint, EndpointType } from '../../domain/endpoints/endpoint.ts'
 import type { GpuChange } from '../../domain/endpoints/gpu-rule.ts';
 import { healthPath } from '../../domain/endpoints/health-path.ts';
 import type { EndpointChange, EndpointUpdate } from '../../domain/endpoints/update-endpoint.ts';
+import { validationFailure } from '../../http/validation-failure.ts';
 import { toContainer, toContainerResponse } from '../shared/container-wire.ts';
 import { refuseTemplate } from '../shared/refuse-template.ts';
-import { validationFailure } from '../shared/validation.ts';
 import { BUILD_ROUTES, BUILD_SCHEMAS } from './builds-2026-08.ts';
 import { EndpointList } from './endpoint-schemas.ts';
 import { baseUrl, type EndpointWire, type UrlBases } from './endpoint-wire.ts';

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { RESERVED_PREFIX, type Secret, type SecretUse } from '../../domain/secrets/secret.ts';
-import { validationFailure } from '../shared/validation.ts';
+import { validationFailure } from '../../http/validation-failure.ts';
 import type { CreateSecretRequest, SecretResponse } from './secret-schemas.ts';
 
 /** Throws `unprocessable` for a reserved prefix, which a portable pattern cannot exclude. */

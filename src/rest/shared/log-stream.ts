@@ -1,3 +1,4 @@
+import { escapeUnit } from '../../core/ascii-json.ts';
 import { Failure } from '../../core/errors.ts';
 import { followLog, type LogBatch, type LogStart } from '../../domain/logs/follow-log.ts';
 import { formatEventId, type LogEntry, parseEventId } from '../../domain/logs/log-line.ts';
@@ -58,9 +59,5 @@ function formatEvent(line: LogEntry, extras: LogExtras): string {
     ...(extras.includes('level') ? { level: line.level } : {}),
     ...(extras.includes('workerId') ? { workerId: line.workloadId } : {}),
   };
-  return `id: ${formatEventId(line)}\ndata: ${JSON.stringify(data).replace(ODD_LINE_ENDS, escapeCharacter)}\n\n`;
-}
-
-function escapeCharacter(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return `id: ${formatEventId(line)}\ndata: ${JSON.stringify(data).replace(ODD_LINE_ENDS, escapeUnit)}\n\n`;
 }

@@ -1,6 +1,6 @@
 import { Failure } from '../../core/errors.ts';
 import { TemplateRefused } from '../../domain/templates/template-refused.ts';
-import { validationFailure } from './validation.ts';
+import { validationFailure } from '../../http/validation-failure.ts';
 
 /**
  * Throws what revision 2026-08 answers for a template that cannot be used: `notFound` for an unknown one, `unprocessable`

@@ -1,8 +1,8 @@
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
-import { Failure } from '../../core/errors.ts';
 import { findImageFault, IMAGE_PATTERN } from '../../domain/images/image-reference.ts';
 import { badTexts } from '../../http/bad-texts.ts';
+import { validationFailure } from '../../http/validation-failure.ts';
 import { useUniqueItems } from './unique-items.ts';
 import type { Wire } from './wire.ts';
 
@@ -10,7 +10,6 @@ import type { Wire } from './wire.ts';
  * Two validators: bodies are validated as they are, while the text of URLs is coerced. Neither removes unknown properties
  * nor fills in defaults. All failures are reported, in the form of docs/interface/rest.md, "Errors".
  */
-const MAX_ERRORS = 100;
 /** Keywords whose failure only repeats another one that is listed as well. */
 const LISTED_BESIDE = ['propertyNames', 'if'];
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
@@ -64,10 +63,6 @@ function infiniteNumbers(data: unknown, root: string): string[] {
   return Object.entries(data ?? {})
     .filter(([, value]) => typeof value === 'number' && !Number.isFinite(value))
     .map(([name]) => `${root}/${name}: must be a finite number`);
-}
-
-export function validationFailure(errors: readonly string[]): Failure {
-  return new Failure('unprocessable', 'Request validation failed.', { errors: errors.slice(0, MAX_ERRORS) });
 }
 
 function describe(errors: readonly ErrorObject[], root: string): string[] {

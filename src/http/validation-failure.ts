@@ -1,0 +1,8 @@
+import { Failure } from '../core/errors.ts';
+
+const MAX_ERRORS = 100;
+
+/** The refusal of a request that breaks its description; `errors`: each a place and what is wrong there. */
+export function validationFailure(errors: readonly string[]): Failure {
+  return new Failure('unprocessable', 'Request validation failed.', { errors: errors.slice(0, MAX_ERRORS) });
+}

@@ -1,0 +1,47 @@
+import { expect } from 'vitest';
+import { type Bystander, quantile } from './bystander.ts';
+import { Flood, type FloodTask } from './flood.ts';
+import { peakRssMb, resetPeakRss } from './peak-rss.ts';
+
+/** Times as long as without the flood, at p99. */
+const MAX_RATIO = process.env.CI ? 5 : 3;
+/** Of less than this the machine's own noise is a multiple. */
+const MIN_ALONE_MS = 6;
+const MAX_RSS_MB = 500;
+
+/** A server with a client whose requests a flood must not hold up. */
+export interface Scene {
+  serverPid: number;
+  bystander: Bystander;
+  /** How long its requests take without a flood, at p99. */
+  aloneMs: number;
+  /** Times that a request waits for the machine: client, server, database and whatever is between them, both ways. */
+  turns: number;
+  measureMs: number;
+}
+
+/** On a machine that keeps even timers waiting, a request may take longer by that, as often as it waits for the machine. */
+export function limitMs({ aloneMs, turns }: Pick<Scene, 'aloneMs' | 'turns'>, late: number[]): number {
+  return MAX_RATIO * Math.max(aloneMs, MIN_ALONE_MS) + turns * quantile(late, 0.99);
+}
+
+/** Measures the bystander beside the flood. */
+export async function expectUnharmed(scene: Scene, task: FloodTask): Promise<void> {
+  const { serverPid, bystander, aloneMs, measureMs } = scene;
+  resetPeakRss(serverPid);
+  const flood = await Flood.start(task);
+  const { waits, late, faults } = await bystander.measure(measureMs);
+  const { opened, answers } = flood.counts;
+  await flood.stop();
+  const [p50, p99] = [quantile(waits, 0.5), quantile(waits, 0.99)];
+  const lateMs = quantile(late, 0.99);
+  const rss = peakRssMb(serverPid);
+  console.log(
+    `${expect.getState().currentTestName}: ${waits.length} answers, p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms ` +
+      `(alone ${aloneMs.toFixed(1)} ms), timers late by ${lateMs.toFixed(1)} ms; the flood: ${opened} connections, ` +
+      `${answers} answers; peak RSS ${rss.toFixed(0)} MB`,
+  );
+  expect(faults).toEqual([]);
+  expect(p99).toBeLessThanOrEqual(limitMs(scene, late));
+  expect(rss).toBeLessThanOrEqual(MAX_RSS_MB);
+}
