@@ -17,6 +17,8 @@ export const ADVISORY_LOCKS = {
   capacity: 7_063_930,
   /** Shared by transactions of control that write; exclusive for the process that increments the epoch. */
   epoch: 7_063_931,
+  /** With a hash of a template's id: held by a transaction that changes the template and the endpoints that follow it. */
+  followedTemplate: 7_063_932,
 } as const;
 
 export type AdvisoryLock = (typeof ADVISORY_LOCKS)[keyof typeof ADVISORY_LOCKS];

@@ -213,6 +213,20 @@ describe('saveEndpoint with an id', () => {
     expect((await save({ id, templateId, gpuIds: 'ADA_24' })).version).toBe(3); // the template stayed as it was, too
   });
 
+  test('follows its template when that is saved several times at once', async () => {
+    const { id } = await save({ name: 'e', templateId, gpuIds: 'ADA_24' });
+    const saveTemplate = (n: number) =>
+      ask(
+        `mutation { saveTemplate(input: {id: "${templateId}", name: "t", imageName: "t:${n}", containerDiskInGb: 5, volumeInGb: 0,
+           isServerless: true}) { id } }`,
+      );
+    for (let round = 0; round < 5; round++) {
+      await Promise.all(Array.from({ length: 4 }, (_, n) => saveTemplate(10 * round + n)));
+      const { data } = await ask(`{ podTemplate(id: "${templateId}") { imageName } }`);
+      expect((await viaRest(id)).image).toBe(data.podTemplate.imageName);
+    }
+  });
+
   test('cannot change the type, nor another user’s endpoint', async () => {
     const { id } = await save({ name: 'e', templateId, gpuIds: 'ADA_24' });
     expect((await trySave({ id, type: 'LB' })).errors).toMatchObject([{ message: 'type: is fixed at creation' }]);

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EndpointId, TemplateId } from '../../core/ids.ts';
+import { ADVISORY_LOCKS } from '../../db/advisory-locks.ts';
 import { type Db, transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Context } from '../context.ts';
@@ -17,7 +18,7 @@ const CONTAINER_FIELDS = ['image', 'args', 'diskGb', 'ports', 'env', 'registryId
 
 /**
  * `updateTemplate` for interfaces in which endpoints follow their template: those that were made from it and still have its
- * settings get the new ones, as a new release. All or nothing. `checkEndpoint` throws for an endpoint that the key may not change.
+ * settings get the new ones, as a new release. All or nothing, and one change of a template after the other. `checkEndpoint` throws for an endpoint that the key may not change.
  */
 export async function updateFollowedTemplate(
   context: Context,
@@ -27,9 +28,10 @@ export async function updateFollowedTemplate(
   checkEndpoint: CheckEndpoint,
 ): Promise<Template> {
   const { template, followers } = await transaction(context.pool, async (db) => {
+    // Not the template's row: an endpoint that is given another template locks its own row first.
+    await db.query('select pg_advisory_xact_lock($1, hashtext($2))', [ADVISORY_LOCKS.followedTemplate, id]);
     const before = await getTemplateRow(db, actor.userId, id);
     const change = typeof update === 'function' ? update(before) : update;
-    // Before the template's row is locked: an endpoint that is given another template locks itself first.
     const followers = await updateFollowers(db, actor, before, { change, checkEndpoint });
     return { template: await changeTemplate(db, actor, id, change), followers };
   });
