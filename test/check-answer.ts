@@ -3,6 +3,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { knownRevisionIn, REST_REVISIONS, type RestRevision, withoutRevision } from '../src/core/rest-revisions.ts';
 import { useUniqueItems } from '../src/rest/shared/unique-items.ts';
+import { resolveResponses } from './resolve-responses.ts';
 
 /**
  * Checks every answer that a test sees against the committed OpenAPI description of its revision. Stricter than JSON Schema: an answer must have
@@ -66,7 +67,7 @@ class Book {
   readonly #compiled = new Map<string, ValidateFunction>();
 
   constructor(file: string) {
-    this.description = JSON.parse(readFileSync(new URL(file, import.meta.url), 'utf8'));
+    this.description = resolveResponses(JSON.parse(readFileSync(new URL(file, import.meta.url), 'utf8')));
     this.#ajv.addSchema(closeObjects(this.description) as object, DOCUMENT);
     // Prefers the match with fewer parameters, as the router does.
     this.paths = Object.entries(this.description.paths)

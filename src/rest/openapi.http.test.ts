@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { resolveResponses } from '../../test/resolve-responses.ts';
 import { type RestFixture, startRestApp } from '../../test/rest-app.ts';
 import { REST_REVISIONS } from '../core/rest-revisions.ts';
 import { namedSchemas } from './named-schemas.ts';
@@ -30,7 +31,7 @@ describe.each(REST_REVISIONS)('revision %s', (revision) => {
   const EXAMPLES = examplesOf(WIRES[revision]);
   let description: Description;
   beforeAll(async () => {
-    description = (await rest.call('GET', `/${revision}/v2/openapi.json`)).json();
+    description = resolveResponses((await rest.call('GET', `/${revision}/v2/openapi.json`)).json());
   });
 
   const operations = () => Object.values(description.paths).flatMap((path) => Object.values(path));

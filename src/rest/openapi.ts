@@ -25,6 +25,7 @@ import { ErrorResponse } from './shared/error-response.ts';
 import type { Examples } from './shared/example-values.ts';
 import { problemExample } from './shared/problem-examples.ts';
 import { ref } from './shared/schema.ts';
+import { shareResponses } from './shared/share-responses.ts';
 import { SIMULATION_EXAMPLES } from './simulation/simulation-examples.ts';
 import { TEMPLATE_EXAMPLES } from './templates/template-examples.ts';
 import { TERMINAL_EXAMPLES } from './terminals/terminal-examples.ts';
@@ -134,6 +135,7 @@ export const describeApi = (revision: RestRevision, examples: Examples): Swagger
     for (const [name, schema] of Object.entries(schemas)) {
       if (name in examples) Object.assign(schema, { examples: [examples[name]] });
     }
+    shareResponses(document.openapiObject);
     return document.openapiObject;
   },
 });

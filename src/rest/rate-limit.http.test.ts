@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { resolveResponses } from '../../test/resolve-responses.ts';
 import { type RestFixture, startRestApp } from '../../test/rest-app.ts';
 import type { UserId } from '../core/ids.ts';
 import type { Db } from '../db/pool.ts';
@@ -112,7 +113,7 @@ test('public operations do not count; they and exempt users get no headers', asy
 });
 
 test('the description declares the headers of every response', async () => {
-  const { paths, components } = (await rest.call('GET', '/v2/openapi.json')).json();
+  const { paths, components } = resolveResponses((await rest.call('GET', '/v2/openapi.json')).json());
   const { responses } = paths['/v2/serverless/{id}'].patch;
   const headersOf = (status: number) => Object.keys(responses[status].headers);
   for (const status of [200, 404, 422]) {

@@ -3,6 +3,7 @@ import type { RouteOptions } from 'fastify';
 import { FAILURES, type FailureKind } from '../../core/errors.ts';
 import type { Examples } from '../shared/example-values.ts';
 import { ref } from '../shared/schema.ts';
+import { shareResponses } from '../shared/share-responses.ts';
 import {
   BillingRecord,
   BillingRecords,
@@ -86,6 +87,7 @@ export const V1_OPENAPI: SwaggerOptions = {
     for (const [name, schema] of Object.entries(schemas)) {
       if (name in EXAMPLES) Object.assign(schema, { examples: [EXAMPLES[name]] });
     }
+    shareResponses(document.openapiObject);
     return document.openapiObject;
   },
 };

@@ -1,5 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { resolveResponses } from '../../../test/resolve-responses.ts';
 import { type CallOptions, type RestFixture, startRestApp } from '../../../test/rest-app.ts';
 import type { Stock } from '../../domain/catalog/capacity-source.ts';
 import { getPodRow } from '../../domain/pods/pod-store.ts';
@@ -572,7 +573,7 @@ interface Description {
 /** Returns a check of answers against a description; an answer may have no member that it does not name. */
 async function checkerOf(description: Description): Promise<typeof checkAnswer> {
   const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { 'date-time': true } });
-  ajv.addSchema(closeObjects(description) as object, 'description');
+  ajv.addSchema(closeObjects(resolveResponses(description)) as object, 'description');
   return (method, url, status, body) => {
     const path = url.split('?')[0]!;
     const found = Object.entries(description.paths).find(
