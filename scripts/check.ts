@@ -28,6 +28,7 @@ const failed = parts.filter(([name, command, ...args]) => {
   if (!isFine) console.log(`${run.stdout ?? ''}${run.stderr ?? ''}${run.error?.message ?? ''}`);
   return !isFine;
 });
+console.log(`\n${spawnSync('node', ['scripts/measure-house.ts'], { encoding: 'utf8' }).stdout}`.trimEnd());
 if (failed.length > 0) {
   console.log(`\n${failed.length} of ${parts.length} failed: ${failed.map(([name]) => name).join(', ')}`);
   process.exitCode = 1;
