@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../core/errors.ts';
+import { hasEnded } from '../core/job-states.ts';
 
 /** The server that the demo uses. */
 export interface DemoTarget {
@@ -159,7 +160,7 @@ class DemoClient {
   async runSync(endpointId: string, input: object): Promise<Job> {
     let job = await this.call<Job>('POST', `/v2/${endpointId}/runsync?wait=60000`, { input });
     const deadline = performance.now() + DEADLINE_MS;
-    while (job.status === 'IN_QUEUE' || job.status === 'IN_PROGRESS') {
+    while (!hasEnded(job.status)) {
       if (performance.now() > deadline)
         throw new Error(`the job ${job.id} is still ${job.status}; ${await this.#explain(endpointId)}`);
       job = await this.call<Job>('GET', `/v2/${endpointId}/status-sync/${job.id}?wait=60000`);
@@ -175,7 +176,7 @@ class DemoClient {
     for (;;) {
       const part = await this.call<{ status: string; stream: unknown[] }>('GET', `/v2/${endpointId}/stream/${id}`);
       chunks += part.stream.length;
-      if (part.status !== 'IN_QUEUE' && part.status !== 'IN_PROGRESS') return chunks;
+      if (hasEnded(part.status)) return chunks;
     }
   }
 

@@ -1,6 +1,7 @@
 import { monotonicClock } from './clock.ts';
 import { EndpointActivity } from './endpoint-activity.ts';
 import type { EndpointId } from './ids.ts';
+import { JOB_ENDS, type JobEnd } from './job-states.ts';
 
 /**
  * This process's metrics, as plain numbers: counting is an addition, and text is rendered only on a scrape
@@ -60,9 +61,6 @@ export interface Counts {
   readonly counts: readonly number[];
   readonly sum: number;
 }
-
-/** The final states of a job. */
-export type JobEnd = 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'TIMED_OUT';
 
 /** The metrics of one endpoint's jobs, or of all unlabelled endpoints together. */
 export interface JobFigures {
@@ -194,7 +192,7 @@ function jobFigures(label: string): JobFigures {
   return {
     label,
     submitted: 0,
-    ended: { COMPLETED: 0, FAILED: 0, CANCELLED: 0, TIMED_OUT: 0 },
+    ended: Object.fromEntries(JOB_ENDS.map((status) => [status, 0])) as Record<JobEnd, number>,
     wait: new Histogram(JOB_BOUNDS),
     execution: new Histogram(JOB_BOUNDS),
   };

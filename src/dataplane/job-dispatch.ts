@@ -3,7 +3,7 @@ import { messageOf } from '../core/errors.ts';
 import type { EndpointId, JobId, WorkerId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { Loop } from '../core/loop.ts';
-import type { JobEnd, Metrics } from '../core/metrics.ts';
+import type { Metrics } from '../core/metrics.ts';
 import type { Tracing } from '../core/tracing.ts';
 import type { Bus } from '../db/bus.ts';
 import type { EndedJob, TakenJob } from '../domain/jobs/job.ts';
@@ -142,7 +142,7 @@ export class JobDispatch {
   notifyEnded(jobs: readonly EndedJob[]): void {
     const { bus, clock, metrics, tracing, logger } = this.#deps;
     for (const job of jobs) {
-      metrics.jobEnded(job.endpointId, job.status as JobEnd, job.delayTimeMs, job.executionTimeMs);
+      metrics.jobEnded(job.endpointId, job.status, job.delayTimeMs, job.executionTimeMs);
       if (tracing !== null && job.traceparent !== null) recordJob(tracing, job, job.traceparent, clock.now());
       const { id: jobId, endpointId, workerId, status } = job;
       logger.debug({ endpointId, workerId, jobId, status }, 'job ended');

@@ -1,3 +1,4 @@
+import { hasFailed } from '../core/job-states.ts';
 import type { Tracing } from '../core/tracing.ts';
 import type { EndedJob } from '../domain/jobs/job.ts';
 
@@ -30,6 +31,6 @@ export function recordJob(tracing: Tracing, job: EndedJob, traceparent: string, 
     },
     fromMs: startedAtMs,
     toMs: endedAtMs,
-    hasFailed: job.status === 'FAILED' || job.status === 'TIMED_OUT',
+    hasFailed: hasFailed(job.status),
   });
 }

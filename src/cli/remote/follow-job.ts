@@ -1,3 +1,4 @@
+import { hasEnded } from '../../core/job-states.ts';
 import type { CliOutput, CommandOutput } from '../cli-pieces.ts';
 import { jsonText } from '../terminal-text.ts';
 import { type ApiClient, JobFailed } from './api-client.ts';
@@ -18,7 +19,6 @@ interface Stage {
   reason: string | null;
 }
 
-const FINAL = new Set(['COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT']);
 const HOLD_MS = 15_000;
 const ASK_WHY_EVERY_MS = 1_000;
 /** What a queued job waits for, by stage. */
@@ -75,7 +75,7 @@ async function followStatus(client: ApiClient, endpointId: string, id: string, o
   try {
     for (;;) {
       const job = await client.call<Job>('GET', `/v2/${endpointId}/status-sync/${id}?wait=${HOLD_MS}`);
-      if (FINAL.has(job.status)) return job;
+      if (hasEnded(job.status)) return job;
       status = job.status;
       const progress = job.output === undefined ? undefined : formatOutput(job.output);
       if (progress !== undefined && progress !== reported) output.note(progress);
@@ -104,7 +104,7 @@ async function followStream(client: ApiClient, endpointId: string, id: string, t
       `/v2/${endpointId}/stream/${id}?wait=${HOLD_MS}`,
     );
     for (const { output } of answer.stream) terminal.write(`${formatOutput(output)}\n`);
-    if (FINAL.has(answer.status) && answer.stream.length === 0) {
+    if (hasEnded(answer.status) && answer.stream.length === 0) {
       return await client.call<Job>('GET', `/v2/${endpointId}/status/${id}`);
     }
   }

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { JOB_STATUSES } from '../../domain/jobs/job.ts';
+import { JOB_STATUSES } from '../../core/job-states.ts';
 import type { CliPieces } from '../cli-pieces.ts';
 import { addConfirm, type ConfirmOptions, requireConfirmable } from '../confirm.ts';
 import type { ApiClient } from './api-client.ts';

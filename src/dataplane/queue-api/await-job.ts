@@ -1,6 +1,7 @@
 import { Failure, notFound } from '../../core/errors.ts';
 import type { JobId } from '../../core/ids.ts';
-import { isTerminal, type JobView } from '../../domain/jobs/job.ts';
+import { hasEnded } from '../../core/job-states.ts';
+import type { JobView } from '../../domain/jobs/job.ts';
 import type { QueueCall } from './queue-call.ts';
 import { sendJob } from './send-job.ts';
 
@@ -22,7 +23,7 @@ export async function answerWhenEnded(call: QueueCall, jobId: JobId, waitMs: num
       const isOver = () => call.res.destroyed || dispatch.isStopping;
       if (!wait || isOver()) return await sendJob(call, await getJob(call, jobId));
       const job = await (isFirst ? getJob(call, jobId) : pollJob(call, jobId));
-      if (job && (isTerminal(job.status) || isOver())) return await sendJob(call, job);
+      if (job && (hasEnded(job.status) || isOver())) return await sendJob(call, job);
       call.res.once('close', wait.cancel);
       const update = await wait.update;
       call.res.off('close', wait.cancel);

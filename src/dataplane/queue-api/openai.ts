@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { FAILURES, Failure, notFound } from '../../core/errors.ts';
 import { type JobId, newJobId } from '../../core/ids.ts';
-import { isTerminal, type JobStatus } from '../../domain/jobs/job.ts';
+import { hasEnded, type JobStatus } from '../../core/job-states.ts';
 import { parseJson } from '../../domain/jobs/job-body.ts';
 import { endpointGone, type NewJob } from '../../domain/jobs/job-queue.ts';
 import type { Chunks, JobChunk } from '../../domain/jobs/job-stream.ts';
@@ -121,7 +121,7 @@ async function relay(
       const { chunks, hasMore } = isStreaming ? await stream.drain(job, CHUNKS_AT_ONCE) : NO_CHUNKS;
       for (const chunk of chunks) await relayChunk(call, id, chunk, answer);
       if (hasMore || answer.hasEnded) continue;
-      if (isTerminal(job.status)) return await withResult(call, job, (whole) => finish(call, whole, answer));
+      if (hasEnded(job.status)) return await withResult(call, job, (whole) => finish(call, whole, answer));
       if (dispatch.isStopping) await bridgeStop(call, id, job.status, answer);
       if (isSilent && job.status === 'IN_QUEUE' && waitMs === WAITING_MS) answer.wait();
       if (answer.hasBegun || job.status !== 'IN_QUEUE') waitMs = POLL_MS;

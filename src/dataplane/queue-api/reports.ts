@@ -1,7 +1,7 @@
 import { Failure } from '../../core/errors.ts';
 import type { WorkerId } from '../../core/ids.ts';
+import { JOB_STATUSES, type JobStatus } from '../../core/job-states.ts';
 import { countJobs } from '../../domain/jobs/count-jobs.ts';
-import { JOB_STATUSES, type JobStatus } from '../../domain/jobs/job.ts';
 import { DEFAULT_PAGE, listJobs, MAX_PAGE } from '../../domain/jobs/list-jobs.ts';
 import { summarizeWorkers, workerStatus } from '../../domain/workers/worker-status.ts';
 import { listLiveWorkerRows } from '../../domain/workers/worker-store.ts';

@@ -1,4 +1,5 @@
 import { Failure } from '../../core/errors.ts';
+import { FAILED_ENDS } from '../../core/job-states.ts';
 import { isPermitted } from '../../domain/access/actor.ts';
 import { explainJob } from '../../domain/jobs/explain-job.ts';
 import { withoutOutput } from '../../domain/logs/quote-output.ts';
@@ -52,13 +53,13 @@ export async function cancel(call: QueueCall): Promise<void> {
   await sendJob(call, job);
 }
 
-/** Requeues a FAILED or TIMED_OUT job with the same id and input, and clears its output. */
+/** Requeues a failed job with the same id and input, and clears its output. */
 export async function retry(call: QueueCall): Promise<void> {
   const { dispatch } = call.plane;
   await withPlace(call, 0, async () => {
     if (await dispatch.queue.retry(call.jobId!, call.endpoint.id)) return { isNew: true };
     const job = await getJob(call, call.jobId!);
-    throw new Failure('badRequest', `only FAILED and TIMED_OUT jobs can be retried; this one is ${job.status}`);
+    throw new Failure('badRequest', `only ${FAILED_ENDS.join(' and ')} jobs can be retried; this one is ${job.status}`);
   });
   dispatch.notifyQueued(call.endpoint.id);
   dispatch.notifyDemand(call.endpoint.id);

@@ -1,4 +1,5 @@
-import { isTerminal, type JobStatus, renderJob } from '../../domain/jobs/job.ts';
+import { hasEnded, type JobStatus } from '../../core/job-states.ts';
+import { renderJob } from '../../domain/jobs/job.ts';
 import type { JobChunk } from '../../domain/jobs/job-stream.ts';
 import { flushed } from '../../http/answer-budget.ts';
 import { readWaitMs, sendJson, writeHead } from '../exchange.ts';
@@ -31,10 +32,10 @@ async function answerChunks(call: QueueCall): Promise<void> {
       const job = await getJob(call, jobId); // read before the chunks: a job that has ended has streamed all of them
       if (call.res.destroyed) return; // drained chunks would be lost with it
       const { chunks, hasMore } = await call.plane.stream.drain(job, CHUNKS_AT_ONCE);
-      const isDone = isTerminal(job.status) && !hasMore;
+      const isDone = hasEnded(job.status) && !hasMore;
       const isOver = monotonic.now() >= deadline || dispatch.isStopping;
       if (chunks.length > 0 || isDone || isOver) {
-        const status = isTerminal(job.status) && !isDone ? 'IN_PROGRESS' : job.status; // more chunks are left
+        const status = hasEnded(job.status) && !isDone ? 'IN_PROGRESS' : job.status; // more chunks are left
         return await sendChunks(call, status, chunks);
       }
       call.res.once('close', wait.cancel);
@@ -91,7 +92,7 @@ async function streamEvents(call: QueueCall): Promise<void> {
         after = chunk.seq;
       }
       if (hasMore) continue;
-      if (isTerminal(job.status)) break;
+      if (hasEnded(job.status)) break;
       call.res.once('close', wait.cancel);
       const update = await wait.update;
       call.res.off('close', wait.cancel);
@@ -101,6 +102,6 @@ async function streamEvents(call: QueueCall): Promise<void> {
     }
   }
   const end = (text = '') => void call.res.end(text);
-  if (isTerminal(job.status)) await withResult(call, job, (whole) => end(`event: done\ndata: ${renderJob(whole)}\n\n`));
+  if (hasEnded(job.status)) await withResult(call, job, (whole) => end(`event: done\ndata: ${renderJob(whole)}\n\n`));
   else end();
 }

@@ -1,3 +1,4 @@
+import type { JobStatus } from '../../core/job-states.ts';
 import type { Batch } from './batch.ts';
 
 const MS_AN_HOUR = 3_600_000;
@@ -27,7 +28,7 @@ export function renderBatch(batch: Batch): Record<string, unknown> {
       FAILED: failed,
       CANCELLED: cancelled,
       TIMED_OUT: timedOut,
-    },
+    } satisfies Record<JobStatus, number>,
     linesReceived: batch.received,
     requestRejected: batch.rejected,
     rejections: batch.rejections,

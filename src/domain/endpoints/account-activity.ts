@@ -1,4 +1,5 @@
 import type { EndpointId, UserId } from '../../core/ids.ts';
+import { FAILURE_SUM } from '../../core/job-states.ts';
 import type { Db } from '../../db/pool.ts';
 import type { JobCounts } from '../jobs/count-jobs.ts';
 import type { WorkerSummary } from '../workers/worker-status.ts';
@@ -67,7 +68,7 @@ async function readWork(db: Db, userId: UserId) {
   const [counts, requests, workers] = await Promise.all([
     db.query<JobCounts & { id: EndpointId }>({
       name: 'account-jobs',
-      text: `select e.id, sum(k.completed)::int8 as completed, sum(k.failed + k.timed_out)::int8 as failed,
+      text: `select e.id, sum(k.completed)::int8 as completed, sum(${FAILURE_SUM})::int8 as failed,
                     greatest(sum(k.in_progress), 0)::int8 as "inProgress",
                     greatest(sum(k.queued + k.queued_low), 0)::int8 as "inQueue", sum(k.retried)::int8 as retried
              from endpoints e join endpoint_counters k on k.endpoint_id = e.id where e.user_id = $1 group by e.id`,

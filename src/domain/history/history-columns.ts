@@ -1,15 +1,17 @@
-/** Columns of `history` that count events. */
-export const EVENT_COLUMNS = [
-  'completed',
-  'failed',
-  'cancelled',
-  'timed_out',
-  'retried',
+import { END_COUNTERS } from '../../core/job-states.ts';
+
+export const COUNTER_COLUMNS = [...END_COUNTERS, 'retried'] as const;
+export const REQUEST_COLUMNS = [
   'requests_1xx',
   'requests_2xx',
   'requests_3xx',
   'requests_4xx',
   'requests_5xx',
+] as const;
+/** Columns of `history` that count events. */
+export const EVENT_COLUMNS = [
+  ...COUNTER_COLUMNS,
+  ...REQUEST_COLUMNS,
   'cold_starts',
   'gpu_seconds',
   'amount',
@@ -31,8 +33,6 @@ export const SAMPLE_COLUMNS = [
 export const HISTOGRAM_COLUMNS = ['waits', 'executions', 'latencies', 'start_times'] as const;
 
 export const SUM_COLUMNS = [...EVENT_COLUMNS, ...SAMPLE_COLUMNS] as const;
-export const COUNTER_COLUMNS = EVENT_COLUMNS.slice(0, 5);
-export const REQUEST_COLUMNS = EVENT_COLUMNS.slice(5, 10);
 
 /** `(values ('a', alias.a), …) as name(metric, …)`: turns columns into rows. */
 export function columnsAsRows(columns: readonly string[], alias: string): string {

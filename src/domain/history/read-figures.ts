@@ -1,8 +1,10 @@
 /** What endpoints did within the last hour and cost today, for lists: from the minutes and hours of the history. */
 
 import type { EndpointId } from '../../core/ids.ts';
+import { FAILURE_SUM } from '../../core/job-states.ts';
 import { addPacked, type Buckets, percentile } from '../../core/log-histogram.ts';
 import type { Db } from '../../db/pool.ts';
+import { REQUEST_COLUMNS } from './history-columns.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -11,9 +13,8 @@ const DAY_MS = 86_400_000;
 export const FIGURE_STEP_SECONDS = 120;
 const STEP_MS = FIGURE_STEP_SECONDS * 1000;
 
-const REQUESTS =
-  'completed + failed + timed_out + requests_1xx + requests_2xx + requests_3xx + requests_4xx + requests_5xx';
-const FAILED = 'failed + timed_out + requests_5xx';
+const REQUESTS = `completed + ${FAILURE_SUM} + ${REQUEST_COLUMNS.join(' + ')}`;
+const FAILED = `${FAILURE_SUM} + requests_5xx`;
 
 /** Sums of an endpoint; one that did and cost nothing has none. */
 export interface PastFigures {

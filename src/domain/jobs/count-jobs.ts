@@ -1,4 +1,5 @@
 import type { EndpointId } from '../../core/ids.ts';
+import { FAILURE_SUM } from '../../core/job-states.ts';
 import type { Db } from '../../db/pool.ts';
 
 /** `completed`, `failed` and `retried` count since the endpoint's creation. */
@@ -15,7 +16,7 @@ export async function countJobs(db: Db, endpointId: EndpointId): Promise<JobCoun
   const result = await db.query<JobCounts>({
     name: 'endpoint-counts',
     text: `select coalesce(sum(completed), 0)::int8 as completed,
-                  coalesce(sum(failed + timed_out), 0)::int8 as failed,
+                  coalesce(sum(${FAILURE_SUM}), 0)::int8 as failed,
                   greatest(coalesce(sum(in_progress), 0), 0)::int8 as "inProgress",
                   greatest(coalesce(sum(queued + queued_low), 0), 0)::int8 as "inQueue",
                   coalesce(sum(retried), 0)::int8 as retried

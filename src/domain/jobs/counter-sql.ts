@@ -1,13 +1,12 @@
+import { END_COUNTERS } from '../../core/job-states.ts';
+
 /** The counters of an endpoint: the first four of the jobs it has now, the others of all jobs so far. */
 export const JOB_COUNTERS = [
   'queued',
   'queued_low',
   'queued_bytes',
   'in_progress',
-  'completed',
-  'failed',
-  'cancelled',
-  'timed_out',
+  ...END_COUNTERS,
   'retried',
 ] as const;
 type JobCounter = (typeof JOB_COUNTERS)[number];

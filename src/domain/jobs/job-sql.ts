@@ -1,3 +1,4 @@
+import { countEnds, FAILED_ENDS } from '../../core/job-states.ts';
 import { TRACEPARENT_OF_EXTRAS } from '../../core/trace-context.ts';
 import { endBatchJobs } from '../batches/batch-sql.ts';
 import { addToCounters } from './counter-sql.ts';
@@ -112,10 +113,7 @@ function endJobs(ended: string): string {
       queued_low: "-count(*) filter (where status = 'IN_QUEUE' and low_priority)",
       queued_bytes: `-coalesce(sum(${BYTES}) filter (where status = 'IN_QUEUE'), 0)`,
       in_progress: "-count(*) filter (where status = 'IN_PROGRESS')",
-      completed: "count(*) filter (where end_status = 'COMPLETED')",
-      failed: "count(*) filter (where end_status = 'FAILED')",
-      cancelled: "count(*) filter (where end_status = 'CANCELLED')",
-      timed_out: "count(*) filter (where end_status = 'TIMED_OUT')",
+      ...countEnds('end_status'),
     },
   })}
   )`;
@@ -271,7 +269,7 @@ export const RELEASE = `
 /** Requeues a finished job with the same id and input, as if never tried. $1 job, $2 endpoint, $3 the counter lane. */
 export const RETRY = `
   with again as (
-    delete from finished_jobs where id = $1 and endpoint_id = $2 and status in ('FAILED', 'TIMED_OUT') and keep_until > now()
+    delete from finished_jobs where id = $1 and endpoint_id = $2 and status in (${FAILED_ENDS.map((status) => `'${status}'`).join(', ')}) and keep_until > now()
     returning *
   ), back as (
     insert into jobs (id, endpoint_id, status, low_priority, is_sync, input, extras, webhook, execution_timeout_ms,

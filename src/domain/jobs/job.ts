@@ -1,9 +1,6 @@
 import type { EndpointId, JobId, WorkerId } from '../../core/ids.ts';
+import type { JobEnd, JobStatus } from '../../core/job-states.ts';
 import { parseRequestId } from '../batches/batch.ts';
-
-/** IN_QUEUE → IN_PROGRESS → one of the other four, which are final (docs/states.md). */
-export const JOB_STATUSES = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT'] as const;
-export type JobStatus = (typeof JOB_STATUSES)[number];
 
 /** Matches valid job ids. */
 export const JOB_ID = /^[A-Za-z0-9_-]{1,100}$/;
@@ -32,15 +29,12 @@ export interface JobView {
 
 /** A job that has ended, with what its waiters need. */
 export interface EndedJob extends JobView {
+  status: JobEnd;
   /** The processes that hold a runsync or status-sync for it, separated by blanks. */
   waiter: string | null;
   hasWebhook: boolean;
   /** The client's trace context, or the span of the submission. */
   traceparent: string | null;
-}
-
-export function isTerminal(status: JobStatus): boolean {
-  return status !== 'IN_QUEUE' && status !== 'IN_PROGRESS';
 }
 
 /**

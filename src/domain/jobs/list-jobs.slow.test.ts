@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import type { EndpointId } from '../../core/ids.ts';
+import { JOB_STATUSES } from '../../core/job-states.ts';
 import { AHEAD, MAX_AHEAD } from './get-job.ts';
-import { JOB_STATUSES } from './job.ts';
 import { type JobFilter, LIST_JOBS, LIST_JOBS_OF_WORKER, listJobs, MAX_SEARCHED, SEARCH_JOBS } from './list-jobs.ts';
 
 const ENDED = 900_000;

@@ -1,7 +1,7 @@
 import { Failure } from '../../core/errors.ts';
 import type { EndpointId, JobId, WorkerId } from '../../core/ids.ts';
+import { FAILED_ENDS, hasFailed, JOB_STATUSES, type JobStatus } from '../../core/job-states.ts';
 import { type Pool, transaction } from '../../db/pool.ts';
-import { JOB_STATUSES, type JobStatus } from './job.ts';
 
 /** A job in a list, without its payloads, with the names of docs/interface/queue.md. */
 export interface ListedJob {
@@ -108,9 +108,6 @@ const list = (isWorkers: boolean) => `
 export const LIST_JOBS = list(false);
 export const LIST_JOBS_OF_WORKER = list(true);
 
-/** Only these states have an error. */
-const WITH_ERROR: readonly JobStatus[] = ['FAILED', 'TIMED_OUT'];
-
 /**
  * As above, of jobs that may have an error: those whose error contains $9, and the last two that were looked at. `n` counts the
  * jobs that were. In the collation "C", `lower` knows A to Z alone, and no tables of a locale are read.
@@ -155,8 +152,8 @@ export async function listJobs(pool: Pool, endpointId: EndpointId, filter: JobFi
  * still a next one.
  */
 async function searchJobs(pool: Pool, endpointId: EndpointId, filter: JobFilter, error: string): Promise<JobPage> {
-  const { statuses = WITH_ERROR, workerId, limit } = filter;
-  const searched = { ...filter, statuses: statuses.filter((one) => WITH_ERROR.includes(one)), limit: MAX_SEARCHED };
+  const { statuses = FAILED_ENDS, workerId, limit } = filter;
+  const searched = { ...filter, statuses: statuses.filter(hasFailed), limit: MAX_SEARCHED };
   const text = workerId === undefined ? SEARCH_JOBS : SEARCH_JOBS_OF_WORKER;
   const values = [...valuesOf(endpointId, searched), error];
   const rows = await read<ListedJob & { isMatch: boolean; at: Date; n: number }>(pool, text, values);

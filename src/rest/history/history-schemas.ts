@@ -1,3 +1,4 @@
+import { type EndField, JOB_ENDS, JOB_STATES } from '../../core/job-states.ts';
 import { RANGES, STEPS } from '../../domain/history/read-history.ts';
 import { dateTime, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
@@ -17,10 +18,9 @@ const HistoryPointResponse = Type.Object({
   queued: number('Jobs that waited, or requests that were held, on average.'),
   inProgress: number('Jobs that ran, or requests in flight, on average.'),
   jobs: Type.Object({
-    completed: count('Jobs that ended so.'),
-    failed: count('Jobs that ended so.'),
-    cancelled: count('Jobs that ended so.'),
-    timedOut: count('Jobs that ended so.'),
+    ...(Object.fromEntries(
+      JOB_ENDS.map((status) => [JOB_STATES[status].end.field, count('Jobs that ended so.')]),
+    ) as Record<EndField, ReturnType<typeof count>>),
     retried: count('Further attempts.'),
   }),
   waitMs: percentiles('Time in the queue of jobs that ended.'),

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import type { Clock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
+import { type EndField, JOB_ENDS, JOB_STATES } from '../../core/job-states.ts';
 import type { Db } from '../../db/pool.ts';
 import {
   type HistoryPoint,
@@ -38,10 +39,9 @@ function toPoint({ at, values, percentiles }: HistoryPoint): Static<typeof Histo
     queued: rounded(values.queued),
     inProgress: rounded(values.in_progress),
     jobs: {
-      completed: values.completed,
-      failed: values.failed,
-      cancelled: values.cancelled,
-      timedOut: values.timed_out,
+      ...(Object.fromEntries(
+        JOB_ENDS.map((status) => JOB_STATES[status].end).map(({ field, counter }) => [field, values[counter]]),
+      ) as Record<EndField, number>),
       retried: values.retried,
     },
     waitMs: roundedAll(percentiles.waits),

@@ -1,8 +1,8 @@
+import { JOB_STATUSES } from '../../core/job-states.ts';
 import { WAIT_STAGES } from '../../domain/jobs/explain-job.ts';
 import { WAIT_REASONS } from '../../domain/jobs/explain-wait.ts';
 import { WEBHOOK_STATES } from '../../domain/jobs/find-webhook.ts';
 import { MAX_AHEAD, MAX_CHUNKS } from '../../domain/jobs/get-job.ts';
-import { JOB_STATUSES } from '../../domain/jobs/job.ts';
 import { MAX_PAGE, MAX_SEARCHED } from '../../domain/jobs/list-jobs.ts';
 import { commaList, dateTime, nullableInteger, nullableString, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';

@@ -1,6 +1,6 @@
 import type { EndpointId } from '../../core/ids.ts';
+import type { JobStatus } from '../../core/job-states.ts';
 import { getEndpointRow } from '../../domain/endpoints/endpoint-store.ts';
-import type { JobStatus } from '../../domain/jobs/job.ts';
 import { DEFAULT_PAGE, listJobs } from '../../domain/jobs/list-jobs.ts';
 import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
