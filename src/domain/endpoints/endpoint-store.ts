@@ -1,42 +1,59 @@
 import { notFound } from '../../core/errors.ts';
 import type { EndpointId, UserId } from '../../core/ids.ts';
+import {
+  assignments,
+  type ColumnMap,
+  column,
+  fixedColumn,
+  insertedRow,
+  insertValues,
+  jsonColumn,
+  selectList,
+  updatedRow,
+} from '../../db/columns.ts';
 import type { Db } from '../../db/pool.ts';
-import { CONTAINER_COLUMNS, containerColumns } from './container-columns.ts';
+import { CONTAINER_COLUMNS } from './container-columns.ts';
 import type { Endpoint } from './endpoint.ts';
 import { gpuRuleOf } from './gpu-rule.ts';
 
-/** The columns that a create or an update writes. Owner and type never change, so only a create writes them. */
-function toColumns(endpoint: Endpoint): Record<string, unknown> {
-  return {
-    name: endpoint.name,
-    ...containerColumns(endpoint),
-    gpu_pools: endpoint.gpu?.pools ?? null,
-    gpu_count: endpoint.gpu?.count ?? null,
-    gpu_rule: JSON.stringify(gpuRuleOf(endpoint.gpu)),
-    cpu: endpoint.cpu === null ? null : JSON.stringify(endpoint.cpu),
-    workers_min: endpoint.workers.min,
-    workers_max: endpoint.workers.max,
-    scaler_type: endpoint.scaling.type,
-    scaler_value: endpoint.scaling.value,
-    idle_timeout_s: endpoint.scaling.idleTimeoutSeconds,
-    data_center_ids: endpoint.dataCenterIds,
-    network_volume_ids: endpoint.networkVolumeIds,
-    timeout_ms: endpoint.timeoutMs,
-    flashboot: endpoint.flashboot,
-    template_id: endpoint.templateId,
-    model_references: endpoint.modelReferences,
-    version: endpoint.version,
-  };
-}
-
-/** The columns of an Endpoint. A single flavor was written by a version that knew no list. */
-const COLUMNS = `id, user_id as "userId", name, type, ${CONTAINER_COLUMNS},
-  case when gpu_pools is not null then jsonb_build_object('pools', gpu_pools, 'count', gpu_count) || gpu_rule end as gpu,
-  case jsonb_typeof(cpu) when 'object' then jsonb_build_array(cpu) else cpu end as cpu,
-  json_build_object('min', workers_min, 'max', workers_max) as workers,
-  json_build_object('type', scaler_type, 'value', scaler_value, 'idleTimeoutSeconds', idle_timeout_s) as scaling,
-  data_center_ids as "dataCenterIds", network_volume_ids as "networkVolumeIds", timeout_ms as "timeoutMs", flashboot,
-  template_id as "templateId", model_references as "modelReferences", version, created_at as "createdAt"`;
+/** A single CPU flavor was written by a version that knew no list. */
+const COLUMNS = {
+  id: fixedColumn('id'),
+  userId: fixedColumn('user_id'),
+  name: column('name'),
+  type: fixedColumn('type'),
+  ...CONTAINER_COLUMNS,
+  gpu: {
+    read: `case when gpu_pools is not null then jsonb_build_object('pools', gpu_pools, 'count', gpu_count) || gpu_rule end`,
+    write: (gpu) => ({
+      gpu_pools: gpu?.pools ?? null,
+      gpu_count: gpu?.count ?? null,
+      gpu_rule: JSON.stringify(gpuRuleOf(gpu)),
+    }),
+  },
+  cpu: { ...jsonColumn('cpu'), read: `case jsonb_typeof(cpu) when 'object' then jsonb_build_array(cpu) else cpu end` },
+  workers: {
+    read: `json_build_object('min', workers_min, 'max', workers_max)`,
+    write: ({ min, max }) => ({ workers_min: min, workers_max: max }),
+  },
+  scaling: {
+    read: `json_build_object('type', scaler_type, 'value', scaler_value, 'idleTimeoutSeconds', idle_timeout_s)`,
+    write: ({ type, value, idleTimeoutSeconds }) => ({
+      scaler_type: type,
+      scaler_value: value,
+      idle_timeout_s: idleTimeoutSeconds,
+    }),
+  },
+  dataCenterIds: column('data_center_ids'),
+  networkVolumeIds: column('network_volume_ids'),
+  timeoutMs: column('timeout_ms'),
+  flashboot: column('flashboot'),
+  templateId: column('template_id'),
+  modelReferences: column('model_references'),
+  version: column('version'),
+  createdAt: { read: 'created_at' },
+} satisfies ColumnMap<Endpoint>;
+const SELECTED = selectList(COLUMNS);
 
 /** Rows per page: about five milliseconds of reading and rendering. */
 const PAGE_SIZE = 250;
@@ -50,7 +67,7 @@ export async function* listEndpointPages(db: Db, userId: UserId): AsyncGenerator
   for (;;) {
     const { rows } = await db.query<Endpoint & { sortKey: string }>({
       name: last ? 'endpoint-list-on' : 'endpoint-list',
-      text: `select ${COLUMNS}, created_at::text as "sortKey" from endpoints
+      text: `select ${SELECTED}, created_at::text as "sortKey" from endpoints
              where user_id = $1 ${last ? 'and (created_at, id) > ($2::text::timestamptz, $3)' : ''}
              order by created_at, id limit ${PAGE_SIZE}`,
       values: last ? [userId, last.sortKey, last.id] : [userId],
@@ -79,7 +96,7 @@ export async function getEndpointRow(
 ): Promise<Endpoint> {
   const result = await db.query<Endpoint>({
     name: lock === '' ? 'endpoint-get' : 'endpoint-lock',
-    text: `select ${COLUMNS} from endpoints where id = $1 and user_id = $2 ${lock}`,
+    text: `select ${SELECTED} from endpoints where id = $1 and user_id = $2 ${lock}`,
     values: [id, userId],
   });
   if (!result.rows[0]) throw notFound('Endpoint');
@@ -88,17 +105,10 @@ export async function getEndpointRow(
 
 /** Returns the endpoint with `createdAt`, which the database sets. */
 export async function insertEndpointRow(db: Db, endpoint: Omit<Endpoint, 'createdAt'>): Promise<Endpoint> {
-  const values = {
-    id: endpoint.id,
-    user_id: endpoint.userId,
-    type: endpoint.type,
-    ...toColumns(endpoint as Endpoint),
-  };
-  const names = Object.keys(values);
+  const row = insertedRow(COLUMNS, endpoint);
   const result = await db.query<Endpoint>(
-    `insert into endpoints (${names.join(', ')}) values (${names.map((_, i) => `$${i + 1}`).join(', ')})
-     returning ${COLUMNS}`,
-    Object.values(values),
+    `insert into endpoints ${insertValues(row)} returning ${SELECTED}`,
+    Object.values(row),
   );
   return result.rows[0]!;
 }
@@ -111,7 +121,7 @@ export async function getEndpointVersion(
 ): Promise<{ endpoint: Endpoint; rowVersion: string }> {
   const result = await db.query<Endpoint & { rowVersion: string }>({
     name: 'endpoint-version',
-    text: `select ${COLUMNS}, xmin::text as "rowVersion" from endpoints where id = $1 and user_id = $2`,
+    text: `select ${SELECTED}, xmin::text as "rowVersion" from endpoints where id = $1 and user_id = $2`,
     values: [id, userId],
   });
   if (!result.rows[0]) throw notFound('Endpoint');
@@ -125,13 +135,12 @@ export async function updateEndpointRow(
   endpoint: Endpoint,
   rowVersion: string | null = null,
 ): Promise<boolean> {
-  const values = toColumns(endpoint);
-  const assignments = Object.keys(values).map((name, i) => `${name} = $${i + 4}`);
+  const row = updatedRow(COLUMNS, endpoint);
   const result = await db.query({
     name: 'endpoint-update',
-    text: `update endpoints set ${assignments.join(', ')}
+    text: `update endpoints set ${assignments(row, 4)}
            where id = $1 and user_id = $2 and ($3::text is null or xmin = $3::text::xid)`,
-    values: [endpoint.id, endpoint.userId, rowVersion, ...Object.values(values)],
+    values: [endpoint.id, endpoint.userId, rowVersion, ...Object.values(row)],
   });
   return result.rowCount === 1;
 }

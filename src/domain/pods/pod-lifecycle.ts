@@ -1,4 +1,5 @@
 import type { ClusterId, PodId, UserId } from '../../core/ids.ts';
+import { type ColumnMap, selectList } from '../../db/columns.ts';
 import type { Db } from '../../db/pool.ts';
 import { deleteWorkloadKeys } from '../access/workload-keys.ts';
 import { CONTAINER_COLUMNS } from '../endpoints/container-columns.ts';
@@ -50,17 +51,36 @@ export function isWaitingForPlace(reason: string | null): boolean {
   return reason?.startsWith(WAITS_FOR_PLACE) ?? false;
 }
 
+const COLUMNS = {
+  id: { read: 'id' },
+  userId: { read: 'user_id' },
+  ...CONTAINER_COLUMNS,
+  ...POD_HARDWARE_COLUMNS,
+  gpuPool: { read: 'gpu_pool' },
+  startSsh: { read: 'start_ssh' },
+  startJupyter: { read: 'start_jupyter' },
+  wanted: { read: 'wanted' },
+  revision: { read: 'revision' },
+  phase: { read: 'phase' },
+  phaseRevision: { read: 'phase_revision' },
+  failures: { read: 'failures' },
+  notBefore: { read: 'not_before' },
+  phaseReason: { read: 'phase_reason' },
+  startedAt: { read: 'started_at' },
+  address: { read: 'address' },
+  publishedPorts: { read: 'published_ports' },
+  wantedReason: { read: 'wanted_reason' },
+  cluster: {
+    read: `(select json_build_object('id', c.id, 'rank', cluster_rank, 'podCount', c.pod_count)
+      from clusters c where c.id = cluster_id)`,
+  },
+} satisfies ColumnMap<ControlledPod>;
+
 /** Returns the pods of all users that are not gone, terminated ones included, oldest first. */
 export async function listControlledPods(db: Db): Promise<ControlledPod[]> {
   const result = await db.query<ControlledPod>({
     name: 'pods-all',
-    text: `select id, user_id as "userId", ${CONTAINER_COLUMNS}, ${POD_HARDWARE_COLUMNS}, gpu_pool as "gpuPool",
-             start_ssh as "startSsh", start_jupyter as "startJupyter", wanted, revision, phase, phase_revision as "phaseRevision",
-             failures, not_before as "notBefore", phase_reason as "phaseReason", started_at as "startedAt", address,
-             published_ports as "publishedPorts", wanted_reason as "wantedReason",
-             (select json_build_object('id', c.id, 'rank', cluster_rank, 'podCount', c.pod_count)
-              from clusters c where c.id = cluster_id) as cluster
-           from pods where gone_at is null order by created_at, id`,
+    text: `select ${selectList(COLUMNS)} from pods where gone_at is null order by created_at, id`,
     values: [],
   });
   return result.rows;

@@ -1,9 +1,19 @@
 import { notFound } from '../../core/errors.ts';
 import type { ClusterId, PodId, UserId } from '../../core/ids.ts';
+import {
+  assignments,
+  type ColumnMap,
+  column,
+  insertedRow,
+  insertValues,
+  jsonColumn,
+  selectList,
+  updatedRow,
+} from '../../db/columns.ts';
 import type { Db } from '../../db/pool.ts';
 import { podUsdPerHour } from '../billing/price-list.ts';
 import type { ClusterPhase } from '../clusters/cluster.ts';
-import { CONTAINER_COLUMNS, containerColumns } from '../endpoints/container-columns.ts';
+import { CONTAINER_COLUMNS } from '../endpoints/container-columns.ts';
 import { isHolding, type Pod, type PodCondition, type PodGpu, podActions, podStatus } from './pod.ts';
 import type { PodLifetime } from './pod-lifetime.ts';
 
@@ -17,29 +27,87 @@ type PodRow = Omit<Pod, Derived> &
     clusterReason: string | null;
   };
 
-/** The GPUs and mounts of a pod, from its columns. */
-export const POD_HARDWARE_COLUMNS = `
-  case when gpu_type_id is not null then jsonb_build_object('id', gpu_type_id, 'count', gpu_count) || gpu_rule end as gpu,
-  cpu, cloud,
-  json_build_object(
-    'persistent', case when persistent_path is not null then
-      json_build_object('sizeGb', persistent_size_gb, 'path', persistent_path) end,
-    'network', case when network_volume_path is not null then
-      json_build_object('volumeId', network_volume_id, 'path', network_volume_path) end
-  ) as mounts, data_center_id as "dataCenterId", cuda_version as "cudaVersion"`;
+/** What a create or an update writes. */
+type PodSettings = Omit<
+  Pod,
+  | Derived
+  | 'id'
+  | 'userId'
+  | 'cluster'
+  | keyof PodLifetime
+  | 'address'
+  | 'publishedPorts'
+  | 'createdAt'
+  | 'startedAt'
+  | 'changedAt'
+>;
 
-/** The columns of a PodRow. */
-const COLUMNS = `id, user_id as "userId", name, ${CONTAINER_COLUMNS}, ${POD_HARDWARE_COLUMNS},
-  data_center_ids as "dataCenterIds", template_id as "templateId", is_locked as "isLocked",
-  has_global_network as "hasGlobalNetwork", is_private as "isPrivate", start_ssh as "startSsh",
-  start_jupyter as "startJupyter", stop_at as "stopAt", terminate_at as "terminateAt", created_at as "createdAt",
-  wanted, wanted_reason as "wantedReason", revision, phase,
-  phase_reason as "phaseReason", phase_revision as "phaseRevision", address, published_ports as "publishedPorts",
-  started_at as "startedAt", changed_at as "changedAt",
-  case when cluster_id is not null then
-    json_build_object('id', cluster_id, 'rank', cluster_rank, 'ip', coalesce(cluster_ip, address)) end as cluster,
-  (select c.phase from clusters c where c.id = cluster_id) as "clusterPhase",
-  (select c.phase_reason from clusters c where c.id = cluster_id) as "clusterReason"`;
+/** The hardware and mounts of a pod. */
+export const POD_HARDWARE_COLUMNS = {
+  gpu: {
+    read: `case when gpu_type_id is not null then jsonb_build_object('id', gpu_type_id, 'count', gpu_count) || gpu_rule end`,
+    write: (gpu) => ({
+      gpu_type_id: gpu?.id ?? null,
+      gpu_count: gpu?.count ?? null,
+      gpu_rule: JSON.stringify(gpuRuleOf(gpu)),
+    }),
+  },
+  cpu: jsonColumn('cpu'),
+  cloud: column('cloud'),
+  mounts: {
+    read: `json_build_object(
+      'persistent', case when persistent_path is not null then
+        json_build_object('sizeGb', persistent_size_gb, 'path', persistent_path) end,
+      'network', case when network_volume_path is not null then
+        json_build_object('volumeId', network_volume_id, 'path', network_volume_path) end)`,
+    write: ({ persistent, network }) => ({
+      persistent_size_gb: persistent?.sizeGb ?? null,
+      persistent_path: persistent?.path ?? null,
+      network_volume_id: network?.volumeId ?? null,
+      network_volume_path: network?.path ?? null,
+    }),
+  },
+  dataCenterId: column('data_center_id'),
+  cudaVersion: column('cuda_version'),
+} satisfies ColumnMap<Pick<Pod, 'gpu' | 'cpu' | 'cloud' | 'mounts' | 'dataCenterId' | 'cudaVersion'>>;
+
+const SETTINGS = {
+  name: column('name'),
+  ...CONTAINER_COLUMNS,
+  ...POD_HARDWARE_COLUMNS,
+  dataCenterIds: column('data_center_ids'),
+  templateId: column('template_id'),
+  isLocked: column('is_locked'),
+  hasGlobalNetwork: column('has_global_network'),
+  isPrivate: column('is_private'),
+  startSsh: column('start_ssh'),
+  startJupyter: column('start_jupyter'),
+} satisfies ColumnMap<PodSettings>;
+const COLUMNS = {
+  id: { read: 'id' },
+  userId: { read: 'user_id' },
+  ...SETTINGS,
+  stopAt: { read: 'stop_at' },
+  terminateAt: { read: 'terminate_at' },
+  createdAt: { read: 'created_at' },
+  wanted: { read: 'wanted' },
+  wantedReason: { read: 'wanted_reason' },
+  revision: { read: 'revision' },
+  phase: { read: 'phase' },
+  phaseReason: { read: 'phase_reason' },
+  phaseRevision: { read: 'phase_revision' },
+  address: { read: 'address' },
+  publishedPorts: { read: 'published_ports' },
+  startedAt: { read: 'started_at' },
+  changedAt: { read: 'changed_at' },
+  cluster: {
+    read: `case when cluster_id is not null then
+      json_build_object('id', cluster_id, 'rank', cluster_rank, 'ip', coalesce(cluster_ip, address)) end`,
+  },
+  clusterPhase: { read: '(select c.phase from clusters c where c.id = cluster_id)' },
+  clusterReason: { read: '(select c.phase_reason from clusters c where c.id = cluster_id)' },
+} satisfies ColumnMap<PodRow>;
+const SELECTED = selectList(COLUMNS);
 
 function toPod({ clusterPhase, clusterReason, ...podRow }: PodRow): Pod {
   const { wanted, wantedReason, revision, phase, phaseRevision, phaseReason, ...row } = podRow;
@@ -71,46 +139,6 @@ function gpuRuleOf(gpu: PodGpu | null): Partial<PodGpu> {
   };
 }
 
-/** What a create or an update writes. */
-type PodSettings = Omit<
-  Pod,
-  | Derived
-  | 'id'
-  | 'userId'
-  | 'cluster'
-  | keyof PodLifetime
-  | 'address'
-  | 'publishedPorts'
-  | 'createdAt'
-  | 'startedAt'
-  | 'changedAt'
->;
-
-function toColumns(pod: PodSettings): Record<string, unknown> {
-  return {
-    name: pod.name,
-    ...containerColumns(pod),
-    gpu_type_id: pod.gpu?.id ?? null,
-    gpu_count: pod.gpu?.count ?? null,
-    gpu_rule: JSON.stringify(gpuRuleOf(pod.gpu)),
-    cpu: pod.cpu === null ? null : JSON.stringify(pod.cpu),
-    cloud: pod.cloud,
-    data_center_ids: pod.dataCenterIds,
-    persistent_size_gb: pod.mounts.persistent?.sizeGb ?? null,
-    persistent_path: pod.mounts.persistent?.path ?? null,
-    network_volume_id: pod.mounts.network?.volumeId ?? null,
-    network_volume_path: pod.mounts.network?.path ?? null,
-    template_id: pod.templateId,
-    is_locked: pod.isLocked,
-    has_global_network: pod.hasGlobalNetwork,
-    is_private: pod.isPrivate,
-    start_ssh: pod.startSsh,
-    start_jupyter: pod.startJupyter,
-    data_center_id: pod.dataCenterId,
-    cuda_version: pod.cudaVersion,
-  };
-}
-
 /** Returns the user's pods, oldest first, without terminated ones; `of`: whether those of clusters are listed. */
 export async function listPodRows(
   db: Db,
@@ -119,7 +147,7 @@ export async function listPodRows(
 ): Promise<Pod[]> {
   const result = await db.query<PodRow>({
     name: 'pod-list',
-    text: `select ${COLUMNS} from pods where user_id = $1 and wanted <> 'TERMINATE' and case when cluster_id is null then $2::boolean else $3::boolean end
+    text: `select ${SELECTED} from pods where user_id = $1 and wanted <> 'TERMINATE' and case when cluster_id is null then $2::boolean else $3::boolean end
            order by created_at, cluster_rank, id`,
     values: [userId, of !== 'clusters', of !== 'own'],
   });
@@ -130,7 +158,7 @@ export async function listPodRows(
 export async function listClusterPodRows(db: Db, userId: UserId, clusterId: ClusterId): Promise<Pod[]> {
   const result = await db.query<PodRow>({
     name: 'pod-list-cluster',
-    text: `select ${COLUMNS} from pods where cluster_id = $2 and user_id = $1 and wanted <> 'TERMINATE'
+    text: `select ${SELECTED} from pods where cluster_id = $2 and user_id = $1 and wanted <> 'TERMINATE'
            order by cluster_rank`,
     values: [userId, clusterId],
   });
@@ -143,7 +171,7 @@ export async function insertClusterPodRows(
   pod: PodSettings & { userId: UserId },
   cluster: { id: ClusterId; podIds: readonly PodId[] },
 ): Promise<void> {
-  const { name, ...settings } = toColumns(pod);
+  const { name, ...settings } = insertedRow(SETTINGS, pod);
   const others = { user_id: pod.userId, wanted: 'STOP', cluster_id: cluster.id, ...settings };
   const names = Object.keys(others);
   await db.query(
@@ -158,7 +186,7 @@ export async function insertClusterPodRows(
 export async function getPodRow(db: Db, userId: UserId, id: PodId, lock: '' | 'for update' = ''): Promise<Pod> {
   const result = await db.query<PodRow>({
     name: lock === '' ? 'pod-get' : 'pod-lock',
-    text: `select ${COLUMNS} from pods where id = $1 and user_id = $2 and wanted <> 'TERMINATE' ${lock}`,
+    text: `select ${SELECTED} from pods where id = $1 and user_id = $2 and wanted <> 'TERMINATE' ${lock}`,
     values: [id, userId],
   });
   if (!result.rows[0]) throw notFound('Pod');
@@ -172,31 +200,28 @@ export async function insertPodRow(
 ): Promise<Pod> {
   const { stopAt = null, terminateAt = null } = pod;
   const lifetime = { stop_at: stopAt, terminate_at: terminateAt };
-  const values = { id: pod.id, user_id: pod.userId, gpu_pool: pod.pool, ...lifetime, ...toColumns(pod) };
-  const names = Object.keys(values);
+  const row = { id: pod.id, user_id: pod.userId, gpu_pool: pod.pool, ...lifetime, ...insertedRow(SETTINGS, pod) };
   const result = await db.query<PodRow>(
-    `insert into pods (${names.join(', ')}) values (${names.map((_, i) => `$${i + 1}`).join(', ')})
-     returning ${COLUMNS}`,
-    Object.values(values),
+    `insert into pods ${insertValues(row)} returning ${SELECTED}`,
+    Object.values(row),
   );
   return toPod(result.rows[0]!);
 }
 
 /** With `isNewContainer`, a new container with these settings replaces the running one. */
 export async function updatePodRow(db: Db, pod: Pod, isNewContainer: boolean): Promise<Pod> {
-  const values = toColumns(pod);
-  const assignments = Object.keys(values).map((name, i) => `${name} = $${i + 3}`);
+  const row = updatedRow(SETTINGS, pod);
   const result = await db.query<PodRow>(
-    `update pods set ${assignments.join(', ')}${isNewContainer ? ', revision = revision + 1, changed_at = now()' : ''}
-     where id = $1 and user_id = $2 returning ${COLUMNS}`,
-    [pod.id, pod.userId, ...Object.values(values)],
+    `update pods set ${assignments(row, 3)}${isNewContainer ? ', revision = revision + 1, changed_at = now()' : ''}
+     where id = $1 and user_id = $2 returning ${SELECTED}`,
+    [pod.id, pod.userId, ...Object.values(row)],
   );
   return toPod(result.rows[0]!);
 }
 
 export async function updatePodAccess(db: Db, pod: Pick<Pod, 'id' | 'userId' | 'isPrivate'>): Promise<Pod> {
   const result = await db.query<PodRow>(
-    `update pods set is_private = $3 where id = $1 and user_id = $2 returning ${COLUMNS}`,
+    `update pods set is_private = $3 where id = $1 and user_id = $2 returning ${SELECTED}`,
     [pod.id, pod.userId, pod.isPrivate],
   );
   return toPod(result.rows[0]!);
@@ -214,7 +239,7 @@ export async function wantPodRunning(
   const result = await db.query<PodRow>(
     `update pods set wanted = 'RUN', wanted_reason = null, revision = revision + 1, changed_at = now()
        ${place === undefined ? '' : `, gpu_pool = $3, cuda_version = $4, ${DROP_PAST_STOP}`}
-     where id = $1 and user_id = $2 returning ${COLUMNS}`,
+     where id = $1 and user_id = $2 returning ${SELECTED}`,
     place === undefined ? [pod.id, pod.userId] : [pod.id, pod.userId, place.pool, place.cudaVersion],
   );
   return toPod(result.rows[0]!);
@@ -222,7 +247,7 @@ export async function wantPodRunning(
 
 export async function updatePodLifetime(db: Db, pod: Pick<Pod, 'id' | 'userId' | keyof PodLifetime>): Promise<Pod> {
   const result = await db.query<PodRow>(
-    `update pods set stop_at = $3, terminate_at = $4 where id = $1 and user_id = $2 returning ${COLUMNS}`,
+    `update pods set stop_at = $3, terminate_at = $4 where id = $1 and user_id = $2 returning ${SELECTED}`,
     [pod.id, pod.userId, pod.stopAt, pod.terminateAt],
   );
   return toPod(result.rows[0]!);
@@ -231,7 +256,7 @@ export async function updatePodLifetime(db: Db, pod: Pick<Pod, 'id' | 'userId' |
 /** Requests that the container ends; with TERMINATE, that the pod is removed. */
 export async function wantPodEnded(db: Db, pod: Pod, wanted: 'STOP' | 'TERMINATE'): Promise<Pod> {
   const result = await db.query<PodRow>(
-    `update pods set wanted = $3, wanted_reason = null, changed_at = now() where id = $1 and user_id = $2 returning ${COLUMNS}`,
+    `update pods set wanted = $3, wanted_reason = null, changed_at = now() where id = $1 and user_id = $2 returning ${SELECTED}`,
     [pod.id, pod.userId, wanted],
   );
   return toPod(result.rows[0]!);

@@ -1,9 +1,28 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ReleaseSpec } from '../endpoints/endpoint.ts';
+import type { GpuConfig, ReleaseSpec } from '../endpoints/endpoint.ts';
 import type { ReleaseChange } from './release.ts';
 
 /** Replaces every value of `env`, because any of them may be a secret. */
 const HIDDEN = '***';
+
+/** What the members of a release are called in its diff. Those of `gpu` are fields of their own. */
+const FIELDS = {
+  image: 'image',
+  args: 'args',
+  diskGb: 'disk',
+  ports: 'ports',
+  env: 'env',
+  registryId: 'registry',
+  gpu: {
+    pools: 'gpu.pools',
+    count: 'gpu.count',
+    excludedTypes: 'gpu.excludedTypes',
+    allowedCudaVersions: 'gpu.allowedCudaVersions',
+    minCudaVersion: 'gpu.minCudaVersion',
+  },
+  cpu: 'cpu',
+  networkVolumeIds: 'networkVolumes',
+} satisfies Record<keyof ReleaseSpec, string | Record<keyof GpuConfig, string>>;
 
 /**
  * What changed between two versions, in the words of the wire (docs/interface/rest.md, "Releases"); empty when a
@@ -22,21 +41,12 @@ export function diffReleases(before: ReleaseSpec, after: ReleaseSpec): ReleaseCh
 }
 
 function fieldsOf(spec: ReleaseSpec): Record<string, unknown> {
-  return {
-    image: spec.image,
-    args: spec.args,
-    disk: spec.diskGb,
-    ports: spec.ports,
-    env: spec.env,
-    registry: spec.registryId,
-    'gpu.pools': spec.gpu?.pools ?? null,
-    'gpu.count': spec.gpu?.count ?? null,
-    'gpu.excludedTypes': spec.gpu?.excludedTypes ?? null,
-    'gpu.allowedCudaVersions': spec.gpu?.allowedCudaVersions ?? null,
-    'gpu.minCudaVersion': spec.gpu?.minCudaVersion ?? null,
-    cpu: spec.cpu ?? null,
-    networkVolumes: spec.networkVolumeIds,
-  };
+  const fields = Object.entries(FIELDS).flatMap(([member, field]) =>
+    typeof field === 'string'
+      ? [[field, spec[member as keyof ReleaseSpec]]]
+      : Object.entries(field).map(([inner, name]) => [name, spec.gpu?.[inner as keyof GpuConfig] ?? null]),
+  );
+  return Object.fromEntries(fields);
 }
 
 function envChange(before: Record<string, string>, after: Record<string, string>): ReleaseChange {

@@ -1,39 +1,48 @@
 import { Failure, notFound } from '../../core/errors.ts';
 import type { TemplateId, UserId } from '../../core/ids.ts';
+import {
+  assignments,
+  type ColumnMap,
+  column,
+  fixedColumn,
+  insertedRow,
+  insertValues,
+  jsonColumn,
+  selectList,
+  updatedRow,
+} from '../../db/columns.ts';
 import { type Db, isUniqueViolation } from '../../db/pool.ts';
-import { CONTAINER_COLUMNS, containerColumns } from '../endpoints/container-columns.ts';
+import { CONTAINER_COLUMNS } from '../endpoints/container-columns.ts';
 import { builtInTemplates, findBuiltInTemplate } from './built-in-templates.ts';
 import { TEMPLATE_SOURCES, type Template, type TemplateMark, type TemplateSource } from './template.ts';
 
-/** The columns of a Template. */
-const COLUMNS = `id, user_id as "userId", name, ${CONTAINER_COLUMNS},
-  case when persistent_path is not null then
-    json_build_object('sizeGb', persistent_size_gb, 'path', persistent_path) end as "persistentMount",
-  is_serverless as "isServerless", is_public as "isPublic", mark, category, start_ssh as "startSsh",
-  start_jupyter as "startJupyter", allowed_cuda_versions as "allowedCudaVersions", client_settings as "clientSettings",
-  endpoint_id as "endpointId", created_at as "createdAt"`;
-
-function toColumns(template: Omit<Template, 'createdAt'>): Record<string, unknown> {
-  return {
-    name: template.name,
-    ...containerColumns(template),
-    persistent_size_gb: template.persistentMount?.sizeGb ?? null,
-    persistent_path: template.persistentMount?.path ?? null,
-    is_serverless: template.isServerless,
-    is_public: template.isPublic,
-    category: template.category,
-    mark: template.mark,
-    start_ssh: template.startSsh,
-    start_jupyter: template.startJupyter,
-    allowed_cuda_versions: template.allowedCudaVersions,
-    client_settings: JSON.stringify(template.clientSettings),
-  };
-}
+const COLUMNS = {
+  id: fixedColumn('id'),
+  userId: fixedColumn('user_id'),
+  name: column('name'),
+  ...CONTAINER_COLUMNS,
+  persistentMount: {
+    read: `case when persistent_path is not null then
+      json_build_object('sizeGb', persistent_size_gb, 'path', persistent_path) end`,
+    write: (mount) => ({ persistent_size_gb: mount?.sizeGb ?? null, persistent_path: mount?.path ?? null }),
+  },
+  isServerless: column('is_serverless'),
+  isPublic: column('is_public'),
+  mark: column('mark'),
+  category: column('category'),
+  startSsh: column('start_ssh'),
+  startJupyter: column('start_jupyter'),
+  allowedCudaVersions: column('allowed_cuda_versions'),
+  clientSettings: jsonColumn('client_settings'),
+  endpointId: fixedColumn('endpoint_id'),
+  createdAt: { read: 'created_at' },
+} satisfies ColumnMap<Template>;
+const SELECTED = selectList(COLUMNS);
 
 /** Returns the user's templates, oldest first. */
 export async function listTemplateRows(db: Db, userId: UserId): Promise<Template[]> {
   const result = await db.query<Template>(
-    `select ${COLUMNS} from templates where user_id = $1 order by created_at, id`,
+    `select ${SELECTED} from templates where user_id = $1 order by created_at, id`,
     [userId],
   );
   return result.rows;
@@ -46,7 +55,7 @@ export async function getTemplateRow(
   id: TemplateId,
   lock: '' | 'for update' = '',
 ): Promise<Template> {
-  const result = await db.query<Template>(`select ${COLUMNS} from templates where id = $1 and user_id = $2 ${lock}`, [
+  const result = await db.query<Template>(`select ${SELECTED} from templates where id = $1 and user_id = $2 ${lock}`, [
     id,
     userId,
   ]);
@@ -57,7 +66,7 @@ export async function getTemplateRow(
 /** Returns the user's own template, a public or a built-in one, whose registry only its owner sees. Throws `notFound`. */
 export async function getReadableTemplate(db: Db, userId: UserId, id: TemplateId): Promise<Template> {
   const result = await db.query<Template>(
-    `select ${COLUMNS} from templates where id = $1 and (user_id = $2 or (is_public and endpoint_id is null))`,
+    `select ${SELECTED} from templates where id = $1 and (user_id = $2 or (is_public and endpoint_id is null))`,
     [id, userId],
   );
   const template = result.rows[0] ?? findBuiltInTemplate(id);
@@ -80,7 +89,7 @@ export async function listPublicTemplates(
   const places = TEMPLATE_SOURCES.flatMap((source, place) => (sources.includes(source) ? [place] : []));
   const result = await db.query<Template>(
     `select t.* from unnest($1::int[]) place, lateral (
-       select ${COLUMNS}, last_used_at from templates where is_public and endpoint_id is null and (${PLACE}) = place
+       select ${SELECTED}, last_used_at from templates where is_public and endpoint_id is null and (${PLACE}) = place
        order by last_used_at desc nulls last, id limit $2
      ) t order by place, t.last_used_at desc nulls last, t.id limit $2`,
     [places, limit],
@@ -92,7 +101,7 @@ export async function listPublicTemplates(
 /** Sets what the operator says of a template, of any user. Throws `notFound`, and `badRequest` unless it is public. */
 export async function updateTemplateMark(db: Db, id: TemplateId, mark: TemplateMark | null): Promise<Template> {
   const result = await db.query<Template>(
-    `update templates set mark = $2::text where id = $1 and (is_public or $2::text is null) returning ${COLUMNS}`,
+    `update templates set mark = $2::text where id = $1 and (is_public or $2::text is null) returning ${SELECTED}`,
     [id, mark],
   );
   if (result.rows[0]) return result.rows[0];
@@ -111,7 +120,7 @@ function seenBy(userId: UserId, template: Template): Template {
  */
 export async function findUsableTemplate(db: Db, userId: UserId, id: TemplateId): Promise<Template | undefined> {
   const result = await db.query<Template>(
-    `select ${COLUMNS} from templates where id = $1 and (user_id = $2 or is_public) for key share`,
+    `select ${SELECTED} from templates where id = $1 and (user_id = $2 or is_public) for key share`,
     [id, userId],
   );
   return result.rows[0] ?? findBuiltInTemplate(id);
@@ -128,32 +137,21 @@ export async function findTemplateIdByName(db: Db, userId: UserId, name: string)
 
 /** Returns the template with `createdAt`, which the database sets. Throws `badRequest` if the user's name is taken. */
 export async function insertTemplateRow(db: Db, template: Omit<Template, 'createdAt'>): Promise<Template> {
-  const values = {
-    id: template.id,
-    user_id: template.userId,
-    endpoint_id: template.endpointId,
-    ...toColumns(template),
-  };
-  const names = Object.keys(values);
-  const places = names.map((_, i) => `$${i + 1}`).join(', ');
+  const row = insertedRow(COLUMNS, template);
   const result = await db
-    .query<Template>(
-      `insert into templates (${names.join(', ')}) values (${places}) returning ${COLUMNS}`,
-      Object.values(values),
-    )
+    .query<Template>(`insert into templates ${insertValues(row)} returning ${SELECTED}`, Object.values(row))
     .catch((error) => refuseTakenName(error, template.name));
   return result.rows[0]!;
 }
 
 /** Throws `badRequest` if another template of the user has that name. */
 export async function updateTemplateRow(db: Db, template: Template): Promise<void> {
-  const values = toColumns(template);
-  const assignments = Object.keys(values).map((name, i) => `${name} = $${i + 3}`);
+  const row = updatedRow(COLUMNS, template);
   await db
-    .query(`update templates set ${assignments.join(', ')} where id = $1 and user_id = $2`, [
+    .query(`update templates set ${assignments(row, 3)} where id = $1 and user_id = $2`, [
       template.id,
       template.userId,
-      ...Object.values(values),
+      ...Object.values(row),
     ])
     .catch((error) => refuseTakenName(error, template.name));
 }

@@ -26,10 +26,16 @@ export function shareResponses(document: Described): void {
   const shared: Record<string, Response> = {};
   for (const [text, found] of [...places].sort(([, a], [, b]) => b.length - a.length)) {
     const response = JSON.parse(text) as Response;
-    const name = response.description.replaceAll(/\W*(\w)(\w*)\W*/g, (_, first, rest) => first.toUpperCase() + rest);
+    const name = nameOf(response);
     if (found.length === 1 || name in shared) continue;
     shared[name] = response;
     for (const { declared, status } of found) declared[status] = { $ref: `#/components/responses/${name}` };
   }
   document.components = { ...document.components, responses: shared };
+}
+
+/** `Any other error.` → `AnyOtherError`. */
+function nameOf({ description }: Response): string {
+  const words = description.split(/[^A-Za-z]/);
+  return words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join('');
 }
