@@ -1,8 +1,8 @@
+import { didYouMean } from '../../core/closest.ts';
 import { messageOf } from '../../core/errors.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { parseScope } from '../../domain/access/scopes.ts';
 import type { CliOutput, CommandOutput } from '../cli-pieces.ts';
-import { didYouMean } from '../closest.ts';
 import { type ConfirmOptions, confirmDeletion } from '../confirm.ts';
 import type { Wire } from '../remote/records.ts';
 import { type Column, formatTable } from '../table.ts';

@@ -1,4 +1,4 @@
-import { didYouMean } from '../closest.ts';
+import { didYouMean } from '../../core/closest.ts';
 import { type ApiClient, ApiRefusal } from './api-client.ts';
 import { listRecords, RECORDS, type RecordKind, type Wire } from './records.ts';
 
