@@ -9,8 +9,8 @@ export const CLIENT_EXAMPLES: Record<string, readonly string[]> = {
   endpoints: ['podyard endpoints', 'podyard endpoints get first'],
   ...recordExamples('endpoints', 'first'),
   'endpoints create': [
-    'podyard endpoints create --name first --image ghcr.io/me/worker:1 --pool ADA_24',
-    'podyard endpoints create --name small --template worker --cpu cpu3c:4 --workers-min 1 --env-file .env',
+    'podyard endpoints create first --image ghcr.io/me/worker:1 --pool ADA_24',
+    'podyard endpoints create small --template worker --cpu cpu3c:4 --workers-min 1 --env-file .env',
   ],
   'endpoints update': [
     'podyard endpoints update first --image ghcr.io/me/worker:2 --wait',
@@ -62,8 +62,8 @@ export const CLIENT_EXAMPLES: Record<string, readonly string[]> = {
   pods: ['podyard pods', 'podyard pods logs box --follow'],
   ...recordExamples('pods', 'box'),
   'pods create': [
-    'podyard pods create --name box --image ubuntu:24.04 --cpu cpu3c --port 8000/http --wait',
-    "podyard pods create --name train --template pytorch --gpu 'NVIDIA GeForce RTX 4090' --ssh --network-volume models:/data",
+    'podyard pods create box --image ubuntu:24.04 --cpu cpu3c --port 8000/http --wait',
+    "podyard pods create train --template pytorch --gpu 'NVIDIA GeForce RTX 4090' --ssh --network-volume models:/data",
   ],
   'pods update': [
     'podyard pods update box --image ubuntu:25.04 --env-file .env',
@@ -83,16 +83,16 @@ export const CLIENT_EXAMPLES: Record<string, readonly string[]> = {
   clusters: ['podyard clusters', 'podyard clusters pods ring'],
   ...recordExamples('clusters', 'ring'),
   'clusters create': [
-    "podyard clusters create --name ring --image ghcr.io/me/train:1 --gpu 'NVIDIA H100 80GB HBM3' --gpu-count 8 --pods 4",
-    "podyard clusters create --name small --template pytorch --gpu 'NVIDIA L4' --pods 2 --type RAY",
+    "podyard clusters create ring --image ghcr.io/me/train:1 --gpu 'NVIDIA H100 80GB HBM3' --gpu-count 8 --pods 4",
+    "podyard clusters create small --template pytorch --gpu 'NVIDIA L4' --pods 2 --type RAY",
   ],
   'clusters rename': ['podyard clusters rename ring circle', 'podyard clusters rename ring circle --json'],
   'clusters pods': ['podyard clusters pods ring', 'podyard clusters pods ring --json'],
   templates: ['podyard templates', 'podyard templates public --source official'],
   ...recordExamples('templates', 'pytorch'),
   'templates create': [
-    'podyard templates create --name pytorch --image pytorch/pytorch:latest --persistent 40 --ssh',
-    'podyard templates create --name worker --image ghcr.io/me/worker:1 --serverless --env-file .env',
+    'podyard templates create pytorch --image pytorch/pytorch:latest --persistent 40 --ssh',
+    'podyard templates create worker --image ghcr.io/me/worker:1 --serverless --env-file .env',
   ],
   'templates update': [
     'podyard templates update pytorch --image pytorch/pytorch:2.8 --env DEBUG=1',

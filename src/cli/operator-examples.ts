@@ -8,9 +8,9 @@ export const OPERATOR_EXAMPLES: Record<string, readonly string[]> = {
     'source <(podyard completion bash)',
     'podyard completion fish > ~/.config/fish/completions/podyard.fish',
   ],
-  keys: ['podyard keys list', 'podyard keys create --name ci'],
+  keys: ['podyard keys list', 'podyard keys create ci'],
   'keys create': [
-    'podyard keys create --name ci --scope serverless:read invoke',
+    'podyard keys create ci --scope serverless:read invoke',
     'podyard keys create --user anna --expires 2030-01-31T12:00:00Z',
   ],
   'keys list': ['podyard keys list', 'podyard keys list --user anna'],

@@ -1,9 +1,9 @@
 import { Argument, Command, CommanderError, type ErrorOptions } from 'commander';
+import { didYouMean } from '../core/closest.ts';
 import { messageOf } from '../core/errors.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { addKeys, addSecrets, addUsers } from './access/access-commands.ts';
 import type { CliPieces } from './cli-pieces.ts';
-import { didYouMean } from './closest.ts';
 import { completionScript, SHELLS, type Shell } from './completion.ts';
 import { addExamples } from './help-examples.ts';
 import { addKit } from './kit.ts';

@@ -54,7 +54,7 @@ function addIncidents(simulate: Command, run: Run): void {
   addOptions(simulate.command('crash'))
     .description("crash a worker, or an endpoint's next starts")
     .option('--worker <id>', 'this worker, now')
-    .option('--endpoint <id>', 'the next starts of this endpoint')
+    .option('--endpoint <endpoint>', 'the next starts of this endpoint, by id or name')
     .option('--starts <number>', 'how many starts crash (default: 3)', parseCount)
     .option('--exit-code <number>', 'exit code of the worker (default: 1)', parseCount)
     .action((flags: Flags & { worker?: string; endpoint?: string; starts?: number; exitCode?: number }) => {

@@ -81,7 +81,7 @@ test('submit uploads, finalizes and waits; results are downloaded, and continued
     expect(await readFile(join(dir, 'again.jsonl'), 'utf8')).toBe(whole);
   }
   const listed = output();
-  await listBatches(client, endpoint, { limit: 10 }, listed);
+  await listBatches(client, endpoint, { limit: 10, name: 'first' }, listed);
   expect(listed.out.join('\n')).toContain(id);
 });
 

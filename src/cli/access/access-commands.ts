@@ -6,17 +6,20 @@ import { LIMIT_NAMES } from '../../domain/quotas/limits.ts';
 import type { CliPieces } from '../cli-pieces.ts';
 import { addDatabaseOptions, parseTime } from '../command-options.ts';
 import { addConfirm, type ConfirmOptions, requireConfirmable } from '../confirm.ts';
+import { addName, findName, requireName } from '../name-argument.ts';
 import { addSideOptions, type SideOptions, withSide } from './side-options.ts';
 
 const users = () => import('./users.ts');
 
 interface KeyFlags extends SideOptions {
   user?: string;
-  name: string;
+  name?: string;
   scope: string[];
   expires?: Date;
   restRevision?: string;
 }
+
+type NewUserOptions = SideOptions & { name?: string; email?: string; admin?: boolean; key: boolean };
 
 function addUserOption(command: Command): Command {
   return addSideOptions(command).option(
@@ -27,12 +30,11 @@ function addUserOption(command: Command): Command {
 
 export function addKeys(program: Command, pieces: CliPieces): void {
   const keys = program.command('keys').description('create, list and revoke API keys');
-  addUserOption(keys.command('create'))
+  addName(addUserOption(keys.command('create')), "the same as the argument (default: 'command line')")
     .description('create a key and print it; it is shown only once')
-    .option('--name <text>', 'name of the key', 'command line')
     .option(
       '--scope <scopes...>',
-      'all, read-only, invoke, invoke/<endpoint id>, <area>:read|write or <area>/<id>:read|write',
+      'all, read-only, invoke, invoke/<endpoint>, exec, exec/<pod or endpoint>, <area>:read|write or <area>/<record>:read|write; a record by id or name',
       ['all'],
     )
     .option('--expires <time>', 'when the key expires, e.g. 2030-01-31T12:00:00Z (default: never)', parseTime)
@@ -41,10 +43,11 @@ export function addKeys(program: Command, pieces: CliPieces): void {
         REST_REVISIONS,
       ),
     )
-    .action(async ({ restRevision, ...options }: KeyFlags) => {
+    .action(async (given: string | undefined, { restRevision, ...options }: KeyFlags) => {
+      const name = findName(given, options.name) ?? 'command line';
       const { checkScopes, createKey } = await import('./keys.ts');
       checkScopes(options.scope);
-      const wanted = { ...options, ...(restRevision !== undefined && { restRevision }) };
+      const wanted = { ...options, name, ...(restRevision !== undefined && { restRevision }) };
       await withSide(pieces, options, (side) => createKey(side, wanted, pieces));
     });
   addUserOption(keys.command('list', { isDefault: true }).alias('ls'))
@@ -85,9 +88,8 @@ export function addUsers(program: Command, pieces: CliPieces): void {
 }
 
 function addCreate(parent: Command, pieces: CliPieces): void {
-  addSideOptions(parent.command('create'))
+  addName(addSideOptions(parent.command('create')))
     .description('create a user and print their id, and their first key, which is shown only once')
-    .argument('<name>', 'name of the user')
     .option('--email <address>', 'their email address')
     .option('--admin', 'make them an admin: they manage users and the installation')
     .option('--no-key', 'without a first key')
@@ -95,7 +97,8 @@ function addCreate(parent: Command, pieces: CliPieces): void {
       '--insecure-process-runtime',
       'on a database: also beside a server with the process runtime, which does not separate users',
     )
-    .action(async (name: string, options: SideOptions & { email?: string; admin?: boolean; key: boolean }) => {
+    .action(async (given: string | undefined, options: NewUserOptions) => {
+      const name = requireName(given, options.name, 'users create');
       const { createUser } = await users();
       await withSide(pieces, options, (side) => createUser(side, { ...options, name }, pieces));
     });

@@ -20,6 +20,9 @@ export interface NewKeyBody {
   restRevision: string | null;
 }
 
+/** Kinds of records that a key can be restricted to one of. */
+export type ScopedKind = 'endpoints' | 'pods' | 'templates' | 'volumes' | 'registries';
+
 /** What a user's limits are changed and shown by; null: those of users without their own. */
 type OfUser = string | null;
 
@@ -38,6 +41,8 @@ export interface AccessSide {
   /** Null once the user is deleted. */
   readRemoval(id: string): Promise<Wire | null>;
   listKeys(user: Wire): Promise<Wire[]>;
+  /** Returns the id of a record of the user, by id or name. Throws a sentence if there is none, or several. */
+  findRecordId(user: Wire, kind: ScopedKind, idOrName: string): Promise<string>;
   createKey(user: Wire, body: NewKeyBody): Promise<Wire>;
   revokeKey(user: Wire, keyId: string): Promise<void>;
   readLimits(id: OfUser): Promise<Wire>;

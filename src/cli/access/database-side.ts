@@ -18,8 +18,9 @@ import { planRemoval, requestRemoval } from '../../domain/users/request-removal.
 import { toApiKeyResponse } from '../../rest/account/api-key-wire.ts';
 import { renderInstallationLimits } from '../../rest/limits/limit-wire.ts';
 import { renderRateLimit, renderUserAccount, toRateLimit } from '../../rest/users/user-wire.ts';
+import { findIdInDatabase } from '../find-in-database.ts';
 import type { Wire } from '../remote/records.ts';
-import { type AccessSide, type NewKeyBody, type NewUserBody, noSuchUser } from './access-side.ts';
+import { type AccessSide, type NewKeyBody, type NewUserBody, noSuchUser, type ScopedKind } from './access-side.ts';
 
 const FIRST_KEY = { name: 'first key', scopes: ['all'], expiresAt: null, restRevision: null };
 
@@ -92,6 +93,10 @@ export class DatabaseSide implements AccessSide {
 
   async listKeys({ userId }: Wire): Promise<Wire[]> {
     return (await listKeys(this.#context.pool, userId)).map(toApiKeyResponse);
+  }
+
+  findRecordId({ userId }: Wire, kind: ScopedKind, idOrName: string): Promise<string> {
+    return findIdInDatabase(this.#context.pool, kind === 'volumes' ? 'network_volumes' : kind, idOrName, userId);
   }
 
   async createKey({ userId }: Wire, { name, scopes, expiresAt, restRevision }: NewKeyBody): Promise<Wire> {

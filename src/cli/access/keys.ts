@@ -1,13 +1,14 @@
+import { didYouMean } from '../../core/closest.ts';
 import { messageOf } from '../../core/errors.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { parseScope } from '../../domain/access/scopes.ts';
 import type { CliOutput, CommandOutput } from '../cli-pieces.ts';
-import { didYouMean } from '../closest.ts';
 import { type ConfirmOptions, confirmDeletion } from '../confirm.ts';
-import type { Wire } from '../remote/records.ts';
-import { type Column, formatTable } from '../table.ts';
+import { ID } from '../remote/find-record.ts';
+import { showRecords, type Wire } from '../remote/records.ts';
+import type { Column } from '../table.ts';
 import { jsonText } from '../terminal-text.ts';
-import type { AccessSide } from './access-side.ts';
+import type { AccessSide, ScopedKind } from './access-side.ts';
 
 interface KeyOptions {
   /** Absent: whose key is in use; on a database, `admin`. */
@@ -15,13 +16,47 @@ interface KeyOptions {
   json?: boolean;
 }
 
-/** The same sentence as the server's, as an error of the command line. */
+/** A scope of one record, by id or name: `invoke/<name>`, `<area>/<name>:read`. */
+const OF_ONE = /^(?:(invoke|exec)\/(.+)|([a-z-]+)\/(.+):(read|write))$/s;
+
+/** Throws the same sentence as the server for what is no scope. A scope may name its record instead of its id. */
 export function checkScopes(texts: readonly string[]): void {
   try {
-    texts.forEach(parseScope);
+    for (const text of texts) parseScope(withRecord(text, 'x'));
   } catch (error) {
     throw new UsageError(messageOf(error));
   }
+}
+
+function withRecord(scope: string, id: string): string {
+  return scope.replace(OF_ONE, (_, kind, _name, area, _other, access) =>
+    kind ? `${kind}/${id}` : `${area}/${id}:${access}`,
+  );
+}
+
+/** Where the records are that a scope can name. Whole areas without records keep what they are given. */
+const KINDS: Readonly<Record<string, readonly ScopedKind[]>> = {
+  invoke: ['endpoints'],
+  exec: ['pods', 'endpoints'],
+  serverless: ['endpoints'],
+  pods: ['pods'],
+  templates: ['templates'],
+  'network-volumes': ['volumes'],
+  registries: ['registries'],
+};
+
+/** Returns the scope with the id of the record that it names. */
+async function withId(side: AccessSide, user: Wire, scope: string): Promise<string> {
+  const [, kind, name, area, other] = OF_ONE.exec(scope) ?? [];
+  const idOrName = name ?? other;
+  const kinds = KINDS[kind ?? area ?? ''];
+  if (idOrName === undefined || kinds === undefined || ID.test(idOrName)) return scope;
+  const found = await Promise.allSettled(kinds.map((one) => side.findRecordId(user, one, idOrName)));
+  const ids = found.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  if (ids.length === 1) return withRecord(scope, ids[0]!);
+  if (ids.length > 1)
+    throw new Error(`a pod and an endpoint are named '${idOrName}': use an id, one of ${ids.join(', ')}`);
+  throw (found[0] as PromiseRejectedResult).reason;
 }
 
 /** Prints only the secret on stdout, for scripts. */
@@ -33,7 +68,7 @@ export async function createKey(
   const user = await userOf(side, options);
   const key = await side.createKey(user, {
     name: options.name,
-    scopes: options.scope,
+    scopes: await Promise.all(options.scope.map((scope) => withId(side, user, scope))),
     expiresAt: options.expires?.toISOString() ?? null,
     restRevision: options.restRevision ?? null,
   });
@@ -53,9 +88,11 @@ const COLUMNS: readonly Column<Wire>[] = [
   ['SCOPES', ({ scopes }) => scopes.join(' ')],
 ];
 
+const NO_KEY = 'There are no keys. Create one: `podyard keys create <name>`.';
+
 export async function listKeys(side: AccessSide, options: KeyOptions, output: CliOutput): Promise<void> {
   const keys = await side.listKeys(await userOf(side, options));
-  output.print(options.json ? jsonText(keys) : formatTable(COLUMNS, keys, output.screen));
+  showRecords(keys, { columns: COLUMNS, none: NO_KEY }, options.json === true, output);
 }
 
 /** By id, or by a name that one key has. */

@@ -1,7 +1,9 @@
+import { UsageError } from '../../core/usage-error.ts';
 import type { LimitChanges } from '../../domain/quotas/limit-store.ts';
 import { type ApiClient, ApiRefusal } from '../remote/api-client.ts';
-import type { Wire } from '../remote/records.ts';
-import { type AccessSide, type NewKeyBody, type NewUserBody, noSuchUser } from './access-side.ts';
+import { findRecord } from '../remote/find-record.ts';
+import { RECORDS, type Wire } from '../remote/records.ts';
+import { type AccessSide, type NewKeyBody, type NewUserBody, noSuchUser, type ScopedKind } from './access-side.ts';
 
 const USERS = '/v2/account/users';
 const path = (id: string, rest = '') => `${USERS}/${encodeURIComponent(id)}${rest}`;
@@ -71,6 +73,13 @@ export class ServerSide implements AccessSide {
 
   async listKeys(user: Wire): Promise<Wire[]> {
     return (await this.#client.call<Wire>('GET', keysPath(user))).apiKeys;
+  }
+
+  async findRecordId({ isOwn }: Wire, kind: ScopedKind, idOrName: string): Promise<string> {
+    if (isOwn) return (await findRecord(this.#client, RECORDS[kind], idOrName)).id;
+    throw new UsageError(
+      `'${idOrName}' is not an id, and only its owner can find ${RECORDS[kind].one} by name: use the id`,
+    );
   }
 
   createKey(user: Wire, body: NewKeyBody): Promise<Wire> {

@@ -24,16 +24,18 @@ export function addBatches(program: Command, pieces: CliPieces): void {
     .option('--name <name>', 'name of the batch')
     .option('--webhook <url>', 'URL to call at its end')
     .option('--no-order', 'start the requests in any order')
-    .option('--batch <id>', 'continue the upload to this batch, a draft')
+    .option('--batch <id>', 'continue the upload to this batch, a draft, by id or name')
     .option('--no-finalize', 'leave it a draft: do not run it yet')
     .option('--wait', 'wait for its end; exits with 7 unless it is COMPLETED')
     .action(async (file: string, options: SubmitOptions) => {
       const [{ findRecord, RECORDS }, client] = await Promise.all([records(), connect(pieces, options)]);
       const { id } = await findRecord(client, RECORDS.endpoints, options.endpoint);
-      await (await import('./submit-batch.ts')).submitBatch(client, id, file, options, pieces);
+      const { batch } = options;
+      const draft = batch === undefined ? {} : { batch: await (await batches()).findBatch(client, id, batch) };
+      await (await import('./submit-batch.ts')).submitBatch(client, id, file, { ...options, ...draft }, pieces);
     });
-  onEndpoint<{ limit: number }>(batch.command('list'), pieces, async (client, endpointId, options) =>
-    (await batches()).listBatches(client, endpointId, options, pieces),
+  onEndpoint<{ limit: number }>(batch.command('list'), pieces, async (client, endpointId, options, name) =>
+    (await batches()).listBatches(client, endpointId, { ...options, name }, pieces),
   )
     .description('list the batches of an endpoint, newest first')
     .option('--limit <number>', 'how many to list', wholeNumber, 50);

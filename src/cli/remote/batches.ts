@@ -3,8 +3,8 @@ import { rename, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { didYouMean } from '../../core/closest.ts';
 import type { CliOutput, CommandOutput } from '../cli-pieces.ts';
-import { didYouMean } from '../closest.ts';
 import type { Column } from '../table.ts';
 import { jsonText } from '../terminal-text.ts';
 import { type ApiClient, ApiRefusal, JobFailed } from './api-client.ts';
@@ -56,11 +56,12 @@ export async function findBatch(client: ApiClient, endpointId: string, idOrName:
 export async function listBatches(
   client: ApiClient,
   endpointId: string,
-  options: { limit: number; json?: boolean },
+  { limit, json, name }: { limit: number; json?: boolean; name: string },
   output: CliOutput,
 ): Promise<void> {
-  const found = await readBatches(client, endpointId, options.limit);
-  showRecords(found, COLUMNS, options.json === true, output);
+  const found = await readBatches(client, endpointId, limit);
+  const none = `${name} has no batches. Submit one: \`podyard batch submit <file> --endpoint ${name}\`.`;
+  showRecords(found, { columns: COLUMNS, none }, json === true, output);
 }
 
 async function readBatches(client: ApiClient, endpointId: string, count: number): Promise<Wire[]> {

@@ -10,7 +10,7 @@ async function list(
 ): Promise<void> {
   const { listRecords, RECORDS, showRecords } = await records();
   const kind = RECORDS[name];
-  showRecords(await listRecords(await connect(pieces, options), kind), kind.columns, options.json === true, pieces);
+  showRecords(await listRecords(await connect(pieces, options), kind), kind, options.json === true, pieces);
 }
 
 export function addModels(program: Command, pieces: CliPieces): void {

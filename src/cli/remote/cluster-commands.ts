@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { CliPieces } from '../cli-pieces.ts';
+import { requireName } from '../name-argument.ts';
 import { addCommon, addRecordCommands, type Common, connect, records, send } from './command-shape.ts';
 import { addContainerSettings, type ClusterOptions, clusterBody, wholeNumber } from './fields.ts';
 
@@ -26,8 +27,9 @@ export function addClusters(program: Command, pieces: CliPieces): void {
     .option('--network-volume <id[:path]>', 'network volume to mount, by id or name (default path: /workspace)')
     .option('--ssh', 'pass your SSH keys to the pods')
     .option('--jupyter', 'pass a password for Jupyter to the pods')
-    .action(async (options: ClusterOptions & Common) => {
-      const [given, { resolveNames }] = [clusterBody(options), await records()];
+    .action(async (name: string | undefined, options: ClusterOptions & Common) => {
+      const given = clusterBody({ ...options, name: requireName(name, options.name, 'clusters create') });
+      const { resolveNames } = await records();
       await send(pieces, options, async (client) =>
         client.call('POST', '/v2/clusters', await resolveNames(client, given)),
       );
@@ -51,6 +53,7 @@ export function addClusters(program: Command, pieces: CliPieces): void {
         'GET',
         `/v2/clusters/${cluster.id}/pods?include=REASON`,
       );
-      shape.showRecords(pods, shape.CLUSTER_POD_COLUMNS, options.json === true, pieces);
+      const none = 'It has no pods: it is being deleted.';
+      shape.showRecords(pods, { columns: shape.CLUSTER_POD_COLUMNS, none }, options.json === true, pieces);
     });
 }

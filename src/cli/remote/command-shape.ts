@@ -34,7 +34,7 @@ export function addRecordCommands(parent: Command, pieces: CliPieces, kindOf: ()
     .action(async (options: Common) => {
       const [{ listForTable, showRecords }, kind] = await Promise.all([records(), kindOf()]);
       const found = await listForTable(await connect(pieces, options), kind);
-      showRecords(found, kind.columns, options.json === true, pieces);
+      showRecords(found, kind, options.json === true, pieces);
     });
   addCommon(parent.command('get'))
     .description('show one by id or name')
@@ -71,17 +71,17 @@ export async function send(
   return record;
 }
 
-/** Adds an endpoint argument, by id or name, and runs `work` with the endpoint's id. */
+/** Adds an endpoint argument, by id or name, and runs `work` with the endpoint's id and with what the user calls it. */
 export function onEndpoint<Options>(
   command: Command,
   pieces: CliPieces,
-  work: (client: ApiClient, endpointId: string, options: Options & Common) => Promise<void>,
+  work: (client: ApiClient, endpointId: string, options: Options & Common, name: string) => Promise<void>,
 ): Command {
   return addCommon(command)
     .argument('<endpoint>', 'id or name')
     .action(async (id: string, options: Options & Common) => {
       const [{ findRecord, RECORDS }, client] = await Promise.all([records(), connect(pieces, options)]);
-      await work(client, (await findRecord(client, RECORDS.endpoints, id)).id, options);
+      await work(client, (await findRecord(client, RECORDS.endpoints, id)).id, options, id);
     });
 }
 

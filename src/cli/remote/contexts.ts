@@ -1,9 +1,9 @@
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { didYouMean } from '../../core/closest.ts';
 import { trimSlashes } from '../../core/trim-slashes.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { didYouMean } from '../closest.ts';
 import { ApiRefusal } from './api-client.ts';
 import type { Target } from './target.ts';
 import type { Terminal } from './terminal.ts';

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { CliPieces } from '../cli-pieces.ts';
+import { requireName } from '../name-argument.ts';
 import type { Column } from '../table.ts';
 import type { ApiClient } from './api-client.ts';
 import { addCommon, addRecordCommands, type Common, connect, onEndpoint, records, send } from './command-shape.ts';
@@ -24,8 +25,8 @@ export function addEndpoints(program: Command, pieces: CliPieces): void {
       ]),
     )
     .option('--template <id>', 'template to copy container settings from, by id or name')
-    .action(async (options: EndpointOptions & Common) => {
-      const given = endpointBody(options);
+    .action(async (name: string | undefined, options: EndpointOptions & Common) => {
+      const given = endpointBody({ ...options, name: requireName(name, options.name, 'endpoints create') });
       const [{ NEWER_ENDPOINTS, toNewerCreate }, { resolveNames }] = await Promise.all([
         import('./newer-endpoint.ts'),
         records(),
@@ -53,12 +54,20 @@ export function addEndpoints(program: Command, pieces: CliPieces): void {
       await send(pieces, options, () => patchVariables({ before: found, body, options }, patch, pieces));
       if (options.wait) await (await import('./rollout.ts')).watchRollout(client, found.id, pieces);
     });
-  onEndpoint<{ ended?: boolean }>(program.command('workers'), pieces, async (client, endpointId, options) => {
+  onEndpoint<{ ended?: boolean }>(program.command('workers'), pieces, async (client, endpointId, options, name) => {
     const { ENDED_WORKER_COLUMNS, showRecords, WORKER_COLUMNS } = await records();
     const path = `/v2/serverless/${endpointId}/workers${options.ended ? '?include=ENDED' : ''}`;
     const { workers, ended } = await client.call<{ workers: []; ended?: [] }>('GET', path);
-    if (options.ended) showRecords(ended ?? [], ENDED_WORKER_COLUMNS, options.json === true, pieces);
-    else showRecords(workers, WORKER_COLUMNS, options.json === true, pieces);
+    const table = options.ended
+      ? {
+          columns: ENDED_WORKER_COLUMNS,
+          none: `No worker has ended within 24 hours. \`podyard workers ${name}\` lists those that run.`,
+        }
+      : {
+          columns: WORKER_COLUMNS,
+          none: `No worker runs; work starts one. \`podyard decisions ${name}\` says why there are as many as there are.`,
+        };
+    showRecords((options.ended ? ended : workers) ?? [], table, options.json === true, pieces);
   })
     .description('list the workers of an endpoint')
     .option('--ended', 'those that ended within 24 hours, at most the last 100, with the reason');
@@ -67,7 +76,7 @@ export function addEndpoints(program: Command, pieces: CliPieces): void {
   addSchedule(endpoints, pieces);
   addGpuRule(endpoints, pieces);
   addWorkloadOptions(endpoints, pieces);
-  onEndpoint(program.command('decisions'), pieces, async (client, endpointId, options) => {
+  onEndpoint(program.command('decisions'), pieces, async (client, endpointId, options, name) => {
     const { decisions } = await client.call<{ decisions: [] }>('GET', `/v2/serverless/${endpointId}/decisions`);
     const [{ showRecords }, { inOneLine }] = await Promise.all([
       records(),
@@ -78,13 +87,14 @@ export function addEndpoints(program: Command, pieces: CliPieces): void {
       ['WANTED', (r) => r.wanted],
       ['WHY', (r) => inOneLine(r.reason)],
     ];
-    showRecords(decisions, columns, options.json === true, pieces);
+    const none = `Nothing was decided yet: the first job or request of ${name} starts a worker.`;
+    showRecords(decisions, { columns, none }, options.json === true, pieces);
   }).description('list the latest scaling decisions of an endpoint, with reasons');
 }
 
 function addSchedule(endpoints: Command, pieces: CliPieces): void {
-  onEndpoint<ScheduleOptions>(endpoints.command('schedule'), pieces, async (client, endpointId, options) => {
-    await (await import('./schedule.ts')).editSchedule(client, endpointId, options, pieces);
+  onEndpoint<ScheduleOptions>(endpoints.command('schedule'), pieces, async (client, endpointId, options, name) => {
+    await (await import('./schedule.ts')).editSchedule(client, endpointId, { ...options, name }, pieces);
   })
     .description('show or set floors of workers by weekday and time of day')
     .option('--time-zone <name>', 'IANA time zone of the floors, e.g. Europe/Berlin')
@@ -145,7 +155,7 @@ function addReleases(program: Command, pieces: CliPieces): void {
   onEndpoint(program.command('releases'), pieces, async (client, endpointId, options) => {
     const { showRecords, RELEASE_COLUMNS } = await records();
     const { releases } = await client.call<{ releases: [] }>('GET', `/v2/serverless/${endpointId}/releases`);
-    showRecords(releases, RELEASE_COLUMNS, options.json === true, pieces);
+    showRecords(releases, { columns: RELEASE_COLUMNS, none: 'There are no releases.' }, options.json === true, pieces);
   }).description('list the releases of an endpoint, newest first');
   onEndpoint<{ to?: number; wait: boolean }>(
     program.command('rollback'),

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual, parseEnv } from 'node:util';
 import type { Command } from 'commander';
+import { didYouMean } from '../../core/closest.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { CliOutput } from '../cli-pieces.ts';
-import { didYouMean } from '../closest.ts';
 
 /** How variables are given, and in an update applied. */
 export interface EnvOptions {

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { UsageError } from '../../core/usage-error.ts';
+import { addName } from '../name-argument.ts';
 import { addEnvChangeOptions, addEnvOptions, type EnvOptions, readEnv } from './env-options.ts';
 
 /** Container options of endpoints, pods and templates. */
@@ -79,8 +80,9 @@ export function addContainerOptions(command: Command, purpose: Purpose): Command
 /** The options of what takes its credentials from a template. */
 export function addContainerSettings(command: Command, purpose: Purpose): Command {
   const by = defaultsFor(purpose);
+  if (purpose === 'create') addName(command);
+  else command.option('--name <text>', 'new name');
   command
-    .option('--name <text>', 'name')
     .option('--image <reference>', 'container image')
     .option('--args <text>', `container arguments${by("the image's")}`)
     .option('--disk <gb>', `container disk in GB${by('20')}`, wholeNumber)

@@ -1,9 +1,9 @@
-import { didYouMean } from '../closest.ts';
+import { didYouMean } from '../../core/closest.ts';
 import { type ApiClient, ApiRefusal } from './api-client.ts';
 import { listRecords, RECORDS, type RecordKind, type Wire } from './records.ts';
 
 /** What ids look like (core/ids.ts). A name may look the same. */
-const ID = /^[a-z][a-z0-9]{13}$/;
+export const ID = /^[a-z][a-z0-9]{13}$/;
 
 /**
  * Finds a record by id, or else by a unique name. Throws the server's `404` if there is none, with the name that was

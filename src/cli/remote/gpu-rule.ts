@@ -1,8 +1,8 @@
 import type { CliOutput } from '../cli-pieces.ts';
-import type { Column } from '../table.ts';
+import { type Column, formatTable } from '../table.ts';
 import { jsonText } from '../terminal-text.ts';
 import type { ApiClient } from './api-client.ts';
-import { showRecords, type Wire } from './records.ts';
+import type { Wire } from './records.ts';
 
 export interface GpuRuleOptions {
   exclude?: string[];
@@ -36,5 +36,5 @@ export async function editGpuRule(
   const isChanged = clear || Object.keys(change).length > 0;
   const rule = isChanged ? await client.call<Wire>('PUT', path, { ...before, ...change }) : before;
   if (json) return output.print(jsonText(rule));
-  showRecords([rule as Wire], COLUMNS, false, output);
+  output.print(formatTable(COLUMNS, [rule as Wire], output.screen));
 }

@@ -49,8 +49,8 @@ function addJobList(jobs: Command, pieces: CliPieces): void {
   onEndpoint<JobListOptions>(
     jobs.command('list', { isDefault: true }).alias('ls'),
     pieces,
-    async (client, endpointId, options) => {
-      await (await import('./job-list.ts')).showJobs(client, endpointId, options, pieces);
+    async (client, endpointId, options, name) => {
+      await (await import('./job-list.ts')).showJobs(client, endpointId, { ...options, name }, pieces);
     },
   )
     .description('list the jobs of an endpoint, newest first; ended ones while their result is kept')

@@ -40,7 +40,7 @@ export interface JobListOptions {
 export async function showJobs(
   client: ApiClient,
   endpointId: string,
-  filter: JobListOptions,
+  filter: JobListOptions & { name: string },
   output: CliOutput,
 ): Promise<void> {
   const now = Date.now();
@@ -60,7 +60,11 @@ export async function showJobs(
     jobs.push(...page.requests);
     cursor = page.nextCursor;
   } while (cursor && jobs.length < filter.limit);
-  showRecords(jobs, COLUMNS, filter.json === true, output);
+  const none =
+    Object.keys(fixed).length > 0
+      ? `No job of ${filter.name} matches. Without these options, the list shows all.`
+      : `${filter.name} has no jobs. Run one: \`podyard run ${filter.name} '{…}'\`.`;
+  showRecords(jobs, { columns: COLUMNS, none }, filter.json === true, output);
   if (cursor) output.note(`There are more: --cursor ${cursor}`);
 }
 

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { UsageError } from '../../core/usage-error.ts';
 import type { CliPieces } from '../cli-pieces.ts';
+import { requireName } from '../name-argument.ts';
 import { jsonText } from '../terminal-text.ts';
 import type { ApiClient } from './api-client.ts';
 import { addCommon, addLogOptions, addRecordCommands, type Common, connect, records, send } from './command-shape.ts';
@@ -16,6 +17,8 @@ import {
 import type { LifetimeOptions } from './pod-lifetime.ts';
 import type { Wire } from './records.ts';
 import type { LogOptions } from './show-log.ts';
+
+type CreatePodOptions = PodOptions & LifetimeOptions & Common & { private?: boolean; wait?: boolean };
 
 const LIFETIME = {
   stopAfter: 'when it is stopped: a time such as 2030-01-31T12:00:00Z, a span such as 2h, or `never`',
@@ -42,8 +45,8 @@ export function addPods(program: Command, pieces: CliPieces): void {
     .option('--stop-after <time>', LIFETIME.stopAfter)
     .option('--terminate-after <time>', LIFETIME.terminateAfter)
     .option('--wait', 'wait until the pod runs')
-    .action(async (options: PodOptions & LifetimeOptions & Common & { private?: boolean; wait?: boolean }) => {
-      const given = podBody(options);
+    .action(async (name: string | undefined, options: CreatePodOptions) => {
+      const given = podBody({ ...options, name: requireName(name, options.name, 'pods create') });
       const [client, query] = await Promise.all([connect(pieces, options), createQuery(options)]);
       const body = await (await records()).resolveNames(client, given);
       const pod = await send(pieces, options, () => client.call('POST', `/v2/pods${query}`, body));

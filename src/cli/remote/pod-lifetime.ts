@@ -1,10 +1,10 @@
 import { UsageError } from '../../core/usage-error.ts';
 import type { CliOutput } from '../cli-pieces.ts';
-import type { Column } from '../table.ts';
+import { type Column, formatTable } from '../table.ts';
 import { jsonText } from '../terminal-text.ts';
 import type { ApiClient } from './api-client.ts';
 import { AGE, MS_OF_UNIT } from './job-list.ts';
-import { showRecords, type Wire } from './records.ts';
+import type { Wire } from './records.ts';
 
 export interface LifetimeOptions {
   stopAfter?: string;
@@ -48,5 +48,5 @@ export async function editLifetime(
   const isChanged = Object.keys(change).length > 0;
   const lifetime = isChanged ? await client.call<Wire>('PUT', path, { ...before, ...change }) : before;
   if (options.json) return output.print(jsonText(lifetime));
-  showRecords([lifetime], COLUMNS, false, output);
+  output.print(formatTable(COLUMNS, [lifetime], output.screen));
 }

@@ -3,6 +3,7 @@ import type { Flags } from '../../config.ts';
 import { TEMPLATE_SOURCES } from '../../domain/templates/template.ts';
 import type { CliPieces } from '../cli-pieces.ts';
 import { addDatabaseOptions } from '../command-options.ts';
+import { addName, requireName } from '../name-argument.ts';
 import { addCommon, addRecordCommands, type Common, connect, records, send } from './command-shape.ts';
 import { envQuery, patchVariables, requireVariables } from './env-options.ts';
 import {
@@ -30,8 +31,9 @@ function addTemplates(program: Command, pieces: CliPieces): void {
   addRecordCommands(templates, pieces, async () => (await records()).RECORDS.templates);
   addTemplateOptions(templates.command('create'), 'create')
     .description('create a template')
-    .action(async (options: TemplateOptions & Common) => {
-      const [given, { resolveNames }] = [templateBody(options), await records()];
+    .action(async (name: string | undefined, options: TemplateOptions & Common) => {
+      const given = templateBody({ ...options, name: requireName(name, options.name, 'templates create') });
+      const { resolveNames } = await records();
       await send(pieces, options, async (client) =>
         client.call('POST', '/v2/templates', await resolveNames(client, given)),
       );
@@ -56,13 +58,14 @@ function addTemplates(program: Command, pieces: CliPieces): void {
     .action(async (options: Common & { source?: string[] }) => {
       const { listRecords, RECORDS, showRecords } = await records();
       const query = options.source ? `?source=${options.source.join(',')}` : '';
-      const kind = { ...RECORDS.templates, path: `/v2/catalog/templates${query}` };
+      const none = 'There are none. To publish one of yours: `podyard templates update <template> --public`.';
+      const kind = { ...RECORDS.templates, none, path: `/v2/catalog/templates${query}` };
       const found = await listRecords(await connect(pieces, options), kind);
-      showRecords(found, kind.columns, options.json === true, pieces);
+      showRecords(found, kind, options.json === true, pieces);
     });
   addDatabaseOptions(templates.command('mark'))
     .description('say that a public template is official or verified, directly in the database')
-    .argument('<id>', "the template's id")
+    .argument('<id>', 'id or name')
     .addArgument(new Argument('<mark>', 'what the catalog says of it').choices(['official', 'verified', 'none']))
     .action(async (id: string, mark: string, options: Flags) => {
       const { markTemplate } = await import('../mark-template.ts');
@@ -91,11 +94,11 @@ function addTemplateOptions(command: Command, purpose: Purpose): Command {
 function addSecrets(program: Command, pieces: CliPieces): void {
   const secrets = program.commands.find((command) => command.name() === 'secrets')!;
   addRecordCommands(secrets, pieces, async () => (await records()).RECORDS.secrets);
-  addCommon(secrets.command('create'))
+  addCommon(addName(secrets.command('create')))
     .description('store a value; it is prompted for, or read from stdin, and never shown again')
-    .argument('<name>')
     .option('--description <text>', 'description')
-    .action(async (name: string, options: Common & { description?: string }) => {
+    .action(async (given: string | undefined, options: Common & { name?: string; description?: string }) => {
+      const name = requireName(given, options.name, 'secrets create');
       const { readSecret } = await import('./terminal.ts');
       const value = await readSecret(pieces.terminal, `Value of ${name}`);
       const body = { name, value, description: options.description ?? null };
@@ -116,15 +119,17 @@ function addSecrets(program: Command, pieces: CliPieces): void {
 function addVolumes(program: Command, pieces: CliPieces): void {
   const volumes = program.command('volumes').description('manage network volumes');
   addRecordCommands(volumes, pieces, async () => (await records()).RECORDS.volumes);
-  addCommon(volumes.command('create'))
+  addCommon(addName(volumes.command('create')))
     .description('create a volume')
-    .argument('<name>')
     .requiredOption('--size <gb>', 'size in GB; it can grow later', wholeNumber)
     .requiredOption('--data-center <id>', 'data center of the volume')
-    .action(async (name: string, options: Common & { size: number; dataCenter: string }) => {
-      const body = { name, size: options.size, dataCenter: options.dataCenter };
-      await send(pieces, options, (client) => client.call('POST', '/v2/network-volumes', body));
-    });
+    .action(
+      async (given: string | undefined, options: Common & { name?: string; size: number; dataCenter: string }) => {
+        const name = requireName(given, options.name, 'volumes create');
+        const body = { name, size: options.size, dataCenter: options.dataCenter };
+        await send(pieces, options, (client) => client.call('POST', '/v2/network-volumes', body));
+      },
+    );
   addCommon(volumes.command('update'))
     .description('rename or enlarge a volume')
     .argument('<id>', 'id or name')
@@ -141,11 +146,11 @@ function addVolumes(program: Command, pieces: CliPieces): void {
 function addRegistries(program: Command, pieces: CliPieces): void {
   const registries = program.command('registries').description('manage credentials for private images');
   addRecordCommands(registries, pieces, async () => (await records()).RECORDS.registries);
-  addCommon(registries.command('create'))
+  addCommon(addName(registries.command('create')))
     .description('save credentials; the password is prompted for, or read from stdin')
-    .argument('<name>')
     .requiredOption('--username <name>', 'user name at the registry')
-    .action(async (name: string, options: Common & { username: string }) => {
+    .action(async (given: string | undefined, options: Common & { name?: string; username: string }) => {
+      const name = requireName(given, options.name, 'registries create');
       const { readSecret } = await import('./terminal.ts');
       const password = await readSecret(pieces.terminal, 'Password');
       const body = { name, username: options.username, password };

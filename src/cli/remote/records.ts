@@ -8,14 +8,20 @@ import type { ApiClient } from './api-client.ts';
 // biome-ignore lint/suspicious/noExplicitAny: the command line shows whatever the server sends
 export type Wire = Record<string, any>;
 
-/** A kind of record: its path, and the columns of its table. */
-export interface RecordKind {
+/** A table of records. */
+export interface RecordTable {
+  columns: readonly Column<Wire>[];
+  /** What `list` says where there are no records: what to do next. */
+  none: string;
+}
+
+/** A kind of record: its path and its table. */
+export interface RecordKind extends RecordTable {
   path: string;
   /** One of them, in a sentence. */
   one: string;
   /** Member of the list response that holds the records. */
   list: string;
-  columns: readonly Column<Wire>[];
   /** What `list` reads in addition: a query, and how its answer becomes records. */
   more?: { query: string; toRecords: (answer: Wire) => Wire[] };
   /** What `get` shows in addition: why a record does not run. */
@@ -53,6 +59,7 @@ export const RECORDS = {
     one: 'the endpoint',
     path: '/v2/serverless',
     list: 'endpoints',
+    none: 'You have no endpoints. Create one: `podyard endpoints create <name> --image <image> --pool <pool>`; `podyard catalog gpus` lists the pools.',
     columns: [
       ['ID', (r) => r.id],
       ['NAME', (r) => r.name],
@@ -74,6 +81,7 @@ export const RECORDS = {
     one: 'the pod',
     path: '/v2/pods',
     list: 'pods',
+    none: 'You have no pods. Create one: `podyard pods create <name> --image <image> --cpu cpu3c`, or with --gpu; `podyard catalog gpus` lists the types.',
     columns: [
       ['ID', (r) => r.id],
       ['NAME', (r) => r.name],
@@ -91,6 +99,7 @@ export const RECORDS = {
     one: 'the cluster',
     path: '/v2/clusters',
     list: 'clusters',
+    none: 'You have no clusters. Create one: `podyard clusters create <name> --image <image> --gpu <type> --pods 2`; `podyard catalog gpus` lists the types.',
     columns: [
       ['ID', (r) => r.id],
       ['NAME', (r) => r.name],
@@ -107,6 +116,7 @@ export const RECORDS = {
     one: 'the template',
     path: '/v2/templates',
     list: 'templates',
+    none: 'You have no templates. Create one: `podyard templates create <name> --image <image>`; `podyard templates public` lists those that everybody may use.',
     columns: [
       ['ID', (r) => r.id],
       ['NAME', (r) => r.name],
@@ -119,6 +129,7 @@ export const RECORDS = {
     one: 'the secret',
     path: '/v2/account/secrets',
     list: 'secrets',
+    none: 'You have no secrets. Create one: `podyard secrets create <name>`.',
     columns: [
       ['ID', (r) => r.id],
       ['NAME', (r) => r.name],
@@ -130,6 +141,7 @@ export const RECORDS = {
     one: 'the volume',
     path: '/v2/network-volumes',
     list: 'networkVolumes',
+    none: 'You have no network volumes. Create one: `podyard volumes create <name> --size 10 --data-center <id>`; `podyard catalog datacenters` lists the ids.',
     columns: [
       ['ID', (r) => r.id],
       ['NAME', (r) => r.name],
@@ -143,6 +155,7 @@ export const RECORDS = {
     one: 'the registry',
     path: '/v2/registries',
     list: 'registries',
+    none: 'You have no registry credentials. Save some: `podyard registries create <name> --username <user>`.',
     columns: [
       ['ID', (r) => r.id],
       ['NAME', (r) => r.name],
@@ -152,6 +165,7 @@ export const RECORDS = {
     one: 'the GPU type',
     path: '/v2/catalog/gpus?include=AVAILABILITY',
     list: 'gpus',
+    none: "This server's catalog has no GPU types: its operator sets them (--catalog).",
     columns: [
       ['ID', (r) => r.id],
       ['POOL', (r) => r.pool ?? '-'],
@@ -164,6 +178,7 @@ export const RECORDS = {
     one: 'the CPU flavor',
     path: '/v2/catalog/cpus',
     list: 'cpus',
+    none: "This server's catalog has no CPU flavors: its operator sets them (--catalog).",
     columns: [
       ['ID', (r) => r.id],
       ['NAME', (r) => r.name],
@@ -175,6 +190,7 @@ export const RECORDS = {
     one: 'the data center',
     path: '/v2/catalog/datacenters',
     list: 'dataCenters',
+    none: "This server's catalog has no data centers: its operator sets them (--catalog).",
     columns: [
       ['ID', (r) => r.id],
       ['NAME', (r) => r.name],
@@ -186,6 +202,7 @@ export const RECORDS = {
     one: 'the model',
     path: '/openai/v1/models',
     list: 'data',
+    none: "You have no queue endpoint, so there is no model. Create one with an image that serves OpenAI's routes: `podyard endpoints create <name> --image <image> --pool <pool>`.",
     columns: [
       ['MODEL', (r) => r.id],
       ['ENDPOINT', (r) => r.owned_by],
@@ -230,15 +247,15 @@ export const RELEASE_COLUMNS: readonly Column<Wire>[] = [
   ['CHANGED', (r) => list((r.diff as Wire[]).map(({ field }) => field))],
 ];
 
-/** Prints records as JSON or as a table. An empty table is reported on stderr. */
+/** Prints records as JSON or as a table. Where there are none, stderr says what to do next. */
 export function showRecords(
   records: readonly Wire[],
-  columns: readonly Column<Wire>[],
+  { columns, none }: RecordTable,
   isJson: boolean,
   output: CliOutput,
 ): void {
   if (isJson) output.print(jsonText(records));
-  else if (records.length === 0) output.note('There are none.');
+  else if (records.length === 0) output.note(none);
   else output.print(formatTable(columns, records, output.screen));
 }
 

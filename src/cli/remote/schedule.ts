@@ -27,7 +27,7 @@ const WEEK = [...WEEKDAYS.slice(1), WEEKDAYS[0]];
 export async function editSchedule(
   client: ApiClient,
   endpointId: string,
-  { timeZone, floor, clear, json }: ScheduleOptions,
+  { timeZone, floor, clear, json, name }: ScheduleOptions & { name: string },
   output: CliOutput,
 ): Promise<void> {
   const path = `/v2/serverless/${endpointId}/schedule`;
@@ -38,7 +38,8 @@ export async function editSchedule(
   } else if (timeZone !== undefined) throw new UsageError('--time-zone needs --floor: the two are set together');
   const schedule = await client.call<Wire>('GET', path);
   if (json) return output.print(jsonText(schedule));
-  showRecords(schedule.floors, COLUMNS, false, output);
+  const none = `${name} has no schedule. Set one: \`podyard endpoints schedule ${name} --time-zone Europe/Berlin --floor 'mon-fri 08:00-18:00 3'\`.`;
+  showRecords(schedule.floors, { columns: COLUMNS, none }, false, output);
   const { workersMin, until } = schedule.current;
   if (schedule.floors.length === 0) return;
   output.note(`Times are of ${schedule.timeZone}. The floor is ${workersMin} now${until ? `, until ${until}` : ''}.`);

@@ -1,12 +1,14 @@
+import { didYouMean } from '../../core/closest.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { toCents } from '../../domain/billing/money.ts';
 import type { CliOutput, CommandOutput } from '../cli-pieces.ts';
 import { type ConfirmOptions, confirmDeletion, requireConfirmable } from '../confirm.ts';
-import type { Column } from '../table.ts';
+import { type Column, formatTable } from '../table.ts';
 import { jsonText } from '../terminal-text.ts';
 import { type ApiClient, ApiRefusal } from './api-client.ts';
 import type { Common } from './command-shape.ts';
 import { findRecord } from './find-record.ts';
+import { endpointIdOfUser, userIdOf } from './find-user.ts';
 import { RECORDS, showRecords, type Wire } from './records.ts';
 
 export interface BillingOptions {
@@ -30,6 +32,8 @@ const DAY_MS = 86_400_000;
 const DEFAULT_LAST = 30;
 const DAY = /^\d{4}-\d\d-\d\d$/;
 const PERIODS = new Set(['hour', 'day', 'week', 'month', 'year']);
+const NOTHING_BILLED = 'Nothing was billed in this period. `--last 90` or `--from 2026-01-01` looks further back.';
+const NO_BUDGET = 'There is no budget. Set one, in US dollars a month: `podyard budgets set 250`.';
 const BUDGETS = '/v2/billing/budgets';
 
 /** Prints costs by period or group as a table, JSON or CSV. */
@@ -38,23 +42,29 @@ export async function showBilling(
   options: BillingOptions & Common,
   output: CommandOutput,
 ): Promise<void> {
-  const { by, csv, json, user } = options;
+  const { by, csv, json } = options;
   const isByPeriod = PERIODS.has(by);
   if (csv && json) throw new UsageError('--csv and --json are two formats: choose one');
   if (csv && isByPeriod && by !== 'day') throw new UsageError(`--csv has a line for each day: it cannot be --by ${by}`);
-  if (isByPeriod && !csv && user !== undefined)
+  if (isByPeriod && !csv && options.user !== undefined)
     throw new UsageError('--user needs --by product, endpoint, pod, volume or user');
   const query = periodOf(options);
+  const user = await readUser(client, options.user);
   if (!isByPeriod) query.set('by', by);
   if (user !== undefined) query.set('userId', user);
   if (csv) return printCsv(client, query, output);
   if (isByPeriod) return showPeriods(client, by, query, options, output);
   const costs = await client.call<Wire>('GET', `/v2/billing/costs?${query}`);
   if (json) return output.print(jsonText(costs));
-  showRecords(costs.groups, costColumns(costs, user), false, output);
+  showRecords(costs.groups, { columns: costColumns(costs, user), none: NOTHING_BILLED }, false, output);
   if (costs.otherCount > 0) output.note(`${costs.otherCount} more: ${toCents(costs.otherAmount)} USD.`);
   output.note(`Total: ${toCents(costs.total)} USD.`);
   await noteForecast(client, user, output);
+}
+
+/** Returns the id of `--user`, which takes a name too, and `all`. */
+async function readUser(client: ApiClient, user: string | undefined): Promise<string | undefined> {
+  return user === undefined || user === 'all' ? user : userIdOf(client, user);
 }
 
 /** `--to` is the last day, where the API takes the end. */
@@ -87,7 +97,7 @@ async function showPeriods(
 ): Promise<void> {
   query.set('bucketSize', by);
   const { records } = await client.call<{ records: Wire[] }>('GET', `/v2/billing?${query}`);
-  showRecords(records, PERIOD_COLUMNS, json === true, output);
+  showRecords(records, { columns: PERIOD_COLUMNS, none: NOTHING_BILLED }, json === true, output);
   if (!json) await noteForecast(client, undefined, output);
 }
 
@@ -166,20 +176,26 @@ export async function listBudgets(
   { user, json }: BudgetOptions & Common,
   output: CliOutput,
 ): Promise<void> {
-  showRecords(await readBudgets(client, user), BUDGET_COLUMNS, json === true, output);
+  showRecords(
+    await readBudgets(client, await readUser(client, user)),
+    { columns: BUDGET_COLUMNS, none: NO_BUDGET },
+    json === true,
+    output,
+  );
 }
 
 /** Changes the budget that there is for the account or the endpoint, or sets the first one. */
 export async function setBudget(
   client: ApiClient,
   usd: string,
-  { endpoint, action, notifyAt, webhook, user, json }: BudgetOptions & Common,
+  { endpoint, action, notifyAt, webhook, json, ...options }: BudgetOptions & Common,
   output: CliOutput,
 ): Promise<void> {
   if (!/^\d{1,9}(\.\d{1,6})?$/.test(usd)) {
     throw new UsageError(`'${usd}' is not an amount of US dollars, such as 250 or 12.50`);
   }
-  const endpointId = endpoint === undefined ? null : (await findRecord(client, RECORDS.endpoints, endpoint)).id;
+  const user = options.user === undefined ? undefined : await userIdOf(client, options.user);
+  const endpointId = endpoint === undefined ? null : await endpointOf(client, user, endpoint);
   const settings = {
     amount: usd,
     ...(action !== undefined && { action: action.toUpperCase() }),
@@ -194,7 +210,12 @@ export async function setBudget(
     ? await client.call<Wire>('PATCH', `${BUDGETS}/${existing.id}`, settings)
     : await client.call<Wire>('POST', BUDGETS, { ...settings, endpointId, ...(isForOther && { userId: user }) });
   if (json) return output.print(jsonText(budget));
-  showRecords([budget], BUDGET_COLUMNS, false, output);
+  output.print(formatTable(BUDGET_COLUMNS, [budget], output.screen));
+}
+
+async function endpointOf(client: ApiClient, user: string | undefined, endpoint: string): Promise<string> {
+  if (user !== undefined) return endpointIdOfUser(client, user, endpoint);
+  return (await findRecord(client, RECORDS.endpoints, endpoint)).id;
 }
 
 export async function removeBudget(
@@ -204,12 +225,17 @@ export async function removeBudget(
   output: CommandOutput,
 ): Promise<void> {
   requireConfirmable(output, options);
-  const found = (await readBudgets(client, options.user)).filter(
+  const budgets = await readBudgets(client, await readUser(client, options.user));
+  const found = budgets.filter(
     ({ id, endpointId, endpointName }) =>
       which === id || (endpointId === null ? which === 'account' : which === endpointId || which === endpointName),
   );
   const budget = found.find(({ isByAdmin }) => isByAdmin === (options.user !== undefined)) ?? found[0];
-  if (!budget) throw new ApiRefusal(404, `there is no budget of '${which}'; \`podyard budgets list\` shows all`);
+  if (!budget) {
+    const names = budgets.flatMap(({ id, endpointName }) => [id, endpointName ?? 'account']);
+    const meant = didYouMean(which, names);
+    throw new ApiRefusal(404, `there is no budget of '${which}'; \`podyard budgets list\` shows all${meant}`);
+  }
   const name = budget.endpointId === null ? 'account' : (budget.endpointName ?? budget.endpointId);
   await confirmDeletion(output, { what: `the budget of ${name}`, name, id: budget.id }, options);
   await client.call('DELETE', `${BUDGETS}/${budget.id}`);

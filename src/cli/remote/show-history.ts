@@ -1,9 +1,10 @@
+import { didYouMean } from '../../core/closest.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { CliOutput } from '../cli-pieces.ts';
 import type { Column } from '../table.ts';
 import type { ApiClient } from './api-client.ts';
 import { present } from './fields.ts';
-import { showRecords, type Wire } from './records.ts';
+import { listRecords, RECORDS, showRecords, type Wire } from './records.ts';
 
 const ms = (times: Wire | null) => times && `${Math.round(times.p50)} / ${Math.round(times.p95)}`;
 const COMMON: readonly Column<Wire>[] = [
@@ -55,5 +56,13 @@ export async function showHistory(
   const { points } = await client.call<{ points: Wire[] }>('GET', `${path}?${query}`);
   const hasRequests = points.some(({ requests }) => Object.values<number>(requests).some((count) => count > 0));
   const hasJobs = points.some(({ waitMs, executionMs }) => waitMs !== null || executionMs !== null);
-  showRecords(points, hasRequests && !hasJobs ? OF_REQUESTS : OF_JOBS, json === true, output);
+  const further = range === '30d' ? '' : ' `--range 30d` looks further back.';
+  const none = `Nothing was done in this time.${further}${pool === undefined ? '' : await whichPool(client, pool)}`;
+  showRecords(points, { columns: hasRequests && !hasJobs ? OF_REQUESTS : OF_JOBS, none }, json === true, output);
+}
+
+/** A pool that has left the catalog still has a history, so that an unknown one is no error. */
+async function whichPool(client: ApiClient, pool: string): Promise<string> {
+  const pools = (await listRecords(client, RECORDS.gpus)).flatMap((type) => type.pool ?? []);
+  return pools.includes(pool) ? '' : ` The catalog has no pool '${pool}'${didYouMean(pool, pools)}`;
 }

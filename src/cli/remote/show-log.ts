@@ -52,7 +52,9 @@ export async function showLog(
   const query = toQuery(options, Date.now());
   const print = (line: LogLine) => printLine(line, log, options, output);
   if (!options.follow) {
-    for (const line of await lastLines(client, log, query, options.tail)) print(line);
+    const lines = await lastLines(client, log, query, options.tail);
+    lines.forEach(print);
+    if (lines.length === 0 && options.tail > 0) output.note(noLines(query));
     return;
   }
   const path = log.worker === undefined ? log.place : `${log.place}/workers/${log.worker}`;
@@ -62,6 +64,11 @@ export async function showLog(
     if ('line' in line) print(line);
     else output.note(`Older lines than ${line.searchedTo} were not searched.`);
   }
+}
+
+function noLines(query: Record<string, string>): string {
+  const isFiltered = Object.keys(query).length > 0;
+  return isFiltered ? 'No line matches.' : 'Nothing was logged yet. `--follow` waits for the first line.';
 }
 
 /** True if lines are searched: unless a worker is named, in the logs of all of them. */

@@ -42,6 +42,6 @@ export async function showSessions(
     `/v2/account/terminals${isOfAll ? '?user=all' : ''}`,
   );
   if (isJson) pieces.print(jsonText(terminals));
-  else if (terminals.length === 0) pieces.note('There are none.');
+  else if (terminals.length === 0) pieces.note('There are no sessions. Open one: `podyard exec <pod>`.');
   else pieces.print(formatTable(COLUMNS, terminals, pieces.screen));
 }

@@ -11,8 +11,11 @@ const PATH = '/v2/account/ssh-keys';
 
 export function addSshKeys(program: Command, pieces: CliPieces): void {
   const keys = program.command('ssh-keys').description('manage the SSH public keys that your pods get');
-  const print = (list: string[], { json }: Common) =>
-    pieces.print(json ? jsonText(list) : list.join('\n') || 'There are none.');
+  const print = (list: string[], { json }: Common) => {
+    if (!json && list.length === 0)
+      pieces.note('You have no SSH keys. Add one: `podyard ssh-keys add ~/.ssh/id_ed25519.pub`.');
+    else pieces.print(json ? jsonText(list) : list.join('\n'));
+  };
   addCommon(keys.command('list', { isDefault: true }).alias('ls'))
     .description('list the keys')
     .action(async (options: Common) => print(await readKeys(await connect(pieces, options)), options));

@@ -1,10 +1,10 @@
 import { UsageError } from '../../core/usage-error.ts';
 import { NO_OPTIONS, type WorkloadOptions } from '../../domain/workload-options/workload-options.ts';
 import type { CliOutput } from '../cli-pieces.ts';
-import type { Column } from '../table.ts';
+import { type Column, formatTable } from '../table.ts';
 import { jsonText } from '../terminal-text.ts';
 import type { ApiClient } from './api-client.ts';
-import { showRecords, type Wire } from './records.ts';
+import type { Wire } from './records.ts';
 
 export interface WorkloadOptionFlags {
   label?: string[];
@@ -42,7 +42,7 @@ export async function editWorkloadOptions(
     ? await client.call<Wire>('PUT', path, merged(flags.clear ? NO_OPTIONS : now, change))
     : now;
   if (flags.json) return output.print(jsonText(options));
-  showRecords([options], COLUMNS, false, output);
+  output.print(formatTable(COLUMNS, [options], output.screen));
   const { names, cpusPerGpu, memoryGbPerGpu } = options.permitted;
   const amounts = [cpusPerGpu && `${cpusPerGpu} CPUs`, memoryGbPerGpu && `${memoryGbPerGpu} GB`].filter(Boolean);
   const permitted = [...names, ...(amounts.length > 0 ? [`up to ${amounts.join(' and ')} per GPU`] : [])];

@@ -4,6 +4,7 @@ import { transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import { checkBudget } from '../budgets/check-budget.ts';
 import { findGpuType } from '../catalog/catalog.ts';
+import { noSuchItem } from '../catalog/no-such-item.ts';
 import type { ContainerConfig } from '../endpoints/endpoint.ts';
 import { mergeContainer } from '../endpoints/merge-container.ts';
 import { checkHardware, checkMounts, checkNetworkMount, checkPodContainer } from '../pods/check-pod.ts';
@@ -34,7 +35,7 @@ export async function createCluster(context: PodContext, actor: Actor, input: Ne
   const { gpuTypeId, gpusPerPod, podCount } = input;
   const gpu = { id: gpuTypeId, count: gpusPerPod };
   const type = findGpuType(gpuTypeId);
-  if (!type) throw new Failure('badRequest', `compute.gpuTypeId: there is no GPU type '${gpuTypeId}'`);
+  if (!type) throw new Failure('badRequest', `compute.gpuTypeId: ${noSuchItem('GPU type', gpuTypeId)}`);
   checkHardware({ ...input, gpu, cpu: null });
   const stock = await context.capacity.read();
   const cloud = type.secure ? 'SECURE' : 'COMMUNITY';

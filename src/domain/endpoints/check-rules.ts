@@ -1,5 +1,6 @@
 import { Failure } from '../../core/errors.ts';
 import { findDataCenter, gpuPools } from '../catalog/catalog.ts';
+import { noSuchItem } from '../catalog/no-such-item.ts';
 import { checkContainer } from './check-container.ts';
 import { checkRepeatedPort } from './check-ports.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -33,12 +34,12 @@ function workersProblem({ workers }: Checked): string | undefined {
 
 function unknownItem(
   field: string,
-  thing: string,
+  thing: 'GPU pool' | 'data center',
   items: readonly string[] | undefined,
   isKnown: (item: string) => boolean,
 ): string | undefined {
   const unknown = items?.find((item) => !isKnown(item));
-  return unknown === undefined ? undefined : `${field}: there is no ${thing} '${unknown}'`;
+  return unknown === undefined ? undefined : `${field}: ${noSuchItem(thing, unknown)}`;
 }
 
 function repeatedVolume(ids: readonly string[] | undefined): string | undefined {

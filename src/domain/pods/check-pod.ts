@@ -2,6 +2,7 @@ import { Failure } from '../../core/errors.ts';
 import type { Db } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import { findDataCenter, findGpuType } from '../catalog/catalog.ts';
+import { noSuchItem } from '../catalog/no-such-item.ts';
 import { checkContainer } from '../endpoints/check-container.ts';
 import { checkHttpPortCount, checkRepeatedPort } from '../endpoints/check-ports.ts';
 import { checkAddedReferences, checkReferences } from '../endpoints/check-references.ts';
@@ -38,11 +39,11 @@ export function checkHardware(given: {
 }): void {
   const { gpu, cpu, dataCenterIds } = given;
   if ((gpu === null) === (cpu === null)) throw new Failure('badRequest', 'gpu, cpu: exactly one of them is required');
-  if (gpu && !findGpuType(gpu.id)) throw new Failure('badRequest', `gpu.id: there is no GPU type '${gpu.id}'`);
+  if (gpu && !findGpuType(gpu.id)) throw new Failure('badRequest', `gpu.id: ${noSuchItem('GPU type', gpu.id)}`);
   if (gpu) checkCudaVersions(gpu);
   const unknown = dataCenterIds.find((id) => !findDataCenter(id));
   if (unknown !== undefined) {
-    throw new Failure('badRequest', `dataCenterIds: there is no data center '${unknown}'`);
+    throw new Failure('badRequest', `dataCenterIds: ${noSuchItem('data center', unknown)}`);
   }
 }
 

@@ -1,6 +1,7 @@
 import { Failure, notFound } from '../../core/errors.ts';
 import type { Db } from '../../db/pool.ts';
 import { findDataCenter, gpuPools, LOCAL_DATA_CENTER } from '../catalog/catalog.ts';
+import { noSuchItem } from '../catalog/no-such-item.ts';
 import type { Context } from '../context.ts';
 import {
   getSimulation,
@@ -58,10 +59,10 @@ export async function simulate(context: Context, request: SimulateRequest): Prom
 
 function readCapacity(request: SimulateRequest) {
   const pool = need(request.pool, 'capacity needs pool');
-  if (!gpuPools().includes(pool)) throw new Failure('badRequest', `pool: there is no GPU pool '${pool}'`);
+  if (!gpuPools().includes(pool)) throw new Failure('badRequest', `pool: ${noSuchItem('GPU pool', pool)}`);
   const dataCenterId = request.dataCenterId ?? LOCAL_DATA_CENTER;
   if (dataCenterId !== LOCAL_DATA_CENTER && !findDataCenter(dataCenterId)) {
-    throw new Failure('badRequest', `dataCenterId: there is no data center '${dataCenterId}'`);
+    throw new Failure('badRequest', `dataCenterId: ${noSuchItem('data center', dataCenterId)}`);
   }
   return { pool, dataCenterId, total: need(request.total, 'capacity needs total') };
 }

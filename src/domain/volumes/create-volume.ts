@@ -2,6 +2,7 @@ import { Failure } from '../../core/errors.ts';
 import { newId, type VolumeId } from '../../core/ids.ts';
 import type { Actor } from '../access/actor.ts';
 import { findDataCenter } from '../catalog/catalog.ts';
+import { noSuchItem } from '../catalog/no-such-item.ts';
 import type { Context } from '../context.ts';
 import type { Volume, VolumeType } from './volume.ts';
 import { insertVolumeRow } from './volume-store.ts';
@@ -19,7 +20,7 @@ export async function createVolume(context: Context, actor: Actor, input: NewVol
 
 function chooseType(dataCenterId: string, wanted: VolumeType | null): VolumeType {
   const dataCenter = findDataCenter(dataCenterId);
-  if (!dataCenter) throw new Failure('badRequest', `dataCenter: there is no data center '${dataCenterId}'`);
+  if (!dataCenter) throw new Failure('badRequest', `dataCenter: ${noSuchItem('data center', dataCenterId)}`);
   const offered = dataCenter.networkVolumeTypes;
   const type = wanted ?? offered[0];
   if (type !== undefined && offered.includes(type)) return type;

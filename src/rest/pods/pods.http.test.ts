@@ -161,7 +161,11 @@ describe('a create', () => {
   test.each([
     ['both gpu and cpu', { cpu: cpuPod.cpu }, 'gpu, cpu: exactly one of them is required'],
     ['neither gpu nor cpu', { gpu: undefined }, 'gpu, cpu: exactly one of them is required'],
-    ['an unknown GPU type', { gpu: { id: 'ADA_24' } }, "gpu.id: there is no GPU type 'ADA_24'"],
+    [
+      'an unknown GPU type',
+      { gpu: { id: 'ADA_24' } },
+      "gpu.id: there is no GPU type 'ADA_24'. It is a GPU pool, with the types 'NVIDIA GeForce RTX 4090'",
+    ],
     [
       'an unknown flavor',
       { gpu: undefined, cpu: { id: 'cpu9', vcpuCount: 2 } },

@@ -3,6 +3,7 @@ import { Failure } from '../../core/errors.ts';
 import { findGpuType, gpuPools, gpuTypesOfPool } from '../../domain/catalog/catalog.ts';
 import type { CpuRequest } from '../../domain/catalog/cpu-config.ts';
 import { CUDA_VERSION } from '../../domain/catalog/cuda-version.ts';
+import { noSuchItem } from '../../domain/catalog/no-such-item.ts';
 import type { NewEndpoint } from '../../domain/endpoints/create-endpoint.ts';
 import type { Endpoint, FlashBoot, GpuConfig } from '../../domain/endpoints/endpoint.ts';
 import type { GpuChange } from '../../domain/endpoints/gpu-rule.ts';
@@ -187,7 +188,7 @@ function selectGpus(ids: readonly string[]): { pools: string[]; excludedTypes: s
   if (ids.length === 0) throw new Failure('badRequest', 'gpuTypeIds: must name at least one GPU type');
   const pools = ids.map((id) => {
     const type = findGpuType(id);
-    if (!type) throw new Failure('badRequest', `gpuTypeIds: there is no GPU type '${id}'`);
+    if (!type) throw new Failure('badRequest', `gpuTypeIds: ${noSuchItem('GPU type', id)}`);
     if (type.pool === null) throw new Failure('badRequest', `gpuTypeIds: '${id}' is only offered for pods`);
     return type.pool;
   });
