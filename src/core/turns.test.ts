@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { enterTurn } from './turns.ts';
+import { enterTurn, takeTurn } from './turns.ts';
 
 /** Keeps the event loop busy. */
 function work(ms: number): void {
@@ -25,6 +25,29 @@ test('who enters again is behind all who wait', async () => {
   taker('c', 1);
   expect(order).toEqual([]); // never at once
   await expect.poll(() => order.join('')).toBe('abcaba');
+});
+
+test('owners take turns, however much one of them has waiting', async () => {
+  const order: string[] = [];
+  for (const owner of ['a', 'a', 'a', 'a', 'b', 'b', 'c']) {
+    void takeTurn(owner)!.then(() => order.push(owner));
+  }
+  await expect.poll(() => order.join('')).toBe('abcabaa');
+});
+
+test('in its turn an owner goes on without a wait until the time is up; outside of it, and for others, each piece waits', async () => {
+  await takeTurn('a');
+  expect(takeTurn('a')).toBeUndefined();
+  const other = takeTurn('b');
+  expect(other).toBeDefined();
+  work(1.1);
+  const next = takeTurn('a');
+  expect(next).toBeDefined();
+  await Promise.all([other, next]);
+  await turn();
+  const late = takeTurn('a');
+  expect(late).toBeDefined();
+  await late;
 });
 
 test('much work leaves most of the time to others, however many wait, and is done in the end', async () => {

@@ -1,12 +1,17 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import {
+  type ExecutionResult,
   executeRootSelectionSet,
   type GraphQLFormattedError,
   getOperationAST,
   OperationTypeNode,
+  type ValidatedExecutionArgs,
   validateExecutionArgs,
 } from 'graphql';
+import { clientNetwork } from '../core/client-address.ts';
 import { Failure } from '../core/errors.ts';
+import { FairSlots } from '../core/fair-slots.ts';
+import { takeTurn } from '../core/turns.ts';
 import type { Actor } from '../domain/access/actor.ts';
 import { acceptOnlyJson, BODY_LIMIT_BYTES } from '../http/accept-only-json.ts';
 import { authenticate } from '../http/authenticate.ts';
@@ -15,11 +20,13 @@ import { logFailure, renderProblem } from '../http/problem.ts';
 import { refuseExceeded } from '../http/rate-limiter.ts';
 import { newRequestId } from '../http/request-id.ts';
 import { toRequestFailure } from '../http/to-failure.ts';
+import { countedProperty } from './answer-size.ts';
 import { countRootFields } from './document-limits.ts';
 import { Documents } from './documents.ts';
 import { GraphqlCall, type GraphqlDeps } from './graphql-call.ts';
 import { codeOf, documentError, fieldError, findOutage, logTo } from './graphql-errors.ts';
 import { type Body, checkTexts, readBody } from './read-body.ts';
+import { renderInTurns } from './render-in-turns.ts';
 import { createSchema } from './schema.ts';
 
 const COMMON_HEADERS = {
@@ -34,6 +41,8 @@ const PREFLIGHT_HEADERS = {
   'access-control-max-age': '86400',
 };
 const ROUTE = 'POST /graphql';
+/** Requests of one caller that run at once, and may hold a large answer; others wait. */
+const MAX_PER_OWNER = 4;
 
 interface Answer {
   status: number;
@@ -74,12 +83,23 @@ export function buildGraphqlApp(deps: GraphqlDeps): FastifyInstance {
   });
   addHooks(app, deps);
   const run = createRunner(deps);
+  const slots = new FairSlots({ slots: Number.POSITIVE_INFINITY, perOwner: MAX_PER_OWNER });
   app.options('/graphql', async () => {}); // answered by the hook
   app.post('/graphql', async (request, reply) => {
-    const { status, ...answer } = await run(readBody(request.body), request, reply);
-    return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(answer));
+    const body = readBody(request.body);
+    const owner = ownerOf(request);
+    const { status, json } = await slots.run(owner, async () => {
+      const { status, ...answer } = await run(body, owner, request, reply);
+      return { status, json: await renderInTurns(answer, owner) };
+    });
+    return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(json);
   });
   return app;
+}
+
+/** Whose turns on the event loop a request takes: its user's, or without a key, its network's. */
+function ownerOf({ caller, raw }: FastifyRequest): string {
+  return caller?.userId ?? clientNetwork(raw.socket.remoteAddress ?? '');
 }
 
 function addHooks(app: FastifyInstance, deps: GraphqlDeps): void {
@@ -104,37 +124,50 @@ function notPosted(): Failure {
   return new Failure('badRequest', 'Send GraphQL requests with POST to /graphql.');
 }
 
-type Run = (body: Body, request: FastifyRequest, reply: FastifyReply) => Promise<Answer>;
+type Run = (body: Body, owner: string, request: FastifyRequest, reply: FastifyReply) => Promise<Answer>;
 
 /** Returns what runs a document. One that cannot run is a 400; errors in fields come with their data, with 200, or 503 if the database is at fault. */
 function createRunner(deps: GraphqlDeps): Run {
   const schema = createSchema();
   const documents = new Documents(schema, deps.isIntrospectable);
-  return async (body, request, reply) => {
+  return async (body, owner, request, reply) => {
+    await takeTurn(owner);
     const prepared = documents.prepare(body.query);
     if (prepared.errors) return { status: 400, errors: prepared.errors.map(documentError) };
     const { document } = prepared;
     const operation = getOperationAST(document, body.operationName);
     const isMutation = operation?.operation === OperationTypeNode.MUTATION;
+    const call = new GraphqlCall(deps, { actor: request.caller, owner }, isMutation);
     const args = validateExecutionArgs({
       schema,
       document,
       operationName: body.operationName,
       variableValues: body.variables,
-      contextValue: new GraphqlCall(deps, request.caller, isMutation),
+      contextValue: call,
+      fieldResolver: countedProperty as never,
+      abortSignal: call.size.excess,
       hideSuggestions: true,
     });
     if (!('operation' in args)) return { status: 400, errors: args.map(documentError) };
     // Each root field is an operation, and counts like one REST request.
     const operations = countRootFields(document, args.operation);
     if (request.caller && operations > 1) await checkRate(deps, request.caller, reply, operations - 1);
-    const { data, errors } = await executeRootSelectionSet(args);
+    const { data, errors } = await execute(args, call);
     if (!errors) return { status: 200, data };
     const outage = findOutage(errors);
     if (outage) reply.header('retry-after', outage.retryAfterSeconds);
     const log = logTo(deps.logger, request.id);
     return { status: outage ? 503 : 200, data, errors: errors.map((error) => fieldError(error, log)) };
   };
+}
+
+/** Throws `badRequest` for an answer that is too large. */
+async function execute(args: ValidatedExecutionArgs, call: GraphqlCall): Promise<ExecutionResult> {
+  try {
+    return await executeRootSelectionSet(args);
+  } catch (error) {
+    throw call.size.excess.aborted ? call.size.excess.reason : error;
+  }
 }
 
 /** Authenticates by `?api_key=` or else the bearer header; null without a key. Throws `unauthorized`. */

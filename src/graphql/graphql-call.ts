@@ -3,6 +3,7 @@ import { Failure } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
 import type { SecretBox } from '../core/secret-box.ts';
+import { takeTurn } from '../core/turns.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Actor, Permission } from '../domain/access/actor.ts';
 import type { KeyRing } from '../domain/access/key-ring.ts';
@@ -11,6 +12,7 @@ import type { Context } from '../domain/context.ts';
 import type { PodFigures } from '../domain/pods/pod-figures.ts';
 import { checkPermission } from '../http/authenticate.ts';
 import type { RateLimiter } from '../http/rate-limiter.ts';
+import { AnswerSize } from './answer-size.ts';
 
 /** What the resolvers depend on. */
 export interface GraphqlDeps extends Context {
@@ -27,20 +29,27 @@ export interface GraphqlDeps extends Context {
   isIntrospectable: boolean;
 }
 
-/** Maximum records in one response, over all its lists: about a second of work. */
+/** Maximum records in one response, over all its lists. */
 const MAX_RECORDS = 20_000;
+
+/** Up to so many records are shown without a turn of their own: there may be many such lists. */
+const SHORT_LIST = 20;
 
 /** One request: its caller (null without a key), and the reads that its fields share. */
 export class GraphqlCall {
   readonly deps: GraphqlDeps;
   readonly actor: Actor | null;
-  readonly #shared: Map<string, Promise<unknown>> | null;
+  readonly size = new AnswerSize();
+  /** Whose turns on the event loop it takes. */
+  readonly #owner: string;
+  readonly #shared: Map<string, unknown> | null;
   #records = 0;
 
   /** The fields of a mutation share nothing, since it changes what it reads. */
-  constructor(deps: GraphqlDeps, actor: Actor | null, isMutation: boolean) {
+  constructor(deps: GraphqlDeps, { actor, owner }: { actor: Actor | null; owner: string }, isMutation: boolean) {
     this.deps = deps;
     this.actor = actor;
+    this.#owner = owner;
     this.#shared = isMutation ? null : new Map();
   }
 
@@ -53,21 +62,38 @@ export class GraphqlCall {
     return this.actor;
   }
 
-  /** Reads once per query what several fields need. */
-  share<T>(name: string, read: () => Promise<T>): Promise<T> {
-    if (this.#shared === null) return read();
-    let known = this.#shared.get(name) as Promise<T> | undefined;
-    if (!known) {
-      known = read();
-      this.#shared.set(name, known);
-    }
-    return known;
+  /** Reads once per query what several fields need. Fields that come after it was read get it without a promise, which costs more than most fields. */
+  share<T>(name: string, read: () => Promise<T>): T | Promise<T> {
+    const shared = this.#shared;
+    if (shared === null) return read();
+    if (shared.has(name)) return shared.get(name) as T | Promise<T>;
+    const reading = read();
+    shared.set(name, reading);
+    reading.then(
+      (value) => shared.set(name, value),
+      () => {}, // the fields that need it fail
+    );
+    return reading;
   }
 
-  /** Counts the records of a list in the response. Throws `badRequest` above the limit. */
-  count<T>(records: readonly T[]): readonly T[] {
+  /** Returns the records of a list, counted; a long one yields to other requests between them. */
+  list<T, Shown>(records: readonly T[], show: (record: T) => Shown): Shown[] | AsyncGenerator<Shown> {
+    this.#count(records);
+    return records.length <= SHORT_LIST ? records.map(show) : this.#listInTurns(records, show);
+  }
+
+  async *#listInTurns<T, Shown>(records: readonly T[], show: (record: T) => Shown): AsyncGenerator<Shown> {
+    for (const record of records) {
+      const turn = takeTurn(this.#owner);
+      if (turn) await turn;
+      yield show(record);
+    }
+  }
+
+  /** Throws `badRequest` above the limit. */
+  #count(records: readonly unknown[]): void {
     this.#records += records.length;
-    if (this.#records <= MAX_RECORDS) return records;
+    if (this.#records <= MAX_RECORDS) return;
     throw new Failure(
       'badRequest',
       `The response would have more than ${MAX_RECORDS} records: request less at a time.`,

@@ -7,7 +7,7 @@ import { readDeadline } from '../domain/pods/pod-lifetime.ts';
 import { podRuntime, podUptimeSeconds } from '../domain/pods/pod-runtime.ts';
 import { type EnvironmentVariable, toEnv, toId, toPorts } from './container-wire.ts';
 import { readList, readNumber, readOneOf, readText } from './inputs.ts';
-import { hasCompliance } from './lowest-price.ts';
+import { hasCompliance } from './offers.ts';
 import { DEFAULT_MOUNT_PATH } from './template-wire.ts';
 
 interface PodInput {

@@ -1,5 +1,5 @@
-import { cpuAvailability, type GpuRequest, listGpusIn } from '../../domain/catalog/availability.ts';
-import type { GpuStock, Stock } from '../../domain/catalog/capacity-source.ts';
+import { cpuAvailability } from '../../domain/catalog/availability.ts';
+import type { Stock } from '../../domain/catalog/capacity-source.ts';
 import {
   type CpuFlavor,
   cpuFlavors,
@@ -11,91 +11,49 @@ import {
   gpuTypesOfPool,
 } from '../../domain/catalog/catalog.ts';
 import type { GraphqlCall, Resolvers } from '../graphql-call.ts';
-import {
-  type CudaFilter,
-  cudaFilter,
-  gpusByDataCenter,
-  readCudaRule,
-  readGpuCount,
-  STOCK_STATUS,
-  type StockInput,
-  toLowestPrice,
-} from '../lowest-price.ts';
+import { Offers, STOCK_STATUS, type StockInput } from '../offers.ts';
 import { readInstanceId } from '../pod-wire.ts';
 
 /** The catalog is public: it needs no key and no permission. */
 export const catalogResolvers: Resolvers = {
   Query: {
-    gpuTypes: (_: unknown, { input }: { input?: { id?: string | null; ids?: (string | null)[] | null } | null }) =>
-      gpuTypes()
-        .filter(({ id }) => (input?.id ?? id) === id && (input?.ids?.includes(id) ?? true))
-        .map(toGpuType),
-    cpuFlavors: (_: unknown, { input }: { input?: { id?: string | null } | null }) =>
-      cpuFlavors()
-        .filter(({ id }) => (input?.id ?? id) === id)
-        .map(toCpuFlavor),
-    dataCenters: () => dataCenters().map(toDataCenter),
+    gpuTypes: (_: unknown, { input }: { input?: { id?: string | null; ids?: (string | null)[] | null } | null }, call) =>
+      call.list(
+        gpuTypes().filter(({ id }) => (input?.id ?? id) === id && (input?.ids?.includes(id) ?? true)),
+        toGpuType,
+      ),
+    cpuFlavors: (_: unknown, { input }: { input?: { id?: string | null } | null }, call) =>
+      call.list(
+        cpuFlavors().filter(({ id }) => (input?.id ?? id) === id),
+        toCpuFlavor,
+      ),
+    dataCenters: (_: unknown, __: unknown, call) => call.list(dataCenters(), toDataCenter),
     countryCodes: () => [],
     listings: () => [],
     allAiApiPublicConfigs: () => [],
-    serverlessGpuPools: () => gpuPools().map((id) => ({ id, gpuTypeIds: gpuTypesOfPool(id).map((gpu) => gpu.id) })),
+    serverlessGpuPools: (_: unknown, __: unknown, call) =>
+      call.list(gpuPools(), (id) => ({ id, gpuTypeIds: gpuTypesOfPool(id).map((gpu) => gpu.id) })),
   },
   GpuType: {
-    lowestPrice: async ({ gpu }: { gpu: GpuType }, { input }: { input?: StockInput | null }, call) => {
-      const wanted = input ?? {};
-      const [stock, byType, canUse] = await Promise.all([
-        readStock(call),
-        call.share('GPUs by type', () => gpusByType(call)),
-        shareCudaFilter(call, wanted),
-      ]);
-      return toLowestPrice(gpu, wanted, stock, { entries: byType.get(gpu.id) ?? [], canUse });
-    },
+    lowestPrice: ({ gpu }: { gpu: GpuType }, { input }: { input?: StockInput | null }, call) =>
+      withOffers(call, (offers) => offers.lowestPrice(gpu, input ?? {})),
   },
   CpuFlavor: {
-    stockStatus: async ({ flavor }: { flavor: CpuFlavor }, _: unknown, call) =>
-      STOCK_STATUS[cpuAvailability(flavor, await readStock(call), null).availability],
-    specifics: async ({ flavor }: { flavor: CpuFlavor }, { input }: { input?: SpecificsInput | null }, call) =>
-      toSpecifics(flavor, input ?? {}, await readStock(call)),
+    stockStatus: ({ flavor }: { flavor: CpuFlavor }, _: unknown, call) =>
+      withOffers(call, ({ stock }) => STOCK_STATUS[cpuAvailability(flavor, stock, null).availability]),
+    specifics: ({ flavor }: { flavor: CpuFlavor }, { input }: { input?: SpecificsInput | null }, call) =>
+      withOffers(call, ({ stock }) => toSpecifics(flavor, input ?? {}, stock)),
   },
   DataCenter: {
-    gpuAvailability: async ({ id }: { id: string }, { input }: { input?: StockInput | null }, call) => {
-      const wanted = input ?? {};
-      const wish = { count: readGpuCount(wanted), cloud: cloudOf(wanted.secureCloud), cuda: {} };
-      const stock = await readStock(call);
-      const canUse = await shareCudaFilter(call, wanted);
-      const gpus = await call.share(`GPUs by data center ${JSON.stringify(readCudaRule(wanted))}`, async () =>
-        gpusByDataCenter(stock, canUse),
-      );
-      const found = listGpusIn(id, { ...stock, gpus: gpus.get(id) ?? [] }, wish);
-      return call.count(found).map(({ id: gpuTypeId, name, availability }) => ({
-        id: gpuTypeId,
-        gpuTypeId,
-        gpuTypeDisplayName: name,
-        displayName: name,
-        available: availability !== 'NONE',
-        stockStatus: STOCK_STATUS[availability],
-      }));
-    },
+    gpuAvailability: ({ id }: { id: string }, { input }: { input?: StockInput | null }, call) =>
+      withOffers(call, (offers) => call.list(offers.gpusIn(id, input ?? {}), (gpu) => gpu)),
   },
 };
 
-function cloudOf(isSecure: boolean | null | undefined): GpuRequest['cloud'] {
-  if (isSecure === undefined || isSecure === null) return null;
-  return isSecure ? 'SECURE' : 'COMMUNITY';
-}
-
-function readStock(call: GraphqlCall): Promise<Stock> {
-  return call.share('stock', () => call.deps.capacity.read());
-}
-
-/** A document may ask with the same rule for every type and data center, many times. */
-async function shareCudaFilter(call: GraphqlCall, input: StockInput): Promise<CudaFilter> {
-  const rule = readCudaRule(input);
-  return call.share(`CUDA ${JSON.stringify(rule)}`, async () => cudaFilter(rule));
-}
-
-async function gpusByType(call: GraphqlCall): Promise<Map<string, GpuStock[]>> {
-  return Map.groupBy((await readStock(call)).gpus, ({ gpuTypeId }) => gpuTypeId);
+/** Calls `use` with what the catalog offers now, which is read once per query. */
+function withOffers<T>(call: GraphqlCall, use: (offers: Offers) => T): T | Promise<T> {
+  const offers = call.share('offers', async () => new Offers(await call.deps.capacity.read()));
+  return offers instanceof Promise ? offers.then(use) : use(offers);
 }
 
 /** Reservations and spot instances are not offered here: their prices are null. */

@@ -5,6 +5,7 @@ import type { Endpoint } from '../../domain/endpoints/endpoint.ts';
 import { getEndpointRow, listEndpointPages } from '../../domain/endpoints/endpoint-store.ts';
 import { updateEndpoint } from '../../domain/endpoints/update-endpoint.ts';
 import { findBuiltInTemplate } from '../../domain/templates/built-in-templates.ts';
+import type { Template } from '../../domain/templates/template.ts';
 import { listTemplateRows } from '../../domain/templates/template-store.ts';
 import { listWorkerIds } from '../../domain/workers/list-worker-ids.ts';
 import { PERMISSIONS } from '../../http/permissions.ts';
@@ -13,7 +14,7 @@ import { type EndpointInput, toEndpoint, toNewEndpoint, toReplacement } from '..
 import type { GraphqlCall, Resolvers } from '../graphql-call.ts';
 import { readInput, readText } from '../inputs.ts';
 import { toPodTemplate } from '../template-wire.ts';
-import { listVolumes, toNetworkVolume } from './volume-resolvers.ts';
+import { readVolumes, toNetworkVolume } from './volume-resolvers.ts';
 
 interface Shown {
   endpoint: Endpoint;
@@ -33,9 +34,12 @@ export const endpointResolvers: Resolvers = {
   Endpoint: {
     template: async ({ endpoint }: Shown, _: unknown, call) => {
       const { userId } = call.permit(PERMISSIONS.readTemplate(endpoint.templateId ? { id: endpoint.templateId } : {}));
-      const templates = await call.share('templates', () => listTemplateRows(call.deps.pool, userId));
-      const template =
-        templates.find(({ id }) => id === endpoint.templateId) ?? findBuiltInTemplate(endpoint.templateId ?? '');
+      const templates = await call.share('templates by id', async () => {
+        const rows = await listTemplateRows(call.deps.pool, userId);
+        return new Map<string, Template>(rows.map((row) => [row.id, row]));
+      });
+      const id = endpoint.templateId ?? '';
+      const template = templates.get(id) ?? findBuiltInTemplate(id);
       return template ? toPodTemplate(template) : null;
     },
     networkVolumeIds: async ({ endpoint }: Shown, _: unknown, call) => {
@@ -48,7 +52,7 @@ export const endpointResolvers: Resolvers = {
     },
     pods: async ({ endpoint }: Shown, _: unknown, call) => {
       const workers = await call.share('workers', () => listWorkerIds(call.deps.pool, endpoint.userId));
-      return call.count(workers.get(endpoint.id) ?? []).map((id) => ({ id, desiredStatus: 'RUNNING' }));
+      return call.list(workers.get(endpoint.id) ?? [], (id) => ({ id, desiredStatus: 'RUNNING' }));
     },
   },
   Mutation: {
@@ -83,12 +87,12 @@ export const endpointResolvers: Resolvers = {
 /** Lists page by page, so that a long list does not block other requests. */
 async function* listEndpoints(call: GraphqlCall, userId: UserId) {
   for await (const page of listEndpointPages(call.deps.pool, userId)) {
-    for (const endpoint of call.count(page)) yield toEndpoint(endpoint);
+    yield* call.list(page, toEndpoint);
   }
 }
 
 async function volumesOf({ networkVolumeIds }: Endpoint, call: GraphqlCall) {
   if (networkVolumeIds.length === 0) return [];
-  const volumes = await listVolumes(call);
-  return networkVolumeIds.flatMap((id) => volumes.find((volume) => volume.id === id) ?? []);
+  const volumes = await readVolumes(call);
+  return networkVolumeIds.flatMap((id) => volumes.get(id) ?? []);
 }

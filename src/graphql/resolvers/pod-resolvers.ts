@@ -22,7 +22,7 @@ import {
   toPodRuntime,
   toPodTelemetry,
 } from '../pod-wire.ts';
-import { listVolumes, toNetworkVolume } from './volume-resolvers.ts';
+import { readVolumes, toNetworkVolume } from './volume-resolvers.ts';
 
 interface PodInput {
   input?: { podId: string } | null;
@@ -42,8 +42,7 @@ export const podResolvers: Resolvers = {
   },
   User: {
     pods: async (_: unknown, __: unknown, call) => {
-      const pods = call.count(await listPods(call));
-      return pods.map((pod) => toPod(pod, call.deps.clock.now()));
+      return call.list(await listPods(call), (pod) => toPod(pod, call.deps.clock.now()));
     },
   },
   Pod: {
@@ -60,7 +59,7 @@ export const podResolvers: Resolvers = {
     networkVolume: async ({ pod }: Shown, _: unknown, call) => {
       const id = pod.mounts.network?.volumeId;
       if (id === undefined) return null;
-      const volume = (await listVolumes(call)).find((one) => one.id === id);
+      const volume = (await readVolumes(call)).get(id);
       return volume ? toNetworkVolume(volume) : null;
     },
   },
@@ -131,7 +130,7 @@ async function checkGpuCount(call: GraphqlCall, actor: Actor, id: PodId, gpuCoun
     throw new Failure('badRequest', `gpuCount: must be ${count}, as the pod has; it cannot change`);
 }
 
-function listPods(call: GraphqlCall): Promise<Pod[]> {
+function listPods(call: GraphqlCall): Pod[] | Promise<Pod[]> {
   const { userId } = call.permit(PERMISSIONS.readPod({}));
   return call.share('pods', () => listPodRows(call.deps.pool, userId));
 }

@@ -16,7 +16,7 @@ export const registryResolvers: Resolvers = {
   User: {
     containerRegistryCreds: async (_: unknown, __: unknown, call) => {
       const { userId } = call.permit(PERMISSIONS.readRegistry({}));
-      return call.count(await listRegistryRows(call.deps.pool, userId));
+      return call.list(await listRegistryRows(call.deps.pool, userId), (registry) => registry);
     },
   },
   Mutation: {

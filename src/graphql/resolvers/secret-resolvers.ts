@@ -13,14 +13,14 @@ export const secretResolvers: Resolvers = {
   User: {
     secrets: async (_: unknown, __: unknown, call) => {
       const { userId } = call.permit(PERMISSIONS.readAccount());
-      return call.count(await listSecretRows(call.deps.pool, userId)).map(toSecret);
+      return call.list(await listSecretRows(call.deps.pool, userId), toSecret);
     },
   },
   Secret: {
     usedBy: async ({ name }: Secret, _: unknown, call) => {
       const { userId } = call.permit(PERMISSIONS.readAccount());
       const uses = await call.share('secret uses', () => listSecretUses(call.deps.pool, userId));
-      return call.count(uses.get(name) ?? []);
+      return call.list(uses.get(name) ?? [], (use) => use);
     },
   },
   Mutation: {

@@ -54,11 +54,11 @@ export const templateResolvers: Resolvers = {
 
 function listBuiltIn(call: GraphqlCall) {
   call.permit(PERMISSIONS.readTemplate({}));
-  return call.count(builtInTemplates()).map(toPodTemplate);
+  return call.list(builtInTemplates(), toPodTemplate);
 }
 
 async function listPodTemplates(call: GraphqlCall) {
   const { userId } = call.permit(PERMISSIONS.readTemplate({}));
   const templates = await call.share('templates', () => listTemplateRows(call.deps.pool, userId));
-  return call.count(templates).map(toPodTemplate);
+  return call.list(templates, toPodTemplate);
 }

@@ -14,7 +14,7 @@ const SIZE_LIMITS = { ...VOLUME_SIZE_GB, fallback: 0 };
 
 export const volumeResolvers: Resolvers = {
   User: {
-    networkVolumes: async (_: unknown, __: unknown, call) => call.count(await listVolumes(call)).map(toNetworkVolume),
+    networkVolumes: async (_: unknown, __: unknown, call) => call.list([...(await readVolumes(call)).values()], toNetworkVolume),
   },
   NetworkVolume: {
     dataCenter: ({ dataCenterId }: { dataCenterId: string }) => {
@@ -57,10 +57,13 @@ export const volumeResolvers: Resolvers = {
   },
 };
 
-/** Reads the caller's volumes, once per query. */
-export function listVolumes(call: GraphqlCall): Promise<Volume[]> {
+/** Reads the caller's volumes by their ids, once per query. */
+export function readVolumes(call: GraphqlCall): Map<string, Volume> | Promise<Map<string, Volume>> {
   const { userId } = call.permit(PERMISSIONS.readVolume({}));
-  return call.share('volumes', () => listVolumeRows(call.deps.pool, userId));
+  return call.share('volumes', async () => {
+    const volumes = await listVolumeRows(call.deps.pool, userId);
+    return new Map(volumes.map((volume) => [volume.id, volume]));
+  });
 }
 
 export function toNetworkVolume({ id, name, sizeGb, dataCenterId }: Volume) {

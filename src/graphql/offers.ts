@@ -1,5 +1,12 @@
 import { Failure } from '../core/errors.ts';
-import { type Availability, countFits, type GpuRequest, gpuAvailability } from '../domain/catalog/availability.ts';
+import {
+  type Availability,
+  type Available,
+  countFits,
+  type GpuRequest,
+  gpuAvailability,
+  listGpusIn,
+} from '../domain/catalog/availability.ts';
 import type { GpuStock, Stock } from '../domain/catalog/capacity-source.ts';
 import { findDataCenter, type GpuType } from '../domain/catalog/catalog.ts';
 import { type CudaRule, fitsCuda, isOlderCuda } from '../domain/catalog/cuda-version.ts';
@@ -18,26 +25,87 @@ export interface StockInput {
   compliance?: (string | null)[] | null;
 }
 
-/** True for the CUDA version of a driver that the client can use. Remembers its answers: machines have few versions. */
-export type CudaFilter = (version: string | undefined) => boolean;
+/** True for the CUDA version of a driver that the client can use. */
+type CudaFilter = (version: string | undefined) => boolean;
 
-export function cudaFilter(rule: CudaRule): CudaFilter {
-  const known = new Map<string | undefined, boolean>();
-  return (version) => {
-    let fits = known.get(version);
-    if (fits === undefined) {
-      fits = fitsCuda(version, rule);
-      known.set(version, fits);
-    }
-    return fits;
+type LowestPrice = ReturnType<typeof toLowestPrice>;
+
+/**
+ * What the catalog offers of one stock. A document may ask for every type and data center many times, with the same rules and
+ * with others: each question is answered once, from the part of the stock that it is about.
+ */
+export class Offers {
+  readonly stock: Stock;
+  readonly #byType: Map<string, GpuStock[]>;
+  readonly #byDataCenter: Map<string, GpuStock[]>;
+  readonly #cudaFilters = new Map<string, CudaFilter>();
+  readonly #lowestPrices = new Map<string, LowestPrice>();
+  readonly #gpusIn = new Map<string, ReturnType<typeof toAvailability>[]>();
+
+  constructor(stock: Stock) {
+    this.stock = stock;
+    this.#byType = Map.groupBy(stock.gpus, ({ gpuTypeId }) => gpuTypeId);
+    this.#byDataCenter = Map.groupBy(stock.gpus, ({ dataCenterId }) => dataCenterId);
+  }
+
+  /** The type LowestPrice of a GPU type. */
+  lowestPrice(gpu: GpuType, input: StockInput): LowestPrice {
+    return remember(this.#lowestPrices, `${gpu.id} ${JSON.stringify(input)}`, () => {
+      const canUse = this.#cudaFilter(input);
+      return toLowestPrice(gpu, input, this.stock, { entries: this.#byType.get(gpu.id) ?? [], canUse });
+    });
+  }
+
+  /** The type GpuAvailability of each GPU type that a data center has. */
+  gpusIn(dataCenterId: string, input: StockInput): ReturnType<typeof toAvailability>[] {
+    return remember(this.#gpusIn, `${dataCenterId} ${JSON.stringify(input)}`, () => {
+      const wish = { count: readGpuCount(input), cloud: cloudOf(input.secureCloud), cuda: {} };
+      const canUse = this.#cudaFilter(input);
+      const gpus = (this.#byDataCenter.get(dataCenterId) ?? []).filter(({ cudaVersion }) => canUse(cudaVersion));
+      return listGpusIn(dataCenterId, { ...this.stock, gpus }, wish).map(toAvailability);
+    });
+  }
+
+  /** Remembers its answers: machines have few versions. */
+  #cudaFilter(input: StockInput): CudaFilter {
+    const rule = readCudaRule(input);
+    return remember(this.#cudaFilters, JSON.stringify(rule), () => {
+      const known = new Map<string | undefined, boolean>();
+      return (version) => remember(known, version, () => fitsCuda(version, rule));
+    });
+  }
+}
+
+function remember<K, V>(known: Map<K, V>, key: K, find: () => V): V {
+  let value = known.get(key);
+  if (value === undefined) {
+    value = find();
+    known.set(key, value);
+  }
+  return value;
+}
+
+function toAvailability({ id: gpuTypeId, name, availability }: Available) {
+  return {
+    id: gpuTypeId,
+    gpuTypeId,
+    gpuTypeDisplayName: name,
+    displayName: name,
+    available: availability !== 'NONE',
+    stockStatus: STOCK_STATUS[availability],
   };
+}
+
+function cloudOf(isSecure: boolean | null | undefined): GpuRequest['cloud'] {
+  if (isSecure === undefined || isSecure === null) return null;
+  return isSecure ? 'SECURE' : 'COMMUNITY';
 }
 
 /**
  * Maps to the type LowestPrice: the cheapest of the requested clouds that offer enough GPUs; no price if none does.
- * `entries`: the stock of this type alone, since a document may ask for each type many times.
+ * `entries`: the stock of this type alone.
  */
-export function toLowestPrice(
+function toLowestPrice(
   gpu: GpuType,
   input: StockInput,
   stock: Stock,
@@ -57,26 +125,30 @@ export function toLowestPrice(
     gpuName: gpu.name,
     gpuTypeId: gpu.id,
     uninterruptablePrice: isOffered ? Math.min(...prices) : null,
-    stockStatus: () =>
-      STOCK_STATUS[isOffered ? gpuAvailability(gpu, { ...stock, gpus: fitting }, wish).availability : 'NONE'],
+    stockStatus: once(
+      () => STOCK_STATUS[isOffered ? gpuAvailability(gpu, { ...stock, gpus: fitting }, wish).availability : 'NONE'],
+    ),
     ...gpuCounts(gpu, isOffered ? fitting : []),
-    gpuTypeCudaVersions: () => cudaVersions(gpu, here, wish),
+    gpuTypeCudaVersions: once(() => cudaVersions(gpu, here, wish)),
     compliance: input.compliance?.flatMap((one) => one ?? []) ?? [],
   };
 }
 
-/** Returns the GPUs whose driver the client can use, by data center. */
-export function gpusByDataCenter({ gpus }: Stock, canUse: CudaFilter): Map<string, GpuStock[]> {
-  const usable = gpus.filter(({ cudaVersion }) => canUse(cudaVersion));
-  return Map.groupBy(usable, ({ dataCenterId }) => dataCenterId);
+/** Returns a function that works its answer out at the first call, if one comes. */
+function once<T>(find: () => T): () => T {
+  let answer: { value: T } | undefined;
+  return () => {
+    answer ??= { value: find() };
+    return answer.value;
+  };
 }
 
-export function readGpuCount({ gpuCount }: StockInput): number {
+function readGpuCount({ gpuCount }: StockInput): number {
   return readNumber(gpuCount, 'gpuCount', { min: 1, fallback: 1 });
 }
 
 /** Throws `badRequest` for a list that takes long to compare with. */
-export function readCudaRule({ allowedCudaVersions, minCudaVersion }: StockInput): CudaRule {
+function readCudaRule({ allowedCudaVersions, minCudaVersion }: StockInput): CudaRule {
   const allowed = (allowedCudaVersions ?? []).flatMap((version) => version || []);
   if (allowed.length > MAX_CUDA_VERSIONS) {
     throw new Failure('badRequest', `allowedCudaVersions: must not list more than ${MAX_CUDA_VERSIONS} versions`);
@@ -101,7 +173,7 @@ function gpuCounts(gpu: GpuType, entries: readonly GpuStock[]) {
   const atMost = Math.max(gpu.maxCount.secure, gpu.maxCount.community);
   const most = entries.reduce((sum, { free }) => Math.max(sum, Math.min(free, atMost)), 0);
   return {
-    availableGpuCounts: () => Array.from({ length: most }, (_, i) => i + 1),
+    availableGpuCounts: once(() => Array.from({ length: most }, (_, i) => i + 1)),
     maxUnreservedGpuCount: most,
     maxGpuCount: atMost,
   };

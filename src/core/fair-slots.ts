@@ -1,0 +1,65 @@
+interface Owner {
+  running: number;
+  waiting: (() => void)[];
+}
+
+/** Lets a number of callers in at a time, `perOwner` of each owner; the owners take turns, each in order of arrival. */
+export class FairSlots {
+  #free: number;
+  readonly #perOwner: number;
+  /** Those with callers inside or waiting, in the order in which they take turns. */
+  readonly #owners = new Map<string, Owner>();
+
+  constructor({ slots, perOwner }: { slots: number; perOwner: number }) {
+    this.#free = slots;
+    this.#perOwner = perOwner;
+  }
+
+  /** Runs `work` once there is a free slot. */
+  async run<T>(owner: string, work: () => Promise<T>): Promise<T> {
+    await this.#enter(owner);
+    try {
+      return await work();
+    } finally {
+      this.#leave(owner);
+    }
+  }
+
+  #enter(name: string): Promise<void> | undefined {
+    const owner = this.#owners.get(name) ?? { running: 0, waiting: [] };
+    this.#owners.set(name, owner);
+    if (this.#mayRun(owner)) {
+      this.#take(owner);
+      return undefined;
+    }
+    return new Promise((resolve) => owner.waiting.push(resolve));
+  }
+
+  #leave(name: string): void {
+    const owner = this.#owners.get(name)!;
+    owner.running -= 1;
+    this.#free += 1;
+    this.#moveBehindOthers(name, owner);
+    for (const [next, candidate] of this.#owners) {
+      if (candidate.waiting.length === 0 || !this.#mayRun(candidate)) continue;
+      this.#take(candidate);
+      this.#moveBehindOthers(next, candidate);
+      candidate.waiting.shift()!();
+      return;
+    }
+  }
+
+  #moveBehindOthers(name: string, owner: Owner): void {
+    this.#owners.delete(name);
+    if (owner.running > 0 || owner.waiting.length > 0) this.#owners.set(name, owner);
+  }
+
+  #mayRun(owner: Owner): boolean {
+    return this.#free > 0 && owner.running < this.#perOwner;
+  }
+
+  #take(owner: Owner): void {
+    owner.running += 1;
+    this.#free -= 1;
+  }
+}
