@@ -1,6 +1,5 @@
 /** Programs that a user runs in a workload: a shell in a terminal, a command, a copy of files. */
 import { PassThrough, type Readable, type Writable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../core/errors.ts';
 
 export interface TerminalSize {
@@ -15,6 +14,8 @@ export interface ExecRequest {
   terminal: TerminalSize | null;
   /** False: its stdin is empty. */
   hasInput: boolean;
+  /** Names it, so that another server finds what is left of it. Absent: a random one. */
+  marker?: string;
 }
 
 /** The signals that can be sent to a program. */
@@ -22,7 +23,7 @@ export const EXEC_SIGNALS = ['HUP', 'INT', 'QUIT', 'KILL', 'USR1', 'USR2', 'TERM
 export type ExecSignal = (typeof EXEC_SIGNALS)[number];
 
 /** A program that runs in a workload beside the workload's own. Streams pause it when nobody reads or writes them. */
-export interface Execution {
+export interface Program {
   /** Its stdin. Ending it is the end of its input. */
   readonly input: Writable;
   /** Its stdout; with a terminal, everything that it prints. Ends when the program has ended. */
@@ -36,9 +37,18 @@ export interface Execution {
   readonly exitCode: Promise<number>;
   /** Does nothing without a terminal. */
   resize(size: TerminalSize): Promise<void>;
+  /** Closes the connection to it, which may leave it running. Idempotent. */
+  close(): void;
+}
+
+/** A program that can be signaled. It ends soon after this process, however that ends. */
+export interface Execution extends Omit<Program, 'close'> {
   /** Sends the signal to the program and everything that it started. Rejects where the workload lacks what that needs. */
   signal(name: ExecSignal): Promise<void>;
-  /** Kills what is left of it, and closes the streams. Idempotent. Never rejects. */
+  /**
+   * Ends what is left of it, with SIGHUP and a second later SIGKILL, and closes the streams. Takes a few seconds at most,
+   * whatever hangs. Idempotent. Never rejects.
+   */
   end(): Promise<void>;
 }
 
@@ -46,16 +56,6 @@ export interface Execution {
 export const EXEC_MARKER = 'PODYARD_EXEC';
 /** What programs are told of the terminal. */
 export const TERM = 'xterm-256color';
-
-/** The least of a workload's image that a signal needs: a POSIX shell and grep. `$1`: the signal, `$2`: the marker's value. */
-const SIGNAL_SCRIPT = `for folder in /proc/[0-9]*; do
-  if grep -qs "${EXEC_MARKER}=$2" "$folder/environ"; then kill -s "$1" "\${folder#/proc/}"; fi
-done 2>/dev/null; exit 0`;
-
-/** The command that sends a signal to a program from within its workload. */
-export function signalCommand(name: ExecSignal, marker: string): string[] {
-  return ['/bin/sh', '-c', SIGNAL_SCRIPT, 'podyard', name, marker];
-}
 
 const NOT_RUNNING = {
   created: 'It has not started yet',
@@ -67,10 +67,6 @@ const NOT_RUNNING = {
 /** Why no program can be run in a workload. */
 export function notRunning(state: keyof typeof NOT_RUNNING): Failure {
   return new Failure('conflict', NOT_RUNNING[state]);
-}
-
-export function noShell(): Failure {
-  return new Failure('conflict', 'The image has no /bin/sh and grep, which signals to a program need');
 }
 
 /**
@@ -127,21 +123,4 @@ function untilClosed(stream: Readable): Promise<void> {
     stream.once('end', resolve);
     stream.once('close', resolve);
   });
-}
-
-/** What a program may take to end after a hangup, and a signal to be delivered. */
-const HANGUP_MS = 1_000;
-
-/** Hangs up, and kills what that does not end. Takes a few seconds at most, whatever hangs. */
-export async function endProgram(execution: Execution): Promise<void> {
-  execution.output.resume();
-  execution.errors?.resume();
-  const ended = execution.exitCode.catch(() => {});
-  await within(execution.signal('HUP'));
-  await within(ended);
-  await within(execution.signal('KILL')); // also what it left behind
-}
-
-async function within(work: Promise<unknown>): Promise<void> {
-  await Promise.race([work.catch(() => {}), sleep(HANGUP_MS, undefined, { ref: false })]);
 }

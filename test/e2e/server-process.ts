@@ -4,6 +4,7 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { silentLogger } from '../../src/core/logger.ts';
@@ -165,6 +166,17 @@ export class ServerProcess {
   /** Ends a workload without the server, like a restart of the engine or the machine. */
   loseWorkload(id: string): Promise<void> {
     return this.#withRuntime((runtime) => runtime.stop(id, 0));
+  }
+
+  /** Runs a program in a workload without the server, and returns what it prints. */
+  runIn(id: string, command: readonly string[]): Promise<string> {
+    return this.#withRuntime(async (runtime) => {
+      const program = await runtime.exec(id, { command, terminal: null, hasInput: false });
+      program.errors?.resume();
+      const printed = await text(program.output);
+      await program.end();
+      return printed;
+    });
   }
 
   async #withRuntime<T>(use: (runtime: Runtime) => Promise<T>): Promise<T> {

@@ -5,24 +5,20 @@ import { newId } from '../../core/ids.ts';
 import {
   EXEC_MARKER,
   type ExecRequest,
-  type ExecSignal,
   type Execution,
-  endProgram,
   JoinedOutput,
-  noShell,
   notRunning,
-  signalCommand,
+  type Program,
   TERM,
   type TerminalSize,
 } from '../execution.ts';
+import { GuardedProgram, guardRequest } from '../program-guard.ts';
 import { ContainerFrames } from './container-frames.ts';
 import { type Engine, EngineError, isRefusal } from './engine.ts';
 
 /** The engine may still say that a program runs whose output has just ended. */
 const END_POLLS = 40;
 const END_POLL_MS = 50;
-/** Exit codes of a command that could not be started. */
-const NOT_STARTED = [126, 127];
 
 interface ExecDetails {
   Running: boolean;
@@ -30,24 +26,36 @@ interface ExecDetails {
 }
 
 /** Runs a program in a container by the engine's exec API. `container` is a name. */
-export async function runInContainer(engine: Engine, container: string, request: ExecRequest): Promise<Execution> {
-  const marker = newId<string>();
+export function runInContainer(engine: Engine, container: string, request: ExecRequest): Promise<Execution> {
+  const marker = request.marker ?? newId<string>();
+  return GuardedProgram.start(
+    () => startProgram(engine, container, request, marker),
+    () => startProgram(engine, container, guardRequest(marker, { hasInput: true }), null),
+  );
+}
+
+async function startProgram(
+  engine: Engine,
+  container: string,
+  request: ExecRequest,
+  marker: string | null,
+): Promise<Program> {
   const id = await createExec(engine, container, request, marker);
   const socket = await engine.hijack({
     method: 'POST',
     path: `/exec/${id}/start`,
     body: { Detach: false, Tty: request.terminal !== null, ...consoleSize(request.terminal) },
   });
-  const execution = new ContainerExecution(engine, container, { id, marker, socket, request });
-  if (request.terminal) await execution.resize(request.terminal);
-  return execution;
+  const program = new ContainerProgram(engine, id, socket, request);
+  if (request.terminal) await program.resize(request.terminal);
+  return program;
 }
 
 async function createExec(
   engine: Engine,
   container: string,
   { command, terminal, hasInput }: ExecRequest,
-  marker: string,
+  marker: string | null,
 ): Promise<string> {
   const hasTerminal = terminal !== null;
   const body = {
@@ -57,7 +65,7 @@ async function createExec(
     Tty: hasTerminal,
     ...consoleSize(terminal),
     Cmd: command,
-    Env: [`${EXEC_MARKER}=${marker}`, ...(hasTerminal ? [`TERM=${TERM}`] : [])],
+    Env: [...(marker === null ? [] : [`${EXEC_MARKER}=${marker}`]), ...(hasTerminal ? [`TERM=${TERM}`] : [])],
   };
   try {
     const path = `/containers/${container}/exec`;
@@ -75,34 +83,26 @@ function consoleSize(terminal: TerminalSize | null): { ConsoleSize?: [rows: numb
   return terminal ? { ConsoleSize: [terminal.rows, terminal.columns] } : {};
 }
 
-class ContainerExecution implements Execution {
+class ContainerProgram implements Program {
   readonly input: Writable;
   readonly exitCode: Promise<number>;
   readonly #engine: Engine;
-  readonly #container: string;
   readonly #id: string;
-  readonly #marker: string;
   readonly #socket: Duplex;
   readonly #joined: JoinedOutput;
   readonly #hasTerminal: boolean;
-  #isOver = false;
 
-  constructor(
-    engine: Engine,
-    container: string,
-    { id, marker, socket, request }: { id: string; marker: string; socket: Duplex; request: ExecRequest },
-  ) {
+  constructor(engine: Engine, id: string, socket: Duplex, { terminal, hasInput }: ExecRequest) {
     this.#engine = engine;
-    this.#container = container;
     this.#id = id;
-    this.#marker = marker;
     this.#socket = socket;
-    this.#hasTerminal = request.terminal !== null;
+    this.#hasTerminal = terminal !== null;
     this.#joined = new JoinedOutput(!this.#hasTerminal, () => socket.resume());
     this.input = socket;
     this.exitCode = this.#run();
     this.exitCode.catch(() => {});
-    if (!request.hasInput && !this.#hasTerminal) socket.end();
+    socket.on('error', () => {}); // `exitCode` rejects with it
+    if (!hasInput && !this.#hasTerminal) socket.end();
   }
 
   get output() {
@@ -114,25 +114,14 @@ class ContainerExecution implements Execution {
   }
 
   async resize({ columns, rows }: TerminalSize): Promise<void> {
-    if (!this.#hasTerminal || this.#isOver) return;
+    if (!this.#hasTerminal) return;
     const request = { method: 'POST', path: `/exec/${this.#id}/resize`, query: { h: rows, w: columns } } as const;
     await this.#engine.json(request).catch((error) => {
       if (!(error instanceof EngineError)) throw error; // else it has just ended
     });
   }
 
-  async signal(name: ExecSignal): Promise<void> {
-    if (this.#isOver) return;
-    const command = signalCommand(name, this.#marker);
-    const killer = await runInContainer(this.#engine, this.#container, { command, terminal: null, hasInput: false });
-    killer.output.resume();
-    killer.errors?.resume();
-    if (NOT_STARTED.includes(await killer.exitCode)) throw noShell();
-  }
-
-  /** The engine leaves a program running whose connection closes. */
-  async end(): Promise<void> {
-    if (!this.#isOver) await endProgram(this);
+  close(): void {
     this.#socket.destroy();
     this.#joined.destroy();
   }
@@ -144,7 +133,6 @@ class ContainerExecution implements Execution {
       this.#joined.end();
     }
     const code = await this.#readExitCode();
-    this.#isOver = true;
     await this.#joined.read();
     return code;
   }

@@ -5,6 +5,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { encodeFrame, FrameReader } from '../../core/web-socket-frames.ts';
 import type { ExecRequest, Execution } from '../execution.ts';
+import { GUARD_SCRIPT } from '../program-guard.ts';
 import { ApiServer } from './api-server.ts';
 import { openAccess } from './cluster-access.ts';
 import { CHANNELS } from './pod-channels.ts';
@@ -18,6 +19,8 @@ let server: Server;
 let api: ApiServer;
 let programs: PodPrograms;
 const commands: string[][] = [];
+/** The guards of programs, and what each is told. */
+let guards: { told: string; cut: () => void }[];
 
 const PATH = '/api/v1/namespaces/here/pods/podyard-w1';
 const ECHO: ExecRequest = { command: ['cat'], terminal: null, hasInput: true };
@@ -64,6 +67,7 @@ beforeEach(async () => {
   protocols = ['v5.channel.k8s.io', 'v4.channel.k8s.io'];
   refusal = null;
   commands.length = 0;
+  guards = [];
   server = createServer((_request, response) => {
     response.writeHead(refusal!.status, { 'content-type': 'application/json' }).end(JSON.stringify(refusal!.body));
   });
@@ -82,6 +86,10 @@ beforeEach(async () => {
     );
     const program = new FakeProgram(request, socket);
     const command = program.query.getAll('command');
+    if (command.includes(GUARD_SCRIPT)) {
+      guard(program);
+      return;
+    }
     commands.push(command);
     if (command.length === 1 && command[0] === 'env') program.exit(SUCCESS);
     else script(program);
@@ -96,6 +104,18 @@ afterEach(async () => {
   server.closeAllConnections();
   server.close();
 });
+
+/** Answers each signal, and ends when it is told to. */
+function guard(program: FakeProgram): void {
+  const own = { told: '', cut: () => program.cut() };
+  guards.push(own);
+  program.onMessage = (channel, bytes) => {
+    if (channel !== CHANNELS.input) return;
+    own.told += bytes;
+    if (/^(end|leave)$/m.test(own.told)) program.exit(SUCCESS);
+    else program.send(CHANNELS.output, bytes);
+  };
+}
 
 const run = (request: Partial<ExecRequest> = {}) => programs.run(PATH, 'uid', { ...ECHO, ...request });
 
@@ -190,6 +210,24 @@ test('an older API server, which cannot end the input, is refused in words inste
   const program = await run();
   program.input.end('x');
   await expect(codeOf(program)).rejects.toThrow('Kubernetes 1.30');
+});
+
+test('a program’s guard is told signals, its end, or that the program has ended, and is replaced when it is lost', async () => {
+  let exit = () => {};
+  script = (program) => {
+    exit = () => program.exit(SUCCESS);
+  };
+  const ended = await run();
+  await ended.signal('INT');
+  await ended.end();
+  expect(guards.map(({ told }) => told)).toEqual(['INT\nend\n']);
+  const lost = await run();
+  await lost.signal('INT');
+  guards[1]!.cut();
+  await expect.poll(() => lost.signal('TERM').then(() => true, () => false)).toBe(true); // biome-ignore format: one thing
+  exit();
+  await codeOf(lost);
+  await expect.poll(() => guards.slice(1).map(({ told }) => told)).toEqual(['INT\n', 'TERM\nleave\n']);
 });
 
 test('a command that the image does not have exits with 127; another failure is in the server’s words', async () => {

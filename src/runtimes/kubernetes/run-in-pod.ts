@@ -5,20 +5,17 @@ import { newId } from '../../core/ids.ts';
 import {
   EXEC_MARKER,
   type ExecRequest,
-  type ExecSignal,
   type Execution,
-  endProgram,
   JoinedOutput,
-  noShell,
-  signalCommand,
+  type Program,
   TERM,
   type TerminalSize,
 } from '../execution.ts';
+import { GuardedProgram, guardRequest, noShell } from '../program-guard.ts';
 import { type ApiServer, isRefusal } from './api-server.ts';
 import { CHANNEL_PROTOCOLS, CHANNELS, PodChannels } from './pod-channels.ts';
 import { CONTAINER } from './pod-record.ts';
 
-const NOT_STARTED = [126, 127];
 const MAX_KNOWN = 1_000;
 
 /** The members used of the `Status` in which the exit code comes. */
@@ -46,18 +43,30 @@ export class PodPrograms {
       canMark = await this.#probe(path);
       this.#canMark.set(uid, canMark);
     }
-    return runInPod(this.#api, path, request, canMark ? newId<string>() : null);
+    const marker = request.marker ?? newId<string>();
+    return GuardedProgram.start(
+      () => startProgram(this.#api, path, request, canMark ? marker : null),
+      async () => {
+        if (!canMark) throw noShell();
+        return startProgram(this.#api, path, guardRequest(marker, { hasInput: true }), null);
+      },
+    );
   }
 
   async #probe(path: string): Promise<boolean> {
-    const probe = await runInPod(this.#api, path, { command: ['env'], terminal: null, hasInput: false }, null);
+    const probe = await startProgram(this.#api, path, { command: ['env'], terminal: null, hasInput: false }, null);
     probe.output.resume();
     probe.errors?.resume();
     return (await probe.exitCode) === 0;
   }
 }
 
-async function runInPod(api: ApiServer, path: string, request: ExecRequest, marker: string | null): Promise<Execution> {
+async function startProgram(
+  api: ApiServer,
+  path: string,
+  request: ExecRequest,
+  marker: string | null,
+): Promise<Program> {
   const { command, terminal, hasInput } = request;
   const isTerminal = terminal !== null;
   const marks = [`${EXEC_MARKER}=${marker}`, ...(isTerminal ? [`TERM=${TERM}`] : [])];
@@ -72,41 +81,28 @@ async function runInPod(api: ApiServer, path: string, request: ExecRequest, mark
     if (isRefusal(error, 403)) throw noRight(error);
     throw error;
   });
-  const execution = new PodExecution(new PodChannels(socket), {
+  const program = new PodProgram(new PodChannels(socket), {
     ...request,
     canEndInput: protocol === CHANNEL_PROTOCOLS[0],
-    run: (other) => runInPod(api, path, { command: other, terminal: null, hasInput: false }, null),
-    marker,
   });
-  if (terminal) await execution.resize(terminal);
-  return execution;
+  if (terminal) await program.resize(terminal);
+  return program;
 }
 
-class PodExecution implements Execution {
+class PodProgram implements Program {
   readonly input: Writable;
   readonly exitCode: Promise<number>;
   readonly #channels: PodChannels;
   readonly #joined: JoinedOutput;
   readonly #hasTerminal: boolean;
-  readonly #marker: string | null;
-  readonly #run: (command: readonly string[]) => Promise<Execution>;
   #status: ExecStatus | undefined;
   #isOver = false;
   /** Why it failed, where the API server does not say. */
   #fault: Failure | undefined;
 
-  constructor(
-    channels: PodChannels,
-    options: ExecRequest & {
-      canEndInput: boolean;
-      marker: string | null;
-      run: (command: readonly string[]) => Promise<Execution>;
-    },
-  ) {
+  constructor(channels: PodChannels, options: ExecRequest & { canEndInput: boolean }) {
     this.#channels = channels;
     this.#hasTerminal = options.terminal !== null;
-    this.#marker = options.marker;
-    this.#run = options.run;
     this.#joined = new JoinedOutput(!this.#hasTerminal, () => channels.resume());
     this.input = new Writable({
       write: (chunk: Buffer, _encoding, done) => channels.send(CHANNELS.input, chunk, done),
@@ -133,26 +129,16 @@ class PodExecution implements Execution {
     this.#channels.send(CHANNELS.resize, Buffer.from(JSON.stringify({ Width: columns, Height: rows })));
   }
 
-  async signal(name: ExecSignal): Promise<void> {
-    if (this.#isOver) return;
-    if (this.#marker === null) throw noShell();
-    const killer = await this.#run(signalCommand(name, this.#marker));
-    killer.output.resume();
-    killer.errors?.resume();
-    if (NOT_STARTED.includes(await killer.exitCode)) throw noShell();
-  }
-
-  async end(): Promise<void> {
-    if (!this.#isOver) await endProgram(this);
+  close(): void {
     this.#channels.destroy();
     this.#joined.destroy();
   }
 
-  /** A program that waits for the end of its input would never end. */
+  /** A program that waits for the end of its input would never end: its guard ends it. */
   #refuseEnd(done: () => void): void {
     const text = 'This cluster’s API server cannot end the input of a program; Kubernetes 1.30 and later can';
     if (!this.#hasTerminal) this.#fault = new Failure('conflict', text);
-    if (!this.#hasTerminal) void this.end();
+    if (!this.#hasTerminal) this.#channels.destroy();
     done();
   }
 

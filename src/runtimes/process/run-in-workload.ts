@@ -5,17 +5,10 @@ import { type Readable, Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { Failure } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
-import {
-  EXEC_MARKER,
-  type ExecRequest,
-  type ExecSignal,
-  type Execution,
-  endProgram,
-  TERM,
-  type TerminalSize,
-} from '../execution.ts';
+import { EXEC_MARKER, type ExecRequest, type Execution, type Program, TERM, type TerminalSize } from '../execution.ts';
 import { WORKLOAD_OOM_SCORE } from '../oom-score.ts';
-import { type GroupId, readText, signalMarked } from './process-group.ts';
+import { GuardedProgram, guardRequest } from '../program-guard.ts';
+import { type GroupId, readText } from './process-group.ts';
 
 /** Like the workload itself, it is killed before Podyard when memory is short. */
 const RUN = `{ echo ${WORKLOAD_OOM_SCORE} >/proc/self/oom_score_adj; } 2>/dev/null; exec "$@"`;
@@ -29,8 +22,19 @@ export async function runInWorkload(folder: string, leader: GroupId, request: Ex
   if (environ === '') {
     throw new Failure('conflict', 'Programs can be run in a workload only on Linux, while its own process runs');
   }
-  const marker = newId<string>();
-  const env = { ...parseEnviron(environ), [EXEC_MARKER]: marker };
+  const marker = request.marker ?? newId<string>();
+  const env = parseEnviron(environ);
+  return GuardedProgram.start(
+    () => startProgram(folder, { ...env, [EXEC_MARKER]: marker }, request),
+    () => startProgram(folder, env, guardRequest(marker, { hasInput: true })),
+  );
+}
+
+async function startProgram(
+  folder: string,
+  env: Readonly<Record<string, string>>,
+  request: ExecRequest,
+): Promise<Program> {
   const options = { cwd: folder, detached: true } as const;
   const input = request.hasInput || request.terminal ? 'pipe' : 'ignore';
   const child = request.terminal
@@ -50,23 +54,21 @@ export async function runInWorkload(folder: string, leader: GroupId, request: Ex
       : 'The program could not be started on this machine';
     throw new Failure('conflict', text, { cause });
   });
-  return new ChildExecution(child, marker, request.terminal !== null);
+  return new ChildProgram(child, request.terminal !== null);
 }
 
-class ChildExecution implements Execution {
+class ChildProgram implements Program {
   readonly input: Writable;
   readonly output: Readable;
   readonly errors: Readable | null;
   readonly exitCode: Promise<number>;
   readonly #child: ChildProcess;
-  readonly #marker: string;
   /** The path of its terminal's device, once it is known. */
   readonly #device: Promise<string> | null;
   #hasExited = false;
 
-  constructor(child: ChildProcess, marker: string, hasTerminal: boolean) {
+  constructor(child: ChildProcess, hasTerminal: boolean) {
     this.#child = child;
-    this.#marker = marker;
     this.input = child.stdin ?? noInput();
     this.output = child.stdout!;
     this.errors = hasTerminal ? null : child.stderr!;
@@ -84,12 +86,7 @@ class ChildExecution implements Execution {
     await once(stty, 'exit').catch(() => {}); // the program may have ended meanwhile
   }
 
-  async signal(name: ExecSignal): Promise<void> {
-    signalMarked(`${EXEC_MARKER}=${this.#marker}`, `SIG${name}`);
-  }
-
-  async end(): Promise<void> {
-    if (!this.#hasExited) await endProgram(this);
+  close(): void {
     for (const stream of [this.input, this.output, this.#child.stderr]) stream?.destroy();
   }
 

@@ -1,0 +1,3 @@
+import { cutSessionTests } from './cut-sessions.ts';
+
+cutSessionTests('process');
