@@ -37,6 +37,8 @@ export const catalogResolvers: Resolvers = {
     dataCenters: () => dataCenters().map(toDataCenter),
     countryCodes: () => [],
     listings: () => [],
+    listing: () => null,
+    listingFromRepo: () => null,
     allAiApiPublicConfigs: () => [],
     serverlessGpuPools: () => gpuPools().map((id) => ({ id, gpuTypeIds: gpuTypesOfPool(id).map((gpu) => gpu.id) })),
   },
