@@ -45,11 +45,9 @@ function toMountChange({ volumeInGb, volumeMountPath: path }: PodEditInput, pod:
 
 /** Returns the fields of a change that differ from the pod's. */
 export function differingFields(change: PodChange, pod: Pod): PodChange {
-  const after: PodChange & Pod = { ...pod, ...change, mounts: { ...pod.mounts, ...change.mounts } as Pod['mounts'] };
-  const names = Object.keys(change) as (keyof PodChange & keyof Pod)[];
-  return Object.fromEntries(
-    names.filter((name) => !isDeepStrictEqual(after[name], pod[name])).map((name) => [name, change[name]]),
-  );
+  const before: Record<string, unknown> = { ...pod };
+  const after: Record<string, unknown> = { ...change, mounts: { ...pod.mounts, ...change.mounts } };
+  return Object.fromEntries(Object.entries(change).filter(([name]) => !isDeepStrictEqual(after[name], before[name])));
 }
 
 function isGiven<T>(value: T | null | undefined): value is T {

@@ -71,7 +71,7 @@ async function templateFor(version: string): Promise<string> {
     env: {},
     registryId: null,
     isServerless: false,
-    readme: '',
+    clientSettings: {},
     persistentMount: null,
     category: 'NVIDIA',
     isPublic: false,
