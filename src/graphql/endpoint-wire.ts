@@ -1,8 +1,9 @@
 import { Failure } from '../core/errors.ts';
-import type { CpuRequest } from '../domain/catalog/cpu-config.ts';
+import { type CpuRequest, formatInstanceId, parseInstanceId } from '../domain/catalog/cpu-config.ts';
 import { CUDA_VERSION } from '../domain/catalog/cuda-version.ts';
 import type { NewEndpoint } from '../domain/endpoints/create-endpoint.ts';
 import type { Endpoint, EndpointType, FlashBoot, GpuConfig, ScalerType } from '../domain/endpoints/endpoint.ts';
+import { formatGpuIds, parseGpuIds } from '../domain/endpoints/gpu-ids.ts';
 import type { GpuChange } from '../domain/endpoints/gpu-rule.ts';
 import type { OwnTemplate } from '../domain/endpoints/template-container.ts';
 import type { EndpointChange } from '../domain/endpoints/update-endpoint.ts';
@@ -145,15 +146,15 @@ function toCpu({ instanceIds }: EndpointInput): CpuRequest[] | undefined {
   const ids = (instanceIds ?? []).flatMap((id) => id || []);
   if (ids.length === 0) return undefined;
   return ids.map((instanceId) => {
-    const [, id, vcpus] = /^([a-z0-9]+)-(\d{1,4})-\d{1,5}$/.exec(instanceId) ?? [];
-    if (id !== undefined) return { id, vcpuCount: Number(vcpus) };
+    const request = parseInstanceId(instanceId);
+    if (request) return request;
     throw new Failure('badRequest', `instanceIds: '${instanceId}' is not flavor, vCPUs and GB, like cpu3c-2-4`);
   });
 }
 
 /** Parses `POOL,POOL,-TYPE`. Undefined if no pool is named. */
 function toPools(input: EndpointInput): { pools: string[]; count: number } | undefined {
-  const pools = readList(input.gpuIds).filter((item) => !item.startsWith('-'));
+  const { pools } = parseGpuIds(input.gpuIds ?? '');
   if (pools.length === 0) return undefined;
   return { pools, count: readNumber(input.gpuCount, 'gpuCount', { min: 1, fallback: DEFAULTS.gpuCount }) };
 }
@@ -169,7 +170,7 @@ function toGpuRule({ gpuIds, allowedCudaVersions, minCudaVersion }: EndpointInpu
     throw new Failure('badRequest', `minCudaVersion: '${minCudaVersion}' must be a single version like 12.8`);
   }
   return {
-    excludedTypes: readList(gpuIds).flatMap((item) => (item.startsWith('-') ? [item.slice(1)] : [])),
+    excludedTypes: parseGpuIds(gpuIds ?? '').excludedTypes,
     allowedCudaVersions: readList(allowedCudaVersions),
     minCudaVersion: readList(minCudaVersion)[0] ?? '',
   };
@@ -184,7 +185,6 @@ function toOwnTemplate({ template }: EndpointInput): OwnTemplate | undefined {
 /** Maps to the type Endpoint, without fields of other records. */
 export function toEndpoint(endpoint: Endpoint) {
   const { gpu, cpu } = endpoint;
-  const excluded = (gpu?.excludedTypes ?? []).map((id) => `-${id}`);
   return {
     endpoint,
     id: endpoint.id,
@@ -192,9 +192,9 @@ export function toEndpoint(endpoint: Endpoint) {
     userId: endpoint.userId,
     aiKey: null,
     type: endpoint.type === 'QUEUE_BASED' ? 'QB' : 'LB',
-    gpuIds: [...(gpu?.pools ?? []), ...excluded].join(','),
+    gpuIds: formatGpuIds(gpu),
     gpuCount: gpu?.count ?? 0,
-    instanceIds: (cpu ?? []).map(({ id, vcpuCount, memory }) => `${id}-${vcpuCount}-${memory}`),
+    instanceIds: (cpu ?? []).map(formatInstanceId),
     workersMin: endpoint.workers.min,
     workersMax: endpoint.workers.max,
     workersStandby: endpoint.workers.min,

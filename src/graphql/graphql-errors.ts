@@ -27,7 +27,18 @@ const CODES: Record<FailureKind, string> = {
 
 const MAX_MESSAGE = 300;
 
+/** A failure that clients know by its `extensions.code`, which is then not that of its kind. */
+export class CodedFailure extends Failure {
+  readonly code: string;
+
+  constructor(kind: FailureKind, code: string) {
+    super(kind, code);
+    this.code = code;
+  }
+}
+
 export function codeOf(failure: Failure): string {
+  if (failure instanceof CodedFailure) return failure.code;
   return failure.isClash ? 'CONFLICT' : CODES[failure.kind];
 }
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Pod } from '../domain/pods/pod.ts';
 import type { PodChange } from '../domain/pods/update-pod.ts';
 import { type EnvironmentVariable, toEnv, toId, toPorts } from './container-wire.ts';
@@ -30,17 +31,23 @@ export function toPodChange(input: PodEditInput, pod: Pod): PodChange {
   };
 }
 
-/** A size of 0, which clients send for none, and an empty path change nothing. */
+/**
+ * A size of 0, which clients send for none, and an empty path change nothing. Storage cannot be added, so its size is ignored
+ * for a pod without it: clients send one with every edit.
+ */
 function toMountChange({ volumeInGb, volumeMountPath: path }: PodEditInput, pod: Pod): Pick<PodChange, 'mounts'> {
   const { persistent, network } = pod.mounts;
   const sizeGb = readNumber(volumeInGb, 'volumeInGb', { min: 0, fallback: 0 });
-  if (network && sizeGb === 0) return path ? { mounts: { network: { ...network, path } } } : {};
-  if (sizeGb === 0 && (!persistent || !path)) return {};
-  return {
-    mounts: {
-      persistent: { sizeGb: sizeGb || persistent!.sizeGb, path: path || (persistent?.path ?? '/workspace') },
-    },
-  };
+  if (network) return path ? { mounts: { network: { ...network, path } } } : {};
+  if (!persistent || (sizeGb === 0 && !path)) return {};
+  return { mounts: { persistent: { sizeGb: sizeGb || persistent.sizeGb, path: path || persistent.path } } };
+}
+
+/** Returns the fields of a change that differ from the pod's. */
+export function differingFields(change: PodChange, pod: Pod): PodChange {
+  const before: Record<string, unknown> = { ...pod };
+  const after: Record<string, unknown> = { ...change, mounts: { ...pod.mounts, ...change.mounts } };
+  return Object.fromEntries(Object.entries(change).filter(([name]) => !isDeepStrictEqual(after[name], before[name])));
 }
 
 function isGiven<T>(value: T | null | undefined): value is T {

@@ -10,10 +10,9 @@ import { readList, readNumber, readOneOf, readText } from './inputs.ts';
 import { hasCompliance } from './offers.ts';
 import { DEFAULT_MOUNT_PATH } from './template-wire.ts';
 
-interface PodInput {
-  name?: string | null;
+/** The fields of a pod's container and storage, which a cluster's pods have, too. */
+export interface PodContainerInput {
   imageName?: string | null;
-  cloudType?: string | null;
   volumeInGb?: number | null;
   containerDiskInGb?: number | null;
   dockerArgs?: string | null;
@@ -22,21 +21,29 @@ interface PodInput {
   env?: (EnvironmentVariable | null)[] | null;
   templateId?: string | null;
   networkVolumeId?: string | null;
-  dataCenterId?: string | null;
   containerRegistryAuthId?: string | null;
   startSsh?: boolean | null;
   startJupyter?: boolean | null;
+}
+
+interface PodInput extends PodContainerInput {
+  name?: string | null;
+  cloudType?: string | null;
+  dataCenterId?: string | null;
   compliance?: (string | null)[] | null;
   stopAfter?: unknown;
   terminateAfter?: unknown;
 }
 
-export interface GpuPodInput extends PodInput {
+export interface CudaInput {
+  allowedCudaVersions?: (string | null)[] | null;
+  minCudaVersion?: string | null;
+}
+
+export interface GpuPodInput extends PodInput, CudaInput {
   gpuTypeId?: string | null;
   gpuTypeIdList?: (string | null)[] | null;
   gpuCount?: number | null;
-  allowedCudaVersions?: (string | null)[] | null;
-  minCudaVersion?: string | null;
 }
 
 export interface CpuPodInput extends PodInput {
@@ -65,7 +72,11 @@ export function toGpuPods(input: GpuPodInput, nowMs: number): NewPod[] {
   );
 }
 
-function toCudaRule({ allowedCudaVersions, minCudaVersion }: GpuPodInput): Partial<PodGpu> {
+/** Maps what is required of the driver; an empty list and `""` require nothing. */
+export function toCudaRule({
+  allowedCudaVersions,
+  minCudaVersion,
+}: CudaInput): Pick<PodGpu, 'allowedCudaVersions' | 'minCudaVersion'> {
   const allowed = (allowedCudaVersions ?? []).flatMap((version) => version || []);
   return { ...(allowed.length > 0 && { allowedCudaVersions: allowed }), ...(minCudaVersion && { minCudaVersion }) };
 }
@@ -92,13 +103,24 @@ export function toCpuPod(input: CpuPodInput, nowMs: number): NewPod {
   return { ...toNewPod(input, nowMs), cloud: cloud!, gpu: null, cpu };
 }
 
-/** Empty fields count as absent: the template's are used. */
 function toNewPod(input: PodInput, nowMs: number) {
+  return {
+    ...toPodContainer(input),
+    name: input.name || input.imageName || 'pod',
+    dataCenterIds: toDataCenterIds(input),
+    hasGlobalNetwork: false,
+    isPrivate: false,
+    stopAt: toTime(input.stopAfter, 'stopAfter', nowMs),
+    terminateAt: toTime(input.terminateAfter, 'terminateAfter', nowMs),
+  };
+}
+
+/** Empty fields count as absent: the template's are used. Throws `badRequest`. */
+export function toPodContainer(input: PodContainerInput) {
   const { containerDiskInGb: disk, startSsh, startJupyter } = input;
   const mounts = toMounts(input);
   const registryId = toId(input.containerRegistryAuthId);
   return {
-    name: input.name || input.imageName || 'pod',
     ...(input.imageName ? { image: input.imageName } : {}),
     ...(input.dockerArgs ? { args: input.dockerArgs } : {}),
     ...(input.ports ? { ports: toPorts(input.ports) } : {}),
@@ -110,12 +132,7 @@ function toNewPod(input: PodInput, nowMs: number) {
     env: toEnv(input.env),
     ...(startSsh === undefined || startSsh === null ? {} : { startSsh }),
     ...(startJupyter === undefined || startJupyter === null ? {} : { startJupyter }),
-    dataCenterIds: toDataCenterIds(input),
-    hasGlobalNetwork: false,
-    isPrivate: false,
     templateId: toId(input.templateId),
-    stopAt: toTime(input.stopAfter, 'stopAfter', nowMs),
-    terminateAt: toTime(input.terminateAfter, 'terminateAfter', nowMs),
   };
 }
 
@@ -138,7 +155,7 @@ function toDataCenterIds({ dataCenterId, compliance }: PodInput): string[] {
 }
 
 /** A network volume replaces the pod's own storage. */
-function toMounts(input: PodInput): PodMounts | undefined {
+function toMounts(input: PodContainerInput): PodMounts | undefined {
   const sizeGb = readNumber(input.volumeInGb, 'volumeInGb', { min: 0, fallback: 0 });
   const path = input.volumeMountPath || DEFAULT_MOUNT_PATH;
   if (!path.startsWith('/')) throw new Failure('badRequest', "volumeMountPath: must begin with '/'");
@@ -188,6 +205,9 @@ export function toPod(pod: Pod, now: number) {
     volumeMountPath: persistent?.path ?? network?.path ?? '',
     networkVolumeId: network?.volumeId ?? null,
     templateId: pod.templateId,
+    clusterIp: pod.cluster?.ip ?? null,
+    clusterIdx: pod.cluster?.rank ?? null,
+    clusterRole: pod.cluster && (pod.cluster.rank === 0 ? 'PRIMARY' : 'WORKER'),
     machineId: pod.dataCenterId,
     uptimeSeconds: podUptimeSeconds(pod, now),
     createdAt: pod.createdAt.toISOString(),

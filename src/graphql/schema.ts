@@ -3,6 +3,7 @@ import { buildSchema, type GraphQLSchema, isEnumType, isObjectType, Kind } from 
 import type { GraphqlCall, Resolvers } from './graphql-call.ts';
 import { accountResolvers } from './resolvers/account-resolvers.ts';
 import { catalogResolvers } from './resolvers/catalog-resolvers.ts';
+import { clusterResolvers } from './resolvers/cluster-resolvers.ts';
 import { endpointResolvers } from './resolvers/endpoint-resolvers.ts';
 import { podResolvers } from './resolvers/pod-resolvers.ts';
 import { registryResolvers } from './resolvers/registry-resolvers.ts';
@@ -21,6 +22,7 @@ export const RESOLVERS: readonly Resolvers[] = [
   secretResolvers,
   endpointResolvers,
   podResolvers,
+  clusterResolvers,
   catalogResolvers,
   volumeResolvers,
   registryResolvers,

@@ -222,6 +222,35 @@ const runpodctl = documents('runpodctl', {
   ],
 });
 
+const LISTING = `id title repoName repoOwner repoOwnerAvatarUrl description category type tags stars views deploys openIssues watchers
+  language createdAt updatedAt listedRelease { id name tagName body readme branch license config deploys iconUrl authorName createdAt
+  releasedAt updatedAt build { imageName } }`;
+const hub = documents('runpodctl', {
+  '3317b00': [
+    [
+      `query Listings($input: ListingsInput!) { listings(input: $input) { id title repoName repoOwner description category type tags
+         stars views deploys language createdAt updatedAt } }`,
+      {
+        input: {
+          searchQuery: 'vllm',
+          category: 'ai',
+          owner: 'runpod',
+          orderBy: 'stars',
+          orderDirection: 'desc',
+          limit: 10,
+          offset: 10,
+        },
+      },
+    ],
+    [`query GetListing($id: String!) { listing(id: $id) { ${LISTING} } }`, { id: 'l' }],
+    [
+      `query GetListingFromRepo($repoOwner: String!, $repoName: String!)
+         { listingFromRepo(repoOwner: $repoOwner, repoName: $repoName) { ${LISTING} } }`,
+      { repoOwner: 'runpod', repoName: 'worker' },
+    ],
+  ],
+});
+
 const flash = documents('flash', {
   '09154cf': [
     [
@@ -318,6 +347,56 @@ const dstack = documents('dstack', {
   ],
 });
 
+const CLUSTER = { gpuTypeId: GPU, podCount: 2, gpuCountPerPod: 8, type: 'TRAINING', imageName: 'i:1', deployCost: 9.5 };
+const clusters = [
+  ...documents('dstack', {
+    '07f1313': [
+      `mutation { createCluster(input: { clusterName: "<name>", gpuTypeId: "${GPU}", podCount: 2, imageName: "i:1", type: TRAINING,
+         gpuCountPerPod: 8, deployCost: 9.50, dataCenterId: "LOCAL-1", containerDiskInGb: 30, dockerArgs: "sleep 1",
+         env: [{ key: "RUNPOD_POD_USER", value: "0" }], ports: "10022/tcp", minCudaVersion: "12.8" })
+         { id name pods { id clusterIp lastStatusChange imageName machine { podHostId } } } }`,
+      `mutation { deleteCluster( input: { id: "<cluster>" } ) }`,
+      `query pod { pod(input: {podId: "<pod>"}) { clusterIp } }`,
+    ],
+  }),
+  ...documents('terraform-provider-runpod', {
+    '7c6a05c': [
+      [
+        `mutation CreateCluster($input: CreateClusterInput!) { createCluster(input: $input) { id name type podCount } }`,
+        { input: { ...CLUSTER, startSsh: true, dataCenterIds: ['EU-RO-1'], env: [{ key: 'A', value: '1' }] } },
+      ],
+      [
+        `query GetCluster($id: String!) { myself { cluster(input: { id: $id }) { id name type podCount gpuCountPerPod
+           pods { id name clusterIdx clusterRole clusterIp desiredStatus } } } }`,
+        { id: '<cluster>' },
+      ],
+      [`mutation DeleteCluster($id: String!) { deleteCluster(input: { id: $id }) }`, { id: '<cluster>' }],
+    ],
+  }),
+  ...documents('skyward', {
+    '4433306': [
+      [
+        `mutation CreateCluster($input: CreateClusterInput!)
+           { createCluster(input: $input) { id name pods { id desiredStatus clusterIp clusterIdx } } }`,
+        { input: { ...CLUSTER, clusterName: '<name>', volumeInGb: 20, volumeMountPath: '/workspace', ports: '22/tcp' } },
+      ],
+      [
+        `mutation DeleteCluster($input: DeleteClusterInput!) { deleteCluster(input: $input) }`,
+        { input: { clusterId: '<cluster>' } },
+      ],
+    ],
+  }),
+  ...documents('bellhop', {
+    '5873177': [
+      `query { myself { clusters { id name type gpuTypeId podCount gpuCountPerPod createdAt pods { id } } } }`,
+      [
+        `mutation deleteCluster($input: DeleteClusterInput!) { deleteCluster(input: $input) }`,
+        { input: { id: '<cluster>' } },
+      ],
+    ],
+  }),
+];
+
 /** Consoles and scripts that follow the original's own console. */
 const scripts = documents('scripts', {
   '9063987338': [
@@ -373,10 +452,12 @@ const scripts = documents('scripts', {
 export const DOCUMENTS: readonly ClientDocument[] = [
   ...python,
   ...runpodctl,
+  ...hub,
   ...flash,
   ...mcp,
   ...skypilot,
   ...dstack,
+  ...clusters,
   ...scripts,
 ];
 

@@ -33,6 +33,7 @@ const make = async (mutation: string) => (await send({ query: `mutation { made: 
 const RECORDS: Record<string, () => Promise<string>> = {
   name: async () => `name_${count++}`,
   pod: () => make(`podFindAndDeployOnDemand(input: {imageName: "i:1", gpuTypeId: "${RTX_4090}"})`),
+  cluster: () => make(`createCluster(input: {type: TRAINING, imageName: "i:1", gpuTypeId: "${RTX_4090}", podCount: 2})`),
   'stopped pod': async () => {
     const id = await RECORDS.pod!();
     await send({ query: `mutation { podStop(input: {podId: "${id}"}) { id } }` });

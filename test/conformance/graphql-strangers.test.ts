@@ -18,6 +18,7 @@ interface Records {
   template: string;
   endpoint: string;
   pod: string;
+  cluster: string;
   volume: string;
   registry: string;
   secret: string;
@@ -26,12 +27,13 @@ interface Records {
 const RTX_4090 = 'NVIDIA GeForce RTX 4090';
 const CATALOGUE = ['gpuTypes', 'cpuFlavors', 'dataCenters', 'serverlessGpuPools'];
 /** Always empty. */
-const EMPTY = ['countryCodes', 'listings', 'allAiApiPublicConfigs'];
+const EMPTY = ['countryCodes', 'listings', 'listing', 'listingFromRepo', 'allAiApiPublicConfigs'];
 /** Operations that create a record and name no existing one. */
 const MAKING = [
   'podFindAndDeployOnDemand',
   'podRentInterruptable',
   'deployCpuPod',
+  'createCluster',
   'saveRegistryAuth',
   'createNetworkVolume',
   'secretCreate',
@@ -41,6 +43,7 @@ const MAKING = [
 const BY_RECORD: Record<string, (records: Records) => string> = {
   'Query.podTemplate': ({ template }) => `{ podTemplate(id: "${template}") { id name } }`,
   'Query.pod': ({ pod }) => `{ pod(input: {podId: "${pod}"}) { id name } }`,
+  'User.cluster': ({ cluster }) => `{ myself { cluster(input: {id: "${cluster}"}) { id name } } }`,
   'User.endpoint': ({ endpoint }) => `{ myself { endpoint(id: "${endpoint}") { id name } } }`,
   'Mutation.saveTemplate': ({ template }) =>
     `mutation { saveTemplate(input: {id: "${template}", name: "stolen", imageName: "i", containerDiskInGb: 1, volumeInGb: 0}) { id } }`,
@@ -57,6 +60,7 @@ const BY_RECORD: Record<string, (records: Records) => string> = {
   'Mutation.podBidResume': ({ pod }) => `mutation { podBidResume(input: {podId: "${pod}", bidPerGpu: 9}) { id } }`,
   'Mutation.podEditJob': ({ pod }) => `mutation { podEditJob(input: {podId: "${pod}", imageName: "stolen"}) { id } }`,
   'Mutation.podTerminate': ({ pod }) => `mutation { podTerminate(input: {podId: "${pod}"}) }`,
+  'Mutation.deleteCluster': ({ cluster }) => `mutation { deleteCluster(input: {id: "${cluster}"}) }`,
   'Mutation.updateRegistryAuth': ({ registry }) =>
     `mutation { updateRegistryAuth(input: {id: "${registry}", username: "u", password: "stolen"}) { id } }`,
   'Mutation.deleteRegistryAuth': ({ registry }) => `mutation { deleteRegistryAuth(registryAuthId: "${registry}") }`,
@@ -65,13 +69,16 @@ const BY_RECORD: Record<string, (records: Records) => string> = {
   'Mutation.deleteNetworkVolume': ({ volume }) => `mutation { deleteNetworkVolume(input: {id: "${volume}"}) }`,
 };
 
+/** What clients look for instead of NOT_FOUND. */
+const CODES: Record<string, string> = { 'Mutation.deleteCluster': 'Cluster not found' };
+
 /** Operations about the calling user. */
 const ABOUT_ONESELF = [
   'Query.myself',
   'Query.podTemplates',
   'Mutation.deleteTemplate',
   'Mutation.updateUserSettings',
-  ...['id', 'email', 'pubKey', 'clientBalance', 'currentSpendPerHr', 'podTemplates', 'endpoints', 'pods'].map(
+  ...['id', 'email', 'pubKey', 'clientBalance', 'currentSpendPerHr', 'podTemplates', 'endpoints', 'pods', 'clusters'].map(
     (field) => `User.${field}`,
   ),
   ...['networkVolumes', 'containerRegistryCreds', 'secrets'].map((field) => `User.${field}`),
@@ -96,6 +103,7 @@ const EVERYTHING = `{
     podTemplates { id name }
     endpoints { id name userId templateId template { id } networkVolumeIds { networkVolumeId } env { key value } }
     pods { id name env }
+    clusters { id name pods { id env } }
     networkVolumes { id name }
     containerRegistryCreds { id name }
     secrets { id name description usedBy { id name } }
@@ -133,6 +141,9 @@ async function makeRecords(person: Person, mark: string): Promise<Records> {
     ),
     pod: await make(
       `podFindAndDeployOnDemand(input: {name: "same", imageName: "i", gpuTypeId: "${RTX_4090}", env: ${env}})`,
+    ),
+    cluster: await make(
+      `createCluster(input: {clusterName: "same", type: TRAINING, imageName: "i", gpuTypeId: "${RTX_4090}", podCount: 2, env: ${env}})`,
     ),
   };
 }
@@ -176,7 +187,8 @@ describe.each(Object.keys(BY_RECORD))('%s', (name) => {
     const before = await ask(EVERYTHING, alice);
     const missing = Object.fromEntries(Object.keys(alice).map((field) => [field, 'missing'])) as unknown as Records;
     const foreign = await ask(BY_RECORD[name]!(alice), bob);
-    expect(foreign.errors).toMatchObject([{ extensions: { code: 'NOT_FOUND' } }]);
+    if (name === 'User.cluster') expect(foreign).toEqual({ data: { myself: { cluster: null } } });
+    else expect(foreign.errors).toMatchObject([{ extensions: { code: CODES[name] ?? 'NOT_FOUND' } }]);
     const nowhere = await ask(BY_RECORD[name]!(missing), bob);
     // Only positions in the text differ, because ids differ in length.
     expect(strip(foreign)).toEqual(strip(nowhere));
@@ -206,6 +218,10 @@ test('a new record cannot refer to another user’s records', async () => {
     `podFindAndDeployOnDemand(input: {imageName: "i", gpuTypeId: "${RTX_4090}", networkVolumeId: "${volume}"})`,
     `podFindAndDeployOnDemand(input: {imageName: "i", gpuTypeId: "${RTX_4090}", containerRegistryAuthId: "${registry}"})`,
     `podFindAndDeployOnDemand(input: {gpuTypeId: "${RTX_4090}", templateId: "${template}"})`,
+    ...[`networkVolumeId: "${volume}"`, `containerRegistryAuthId: "${registry}"`].map(
+      (field) =>
+        `createCluster(input: {type: TRAINING, imageName: "i", gpuTypeId: "${RTX_4090}", podCount: 2, ${field}})`,
+    ),
   ]) {
     const { errors } = await ask(`mutation { ${mutation} { id } }`, bob);
     expect(errors, mutation).toMatchObject([
@@ -222,6 +238,7 @@ test('without a key nothing can be created', async () => {
     'createNetworkVolume(input: {name: "x", size: 10, dataCenterId: "LOCAL-1"})',
     `podFindAndDeployOnDemand(input: {imageName: "i", gpuTypeId: "${RTX_4090}"})`,
     'deployCpuPod(input: {imageName: "i", instanceId: "cpu3c-2-4"})',
+    `createCluster(input: {type: TRAINING, imageName: "i", gpuTypeId: "${RTX_4090}", podCount: 2})`,
     'updateUserSettings(input: {pubKey: "x"})',
   ]) {
     const { errors } = await rest.graphql(`mutation { ${mutation} { id } }`);

@@ -336,6 +336,14 @@ test('a deleted cluster is gone with its containers, then its network', async ()
   expect(await sql('select from pods where gone_at is null')).toEqual([]);
 });
 
+test('the addresses of all pods are known once there is room, before an image is pulled', async () => {
+  await pods.stop();
+  const { id } = await create();
+  await until('addresses', async () => (await members(id)).every(({ cluster }) => cluster!.ip !== null));
+  expect((await members(id)).map(({ cluster }) => cluster!.ip)).toEqual(['198.18.5.2', '198.18.5.3', '198.18.5.4']);
+  expect(started).toEqual([]);
+});
+
 test('a cluster deleted while it waits is gone at once', async () => {
   await createOwnPod(6);
   const { id } = await create();

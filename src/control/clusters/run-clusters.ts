@@ -11,6 +11,7 @@ import {
   markClusterGone,
   markClusterPutBack,
   markClusterRunning,
+  markOnNetwork,
 } from '../../domain/clusters/cluster-lifecycle.ts';
 import { placeCluster } from '../../domain/clusters/place-cluster.ts';
 import type { Capacity, Runtime } from '../../runtimes/runtime.ts';
@@ -110,8 +111,20 @@ export class ClusterRunner {
       return false;
     }
     for (const workerId of placing.evicted) bus.publish('worker', workerId);
+    await this.#makeNetwork(cluster, placing.ports);
     this.#report(cluster, 'cluster placed', { dataCenterId: placing.dataCenterId });
     return true;
+  }
+
+  /** Clients read the addresses right after a create. If this fails, the start of each pod makes the network. */
+  async #makeNetwork({ id, members }: ControlledCluster, ports: readonly string[]): Promise<void> {
+    const { pool, runtime, logger } = this.#deps;
+    try {
+      const { cidr, addressOf } = await runtime.groups.ensure({ id, size: members.length, ports });
+      await markOnNetwork(pool, id, { cidr, pods: members.map((pod) => ({ id: pod.id, ip: addressOf(pod.rank) })) });
+    } catch (error) {
+      logger.warn({ clusterId: id, err: error }, `creating a cluster's network failed: ${messageOf(error)}`);
+    }
   }
 
   /** Resolves with false if the network could not be removed; it is tried again. */

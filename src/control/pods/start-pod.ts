@@ -174,8 +174,7 @@ async function joinNetwork(
   cluster: ClusterPlace,
 ): Promise<GroupNetwork> {
   const network = await runtime.groups.ensure({ id: cluster.id, size: cluster.podCount, ports });
-  const ip = network.addressOf(cluster.rank);
-  await markOnNetwork(pool, { id, clusterId: cluster.id }, { cidr: network.cidr, ip });
+  await markOnNetwork(pool, cluster.id, { cidr: network.cidr, pods: [{ id, ip: network.addressOf(cluster.rank) }] });
   return network;
 }
 

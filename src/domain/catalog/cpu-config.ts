@@ -23,3 +23,14 @@ export function withMemory({ id, vcpuCount }: CpuRequest, place = 'cpu'): CpuCon
   }
   return { id, vcpuCount, memory: flavor.ramGbPerVcpu * vcpuCount };
 }
+
+/** Writes vCPUs of a flavor as clients name them: `cpu3c-2-4` has 2 vCPUs and 4 GB. */
+export function formatInstanceId({ id, vcpuCount, memory }: CpuConfig): string {
+  return `${id}-${vcpuCount}-${memory}`;
+}
+
+/** Parses it; undefined for anything else. The memory follows from the flavor, so it is not returned. */
+export function parseInstanceId(text: string): CpuRequest | undefined {
+  const [, id, vcpus] = /^([a-z0-9]+)-(\d{1,4})-\d{1,5}$/.exec(text) ?? [];
+  return id === undefined ? undefined : { id, vcpuCount: Number(vcpus) };
+}

@@ -79,16 +79,17 @@ export async function markClusterGone(db: Db, id: ClusterId): Promise<void> {
   await db.query("update clusters set gone_at = now() where id = $1 and wanted = 'DELETE' and gone_at is null", [id]);
 }
 
-/** Stores where a pod is on its cluster's network. */
+/** Stores where pods are on their cluster's network; an address is null where only a running pod has one. */
 export async function markOnNetwork(
   db: Db,
-  pod: { id: PodId; clusterId: ClusterId },
-  { cidr, ip }: { cidr: string | null; ip: string | null },
+  id: ClusterId,
+  { cidr, pods }: { cidr: string | null; pods: readonly { id: PodId; ip: string | null }[] },
 ): Promise<void> {
   await db.query(
-    `with network as (update clusters set cidr = $3 where id = $2 and cidr is distinct from $3)
-     update pods set cluster_ip = $4 where id = $1 and cluster_ip is distinct from $4`,
-    [pod.id, pod.clusterId, cidr, ip],
+    `with network as (update clusters set cidr = $2 where id = $1 and cidr is distinct from $2)
+     update pods set cluster_ip = given.ip from unnest($3::text[], $4::text[]) as given(id, ip)
+     where pods.id = given.id and cluster_ip is distinct from given.ip`,
+    [id, cidr, pods.map((pod) => pod.id), pods.map(({ ip }) => ip)],
   );
 }
 

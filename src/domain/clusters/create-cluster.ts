@@ -8,9 +8,9 @@ import { noSuchItem } from '../catalog/no-such-item.ts';
 import type { ContainerConfig } from '../endpoints/endpoint.ts';
 import { mergeContainer } from '../endpoints/merge-container.ts';
 import { checkHardware, checkMounts, checkNetworkMount, checkPodContainer } from '../pods/check-pod.ts';
-import { type PodContext, templateMounts, usePodTemplate } from '../pods/create-pod.ts';
+import { type PodContext, templateMounts, usePodTemplate, withTemplateRule } from '../pods/create-pod.ts';
 import { findPlaceAtAll } from '../pods/place-pod.ts';
-import type { PodMounts } from '../pods/pod.ts';
+import type { PodGpu, PodMounts } from '../pods/pod.ts';
 import { insertClusterPodRows } from '../pods/pod-store.ts';
 import { checkGpuLimit, checkOneMore } from '../quotas/check-limit.ts';
 import type { Cluster, ClusterWithPods } from './cluster.ts';
@@ -18,8 +18,10 @@ import { getCluster, insertClusterRow } from './cluster-store.ts';
 
 /** The container's fields and the mounts are optional: the template's, then the defaults, fill them in. */
 export interface NewCluster
-  extends Partial<Omit<ContainerConfig, 'registryId'>>,
+  extends Partial<ContainerConfig>,
     Pick<Cluster, 'name' | 'type' | 'gpuTypeId' | 'gpusPerPod' | 'podCount' | 'dataCenterIds' | 'templateId'> {
+  /** What the driver must support. Absent: what the template says. */
+  cudaRule?: Pick<PodGpu, 'allowedCudaVersions' | 'minCudaVersion'>;
   mounts?: PodMounts;
   /** Absent: what the template says, else false. */
   startSsh?: boolean;
@@ -33,10 +35,10 @@ export interface NewCluster
  */
 export async function createCluster(context: PodContext, actor: Actor, input: NewCluster): Promise<ClusterWithPods> {
   const { gpuTypeId, gpusPerPod, podCount } = input;
-  const gpu = { id: gpuTypeId, count: gpusPerPod };
+  const given: PodGpu = { id: gpuTypeId, count: gpusPerPod, ...input.cudaRule };
   const type = findGpuType(gpuTypeId);
   if (!type) throw new Failure('badRequest', `compute.gpuTypeId: ${noSuchItem('GPU type', gpuTypeId)}`);
-  checkHardware({ ...input, gpu, cpu: null });
+  checkHardware({ ...input, gpu: given, cpu: null });
   const stock = await context.capacity.read();
   const cloud = type.secure ? 'SECURE' : 'COMMUNITY';
   const created = await transaction(context.pool, async (db) => {
@@ -44,7 +46,8 @@ export async function createCluster(context: PodContext, actor: Actor, input: Ne
     await checkBudget(db, actor.userId);
     await checkGpuLimit(db, actor.userId, gpusPerPod * podCount);
     const template = input.templateId === null ? null : await usePodTemplate(db, actor, input.templateId);
-    const container = mergeContainer(template, { ...input, registryId: template?.registryId ?? null });
+    const gpu = withTemplateRule(given, template);
+    const container = mergeContainer(template, input);
     await checkPodContainer(db, actor, null, container);
     const mounts = input.mounts ?? templateMounts(template, false);
     checkMounts(mounts, false);

@@ -94,7 +94,7 @@ export async function usePodTemplate(db: Db, actor: Actor, templateId: string): 
 }
 
 /** The template's CUDA versions count unless the request requires any of the driver. */
-function withTemplateRule(gpu: PodGpu | null, template: Template | null): PodGpu | null {
+export function withTemplateRule<G extends PodGpu | null>(gpu: G, template: Template | null): G {
   const allowed = template?.allowedCudaVersions ?? [];
   if (gpu === null || allowed.length === 0 || gpu.minCudaVersion || gpu.allowedCudaVersions) return gpu;
   return { ...gpu, allowedCudaVersions: allowed };

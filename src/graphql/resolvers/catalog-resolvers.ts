@@ -30,6 +30,8 @@ export const catalogResolvers: Resolvers = {
     dataCenters: (_: unknown, __: unknown, call) => call.list(dataCenters(), toDataCenter),
     countryCodes: () => [],
     listings: () => [],
+    listing: () => null,
+    listingFromRepo: () => null,
     allAiApiPublicConfigs: () => [],
     serverlessGpuPools: (_: unknown, __: unknown, call) =>
       call.list(gpuPools(), (id) => ({ id, gpuTypeIds: gpuTypesOfPool(id).map((gpu) => gpu.id) })),

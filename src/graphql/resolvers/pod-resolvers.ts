@@ -1,18 +1,20 @@
 import { Failure } from '../../core/errors.ts';
 import type { PodId } from '../../core/ids.ts';
 import type { Actor } from '../../domain/access/actor.ts';
+import { changeClusterRegistry } from '../../domain/clusters/change-cluster-registry.ts';
 import { startPod, stopPod, terminatePod } from '../../domain/pods/act-on-pod.ts';
 import { createFirstPod } from '../../domain/pods/create-first-pod.ts';
 import { createPod } from '../../domain/pods/create-pod.ts';
-import type { Pod } from '../../domain/pods/pod.ts';
+import type { Pod, PodCluster } from '../../domain/pods/pod.ts';
 import { READ_TIMEOUT_MS } from '../../domain/pods/pod-figures.ts';
 import { getPodRow, listPodRows } from '../../domain/pods/pod-store.ts';
-import { updatePod } from '../../domain/pods/update-pod.ts';
+import { refuseClusterPod } from '../../domain/pods/refuse-cluster-pod.ts';
+import { type PodChange, updatePod } from '../../domain/pods/update-pod.ts';
 import { PERMISSIONS } from '../../http/permissions.ts';
 import type { GraphqlCall, Resolvers } from '../graphql-call.ts';
 import { ifGone, readInput } from '../inputs.ts';
 import { checkBid, coveredByBid } from '../pod-bids.ts';
-import { type PodEditInput, toPodChange } from '../pod-edit-wire.ts';
+import { differingFields, type PodEditInput, toPodChange } from '../pod-edit-wire.ts';
 import {
   type CpuPodInput,
   type GpuPodInput,
@@ -110,8 +112,12 @@ export const podResolvers: Resolvers = {
       const input = readInput(args);
       const id = input.podId as PodId;
       const actor = call.permit(PERMISSIONS.writePod({ id }));
-      const change = toPodChange(input, await getPodRow(call.deps.pool, actor.userId, id));
-      return toPod(await updatePod(call.deps, actor, id, change), call.deps.clock.now());
+      const before = await getPodRow(call.deps.pool, actor.userId, id);
+      const change = toPodChange(input, before);
+      const pod = before.cluster
+        ? await editClusterPod(call, before, before.cluster, change)
+        : await updatePod(call.deps, actor, id, change);
+      return toPod(pod, call.deps.clock.now());
     },
     podTerminate: async (_: unknown, args: PodInput, call) => {
       const { podId: id } = readInput(args);
@@ -122,6 +128,15 @@ export const podResolvers: Resolvers = {
     },
   },
 };
+
+/** Changes the credentials of the whole cluster. Throws `conflict` if anything else would differ: its pods are alike. */
+async function editClusterPod(call: GraphqlCall, pod: Pod, { id }: PodCluster, change: PodChange): Promise<Pod> {
+  const actor = call.permit(PERMISSIONS.writePod({ id }));
+  const { registryId, ...others } = differingFields(change, pod);
+  if (Object.keys(others).length > 0) refuseClusterPod(pod);
+  if (registryId !== undefined) await changeClusterRegistry(call.deps, actor, id, registryId);
+  return getPodRow(call.deps.pool, actor.userId, pod.id);
+}
 
 /** Throws `badRequest` for another GPU count than the pod's: it cannot change. */
 async function checkGpuCount(call: GraphqlCall, actor: Actor, id: PodId, gpuCount: number): Promise<void> {

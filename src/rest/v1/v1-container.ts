@@ -33,7 +33,10 @@ export const V1_CONTAINER = {
     }),
   ),
   volumeMountPath: Type.Optional(
-    Type.String({ pattern: '^/', description: 'Mount path of the storage or of the network volume.' }),
+    Type.String({
+      pattern: '^(/|$)',
+      description: 'Mount path of the storage or of the network volume; empty: without one.',
+    }),
   ),
 };
 

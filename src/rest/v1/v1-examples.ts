@@ -76,9 +76,13 @@ const endpoint = {
   createdAt: CREATED_AT,
   dataCenterIds: [],
   env: { LOG_LEVEL: 'info' },
+  gpuIds: 'ADA_24',
   instanceIds: [],
+  locations: '',
+  modelReferences: [],
   networkVolumeIds: [],
   flashboot: false,
+  flashBootType: 'OFF',
   allowedCudaVersions: [],
 };
 const registry = { id: 'r8x1m5k2q7h4cd', name: 'ghcr' };

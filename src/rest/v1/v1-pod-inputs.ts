@@ -8,6 +8,8 @@ import type { PodChange } from '../../domain/pods/update-pod.ts';
 import { byDefault, closed, MAX_INTEGER, nullableString, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 import { DEFAULT_MOUNT_PATH, toContainer, V1_CONTAINER, V1_DEFAULTS } from './v1-container.ts';
+import { showPod } from './v1-pods.ts';
+import { changedMembers, checkCount, checkPath, givenPath, repeated } from './v1-records.ts';
 
 const name = Type.String({ minLength: 1, maxLength: 191 });
 const locked = Type.Boolean({ description: 'A locked pod refuses to stop and to restart.' });
@@ -16,24 +18,46 @@ const priority = (description: string) =>
 const none = (description: string) => Type.Optional(Type.Number({ minimum: 0, description }));
 const UNMEASURED = 'Above 0 it is a 400: nothing measures it here.';
 
+/** Members of the record that a request may repeat: what is observed, and what is fixed. */
+const SHOWN = [
+  ...['lastStatusChange', 'lastStartedAt', 'machineId', 'costPerHr', 'adjustedCostPerHr', 'savingsPlans', 'publicIp'],
+  ...['portMappings', 'machine', 'networkVolume', 'template', 'gpu'],
+] as const;
+const OF_RECORD = ['id', 'createdAt', 'consumerUserId', 'desiredStatus', 'memoryInGb', 'volumeEncrypted'] as const;
+const FIXED = [
+  ...OF_RECORD,
+  ...(['gpuCount', 'gpuTypeId', 'cpuFlavorId', 'vcpuCount', 'templateId', 'networkVolumeId', 'interruptible'] as const),
+] as const;
+const image = Type.String({ description: 'The same as `imageName`.' });
+
 export const PodCreateInput = closed(
   {
     ...V1_CONTAINER,
+    ...repeated([...SHOWN, ...OF_RECORD]),
+    image: Type.Optional(image),
+    gpuTypeId: Type.Optional(Type.String({ description: 'The same as `gpuTypeIds` with one type.' })),
+    cpuFlavorId: Type.Optional(Type.String({ description: 'The same as `cpuFlavorIds` with one flavor.' })),
     name: Type.Optional(byDefault(name, 'my pod')),
     templateId: Type.Optional(nullableString({ description: 'A template for pods; the given fields win.' })),
-    computeType: Type.Optional(byDefault(stringEnum(['GPU', 'CPU']), 'GPU')),
+    computeType: Type.Optional(
+      stringEnum(['GPU', 'CPU'], { description: 'Left out: CPU if only `cpuFlavorId` is given, otherwise GPU.' }),
+    ),
     cloudType: Type.Optional(byDefault(stringEnum(['SECURE', 'COMMUNITY']), 'SECURE')),
     gpuTypeIds: Type.Optional(
       Type.Array(Type.String(), { maxItems: 20, description: 'The first with capacity is used; left out: any.' }),
     ),
     gpuTypePriority: priority('`availability`: the type with the most free first; `custom`: in the given order.'),
-    gpuCount: Type.Optional(byDefault(Type.Integer({ minimum: 1, maximum: MAX_INTEGER }), 1)),
+    gpuCount: Type.Optional(
+      byDefault(Type.Integer({ minimum: 0, maximum: MAX_INTEGER, description: 'At least 1; 0 for a CPU pod.' }), 1),
+    ),
     allowedCudaVersions: Type.Optional(
       Type.Array(Type.String(), { description: 'Versions of CUDA like 12.8: the driver supports one of them.' }),
     ),
     cpuFlavorIds: Type.Optional(Type.Array(Type.String(), { maxItems: 20, description: 'Left out: cpu3c.' })),
     cpuFlavorPriority: priority('Either way, the first flavor in the list with capacity is used.'),
-    vcpuCount: Type.Optional(byDefault(Type.Integer({ minimum: 1, maximum: MAX_INTEGER }), 2)),
+    vcpuCount: Type.Optional(
+      byDefault(Type.Integer({ minimum: 0, maximum: MAX_INTEGER, description: 'At least 1; 0 for a GPU pod.' }), 2),
+    ),
     dataCenterIds: Type.Optional(
       Type.Array(Type.String(), { description: 'Preferred first; left out or empty: any.' }),
     ),
@@ -76,6 +100,8 @@ export const PodCreateInput = closed(
 export const PodUpdateInput = closed(
   {
     ...V1_CONTAINER,
+    ...repeated([...SHOWN, ...FIXED]),
+    image: Type.Optional(image),
     name: Type.Optional(name),
     locked: Type.Optional(locked),
     globalNetworking: Type.Optional(Type.Boolean()),
@@ -89,9 +115,12 @@ type Update = Static<typeof PodUpdateInput>;
 const MAX_CANDIDATES = 20;
 
 /** Returns the pods to try in order: the first that there is capacity for is made. Throws `badRequest`. */
-export function toNewPods(body: Create, stock: Stock): NewPod[] {
-  refuseUnknown(body);
+export function toNewPods(given: Create, stock: Stock): NewPod[] {
+  refuseUnknown(given);
+  const body = withLists(given);
   const isCpuPod = body.computeType === 'CPU';
+  if (isCpuPod) checkCount(body.vcpuCount, 'vcpuCount');
+  else checkCount(body.gpuCount, 'gpuCount');
   const cloud = body.cloudType ?? 'SECURE';
   const shared = { ...toShared(body, isCpuPod), cloud };
   if (isCpuPod) {
@@ -100,6 +129,18 @@ export function toNewPods(body: Create, stock: Stock): NewPod[] {
   }
   const gpu = toGpu(body);
   return toTypes(body, cloud, stock).map((id) => ({ ...shared, gpu: { id, ...gpu }, cpu: null }));
+}
+
+/** Reads the members that a record has instead of those of a create. */
+function withLists({ gpuTypeId, cpuFlavorId, image: sameImage, ...body }: Create): Create {
+  const kind = cpuFlavorId && !gpuTypeId && !body.gpuTypeIds ? 'CPU' : 'GPU';
+  return {
+    ...body,
+    computeType: body.computeType ?? kind,
+    ...(gpuTypeId && { gpuTypeIds: body.gpuTypeIds ?? [gpuTypeId] }),
+    ...(cpuFlavorId && { cpuFlavorIds: body.cpuFlavorIds ?? [cpuFlavorId] }),
+    ...(sameImage && { imageName: body.imageName ?? sameImage }),
+  };
 }
 
 function toGpu({ gpuCount, allowedCudaVersions, minRAMPerGPU, minVCPUPerGPU }: Create): Omit<PodGpu, 'id'> {
@@ -152,7 +193,7 @@ function toShared(body: Create, isCpuPod: boolean): Omit<NewPod, 'gpu' | 'cpu' |
 
 /** Undefined: the template's. */
 function toMounts(body: Create, pod: { isCpuPod: boolean; hasTemplate: boolean }): PodMounts | undefined {
-  const path = body.volumeMountPath ?? DEFAULT_MOUNT_PATH;
+  const path = givenPath(body.volumeMountPath) ?? DEFAULT_MOUNT_PATH;
   if (body.networkVolumeId) return { persistent: null, network: { volumeId: body.networkVolumeId, path } };
   if (pod.isCpuPod && body.volumeInGb) {
     throw new Failure('badRequest', 'volumeInGb: a CPU pod cannot have storage of its own: use a network volume');
@@ -170,10 +211,13 @@ function refuseUnknown(body: Create): void {
   if (field) throw new Failure('badRequest', `${field}: the speed of networks and disks is not measured`);
 }
 
-/** Maps the given fields over the pod as it is. Throws `badRequest`. */
-export function toPodChange(body: Update, before: Pod): PodChange {
+/** Maps what differs from the pod as it is. Throws `badRequest`. */
+export function toPodChange(given: Update, before: Pod): PodChange {
+  const { image: sameImage, ...body } = changedMembers(given, showPod(before), { fixed: FIXED, shown: SHOWN });
+  checkPath(body.volumeMountPath);
   const mounts = changeMounts(body, before.mounts);
   return {
+    ...(sameImage && { image: sameImage }),
     ...toContainer(body, before.args),
     ...(body.name === undefined ? {} : { name: body.name }),
     ...(body.locked === undefined ? {} : { isLocked: body.locked }),

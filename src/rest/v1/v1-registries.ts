@@ -5,6 +5,7 @@ import { getRegistryRow, listRegistryRows } from '../../domain/registries/regist
 import { PERMISSIONS } from '../shared/rest-app.ts';
 import { closed, noContent, ref } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
+import { repeated } from './v1-records.ts';
 import { IdParams, type V1Route } from './v1-route.ts';
 
 const text = (description: string) => Type.String({ minLength: 1, description });
@@ -19,6 +20,7 @@ export const ContainerRegistryAuthCreateInput = closed(
     name: text('Name of the record.'),
     username: text('User name at the registry; never returned.'),
     password: text('Password or token; never returned.'),
+    ...repeated(['id']),
   },
   { $id: 'ContainerRegistryAuthCreateInput' },
 );
@@ -46,7 +48,7 @@ export const registryRoutes: V1Route = (app, deps) => {
       },
       config: { permission: PERMISSIONS.writeRegistry },
     },
-    ({ actor, body }) => createRegistry(deps, actor, body),
+    ({ actor, body: { name, username, password } }) => createRegistry(deps, actor, { name, username, password }),
   );
   app.get(
     '/v1/containerregistryauth/:id',

@@ -13,6 +13,7 @@ import {
   V1_CONTAINER,
   V1_DEFAULTS,
 } from './v1-container.ts';
+import { changedMembers, checkPath, givenPath, repeated } from './v1-records.ts';
 
 const name = Type.String({ minLength: 1, description: 'Unique among your templates.' });
 const isPublic = Type.Boolean({ description: 'Other users may use it.' });
@@ -20,9 +21,13 @@ const isServerless = Type.Boolean({ description: 'True: for endpoints; false: fo
 const readme = Type.String({ description: 'Text in Markdown.' });
 const category = stringEnum(['NVIDIA', 'AMD', 'CPU']);
 
+/** Members of the record that a request may repeat. */
+const SHOWN = ['earned', 'runtimeInMin'] as const;
+
 export const TemplateCreateInput = closed(
   {
     ...V1_CONTAINER,
+    ...repeated(['id', 'isRunpod', ...SHOWN]),
     name,
     imageName: CONTAINER.image,
     category: Type.Optional(byDefault(category, 'NVIDIA')),
@@ -37,9 +42,12 @@ export const TemplateCreateInput = closed(
   },
 );
 
+const FIXED = ['id', 'isRunpod', 'category', 'isServerless'] as const;
+
 export const TemplateUpdateInput = closed(
   {
     ...V1_CONTAINER,
+    ...repeated([...FIXED, ...SHOWN]),
     name: Type.Optional(name),
     isPublic: Type.Optional(isPublic),
     readme: Type.Optional(readme),
@@ -66,6 +74,7 @@ export const V1Templates = Type.Array(ref(V1Template), { $id: 'Templates' });
 
 export function toNewTemplate(body: Static<typeof TemplateCreateInput>): NewTemplate {
   const forEndpoints = body.isServerless ?? false;
+  const path = givenPath(body.volumeMountPath);
   const sizeGb = body.volumeInGb === undefined && !forEndpoints ? V1_DEFAULTS.volumeInGb : (body.volumeInGb ?? 0);
   return {
     ...CONTAINER_DEFAULTS,
@@ -74,19 +83,21 @@ export function toNewTemplate(body: Static<typeof TemplateCreateInput>): NewTemp
     image: body.imageName,
     ...toContainer(body),
     name: body.name,
-    persistentMount: sizeGb === 0 ? null : { sizeGb, path: body.volumeMountPath ?? DEFAULT_MOUNT_PATH },
+    persistentMount: sizeGb === 0 ? null : { sizeGb, path: path ?? DEFAULT_MOUNT_PATH },
     isServerless: forEndpoints,
     isPublic: body.isPublic ?? false,
     category: body.category ?? 'NVIDIA',
     clientSettings: {
       ...(body.readme === undefined ? {} : { readme: body.readme }),
-      ...(body.volumeMountPath === undefined ? {} : { volumeMountPath: body.volumeMountPath }),
+      ...(path === undefined ? {} : { volumeMountPath: path }),
     },
   };
 }
 
-/** Maps the given fields over the template as it is. */
-export function toTemplateChange(body: Static<typeof TemplateUpdateInput>, before: Template): Partial<NewTemplate> {
+/** Maps what differs from the template as it is. Throws `badRequest`. */
+export function toTemplateChange(given: Static<typeof TemplateUpdateInput>, before: Template): Partial<NewTemplate> {
+  const body = changedMembers(given, showTemplate(before), { fixed: FIXED, shown: SHOWN });
+  checkPath(body.volumeMountPath);
   const { name: newName, readme: newReadme, volumeInGb, volumeMountPath } = body;
   const kept = {
     ...(newReadme === undefined ? {} : { readme: newReadme }),

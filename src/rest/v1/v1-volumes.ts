@@ -8,6 +8,7 @@ import { getVolumeRow, listVolumeRows } from '../../domain/volumes/volume-store.
 import { PERMISSIONS } from '../shared/rest-app.ts';
 import { closed, noContent, ref } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
+import { changedMembers, repeated } from './v1-records.ts';
 import { IdParams, UPDATES, type V1Route } from './v1-route.ts';
 
 const name = Type.String({ minLength: 1 });
@@ -20,14 +21,27 @@ const dataCenterId = Type.String();
 
 export const V1NetworkVolume = Type.Object({ id: Type.String(), name, size, dataCenterId }, { $id: 'NetworkVolume' });
 export const V1NetworkVolumes = Type.Array(ref(V1NetworkVolume), { $id: 'NetworkVolumes' });
-export const NetworkVolumeCreateInput = closed({ name, size, dataCenterId }, { $id: 'NetworkVolumeCreateInput' });
+export const NetworkVolumeCreateInput = closed(
+  { name, size, dataCenterId, ...repeated(['id']) },
+  { $id: 'NetworkVolumeCreateInput' },
+);
 export const NetworkVolumeUpdateInput = closed(
-  { name: Type.Optional(name), size: Type.Optional(size) },
+  { name: Type.Optional(name), size: Type.Optional(size), ...repeated(['id', 'dataCenterId']) },
   { $id: 'NetworkVolumeUpdateInput' },
 );
 
 export function showVolume(volume: Volume): Static<typeof V1NetworkVolume> {
   return { id: volume.id, name: volume.name, size: volume.sizeGb, dataCenterId: volume.dataCenterId };
+}
+
+type Update = Static<typeof NetworkVolumeUpdateInput>;
+
+function toVolumeChange(body: Update, before: Volume): { name?: string; sizeGb?: number } {
+  const { name: newName, size: sizeGb } = changedMembers(body, showVolume(before), {
+    fixed: ['id', 'dataCenterId'],
+    shown: [],
+  });
+  return { ...(newName === undefined ? {} : { name: newName }), ...(sizeGb === undefined ? {} : { sizeGb }) };
 }
 
 const tags = ['network volumes'];
@@ -74,12 +88,9 @@ export const volumeRoutes: V1Route = (app, deps) => {
       },
       config: { permission: PERMISSIONS.writeVolume, failures: ['notFound'] },
       handler: async ({ actor, params, body }) => {
-        const { name: newName, size: sizeGb } = body as Static<typeof NetworkVolumeUpdateInput>;
-        const change = {
-          ...(newName === undefined ? {} : { name: newName }),
-          ...(sizeGb === undefined ? {} : { sizeGb }),
-        };
-        return showVolume(await updateVolume(deps, actor, (params as { id: string }).id as VolumeId, change));
+        const id = (params as { id: string }).id as VolumeId;
+        const before = await getVolumeRow(deps.pool, actor.userId, id);
+        return showVolume(await updateVolume(deps, actor, id, toVolumeChange(body as Update, before)));
       },
     });
   }
