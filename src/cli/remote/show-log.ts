@@ -33,6 +33,7 @@ interface LogLine {
 interface LogPage {
   lines: LogLine[];
   nextCursor: string | null;
+  keptSince: string;
 }
 
 /** The server's limit. */
@@ -52,7 +53,10 @@ export async function showLog(
   const query = toQuery(options, Date.now());
   const print = (line: LogLine) => printLine(line, log, options, output);
   if (!options.follow) {
-    for (const line of await lastLines(client, log, query, options.tail)) print(line);
+    const { lines, keptSince } = await lastLines(client, log, query, options.tail);
+    for (const line of lines) print(line);
+    const isCut = query.since !== undefined && lines.length < options.tail && query.since < keptSince;
+    if (isCut) output.note(`Lines from before ${keptSince} have been removed: the server keeps no older ones.`);
     return;
   }
   const path = log.worker === undefined ? log.place : `${log.place}/workers/${log.worker}`;
@@ -85,8 +89,9 @@ async function lastLines(
   { place, worker }: LogPlace,
   query: Record<string, string>,
   count: number,
-): Promise<LogLine[]> {
+): Promise<{ lines: LogLine[]; keptSince: string }> {
   const lines: LogLine[] = [];
+  let keptSince = '';
   for (let cursor: string | null = ''; cursor !== null && lines.length < count; ) {
     const limit = String(Math.min(MAX_PAGE, count - lines.length));
     const position = { ...(worker === undefined ? {} : { workerId: worker }), ...(cursor === '' ? {} : { cursor }) };
@@ -94,8 +99,9 @@ async function lastLines(
     const page: LogPage = await client.call<LogPage>('GET', `${place}/log-lines?${search}`);
     lines.push(...page.lines);
     cursor = page.nextCursor;
+    keptSince = page.keptSince;
   }
-  return lines.toReversed();
+  return { lines: lines.toReversed(), keptSince };
 }
 
 function printLine(
