@@ -165,6 +165,8 @@ export interface Flags {
   terminal?: boolean;
   catalog?: string;
   logLevel?: string;
+  logRetentionSeconds?: string;
+  logSize?: string;
   stopWorkers?: boolean;
   insecureProcessRuntime?: boolean;
   roles?: string;
@@ -196,7 +198,7 @@ export function readConfig(flags: Flags, env: Env): Config {
     logLevel: parseOneOf('--log-level', text(flags.logLevel, env, 'PODYARD_LOG_LEVEL') ?? 'info', LOG_LEVELS),
     metrics: readMetrics(env),
     tracing: readTracingSettings(env),
-    limits: readJobLimits(env),
+    limits: readJobLimits(flags, env),
     loadBalancing: readLoadBalancingLimits(env),
     podProxy: readPodProxyLimits(env),
     terminal: flags.terminal === false ? null : readTerminalLimits(env),

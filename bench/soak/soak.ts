@@ -94,6 +94,7 @@ function shortened(seconds: number): Record<string, string> {
     PODYARD_RESULT_RETENTION_SECONDS: scaled(1800),
     PODYARD_SYNC_RESULT_RETENTION_SECONDS: scaled(300),
     PODYARD_LOG_RETENTION_SECONDS: firstTenth,
+    PODYARD_ENDED_RETENTION_SECONDS: firstTenth,
     PODYARD_BATCH_RETENTION_SECONDS: firstTenth,
   };
 }
@@ -109,7 +110,7 @@ async function writeSettings(dataDir: string, seconds: number, more: readonly st
 /** The leader's housekeeping, beside the leader's own, at the pace of the shortened day. */
 function createHousekeeping(databaseUrl: string, env: Record<string, string>, seconds: number) {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
-  const cleaner = new Cleaner({ pool, clock: systemClock, logger: silentLogger, limits: readJobLimits(env) });
+  const cleaner = new Cleaner({ pool, clock: systemClock, logger: silentLogger, limits: readJobLimits({}, env) });
   const everyMs = Math.max(1_000, (CLEAN_UP_SECONDS * 1000 * seconds) / DAY_SECONDS);
   const keepMs = (seconds * 1000) / TENTHS / 2;
   const runOnce = async () => {

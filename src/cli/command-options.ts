@@ -51,6 +51,8 @@ export function addServerOptions(command: Command): Command {
       'GPU types, CPU flavors, data centers and templates that replace or extend the built-in ones',
     )
     .option('--log-level <level>', 'debug, info, warn or error (default: info)')
+    .option('--log-retention-seconds <number>', 'how long log lines of workers and pods are kept (default: 2592000)')
+    .option('--log-size <size>', 'what they may take on disk; the oldest go first (default: 2GiB)')
     .option('--stop-workers', 'stop workers at shutdown instead of leaving them to the next start')
     .option('--roles <roles>', 'what this process does: api,data,control (default: all)')
     .option('--data-processes <number>', 'processes that share the port, for machines with many cores (default: 1)')

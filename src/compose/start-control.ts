@@ -7,6 +7,7 @@ import { Cleaner } from '../control/housekeeping/clean-up.ts';
 import { EvictionGuardKeeper } from '../control/housekeeping/guard-evictions.ts';
 import { BudgetKeeper } from '../control/housekeeping/keep-budgets.ts';
 import { HistoryKeeper } from '../control/housekeeping/keep-history.ts';
+import { LogKeeper } from '../control/housekeeping/keep-logs.ts';
 import { VolumeKeeper } from '../control/housekeeping/keep-volumes.ts';
 import { UsageMeter } from '../control/housekeeping/meter-usage.ts';
 import { ImagePuller } from '../control/housekeeping/pull-ahead.ts';
@@ -46,6 +47,7 @@ import type { WorkloadDisk } from '../domain/workers/list-disks.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
 import type { WorkloadStorage } from '../runtimes/storage.ts';
+import { readDiskOf } from './installation-problems.ts';
 import { MAIN_SETTINGS } from './open-database.ts';
 
 /** Connections of the leader's loops, and of those for the queue's statements. */
@@ -174,13 +176,16 @@ function createLoops(
   notify: Notify,
 ): { workers: WorkerRunner; pods: PodRunner; loops: Loop[] } {
   const { pool, runtime, storage } = parts;
-  const logs = new LogCollector({ ...parts, rates: config.limits.logRates });
+  const logKeeper = createLogKeeper(config, parts);
+  const onStored = (bytes: number) => logKeeper.countStored(bytes);
+  const logs = new LogCollector({ ...parts, rates: config.limits.logRates, onStored });
   const mounts = new WorkloadMounts({ pool, storage });
   const capacity = new CapacityLedger({ pool, runtime });
   const workers = createWorkerRunner(config, parts, { logs, mounts, capacity, notify });
   const pods = createPodRunner(config, parts, { logs, mounts });
   const memory = createFrozenMemory(config, runtime);
   const loops = [
+    logKeeper,
     logs,
     workers,
     pods,
@@ -194,6 +199,16 @@ function createLoops(
     ...createDiskWatch(parts, { workers, pods }),
   ];
   return { workers, pods, loops };
+}
+
+function createLogKeeper(
+  { limits, databaseUrl, dataDir }: Config,
+  { pool, clock, logger }: TermParts,
+): LogKeeper {
+  const { logRetentionMs: retentionMs, logBytes: maxBytes } = limits;
+  const isEmbedded = databaseUrl === null;
+  const readFreeBytes = isEmbedded ? async () => (await readDiskOf(dataDir)).freeBytes : null;
+  return new LogKeeper({ pool, clock, logger, limits: { retentionMs, maxBytes }, readFreeBytes });
 }
 
 function createWorkerRunner(

@@ -1,4 +1,4 @@
-import { integerVariable, secondsVariable } from './parse-setting.ts';
+import { integerVariable, parseInteger, parseSize, secondsVariable } from './parse-setting.ts';
 
 /** Limits that an operator can set, by environment variables alone. */
 
@@ -14,7 +14,12 @@ export interface JobLimits {
   syncResultRetentionMs: number;
   /** How long an ended batch is kept with its results, and a draft that nothing is added to. */
   batchRetentionMs: number;
+  /** How long log lines are kept, within their size. */
   logRetentionMs: number;
+  /** What all log lines may take on disk, with their indexes; the oldest go first. */
+  logBytes: number;
+  /** How long the records of ended workers and pods are kept. */
+  endedRetentionMs: number;
   logRates: LogRates;
   /** A worker without a heartbeat for this long loses its jobs (docs/interface/worker-api.md, "Leases"). */
   leaseMs: number;
@@ -24,6 +29,12 @@ export interface JobLimits {
   graceMs: number;
   /** How long a worker may keep running a job that it was told to stop. */
   jobStopMs: number;
+}
+
+/** Flags about logs. */
+export interface LogFlags {
+  logRetentionSeconds?: string;
+  logSize?: string;
 }
 
 /** How many bytes of log lines are stored a second (control/workloads/log-gate.ts). */
@@ -68,7 +79,10 @@ export interface TerminalLimits {
   idleMs: number;
 }
 
-export function readJobLimits(env: NodeJS.ProcessEnv): JobLimits {
+const DAY_SECONDS = 86_400;
+const MAX_RETENTION_SECONDS = 3_650 * DAY_SECONDS;
+
+export function readJobLimits(flags: LogFlags, env: NodeJS.ProcessEnv): JobLimits {
   const body = { min: 1024, max: 2 ** 30 };
   return {
     runBodyBytes: integerVariable(env, 'PODYARD_RUN_BODY_BYTES', { ...body, fallback: 10 * 2 ** 20 }),
@@ -82,7 +96,8 @@ export function readJobLimits(env: NodeJS.ProcessEnv): JobLimits {
     resultRetentionMs: secondsVariable(env, 'PODYARD_RESULT_RETENTION_SECONDS', 1800),
     syncResultRetentionMs: secondsVariable(env, 'PODYARD_SYNC_RESULT_RETENTION_SECONDS', 300),
     batchRetentionMs: secondsVariable(env, 'PODYARD_BATCH_RETENTION_SECONDS', 604_800),
-    logRetentionMs: secondsVariable(env, 'PODYARD_LOG_RETENTION_SECONDS', 86_400),
+    ...readLogRetention(flags, env),
+    endedRetentionMs: secondsVariable(env, 'PODYARD_ENDED_RETENTION_SECONDS', DAY_SECONDS),
     logRates: {
       workloadBytes: integerVariable(env, 'PODYARD_LOG_WORKLOAD_BYTES', {
         ...body,
@@ -97,6 +112,16 @@ export function readJobLimits(env: NodeJS.ProcessEnv): JobLimits {
     takeHoldMs: secondsVariable(env, 'PODYARD_TAKE_HOLD_SECONDS', 30),
     graceMs: secondsVariable(env, 'PODYARD_GRACE_SECONDS', 30),
     jobStopMs: secondsVariable(env, 'PODYARD_JOB_STOP_SECONDS', 5),
+  };
+}
+
+function readLogRetention(flags: LogFlags, env: NodeJS.ProcessEnv): Pick<JobLimits, 'logRetentionMs' | 'logBytes'> {
+  const seconds = flags.logRetentionSeconds ?? env.PODYARD_LOG_RETENTION_SECONDS;
+  const range = { min: 0, max: MAX_RETENTION_SECONDS, fallback: 30 * DAY_SECONDS };
+  const size = flags.logSize ?? (env.PODYARD_LOG_SIZE || '2GiB');
+  return {
+    logRetentionMs: parseInteger('--log-retention-seconds', seconds, range) * 1000,
+    logBytes: parseSize('--log-size', size, { min: 64 * 2 ** 20 }),
   };
 }
 

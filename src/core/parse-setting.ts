@@ -107,6 +107,16 @@ export function parseRegistries(name: string, value: string | undefined): string
 
 const MEMORY_UNITS = { B: 1, MB: 1e6, MIB: 2 ** 20, GB: 1e9, GIB: 2 ** 30 } as const;
 
+/** A size such as `2GiB`, in bytes. */
+export function parseSize(name: string, value: string, { min }: { min: number }): number {
+  const [, number, unit = ''] = /^(\d+(?:\.\d+)?)\s*([MG]i?B)$/i.exec(value.trim()) ?? [];
+  const bytes = Math.floor(Number(number) * MEMORY_UNITS[unit.toUpperCase() as keyof typeof MEMORY_UNITS]);
+  if (Number.isNaN(bytes) || bytes < min || !Number.isSafeInteger(bytes)) {
+    throw new UsageError(`${name} is '${value}', but must be a size like 2GiB or 500MB, at least ${min / 2 ** 20}MiB`);
+  }
+  return bytes;
+}
+
 /** A size such as `8GiB`, a share of the machine's memory such as `25%`, or 0. */
 export function parseMemory(name: string, value: string): { bytes: number } | { share: number } {
   const [, number, unit] = /^(\d+(?:\.\d+)?)\s*(%|[MG]i?B|B)?$/i.exec(value.trim()) ?? [];

@@ -201,12 +201,6 @@ async function describeTable(db: Db, name: string): Promise<DumpedTable> {
      where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = '' order by attnum`,
     [quote(name)],
   );
-  const partitions = await db.query<{ name: string; bound: string }>(
-    `select c.relname::text as name, pg_get_expr(c.relpartbound, c.oid) as bound
-     from pg_inherits i join pg_class c on c.oid = i.inhrelid
-     where i.inhparent = $1::regclass and c.relispartition order by 1`,
-    [quote(name)],
-  );
   const identities: DumpedTable['identities'] = [];
   for (const column of columns.rows.filter(({ isIdentity }) => isIdentity)) {
     // Not part of the snapshot, but never behind it: a value in a row was assigned earlier.
@@ -219,9 +213,20 @@ async function describeTable(db: Db, name: string): Promise<DumpedTable> {
   return {
     name,
     columns: columns.rows.map((column) => column.name),
-    partitions: partitions.rows.filter(({ bound }) => bound !== 'DEFAULT'),
+    partitions: await readPartitions(db, name),
     identities,
   };
+}
+
+/** Returns the ranges of a partitioned table, without the default partition. */
+async function readPartitions(db: Db, name: string): Promise<DumpedTable['partitions']> {
+  const { rows } = await db.query<{ name: string; bound: string }>(
+    `select c.relname::text as name, pg_get_expr(c.relpartbound, c.oid) as bound
+     from pg_inherits i join pg_class c on c.oid = i.inhrelid
+     where i.inhparent = $1::regclass and c.relispartition and pg_get_expr(c.relpartbound, c.oid) <> 'DEFAULT' order by 1`,
+    [quote(name)],
+  );
+  return rows;
 }
 
 async function fillTables(client: pg.Client, { records }: Load): Promise<void> {
@@ -277,9 +282,11 @@ async function next(reader: AsyncIterator<DumpRecord>): Promise<DumpRecord> {
 
 /** Recreates the ranges of a partitioned table, so that each can be dropped as a whole once it has expired. */
 async function makePartitions(db: Db, { name, partitions }: DumpedTable): Promise<void> {
+  const made = await readPartitions(db, name); // by the migrations
+  for (const partition of made) await db.query(`drop table ${quote(partition.name)}`);
   for (const partition of partitions) {
     if (!RANGE.test(partition.bound)) throw new Error(`the dump has an invalid partition range: ${partition.bound}`);
-    await db.query(`create table ${quote(partition.name)} (like ${quote(name)} including all)`);
+    await db.query(`create table ${quote(partition.name)} (like ${quote(name)} including all excluding identity)`);
     await db.query(`alter table ${quote(name)} attach partition ${quote(partition.name)} ${partition.bound}`);
   }
 }

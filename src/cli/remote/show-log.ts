@@ -33,6 +33,7 @@ interface LogLine {
 interface LogPage {
   lines: LogLine[];
   nextCursor: string | null;
+  keptSince: string;
 }
 
 /** The server's limit. */
@@ -52,9 +53,11 @@ export async function showLog(
   const query = toQuery(options, Date.now());
   const print = (line: LogLine) => printLine(line, log, options, output);
   if (!options.follow) {
-    const lines = await lastLines(client, log, query, options.tail);
+    const { lines, keptSince } = await lastLines(client, log, query, options.tail);
     lines.forEach(print);
-    if (lines.length === 0 && options.tail > 0) output.note(noLines(query));
+    const isCut = query.since !== undefined && lines.length < options.tail && query.since < keptSince;
+    if (isCut) output.note(`Lines from before ${keptSince} have been removed: the server keeps no older ones.`);
+    else if (lines.length === 0 && options.tail > 0) output.note(noLines(query));
     return;
   }
   const path = log.worker === undefined ? log.place : `${log.place}/workers/${log.worker}`;
@@ -92,8 +95,9 @@ async function lastLines(
   { place, worker }: LogPlace,
   query: Record<string, string>,
   count: number,
-): Promise<LogLine[]> {
+): Promise<{ lines: LogLine[]; keptSince: string }> {
   const lines: LogLine[] = [];
+  let keptSince = '';
   for (let cursor: string | null = ''; cursor !== null && lines.length < count; ) {
     const limit = String(Math.min(MAX_PAGE, count - lines.length));
     const position = { ...(worker === undefined ? {} : { workerId: worker }), ...(cursor === '' ? {} : { cursor }) };
@@ -101,8 +105,9 @@ async function lastLines(
     const page: LogPage = await client.call<LogPage>('GET', `${place}/log-lines?${search}`);
     lines.push(...page.lines);
     cursor = page.nextCursor;
+    keptSince = page.keptSince;
   }
-  return lines.toReversed();
+  return { lines: lines.toReversed(), keptSince };
 }
 
 function printLine(

@@ -12,7 +12,6 @@ import { cancelJobsOfGone } from '../../domain/jobs/cancel-jobs.ts';
 import { addToCounters, JOB_COUNTERS } from '../../domain/jobs/counter-sql.ts';
 import { hasWork } from '../../domain/jobs/has-work.ts';
 import { deleteOldWebhookRefusals } from '../../domain/jobs/webhook-refusals.ts';
-import { deleteOldLogLines } from '../../domain/logs/delete-old-log-lines.ts';
 import { deleteOldPods } from '../../domain/pods/pod-lifecycle.ts';
 import { deleteOldLogUsage } from '../../domain/quotas/log-usage.ts';
 import { deleteOldRateWindows } from '../../domain/rate-limits/count-requests.ts';
@@ -65,17 +64,16 @@ export class Cleaner {
   async #run(): Promise<NextRun> {
     const { pool, clock, limits } = this.#deps;
     const now = clock.now();
-    const logsBefore = new Date(now - limits.logRetentionMs);
+    const endedBefore = new Date(now - limits.endedRetentionMs);
     await makePartitions(pool, limits, now);
     await this.#dropPartitions(now);
-    await deleteOldLogLines(pool, logsBefore);
     await deleteOldLogUsage(pool);
     await this.#deleteOldJobs(now);
     await deleteOldBatches(pool, limits.batchRetentionMs);
-    await this.#deleteOldWorkers(logsBefore);
+    await this.#deleteOldWorkers(endedBefore);
     await deleteDecisionsOfGone(pool);
     await deleteDeadRequestDemand(pool);
-    await deleteOldPods(pool, logsBefore);
+    await deleteOldPods(pool, endedBefore);
     await deleteOldClusters(pool);
     await deleteOldSessions(pool);
     await deleteOldWebhookRefusals(pool);

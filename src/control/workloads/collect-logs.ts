@@ -13,6 +13,7 @@ import { appendLogLines, type NewLogLine } from '../../domain/logs/append-log-li
 import { findLastStored, type LastStored } from '../../domain/logs/find-last-stored.ts';
 import { type LogLevel, recognizeLevel } from '../../domain/logs/log-level.ts';
 import { findLogOwners, type LogOwner } from '../../domain/logs/log-owners.ts';
+import { findKeptSince } from '../../domain/logs/log-segments.ts';
 import type { LogLine, Runtime } from '../../runtimes/runtime.ts';
 import { LogBuckets, type LogGate, lineCost } from './log-gate.ts';
 import { UserLogDays } from './user-log-days.ts';
@@ -25,6 +26,8 @@ const MAX_BUFFERED = 10_000;
 /** While lines are dropped, at most 8 MiB a second are read: dropping must not take the processor from others. */
 const DROPPED_AT_ONCE_BYTES = 256 * 2 ** 10;
 const DROP_PAUSE_MS = 32;
+/** What a line takes on disk besides its text, with indexes. */
+const ROW_BYTES = 200;
 /** How often drops that have ended are reported, when no line of the workload comes. */
 const REPORT_MS = 1_000;
 
@@ -47,6 +50,8 @@ interface Deps {
   bus: Bus;
   runtime: Runtime;
   logger: Logger;
+  /** Called with the size of lines that were stored. */
+  onStored?: (bytes: number) => void;
 }
 
 /**
@@ -149,10 +154,7 @@ export class LogCollector {
   }
 
   async #read(workloadId: string, isNew: boolean, signal: AbortSignal): Promise<void> {
-    const [owner, last] = await Promise.all([
-      this.#owners.run(workloadId),
-      isNew ? undefined : this.#lastStored.run(workloadId),
-    ]);
+    const [owner, from] = await Promise.all([this.#owners.run(workloadId), isNew ? {} : this.#findStart(workloadId)]);
     const user = owner === undefined ? { limit: null, usedToday: () => 0 } : await this.#days.find(owner.userId);
     const group = owner?.group ?? workloadId;
     const followed: Followed = {
@@ -161,13 +163,18 @@ export class LogCollector {
       level: null,
       gate: this.#buckets.open(group, user, this.#clock.now()),
     };
-    const from = last ? { since: last.ts, seen: last.seen } : {};
     try {
       await this.#follow(followed, this.#deps.runtime.logs(workloadId, { ...from, follow: true, signal }));
     } finally {
       this.#buckets.release(group);
       this.#dropping.delete(followed);
     }
+  }
+
+  /** Where the stored lines end. If there are none, the workload's older lines may have been removed: they stay so. */
+  async #findStart(workloadId: string): Promise<{ since: Date; seen?: number }> {
+    const last = await this.#lastStored.run(workloadId);
+    return last ? { since: last.ts, seen: last.seen } : { since: await findKeptSince(this.#deps.pool) };
   }
 
   async #follow(followed: Followed, output: AsyncIterable<LogLine>): Promise<void> {
@@ -234,6 +241,7 @@ export class LogCollector {
       const lines = entries.map(({ line }) => line);
       await appendLogLines(this.#deps.pool, lines, usageOf(entries));
       this.#buffer = this.#buffer.slice(lines.length);
+      this.#deps.onStored?.(lines.reduce((sum, { line }) => sum + ROW_BYTES + line.length, 0));
       for (const workloadId of new Set(lines.map((line) => line.workloadId))) this.#deps.bus.publish('log', workloadId);
     }
     for (const resolve of this.#waitingReaders.splice(0)) resolve();

@@ -14,7 +14,7 @@ export interface NewLogLine {
 
 /**
  * Stores lines in the given order, all or none. `usage`: the bytes that they count for their users today. The caller
- * publishes the `log` hints afterwards.
+ * publishes the `log` hints afterwards. The newest segment notes how late its lines are, for searches by time.
  */
 export async function appendLogLines(
   db: Db,
@@ -29,12 +29,17 @@ export async function appendLogLines(
        select user_id, (now() at time zone 'UTC')::date, bytes from unnest($5::text[], $6::bigint[]) as used (user_id, bytes)
        order by user_id
        on conflict (user_id, day) do update set bytes = u.bytes + excluded.bytes
+     ), late as (
+       update log_segments set late_ms = given.ms
+       from (select ceil(extract(epoch from now()) * 1000)::int8 - min(ts) as ms from unnest($2::bigint[]) as ts) as given
+       where end_seq = (select max(end_seq) from log_segments) and late_ms < given.ms
      )
-     insert into log_lines (workload_id, ts, source, line, level)
-     select workload_id, to_timestamp(ts / 1000.0), source, line, nullif(level, 0)
+     insert into log_lines (workload_id, endpoint_id, ts, source, line, level)
+     select given.workload_id, w.endpoint_id, to_timestamp(given.ts / 1000.0), given.source, given.line, nullif(given.level, 0)
      from unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $7::int8[]) with ordinality
        as given (workload_id, ts, source, line, level, position)
-     order by position`,
+     left join workers w on w.id = given.workload_id
+     order by given.position`,
     [
       textArray(lines.map((line) => line.workloadId)),
       bigintArray(lines.map((line) => line.ts.getTime())),

@@ -3,13 +3,11 @@ import type { Bus } from '../../db/bus.ts';
 import type { Db } from '../../db/pool.ts';
 import { LogBell } from './log-bell.ts';
 import type { LogEntry, LogPosition } from './log-line.ts';
-import { type LogScope, lastLogSeq } from './log-scope.ts';
-import { type LogFilter, readLive } from './read-log.ts';
+import { LAST_SEQ, type LogScope, lastLogSeq } from './log-scope.ts';
+import { type LogFilter, readPortion } from './read-log.ts';
 import { type LogPage, searchLog } from './search-log.ts';
 
 const BATCH = 500;
-/** Of each worker of an endpoint in one read: many of them may write at once. */
-const BATCH_PER_WORKER = 100;
 
 /** Where a log stream starts: with the last `tail` lines, at a time (inclusive), or after a position. */
 export type LogStart = { tail: number } | { since: Date } | LogPosition;
@@ -50,10 +48,9 @@ export async function* followLog(
         yield toBatch(await searchLog({ db, clock }, { ...search, order: 'newest', limit: start.tail }));
       else yield* readOn({ db, clock }, search, signal);
     }
-    const live = { filter, order: 'oldest', limit: BATCH } as const;
-    const perWorkload = 'workloadId' in scope ? BATCH : BATCH_PER_WORKER;
+    const live = { filter, order: 'oldest', before: LAST_SEQ, size: BATCH, limit: BATCH } as const;
     while (!signal.aborted) {
-      const { lines, end, hasMore } = await readLive(db, scope, { ...live, after: position, perWorkload });
+      const { lines, end, hasMore } = await readPortion(db, scope, { ...live, after: position });
       position = end?.seq ?? position;
       if (lines.length > 0) yield { lines };
       if (!hasMore && !(await bell.heard(quietMs))) yield { lines: [] };

@@ -1,90 +1,91 @@
 import type { Db } from '../../db/pool.ts';
+import { type LogSegment, listLogSegments } from './log-segments.ts';
 
 /** Whose lines are read: those of one worker or pod, or of all workers of an endpoint together. */
 export type LogScope = { workloadId: string } | { endpointId: string };
 
-/** A part of a workload's log: its lines with `lo < seq < hi`. */
+/** A part of a log: its lines with `after < seq < before`. */
 export interface LogWindow {
-  id: string;
-  lo: number;
-  hi: number;
+  after: number;
+  before: number;
 }
 
 /** Above every sequence number. */
 export const LAST_SEQ = Number.MAX_SAFE_INTEGER;
 /** How far clocks of machines may differ. */
 const SKEW_MS = 60_000;
-/** A bisection ends at this many lines; the rest is read. */
+/** A bisection ends at this many numbers; the rest is read. */
 const NEAR = 512;
 
-/** SQL for the ids and times of a scope's workloads; $1: the scope's id. Served by workers_live and workers_exited. */
-export function workloadsOf(scope: LogScope): { sql: string; id: string } {
-  if ('workloadId' in scope) {
-    return {
-      sql: 'select $1::text as id, null::timestamptz as created_at, null::timestamptz as exited_at',
-      id: scope.workloadId,
-    };
-  }
-  const columns = 'id, created_at, exited_at';
-  const sql = `select ${columns} from workers where endpoint_id = $1 and phase <> 'EXITED'
-    union all select ${columns} from workers where endpoint_id = $1 and phase = 'EXITED'`;
-  return { sql, id: scope.endpointId };
+/** Returns the column that names a scope's lines, and its value. Each has an index with `seq`. */
+export function columnOf(scope: LogScope): { column: string; id: string } {
+  return 'workloadId' in scope
+    ? { column: 'workload_id', id: scope.workloadId }
+    : { column: 'endpoint_id', id: scope.endpointId };
 }
 
 /** Returns the sequence number of a scope's last stored line; 0 without lines. */
 export async function lastLogSeq(db: Db, scope: LogScope): Promise<number> {
-  const { sql, id } = workloadsOf(scope);
+  const { column, id } = columnOf(scope);
   const result = await db.query<{ seq: number }>(
-    `select coalesce(max(last.seq), 0)::int8 as seq from (${sql}) w
-     cross join lateral (select seq from log_lines where workload_id = w.id order by seq desc limit 1) last`,
+    `select seq from log_lines where ${column} = $1 order by seq desc limit 1`,
     [id],
   );
-  return result.rows[0]!.seq;
+  return result.rows[0]?.seq ?? 0;
 }
 
 /**
- * Returns the parts of a scope's logs that hold all lines of a time range, and little else. There is no index on times: each
- * log is bisected along its primary key. Lines are stored in the order of `stored_at`, and a container's lines also in the
- * order in which it wrote them, however late they were stored.
+ * Returns the part of a scope's log that holds all lines of a time range, and little else. There is no index on times: lines
+ * are stored in the order of `stored_at`, so the log is bisected along its index, within the segment of that time. Lines may
+ * be stored long after they were written, if nothing read them meanwhile; each segment knows how long.
  */
-export async function findLogWindows(
+export async function findLogWindow(
   db: Db,
   scope: LogScope,
   { since, until }: { since?: Date | undefined; until?: Date | undefined },
-): Promise<LogWindow[]> {
-  const { sql, id } = workloadsOf(scope);
-  const result = await db.query<LogWindow>(
-    `with recursive w as materialized (
-       select w.id, first.seq - 1 as lo, last.seq + 1 as hi from (${sql}) w
-       cross join lateral (select seq from log_lines where workload_id = w.id order by seq limit 1) first
-       cross join lateral (select seq from log_lines where workload_id = w.id order by seq desc limit 1) last
-       where ($2::timestamptz is null or w.exited_at is null or w.exited_at > $2::timestamptz - interval '1 hour')
-         and ($3::timestamptz is null or w.created_at is null or w.created_at < $3::timestamptz + interval '1 hour')
-     ),
-     bound (kind, at) as (
-       values ('lo', $2::timestamptz - ${SKEW_MS} * interval '1 ms'), ('stored', $3::timestamptz + ${SKEW_MS} * interval '1 ms'),
-              ('written', $3::timestamptz)
-     ),
-     bisect (id, kind, at, lo, hi) as (
-       select w.id, bound.kind, bound.at, w.lo, w.hi from w, bound where bound.at is not null
+): Promise<LogWindow> {
+  const window = { after: 0, before: LAST_SEQ };
+  if (since === undefined && until === undefined) return window;
+  const segments = await listLogSegments(db);
+  if (since !== undefined) {
+    window.after = (await bisect(db, scope, segments, since.getTime() - SKEW_MS)).after;
+  }
+  if (until !== undefined) {
+    const storedUntil = until.getTime() + latestOf(segments, until.getTime()) + SKEW_MS;
+    window.before = (await bisect(db, scope, segments, storedUntil)).before;
+  }
+  return window;
+}
+
+/** Returns how late lines of before a time were stored at most, ms. */
+function latestOf(segments: readonly LogSegment[], untilMs: number): number {
+  const candidates = segments.filter(({ begunAt, lateMs }) => begunAt.getTime() < untilMs + lateMs + SKEW_MS);
+  return Math.max(0, ...candidates.map(({ lateMs }) => lateMs));
+}
+
+/** Returns numbers near the time: lines up to `after` were stored before it, lines from `before` on were not. */
+async function bisect(db: Db, scope: LogScope, segments: readonly LogSegment[], atMs: number): Promise<LogWindow> {
+  const index = Math.max(
+    0,
+    segments.findLastIndex(({ begunAt }) => begunAt.getTime() <= atMs),
+  );
+  const { firstSeq, endSeq } = segments[index]!;
+  const { column, id } = columnOf(scope);
+  const { rows } = await db.query<LogWindow>(
+    `with recursive bisect (after, before) as (
+       select $2::int8, $3::int8
        union all
-       select b.id, b.kind, b.at, case when probe.is_early then probe.seq else b.lo end,
-              case when probe.is_early then b.hi else (b.lo + b.hi) / 2 + 1 end
+       select case when probe.is_early then probe.seq else b.after end,
+              case when probe.is_early then b.before else (b.after + b.before) / 2 + 1 end
        from bisect b
        left join lateral (
-         select l.seq, case b.kind when 'written' then l.ts <= b.at else l.stored_at < b.at end as is_early
-         from log_lines l
-         where l.workload_id = b.id and l.seq > (b.lo + b.hi) / 2 and l.seq < b.hi
-           and (b.kind <> 'written' or l.source = 'container')
-         order by l.seq limit 1
+         select seq, stored_at < $4 as is_early from log_lines
+         where ${column} = $1 and seq > (b.after + b.before) / 2 and seq < b.before order by seq limit 1
        ) probe on true
-       where b.hi - b.lo > ${NEAR}
-     ),
-     ended as (select id, kind, max(lo) as lo, min(hi) as hi from bisect group by id, kind)
-     select w.id, coalesce(min(e.lo) filter (where e.kind = 'lo'), w.lo)::int8 as lo,
-            coalesce(max(e.hi) filter (where e.kind <> 'lo'), w.hi)::int8 as hi
-     from w left join ended e using (id) group by w.id, w.lo, w.hi`,
-    [id, since ?? null, until ?? null],
+       where b.before - b.after > ${NEAR}
+     )
+     select max(after) as after, min(before) as before from bisect`,
+    [id, firstSeq - 1, endSeq, new Date(Math.max(0, atMs))],
   );
-  return result.rows;
+  return rows[0]!;
 }

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import { appendLogLines, type NewLogLine } from './append-log-lines.ts';
-import { deleteOldLogLines } from './delete-old-log-lines.ts';
+import { findLastStored } from './find-last-stored.ts';
 import { followLog } from './follow-log.ts';
-import { findLogWindows, lastLogSeq } from './log-scope.ts';
+import { findLogWindow, lastLogSeq } from './log-scope.ts';
+import { beginLogSegment, dropLogSegment, findKeptSince, listLogSegments } from './log-segments.ts';
 import { type LogSearch, MAX_SEARCHED_BYTES, searchLog } from './search-log.ts';
 
 let database: TestDatabase;
@@ -11,7 +12,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
 });
 afterAll(() => database.drop());
-beforeEach(() => database.pool.query('truncate log_lines; delete from workers'));
+beforeEach(() => database.pool.query('truncate log_lines; delete from workers; update log_segments set late_ms = 60000'));
 
 const W = { workloadId: 'w' };
 const E = { endpointId: 'e' };
@@ -34,17 +35,18 @@ async function addWorkers(...ids: string[]): Promise<void> {
   );
 }
 
-/** Stores lines as if at the time they were written. */
-async function appendAt(lines: readonly Omit<NewLogLine, 'source'>[], storedAt?: Date): Promise<void> {
+/** Stores lines as if at the time they were written, or so much later. */
+async function appendAt(lines: readonly Omit<NewLogLine, 'source'>[], lateMs = 0): Promise<void> {
   const before = await database.pool.query<{ seq: number }>('select coalesce(max(seq), 0)::int8 as seq from log_lines');
   await appendLogLines(
     database.pool,
     lines.map((line) => ({ source: 'container', ...line })),
   );
-  await database.pool.query('update log_lines set stored_at = coalesce($2, ts) where seq > $1', [
+  await database.pool.query("update log_lines set stored_at = ts + $2 * interval '1 ms' where seq > $1", [
     before.rows[0]!.seq,
-    storedAt ?? null,
+    lateMs,
   ]);
+  await database.pool.query('update log_segments set begun_at = $1, late_ms = $2', [at(0), Math.max(60_000, lateMs)]);
 }
 
 test('lines of a batch are stored in its order, with their time to the millisecond and their level', async () => {
@@ -74,12 +76,40 @@ test('an empty batch runs no statement', async () => {
   expect(await lastLogSeq(database.pool, W)).toBe(0);
 });
 
-test('older lines are deleted', async () => {
-  await append(['old']);
-  await database.pool.query(`update log_lines set stored_at = now() - interval '2 days'`);
-  await append(['new']);
-  expect(await deleteOldLogLines(database.pool, new Date(Date.now() - 86_400_000))).toBe(1);
-  expect(texts((await search()).lines)).toEqual(['new']);
+test('segments follow each other without a gap for readers; with the oldest its lines go, and no others', async () => {
+  const own = await createTestDatabase();
+  const read = (order: 'oldest' | 'newest', limit: number) =>
+    searchLog({ db: own.pool, clock }, { scope: W, filter: {}, order, limit });
+  const store = (line: string) =>
+    appendLogLines(own.pool, [{ workloadId: 'w', ts: new Date(), source: 'container', line }]);
+  await store('first');
+  for (const line of ['second', 'third']) {
+    await beginLogSegment(own.pool);
+    await store(line);
+  }
+  expect(texts((await read('oldest', 9)).lines)).toEqual(['first', 'second', 'third']);
+  expect(texts((await read('newest', 2)).lines)).toEqual(['third', 'second']);
+  const [oldest, next, newest] = await listLogSegments(own.pool);
+  expect(await findKeptSince(own.pool)).toEqual(oldest!.begunAt);
+  await dropLogSegment(own.pool, oldest!);
+  expect(texts((await read('oldest', 9)).lines)).toEqual(['second', 'third']);
+  expect(await findKeptSince(own.pool)).toEqual(next!.begunAt);
+  expect((await read('newest', 1)).lines[0]!.seq).toBe(newest!.firstSeq);
+  await own.drop();
+});
+
+test('how far a workload is stored: its latest time, with the lines of that time, of two outputs out of step', async () => {
+  const store = (id: string, ...seconds: number[]) =>
+    appendAt(seconds.map((second) => ({ workloadId: id, ts: at(second), line: `${second}` })));
+  await store('w', 1, 2, 5, 5, 4.9, 5);
+  await store('v', 3);
+  await appendLogLines(database.pool, [{ workloadId: 'silent', ts: at(1), source: 'system', line: 'started' }]);
+  expect(await findLastStored(database.pool, ['w', 'v', 'silent', 'unknown'])).toEqual(
+    new Map([
+      ['w', { ts: at(5), seen: 3 }],
+      ['v', { ts: at(3), seen: 1 }],
+    ]),
+  );
 });
 
 test('a follower without hints still finds new lines after the quiet time, and reports the quiet', async () => {
@@ -146,6 +176,7 @@ test('pages in either order hold every line of all workers once, whatever each o
     written.push(...lines);
   }
   await append(['of another endpoint'], 'foreign');
+  await database.pool.query("delete from workers where id = 'v'"); // its lines outlive its record
   for (const order of ['oldest', 'newest'] as const) {
     const found: string[] = [];
     let position: Partial<LogSearch> = {};
@@ -183,11 +214,11 @@ test('a time range is found by bisection: little else is read, and late lines ar
   const lines = Array.from({ length: 20_000 }, (_, i) => ({ workloadId: 'w', ts: at(i * 10), line: `${i}` }));
   await appendAt(lines);
   const range = { since: at(100_000), until: at(100_100) };
-  const [window] = await findLogWindows(database.pool, W, range);
-  expect(window!.hi - window!.lo).toBeLessThan(2_000);
+  const window = await findLogWindow(database.pool, W, range);
+  expect(window.before - window.after).toBeLessThan(2_000);
   expect(texts((await search({ filter: range })).lines)).toEqual(Array.from({ length: 10 }, (_, i) => `${10_000 + i}`));
   // Written while no server ran: stored long after.
-  await appendAt([{ workloadId: 'w', ts: at(200_050), line: 'late' }], at(500_000));
+  await appendAt([{ workloadId: 'w', ts: at(200_050), line: 'late' }], 300_000_000);
   await appendAt([{ workloadId: 'w', ts: at(500_001), line: 'now' }]);
   expect(texts((await search({ filter: { since: at(200_010), until: at(200_100) } })).lines)).toEqual(['late']);
 });

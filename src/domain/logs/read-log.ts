@@ -1,7 +1,7 @@
 import type { Db } from '../../db/pool.ts';
 import { type LogLevel, levelNumber, levelOfNumber } from './log-level.ts';
 import type { LogEntry, LogSource } from './log-line.ts';
-import { LAST_SEQ, type LogScope, type LogWindow, workloadsOf } from './log-scope.ts';
+import { columnOf, type LogScope, type LogWindow } from './log-scope.ts';
 
 /** Which lines of a log are wanted. Absent: all. */
 export interface LogFilter {
@@ -22,23 +22,20 @@ export interface LogFilter {
 export interface LogPortion {
   /** What was found, in the order of reading. */
   lines: LogEntry[];
-  /** The last line that was read, found or not; null if the part has no more lines. */
+  /** Where to read on: behind the last line that was read, or was found if there are `limit` of them. Null: nothing is there. */
   end: { seq: number; ts: Date } | null;
-  /** True if there are more lines behind `end`. */
+  /** True if there may be more lines behind `end`. */
   hasMore: boolean;
   /** What was read. */
   bytes: number;
   count: number;
 }
 
-interface LogRange {
+interface LogRange extends LogWindow {
   filter: LogFilter;
   order: 'oldest' | 'newest';
-  /** Only lines with `after < seq < before`. */
-  after?: number;
-  before?: number;
-  /** Lines to read of each workload. */
-  perWorkload: number;
+  /** Lines to read. */
+  size: number;
   /** Lines to find. */
   limit: number;
 }
@@ -46,7 +43,6 @@ interface LogRange {
 interface PortionRow {
   count: number;
   bytes: number;
-  edge: number | null;
   endSeq: number | null;
   endTs: Date | null;
   seq: number | null;
@@ -57,67 +53,41 @@ interface PortionRow {
   level: number | null;
 }
 
-/**
- * The first or last lines of each workload, merged up to the edge: the nearest line beyond which one of them has more. All
- * reads are ranges of the primary key (workload_id, seq), so the work does not depend on the rest of the log.
- */
-function statement(workloads: string, order: LogRange['order']): string {
-  const isNewest = order === 'newest';
-  const [direction, far, near, inside] = isNewest ? ['desc', 'min', 'max', '>='] : ['asc', 'max', 'min', '<='];
+/** The first or last lines of a range, read along an index: the work does not depend on the rest of the log. */
+function statement(column: string, order: LogRange['order']): string {
+  const [direction, opposite] = order === 'newest' ? ['desc', 'asc'] : ['asc', 'desc'];
   return `
     with portion as materialized (
-      select l.* from (${workloads}) w cross join lateral (
-        select seq, workload_id, ts, source, line, level from log_lines
-        where workload_id = w.id and seq > greatest(w.lo, $2::int8) and seq < least(w.hi, $3::int8)
-        order by seq ${direction} limit $4) l
+      select seq, workload_id, ts, source, line, level from log_lines
+      where ${column} = $1 and seq > $2::int8 and seq < $3::int8
+      order by seq ${direction} limit $4
     ),
-    edge as (
-      select ${near}(last) as seq
-      from (select ${far}(seq) as last from portion group by workload_id having count(*) = $4) as full_portions
-    ),
-    whole as (select portion.* from portion, edge where edge.seq is null or portion.seq ${inside} edge.seq),
     found as (
-      select * from whole
+      select * from portion
       where ($6::text is null or source = $6) and ($7::int is null or level >= $7)
         and ($8::text is null or strpos(lower(line), lower($8)) > 0)
         and ($9::timestamptz is null or ts >= $9) and ($10::timestamptz is null or ts > $10)
         and ($11::timestamptz is null or ts < $11)
       order by seq ${direction} limit $5
     ),
-    last as (select seq, ts from whole order by seq ${isNewest ? 'asc' : 'desc'} limit 1),
-    total as (select count(*) as count, coalesce(sum(octet_length(line)), 0)::int8 as bytes from whole)
-    select total.count, total.bytes, edge.seq as edge, last.seq as "endSeq", last.ts as "endTs",
+    last as (select seq, ts from portion order by seq ${opposite} limit 1),
+    total as (select count(*) as count, coalesce(sum(octet_length(line)), 0)::int8 as bytes from portion)
+    select total.count, total.bytes, last.seq as "endSeq", last.ts as "endTs",
            f.seq, f.workload_id as "workloadId", f.ts, f.source, f.line, f.level
-    from total cross join edge left join last on true left join found f on true
+    from total left join last on true left join found f on true
     order by f.seq ${direction}`;
 }
 
-/** Reads parts of logs that `findLogWindows` found. */
-export function readWindows(db: Db, windows: readonly LogWindow[], range: LogRange): Promise<LogPortion> {
-  const workloads = `select w->>'id' as id, (w->>'lo')::int8 as lo, (w->>'hi')::int8 as hi
-                     from jsonb_array_elements($1::text::jsonb) as w`;
-  return read(db, workloads, JSON.stringify(windows), range);
-}
-
-/** An ended worker's last lines are stored within minutes. */
-const RECENT = "interval '1 hour'";
-
-/** Reads logs that are still written. A worker is in the same snapshot as its lines, so none of a new one is missed. */
-export function readLive(db: Db, scope: LogScope, range: LogRange): Promise<LogPortion> {
-  const { sql, id } = workloadsOf(scope);
-  const workloads = `select id, 0::int8 as lo, ${LAST_SEQ}::int8 as hi from (${sql}) s
-                     where exited_at is null or exited_at > now() - ${RECENT}`;
-  return read(db, workloads, id, range);
-}
-
-async function read(db: Db, workloads: string, subject: string, range: LogRange): Promise<LogPortion> {
-  const { filter, order, after = 0, before = LAST_SEQ, perWorkload, limit } = range;
+/** Reads a part of a log. */
+export async function readPortion(db: Db, scope: LogScope, range: LogRange): Promise<LogPortion> {
+  const { filter, order, after, before, size, limit } = range;
   const { source, level, search, since, until } = filter;
-  const { rows } = await db.query<PortionRow>(statement(workloads, order), [
-    subject,
+  const { column, id } = columnOf(scope);
+  const { rows } = await db.query<PortionRow>(statement(column, order), [
+    id,
     after,
     before,
-    perWorkload,
+    size,
     limit,
     source ?? null,
     level === undefined ? null : levelNumber(level),
@@ -126,15 +96,14 @@ async function read(db: Db, workloads: string, subject: string, range: LogRange)
     inDatabase(filter.after),
     inDatabase(until),
   ]);
-  const [first] = rows;
-  const lines = first!.seq === null ? [] : rows.map(toLine);
-  const { count, bytes } = first!;
+  const { count, bytes, endSeq, endTs, seq } = rows[0]!;
+  const lines = seq === null ? [] : rows.map(toLine);
+  if (endSeq === null) return { lines, end: null, hasMore: false, bytes, count };
   const last = lines.at(-1);
   // A full page may have left some of what was read unseen: the next one continues behind its last line.
-  if (last && lines.length === limit)
-    return { lines, end: { seq: last.seq, ts: last.ts }, hasMore: true, bytes, count };
-  const end = first!.endSeq === null ? null : { seq: first!.endSeq, ts: first!.endTs! };
-  return { lines, end, hasMore: first!.edge !== null, bytes, count };
+  const isFull = last !== undefined && lines.length === limit && last.seq !== endSeq;
+  const end = isFull ? { seq: last.seq, ts: last.ts } : { seq: endSeq, ts: endTs! };
+  return { lines, end, hasMore: isFull || count === size, bytes, count };
 }
 
 function toLine({ seq, workloadId, ts, source, line, level }: PortionRow): LogEntry {

@@ -116,21 +116,28 @@ async function deleteTraces(db: Db, id: UserId): Promise<void> {
     select id from workers where user_id = $1 and phase = 'EXITED' and exited_at <= (select metered_until from usage_meter)
     union all
     select id from pods where user_id = $1 and gone_at <= (select metered_until from usage_meter)`;
-  for (let deleted = LOG_SLICE; deleted === LOG_SLICE; ) {
-    const lines = await db.query(
-      `delete from log_lines l using (
-         select workload_id, seq from log_lines where workload_id in (${ended}) limit ${LOG_SLICE}) as old
-       where l.workload_id = old.workload_id and l.seq = old.seq`,
-      [id],
-    );
-    deleted = lines.rowCount ?? 0;
-  }
+  // Log lines outlive the records of ended workers and pods; the books keep their endpoints and pods.
+  const billed = (kind: string) => `select resource_id from usage_days where user_id = $1 and kind = '${kind}'`;
+  await deleteLogLines(db, id, `workload_id in (${ended} union all ${billed('POD')})`);
+  await deleteLogLines(db, id, `endpoint_id in (${billed('SERVERLESS')} except select id from endpoints)`);
   for (const table of ['workers', 'pods']) await db.query(`delete from ${table} where id in (${ended})`, [id]);
   await db.query(
     `delete from clusters c where user_id = $1 and gone_at is not null
        and not exists (select from pods p where p.cluster_id = c.id)`,
     [id],
   );
+}
+
+async function deleteLogLines(db: Db, id: UserId, condition: string): Promise<void> {
+  for (let deleted = LOG_SLICE; deleted === LOG_SLICE; ) {
+    const lines = await db.query(
+      `delete from log_lines l using (
+         select workload_id, seq from log_lines where ${condition} limit ${LOG_SLICE}) as old
+       where l.workload_id = old.workload_id and l.seq = old.seq`,
+      [id],
+    );
+    deleted = lines.rowCount ?? 0;
+  }
 }
 
 /** False while something refers to the user: an unmetered worker or pod, or what a request of the last moment created. */

@@ -72,7 +72,9 @@ export async function findLastFailure(db: Db, endpointId: EndpointId): Promise<s
 async function findLastLine(db: Db, endpointId: EndpointId): Promise<string> {
   const result = await db.query<{ line: string }>(
     `select l.line from (select id from workers where endpoint_id = $1 order by created_at desc limit 3) w
-     join log_lines l on l.workload_id = w.id and l.source = 'container' and l.line <> ''
+     cross join lateral (
+       select seq, line from log_lines where workload_id = w.id and source = 'container' and line <> ''
+       order by seq desc limit 1) l
      order by l.seq desc limit 1`,
     [endpointId],
   );

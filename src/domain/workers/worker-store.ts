@@ -118,17 +118,19 @@ export async function groupLiveWorkers(db: Db): Promise<WorkerGroup[]> {
   return result.rows;
 }
 
-/** Throws `notFound` unless the worker, live or ended, belongs to the user's endpoint. */
-export async function checkWorkerOfEndpoint(
+/** Throws `notFound` unless the user's endpoint has or had the worker: log lines outlive the record of an ended one. */
+export async function checkLoggedWorker(
   db: Db,
   userId: UserId,
   endpointId: EndpointId,
   workerId: WorkerId,
 ): Promise<void> {
-  const result = await db.query('select from workers where id = $1 and endpoint_id = $2 and user_id = $3', [
-    workerId,
-    endpointId,
-    userId,
-  ]);
+  const result = await db.query(
+    `select from workers where id = $1 and endpoint_id = $2 and user_id = $3
+     union all
+     (select from log_lines where workload_id = $1 and endpoint_id = $2
+        and not exists (select from workers where id = $1) limit 1)`,
+    [workerId, endpointId, userId],
+  );
   if (result.rowCount === 0) throw notFound('Worker');
 }

@@ -3,6 +3,7 @@ import { Failure } from '../../core/errors.ts';
 import type { LogLevel } from '../../domain/logs/log-level.ts';
 import { formatEventId, type LogSource, parseEventId } from '../../domain/logs/log-line.ts';
 import type { LogScope } from '../../domain/logs/log-scope.ts';
+import { findKeptSince } from '../../domain/logs/log-segments.ts';
 import { searchLog } from '../../domain/logs/search-log.ts';
 import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
 import { PodParams } from '../pods/pod-schemas.ts';
@@ -82,6 +83,7 @@ async function listLines({ pool }: RouteDeps, scope: LogScope, query: LinesQuery
     })),
     nextCursor: page.next && formatEventId(page.next),
     searchedTo: page.isStopped && page.next ? page.next.ts.toISOString() : null,
+    keptSince: (await findKeptSince(pool)).toISOString(),
   };
 }
 

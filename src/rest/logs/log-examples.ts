@@ -14,5 +14,6 @@ export const LOG_EXAMPLES: Examples = {
     ],
     nextCursor: null,
     searchedTo: null,
+    keptSince: '2026-10-21T08:14:00.000Z',
   },
 };

@@ -5,7 +5,7 @@ import type { LogSource } from '../../domain/logs/log-line.ts';
 import type { LogScope } from '../../domain/logs/log-scope.ts';
 import type { LogFilter } from '../../domain/logs/read-log.ts';
 import { getPodRow } from '../../domain/pods/pod-store.ts';
-import { checkWorkerOfEndpoint } from '../../domain/workers/worker-store.ts';
+import { checkLoggedWorker } from '../../domain/workers/worker-store.ts';
 import type { RouteDeps } from '../shared/rest-app.ts';
 
 interface FilterQuery {
@@ -40,7 +40,7 @@ export async function scopeOfEndpoint(
 ): Promise<LogScope> {
   const { id } = await getEndpointRow(pool, userId, endpointId as EndpointId);
   if (workerId === undefined) return { endpointId: id };
-  await checkWorkerOfEndpoint(pool, userId, id, workerId as WorkerId);
+  await checkLoggedWorker(pool, userId, id, workerId as WorkerId);
   return { workloadId: workerId };
 }
 

@@ -91,6 +91,9 @@ export const LogLines = Type.Object(
       description:
         'Set when the search stopped before it found `limit` lines, because it had read 16 MiB of the log, or for a second: the time that it reached. `nextCursor` continues there.',
     }),
+    keptSince: dateTime({
+      description: 'Lines that were stored before this time have been removed, because of their age or the size of all.',
+    }),
   },
   { $id: 'LogLines', description: 'Podyard only: a page of a log.' },
 );

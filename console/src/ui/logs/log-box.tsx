@@ -91,8 +91,15 @@ function useKeptPlace(lines: readonly LogLine[], box: { current: HTMLDivElement 
   }, [lines, box, isFollowing]);
 }
 
-function OlderLines({ log: { older } }: { log: LogState }) {
-  if (!older) return null;
+function OlderLines({ log: { older, keptSince } }: { log: LogState }) {
+  if (!older) {
+    if (keptSince === null) return null;
+    return (
+      <Text size="xs" c="dimmed" mb={4}>
+        Lines are kept since {new Date(keptSince).toLocaleString()}.
+      </Text>
+    );
+  }
   const at = older.searchedTo && new Date(older.searchedTo).toLocaleString();
   return (
     <Group gap="xs" mb={4}>

@@ -17,6 +17,7 @@ interface LogPage {
   lines: LogLine[];
   nextCursor: string | null;
   searchedTo: string | null;
+  keptSince: string;
 }
 
 export type LogConnection = 'connecting' | 'open' | 'closed';
@@ -29,6 +30,8 @@ export interface LogState {
   connection: LogConnection;
   /** Older lines, if there may be some; `searchedTo`: how far a search came that has not read all. */
   older: { load: () => void; isLoading: boolean; searchedTo: string | null } | null;
+  /** Older lines have been removed; null: not known yet. */
+  keptSince: string | null;
   error: string | null;
 }
 
@@ -43,6 +46,7 @@ export function useLog(place: LogPlace, query: LogQuery): LogState {
   const { lines, waiting } = useSyncExternalStore(buffer.subscribe, buffer.snapshot);
   const [connection, setConnection] = useState<LogConnection>('connecting');
   const [older, setOlder] = useState<Older | null>(null);
+  const [keptSince, setKeptSince] = useState<string | null>(null);
   const [isLoading, setLoading] = useState(false);
   const [error, setError] = useState<string | null>(null);
   const isVisible = useDocumentVisibility() === 'visible';
@@ -59,6 +63,7 @@ export function useLog(place: LogPlace, query: LogQuery): LogState {
     buffer.clear();
     lastId.current = null;
     setOlder(null);
+    setKeptSince(null);
     setError(null);
   }, [key]);
 
@@ -72,7 +77,7 @@ export function useLog(place: LogPlace, query: LogQuery): LogState {
       buffer.add(line);
     };
     setConnection(query.until === undefined || lastId.current === null ? 'connecting' : 'closed');
-    void readLog({ place, query, signal, lastId: lastId.current, addLine, setConnection, setOlder, setError });
+    void readLog({ place, query, signal, lastId: lastId.current, addLine, setConnection, setOlder, setKeptSince, setError });
     return () => controller.abort();
   }, [key, isVisible]);
 
@@ -82,6 +87,7 @@ export function useLog(place: LogPlace, query: LogQuery): LogState {
       const page = await readPage(place, query, older!.cursor);
       buffer.prepend(page.lines.toReversed());
       setOlder(olderOf(page));
+      setKeptSince(page.keptSince);
     } catch (failure) {
       setError(messageOf(failure));
     } finally {
@@ -89,7 +95,7 @@ export function useLog(place: LogPlace, query: LogQuery): LogState {
     }
   };
   const oldest = older && { load: () => void load(), isLoading, searchedTo: older.searchedTo };
-  return { lines, waiting, buffer, connection, older: oldest, error };
+  return { lines, waiting, buffer, connection, older: oldest, keptSince, error };
 }
 
 interface Reading {
@@ -100,12 +106,13 @@ interface Reading {
   addLine: (line: LogLine) => void;
   setConnection: (connection: LogConnection) => void;
   setOlder: (older: Older | null) => void;
+  setKeptSince: (keptSince: string) => void;
   setError: (error: string | null) => void;
 }
 
 /** Reads the last page, then follows the log from there. A log without a beginning has its last page in the stream. */
 async function readLog(reading: Reading): Promise<void> {
-  const { place, query, signal, addLine, setConnection, setOlder, setError } = reading;
+  const { place, query, signal, addLine, setConnection, setOlder, setKeptSince, setError } = reading;
   let { lastId } = reading;
   try {
     if (lastId === null) {
@@ -113,6 +120,7 @@ async function readLog(reading: Reading): Promise<void> {
       if (signal.aborted) return;
       for (const line of page.lines.toReversed()) addLine(line);
       setOlder(olderOf(page));
+      setKeptSince(page.keptSince);
       lastId = page.lines[0]?.id ?? null;
     }
   } catch (failure) {

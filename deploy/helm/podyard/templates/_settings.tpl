@@ -39,6 +39,8 @@
 {{- with .Values.lbHost }}{{ $_ := set $settings "PODYARD_LB_HOST" . }}{{ end -}}
 {{- if and .Values.egressAllow .Values.networkPolicy.enabled (ne .Values.egress "all") }}{{ $_ := set $settings "PODYARD_EGRESS_ALLOW" (join "," .Values.egressAllow) }}{{ end -}}
 {{- with .Values.trustedProxies }}{{ $_ := set $settings "PODYARD_TRUSTED_PROXIES" (join "," .) }}{{ end -}}
+{{- with .Values.logs.retentionDays }}{{ $_ := set $settings "PODYARD_LOG_RETENTION_SECONDS" (toString (mul (int .) 86400)) }}{{ end -}}
+{{- with .Values.logs.size }}{{ $_ := set $settings "PODYARD_LOG_SIZE" . }}{{ end -}}
 {{- with .Values.workloads.memoryPerGpu }}{{ $_ := set $settings "PODYARD_MEMORY_PER_GPU" . }}{{ end -}}
 {{- with .Values.workloads.cpusPerGpu }}{{ $_ := set $settings "PODYARD_CPUS_PER_GPU" (toString .) }}{{ end -}}
 {{- with .Values.workloads.maxMemoryPerGpu }}{{ $_ := set $settings "PODYARD_MAX_MEMORY_PER_GPU" . }}{{ end -}}
