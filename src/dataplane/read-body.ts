@@ -36,7 +36,8 @@ export async function withBody<T>(
   const { req, budget, userId, limitBytes } = source;
   const announced = announcedBytes(req);
   if (announced !== undefined && announced > limitBytes) throw refuseUnread(source, announced);
-  const reservation = budget.tryReserve(announced ?? limitBytes, userId) ?? (await waitForRoom(source, announced));
+  const bytes = announced ?? limitBytes;
+  const reservation = budget.tryReserve(bytes, userId) ?? (await waitForRoom(source, bytes));
   try {
     const body = await readBody(source, announced, reservation);
     if (announced === undefined) budget.correct(reservation, body.length);
@@ -79,15 +80,16 @@ function announcedBytes({ headers }: CallRequest): number | undefined {
   return Number(headers['content-length'] ?? 0);
 }
 
-async function waitForRoom(
-  { req, res, budget, userId, limitBytes }: BodySource,
-  announced: number | undefined,
+/** Waits for memory while the request is there; rejects with `unavailable`. */
+export async function waitForRoom(
+  { res, budget, userId }: Pick<BodySource, 'res' | 'budget' | 'userId'>,
+  bytes: number,
 ): Promise<ByteReservation> {
-  const { granted, cancel } = budget.reserve(announced ?? limitBytes, userId);
+  const { granted, cancel } = budget.reserve(bytes, userId);
   res.once('close', cancel);
   try {
     const reservation = await granted;
-    if (!req.destroyed) return reservation;
+    if (!res.destroyed) return reservation;
     reservation.release();
     throw closedEarly();
   } catch (error) {

@@ -212,7 +212,7 @@ describe('uploads', () => {
     expect(answer.body.rejections).toEqual([
       { line: 2, reason: expect.stringContaining('is not valid JSON') },
       { line: 3, reason: '/input: is required.' },
-      { line: 6, reason: 'is larger than the limit of 4096 bytes' },
+      { line: 6, reason: 'is larger than the limit of 4096 bytes (PODYARD_RUN_BODY_BYTES)' },
       { line: 7, reason: '/webhook: must be an http or https URL.' },
     ]);
     expect(await get(idle, id)).toMatchObject({

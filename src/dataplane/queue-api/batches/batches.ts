@@ -30,6 +30,7 @@ import { type UploadResult, uploadRequests } from './upload-requests.ts';
 const MAX_REQUESTS_A_PAGE = 1_000;
 const MAX_BATCHES_A_PAGE = 100;
 const DEFAULT_PAGE = 50;
+const UNPACKED_BYTES = 64 * 1024;
 const LINES_TYPE = /^application\/(x-ndjson|ndjson|jsonl|x-jsonlines|jsonlines)\b|^text\//i;
 
 type Handle = (call: QueueCall, id: BatchId, requestId: string) => Promise<void>;
@@ -167,7 +168,7 @@ function isLinesType({ req }: QueueCall): boolean {
   return LINES_TYPE.test(req.headers['content-type'] ?? '');
 }
 
-/** The body as it arrives, unpacked. */
+/** The body as it arrives. It is unpacked as far as it is read, and one piece beyond. */
 function bodyOf({ req }: QueueCall): AsyncIterable<Buffer> {
   const encoding = req.headers['content-encoding'] ?? 'identity';
   if (encoding === 'identity') return bodyStream(req);
@@ -177,7 +178,7 @@ function bodyOf({ req }: QueueCall): AsyncIterable<Buffer> {
       `content-encoding: '${encoding.slice(0, 40)}' is not supported; send gzip or none`,
     );
   }
-  return pipeline(bodyStream(req), createGunzip(), () => {});
+  return pipeline(bodyStream(req), createGunzip({ chunkSize: UNPACKED_BYTES }), () => {});
 }
 
 function isBrokenGzip(error: unknown): boolean {

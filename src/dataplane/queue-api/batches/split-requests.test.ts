@@ -46,7 +46,9 @@ describe('forms', () => {
     }
     const splitter = new RequestSplitter({ limitBytes: 20, isLines: true });
     splitter.push(Buffer.from(long));
-    expect(splitter.pendingBytes).toBe(0);
+    expect([splitter.pendingBytes, splitter.droppedBytes]).toEqual([0, 50]);
+    splitter.push(Buffer.from(`${long}\n2`));
+    expect([splitter.pendingBytes, splitter.droppedBytes]).toEqual([1, 0]);
   });
 
   test('an array that is cut says where', () => {

@@ -31,6 +31,8 @@ export class RequestSplitter {
   #parts: Buffer[] = [];
   #partBytes = 0;
   #isDropping = false;
+  /** Of the piece that is being dropped, so far. */
+  #droppedBytes = 0;
   /** Of the array element: brackets inside each other, and whether the last byte was in a string, after a backslash. */
   #depth = 0;
   #isInString = false;
@@ -46,6 +48,11 @@ export class RequestSplitter {
   /** What is in memory of a piece that is not complete. */
   get pendingBytes(): number {
     return this.#partBytes;
+  }
+
+  /** The length of a piece over the limit that is not complete; 0: there is none. */
+  get droppedBytes(): number {
+    return this.#droppedBytes;
   }
 
   /** Returns the pieces that are complete with this chunk. */
@@ -142,11 +149,13 @@ export class RequestSplitter {
   }
 
   #keep(part: Buffer): void {
+    if (this.#isDropping) this.#droppedBytes += part.length;
     if (part.length === 0 || this.#isDropping) return;
     this.#parts.push(Buffer.from(part)); // a copy: the part would keep its whole chunk in memory
     this.#partBytes += part.length;
     if (this.#partBytes <= this.#limitBytes) return;
     this.#isDropping = true;
+    this.#droppedBytes = this.#partBytes;
     this.#parts = [];
     this.#partBytes = 0;
   }
@@ -160,6 +169,7 @@ export class RequestSplitter {
     this.#parts = [];
     this.#partBytes = 0;
     this.#isDropping = false;
+    this.#droppedBytes = 0;
     if (isTooLong) return 'tooLong';
     return skipBlanks(whole, 0) === whole.length ? null : whole;
   }
