@@ -1,11 +1,13 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { type Clock, systemClock } from '../../core/clock.ts';
 import type { EgressSettings } from '../../core/egress.ts';
 import { Failure } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
+import { isKeeper, keepBridge, removeKeeper } from './bridge-keeper.ts';
 import { ContainerAddresses } from './container-addresses.ts';
 import { type Engine, EngineError, isRefusal } from './engine.ts';
+import type { EngineKind } from './engine-kind.ts';
 
 /** `isPinned`: its subnet was specified when it was created; only then does the engine let us choose addresses. */
 export interface Bridge {
@@ -15,6 +17,8 @@ export interface Bridge {
   /** The bridge's interface on the engine's machine. */
   interfaceName: string;
   hasIpv6: boolean;
+  /** The engine keeps containers on it from reaching each other. */
+  isIsolated: boolean;
 }
 
 /** The members used of `GET /networks/{name}`. */
@@ -27,12 +31,14 @@ export interface NetworkDetails {
   Labels: Record<string, string> | null;
   Options?: Record<string, string> | null;
   EnableIPv6?: boolean;
-  Containers?: Record<string, unknown> | null;
+  Containers?: Record<string, { Name?: string }> | null;
 }
 
 /** Marks all networks of ours. */
 export const NETWORK_LABEL = 'podyard.network=true';
 const PINNED_LABEL = 'podyard.network.pinned';
+/** Podman does not say what the interface of a network is. */
+const INTERFACE_LABEL = 'podyard.network.interface';
 const TRIES = 5;
 /** A probe network lives for less than a second; an older one was left by a process that was killed. */
 const PROBE_LEFT_AFTER_MS = 60_000;
@@ -85,19 +91,30 @@ export class BridgeNetwork {
 
   async #findOrCreate(): Promise<Bridge> {
     await this.#removeLeftProbes().catch(() => {}); // the next start tries again
+    const kind = await this.#engine.kind();
+    const network = await this.#findOrCreateNetwork(kind);
+    if (!kind.keepsBridges) await keepBridge(this.#engine, this.name);
+    return this.#read(network, kind);
+  }
+
+  async #findOrCreateNetwork(kind: EngineKind): Promise<NetworkDetails> {
     for (let left = TRIES; left > 0; left--) {
       const found = await this.#inspect(this.name);
-      if (found && (isPinned(found) || !(await this.#removeUnused(found)))) return this.#read(found);
+      if (found && (isCurrent(found, kind) || !(await this.#removeUnused(found)))) return found;
       // Another process may create the network first, or take the subnet: the next try finds it, or uses another subnet.
       await this.#create(await this.#findFreeSubnet());
     }
     throw new Failure('unavailable', `The network ${this.name} of the container engine could not be created`);
   }
 
-  #read(network: NetworkDetails): Bridge {
+  #read(network: NetworkDetails, kind: EngineKind): Bridge {
     const { Gateway, Subnet } = network.IPAM.Config?.[0] ?? {};
     if (!Gateway || !Subnet) {
       throw new Failure('unavailable', `The network ${this.name} of the container engine has no gateway`);
+    }
+    if (!isCurrent(network, kind) && !kind.keepsBridges) {
+      const text = `The network ${this.name} of ${kind.name} was not made by Podyard: remove its containers and the network`;
+      throw new Failure('unavailable', text);
     }
     return {
       gateway: Gateway,
@@ -105,12 +122,14 @@ export class BridgeNetwork {
       isPinned: isPinned(network),
       interfaceName: interfaceOf(network),
       hasIpv6: network.EnableIPv6 === true,
+      isIsolated: kind.isolatesNeighbors,
     };
   }
 
   /** A network from before subnets were pinned is replaced, unless containers use it. */
   async #removeUnused({ Id, Containers }: NetworkDetails): Promise<boolean> {
-    if (Object.keys(Containers ?? {}).length > 0) return false;
+    if (usersOf(Containers).length > 0) return false;
+    await removeKeeper(this.#engine, this.name);
     return this.#remove(Id).then(
       () => true,
       (error) => isRefusal(error, 404),
@@ -144,17 +163,20 @@ export class BridgeNetwork {
 
   /** Workloads reach this machine and the internet but not each other: they may belong to different users. */
   async #create(subnet: { Subnet: string; Gateway: string }): Promise<void> {
+    const interfaceName = `br-${randomBytes(6).toString('hex')}`; // as Docker names them
     const network = {
       Name: this.name,
       Driver: 'bridge',
       CheckDuplicate: true,
-      Labels: { 'podyard.network': 'true', [PINNED_LABEL]: 'true' },
+      Labels: { 'podyard.network': 'true', [PINNED_LABEL]: 'true', [INTERFACE_LABEL]: interfaceName },
       IPAM: { Config: [subnet] },
+      Options: { 'com.docker.network.bridge.name': interfaceName },
     };
     const isTaken = (error: unknown) =>
       error instanceof EngineError && (error.status === 409 || /overlaps|already used/i.test(error.message));
     try {
-      await this.#request({ ...network, Options: { 'com.docker.network.bridge.enable_icc': 'false' } });
+      const Options = { ...network.Options, 'com.docker.network.bridge.enable_icc': 'false' };
+      await this.#request({ ...network, Options });
     } catch (error) {
       if (isTaken(error)) return;
       this.#logger.warn({ err: error }, 'engine cannot isolate workloads on its network, they can reach each other');
@@ -191,8 +213,18 @@ export function networkFor(base: string, { mode, allow }: EgressSettings): strin
 }
 
 /** Returns the interface of a bridge network on the engine's machine. */
-export function interfaceOf({ Id, Options }: Pick<NetworkDetails, 'Id' | 'Options'>): string {
-  return Options?.['com.docker.network.bridge.name'] ?? `br-${Id.slice(0, 12)}`;
+export function interfaceOf({ Id, Options, Labels }: Pick<NetworkDetails, 'Id' | 'Options' | 'Labels'>): string {
+  return Labels?.[INTERFACE_LABEL] ?? Options?.['com.docker.network.bridge.name'] ?? `br-${Id.slice(0, 12)}`;
+}
+
+/** Returns the names of the containers on a network, other than the one that keeps its bridge. */
+export function usersOf(containers: NetworkDetails['Containers']): string[] {
+  return Object.values(containers ?? {}).flatMap(({ Name = '' }) => (isKeeper(Name) ? [] : [Name]));
+}
+
+/** False for a network of an older version, or of somebody else. */
+function isCurrent(network: NetworkDetails, { keepsBridges }: EngineKind): boolean {
+  return isPinned(network) && (keepsBridges || network.Labels?.[INTERFACE_LABEL] !== undefined);
 }
 
 function isPinned({ Labels }: NetworkDetails): boolean {

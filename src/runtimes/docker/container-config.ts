@@ -20,6 +20,8 @@ export const LABELS = {
   ports: 'podyard.ports',
   /** The container that holds its network (prepared-networks.ts). */
   holder: 'podyard.network.holder',
+  /** The network whose bridge it keeps (bridge-keeper.ts). */
+  keeper: 'podyard.network.keeper',
 } as const;
 
 const MEBIBYTE = 2 ** 20;
@@ -104,12 +106,23 @@ export function holderConfig(
   { installation, network, address }: { installation: string; network: string; address: string },
 ): object {
   return {
-    Image: `${HOLDER_IMAGE.repo}:${HOLDER_IMAGE.tag}`,
-    Entrypoint: [HOLDER_PROGRAM],
+    ...waitingConfig(network),
     Hostname: opaqueName(installation, id),
     Labels: { [LABELS.installation]: installation, [LABELS.id]: id, [LABELS.kind]: HOLDER_KIND },
-    StopSignal: 'SIGKILL', // it handles no other, and the engine would wait for it when it stops
     ...networkingConfig(network, address),
+  };
+}
+
+/** The same for the container that keeps a network's bridge (bridge-keeper.ts). */
+export function keeperConfig(network: string): object {
+  return { ...waitingConfig(network), Labels: { [LABELS.keeper]: network } };
+}
+
+function waitingConfig(network: string): object {
+  return {
+    Image: HOLDER_IMAGE,
+    Entrypoint: [HOLDER_PROGRAM],
+    StopSignal: 'SIGKILL', // it handles no other, and the engine would wait for it when it stops
     HostConfig: {
       NetworkMode: network,
       ReadonlyRootfs: true,

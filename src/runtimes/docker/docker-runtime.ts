@@ -130,13 +130,14 @@ class DockerRuntime implements EngineRuntime {
     this.#gpus = new GpuDevices(this.#containers, gpus, options.describePool ?? describePool, this.gpuSleep);
     const shared = {
       installation,
+      engine,
       containers,
       network,
       egress: this.egress,
       machine: new EngineMachine(engine),
       logger,
     };
-    this.#prepared = new PreparedNetworks({ ...shared, engine, count: options.preparedNetworks ?? 0 });
+    this.#prepared = new PreparedNetworks({ ...shared, count: options.preparedNetworks ?? 0 });
     this.#parts = {
       ...shared,
       prepared: this.#prepared,

@@ -11,7 +11,8 @@ import { messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { Loop } from '../../core/loop.ts';
 import { NoCapacity } from '../runtime.ts';
-import { type BridgeNetwork, interfaceOf, NETWORK_LABEL, type NetworkDetails } from './bridge-network.ts';
+import { removeKeeper } from './bridge-keeper.ts';
+import { type BridgeNetwork, interfaceOf, NETWORK_LABEL, type NetworkDetails, usersOf } from './bridge-network.ts';
 import type { Containers } from './containers.ts';
 import {
   bridgeKeyOf,
@@ -175,7 +176,7 @@ export class EgressGuard {
     const isUsed = (key: string) => {
       const found = networks.find((one) => bridgeKeyOf(interfaceOf(one)) === key);
       const isOpen = listApis(rules[4]).some((api) => api.bridgeKey === key && !isGone(api));
-      return isOwn(key) || (found !== undefined && (isOpen || Object.keys(found.Containers ?? {}).length > 0));
+      return isOwn(key) || (found !== undefined && (isOpen || usersOf(found.Containers).length > 0));
     };
     const plan = (lines: readonly string[]) => {
       const unused = listBridgeKeys(lines).filter((key) => !isUsed(key));
@@ -186,7 +187,10 @@ export class EgressGuard {
     const isLeft = (one: NetworkDetails) =>
       OTHER_NETWORK.test(one.Name ?? '') && !isUsed(bridgeKeyOf(interfaceOf(one)));
     const left = networks.filter(isLeft);
-    const remove = ({ Id }: NetworkDetails) => engine.json({ method: 'DELETE', path: `/networks/${Id}` });
+    const remove = async ({ Id, Name = '' }: NetworkDetails) => {
+      await removeKeeper(engine, Name);
+      await engine.json({ method: 'DELETE', path: `/networks/${Id}` });
+    };
     await Promise.allSettled(left.map(remove)); // the engine refuses where a container has come meanwhile
   }
 }

@@ -23,7 +23,7 @@ export interface GpuSupport {
 }
 
 export interface Machine {
-  /** As the engine names it, like `x86_64`; empty when it does not. */
+  /** As the kernel names it, like `x86_64`; empty when the engine names none. */
   architecture: string;
   memoryBytes: number;
   cpus: number;
@@ -46,7 +46,7 @@ export class EngineMachine {
   read(): Promise<Machine> {
     this.#machine ??= this.#engine.json<EngineInfo>({ method: 'GET', path: '/info' }).then(
       (info) => ({
-        architecture: info.Architecture ?? '',
+        architecture: architectureOf(info),
         memoryBytes: info.MemTotal,
         cpus: info.NCPU,
         canLimitDisk: hasDiskLimits(info),
@@ -60,6 +60,13 @@ export class EngineMachine {
     );
     return this.#machine;
   }
+}
+
+/** Podman has Go's names of architectures. */
+const KERNEL_NAMES: Readonly<Record<string, string>> = { amd64: 'x86_64', arm64: 'aarch64' };
+
+function architectureOf({ Architecture = '' }: EngineInfo): string {
+  return KERNEL_NAMES[Architecture] ?? Architecture;
 }
 
 const CDI_KIND = 'nvidia.com/gpu';

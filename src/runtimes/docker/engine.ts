@@ -4,6 +4,7 @@ import type { Duplex, Readable } from 'node:stream';
 import { inspect } from 'node:util';
 import { Failure, messageOf } from '../../core/errors.ts';
 import type { RegistryAuth } from '../runtime.ts';
+import { type EngineKind, type EngineVersion, kindOf } from './engine-kind.ts';
 
 /** A refusal of the engine. `message` is the engine's own. */
 export class EngineError extends Error {
@@ -55,6 +56,7 @@ const SUCCESS = { 200: true, 201: true, 204: true, 304: true };
 export class Engine {
   readonly #socketPath: string | undefined;
   #modem: Promise<Modem> | undefined;
+  #kind: Promise<EngineKind> | undefined;
 
   constructor(socketPath: string | undefined) {
     this.#socketPath = socketPath;
@@ -73,6 +75,15 @@ export class Engine {
   /** Resolves with the connection itself, which the request turns into one for a program's input and output. */
   async hijack(request: EngineRequest): Promise<Duplex> {
     return (await this.#send(request, 'connection')) as Duplex;
+  }
+
+  /** Which engine answers. Asks once. */
+  kind(): Promise<EngineKind> {
+    this.#kind ??= this.json<EngineVersion>({ method: 'GET', path: '/version' }).then(kindOf, (error) => {
+      this.#kind = undefined;
+      throw error;
+    });
+    return this.#kind;
   }
 
   async close(): Promise<void> {

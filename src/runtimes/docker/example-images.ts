@@ -37,6 +37,8 @@ interface Root {
 /** The same path from src/ and from dist/. */
 const WORKERS = fileURLToPath(new URL('../../../workers', import.meta.url));
 const LABEL = 'podyard.example.content';
+/** Increase it when images are imported with other settings. */
+const FORMAT = 2;
 
 /** Builds one image, unless the engine has it with the same content. Rejects when the engine cannot be used. */
 export async function buildImage(options: {
@@ -85,11 +87,12 @@ async function importRoot(docker: Docker, to: { name: string; tag: string }, roo
   const changes = [
     `ENTRYPOINT ${JSON.stringify(root.entrypoint)}`,
     'WORKDIR /worker',
-    'ENV PATH=/usr/local/bin:/usr/bin:/bin HOME=/root',
+    'ENV PATH=/usr/local/bin:/usr/bin:/bin',
+    'ENV HOME=/root', // on a line of its own: Podman takes a line for one variable
     `LABEL ${LABEL}=${content}`,
   ];
   const archive = Readable.from(tar(root.entries), { objectMode: false });
-  const answer = await docker.importImage(archive as never, { repo: to.name, tag: to.tag, changes } as never);
+  const answer = await docker.importImage(archive as never, { repo: `${to.name}:${to.tag}`, changes } as never);
   const lines = (await (answer as unknown as Readable).toArray()).join('');
   const failure = /"error":"([^"]*)"/.exec(lines); // the engine answers 200 before it fails
   if (failure) throw new Error(`the engine could not import ${to.name}:${to.tag}: ${failure[1]}`);
@@ -214,7 +217,7 @@ function sizeOf(entry: TarEntry): number {
 
 /** Changes when a file of the image does. Hashes paths, sizes and times: reading 100 MB at each start would be slow. */
 function fingerprint(root: Root): string {
-  const hash = createHash('sha256').update(JSON.stringify(root.entrypoint));
+  const hash = createHash('sha256').update(JSON.stringify([root.entrypoint, FORMAT]));
   for (const { path, source } of root.entries) {
     const stat = source === undefined ? undefined : statSync(source);
     hash.update(`${path} ${stat?.size} ${stat?.mtimeMs}\n`);

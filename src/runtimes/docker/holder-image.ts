@@ -1,9 +1,8 @@
 /** The image of the containers that hold networks: one program, which waits for ever and needs nothing of a machine but its kernel. */
-import { Failure } from '../../core/errors.ts';
 import type { Engine } from './engine.ts';
-import { tar } from './tar.ts';
+import { importImage } from './import-image.ts';
 
-export const HOLDER_IMAGE = { repo: 'podyard/network-holder', tag: '1' };
+export const HOLDER_IMAGE = 'podyard/network-holder:1';
 export const HOLDER_PROGRAM = '/hold';
 
 interface Code {
@@ -28,11 +27,7 @@ export function hasHolderProgram(architecture: string): boolean {
 /** Makes the image. `architecture` must have a program. */
 export async function importHolderImage(engine: Engine, architecture: string): Promise<void> {
   const program = { path: HOLDER_PROGRAM.slice(1), content: programFor(CODES[architecture]!), mode: 0o755 };
-  const archive = Buffer.concat([...tar([program])]);
-  const query = { fromSrc: '-', ...HOLDER_IMAGE };
-  const answer = await engine.stream({ method: 'POST', path: '/images/create', query, archive });
-  const said = Buffer.concat(await answer.toArray()).toString();
-  if (/"error"/.test(said)) throw new Failure('unavailable', `The container engine cannot import an image: ${said}`);
+  await importImage(engine, HOLDER_IMAGE, [program]);
 }
 
 const LOADED_AT = 0x400000n;

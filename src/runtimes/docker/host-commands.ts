@@ -5,12 +5,12 @@
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { Failure, messageOf } from '../../core/errors.ts';
+import { messageOf } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import type { Engine } from './engine.ts';
 import { isRefusal } from './engine.ts';
+import { importImage } from './import-image.ts';
 import { readContainerLogs } from './read-container-logs.ts';
-import { tar } from './tar.ts';
 
 /** Runs a script with `sh` and resolves with what it prints. Rejects with what it prints on stderr. */
 export type RunOnHost = (script: string) => Promise<string>;
@@ -19,7 +19,7 @@ const execute = promisify(execFile);
 const PATH = 'PATH=/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin';
 const TIMEOUT_MS = 30_000;
 /** Links only: the programs are those of the machine, mounted at /host. */
-const IMAGE = { repo: 'podyard/host-programs', tag: '1' };
+const IMAGE = 'podyard/host-programs:1';
 const LINKS = ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'usr', 'nix'];
 const LABEL = 'podyard.host-command';
 
@@ -37,7 +37,7 @@ export function runInContainer(engine: Engine): RunOnHost {
   return async (script) => {
     const id = await createContainer(engine, script).catch(async (error) => {
       if (!isRefusal(error, 404)) throw error;
-      await importImage(engine);
+      await importLinks(engine);
       return createContainer(engine, script);
     });
     try {
@@ -55,7 +55,7 @@ export function runInContainer(engine: Engine): RunOnHost {
 
 async function createContainer(engine: Engine, script: string): Promise<string> {
   const body = {
-    Image: `${IMAGE.repo}:${IMAGE.tag}`,
+    Image: IMAGE,
     Entrypoint: ['/bin/sh', '-c', `${PATH}\n${script}`],
     Labels: { [LABEL]: 'true' },
     HostConfig: {
@@ -73,14 +73,10 @@ async function createContainer(engine: Engine, script: string): Promise<string> 
   return Id;
 }
 
-async function importImage(engine: Engine): Promise<void> {
+async function importLinks(engine: Engine): Promise<void> {
   const links = LINKS.map((name) => ({ path: name, linksTo: `/host/${name}` }));
   const alternatives = { path: 'etc/alternatives', linksTo: '/host/etc/alternatives' };
-  const archive = Buffer.concat([...tar([...links, { path: 'etc/' }, alternatives])]);
-  const query = { fromSrc: '-', ...IMAGE };
-  const answer = await engine.stream({ method: 'POST', path: '/images/create', query, archive });
-  const said = Buffer.concat(await answer.toArray()).toString();
-  if (/"error"/.test(said)) throw new Failure('unavailable', `The container engine cannot import an image: ${said}`);
+  await importImage(engine, IMAGE, [...links, { path: 'etc/' }, alternatives]);
 }
 
 async function readOutput(engine: Engine, id: string): Promise<string> {

@@ -19,6 +19,8 @@ import { type Engine, EngineError, isRefusal } from './engine.ts';
 /** The engine may still say that a program runs whose output has just ended. */
 const END_POLLS = 40;
 const END_POLL_MS = 50;
+/** Podman's words for what Docker says with a 409. */
+const ENDED = /exec sessions on running containers/i;
 
 interface ExecDetails {
   Running: boolean;
@@ -73,7 +75,7 @@ async function createExec(
   } catch (error) {
     if (isRefusal(error, 404)) throw notFound('Workload');
     if (isRefusal(error, 409, /paused/i)) throw notRunning('frozen');
-    if (isRefusal(error, 409)) throw notRunning('exited');
+    if (isRefusal(error, 409) || isRefusal(error, 500, ENDED)) throw notRunning('exited');
     throw error;
   }
 }

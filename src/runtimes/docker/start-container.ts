@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { Failure } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Gpu } from '../gpus/gpu.ts';
@@ -6,7 +7,7 @@ import type { BridgeNetwork } from './bridge-network.ts';
 import { type ContainerPlace, containerConfig } from './container-config.ts';
 import type { Containers } from './containers.ts';
 import type { EgressGuard } from './egress-guard.ts';
-import { EngineError, isRefusal } from './engine.ts';
+import { type Engine, EngineError, isRefusal } from './engine.ts';
 import type { EngineImages } from './engine-images.ts';
 import type { EngineMachine } from './engine-machine.ts';
 import type { GpuDevices } from './gpu-devices.ts';
@@ -16,6 +17,7 @@ import type { PreparedNetworks } from './prepared-networks.ts';
 /** What a start needs of the docker runtime. */
 export interface StartParts {
   installation: string;
+  engine: Pick<Engine, 'kind'>;
   containers: Containers;
   network: BridgeNetwork;
   egress: EgressGuard;
@@ -29,6 +31,8 @@ export interface StartParts {
   logger: Logger;
 }
 
+/** Docker's status is 409, Podman's 500. */
+const NAME_TAKEN = /container name .* already in use/i;
 /** A container address or a port of this machine that is in use. */
 const TAKEN = /address already in use|already allocated/i;
 const PORT_TAKEN = /port is already allocated|bind: address already in use/i;
@@ -127,6 +131,7 @@ async function create(
 ): Promise<'created' | 'runs already'> {
   const { installation, containers, network, images, publishIp, logger } = parts;
   const machine = await parts.machine.read();
+  if (!(await parts.engine.kind()).refusesMissingMounts) checkMounts(spec);
   const { canLimitDisk } = machine;
   const gpuSupport = machine.gpus;
   const place = { installation, network: network.name, ...where, gpus, gpuSupport, publishIp, canLimitDisk };
@@ -136,7 +141,7 @@ async function create(
     await containers.create(spec.id, body);
     return 'created';
   } catch (error) {
-    if (isRefusal(error, 409, /already in use/i)) return settleConflict(containers, spec.id, body);
+    if (error instanceof EngineError && NAME_TAKEN.test(error.message)) return settleConflict(containers, spec.id, body);
     if (isRefusal(error, 404)) {
       images.forget(spec.image);
       throw new Failure('unavailable', `Image '${spec.image}' is not present on this machine`, { cause: error });
@@ -147,6 +152,14 @@ async function create(
       return create(parts, spec, gpus, where);
     }
     throw startFailure(error);
+  }
+}
+
+function checkMounts({ mounts }: WorkloadSpec): void {
+  for (const { source, target } of mounts) {
+    if (!existsSync(source)) {
+      throw new Failure('unavailable', `Directory ${source} does not exist and cannot be mounted at ${target}`);
+    }
   }
 }
 

@@ -1,0 +1,26 @@
+/** How engines with Docker's API differ in what they cannot be asked for. */
+export interface EngineKind {
+  /** As people say it: `Podman 4.3.1`. */
+  name: string;
+  /** A network's bridge exists as long as the network; else only while a container is on it. */
+  keepsBridges: boolean;
+  /** A network can keep its containers from reaching each other. */
+  isolatesNeighbors: boolean;
+  /** It refuses to mount a directory that does not exist; else it creates the directory. */
+  refusesMissingMounts: boolean;
+}
+
+/** The members used of `GET /version`. */
+export interface EngineVersion {
+  Version?: string;
+  Components?: { Name: string; Version: string }[] | null;
+}
+
+export function kindOf({ Version = '', Components }: EngineVersion): EngineKind {
+  const podman = (Components ?? []).find(({ Name }) => Name === 'Podman Engine');
+  if (podman) return { name: `Podman ${podman.Version}`, ...PODMAN };
+  return { name: `Docker ${Version}`, ...DOCKER };
+}
+
+const DOCKER = { keepsBridges: true, isolatesNeighbors: true, refusesMissingMounts: true };
+const PODMAN = { keepsBridges: false, isolatesNeighbors: false, refusesMissingMounts: false };
