@@ -31,7 +31,7 @@ export const clusterResolvers: Resolvers = {
   User: {
     clusters: async (_: unknown, __: unknown, call) => {
       const { userId } = call.permit(PERMISSIONS.readPod({}));
-      return call.count(await listClusters(call.deps.pool, userId)).map(toCluster);
+      return call.list(await listClusters(call.deps.pool, userId), toCluster);
     },
     cluster: async (_: unknown, args: IdInput, call) => {
       const { id } = readInput(args);
@@ -49,7 +49,7 @@ export const clusterResolvers: Resolvers = {
       const pods = isNew
         ? await listPodsOnNetwork(call.deps.pool, cluster)
         : ((await podsOfClusters(call, cluster)).get(cluster.id) ?? []);
-      return call.count(pods).map((pod) => toPod(pod, call.deps.clock.now()));
+      return call.list(pods, (pod) => toPod(pod, call.deps.clock.now()));
     },
   },
   Mutation: {
@@ -76,7 +76,7 @@ export const clusterResolvers: Resolvers = {
 };
 
 /** Reads the pods of all the caller's clusters, once per query. */
-function podsOfClusters(call: GraphqlCall, { userId }: Cluster): Promise<Map<string | undefined, Pod[]>> {
+async function podsOfClusters(call: GraphqlCall, { userId }: Cluster): Promise<Map<string | undefined, Pod[]>> {
   return call.share('pods of clusters', async () =>
     Map.groupBy(await listPodRows(call.deps.pool, userId, 'clusters'), ({ cluster }) => cluster?.id),
   );
