@@ -16,6 +16,9 @@ const OUT = join(ROOT, 'dist/docs');
 /** Built here, then renamed to OUT: concurrent readers and builds never see half a site. */
 const BUILDING = join(ROOT, `dist/docs.${process.pid}`);
 
+/** Longer code may be broken behind its punctuation, so that a table with it fits the page. */
+const SHORT_CODE = 30;
+
 const { Marked } = await import('marked');
 await build().finally(() => rm(BUILDING, { recursive: true, force: true }));
 
@@ -142,10 +145,22 @@ function render(page: Page, pages: readonly Page[], assetOf: (file: string) => s
         return `<figure class="${kind}">${caption}<pre tabindex="0"><code>${body}\n</code></pre></figure>\n`;
       },
       table({ header, rows }) {
-        const cells = (name: string, row: typeof header) =>
-          `<tr>${row.map(({ tokens }) => `<${name}>${this.parser.parseInline(tokens)}</${name}>`).join('')}</tr>`;
-        const body = rows.map((row) => cells('td', row)).join('\n');
-        return `<div class="table" tabindex="0"><table><thead>${cells('th', header)}</thead><tbody>${body}</tbody></table></div>\n`;
+        const inlineOf = ({ tokens }: (typeof header)[number]) => this.parser.parseInline(tokens);
+        const titles = header.map((cell) => `<th>${inlineOf(cell)}</th>`).join('');
+        // Narrow windows show each cell beside its column's title.
+        const titleOf = (column: number) => escapeHtml(plain(header[column]!.text));
+        const cellsOf = (row: typeof header) =>
+          row.map((cell, column) => `<td data-title="${titleOf(column)}">${inlineOf(cell)}</td>`).join('');
+        const body = rows.map((row) => `<tr>${cellsOf(row)}</tr>`).join('\n');
+        const kind = header.length > 2 ? ' class="wide"' : '';
+        return `<div class="table" tabindex="0"><table${kind}><thead><tr>${titles}</tr></thead><tbody>${body}</tbody></table></div>\n`;
+      },
+      codespan({ text }) {
+        if (text.length <= SHORT_CODE) return `<code>${escapeHtml(text)}</code>`;
+        return `<code class="long">${text
+          .split(/(?<=[/=_,])/)
+          .map(escapeHtml)
+          .join('<wbr>')}</code>`;
       },
       link({ href, tokens }) {
         const inner = this.parser.parseInline(tokens);

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,10 +9,14 @@ import { type RestFixture, startRestApp } from '../rest-app.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
 import { openPage, violationsOf } from './console-page.ts';
 
-const IS_BUILT = existsSync(new URL('../../dist/docs/index.html', import.meta.url));
+const SITE = new URL('../../dist/docs/', import.meta.url);
+const IS_BUILT = existsSync(new URL('index.html', SITE));
 const PICTURES = join(import.meta.dirname, '../../test-results/docs');
 /** All pages share one template; together these contain every kind of element. */
 const SLUGS = ['', 'start', 'scaling', 'configuration'];
+const ALL_SLUGS = IS_BUILT
+  ? readdirSync(SITE).flatMap((name) => (name.endsWith('.html') ? name.replace(/^index\.html$|\.html$/, '') : []))
+  : [];
 
 /** The browser drops downloads when a network interface comes or goes, such as those of other tests' containers. */
 const NETWORK_CHANGED = /ERR_NETWORK_CHANGED/;
@@ -68,6 +72,36 @@ describe.skipIf(!hasBrowser || !IS_BUILT)('the documentation in a browser', { re
     }
     await page.goto(`${base}/docs`);
     await page.screenshot({ path: join(PICTURES, `${scheme}-${width}.png`) });
+    await page.close();
+  });
+
+  /** Returns what of each page cannot be seen without scrolling sideways. Pages differ in their main part alone. */
+  const cutOff = (page: Page, slugs: readonly string[]) =>
+    page.evaluate<string[]>(`Promise.all(${JSON.stringify(slugs)}.map(async (slug) => {
+      const text = await (await fetch(slug === '' ? './' : slug)).text();
+      return { slug, main: new DOMParser().parseFromString(text, 'text/html').querySelector('main') };
+    })).then((pages) => pages.flatMap(({ slug, main }) => {
+      document.querySelector('main').replaceWith(main);
+      return [document.documentElement, ...main.querySelectorAll('.table')]
+        .filter((part) => part.scrollWidth > part.clientWidth)
+        .map((part) => slug + ': ' + (part.querySelector('th')?.parentElement.textContent ?? ''));
+    }))`);
+
+  test.each([1440, 390])('no page and no table is wider than a window of %i pixels', async (width) => {
+    const page = await newPage('light', width);
+    await page.goto(`${base}/docs/`);
+    expect(ALL_SLUGS.length).toBeGreaterThan(100);
+    expect(await cutOff(page, ALL_SLUGS)).toEqual([]);
+    await page.close();
+  });
+
+  test('a narrow window shows the rows of a table as blocks, with the titles of the columns', async () => {
+    const page = await newPage('dark', 390);
+    await page.goto(`${base}/docs/existing-clients`);
+    const cell = page.locator('table.wide td[data-title="Point it here"]').first();
+    expect(await cell.evaluate((element) => getComputedStyle(element, '::before').content)).toBe('"Point it here"');
+    expect((await cell.boundingBox())!.width).toBeGreaterThan(300);
+    expect(await barriersOf(page)).toEqual([]);
     await page.close();
   });
 

@@ -12,6 +12,8 @@ import { useQuery } from '@tanstack/react-query';
 import { BASE_URL } from '../api/client.ts';
 import { accountQuery } from '../api/queries.ts';
 import { signOut } from '../api/session.ts';
+import { Name } from '../ui/record-name.tsx';
+import { visibleText } from '../ui/visible-text.ts';
 
 /** The color scheme switch, and the menu of the signed-in account. */
 export function AccountMenu() {
@@ -31,11 +33,11 @@ export function AccountMenu() {
       </ActionIcon>
       <Menu position="bottom-end" width={200}>
         <Menu.Target>
-          <UnstyledButton aria-label={`Account ${account.data?.name ?? ''}`}>
+          <UnstyledButton aria-label={visibleText(`Account ${account.data?.name ?? ''}`)}>
             <Group gap={6} wrap="nowrap">
               <IconUserCircle size={22} stroke={1.6} aria-hidden />
-              <Text size="sm" visibleFrom="sm">
-                {account.data?.name ?? ''}
+              <Text size="sm" visibleFrom="sm" truncate maw={180}>
+                <Name>{account.data?.name ?? ''}</Name>
               </Text>
             </Group>
           </UnstyledButton>

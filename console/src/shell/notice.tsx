@@ -1,5 +1,6 @@
 import { Group, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { visibleText } from '../ui/visible-text.ts';
 
 /** A banner above every page. */
 export function Notice(props: {
@@ -13,8 +14,8 @@ export function Notice(props: {
     <Group className="notice" data-color={props.color} gap="sm" justify="space-between">
       <Group gap="sm" wrap="nowrap" flex={1} miw={240}>
         {props.icon}
-        <Text size="sm">
-          <b>{props.title}</b> {props.children}
+        <Text size="sm" className="anywhere">
+          <b>{visibleText(props.title)}</b> {props.children}
         </Text>
       </Group>
       <Group gap="xs">{props.action}</Group>

@@ -10,6 +10,7 @@ import { LeaveGuard } from './leave-guard.tsx';
 import { Notices } from './notices.tsx';
 import { PaletteButton } from './palette-button.tsx';
 import { SignIn } from './sign-in.tsx';
+import { useHeadingFocus } from './use-heading-focus.ts';
 import { useMenu } from './use-menu.ts';
 
 /** The frame around every page, or the sign-in form without a key. */
@@ -19,6 +20,7 @@ export function Shell() {
   const [isOpen, { toggle, close }] = useDisclosure(false);
   // biome-ignore lint/correctness/useExhaustiveDependencies: opening a page closes the menu
   useEffect(close, [pathname]);
+  useHeadingFocus();
   if (key === null) return <SignIn />;
   return (
     <AppShell

@@ -9,10 +9,10 @@ export const CHART_COLORS = {
   violet: { light: '#5f3dc4', dark: '#9775fa' },
 } as const;
 
-/** Text, lines and tooltips of charts. */
+/** Text and lines of charts. */
 export const CHART_FRAME = {
-  light: { grid: '#e1e4e8', text: '#495057', paper: '#ffffff' },
-  dark: { grid: '#2b2f36', text: '#b9bdc4', paper: '#1d2026' },
+  light: { grid: '#e1e4e8', text: '#495057' },
+  dark: { grid: '#2b2f36', text: '#b9bdc4' },
 } as const;
 
 /** One line or area of a chart; `name` is its property of each point. */

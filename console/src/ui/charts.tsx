@@ -15,7 +15,9 @@ import {
 } from 'recharts';
 import { CHART_COLORS, CHART_FRAME, type Series } from './chart-colors.ts';
 import { type ChartMark, textsAt } from './chart-marks.ts';
-import { formatUsd } from './format.ts';
+import { formatNumber, formatUsd } from './format.ts';
+import { Name } from './record-name.tsx';
+import { visibleText } from './visible-text.ts';
 
 type Point = { at: number } & Record<string, number | undefined>;
 
@@ -47,12 +49,16 @@ export function TimeChart(props: {
   marks?: readonly ChartMark[];
 }) {
   const formatTime = props.isLong ? dateOf : spanOf(props.points) < SECONDS_UP_TO_MS ? timeOf : minuteOf;
-  const dot = props.points.length > MAX_DOTS ? false : { r: 2 };
   // Counts have no stroke: an area of height 0 would draw its line over those below it.
   const form = props.areMeasurements
-    ? ({ type: 'linear', fillOpacity: 0, connectNulls: true, dot } as const)
-    : ({ type: 'stepAfter', fillOpacity: 0.6, strokeWidth: 0, stackId: 'one' } as const);
-  const { grid, text, paper, bad, colorOf } = useColors();
+    ? ({
+        type: 'linear',
+        fillOpacity: 0,
+        connectNulls: true,
+        dot: props.points.length <= MAX_DOTS && { r: 2 },
+      } as const)
+    : ({ type: 'stepAfter', fillOpacity: 0.6, strokeWidth: 0, stackId: 'one', dot: Dot } as const);
+  const { grid, text, bad, colorOf } = useColors();
   const { marks = [] } = props;
   return (
     <ChartFrame label={props.label}>
@@ -69,8 +75,14 @@ export function TimeChart(props: {
         />
         <YAxis allowDecimals={props.hasFractions ?? false} stroke={text} fontSize={11} />
         <Tooltip
-          labelFormatter={(at) => <TooltipLabel time={formatTime(at)} texts={textsAt(marks, Number(at))} />}
-          contentStyle={{ background: paper, borderColor: grid }}
+          content={({ payload, label }) => (
+            <Values
+              title={formatTime(label)}
+              texts={textsAt(marks, Number(label))}
+              series={props.series}
+              payload={payload}
+            />
+          )}
           wrapperStyle={{ zIndex: 1 }}
         />
         {props.series.map((series) => (
@@ -81,6 +93,7 @@ export function TimeChart(props: {
             stroke={colorOf(series)}
             fill={colorOf(series)}
             {...form}
+            activeDot={ActiveDot}
             isAnimationActive={false}
           />
         ))}
@@ -102,16 +115,57 @@ export function TimeChart(props: {
   );
 }
 
-function TooltipLabel({ time, texts }: { time: string; texts: readonly string[] }) {
+interface DotProps {
+  cx?: number;
+  cy?: number;
+  fill?: string;
+  dataKey?: unknown;
+  payload?: Partial<Point>;
+}
+
+/** The dot of a pointed-at value. None for 0: stacked, it would mark the value of another series in its own color. */
+function ActiveDot(props: DotProps) {
+  const { cx, cy, fill, dataKey, payload } = props;
+  return payload?.[String(dataKey)] ? <circle cx={cx} cy={cy} r={4} fill={fill} className="chart-dot" /> : <g />;
+}
+
+/** Counts have no dots, except the first sample: an area needs two. */
+function Dot(props: DotProps & { points?: readonly unknown[] }) {
+  return props.points?.length === 1 ? <ActiveDot {...props} /> : <g />;
+}
+
+interface ValuesProps {
+  title: string;
+  texts?: readonly string[];
+  series: readonly Series[];
+  payload: readonly { dataKey?: unknown; value?: unknown; color?: string }[] | undefined;
+  format?: (value: number) => string;
+}
+
+/** The values of a time, in the order of the series. The colors of the series are too pale for small text. */
+function Values({ title, texts = [], series, payload = [], format = formatNumber }: ValuesProps) {
+  const rows = series.flatMap(({ name, label }) => {
+    const found = payload.find(({ dataKey }) => dataKey === name);
+    return found?.value === undefined ? [] : [{ name, label, color: found.color, value: Number(found.value) }];
+  });
   return (
-    <>
-      {time}
+    <div className="chart-values">
+      {title}
       {texts.map((text) => (
         <div key={text} className="tooltip-mark">
-          {text}
+          {visibleText(text)}
         </div>
       ))}
-    </>
+      {rows.map(({ name, label, color, value }) => (
+        <div key={name} className="chart-value" data-zero={value === 0 || undefined}>
+          <span className="legend-dot" style={{ background: color }} />
+          <span className="chart-label">
+            <Name>{label}</Name>
+          </span>
+          <span className="figure">{format(value)}</span>
+        </div>
+      ))}
+    </div>
   );
 }
 
@@ -121,7 +175,7 @@ export function AmountChart(props: {
   rows: readonly ({ period: string } & Record<string, number | string>)[];
   series: readonly Series[];
 }) {
-  const { grid, text, paper, colorOf } = useColors();
+  const { grid, text, colorOf } = useColors();
   return (
     <ChartFrame label={props.label}>
       <BarChart data={[...props.rows]} margin={{ top: 6, right: 8, bottom: 0, left: 0 }}>
@@ -129,8 +183,10 @@ export function AmountChart(props: {
         <XAxis dataKey="period" stroke={text} fontSize={11} minTickGap={20} />
         <YAxis stroke={text} fontSize={11} tickFormatter={formatUsd} />
         <Tooltip
-          formatter={(amount) => formatUsd(Number(amount))}
-          contentStyle={{ background: paper, borderColor: grid }}
+          content={({ payload, label }) => (
+            <Values title={String(label)} series={props.series} payload={payload} format={formatUsd} />
+          )}
+          wrapperStyle={{ zIndex: 1 }}
           cursor={{ fill: grid, fillOpacity: 0.4 }}
         />
         {props.series.map((series) => (
@@ -157,14 +213,19 @@ function ChartFrame({ label, children }: { label: string; children: ReactElement
   );
 }
 
-/** A legend in the text color: the colors of the series are too pale for small text. */
+/** A legend in the text color, in the order of the series, as wide as the chart. */
 function legend(color: string) {
   return (
     <Legend
       iconType="circle"
       iconSize={8}
-      wrapperStyle={{ fontSize: 12 }}
-      formatter={(label: string) => <span style={{ color }}>{label}</span>}
+      itemSorter={null}
+      wrapperStyle={{ fontSize: 12, left: 0, width: '100%' }}
+      formatter={(label: string) => (
+        <span className="chart-label" style={{ color }} title={visibleText(label)}>
+          <Name>{label}</Name>
+        </span>
+      )}
     />
   );
 }

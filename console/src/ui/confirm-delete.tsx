@@ -2,6 +2,7 @@ import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { ErrorAlert } from './error-alert.tsx';
+import { visibleText } from './visible-text.ts';
 
 interface ConfirmDeleteProps {
   /** What is deleted, as in “Delete endpoint”. */
@@ -37,16 +38,19 @@ function ConfirmForm({ name, consequence, verb = 'Delete', onClose, onConfirm, o
       onDone();
     },
   });
+  // Nobody can type a hidden character.
+  const shown = visibleText(name);
+  const isConfirmed = typed === name || typed === shown;
   function submit(event: FormEvent) {
     event.preventDefault();
-    if (typed === name) deletion.mutate();
+    if (isConfirmed) deletion.mutate();
   }
   return (
     <form onSubmit={submit}>
       <Stack>
-        {typeof consequence === 'string' ? <Text size="sm">{consequence}</Text> : consequence}
+        {typeof consequence === 'string' ? <Text size="sm">{visibleText(consequence)}</Text> : consequence}
         <TextInput
-          label={`Type “${name}” to confirm`}
+          label={`Type “${shown}” to confirm`}
           value={typed}
           onChange={(event) => setTyped(event.currentTarget.value)}
           autoComplete="off"
@@ -57,7 +61,7 @@ function ConfirmForm({ name, consequence, verb = 'Delete', onClose, onConfirm, o
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>
-          <Button type="submit" color="red" disabled={typed !== name} loading={deletion.isPending}>
+          <Button type="submit" color="red" disabled={!isConfirmed} loading={deletion.isPending}>
             {verb}
           </Button>
         </Group>

@@ -4,6 +4,7 @@ import { IconTrash } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { ConfirmDelete } from './confirm-delete.tsx';
 import { notifySuccess } from './notify.ts';
+import { visibleText } from './visible-text.ts';
 
 /** Deletes a record of a list once its name is typed, then reads the list again. */
 export function DeleteButton(props: {
@@ -17,7 +18,7 @@ export function DeleteButton(props: {
   const queries = useQueryClient();
   return (
     <>
-      <ActionIcon variant="subtle" color="gray" aria-label={`Delete ${props.name}`} onClick={open}>
+      <ActionIcon variant="subtle" color="gray" aria-label={visibleText(`Delete ${props.name}`)} onClick={open}>
         <IconTrash size={16} />
       </ActionIcon>
       <ConfirmDelete

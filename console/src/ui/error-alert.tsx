@@ -1,10 +1,11 @@
 import { Alert, Button } from '@mantine/core';
 import { messageOf } from '../api/api-error.ts';
+import { visibleText } from './visible-text.ts';
 
 /** A failed request, with a button to try again if the caller can. */
 export function ErrorAlert({ error, retry }: { error: unknown; retry?: () => void }) {
   return (
-    <Alert color="red" role="alert" title={messageOf(error)}>
+    <Alert color="red" role="alert" title={visibleText(messageOf(error))}>
       {retry && (
         <Button size="xs" variant="light" color="red" onClick={retry}>
           Try again

@@ -1,4 +1,5 @@
 import { Alert } from '@mantine/core';
+import { visibleText } from './visible-text.ts';
 
 /** The errors of a save that no field of the form can show. */
 export function FormAlert({ errors }: { errors: readonly string[] }) {
@@ -6,7 +7,7 @@ export function FormAlert({ errors }: { errors: readonly string[] }) {
   return (
     <Alert color="red" role="alert">
       {errors.map((error) => (
-        <div key={error}>{error}</div>
+        <div key={error}>{visibleText(error)}</div>
       ))}
     </Alert>
   );

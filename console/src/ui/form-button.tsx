@@ -7,6 +7,7 @@ import { type ReactNode, useEffect } from 'react';
 import { useLocation, useSearchParams } from 'react-router';
 import { FormAlert } from './form-alert.tsx';
 import { useSave } from './use-save.ts';
+import { visibleText } from './visible-text.ts';
 
 interface RecordFormProps<Values extends object> {
   initial: Values;
@@ -37,7 +38,7 @@ export function FormButton<Values extends object>({
       <Button onClick={open} {...look}>
         {label}
       </Button>
-      <Modal opened={isOpen} onClose={close} title={title} size="lg">
+      <Modal opened={isOpen} onClose={close} title={visibleText(title)} size="lg">
         <RecordForm {...form} onClose={close} />
       </Modal>
     </>

@@ -3,6 +3,8 @@ import { useDocumentTitle } from '@mantine/hooks';
 import type { ComponentType, ReactNode } from 'react';
 import { Link } from 'react-router';
 import { ErrorAlert } from './error-alert.tsx';
+import { Name } from './record-name.tsx';
+import { visibleText } from './visible-text.ts';
 
 /** A page above this one: `{ to: '/endpoints', label: 'Endpoints' }`. */
 export interface Crumb {
@@ -25,15 +27,15 @@ interface PageProps {
 
 /** A page: breadcrumbs, heading with what belongs to it, content. */
 export function Page({ title, parents = [], status, description, actions, children }: PageProps) {
-  useDocumentTitle([title, ...parents.map(({ label }) => label).reverse(), 'Podyard'].join(' · '));
+  useDocumentTitle(visibleText([title, ...parents.map(({ label }) => label).reverse(), 'Podyard'].join(' · ')));
   return (
     <Stack gap="lg" maw={1280} mx="auto">
       <Stack gap={6} component="header">
         {parents.length > 0 && <Breadcrumbs parents={parents} title={title} />}
         <Group justify="space-between" gap="sm" align="flex-start">
           <Group gap="sm" miw={0}>
-            <Title order={1} size="h2" className="page-title">
-              {title}
+            <Title order={1} size="h2" className="page-title" tabIndex={-1}>
+              <Name>{title}</Name>
             </Title>
             {status}
           </Group>
@@ -59,7 +61,9 @@ function Breadcrumbs({ parents, title }: { parents: readonly Crumb[]; title: str
             <Link to={to}>{label}</Link>
           </li>
         ))}
-        <li aria-current="page">{title}</li>
+        <li aria-current="page" title={visibleText(title)}>
+          <Name>{title}</Name>
+        </li>
       </ol>
     </nav>
   );

@@ -1,15 +1,16 @@
 import { Alert, Code, Text } from '@mantine/core';
 import { shortReason, splitReason } from './reason.ts';
+import { visibleText } from './visible-text.ts';
 
 /** Why something is as it is: the sentence, and the output of a program as it was printed. */
 export function ReasonAlert({ reason, color, title }: { reason: string | null; color: string; title?: string }) {
   const { sentence, output } = splitReason(reason ?? '');
   return (
     <Alert color={color} {...(title === undefined ? {} : { title })}>
-      {sentence !== '' && <Text size="sm">{sentence}</Text>}
+      {sentence !== '' && <Text size="sm">{visibleText(sentence)}</Text>}
       {output !== '' && (
         <Code block mt="xs" className="reason">
-          {output}
+          {visibleText(output)}
         </Code>
       )}
     </Alert>
@@ -20,8 +21,8 @@ export function ReasonAlert({ reason, color, title }: { reason: string | null; c
 export function ReasonCell({ reason }: { reason: string | null | undefined }) {
   if (!reason) return null;
   return (
-    <Text size="sm" truncate maw={420} title={reason}>
-      {shortReason(reason)}
+    <Text size="sm" truncate maw={420} title={visibleText(reason)}>
+      {visibleText(shortReason(reason))}
     </Text>
   );
 }

@@ -1,12 +1,17 @@
 import { Text } from '@mantine/core';
-import type { ReactNode } from 'react';
 import { Link } from 'react-router';
+import { visibleText } from './visible-text.ts';
 
-/** A record's name in the first column of a list. `title` appears when the pointer rests on it. */
-export function RecordName({ children, title }: { children: ReactNode; title?: string }) {
+/** A name that somebody chose, within a sentence or a cell: its direction ends with it, and it hides nothing. */
+export function Name({ children }: { children: string }) {
+  return <bdi>{visibleText(children)}</bdi>;
+}
+
+/** A record's name in the first column of a list, in one line. `title` appears when the pointer rests on it. */
+export function RecordName({ children, title }: { children: string; title?: string }) {
   return (
-    <Text size="sm" fw={550} title={title}>
-      {children}
+    <Text size="sm" fw={550} className="record-name" title={visibleText(title || children)}>
+      <Name>{children}</Name>
     </Text>
   );
 }
@@ -14,8 +19,17 @@ export function RecordName({ children, title }: { children: ReactNode; title?: s
 /** A record's name as a link, in a row that is a link itself. */
 export function RecordLink({ to, name }: { to: string; name: string }) {
   return (
-    <Text component={Link} to={to} size="sm" c="inherit" fw={550} onClick={(event) => event.stopPropagation()}>
-      {name}
+    <Text
+      component={Link}
+      to={to}
+      size="sm"
+      c="inherit"
+      fw={550}
+      className="record-name"
+      title={visibleText(name)}
+      onClick={(event) => event.stopPropagation()}
+    >
+      <Name>{name}</Name>
     </Text>
   );
 }

@@ -1,4 +1,5 @@
 import type { Schemas } from '../api/client.ts';
+import { visibleText } from './visible-text.ts';
 
 interface Option {
   value: string;
@@ -7,9 +8,9 @@ interface Option {
 
 /** Options of records by name; none while they load. */
 export function recordOptions(records: readonly { id: string; name: string }[] = []): Option[] {
-  return records.map(({ id, name }) => ({ value: id, label: name }));
+  return records.map(({ id, name }) => ({ value: id, label: visibleText(name) }));
 }
 
 export function volumeOptions(volumes: readonly Schemas['NetworkVolume'][] = []): Option[] {
-  return volumes.map(({ id, name, dataCenter }) => ({ value: id, label: `${name} (${dataCenter})` }));
+  return volumes.map(({ id, name, dataCenter }) => ({ value: id, label: `${visibleText(name)} (${dataCenter})` }));
 }

@@ -1,5 +1,6 @@
 import type { CSSProperties } from 'react';
 import { enumLabel } from './enum-label.ts';
+import { visibleText } from './visible-text.ts';
 
 const COLORS: Record<string, string> = {
   RUNNING: 'green',
@@ -44,7 +45,7 @@ export function Status({ value, text }: { value: string; text?: string }) {
       className="status"
       style={{ '--status-color': color, ...(text && { whiteSpace: 'normal' }) } as CSSProperties}
     >
-      {text ?? enumLabel(value)}
+      {text === undefined ? enumLabel(value) : visibleText(text)}
     </span>
   );
 }

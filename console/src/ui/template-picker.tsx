@@ -3,6 +3,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { api, type Schemas, unwrap } from '../api/client.ts';
 import { formatCount } from './format.ts';
+import { Name } from './record-name.tsx';
+import { visibleText } from './visible-text.ts';
 
 type Template = Schemas['Template'];
 
@@ -21,7 +23,7 @@ export function TemplatePicker(props: { kind: 'serverless' | 'pod'; onChoose: (t
       placeholder="None"
       searchable
       clearable
-      data={templates.map(({ id, name }) => ({ value: id, label: name }))}
+      data={templates.map(({ id, name }) => ({ value: id, label: visibleText(name) }))}
       filter={({ options, search }) =>
         options.filter((option) => 'value' in option && textOf(find(option.value)!).includes(search.toLowerCase()))
       }
@@ -49,14 +51,16 @@ function Choice({ template: { name, image, env } }: { template: Template }) {
   return (
     <div>
       <Group gap="xs" justify="space-between">
-        <Text size="sm">{name}</Text>
+        <Text size="sm" className="anywhere">
+          <Name>{name}</Name>
+        </Text>
         {names.length > 0 && (
           <Text size="xs" c="dimmed" title={names.join(', ')}>
             {formatCount(names.length, 'variable')}
           </Text>
         )}
       </Group>
-      <Text size="xs" c="dimmed">
+      <Text size="xs" c="dimmed" className="anywhere">
         {image}
       </Text>
     </div>

@@ -18,6 +18,9 @@ import { DeleteButton } from '../../ui/delete-button.tsx';
 import { FormButton } from '../../ui/form-button.tsx';
 import { formatUsd } from '../../ui/format.ts';
 import { EmptyNote, Loaded } from '../../ui/page.tsx';
+import { Name } from '../../ui/record-name.tsx';
+import { recordOptions } from '../../ui/select-options.ts';
+import { visibleText } from '../../ui/visible-text.ts';
 import {
   type Budget,
   type BudgetForm,
@@ -73,8 +76,13 @@ function BudgetCard({ budget, isAll }: { budget: Budget; isAll: boolean }) {
   return (
     <Paper withBorder p="sm">
       <Group justify="space-between" wrap="nowrap" mb={4}>
-        <Text fw={600} size="sm" truncate>
-          {isAll ? `${budget.userName}: ${name}` : name}
+        <Text fw={600} size="sm" truncate title={visibleText(name)}>
+          {isAll && (
+            <>
+              <Name>{budget.userName}</Name>:{' '}
+            </>
+          )}
+          <Name>{name}</Name>
         </Text>
         {(isAll || !budget.isByAdmin) && <CardActions budget={budget} name={name} />}
       </Group>
@@ -84,7 +92,7 @@ function BudgetCard({ budget, isAll }: { budget: Budget; isAll: boolean }) {
           {percent.toFixed(0)} %
         </Text>
       </Text>
-      <Progress value={Math.min(100, percent)} color={color} my={6} aria-label={`${name}: ${text}`} />
+      <Progress value={Math.min(100, percent)} color={color} my={6} aria-label={visibleText(`${name}: ${text}`)} />
       <Text size="xs" c="dimmed">
         {describe(budget)}
       </Text>
@@ -159,7 +167,7 @@ function NewBudget() {
 /** Read when the form opens. */
 function EndpointSelect({ form }: { form: UseFormReturnType<BudgetForm> }) {
   const { data } = useQuery({ queryKey: ['endpoints', 'names'], queryFn: () => unwrap(api.GET('/v2/serverless')) });
-  const endpoints = (data?.endpoints ?? []).map(({ id, name }) => ({ value: id, label: name }));
+  const endpoints = recordOptions(data?.endpoints);
   return (
     <Select
       label="Of"

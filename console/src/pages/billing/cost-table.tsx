@@ -1,6 +1,8 @@
 import { Anchor, Badge, Group, Paper, Progress, Table, Text } from '@mantine/core';
 import { Link } from 'react-router';
 import { formatCount, formatUsd } from '../../ui/format.ts';
+import { Name } from '../../ui/record-name.tsx';
+import { visibleText } from '../../ui/visible-text.ts';
 import { type CostGroup, type Costs, cents, groupLink, groupName, shareOf } from './cost-rows.ts';
 
 /** What each group cost, the largest first, with its share. Narrow screens have no room for the parts. */
@@ -27,9 +29,13 @@ export function CostTable({ costs, isAll, ownId }: { costs: Costs; isAll: boolea
           {groups.map((group) => (
             <Table.Tr key={group.id}>
               <Table.Td className="cost-name">
-                <Name group={group} link={groupLink(by, group, ownId)} />
+                <GroupName group={group} link={groupLink(by, group, ownId)} />
               </Table.Td>
-              {hasOwner && <Table.Td className="cost-name">{group.userName ?? group.userId}</Table.Td>}
+              {hasOwner && (
+                <Table.Td className="cost-name">
+                  <Name>{group.userName ?? group.userId ?? ''}</Name>
+                </Table.Td>
+              )}
               {PARTS.map(({ title, amountOf }) => (
                 <Table.Td key={title} visibleFrom="sm">
                   {formatUsd(Number(amountOf(group)))}
@@ -58,17 +64,19 @@ const PARTS: readonly { title: string; amountOf: (group: CostGroup) => string }[
   { title: 'Storage', amountOf: ({ storageAmount }) => storageAmount },
 ];
 
-function Name({ group, link }: { group: CostGroup; link: string | undefined }) {
+function GroupName({ group, link }: { group: CostGroup; link: string | undefined }) {
   if (link !== undefined) {
     return (
       <Anchor component={Link} to={link} size="sm">
-        {groupName(group)}
+        <Name>{groupName(group)}</Name>
       </Anchor>
     );
   }
   return (
     <Group gap="xs">
-      <Text size="sm">{groupName(group)}</Text>
+      <Text size="sm">
+        <Name>{groupName(group)}</Name>
+      </Text>
       {group.isDeleted && (
         <Badge size="xs" variant="default" tt="none">
           deleted
@@ -82,7 +90,7 @@ function Share({ percent, name }: { percent: number; name: string }) {
   const text = `${percent.toFixed(1)} %`;
   return (
     <Group gap="xs" wrap="nowrap">
-      <Progress value={percent} w={70} visibleFrom="xs" size="sm" aria-label={`${name}: ${text}`} />
+      <Progress value={percent} w={70} visibleFrom="xs" size="sm" aria-label={visibleText(`${name}: ${text}`)} />
       <Text size="xs">{text}</Text>
     </Group>
   );

@@ -8,6 +8,7 @@ import { Figures } from '../../ui/figures.tsx';
 import { formatDate, formatNumber } from '../../ui/format.ts';
 import { notifySuccess } from '../../ui/notify.ts';
 import { Loaded } from '../../ui/page.tsx';
+import { Name } from '../../ui/record-name.tsx';
 import { Status } from '../../ui/status.tsx';
 import { BatchProgress } from './batch-progress.tsx';
 import { type Batch, describeEstimate, hasEnded, stateOf } from './batch-values.ts';
@@ -43,7 +44,11 @@ function BatchView({ path }: { path: string }) {
         <Stack>
           <Group gap="md">
             <Status value={stateOf(batch)} />
-            {batch.name !== undefined && <Text size="sm">{batch.name}</Text>}
+            {batch.name !== undefined && (
+              <Text size="sm" className="anywhere">
+                <Name>{batch.name}</Name>
+              </Text>
+            )}
             <Text size="sm">Created {timeOf(batch.createdAt)}</Text>
             {batch.endedAt !== undefined && <Text size="sm">Ended {timeOf(batch.endedAt)}</Text>}
           </Group>

@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { formatNumber, NO_VALUE } from '../../ui/format.ts';
 import { EmptyState, Loaded } from '../../ui/page.tsx';
+import { Name } from '../../ui/record-name.tsx';
 import { RelativeTime } from '../../ui/relative-time-view.tsx';
 import { SmallTable } from '../../ui/small-table.tsx';
 import { Status } from '../../ui/status.tsx';
@@ -62,7 +63,7 @@ function BatchTable({ batches, onOpen }: { batches: readonly Batch[]; onOpen: (i
         <Table.Tr key={batch.id}>
           <Table.Td>
             <Anchor component="button" type="button" size="sm" onClick={() => onOpen(batch.id)}>
-              {batch.name ?? batch.id}
+              <Name>{batch.name ?? batch.id}</Name>
             </Anchor>
           </Table.Td>
           <Table.Td>

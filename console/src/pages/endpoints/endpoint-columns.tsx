@@ -2,10 +2,11 @@ import { Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { formatDuration, formatNumber, formatRate, formatUsd, NO_VALUE } from '../../ui/format.ts';
 import { shortReason } from '../../ui/reason.ts';
-import { RecordLink } from '../../ui/record-name.tsx';
+import { Name, RecordLink } from '../../ui/record-name.tsx';
 import type { Column } from '../../ui/record-table.tsx';
 import { Sparkline } from '../../ui/sparkline.tsx';
 import { Status } from '../../ui/status.tsx';
+import { visibleText } from '../../ui/visible-text.ts';
 import { type EndpointRow, kindOf } from './endpoint-rows.ts';
 import { briefReason, stateTitle } from './state-text.ts';
 
@@ -97,11 +98,11 @@ function StateCell({ state }: { state: EndpointRow['state'] }) {
 
 function TwoLines({ first, second, title }: { first: ReactNode; second: string; title?: string }) {
   return (
-    <Stack gap={0} miw={0} title={title ?? second}>
+    <Stack gap={0} miw={0} title={visibleText(title ?? second)}>
       {first}
       {second !== '' && (
         <Text size="xs" c="dimmed" className="second-line">
-          {second}
+          <Name>{second}</Name>
         </Text>
       )}
     </Stack>

@@ -7,6 +7,7 @@ import { useLive } from '../../api/events.ts';
 import type { EndpointSnapshot } from '../../api/live-snapshots.ts';
 import { LiveBadge } from '../../ui/live-badge.tsx';
 import { Loaded, Page, PageSkeleton, RowsSkeleton } from '../../ui/page.tsx';
+import { visibleText } from '../../ui/visible-text.ts';
 import { EndpointActions, EndpointDescription } from './endpoint-header.tsx';
 import type { EndpointTabProps } from './endpoint-tab-props.ts';
 import { ENDPOINT_TABS } from './endpoint-tabs.ts';
@@ -54,7 +55,7 @@ function EndpointTabs({ tab, ...props }: EndpointTabProps & { tab: string }) {
       onChange={(value) => navigate(`/endpoints/${id}/${value}`, { replace: true })}
       keepMounted={false}
     >
-      <Tabs.List aria-label={`Endpoint ${name}`} mb="md">
+      <Tabs.List aria-label={visibleText(`Endpoint ${name}`)} mb="md">
         {tabs.map(({ value, label }) => (
           <Tabs.Tab key={value} value={value}>
             {label}

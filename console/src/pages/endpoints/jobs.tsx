@@ -10,6 +10,7 @@ import { ErrorAlert } from '../../ui/error-alert.tsx';
 import { formatCount, formatDuration, NO_VALUE } from '../../ui/format.ts';
 import { notifySuccess } from '../../ui/notify.ts';
 import { EmptyNote, Loaded } from '../../ui/page.tsx';
+import { Name } from '../../ui/record-name.tsx';
 import { RelativeTime } from '../../ui/relative-time-view.tsx';
 import { SmallTable } from '../../ui/small-table.tsx';
 import { Status } from '../../ui/status.tsx';
@@ -238,7 +239,8 @@ function PurgeButton({ endpoint: { id, name } }: { endpoint: EndpointTabProps['e
       >
         <Stack>
           <Text size="sm">
-            All queued jobs of {name} are cancelled for good, except those of batches. Running jobs continue.
+            All queued jobs of <Name>{name}</Name> are cancelled for good, except those of batches. Running jobs
+            continue.
           </Text>
           {purge.error && <ErrorAlert error={purge.error} />}
           <Group justify="flex-end">

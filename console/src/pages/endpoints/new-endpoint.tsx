@@ -4,6 +4,7 @@ import { Link, useNavigate, useSearchParams } from 'react-router';
 import { api, unwrap } from '../../api/client.ts';
 import { notifySuccess } from '../../ui/notify.ts';
 import { Loaded, Page } from '../../ui/page.tsx';
+import { Name } from '../../ui/record-name.tsx';
 import { EndpointForm } from './endpoint-form.tsx';
 import { duplicateValues, type EndpointValues, NEW_ENDPOINT } from './endpoint-values.ts';
 import { createEndpoint, readCpus } from './save-endpoint.ts';
@@ -34,7 +35,11 @@ function Duplicate({ id }: { id: string }) {
       {({ endpoint, cpus }) => (
         <>
           <Text size="sm" c="dimmed">
-            With the settings of <Link to={`/endpoints/${id}`}>{endpoint.name}</Link>, without its schedule.
+            With the settings of{' '}
+            <Link to={`/endpoints/${id}`}>
+              <Name>{endpoint.name}</Name>
+            </Link>
+            , without its schedule.
           </Text>
           <NewEndpoint key={id} draftKey={`endpoint-from-${id}`} initial={duplicateValues(endpoint, cpus)} />
         </>

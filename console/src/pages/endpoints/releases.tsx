@@ -5,6 +5,7 @@ import { api, type Schemas, unwrap } from '../../api/client.ts';
 import { formatCount } from '../../ui/format.ts';
 import { notifySuccess } from '../../ui/notify.ts';
 import { Loaded } from '../../ui/page.tsx';
+import { Name } from '../../ui/record-name.tsx';
 import { RelativeTime } from '../../ui/relative-time-view.tsx';
 import type { EndpointTabProps } from './endpoint-tab-props.ts';
 import { diffValue } from './release-text.ts';
@@ -96,7 +97,7 @@ function ReleaseDiff({ release: { version, diff } }: { release: Release }) {
     <Stack gap={4} mt="xs">
       {diff.map(({ field, old, new: now }) => (
         <Text key={field} size="sm" style={{ overflowWrap: 'anywhere' }}>
-          <Code>{field}</Code> {diffValue(old)} → {diffValue(now)}
+          <Code>{field}</Code> <Name>{diffValue(old)}</Name> → <Name>{diffValue(now)}</Name>
         </Text>
       ))}
     </Stack>

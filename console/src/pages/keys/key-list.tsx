@@ -5,6 +5,7 @@ import { NO_VALUE } from '../../ui/format.ts';
 import { type Column, RecordList } from '../../ui/record-list.tsx';
 import { RecordName } from '../../ui/record-name.tsx';
 import { RelativeTime } from '../../ui/relative-time-view.tsx';
+import { Truncated } from '../../ui/truncated.tsx';
 import { type ApiKey, makerText, warningsOf } from './key-values.ts';
 
 interface KeyListProps {
@@ -23,7 +24,7 @@ export function KeyList({ keys, queryKey, revoke }: KeyListProps) {
       isSecondary: true,
       render: ({ lastUsedAt }) => (lastUsedAt ? <RelativeTime at={lastUsedAt} /> : 'Never'),
     },
-    { title: 'Made by', isSecondary: true, render: (key) => makerText(key) ?? NO_VALUE },
+    { title: 'Made by', isSecondary: true, render: (key) => <Maker apiKey={key} /> },
     { title: 'Revision', isSecondary: true, render: ({ restRevision }) => restRevision ?? "The server's" },
     { title: 'Created', isSecondary: true, render: ({ createdAt }) => <RelativeTime at={createdAt} /> },
     {
@@ -63,6 +64,11 @@ function Name({ apiKey }: { apiKey: Schemas['ApiKey'] }) {
       )}
     </>
   );
+}
+
+function Maker({ apiKey }: { apiKey: ApiKey }) {
+  const text = makerText(apiKey);
+  return text === null ? NO_VALUE : <Truncated text={text} maw={220} />;
 }
 
 function Scopes({ scopes }: { scopes: readonly string[] }) {

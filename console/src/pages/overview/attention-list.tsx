@@ -1,7 +1,9 @@
 import { Anchor, Button, Paper, Skeleton, Text, Title } from '@mantine/core';
 import { useState } from 'react';
 import { Link } from 'react-router';
+import { Name } from '../../ui/record-name.tsx';
 import { RelativeTime } from '../../ui/relative-time-view.tsx';
+import { visibleText } from '../../ui/visible-text.ts';
 import type { AttentionItem } from './attention.ts';
 
 /** More are shown on request. */
@@ -46,7 +48,7 @@ function Item({ item: { severity, what, name, reason, to, since } }: { item: Att
       <div className="attention-text">
         <Text size="sm">
           <Anchor component={Link} to={to} size="sm" fw={550} c="inherit" underline="hover">
-            {name ?? what}
+            {name === undefined ? what : <Name>{name}</Name>}
           </Anchor>{' '}
           {name !== undefined && (
             <Text span size="sm" c="dimmed">
@@ -55,8 +57,8 @@ function Item({ item: { severity, what, name, reason, to, since } }: { item: Att
           )}
         </Text>
         {reason !== '' && (
-          <Text size="sm" className="attention-reason" title={reason}>
-            {reason}
+          <Text size="sm" className="attention-reason" title={visibleText(reason)}>
+            <Name>{reason}</Name>
           </Text>
         )}
       </div>

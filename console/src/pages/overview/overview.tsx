@@ -7,6 +7,7 @@ import { type AccountSnapshot, queuedOf, runningOf } from '../../api/live-snapsh
 import { endpointsQuery } from '../../api/queries.ts';
 import { Figures } from '../../ui/figures.tsx';
 import { EmptyNote, Page } from '../../ui/page.tsx';
+import { Name } from '../../ui/record-name.tsx';
 import { SmallTable } from '../../ui/small-table.tsx';
 import { Status } from '../../ui/status.tsx';
 import { AttentionList } from './attention-list.tsx';
@@ -61,8 +62,8 @@ function ActiveEndpoints({ snapshot }: { snapshot: AccountSnapshot | undefined }
           {active.map(({ id, state, inQueue, inProgress, workers }) => (
             <Table.Tr key={id}>
               <Table.Td>
-                <Anchor component={Link} to={`/endpoints/${id}`} size="sm">
-                  {names.get(id) ?? id}
+                <Anchor component={Link} to={`/endpoints/${id}`} size="sm" className="record-name">
+                  <Name>{names.get(id) ?? id}</Name>
                 </Anchor>
               </Table.Td>
               <Table.Td>

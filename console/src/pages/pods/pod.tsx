@@ -8,6 +8,7 @@ import { CopyableId } from '../../ui/copyable-id.tsx';
 import { lazyPart } from '../../ui/lazy-part.ts';
 import { PageLog } from '../../ui/logs/log-view.tsx';
 import { Loaded, Page, PageSkeleton } from '../../ui/page.tsx';
+import { visibleText } from '../../ui/visible-text.ts';
 import { PodActions } from './pod-actions.tsx';
 import { PodOverview } from './pod-overview.tsx';
 
@@ -39,7 +40,7 @@ export function PodPage() {
             onChange={(value) => navigate(`/pods/${id}/${value}`, { replace: true })}
             keepMounted={false}
           >
-            <Tabs.List aria-label={`Pod ${pod.name}`} mb="md">
+            <Tabs.List aria-label={visibleText(`Pod ${pod.name}`)} mb="md">
               <Tabs.Tab value="pod">Overview</Tabs.Tab>
               <Tabs.Tab value="logs">Logs</Tabs.Tab>
               <Tabs.Tab value="terminal">Terminal</Tabs.Tab>

@@ -7,7 +7,7 @@ import { FormButton } from '../../ui/form-button.tsx';
 import { NO_VALUE } from '../../ui/format.ts';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
 import { type Column, RecordList } from '../../ui/record-list.tsx';
-import { RecordName } from '../../ui/record-name.tsx';
+import { Name, RecordName } from '../../ui/record-name.tsx';
 import { RelativeTime } from '../../ui/relative-time-view.tsx';
 import { deletionConsequence, newSecretBody, secretReference, secretUpdateBody, usageLabel } from './secret-values.ts';
 
@@ -18,7 +18,15 @@ const COLUMNS: Column<Secret>[] = [
     title: 'Name',
     render: ({ name, description }) => <RecordName title={description ?? ''}>{name}</RecordName>,
   },
-  { title: 'Reference', isSecondary: true, render: ({ name }) => <Code>{secretReference(name)}</Code> },
+  {
+    title: 'Reference',
+    isSecondary: true,
+    render: ({ name }) => (
+      <Code className="record-name" title={secretReference(name)}>
+        {secretReference(name)}
+      </Code>
+    ),
+  },
   { title: 'Used by', render: ({ usedBy }) => <Usage usedBy={usedBy} /> },
   { title: 'Updated', isSecondary: true, render: ({ updatedAt }) => <RelativeTime at={updatedAt} /> },
   { title: 'Actions', width: '130px', render: (secret) => <Actions secret={secret} /> },
@@ -52,7 +60,7 @@ function Usage({ usedBy }: Pick<Secret, 'usedBy'>) {
     <Group gap={4}>
       {usedBy.map((use) => (
         <Badge key={use.kind + use.id} variant="light" tt="none">
-          {usageLabel(use)}
+          <Name>{usageLabel(use)}</Name>
         </Badge>
       ))}
     </Group>

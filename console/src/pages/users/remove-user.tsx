@@ -5,6 +5,8 @@ import { type ReactNode, useState } from 'react';
 import { api, unwrap } from '../../api/client.ts';
 import { ConfirmDelete } from '../../ui/confirm-delete.tsx';
 import { ErrorAlert } from '../../ui/error-alert.tsx';
+import { Name } from '../../ui/record-name.tsx';
+import { visibleText } from '../../ui/visible-text.ts';
 import { countsText, stateOf, type User } from './user-values.ts';
 import { usersQuery } from './users-query.ts';
 
@@ -52,7 +54,7 @@ function Consequence({ user, isOpen, heirId, onHeir }: ConsequenceProps) {
         label="What they own"
         data={[
           { value: '', label: 'Delete everything' },
-          ...heirs.map(({ userId, name }) => ({ value: userId, label: `Hand over to ${name}` })),
+          ...heirs.map(({ userId, name }) => ({ value: userId, label: `Hand over to ${visibleText(name)}` })),
         ]}
         value={heirId ?? ''}
         onChange={(value) => onHeir(value || null)}
@@ -78,19 +80,21 @@ function Plan({ id, heirId, heir }: { id: string; heirId: string | null; heir: s
   const owned = countsText(data.owned);
   return (
     <>
-      <Text size="sm">{sentence(owned, heir)}</Text>
+      <Text size="sm">{visibleText(sentence(owned, heir))}</Text>
       {data.renamed.length > 0 && (
         <Notes title="These names are taken, and change">
           {data.renamed.map(({ id: recordId, kind, from, to }) => (
             <List.Item key={recordId}>
-              {kind} {from} → {to}
+              {kind} <Name>{from}</Name> → <Name>{to}</Name>
             </List.Item>
           ))}
         </Notes>
       )}
       {data.exceeded.length > 0 && (
         <Alert color="red">
-          <Text fw={600}>Raise the limits of {heir} first</Text>
+          <Text fw={600}>
+            Raise the limits of <Name>{heir ?? ''}</Name> first
+          </Text>
           <Text size="sm">{data.exceeded.join('; ')}.</Text>
         </Alert>
       )}

@@ -3,6 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { ApiError } from '../../api/api-error.ts';
 import { api, unwrap } from '../../api/client.ts';
 import { FormButton } from '../../ui/form-button.tsx';
+import { Name } from '../../ui/record-name.tsx';
 import { RATE_WINDOWS, rateBody, rateForm, type User, WORKLOADS } from './user-values.ts';
 
 const ROLES = [
@@ -111,7 +112,7 @@ export function SuspendButton({ user }: { user: User }) {
       {(form) => (
         <>
           <Text size="sm" c="dimmed">
-            All keys of {user.name} are refused at once, and what was opened with them ends.
+            All keys of <Name>{user.name}</Name> are refused at once, and what was opened with them ends.
           </Text>
           <Select
             label="Endpoints and pods"

@@ -6,8 +6,10 @@ import { ApiError } from '../../api/api-error.ts';
 import { api, unwrap } from '../../api/client.ts';
 import { CopyableId } from '../../ui/copyable-id.tsx';
 import { Loaded, Page } from '../../ui/page.tsx';
+import { Name } from '../../ui/record-name.tsx';
 import { RelativeTime } from '../../ui/relative-time-view.tsx';
 import { Status } from '../../ui/status.tsx';
+import { visibleText } from '../../ui/visible-text.ts';
 import { KeyList } from '../keys/key-list.tsx';
 import { CreatedKey, NewKey } from '../keys/new-key.tsx';
 import { Bars, EditLimits } from '../limits/limit-parts.tsx';
@@ -53,7 +55,9 @@ function Deleted({ name }: { name: string }) {
   return (
     <Page title={name} parents={PARENTS}>
       <Alert color="teal" role="status">
-        <Text fw={600}>{name} is deleted</Text>
+        <Text fw={600} className="anywhere">
+          <Name>{name}</Name> is deleted
+        </Text>
         <Text size="sm">Nothing of theirs is left, except what they used, in the books.</Text>
       </Alert>
     </Page>
@@ -65,7 +69,7 @@ function Facts({ user: { userId, role, email, createdAt, lastUsedAt } }: { user:
     <Group gap="md">
       <CopyableId id={userId} />
       <span>{role === 'ADMIN' ? 'Admin' : 'User'}</span>
-      {email && <span>{email}</span>}
+      {email && <Name>{email}</Name>}
       <span>
         Created <RelativeTime at={createdAt} />
       </span>
@@ -122,8 +126,8 @@ function Notice({ user: { suspension, removal } }: { user: User }) {
       <Text fw={600}>Suspended: all keys are refused</Text>
       <Text size="sm">
         <RelativeTime at={suspension.since} />
-        {suspension.by && ` by ${suspension.by}`}
-        {suspension.reason && `: ${suspension.reason}`}.{' '}
+        {suspension.by && ` by ${visibleText(suspension.by)}`}
+        {suspension.reason && `: ${visibleText(suspension.reason)}`}.{' '}
         {suspension.workloads === 'STOP'
           ? 'Endpoints are scaled to zero, pods are stopped.'
           : 'What runs keeps running.'}

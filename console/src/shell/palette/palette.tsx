@@ -16,6 +16,7 @@ import {
 import { type KeyboardEvent, useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { ENDPOINT_TABS } from '../../pages/endpoints/endpoint-tabs.ts';
+import { Name } from '../../ui/record-name.tsx';
 import { usePaletteActions } from './palette-actions.ts';
 import { type PaletteItem, type PaletteKind, searchPalette } from './palette-items.ts';
 import { usePaletteRecords } from './palette-records.ts';
@@ -136,8 +137,12 @@ function PaletteList(props: {
             onPointerMove={() => index !== selected && onSelect(index)}
           >
             <ItemIcon size={16} stroke={1.6} aria-hidden />
-            <span className="palette-label">{item.label}</span>
-            <span className="palette-detail">{item.detail}</span>
+            <span className="palette-label">
+              <Name>{item.label}</Name>
+            </span>
+            <span className="palette-detail">
+              <Name>{item.detail ?? ''}</Name>
+            </span>
             <span className="palette-kind">{item.kind}</span>
           </div>
         );

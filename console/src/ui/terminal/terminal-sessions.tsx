@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
 import { formatDuration, NO_VALUE } from '../format.ts';
 import { EmptyNote, Loaded } from '../page.tsx';
+import { Name } from '../record-name.tsx';
 import { RelativeTime } from '../relative-time-view.tsx';
 import { SmallTable } from '../small-table.tsx';
 
@@ -33,9 +34,9 @@ export function TerminalSessions({ isPlaceOf }: { isPlaceOf: (session: Schemas['
                 <Table.Tr key={session.id}>
                   <Table.Td>{session.openedAt && <RelativeTime at={session.openedAt} />}</Table.Td>
                   <Table.Td>
-                    {session.userName}{' '}
+                    <Name>{session.userName}</Name>{' '}
                     <Text span size="xs" c="dimmed">
-                      ({session.keyName})
+                      (<Name>{session.keyName}</Name>)
                     </Text>
                   </Table.Td>
                   <Table.Td>{session.clientAddress ?? NO_VALUE}</Table.Td>
