@@ -19,6 +19,9 @@ import type { RunningServer } from './server.ts';
 
 const { print, note, ...output } = createOutput(process.env);
 
+/** The exit status for Ctrl-C. */
+const INTERRUPTED = 130;
+
 let isServing = false;
 // What reads the output has ended, as in `podyard batch results … | head`. A server continues without it.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -46,6 +49,8 @@ process.exitCode = await runCli(
   },
   process.argv.slice(2),
 );
+// Ctrl-C waits for no connection, whose server may be out of reach.
+if (process.exitCode === INTERRUPTED) process.exit();
 
 async function serve(flags: Flags): Promise<void> {
   const config = readConfig(flags, process.env);

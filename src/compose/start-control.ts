@@ -4,6 +4,7 @@ import type { Config } from '../config.ts';
 import { ClusterRunner } from '../control/clusters/run-clusters.ts';
 import { guardRuntime } from '../control/guard-runtime.ts';
 import { Cleaner } from '../control/housekeeping/clean-up.ts';
+import { LostProgramEnder } from '../control/housekeeping/end-lost-programs.ts';
 import { EvictionGuardKeeper } from '../control/housekeeping/guard-evictions.ts';
 import { BudgetKeeper } from '../control/housekeeping/keep-budgets.ts';
 import { HistoryKeeper } from '../control/housekeeping/keep-history.ts';
@@ -269,6 +270,7 @@ function createHousekeeping(
     new HistoryKeeper({ pool, logger }),
     new Cleaner({ pool, clock, logger, limits: config.limits }),
     new UserRemover({ pool, bus, logger }),
+    new LostProgramEnder({ pool, bus, logger, runtime }),
     new ImagePuller({ pool, bus, logger, runtime, secretBox }),
   ];
   if (runtime.evictions) loops.push(new EvictionGuardKeeper({ pool, logger, guard: runtime.evictions }));

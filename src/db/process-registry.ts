@@ -11,6 +11,8 @@ export type ProcessRole = 'api' | 'data' | 'control';
 export class ProcessRegistry {
   readonly #deps: { pool: Pool; processId: string; roles: readonly ProcessRole[] };
   readonly #onChange = new Set<() => void>();
+  /** The backend of its connection for hints (migration 0047). */
+  listenerPid: number | null = null;
   #peers: readonly { id: string; roles: readonly string[] }[] = [];
   #beating = Promise.resolve();
   #isStopped = false;
@@ -59,11 +61,11 @@ export class ProcessRegistry {
     const { pool, processId, roles } = this.#deps;
     const result = await pool.query<{ id: string; roles: string[] }>(
       `with gone as (delete from processes where seen_at < now() - interval '${TTL_SECONDS} seconds' and id <> $1),
-            me as (insert into processes (id, seen_at, roles) values ($1, now(), $2)
-                   on conflict (id) do update set seen_at = now())
+            me as (insert into processes (id, seen_at, roles, listener_pid) values ($1, now(), $2, $3)
+                   on conflict (id) do update set seen_at = now(), listener_pid = $3)
        select id, roles from processes
        where id <> $1 and seen_at >= now() - interval '${TTL_SECONDS} seconds'`,
-      [processId, roles],
+      [processId, roles, this.listenerPid],
     );
     const before = new Set(this.#peers.map(({ id }) => id));
     this.#peers = result.rows;

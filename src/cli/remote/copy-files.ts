@@ -1,32 +1,18 @@
-import { randomBytes } from 'node:crypto';
 import { createReadStream, type Stats } from 'node:fs';
-import { lstat, mkdir, readdir, readlink, rename, rm, stat } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readlink, rename, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { pack as createPack, type Pack } from 'tar-stream';
 import { UsageError } from '../../core/usage-error.ts';
 import type { CliPieces } from '../cli-pieces.ts';
 import type { ApiClient } from './api-client.ts';
+import { COMPLETE, CONTENT, RECEIVE, SEND } from './copy-scripts.ts';
+import { PartFolder } from './part-folder.ts';
 import { openSession, type RemoteSession, type SessionPlace } from './remote-session.ts';
 import { unpack } from './unpack.ts';
 
 type Output = Pick<CliPieces, 'terminal' | 'note'>;
 
-/** Everything is copied under another name first: one that is interrupted leaves nothing under the final one. */
-const RECEIVE = `set -e
-target=$1
-case "$target" in */) target="$target$2" ;; *) if [ -d "$target" ]; then target="$target/$2"; fi ;; esac
-folder=$(dirname -- "$target")
-mkdir -p -- "$folder"
-part="$folder/.podyard-copy-$$"
-trap 'rm -rf -- "$part"' EXIT
-trap 'exit 1' HUP INT TERM
-mkdir -- "$part"
-tar -x -p -o -f - -C "$part"
-if [ -d "$target" ]; then echo "$target is a folder that exists: remove it, or name another destination" >&2; exit 1; fi
-mv -f -- "$part/content" "$target"`;
-const SEND = `if [ ! -e "$1" ]; then echo "$1: no such file or folder" >&2; exit 1; fi
-cd -- "$(dirname -- "$1")" && exec tar -c -f - -- "$(basename -- "$1")"`;
 const MAX_ERROR_CHARACTERS = 2_000;
 const PROGRESS_MS = 200;
 
@@ -36,13 +22,14 @@ export async function copyThere(client: ApiClient, place: SessionPlace, from: st
     throw new UsageError(`${from}: no such file or folder on this machine`);
   });
   if (!info.isFile() && !info.isDirectory()) throw new UsageError(`${from} is neither a file nor a folder`);
-  const session = await run(client, place, ['sh', '-c', RECEIVE, 'podyard', to, basename(resolve(from))], true);
+  const command = ['sh', '-c', RECEIVE, 'podyard', to, basename(resolve(from))];
+  const session = await run(client, place, { command, input: true }, output.terminal);
   session.output.resume();
   const archive = createPack();
   const progress = new Progress(output);
   const written = Promise.all([
     pipeline(progress.count(archive as AsyncIterable<Buffer>), session.input),
-    addTree(archive, from, info, 'content').then(() => archive.finalize()),
+    writeArchive(archive, from, info),
   ]).catch(async (error: Error) => {
     archive.destroy();
     session.close();
@@ -63,26 +50,40 @@ export async function copyHere(client: ApiClient, place: SessionPlace, from: str
   const exists = await stat(target).then((info) => info.isDirectory(), () => false); // biome-ignore format: one thing
   if (exists) throw new UsageError(`${target} is a folder that exists: remove it, or name another destination`);
   await mkdir(dirname(resolve(target)), { recursive: true });
-  const part = join(dirname(resolve(target)), `.podyard-copy-${randomBytes(6).toString('hex')}`);
-  const session = await run(client, place, ['sh', '-c', SEND, 'podyard', from], false);
+  const command = ['sh', '-c', SEND, 'podyard', from];
+  const session = await run(client, place, { command, input: false }, output.terminal);
   const progress = new Progress(output);
+  const part = new PartFolder(dirname(resolve(target)));
   try {
-    const unpacked = unpack(progress.count(session.output), part, (text) => output.note(`podyard: ${text}`)).catch(
+    const unpacked = unpack(progress.count(session.output), part.path, (text) => output.note(`podyard: ${text}`)).catch(
       (error) => {
         session.close();
         throw error;
       },
     );
-    await Promise.all([finish(session), unpacked]);
-    await rename(join(part, 'content'), target);
+    // Both must be over before the folder is removed.
+    const failed = (await Promise.allSettled([finish(session), unpacked])).find(({ status }) => status === 'rejected');
+    if (failed) throw (failed as PromiseRejectedResult).reason;
+    await rename(join(part.path, CONTENT), target);
   } finally {
     progress.end();
-    await rm(part, { recursive: true, force: true });
+    await part.remove();
   }
 }
 
-function run(client: ApiClient, place: SessionPlace, command: string[], input: boolean): Promise<RemoteSession> {
-  return openSession(client, place, { command, terminal: null, input });
+/** Ctrl-C ends it. */
+async function run(
+  client: ApiClient,
+  place: SessionPlace,
+  request: { command: string[]; input: boolean },
+  { interrupted }: Output['terminal'],
+): Promise<RemoteSession> {
+  const session = await openSession(client, place, { ...request, terminal: null });
+  const onInterrupt = () => session.abandon('it was interrupted');
+  interrupted.addEventListener('abort', onInterrupt);
+  void session.ended.then(() => interrupted.removeEventListener('abort', onInterrupt));
+  if (interrupted.aborted) onInterrupt();
+  return session;
 }
 
 /** Throws what the program said when it failed. */
@@ -103,6 +104,12 @@ async function failUnlessEnded(session: RemoteSession, error: Error): Promise<ne
   await session.ended;
   await new Promise((resolve) => setImmediate(resolve));
   throw error;
+}
+
+async function writeArchive(archive: Pack, from: string, info: Stats): Promise<void> {
+  await addTree(archive, from, info, CONTENT);
+  archive.entry({ name: COMPLETE }, '');
+  archive.finalize();
 }
 
 async function addTree(archive: Pack, path: string, info: Stats, name: string): Promise<void> {

@@ -60,6 +60,7 @@ export class RemoteSession {
   readonly ended: Promise<SessionEnd>;
   onNotice: (text: string) => void = () => {};
   readonly #socket: WebSocket;
+  readonly #finish: (end: SessionEnd) => void;
   #unacked = 0;
   #resume: (() => void) | null = null;
   #end: SessionEnd | null = null;
@@ -71,12 +72,13 @@ export class RemoteSession {
       socket.onopen = () => resolve();
       socket.onerror = () => reject(new Error('the connection could not be opened'));
     });
-    this.ended = new Promise((resolve) => {
-      socket.onclose = () => {
-        this.#close();
-        resolve(this.#end ?? { code: null, reason: 'the connection to the server was lost' });
-      };
-    });
+    const { promise, resolve } = Promise.withResolvers<SessionEnd>();
+    this.ended = promise;
+    this.#finish = (end) => {
+      this.#close();
+      resolve(this.#end ?? end);
+    };
+    socket.onclose = () => this.#finish({ code: null, reason: 'the connection to the server was lost' });
     this.input = new Writable({
       write: (chunk: Buffer, _encoding, done) => void this.#sendInput(chunk).then(() => done(), done),
       final: (done) => {
@@ -102,6 +104,12 @@ export class RemoteSession {
   /** Ends the program. */
   close(): void {
     this.#socket.close();
+  }
+
+  /** The same without waiting for an answer of the server, which may be out of reach. */
+  abandon(reason: string): void {
+    this.#socket.close();
+    this.#finish({ code: null, reason });
   }
 
   #onMessage(message: { type: string; bytes: number; text: string } & SessionEnd): void {

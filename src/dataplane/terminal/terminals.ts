@@ -173,7 +173,8 @@ export class Terminals {
   async #runProgram(session: TerminalSession, stream: TerminalStream, request: TerminalRequest): Promise<void> {
     const { command, size, hasInput } = request;
     try {
-      stream.attach(await this.#deps.exec(workloadOf(session), { command, terminal: size, hasInput }));
+      const program = { command, terminal: size, hasInput, marker: session.id };
+      stream.attach(await this.#deps.exec(workloadOf(session), program));
     } catch (error) {
       const failure = toFailure(error);
       if (failure !== error) logFailure(this.#deps.logger, failure, fieldsOf(session));
@@ -223,7 +224,7 @@ export class Terminals {
     this.#recording.add(recorded);
   }
 
-  /** Without the database, the session counts as ended once its process is silent. */
+  /** Without the database, the session counts as ended once nobody touches it. */
   async #record({ id }: TerminalSession, end: StreamEnd): Promise<void> {
     await updateSessionEnded(this.#deps.pool, id, end).catch((error) => {
       this.#deps.logger.warn({ err: error, terminalId: id }, 'the end of a terminal session could not be recorded');

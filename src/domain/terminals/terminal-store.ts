@@ -1,4 +1,4 @@
-import type { KeyId, TerminalId, UserId } from '../../core/ids.ts';
+import type { KeyId, PodId, TerminalId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import {
   PROCESS_GONE,
@@ -9,22 +9,29 @@ import {
   TICKET_SECONDS,
 } from './terminal.ts';
 
-/** Of `terminal_sessions s`: its process has not been heard of. */
-const IS_SILENT = `s.opened_at is not null and s.ended_at is null and s.seen_at < now() - interval '${SILENT_SECONDS} seconds'`;
+/**
+ * Of `terminal_sessions s`: the process that served it is gone, or has not said for long that it still does. A process whose
+ * connection for hints was cut counts as gone until it has another.
+ */
+const IS_LOST = `(s.opened_at is not null and s.ended_at is null and (
+  s.seen_at < now() - interval '${SILENT_SECONDS} seconds'
+  or not exists (
+    select from processes p where p.id = s.process_id
+      and (p.listener_pid is null or exists (select from pg_stat_activity a where a.pid = p.listener_pid)))))`;
 
 const COLUMNS = `s.id, s.user_id as "userId", u.name as "userName", s.key_id as "keyId", s.key_name as "keyName",
   s.pod_id as "podId", s.endpoint_id as "endpointId", s.worker_id as "workerId", s.program, s.has_terminal as "hasTerminal",
-  case when s.opened_at is null then 'PENDING' when s.ended_at is null and not (${IS_SILENT}) then 'OPEN' else 'ENDED' end as status,
+  case when s.opened_at is null then 'PENDING' when s.ended_at is null and not (${IS_LOST}) then 'OPEN' else 'ENDED' end as status,
   s.client_address as "clientAddress", s.created_at as "createdAt", s.opened_at as "openedAt",
-  coalesce(s.ended_at, case when ${IS_SILENT} then s.seen_at end) as "endedAt", s.exit_code as "exitCode",
-  coalesce(s.end_reason, case when ${IS_SILENT} then '${PROCESS_GONE}' end) as "endReason"`;
+  coalesce(s.ended_at, case when ${IS_LOST} then s.seen_at end) as "endedAt", s.exit_code as "exitCode",
+  coalesce(s.end_reason, case when ${IS_LOST} then '${PROCESS_GONE}' end) as "endReason"`;
 const SESSIONS = 'terminal_sessions s join users u on u.id = s.user_id';
 
 /** Locks the user's row, so that the count is right until the commit. Served by terminal_sessions_live. */
 export async function countLiveSessions(db: Db, userId: UserId): Promise<number> {
   await db.query('select from users where id = $1 for no key update', [userId]);
   const result = await db.query<{ count: number }>(
-    `select count(*)::int8 as count from terminal_sessions s where s.user_id = $1 and s.ended_at is null and not (${IS_SILENT})
+    `select count(*)::int8 as count from terminal_sessions s where s.user_id = $1 and s.ended_at is null and not (${IS_LOST})
        and (s.opened_at is not null or s.created_at > now() - interval '${TICKET_SECONDS} seconds')`,
     [userId],
   );
@@ -144,6 +151,27 @@ export async function updateSessionEnded(
   );
 }
 
+/** A session whose process is gone, and which may have left its program running. */
+export interface LostSession {
+  id: TerminalId;
+  workloadId: PodId | WorkerId;
+}
+
+export async function listLostSessions(db: Db): Promise<LostSession[]> {
+  const result = await db.query<LostSession>(
+    `select s.id, coalesce(s.pod_id, s.worker_id) as "workloadId" from terminal_sessions s where ${IS_LOST}`,
+  );
+  return result.rows;
+}
+
+/** Records the end of a lost session: when its process last said that it served it. */
+export async function updateSessionLost(db: Db, id: TerminalId): Promise<void> {
+  await db.query(
+    `update terminal_sessions set ended_at = seen_at, end_reason = '${PROCESS_GONE}' where id = $1 and ended_at is null`,
+    [id],
+  );
+}
+
 /** Asks for the end of an open session. `userId`: null for the operator. False if there is none. */
 export async function updateSessionEndWanted(db: Db, userId: UserId | null, id: TerminalId): Promise<boolean> {
   const result = await db.query(
@@ -172,9 +200,6 @@ const KEPT_PER_USER = 1_000;
 
 /** Keeps the newest sessions of each user. Deletes tickets that nobody used. */
 export async function deleteOldSessions(db: Db): Promise<void> {
-  await db.query(
-    `update terminal_sessions s set ended_at = s.seen_at, end_reason = '${PROCESS_GONE}' where ${IS_SILENT}`,
-  );
   await db.query(
     `delete from terminal_sessions where id in (
        select id from (

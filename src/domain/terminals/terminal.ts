@@ -36,7 +36,7 @@ export type TerminalSession = TerminalTarget & {
 
 /** How long a ticket can be used. */
 export const TICKET_SECONDS = 60;
-/** After this without a word from its process, a session counts as ended: longer than the slowest tick, and a pause of a process. */
+/** After this without a word from its process, which may be there, a session counts as ended: longer than the slowest tick. */
 export const SILENT_SECONDS = 60;
 /** Why such a session ended. */
 export const PROCESS_GONE = 'the server process that served it is gone';

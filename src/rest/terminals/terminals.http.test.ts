@@ -49,7 +49,12 @@ const create = (path: string, key = execKey, body: object = {}) => rest.call('PO
 const inPod = (key?: string, body?: object) => create(`/v2/pods/${podId}/terminals`, key, body);
 
 /** Opens the sessions, as a WebSocket does. */
-const openAll = () => rest.database.pool.query('update terminal_sessions set opened_at = now(), seen_at = now()');
+/** As a process does that serves them. */
+const openAll = async () => {
+  const { pool } = rest.database;
+  await pool.query("insert into processes (id, seen_at) values ('data', now()) on conflict (id) do nothing");
+  await pool.query("update terminal_sessions set opened_at = now(), seen_at = now(), process_id = 'data'");
+};
 const deleteAll = () => rest.database.pool.query('delete from terminal_sessions');
 
 test('a session is prepared with a ticket that no answer shows again', async () => {
