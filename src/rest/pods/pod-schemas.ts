@@ -2,6 +2,7 @@ import type { Static } from 'typebox';
 import { POD_ACTIONS, POD_STATUSES } from '../../domain/pods/pod.ts';
 import { CONTAINER, OPTIONAL_CONTAINER, OPTIONAL_CONTAINER_WITH_DEFAULTS } from '../shared/container-schemas.ts';
 import { includeQuery } from '../shared/include-query.ts';
+import { commandMembers } from '../shared/command.ts';
 import type { LeastVcpus } from '../shared/least-vcpus.ts';
 import {
   byDefault,
@@ -79,13 +80,14 @@ const mounts = podMounts;
 export const POD_DEFAULTS = { gpuCount: 1, cloud: 'SECURE', globalNetworking: false } as const;
 const D = POD_DEFAULTS;
 
-/** `sshByDefault`: what a pod whose request and template do not mention SSH gets. */
-export function createPodRequest(sshByDefault: boolean, leastVcpus: LeastVcpus) {
+/** `sshByDefault`: what a pod whose request and template do not mention SSH gets; `hasCommand`: beside `args`. */
+export function createPodRequest(sshByDefault: boolean, leastVcpus: LeastVcpus, hasCommand: boolean) {
   return closed(
     {
       name,
       image: Type.Optional(CONTAINER.image),
       ...OPTIONAL_CONTAINER_WITH_DEFAULTS,
+      ...commandMembers(hasCommand),
       gpu: Type.Optional(closed({ id: gpuId, count: Type.Optional(byDefault(gpuCount, D.gpuCount)), ...gpuRule })),
       cpu: Type.Optional(closed({ id: cpuId, vcpuCount: vcpuCount(leastVcpus) })),
       mounts: Type.Optional(byDefault(mounts, {})),

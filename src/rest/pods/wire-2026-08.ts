@@ -4,7 +4,7 @@ import { POD_EXAMPLES } from './pod-examples.ts';
 import { createPodRequest } from './pod-schemas.ts';
 import type { PodWire } from './pod-wire.ts';
 
-const CreateRequest = createPodRequest(false, LEAST_VCPUS['2026-08']);
+const CreateRequest = createPodRequest(false, LEAST_VCPUS['2026-08'], true);
 
 export const POD_WIRE_2026_08: PodWire = {
   schemas: [CreateRequest],
