@@ -101,6 +101,7 @@ const python = documents('runpod-python', {
       },
     ],
     `query mySecrets { myself { secrets { id name description createdAt } } }`,
+    `query globalVolumes { myself { globalStoreBuckets { id name } } }`,
   ],
 });
 
@@ -222,6 +223,35 @@ const runpodctl = documents('runpodctl', {
   ],
 });
 
+const MODEL = `id owner provider name status createdAt updatedAt
+  users { userId credentialType credentialReference status updatedAt } versions { hash status metadata createdAt updatedAt }`;
+const models = documents('runpodctl', {
+  '0eac229': [
+    `query myModels { myModels { ${MODEL} } }`,
+    `query models { models { ${MODEL} } }`,
+    [
+      `query myModel($owner: String!, $name: String!) { myModel(owner: $owner, name: $name) { ${MODEL} } }`,
+      { owner: 'org', name: 'model' },
+    ],
+  ],
+  '71189101': [
+    `query { myself { podTemplates { id readme } } }`,
+    [
+      `query GetTemplate($id: String!) { podTemplate(id: $id) { ${TEMPLATE_FIELDS} ports portsConfig { port name } env { key value }
+         containerRegistryAuthId readme } }`,
+      { id: 'runpod-torch-v280' },
+    ],
+  ],
+  '71295871': [
+    [
+      `query EndpointConfig($id: String!) { myself { endpoint(id: $id) { id name templateId gpuIds gpuCount instanceIds workersMin
+         workersMax locations networkVolumeId networkVolumeIds { networkVolumeId } idleTimeout scalerType scalerValue
+         executionTimeoutMs minCudaVersion flashBootType } } }`,
+      { id: '<endpoint>' },
+    ],
+  ],
+});
+
 const LISTING = `id title repoName repoOwner repoOwnerAvatarUrl description category type tags stars views deploys openIssues watchers
   language createdAt updatedAt listedRelease { id name tagName body readme branch license config deploys iconUrl authorName createdAt
   releasedAt updatedAt build { imageName } }`;
@@ -301,6 +331,38 @@ const flash = documents('flash', {
     ],
     [`query getEndpoint($id: String!) { myself { endpoint(id: $id) { id } } }`, { id: '<endpoint>' }],
     [`mutation deleteEndpoint($id: String!) { deleteEndpoint(id: $id) }`, { id: '<endpoint>' }],
+  ],
+});
+
+const flashCatalog = documents('flash', {
+  '7da432f': [
+    `query getCpuTypes { cpuTypes { id displayName manufacturer cores threadsPerCore groupId } }`,
+    [
+      `query getGpuTypes($input: GpuTypeFilter) { gpuTypes(input: $input) { id displayName manufacturer memoryInGb cudaCores
+         secureCloud communityCloud securePrice communityPrice communitySpotPrice secureSpotPrice maxGpuCount
+         maxGpuCountCommunityCloud maxGpuCountSecureCloud minPodGpuCount nodeGroupGpuSizes throughput } }`,
+      { input: { id: GPU } },
+    ],
+    [
+      `mutation saveTemplate($input: SaveTemplateInput) { saveTemplate(input: $input)
+         { id containerDiskInGb dockerArgs env { key value } imageName name readme } }`,
+      {
+        input: {
+          id: '<template>',
+          name: '<name>',
+          imageName: 'i:2',
+          containerDiskInGb: 64,
+          dockerArgs: '',
+          env: [],
+          volumeInGb: 0,
+          readme: '',
+        },
+      },
+    ],
+  ],
+  '451525d': [
+    `query { pod(input: { podId: "<pod>" }) { id name desiredStatus imageName costPerHr uptimeSeconds
+       machine { podHostId gpuDisplayName } runtime { ports { ip isIpPublic privatePort publicPort type } } } }`,
   ],
 });
 
@@ -453,7 +515,9 @@ export const DOCUMENTS: readonly ClientDocument[] = [
   ...python,
   ...runpodctl,
   ...hub,
+  ...models,
   ...flash,
+  ...flashCatalog,
   ...mcp,
   ...skypilot,
   ...dstack,
@@ -461,8 +525,18 @@ export const DOCUMENTS: readonly ClientDocument[] = [
   ...scripts,
 ];
 
+/** Operations on the repository of models, which is always empty. */
+const modelMutations = documents('runpodctl', {
+  '0eac229': [
+    `mutation addModelToRepo($input: AddModelToRepoInput!) { addModelToRepo(input: $input) { success message } }`,
+    `mutation removeModelFromRepo($input: RemoveModelFromRepoInput!) { removeModelFromRepo(input: $input) { success message } }`,
+    `mutation createModelRepoUpload($input: CreateModelRepoUploadInput!) { createModelRepoUpload(input: $input) { success message } }`,
+  ],
+});
+
 /** The documents that are refused: docs/interface/graphql.md, "Clients", names their operations and says why. */
 export const UNSUPPORTED: readonly ClientDocument[] = [
+  ...modelMutations,
   ...documents('runpod-python', {
     '07d58d3': [
       `mutation createGlobalVolume($input: GlobalStoreBucketCreateInput!) { globalStoreBucketCreate(input: $input) { id name } }`,

@@ -5,6 +5,8 @@ import { type FieldForm, numberProps } from './number-props.ts';
 import { recordOptions } from './select-options.ts';
 
 export const VCPU_COUNTS = [2, 4, 8, 16, 32].map(String);
+/** An endpoint that another client gave one vCPU keeps it. */
+const countsWith = (value: string) => (VCPU_COUNTS.includes(value) ? VCPU_COUNTS : [value, ...VCPU_COUNTS]);
 
 /** The CPU flavor of an endpoint or a pod, and how many vCPUs of it. */
 export function CpuFields({ form }: { form: FieldForm }) {
@@ -16,7 +18,7 @@ export function CpuFields({ form }: { form: FieldForm }) {
       <Select
         label="vCPUs"
         allowDeselect={false}
-        data={VCPU_COUNTS}
+        data={countsWith(String(value))}
         value={String(value)}
         onChange={(count) => onChange(Number(count))}
         error={error}

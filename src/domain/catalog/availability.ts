@@ -121,12 +121,13 @@ export function listGpusIn(dataCenterId: string, stock: Stock, request: GpuReque
     .map((gpu) => ({ id: gpu.id, name: gpu.name, availability: gpuAvailability(gpu, local, request).availability }));
 }
 
-/** Returns the CPU flavors that a data center has. */
-export function listCpusIn(dataCenterId: string, stock: Stock): Available[] {
+/** Returns the CPU flavors that a data center has. `leastVcpus`: the fewest vCPUs that can be requested. */
+export function listCpusIn(dataCenterId: string, stock: Stock, leastVcpus = 1): Available[] {
   const places = cpuPlacesOf(stock).filter((place) => place.dataCenterId === dataCenterId);
   if (places.length === 0) return [];
   return cpuFlavors().map((flavor) => {
-    const { availability } = cpuAvailability(flavor, { ...stock, places }, null);
+    const vcpus = Math.max(flavor.vcpu.min, leastVcpus);
+    const { availability } = cpuAvailability(flavor, { ...stock, places }, vcpus);
     return { id: flavor.id, name: flavor.name, availability };
   });
 }

@@ -13,6 +13,7 @@ export const accountResolvers: Resolvers = {
     // No permission needed: every record shows its owner's id.
     id: (_: unknown, __: unknown, call) => call.actor!.userId,
     email: async (_: unknown, __: unknown, call) => (await findUser(call.deps.pool, reader(call)))?.email ?? null,
+    globalStoreBuckets: () => [],
     pubKey: (_: unknown, __: unknown, call) => readPublicKeys(call.deps.pool, reader(call)),
     clientBalance: (_: unknown, __: unknown, call) => {
       call.permit(PERMISSIONS.readBilling());

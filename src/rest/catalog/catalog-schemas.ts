@@ -2,6 +2,7 @@ import type { Static } from 'typebox';
 import { AVAILABILITIES } from '../../domain/catalog/availability.ts';
 import { COMPLIANCE, REGIONS, VOLUME_TYPES } from '../../domain/catalog/catalog.ts';
 import { TEMPLATE_SOURCES } from '../../domain/templates/template.ts';
+import type { LeastVcpus } from '../shared/least-vcpus.ts';
 import { commaList, MAX_INTEGER, patternList, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -116,21 +117,26 @@ export const CpuFlavorResponse = Type.Object(
 
 export const CpuFlavorList = Type.Object({ cpus: Type.Array(ref(CpuFlavorResponse)) }, { $id: 'CpuFlavorList' });
 
-const cpuFilters = {
+const cpuFilters = (leastVcpus: LeastVcpus) => ({
   include: includeAvailability,
   vcpuCount: Type.Optional(
-    Type.Integer({ minimum: 2, maximum: MAX_INTEGER, description: 'vCPUs needed. Default: the flavor’s minimum.' }),
+    Type.Integer({
+      minimum: leastVcpus,
+      maximum: MAX_INTEGER,
+      description: 'vCPUs needed. Default: the flavor’s minimum.',
+    }),
   ),
-};
+});
 
 const cpuProduct = Type.Optional(
   commaList(['POD', 'SERVERLESS'], 'Flavors available to any of these products, separated by commas.'),
 );
 
 /** `hasProduct`: whether the query of a single flavor has `product` too. */
-export function cpuFlavorQueries(hasProduct: boolean) {
-  const list = Type.Object({ ...cpuFilters, product: cpuProduct });
-  return { one: hasProduct ? list : Type.Object(cpuFilters), list };
+export function cpuFlavorQueries(hasProduct: boolean, leastVcpus: LeastVcpus) {
+  const filters = cpuFilters(leastVcpus);
+  const list = Type.Object({ ...filters, product: cpuProduct });
+  return { one: hasProduct ? list : Type.Object(filters), list };
 }
 
 export type CpuFlavorQuery = Static<ReturnType<typeof cpuFlavorQueries>['list']>;

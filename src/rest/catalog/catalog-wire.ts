@@ -17,6 +17,7 @@ import type { CapacitySource, Stock } from '../../domain/catalog/capacity-source
 import type { CpuFlavor, DataCenter, GpuType } from '../../domain/catalog/catalog.ts';
 import type { CudaRule } from '../../domain/catalog/cuda-version.ts';
 import { TEMPLATE_SOURCES, type TemplateSource } from '../../domain/templates/template.ts';
+import type { LeastVcpus } from '../shared/least-vcpus.ts';
 import type { Wire } from '../shared/wire.ts';
 import type {
   CpuFlavorQuery,
@@ -36,6 +37,7 @@ type Extra = { availability?: Availability; dataCenters?: Available[]; cudaVersi
 export interface CatalogWire extends Wire {
   readonly gpuQueries: ReturnType<typeof gpuTypeQueries>;
   readonly cpuQueries: ReturnType<typeof cpuFlavorQueries>;
+  readonly leastVcpus: LeastVcpus;
   /** Throws `badRequest` for parameters that do not go together. */
   checkQuery(query: { include?: string; product?: string }): void;
   /** Removes the lists that the revision leaves out. */
@@ -78,7 +80,10 @@ export async function cpuDescriber(
   const { include, vcpuCount } = query;
   if (include === undefined) return refuseFilters({ vcpuCount });
   const stock = await capacity.read();
-  return (flavor) => wire.withoutEmpty(cpuAvailability(flavor, stock, vcpuCount ?? null));
+  return (flavor) => {
+    const vcpus = vcpuCount ?? Math.max(flavor.vcpu.min, wire.leastVcpus);
+    return wire.withoutEmpty(cpuAvailability(flavor, stock, vcpus));
+  };
 }
 
 function refuseFilters(filters: Record<string, unknown>): Describe<unknown> {
@@ -98,7 +103,7 @@ export async function dataCenterDescriber(
   return ({ id }) =>
     wire.withoutEmpty({
       ...(wanted.includes('GPU_AVAILABILITY') ? { gpuAvailability: listGpusIn(id, stock) } : {}),
-      ...(wanted.includes('CPU_AVAILABILITY') ? { cpuAvailability: listCpusIn(id, stock) } : {}),
+      ...(wanted.includes('CPU_AVAILABILITY') ? { cpuAvailability: listCpusIn(id, stock, wire.leastVcpus) } : {}),
     });
 }
 
@@ -140,6 +145,11 @@ export function toTemplateSources({ source }: Static<typeof PublicTemplateQuery>
   return TEMPLATE_SOURCES.filter((one) => wanted.length === 0 || wanted.includes(one));
 }
 
-export function toCpuFlavorResponse(flavor: CpuFlavor, extra: Extra): Static<typeof CpuFlavorResponse> {
-  return { ...flavor, ...extra };
+export function toCpuFlavorResponse(
+  flavor: CpuFlavor,
+  { leastVcpus }: CatalogWire,
+  extra: Extra,
+): Static<typeof CpuFlavorResponse> {
+  const { min, max } = flavor.vcpu;
+  return { ...flavor, vcpu: { min: Math.max(min, leastVcpus), max }, ...extra };
 }

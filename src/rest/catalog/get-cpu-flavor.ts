@@ -25,7 +25,7 @@ export const getCpuFlavorRoute =
         const flavor = findCpuFlavor(request.params.id);
         if (!flavor) throw notFound('CPU flavor');
         const describe = await cpuDescriber(deps.capacity, wire, request.query);
-        return toCpuFlavorResponse(flavor, describe(flavor));
+        return toCpuFlavorResponse(flavor, wire, describe(flavor));
       },
     );
   };

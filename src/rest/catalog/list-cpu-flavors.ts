@@ -23,7 +23,7 @@ export const listCpuFlavorsRoute =
       async (request) => {
         const describe = await cpuDescriber(deps.capacity, wire, request.query);
         const entries = cpuFlavors();
-        return { cpus: entries.map((entry) => toCpuFlavorResponse(entry, describe(entry))) };
+        return { cpus: entries.map((entry) => toCpuFlavorResponse(entry, wire, describe(entry))) };
       },
     );
   };

@@ -1,4 +1,5 @@
 import { Failure } from '../../core/errors.ts';
+import { LEAST_VCPUS } from '../shared/least-vcpus.ts';
 import { cpuFlavorQueries, gpuTypeQueries } from './catalog-schemas.ts';
 import type { CatalogWire } from './catalog-wire.ts';
 
@@ -6,7 +7,8 @@ export const CATALOG_WIRE_2026_08: CatalogWire = {
   schemas: [],
   examples: {},
   gpuQueries: gpuTypeQueries('^\\d+(\\.\\d+)?$', true),
-  cpuQueries: cpuFlavorQueries(true),
+  cpuQueries: cpuFlavorQueries(true, LEAST_VCPUS['2026-08']),
+  leastVcpus: LEAST_VCPUS['2026-08'],
   checkQuery: ({ include, product }) => {
     if ((include === undefined) === (product === undefined)) return;
     const [given, missing] = include === undefined ? ['product', 'include=AVAILABILITY'] : ['include', 'product'];

@@ -3,6 +3,7 @@ import type { NewEndpoint } from '../../domain/endpoints/create-endpoint.ts';
 import type { Endpoint } from '../../domain/endpoints/endpoint.ts';
 import type { EndpointChange } from '../../domain/endpoints/update-endpoint.ts';
 import { toContainer, toContainerResponse } from '../shared/container-wire.ts';
+import { LEAST_VCPUS, showVcpus } from '../shared/least-vcpus.ts';
 import { EndpointList } from './endpoint-schemas.ts';
 import { baseUrl, type EndpointWire, type UrlBases } from './endpoint-wire.ts';
 import { ENDPOINT_EXAMPLES_2026_07 } from './examples-2026-07.ts';
@@ -57,7 +58,7 @@ function toResponse(endpoint: Endpoint, bases: UrlBases): Static<typeof Endpoint
     type: endpoint.type,
     requestUrls: toRequestUrls(endpoint, bases),
     gpu: endpoint.gpu && { pools: endpoint.gpu.pools, count: endpoint.gpu.count },
-    cpu: endpoint.cpu?.[0] ?? null,
+    cpu: endpoint.cpu?.[0] ? showVcpus(endpoint.cpu[0], LEAST_VCPUS['2026-07']) : null,
     workers: endpoint.workers,
     scaling: {
       type: endpoint.scaling.type,

@@ -2,6 +2,8 @@ import type { Static } from 'typebox';
 import { POD_ACTIONS, POD_STATUSES } from '../../domain/pods/pod.ts';
 import { CONTAINER, OPTIONAL_CONTAINER, OPTIONAL_CONTAINER_WITH_DEFAULTS } from '../shared/container-schemas.ts';
 import { includeQuery } from '../shared/include-query.ts';
+import { commandMembers } from '../shared/command.ts';
+import type { LeastVcpus } from '../shared/least-vcpus.ts';
 import {
   byDefault,
   CUDA_PATTERN,
@@ -61,11 +63,8 @@ const gpuRule = {
   minVcpuCountPerGpu: perGpu('CPUs'),
 };
 const cpuId = Type.String({ minLength: 1, description: 'CPU flavor, as listed by `GET /v2/catalog/cpus`.' });
-const vcpuCount = Type.Integer({
-  minimum: 2,
-  maximum: MAX_INTEGER,
-  description: 'A power of two within the range of the flavor.',
-});
+const vcpuCount = (minimum: LeastVcpus) =>
+  Type.Integer({ minimum, maximum: MAX_INTEGER, description: 'A power of two within the range of the flavor.' });
 
 const startSsh = Type.Boolean({
   description:
@@ -81,15 +80,16 @@ const mounts = podMounts;
 export const POD_DEFAULTS = { gpuCount: 1, cloud: 'SECURE', globalNetworking: false } as const;
 const D = POD_DEFAULTS;
 
-/** `sshByDefault`: what a pod whose request and template do not mention SSH gets. */
-export function createPodRequest(sshByDefault: boolean) {
+/** `sshByDefault`: what a pod whose request and template do not mention SSH gets; `hasCommand`: beside `args`. */
+export function createPodRequest(sshByDefault: boolean, leastVcpus: LeastVcpus, hasCommand: boolean) {
   return closed(
     {
       name,
       image: Type.Optional(CONTAINER.image),
       ...OPTIONAL_CONTAINER_WITH_DEFAULTS,
+      ...commandMembers(hasCommand),
       gpu: Type.Optional(closed({ id: gpuId, count: Type.Optional(byDefault(gpuCount, D.gpuCount)), ...gpuRule })),
-      cpu: Type.Optional(closed({ id: cpuId, vcpuCount })),
+      cpu: Type.Optional(closed({ id: cpuId, vcpuCount: vcpuCount(leastVcpus) })),
       mounts: Type.Optional(byDefault(mounts, {})),
       cloud: Type.Optional(byDefault(cloud, D.cloud)),
       dataCenterIds: Type.Optional(
@@ -190,7 +190,7 @@ export const PodResponse = Type.Object(
     gpu: Type.Optional(Type.Object({ id: gpuId, count: gpuCount }, { description: 'GPU pods only.' })),
     cpu: Type.Optional(
       Type.Object(
-        { id: cpuId, vcpuCount, memory: Type.Integer({ minimum: 1, description: 'Memory in GB.' }) },
+        { id: cpuId, vcpuCount: vcpuCount(1), memory: Type.Integer({ minimum: 1, description: 'Memory in GB.' }) },
         { description: 'CPU pods only.' },
       ),
     ),

@@ -9,6 +9,7 @@ import type { PodChange } from '../../domain/pods/update-pod.ts';
 import { toContainer, toContainerResponse } from '../shared/container-wire.ts';
 import { includes } from '../shared/include-query.ts';
 import type { RouteDeps } from '../shared/rest-app.ts';
+import { type LeastVcpus, showVcpus } from '../shared/least-vcpus.ts';
 import type { Wire } from '../shared/wire.ts';
 import {
   type CreatePodQuery,
@@ -25,6 +26,7 @@ type Response = Static<typeof PodResponse>;
 /** How a revision spells pods. */
 export interface PodWire extends Wire {
   readonly CreateRequest: ReturnType<typeof createPodRequest>;
+  readonly leastVcpus: LeastVcpus;
   /** Whether a pod gets the account's SSH keys if neither the request nor its template says so. */
   readonly sshByDefault: boolean;
   /** Whether an answer names the template that the pod was created from. */
@@ -120,7 +122,7 @@ function toPodResponse(wire: PodWire, pod: Pod, usage: PodUsage | undefined, now
     actions: pod.actions,
     ...toContainerResponse(pod),
     ...(pod.gpu && { gpu: { id: pod.gpu.id, count: pod.gpu.count } }),
-    ...(pod.cpu && { cpu: pod.cpu }),
+    ...(pod.cpu && { cpu: showVcpus(pod.cpu, wire.leastVcpus) }),
     mounts: {
       ...(persistent && { persistent: { size: persistent.sizeGb, path: persistent.path } }),
       ...(network && { network: [network] }),

@@ -174,12 +174,12 @@ describe('a create', () => {
     [
       'vCPUs that are no power of two',
       { gpu: undefined, cpu: { id: 'cpu3c', vcpuCount: 6 } },
-      'cpu.vcpuCount: must be a power of two from 2 to 32 for cpu3c',
+      'cpu.vcpuCount: must be a power of two from 1 to 32 for cpu3c',
     ],
     [
       'more vCPUs than the flavor has',
       { gpu: undefined, cpu: { id: 'cpu3c', vcpuCount: 64 } },
-      'cpu.vcpuCount: must be a power of two from 2 to 32 for cpu3c',
+      'cpu.vcpuCount: must be a power of two from 1 to 32 for cpu3c',
     ],
     ['an unknown data center', { dataCenterIds: ['MOON-1'] }, "dataCenterIds: there is no data center 'MOON-1'"],
     ['an unknown registry', { registry: 'r1' }, "registry: there is no registry 'r1'"],

@@ -162,6 +162,15 @@ describe('delegations', () => {
     expect(china.dockerRegistryUri).toBe('123456789012.dkr.ecr.eu-central-1.amazonaws.com.cn');
   });
 
+  test.each(['/v2', '/2026-08/v2'])('every record of %s has its tag', async (base) => {
+    const url = `${base}/registries/delegations`;
+    const made = await rest.call('POST', url, { key: rest.alice.key, body: { resource: ARN } });
+    expect(made.json()).toMatchObject({ repository: 'team/model', tag: 'latest' });
+    await delegate({ resource: `${ARN}:v2` });
+    const { delegations } = (await rest.call('GET', url, { key: rest.alice.key })).json();
+    expect(delegations.slice(-2).map(({ tag }: { tag: string }) => tag)).toEqual(['latest', 'v2']);
+  });
+
   test.each(['', 'team/model', 'arn:aws:s3:::bucket', 'arn:aws:ecr:eu-central-1:12:repository/x', `${ARN} `])(
     'resource %j is a 422',
     async (resource) => {

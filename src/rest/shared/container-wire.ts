@@ -1,4 +1,6 @@
+import { Failure } from '../../core/errors.ts';
 import type { ContainerConfig } from '../../domain/endpoints/endpoint.ts';
+import { type Command, toArgs } from './command.ts';
 
 /** The container settings in requests and responses. */
 export interface ContainerBlock {
@@ -10,9 +12,14 @@ export interface ContainerBlock {
   registry: string | null;
 }
 
-/** Maps the fields that are present: absent and null differ. */
-export function toContainer(body: Partial<ContainerBlock>): Partial<ContainerConfig> {
-  const { image, args, disk, ports, env, registry } = body;
+/** Maps the fields that are present: absent and null differ. Throws `badRequest` for `args` beside `cmd` or `entrypoint`. */
+export function toContainer(body: Partial<ContainerBlock & Command>): Partial<ContainerConfig> {
+  const { image, disk, ports, env, registry } = body;
+  const command = toArgs(body);
+  if (command !== undefined && body.args !== undefined) {
+    throw new Failure('badRequest', 'args: cannot be given together with cmd or entrypoint');
+  }
+  const args = body.args ?? command;
   return {
     ...(image === undefined ? {} : { image }),
     ...(args === undefined ? {} : { args }),

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import { CONTAINER, OPTIONAL_CONTAINER, OPTIONAL_CONTAINER_WITH_DEFAULTS } from '../shared/container-schemas.ts';
+import { commandMembers } from '../shared/command.ts';
 import { byDefault, CUDA_PATTERN, closed, MAX_INTEGER, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -42,13 +43,14 @@ const allowedCudaVersions = Type.Array(Type.String({ pattern: CUDA_PATTERN }), {
 export const TEMPLATE_DEFAULTS = { serverless: false, public: false, category: 'NVIDIA' } as const;
 const D = TEMPLATE_DEFAULTS;
 
-/** `start`: the defaults of `startSsh` and `startJupyter`, where there are any. */
-export function createTemplateRequest(start: { default?: boolean }) {
+/** `start`: the defaults of `startSsh` and `startJupyter`, where there are any; `hasCommand`: beside `args`. */
+export function createTemplateRequest(start: { default?: boolean }, hasCommand: boolean) {
   return closed(
     {
       name,
       image: CONTAINER.image,
       ...OPTIONAL_CONTAINER_WITH_DEFAULTS,
+      ...commandMembers(hasCommand),
       mounts: Type.Optional(byDefault(mounts, {})),
       serverless: Type.Optional(byDefault(serverless, D.serverless)),
       public: Type.Optional(byDefault(isPublic, D.public)),

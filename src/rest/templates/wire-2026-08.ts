@@ -2,7 +2,7 @@ import { TEMPLATE_EXAMPLES } from './template-examples.ts';
 import { createTemplateRequest } from './template-schemas.ts';
 import type { TemplateWire } from './template-wire.ts';
 
-const CreateRequest = createTemplateRequest({ default: true });
+const CreateRequest = createTemplateRequest({ default: true }, true);
 
 export const TEMPLATE_WIRE_2026_08: TemplateWire = {
   schemas: [CreateRequest],

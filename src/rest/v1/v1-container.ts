@@ -1,8 +1,8 @@
 import type { ContainerConfig } from '../../domain/endpoints/endpoint.ts';
+import { toArgs, toCommand } from '../shared/command.ts';
 import { CONTAINER } from '../shared/container-schemas.ts';
 import { MAX_INTEGER, nullableInteger, nullableString } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
-import { toArgs, toV1Command } from './v1-command.ts';
 
 const words = (what: string) =>
   Type.Array(Type.String(), { description: `Replaces the ${what} of the image; an empty list keeps it.` });
@@ -65,7 +65,7 @@ export interface V1Container {
 
 /** Maps the fields that are present. `before`: the `args` that a change applies to. */
 export function toContainer(body: V1Container, before?: string): Partial<ContainerConfig> {
-  const args = toArgs(body, before);
+  const args = toArgs({ entrypoint: body.dockerEntrypoint, cmd: body.dockerStartCmd }, before);
   return {
     ...(body.imageName === undefined ? {} : { image: body.imageName }),
     ...(body.containerDiskInGb == null ? {} : { diskGb: body.containerDiskInGb }),
@@ -77,11 +77,13 @@ export function toContainer(body: V1Container, before?: string): Partial<Contain
 }
 
 export function showContainer(container: ContainerConfig) {
+  const { entrypoint, cmd } = toCommand(container.args);
   return {
     imageName: container.image,
     containerDiskInGb: container.diskGb,
     ...(container.registryId === null ? {} : { containerRegistryAuthId: container.registryId }),
-    ...toV1Command(container.args),
+    dockerEntrypoint: entrypoint,
+    dockerStartCmd: cmd,
     env: container.env,
     ports: container.ports,
   };
