@@ -25,8 +25,22 @@ export function limitMs({ aloneMs, turns }: Pick<Scene, 'aloneMs' | 'turns'>, la
   return MAX_RATIO * Math.max(aloneMs, MIN_ALONE_MS) + turns * quantile(late, 0.99);
 }
 
-/** Measures the bystander beside the flood. */
+interface Seen {
+  p99: number;
+  limit: number;
+}
+
+/**
+ * Measures the bystander beside the flood; twice if the first time was over the limit. A stall of the machine doesn't come
+ * twice in a row at will, and a server that lets a flood starve its neighbors does so every time.
+ */
 export async function expectUnharmed(scene: Scene, task: FloodTask): Promise<void> {
+  let seen = await besideFlood(scene, task);
+  if (seen.p99 > seen.limit) seen = await besideFlood(scene, task);
+  expect(seen.p99).toBeLessThanOrEqual(seen.limit);
+}
+
+async function besideFlood(scene: Scene, task: FloodTask): Promise<Seen> {
   const { serverPid, bystander, aloneMs, measureMs } = scene;
   resetPeakRss(serverPid);
   const flood = await Flood.start(task);
@@ -42,6 +56,6 @@ export async function expectUnharmed(scene: Scene, task: FloodTask): Promise<voi
       `${answers} answers; peak RSS ${rss.toFixed(0)} MB`,
   );
   expect(faults).toEqual([]);
-  expect(p99).toBeLessThanOrEqual(limitMs(scene, late));
   expect(rss).toBeLessThanOrEqual(MAX_RSS_MB);
+  return { p99, limit: limitMs(scene, late) };
 }
