@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { until } from '../e2e/api.ts';
 import { type Bystander, quantile } from './bystander.ts';
 import { Flood, type FloodTask } from './flood.ts';
 import { peakRssMb, resetPeakRss } from './peak-rss.ts';
@@ -8,6 +9,8 @@ const MAX_RATIO = process.env.CI ? 5 : 3;
 /** Of less than this the machine's own noise is a multiple. */
 const MIN_ALONE_MS = 6;
 const MAX_RSS_MB = 500;
+/** How soon after a flood its bystander must be as quick as before. */
+const CALM_WITHIN_MS = 15_000;
 
 /** A server with a client whose requests a flood must not hold up. */
 export interface Scene {
@@ -58,4 +61,13 @@ async function besideFlood(scene: Scene, task: FloodTask): Promise<Seen> {
   expect(faults).toEqual([]);
   expect(rss).toBeLessThanOrEqual(MAX_RSS_MB);
   return { p99, limit: limitMs(scene, late) };
+}
+
+/** Resolves once the bystander's requests take about as long as they do without a flood. */
+export async function untilCalm({ bystander, aloneMs }: Pick<Scene, 'bystander' | 'aloneMs'>): Promise<void> {
+  await until(
+    'the server has done with the flood before',
+    async () => quantile((await bystander.measure(100)).waits, 0.5) <= Math.max(aloneMs, MIN_ALONE_MS),
+    CALM_WITHIN_MS,
+  );
 }
