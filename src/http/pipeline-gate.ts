@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { enterRequestTurn, leaveRequestTurn } from '../core/request-turns.ts';
 import { enterTurn } from '../core/turns.ts';
 import { type ConnectionPace, isRefusal, type PacedTaker } from './refusal-pace.ts';
 
@@ -16,7 +17,7 @@ const forwarded = new WeakSet<object>();
 /**
  * Passes the requests of a connection to node's HTTP server one after the other. On its own, node's server begins all requests
  * of a read at once, in one turn of the event loop and without a limit. Here a request that was sent before the answer to
- * the one before waits for that, then for a turn (core/turns.ts), and after refusals for its pace (refusal-pace.ts).
+ * the one before waits for that, then for a turn (core/request-turns.ts), and after refusals for its pace (refusal-pace.ts).
  *
  * Bytes are passed on up to the end of a head, or of a body; what follows goes back into the socket. A division of the bytes
  * changes no message, so that nothing needs to be parsed here.
@@ -50,7 +51,10 @@ export class PipelineGate implements PacedTaker {
     this.#pass = (chunk) => read.call(socket, chunk);
     socket.off('data', read);
     socket.on('data', this.#onData); // the server's parser then no longer reads from the connection itself
-    socket.once('close', () => this.#pace.leave(this));
+    socket.once('close', () => {
+      this.#pace.leave(this);
+      leaveRequestTurn(this);
+    });
     gates.set(socket, this);
   }
 
@@ -72,7 +76,9 @@ export class PipelineGate implements PacedTaker {
       this.#open -= 1;
       if (isRefusal(res.statusCode) && !forwarded.has(res)) this.#pace.refused(COST, forwardedFor);
       else this.#pace.passed();
-      if (this.#open === 0 && this.#isHolding) this.#readOn();
+      if (this.#open > 0) return;
+      leaveRequestTurn(this);
+      if (this.#isHolding) this.#waitForTurn(enterRequestTurn);
     });
     if (!this.#pace.mustWaitFor(forwardedFor, late)) serve();
   }
@@ -85,6 +91,7 @@ export class PipelineGate implements PacedTaker {
   /** Lets go of the connection. Returns what was read and not passed on. */
   detach(): Buffer {
     this.#isDetached = true;
+    leaveRequestTurn(this);
     this.#socket.off('data', this.#onData);
     gates.delete(this.#socket);
     return this.#rest;
@@ -97,7 +104,7 @@ export class PipelineGate implements PacedTaker {
   takeTurn(): void {
     this.#isWaiting = false;
     this.#pace.resume();
-    if (this.#isDetached || this.#socket.destroyed) return;
+    if (this.#isDetached || this.#socket.destroyed) return leaveRequestTurn(this);
     this.#isHolding = false;
     this.#socket.resume();
   }
@@ -115,6 +122,7 @@ export class PipelineGate implements PacedTaker {
       this.#pass(piece);
       if (this.#isDetached || this.#socket.destroyed) return;
     }
+    if (this.#open === 0) leaveRequestTurn(this); // it began nothing
   };
 
   #nextSize(): number {
@@ -137,16 +145,19 @@ export class PipelineGate implements PacedTaker {
     if (this.#isWaiting) return false;
     if (!this.#isReadingBody) {
       if (this.#open > 0) return false;
-      if (this.#pace.mustWait(this)) this.#isWaiting = true;
+      if (this.#pace.mustWait(this)) {
+        this.#isWaiting = true;
+        leaveRequestTurn(this);
+      }
     }
-    if (pieces >= MAX_PIECES) this.#readOn();
+    if (pieces >= MAX_PIECES) this.#waitForTurn(enterTurn);
     return !this.#isWaiting;
   }
 
-  #readOn(): void {
+  #waitForTurn(enter: typeof enterTurn): void {
     if (this.#isWaiting) return;
     this.#isWaiting = true;
-    enterTurn(this);
+    enter(this);
   }
 
   /** Puts the rest back: it is read again, before the end of the connection, once the socket is resumed. */

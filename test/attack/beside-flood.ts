@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { until } from '../e2e/api.ts';
 import { type Bystander, quantile } from './bystander.ts';
 import { Flood, type FloodTask } from './flood.ts';
 import { peakRssMb, resetPeakRss } from './peak-rss.ts';
@@ -8,6 +9,8 @@ const MAX_RATIO = process.env.CI ? 5 : 3;
 /** Of less than this the machine's own noise is a multiple. */
 const MIN_ALONE_MS = 6;
 const MAX_RSS_MB = 500;
+/** How soon after a flood its bystander must be as quick as before. */
+const CALM_WITHIN_MS = 15_000;
 
 /** A server with a client whose requests a flood must not hold up. */
 export interface Scene {
@@ -25,8 +28,22 @@ export function limitMs({ aloneMs, turns }: Pick<Scene, 'aloneMs' | 'turns'>, la
   return MAX_RATIO * Math.max(aloneMs, MIN_ALONE_MS) + turns * quantile(late, 0.99);
 }
 
-/** Measures the bystander beside the flood. */
+interface Seen {
+  p99: number;
+  limit: number;
+}
+
+/**
+ * Measures the bystander beside the flood; twice if the first time was over the limit. A stall of the machine doesn't come
+ * twice in a row at will, and a server that lets a flood starve its neighbors does so every time.
+ */
 export async function expectUnharmed(scene: Scene, task: FloodTask): Promise<void> {
+  let seen = await besideFlood(scene, task);
+  if (seen.p99 > seen.limit) seen = await besideFlood(scene, task);
+  expect(seen.p99).toBeLessThanOrEqual(seen.limit);
+}
+
+async function besideFlood(scene: Scene, task: FloodTask): Promise<Seen> {
   const { serverPid, bystander, aloneMs, measureMs } = scene;
   resetPeakRss(serverPid);
   const flood = await Flood.start(task);
@@ -42,6 +59,15 @@ export async function expectUnharmed(scene: Scene, task: FloodTask): Promise<voi
       `${answers} answers; peak RSS ${rss.toFixed(0)} MB`,
   );
   expect(faults).toEqual([]);
-  expect(p99).toBeLessThanOrEqual(limitMs(scene, late));
   expect(rss).toBeLessThanOrEqual(MAX_RSS_MB);
+  return { p99, limit: limitMs(scene, late) };
+}
+
+/** Resolves once the bystander's requests take about as long as they do without a flood. */
+export async function untilCalm({ bystander, aloneMs }: Pick<Scene, 'bystander' | 'aloneMs'>): Promise<void> {
+  await until(
+    'the server has done with the flood before',
+    async () => quantile((await bystander.measure(100)).waits, 0.5) <= Math.max(aloneMs, MIN_ALONE_MS),
+    CALM_WITHIN_MS,
+  );
 }

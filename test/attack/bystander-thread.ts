@@ -1,24 +1,45 @@
-/** Asks for one path again and again on one connection and says how long the answers took. See bystander.ts. */
+/** Asks for one thing again and again on one connection and says how long the answers took. See bystander.ts. */
+import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { BystanderTask, Waits } from './bystander.ts';
 
-const { url, headers, from = '127.0.0.1' } = workerData as BystanderTask;
-const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+const { url, method = 'GET', headers, body, from = '127.0.0.1', isStream, terminal } = workerData as BystanderTask;
+const agent = isStream ? false : new Agent({ keepAlive: true, maxSockets: 1 });
 const PAUSE_MS = 2;
 
-function ask(): Promise<number> {
+function askOverHttp(): Promise<number> {
   return new Promise((resolve, reject) => {
-    const sent = request(url, { headers, agent, localAddress: from }, (answer) => {
-      answer
-        .resume()
-        .on('end', () => resolve(answer.statusCode!))
-        .on('error', reject);
+    const sent = request(url, { method, headers, agent, localAddress: from }, (answer) => {
+      answer.on('end', () => resolve(answer.statusCode!)).on('error', reject);
+      if (isStream) {
+        answer.once('data', () => {
+          resolve(answer.statusCode!);
+          sent.destroy();
+        });
+      } else answer.resume();
     });
-    sent.on('error', reject).end();
+    sent.on('error', reject).end(body);
   });
 }
+
+async function openTerminal(protocols: string[]): Promise<() => Promise<number>> {
+  const socket = new WebSocket(url, protocols);
+  socket.binaryType = 'arraybuffer';
+  await once(socket, 'open');
+  return async () => {
+    const answered = new Promise<void>((resolve, reject) => {
+      socket.onmessage = ({ data }) => typeof data !== 'string' && resolve();
+      socket.onclose = ({ reason }) => reject(new Error(`the terminal was closed: ${reason}`));
+    });
+    socket.send(Buffer.from('\0x\n'));
+    await answered;
+    return 200;
+  };
+}
+
+const ask = terminal ? await openTerminal(terminal.protocols) : askOverHttp;
 
 async function measure(durationMs: number): Promise<Waits> {
   const waits: number[] = [];

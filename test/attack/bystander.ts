@@ -3,7 +3,14 @@ import { Worker } from 'node:worker_threads';
 
 export interface BystanderTask {
   url: string;
+  /** Default: GET. */
+  method?: string;
   headers: Record<string, string>;
+  body?: string;
+  /** The answer has no end: it is there once its first bytes are, and each request has a connection of its own. */
+  isStream?: boolean;
+  /** Of a terminal that echoes its input. The URL is where to connect; each question is a line. */
+  terminal?: { protocols: string[] };
   /** Its address; default: 127.0.0.1. */
   from?: string;
 }
@@ -15,7 +22,7 @@ export interface Waits {
   faults: string[];
 }
 
-/** A client that asks for one path all the time, in a thread of its own: that of the test has other things to do. */
+/** A client that asks for one thing all the time, in a thread of its own: that of the test has other things to do. */
 export class Bystander {
   readonly #thread: Worker;
 

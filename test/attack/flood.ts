@@ -6,12 +6,14 @@ export interface FloodTask {
   port: number;
   /** Its address; default: 127.0.0.1. */
   from?: string;
-  /** One request, which is pipelined. */
+  /** One request, which is pipelined; or bytes in latin1 that are repeated after the `opening`. */
   request: string;
+  /** What each connection sends first. */
+  openings?: readonly string[];
   connections: number;
   /** False: it reads no answer. */
   reads: boolean;
-  /** Each connection sends one request, and is replaced by a new one after the answer. */
+  /** Each connection sends one request, and is replaced by a new one once the answer begins. */
   renews: boolean;
 }
 

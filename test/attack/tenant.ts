@@ -6,7 +6,7 @@ import { parseScope } from '../../src/domain/access/scopes.ts';
 import { createUser } from '../../src/domain/access/users.ts';
 import type { ServerProcess } from '../e2e/server-process.ts';
 
-/** A user of a real server, with a key that may do everything of theirs. */
+/** A user of a real server, with a key that may do everything of theirs, open terminals too. */
 export interface Tenant {
   userId: UserId;
   key: string;
@@ -21,7 +21,7 @@ export async function createTenant(server: ServerProcess, name: string): Promise
   try {
     const user = await createUser(pool, { name, email: null });
     const context = { pool, bus: { publish: () => {} }, clock: systemClock };
-    const scopes = [parseScope('all')];
+    const scopes = [parseScope('all'), parseScope('exec')];
     const { secret } = await createApiKey(context, { userId: user.id, name, scopes, expiresAt: null });
     return { userId: user.id, key: secret };
   } finally {

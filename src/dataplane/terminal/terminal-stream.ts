@@ -37,9 +37,10 @@ export class TerminalStream implements WebSocketListener {
   readonly #monotonic: Clock;
   readonly #onEnd: (end: StreamEnd) => void;
   #execution: Execution | null = null;
-  /** What came before the program ran. */
-  #early: Buffer[] = [];
-  #hasEarlyEnd = false;
+  /** Input that waits for the program, or for what came before: one write for many messages, each of which would cost a kilobyte. */
+  #pending: Buffer[] = [];
+  #isWriting = false;
+  #hasEnd = false;
   /** The window's size that the program's terminal does not have yet, and whether one is being set. */
   #nextSize: TerminalSize | null = null;
   #isResizing = false;
@@ -75,8 +76,7 @@ export class TerminalStream implements WebSocketListener {
     this.#send({ type: 'ready' });
     this.#forward(execution.output, STREAMS.output);
     if (execution.errors) this.#forward(execution.errors, STREAMS.errors);
-    for (const bytes of this.#early.splice(0)) this.#write(execution, bytes);
-    if (this.#hasEarlyEnd) execution.input.end();
+    this.#writePending();
     void this.#resize();
     execution.exitCode.then(
       (exitCode) => this.#finish({ exitCode, reason: null }, CLOSE_NORMAL),
@@ -108,8 +108,8 @@ export class TerminalStream implements WebSocketListener {
         this.#resumeOutput();
         break;
       case 'eof':
-        if (this.#execution) this.#execution.input.end();
-        else this.#hasEarlyEnd = true;
+        this.#hasEnd = true;
+        this.#writePending();
         break;
       case 'resize':
         this.#nextSize = message.size;
@@ -152,9 +152,9 @@ export class TerminalStream implements WebSocketListener {
     this.activeAtMs = this.#monotonic.now();
     this.bytes.input += bytes.length;
     this.#unread += MESSAGE_BYTES + bytes.length;
+    this.#pending.push(bytes);
     if (this.#unread > MAX_UNREAD_BYTES) this.end('the client sent more than it may', CLOSE_TOO_BIG);
-    else if (this.#execution) this.#write(this.#execution, bytes);
-    else this.#early.push(bytes);
+    else this.#writePending();
   }
 
   onAlive(): void {
@@ -174,11 +174,23 @@ export class TerminalStream implements WebSocketListener {
     this.#finish({ exitCode: null, reason: CLIENT_GONE_REASON }, null);
   }
 
-  #write({ input }: Execution, bytes: Buffer): void {
+  #writePending(): void {
+    if (!this.#execution || this.#isWriting) return;
+    const { input } = this.#execution;
+    if (this.#pending.length === 0) {
+      if (this.#hasEnd) input.end();
+      return;
+    }
+    const bytes = Buffer.concat(this.#pending);
+    const costBytes = bytes.length + this.#pending.length * MESSAGE_BYTES;
+    this.#pending = [];
+    this.#isWriting = true;
     const acknowledge = () => {
-      this.#unread -= MESSAGE_BYTES + bytes.length;
+      this.#isWriting = false;
+      this.#unread -= costBytes;
       this.#unsentAck += bytes.length;
       this.#sendAck();
+      this.#writePending();
     };
     // A program that has closed its input takes no more of it, and may still run.
     if (input.writableEnded || input.destroyed) acknowledge();
@@ -223,7 +235,7 @@ export class TerminalStream implements WebSocketListener {
   #finish(end: StreamEnd, closeCode: number | null): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#early = [];
+    this.#pending = [];
     if (closeCode === null) this.#socket.destroy();
     else {
       this.#send({ type: 'exit', code: end.exitCode, reason: end.reason });

@@ -1,4 +1,4 @@
-import { enterTurn } from '../../core/turns.ts';
+import { enterRequestTurn, leaveRequestTurn } from '../../core/request-turns.ts';
 import type { ConnectionPace, PacedTaker } from '../../http/refusal-pace.ts';
 import { CHECK_MS, isTooSlow } from '../../http/slow-bodies.ts';
 import { READER_CHECK_MS, READER_MIN_BYTES } from '../../http/taken-bytes.ts';
@@ -54,7 +54,7 @@ const NEVER = Number.POSITIVE_INFINITY;
 /**
  * One connection of a client. Reads requests strictly, one after the other, and passes each to its handler as an exchange.
  * The first request that has no handler is handed off together with the connection. What a client sends before it has its
- * answer waits for a turn of the event loop (core/turns.ts), and after refusals for its pace (http/refusal-pace.ts).
+ * answer waits for a turn of the event loop (core/request-turns.ts), and after refusals for its pace (http/refusal-pace.ts).
  */
 export class ClientConnection implements WireReader, Timed, ExchangeConnection, PacedTaker {
   readonly wire: SocketWire;
@@ -165,6 +165,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
   onClosed(): void {
     this.owner.deadlines.delete(this);
     this.pace.leave(this);
+    leaveRequestTurn(this);
     this.#endExchange();
     for (const watcher of this.#sending.splice(0)) watcher.onClientGone();
     this.owner.onClosed(this);
@@ -250,6 +251,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
   finish(exchange: WireExchange, isPersistent: boolean): void {
     if (this.#exchange !== exchange) return;
     this.#exchange = null;
+    if (!this.#isReading) leaveRequestTurn(this); // else its turn goes on
     if (exchange.isRefused) this.pace.refused(1, this.#forwardedFor(exchange.headers));
     else this.pace.passed();
     if (isPersistent) {
@@ -264,6 +266,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
     this.owner.deadlines.delete(this);
     this.wire.socket.once('close', () => this.owner.onClosed(this));
     this.#exchange = null;
+    leaveRequestTurn(this);
     const held = this.#held;
     this.#held = NOTHING;
     return held;
@@ -278,6 +281,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
   #endExchange(): void {
     const exchange = this.#exchange;
     this.#exchange = null;
+    leaveRequestTurn(this);
     exchange?.onClientGone();
   }
 
@@ -296,13 +300,17 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
     if (this.#exchange !== null || this.#isReading || this.#isWaiting) return;
     if (this.#held.length === 0 && !this.#hasEnded) return;
     this.#isWaiting = true;
-    enterTurn(this);
+    enterRequestTurn(this);
   }
 
   takeTurn(): void {
     this.#isWaiting = false;
     this.pace.resume();
-    if (this.wire.isClosed || this.#isDetached) return;
+    if (!this.wire.isClosed && !this.#isDetached) this.#takeTurn();
+    if (this.#exchange === null && !this.#isWaiting) leaveRequestTurn(this); // else it waits for its next turn, or its answer
+  }
+
+  #takeTurn(): void {
     this.#readRequests(TURN_REQUESTS);
     if (this.#exchange !== null || this.#isLingering || this.#isDetached) return;
     this.#readMore();
@@ -345,6 +353,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
   #mustWait(): boolean {
     if (!this.pace.mustWait(this)) return false;
     this.#isWaiting = true;
+    leaveRequestTurn(this);
     return true;
   }
 
@@ -390,6 +399,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
   #begin(head: RequestHead, handler: WireHandler, bytes: Buffer, end: number): boolean {
     if (this.isTrusted && this.pace.mustWaitFor(this.#forwardedFor(head.headers), this)) {
       this.#isWaiting = true;
+      leaveRequestTurn(this);
       return false;
     }
     this.#held = end === bytes.length ? NOTHING : bytes.subarray(end);

@@ -2,6 +2,7 @@ import { connect, Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { getSystemErrorName } from 'node:util';
 import { takenBytes } from '../../http/taken-bytes.ts';
+import { type BulkReader, mayReadOn } from './bulk-reads.ts';
 import type { Wire, WireReader } from './client-exchange.ts';
 
 const READ_BYTES = 262_144;
@@ -12,6 +13,8 @@ const MAX_SPARE = 32;
 const MAX_PAST_STREAM = 16_384;
 const MAX_VIEWS = 2048;
 const KEEP_ALIVE_AFTER_MS = 60_000;
+/** Reads of this size are those of a peer that sends as fast as it is read. */
+const BULK_BYTES = 65_536;
 
 /** The buffer of every read: used or copied before the next one. Separate buffers would cost a quarter of the time. */
 const readBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
@@ -57,7 +60,7 @@ let corked: SocketWire[] = [];
 const noReader: WireReader = { onBytes() {}, onEnd() {}, onDrain() {}, onClosed() {} };
 
 /** A TCP or TLS connection. Plain TCP reads share one buffer. */
-export class SocketWire implements Wire {
+export class SocketWire implements Wire, BulkReader {
   reader: WireReader = noReader;
   readonly socket: Socket;
   #error: Error | null = null;
@@ -66,6 +69,9 @@ export class SocketWire implements Wire {
   #corked = '';
   /** Characters written past the stream that the kernel has not fully taken. */
   #pendingChars = 0;
+  #isPaused = false;
+  /** Nothing is read because others carry much as well. */
+  #isResting = false;
   readonly #onClose = () => this.reader.onClosed(this.#error);
   readonly #onWritten = () => {
     if (!this.socket.destroyed && this.unsentBytes === 0) this.reader.onDrain();
@@ -164,11 +170,18 @@ export class SocketWire implements Wire {
   }
 
   pause(): void {
+    this.#isPaused = true;
     this.socket.pause();
   }
 
   resume(): void {
-    this.socket.resume();
+    this.#isPaused = false;
+    if (!this.#isResting) this.socket.resume();
+  }
+
+  readOn(): void {
+    this.#isResting = false;
+    if (!this.#isPaused && !this.socket.destroyed) this.socket.resume();
   }
 
   end(): void {
@@ -259,6 +272,10 @@ export class SocketWire implements Wire {
   }
 
   #deliver(size: number): boolean {
+    if (size >= BULK_BYTES && !this.#isResting && !mayReadOn(this)) {
+      this.#isResting = true;
+      this.socket.pause();
+    }
     this.reader.onBytes(viewOf(size));
     return true;
   }

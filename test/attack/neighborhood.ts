@@ -1,0 +1,147 @@
+import { once } from 'node:events';
+import { get } from 'node:http';
+import { createServer } from 'node:net';
+import { hashSecret } from '../../src/domain/access/secret-hash.ts';
+import { Api, until } from '../e2e/api.ts';
+import { ServerProcess } from '../e2e/server-process.ts';
+import { workerApiUrl } from './neighbor.ts';
+import { createTenant, type Tenant } from './tenant.ts';
+
+/** Answers `/` with little and `/large` with 4 MiB, streams `/stream` for ever, and has logged some lines. */
+const POD_PROGRAM = `
+const large = Buffer.alloc(4 * 2 ** 20);
+const tick = Buffer.alloc(65536);
+for (let i = 0; i < 3000; i++) console.log('line ' + i + ' ' + 'x'.repeat(100));
+require('node:http').createServer((req, res) => {
+  if (req.url === '/stream') {
+    const more = () => { while (res.write(tick)); };
+    res.on('drain', more).on('close', () => res.off('drain', more));
+    return more();
+  }
+  res.end(req.url === '/large' ? large : 'hello');
+}).listen(Number(process.env.WEB_PORT), '0.0.0.0');
+process.on('SIGTERM', () => process.exit(0));
+`;
+
+/** A worker that the test speaks for. */
+interface OwnWorker {
+  /** Where it calls, up to its id. */
+  path: (operation: string) => string;
+  token: string;
+}
+
+/** What a user of the server has on each plane. */
+export interface House extends Tenant {
+  url: string;
+  /** Of the public listener, and of the worker API. */
+  ports: { public: number; workers: number };
+  /** A queue endpoint with a worker, and a job of it that has ended. */
+  queue: string;
+  job: string;
+  worker: OwnWorker;
+  balanced: string;
+  pod: string;
+  /** The name of its HTTP port. */
+  podHost: string;
+  /** Opens a terminal in the pod. */
+  openTerminal: (command: string[]) => Promise<{ url: string; protocols: string[] }>;
+}
+
+/** A server whose two users have something on every plane. */
+export class Neighborhood {
+  readonly server: ServerProcess;
+  readonly hostile: House;
+  readonly victim: House;
+
+  static async start(): Promise<Neighborhood> {
+    const server = await ServerProcess.start({
+      runtime: 'process',
+      gpus: 'ADA_24:12',
+      env: { PODYARD_REST_V1: 'true', PODYARD_TERMINALS_PER_USER: '150' },
+    });
+    try {
+      const ports = {
+        public: Number(new URL(server.url).port),
+        workers: Number(new URL(await workerApiUrl(server)).port),
+      };
+      const [hostile, victim] = await Promise.all(['hostile', 'victim'].map((name) => build(server, ports, name)));
+      return new Neighborhood(server, hostile!, victim!);
+    } catch (error) {
+      await server.dispose();
+      throw error;
+    }
+  }
+
+  private constructor(server: ServerProcess, hostile: House, victim: House) {
+    this.server = server;
+    this.hostile = hostile;
+    this.victim = victim;
+  }
+
+  dispose(): Promise<void> {
+    return this.server.dispose();
+  }
+}
+
+async function build(server: ServerProcess, ports: House['ports'], name: string): Promise<House> {
+  const tenant = await createTenant(server, name);
+  const api = new Api({ url: server.url, key: tenant.key });
+  const one = { workers: { min: 1, max: 1 } };
+  const [queue, spoken, balanced, port] = await Promise.all([
+    api.createEndpoint({ name: 'queue', ...one }),
+    api.createEndpoint({ name: 'spoken', ...one, args: JSON.stringify({ entrypoint: ['sleep', '3600'] }) }),
+    api.createEndpoint({
+      ...{ name: 'web', ...one, type: 'LOAD_BALANCING', image: 'podyard/web-js:dev' },
+      scaling: { type: 'REQUEST_COUNT', value: 100, idleTimeout: 600 },
+    }),
+    freePort(),
+  ]);
+  const { id: pod } = await api.call<{ id: string }>('POST', '/v2/pods', {
+    ...{ name: 'pod', image: 'podyard/echo-js:dev', gpu: { id: 'NVIDIA GeForce RTX 4090' } },
+    args: JSON.stringify({ entrypoint: ['node', '-e', POD_PROGRAM] }),
+    ports: [`${port}/http`],
+    env: { WEB_PORT: String(port) },
+  });
+  const podHost = `${pod}-${port}.localhost`;
+  const [worker, job] = await Promise.all([ownWorker(server, spoken, name), api.runToEnd(queue, { echo: name })]);
+  await until('its worker answers', async () => {
+    const headers = { authorization: `Bearer ${tenant.key}` };
+    return (await fetch(`${server.url}/v2/${balanced}/lb/`, { headers })).ok;
+  });
+  await until('its pod answers', async () => {
+    const [answer] = await once(get(server.url, { headers: { host: podHost } }), 'response'); // `fetch` sets no Host
+    answer.resume();
+    return answer.statusCode === 200;
+  });
+  return {
+    ...tenant,
+    ...{ url: server.url, ports, queue, job: job.id, worker, balanced, pod, podHost },
+    openTerminal: (command) =>
+      api.call('POST', `/v2/pods/${pod}/terminals`, { command, terminal: null }, { timeoutMs: 30_000 }),
+  };
+}
+
+/** Gives the worker, whose program does nothing, a token that is known here. */
+async function ownWorker(server: ServerProcess, endpoint: string, name: string): Promise<OwnWorker> {
+  const id = await until('its worker runs', async () => {
+    const running = "select id from workers where endpoint_id = $1 and phase = 'RUNNING'";
+    return (await server.query<{ id: string }>(running, [endpoint]))[0]?.id;
+  });
+  const token = `pyw_${name}`;
+  await server.query('update workers set token_hash = $2 where id = $1', [id, hashSecret(token)]);
+  await server.query("select pg_notify('podyard', $1)", [JSON.stringify(['test', 'worker', id])]);
+  const base = await workerApiUrl(server);
+  const path = (operation: string) => `/v2/${endpoint}/${operation}/${id}`;
+  await until('its token is known', async () => {
+    return (await fetch(`${base}${path('ping')}`, { headers: { authorization: token } })).ok;
+  });
+  return { path, token };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

@@ -1,0 +1,64 @@
+/** No client starves its neighbors on any plane, whatever it is answered: docs/guide/security.md, "Floods". */
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { expectUnharmed, untilCalm } from './beside-flood.ts';
+import { Bystander, quantile } from './bystander.ts';
+import { Neighborhood } from './neighborhood.ts';
+import { PLANES } from './planes.ts';
+
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 180_000 });
+
+const isThorough = process.env.PODYARD_TEST_THOROUGH === 'true';
+const MEASURE_MS = isThorough ? 5_000 : 800;
+/** Of the latest, so many say what is usual. */
+const ALONE_SAMPLES = 500;
+/** Times that a request waits for the machine: client, server, database or upstream, server, client. */
+const TURNS = 4;
+/** [connections, whether they read their answers] */
+const CLIENTS: [number, boolean][] = [
+  [1, true],
+  [4, true],
+  [100, true],
+  [100, false],
+  ...(isThorough
+    ? ([
+        [1, false],
+        [4, false],
+      ] as [number, boolean][])
+    : []),
+];
+
+let street: Neighborhood;
+beforeAll(async () => {
+  street = await Neighborhood.start();
+});
+afterAll(() => street?.dispose());
+
+describe.each(PLANES)('$name', ({ victim, floods }) => {
+  let bystander: Bystander;
+  /** How long the victim's requests took without a flood, before each of them: the machine has other work, and not always as much. */
+  const alone: number[] = [];
+  const aloneMs = () => quantile(alone.slice(-ALONE_SAMPLES), 0.99);
+  const measureAlone = async (durationMs: number) => {
+    const { waits, faults } = await bystander.measure(durationMs);
+    expect(faults).toEqual([]);
+    alone.push(...waits);
+  };
+
+  beforeAll(async () => {
+    bystander = new Bystander(await victim(street.victim));
+    await bystander.measure(500); // warms up
+    await measureAlone(MEASURE_MS);
+  });
+  afterAll(() => bystander?.stop());
+
+  describe.each(floods)('beside %s', (_, attack) => {
+    test.each(CLIENTS)('on %i connections, which read: %s', async (connections, reads) => {
+      const { server, hostile } = street;
+      const task = { port: hostile.ports.public, renews: false, ...(await attack(hostile, connections)) };
+      await untilCalm({ bystander, aloneMs: aloneMs() });
+      await measureAlone(MEASURE_MS / 4);
+      const scene = { serverPid: server.pid, bystander, aloneMs: aloneMs(), turns: TURNS, measureMs: MEASURE_MS };
+      await expectUnharmed(scene, { ...task, connections, reads });
+    });
+  });
+});
