@@ -1,4 +1,5 @@
 import Docker from 'dockerode';
+import { kindOf } from '../src/runtimes/docker/engine-kind.ts';
 
 /** The container engine of this machine. */
 export const docker = new Docker();
@@ -8,3 +9,6 @@ export const hasEngine = await docker.ping().then(
   () => true,
   () => false,
 );
+
+/** What kind of engine it is. */
+export const engineKind = hasEngine ? kindOf(await docker.version()) : null;

@@ -49,6 +49,12 @@ test('where no rules are possible, one user may go on with a warning, unless a m
   await expect(prepare(undefined, unable(false))).rejects.toThrow('cannot be enforced here');
 });
 
+test('with --egress all a server starts even where nothing keeps workloads apart, and says so', async () => {
+  const guard = unable(true);
+  expect(await prepare('all', guard)).toEqual([expect.stringContaining('they reach each other')]);
+  expect(guard.hasGivenUp).toBe(true);
+});
+
 test('processes cannot be limited: naming a mode ends the start', async () => {
   expect(await prepare(undefined, null, 'process')).toEqual([]);
   expect(await prepare('all', null, 'process')).toEqual([]);

@@ -25,6 +25,10 @@ export async function prepareEgress(
     return [];
   } catch (error) {
     if (!(error instanceof EgressUnavailable)) throw error;
+    if (mode === 'all') {
+      guard.giveUp();
+      return [`WARNING: the engine does not keep workers and pods apart, nor can Podyard (${error.message}): they reach each other`];
+    }
     const sentence = `--egress ${mode} cannot be enforced here (${error.message})`;
     if (error.isPossible || isExplicit || (await countUsers(pool)) > 1) {
       const advice =

@@ -3,9 +3,11 @@ import { docker, hasEngine } from '../../../test/engine.ts';
 import { systemClock } from '../../core/clock.ts';
 import { newId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
+import { removeKeeper } from './bridge-keeper.ts';
 import { BridgeNetwork } from './bridge-network.ts';
 import { Engine } from './engine.ts';
 
+const engine = new Engine(undefined);
 const name = `podyard-test-${newId<string>(6)}`;
 
 /** The names of all networks of this test. */
@@ -15,7 +17,10 @@ async function listNames(): Promise<string[]> {
 }
 
 afterEach(async () => {
-  for (const left of await listNames()) await docker.getNetwork(left).remove();
+  for (const left of await listNames()) {
+    await removeKeeper(engine, left);
+    await docker.getNetwork(left).remove();
+  }
 });
 
 test.skipIf(!hasEngine)(
@@ -23,7 +28,6 @@ test.skipIf(!hasEngine)(
   async () => {
     const probe = `${name}-probe-abcd1234`;
     await docker.createNetwork({ Name: probe, Driver: 'bridge' }); // and then the process was killed
-    const engine = new Engine(undefined);
     await new BridgeNetwork(engine, name, silentLogger).ensure();
     expect(await listNames()).toEqual([name, probe]); // another process may be using it
     const later = { now: () => systemClock.now() + 61_000 };

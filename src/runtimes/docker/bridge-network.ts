@@ -17,8 +17,7 @@ export interface Bridge {
   /** The bridge's interface on the engine's machine. */
   interfaceName: string;
   hasIpv6: boolean;
-  /** The engine keeps containers on it from reaching each other. */
-  isIsolated: boolean;
+  engine: EngineKind;
 }
 
 /** The members used of `GET /networks/{name}`. */
@@ -122,7 +121,7 @@ export class BridgeNetwork {
       isPinned: isPinned(network),
       interfaceName: interfaceOf(network),
       hasIpv6: network.EnableIPv6 === true,
-      isIsolated: kind.isolatesNeighbors,
+      engine: kind,
     };
   }
 

@@ -26,7 +26,7 @@ export class ContainerFreezer {
 
   async freeze(id: string): Promise<void> {
     const details = await this.#inspect(id);
-    const freezer = details.State.Health ? null : await this.#freezerOf(details);
+    const freezer = details.State.Health?.Status ? null : await this.#freezerOf(details);
     if (freezer && (await freezer.freeze())) this.#frozen.set(id, freezer);
     else await this.#containers.pause(id);
   }

@@ -29,8 +29,8 @@ export interface ContainerDetails {
     Error: string;
     StartedAt: string;
     FinishedAt: string;
-    /** Of containers with a health check. */
-    Health?: object | null;
+    /** Of containers with a health check. Podman has it of all, without a status. */
+    Health?: { Status?: string } | null;
   };
   HostConfig: { Memory: number; NanoCpus: number; StorageOpt?: { size?: string } | null };
   Config: { Labels: Record<string, string> };

@@ -147,7 +147,7 @@ class DockerRuntime implements EngineRuntime {
       publishIp: options.publishIp ?? '127.0.0.1',
     };
     this.#whereabouts = new ContainerWhereabouts(this.#containers, network.name);
-    this.#observed = new ObservedContainers(this.#containers, this.#freezer, network.name);
+    this.#observed = new ObservedContainers(this.#engine, this.#containers, this.#freezer, network.name);
   }
 
   async workerApiAddress(): Promise<{ bind: string; host: string }> {

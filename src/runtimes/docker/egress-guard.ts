@@ -55,7 +55,7 @@ export class EgressGuard {
   readonly #options: EgressGuardOptions;
   #run: RunOnHost | undefined;
   #api: WorkerApi | null = null;
-  #isOff: boolean;
+  #hasGivenUp = false;
   /** The interface of the bridge whose rules are in place. */
   #limited: string | undefined;
   #applying: Promise<boolean> | undefined;
@@ -63,12 +63,11 @@ export class EgressGuard {
 
   constructor(options: EgressGuardOptions) {
     this.#options = options;
-    this.#isOff = options.settings.mode === 'all';
   }
 
   /** Finds out how to set rules here, and sets them. Throws `EgressUnavailable`. */
   async prepare(): Promise<void> {
-    if (this.#isOff) return;
+    if (await this.#isOff()) return;
     const { interfaceName, hasIpv6 } = await this.#options.network.ensure();
     const { run, rules } = await findRunner(this.#options.engine, interfaceName);
     if (hasIpv6 && rules[6] === null) {
@@ -82,17 +81,18 @@ export class EgressGuard {
 
   /** Limits nothing from now on, because the operator accepts that. */
   giveUp(): void {
-    this.#isOff = true;
+    this.#hasGivenUp = true;
   }
 
   /** Sets the rules and keeps them until `stop`. Returns the workloads that ran under other settings and have new addresses. */
   async start(api: { host: string; port: number }): Promise<string[]> {
     const { installation, engine, containers, network, logger } = this.#options;
     this.#api = { installation, ...api };
-    if (!this.#isOff) await this.#apply();
+    const isOff = await this.#isOff();
+    if (!isOff) await this.#apply();
     const moved = await moveContainers({ engine, containers, network, logger });
     await this.#tidy().catch((error) => logger.warn({ err: error }, 'unused egress rules could not be removed'));
-    if (this.#isOff) return moved;
+    if (isOff) return moved;
     const tickMs = this.#run === runDirectly ? CHECK_MS : SLOW_CHECK_MS;
     this.#loop = new Loop({ name: 'egress', tickMs, logger, runOnce: () => this.#check() });
     this.#loop.start();
@@ -101,13 +101,23 @@ export class EgressGuard {
 
   /** Resolves once containers of the current network are limited. Free unless something changed. */
   async ready(): Promise<void> {
-    if (this.#isOff) return;
+    if (await this.#isOff()) return;
     const { interfaceName } = await this.#options.network.ensure();
     if (this.#limited === interfaceName) return;
+    if (this.#run === undefined && this.#options.settings.mode === 'all') return this.#keepApart();
     await this.#apply().catch((error) => {
       const { logger } = this.#options;
       logger.error({ err: error }, 'egress rules cannot be set: no workload starts');
       throw new NoCapacity('the machine cannot limit what workloads reach, so none starts: ask its operator');
+    });
+  }
+
+  /** The most that can be done where nothing is to be limited: others' workloads stay unreachable, if that is possible. */
+  async #keepApart(): Promise<void> {
+    await this.prepare().catch((error) => {
+      if (!(error instanceof EgressUnavailable)) throw error;
+      this.#options.logger.warn({ err: error }, 'nothing keeps workloads apart, they can reach each other');
+      this.giveUp();
     });
   }
 
@@ -117,6 +127,12 @@ export class EgressGuard {
     if (!this.#run || (this.#api && (await answers(this.#api)))) return;
     this.#api = null;
     await this.#tidy();
+  }
+
+  /** True when nothing has to be limited, or nothing can be. */
+  async #isOff(): Promise<boolean> {
+    const { settings, network } = this.#options;
+    return this.#hasGivenUp || (settings.mode === 'all' && (await network.ensure()).engine.isolatesNeighbors);
   }
 
   async #check(): Promise<undefined> {
@@ -142,27 +158,27 @@ export class EgressGuard {
     const { network, settings } = this.#options;
     const run = this.#run;
     if (!run) throw new Error('egress rules were never prepared');
-    const bridge = { name: (await network.ensure()).interfaceName, settings };
-    for (let left = TRIES; ; left--) {
+    const { interfaceName, engine } = await network.ensure();
+    const bridge = { name: interfaceName, settings, engine };
+    return tryAgain(async () => {
       const rules = await readFirewall(run);
       const plan = (family: Family) => planRules(family, rules[family] ?? [], bridge, this.#api);
-      try {
-        const isChanged = await changeFirewall(run, { 4: plan(4), 6: rules[6] === null ? [] : plan(6) });
-        this.#limited = bridge.name;
-        return isChanged;
-      } catch (error) {
-        if (left === 1) throw error;
-        await sleep(RETRY_MS * Math.random()); // another server changed the same rules
-      }
-    }
+      const isChanged = await changeFirewall(run, { 4: plan(4), 6: rules[6] === null ? [] : plan(6) });
+      this.#limited = bridge.name;
+      return isChanged;
+    });
   }
 
   /** Removes what servers have left: worker APIs that nobody serves any more, and what belongs to unused bridges. */
   async #tidy(): Promise<void> {
-    const { engine, network, installation } = this.#options;
+    const { engine, network } = this.#options;
     const run = this.#run ?? (await findRunner(engine, network.name).catch(() => undefined))?.run;
-    if (!run) return; // without rights there are no rules of ours either
-    const ownKey = this.#isOff ? null : bridgeKeyOf((await network.ensure()).interfaceName);
+    if (run) await tryAgain(() => this.#tidyOnce(run)); // without rights there are no rules of ours either
+  }
+
+  async #tidyOnce(run: RunOnHost): Promise<void> {
+    const { engine, network, installation } = this.#options;
+    const ownKey = (await this.#isOff()) ? null : bridgeKeyOf((await network.ensure()).interfaceName);
     const isOwn = (key: string) => key === ownKey && this.#api !== null;
     const rules = await readFirewall(run);
     const gone = new Set<string>();
@@ -192,6 +208,18 @@ export class EgressGuard {
       await engine.json({ method: 'DELETE', path: `/networks/${Id}` });
     };
     await Promise.allSettled(left.map(remove)); // the engine refuses where a container has come meanwhile
+  }
+}
+
+/** Another server may change the same rules between a look at them and the change: then it looks again. */
+async function tryAgain<T>(change: () => Promise<T>): Promise<T> {
+  for (let left = TRIES; ; left--) {
+    try {
+      return await change();
+    } catch (error) {
+      if (left === 1) throw error;
+      await sleep(RETRY_MS * Math.random());
+    }
   }
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { parseEgress } from '../../core/egress.ts';
 import { bridgeKeyOf, listApis, planClosing, planRemoval, planRules } from './egress-rules.ts';
 
-const BRIDGE = { name: 'br-0123456789ab', settings: parseEgress('lan', undefined) };
+const BRIDGE = { name: 'br-0123456789ab', settings: parseEgress('lan', undefined), engine: { isolatesNeighbors: true, callsUserChain: true } };
 const ONE = { installation: 'one', host: '10.7.0.1', port: 4001 };
 const OTHER = { installation: 'other', host: '10.7.0.1', port: 4002 };
 const ENGINE = [
@@ -51,6 +51,27 @@ test.each([
   );
   expect(planRules(4, rules, BRIDGE, ONE)).toEqual([]);
   expect(planRules(6, apply(current, planRules(6, current, BRIDGE, ONE)), BRIDGE, ONE)).toEqual([]);
+});
+
+test('a rule keeps containers apart where the engine does not, whatever the settings', () => {
+  const engine = { isolatesNeighbors: false, callsUserChain: false };
+  const between = '-A PODYARD-EGRESS-0123456789ab -o br-0123456789ab -j REJECT';
+  for (const mode of ['lan', 'internet', 'all']) {
+    const bridge = { ...BRIDGE, settings: parseEgress(mode, undefined), engine };
+    const rules = apply(PODMAN, planRules(4, PODMAN, bridge, ONE));
+    expect(rules.filter((line) => line.startsWith(between))).toHaveLength(1);
+    expect(planRules(4, rules, bridge, ONE)).toEqual([]);
+    const everything = rules.filter((line) => /^-A PODYARD-(HOST|EGRESS)\S+ -m comment .*-j RETURN/.test(line));
+    expect(everything).toHaveLength(mode === 'all' ? 2 : 1);
+  }
+  expect(planned(ENGINE).join()).not.toContain('-o br-');
+});
+
+test('beside a Docker engine, Podman’s rules come before Podman accepts what containers send', () => {
+  const both = [...ENGINE.slice(0, 3), '-N NETAVARK_FORWARD', '-A FORWARD -j NETAVARK_FORWARD', ...ENGINE.slice(3)];
+  const bridge = { ...BRIDGE, engine: { isolatesNeighbors: false, callsUserChain: false } };
+  const forward = apply(both, planRules(4, both, bridge, ONE)).filter((line) => line.startsWith('-A FORWARD'));
+  expect(forward[0]).toBe('-A FORWARD -i br-0123456789ab -j PODYARD-EGRESS-0123456789ab');
 });
 
 test('whichever rule is missing, doubled or foreign, the plan restores them all', () => {

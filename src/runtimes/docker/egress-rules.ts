@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto';
 import type { EgressSettings } from '../../core/egress.ts';
 import { MACHINE_SERVICES } from '../../core/machine-services.ts';
+import type { EngineKind } from './engine-kind.ts';
 
 export type Family = 4 | 6;
 
@@ -14,6 +15,7 @@ export interface LimitedBridge {
   /** The bridge's network interface. */
   name: string;
   settings: EgressSettings;
+  engine: Pick<EngineKind, 'isolatesNeighbors' | 'callsUserChain'>;
 }
 
 /** A server's worker API, as containers reach it. */
@@ -66,13 +68,14 @@ export function planRules(
   api: WorkerApi | null,
 ): string[] {
   const [host, egress] = chainsOf(bridge.name);
-  const wanted = rulesOf(family, bridge.settings);
+  const wanted = rulesOf(family, bridge);
+  const forward = forwardHook(current, bridge);
   return [
     ...planChain(current, host, wanted.host, family === 4 ? api : null),
     ...planChain(current, egress, wanted.egress, null),
     ...planHook(current, 'INPUT', bridge.name, host),
-    ...planHook(current, forwardHook(current), bridge.name, egress),
-    ...(forwardHook(current) === 'FORWARD' ? [] : planUnhook(current, 'FORWARD', egress)),
+    ...planHook(current, forward, bridge.name, egress),
+    ...(forward === 'FORWARD' ? [] : planUnhook(current, 'FORWARD', egress)),
   ];
 }
 
@@ -120,23 +123,31 @@ function chainsOf(bridge: string): [host: string, egress: string] {
 }
 
 /** The last rule of each chain carries a digest of all, by which a changed chain is noticed. */
-function rulesOf(family: Family, { mode, allow }: EgressSettings): { host: string[]; egress: string[] } {
+function rulesOf(family: Family, bridge: LimitedBridge): { host: string[]; egress: string[] } {
+  const { mode, allow } = bridge.settings;
   const allowed = allow
     .filter((entry) => entry.family === family)
     .map(({ network, port }) => `-d ${network}${port === null ? '' : ` -p tcp -m tcp --dport ${port}`} -j RETURN`);
   const reject = (network: string) => `-d ${network} ${REJECT[family]}`;
   const neighbours = family === 6 ? ['-p ipv6-icmp -j RETURN'] : [];
+  const isolation = bridge.engine.isolatesNeighbors ? [] : [`-o ${bridge.name} ${REJECT[family]}`];
+  if (mode === 'all') return marked([ANSWERS], [ANSWERS, ...isolation], '-j RETURN');
   const host = [ANSWERS, ...neighbours, ...DNS, ...allowed];
   const egress = [
     ANSWERS,
+    ...isolation,
     ...DNS,
     ...MACHINE_SERVICES[family].map(reject),
     ...allowed,
     `${PUBLISHED} ${REJECT[family]}`,
     ...(mode === 'internet' ? PRIVATE_NETWORKS[family].map(reject) : []),
   ];
+  return marked(host, egress, REJECT[family]);
+}
+
+function marked(host: string[], egress: string[], lastOfHost: string): { host: string[]; egress: string[] } {
   const mark = `-m comment --comment podyard-${digestOf(JSON.stringify([host, egress]))}`;
-  return { host: [...host, `${mark} ${REJECT[family]}`], egress: [...egress, `${mark} -j RETURN`] };
+  return { host: [...host, `${mark} ${lastOfHost}`], egress: [...egress, `${mark} -j RETURN`] };
 }
 
 function planChain(current: readonly string[], chain: string, wanted: readonly string[], api: WorkerApi | null) {
@@ -175,9 +186,9 @@ function planUnhook(current: readonly string[], parent: string, chain: string): 
   return current.filter((line) => line.startsWith(`-A ${parent} `) && line.endsWith(` -j ${chain}`)).map(deletion);
 }
 
-/** DOCKER-USER is the engine's place for others' rules. Podman has none, nor does an engine that uses nftables itself. */
-function forwardHook(current: readonly string[]): 'DOCKER-USER' | 'FORWARD' {
-  return current.includes('-A FORWARD -j DOCKER-USER') ? 'DOCKER-USER' : 'FORWARD';
+/** DOCKER-USER is Docker's place for others' rules, unless it uses nftables itself. Beside it, Podman accepts before that. */
+function forwardHook(current: readonly string[], { engine }: LimitedBridge): 'DOCKER-USER' | 'FORWARD' {
+  return engine.callsUserChain && current.includes('-A FORWARD -j DOCKER-USER') ? 'DOCKER-USER' : 'FORWARD';
 }
 
 function openingOf({ installation, host, port }: WorkerApi): string {

@@ -2,12 +2,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { containerOf } from '../../../test/containers/container-engine.ts';
-import { docker, hasEngine } from '../../../test/engine.ts';
+import { docker, engineKind, hasEngine } from '../../../test/engine.ts';
 import { workloadSpec } from '../../../test/workload-spec.ts';
 import { newId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
-import type { Runtime, WorkloadSpec } from '../runtime.ts';
-import { createDockerRuntime } from './docker-runtime.ts';
+import type { WorkloadSpec } from '../runtime.ts';
+import { createDockerRuntime, type EngineRuntime } from './docker-runtime.ts';
 import { buildImage } from './example-images.ts';
 
 /** Its own: servers that run beside this test limit what containers on theirs reach. */
@@ -16,11 +16,12 @@ const NETWORK = 'podyard-test';
 /** What only a real engine can show. docker-runtime.docker.test.ts reports when there is none. */
 describe.skipIf(!hasEngine)('containers of a real engine', () => {
   const installation = newId<string>();
-  let runtime: Runtime;
+  let runtime: EngineRuntime;
 
   beforeAll(async () => {
     await buildImage({ name: 'podyard/echo-js', tag: 'dev' });
     runtime = createDockerRuntime({ installation, gpus: new Map(), network: NETWORK, logger: silentLogger });
+    await runtime.egress.prepare(); // where the engine does not keep workloads apart, rules do
   });
   afterAll(async () => {
     await Promise.all((await runtime.list()).map(({ id }) => runtime.stop(id, 0)));
@@ -50,7 +51,9 @@ describe.skipIf(!hasEngine)('containers of a real engine', () => {
       .toMatchObject({
         state: 'exited',
         exitCode: 137,
-        reason: 'Out of memory (limit 96 MiB)',
+        reason: engineKind!.reportsOutOfMemory
+          ? 'Out of memory (limit 96 MiB)'
+          : 'Killed, probably out of memory (limit 96 MiB)',
       });
   });
 
@@ -63,7 +66,7 @@ describe.skipIf(!hasEngine)('containers of a real engine', () => {
     expect(bytes).toBeGreaterThan(2e8);
     const container = await containerOf(installation, spec.id);
     const { memory_stats: memory } = await container.stats({ stream: false });
-    const { total_inactive_file: old, inactive_file: cache } = memory.stats as unknown as Record<string, number>;
+    const { total_inactive_file: old, inactive_file: cache } = (memory.stats ?? {}) as unknown as Record<string, number>;
     expect(bytes / (memory.usage - (old ?? cache ?? 0))).toBeCloseTo(1, 1);
     await runtime.stop(spec.id, 0);
   });
@@ -125,7 +128,8 @@ describe.skipIf(!hasEngine)('containers of a real engine', () => {
     expect(lines.join()).toMatch(/ENOTFOUND,ENOTFOUND/);
   });
 
-  test('a container that an older version named after its id is renamed, and then run as any other', async () => {
+  test('a container that an older version named after its id is renamed, and then run as any other', async ({ skip }) => {
+    skip(!engineKind!.keepsBridges, 'no older version ran with this engine, which does not rename it in its DNS');
     const [running, frozen, ended] = [program('setInterval(() => {}, 1000)'), program(''), program('')] as const;
     for (const { id } of [running, frozen, ended]) {
       const container = await docker.createContainer({

@@ -6,8 +6,12 @@ export interface EngineKind {
   keepsBridges: boolean;
   /** A network can keep its containers from reaching each other. */
   isolatesNeighbors: boolean;
+  /** What containers send passes the chain DOCKER-USER before the engine accepts it. */
+  callsUserChain: boolean;
   /** It refuses to mount a directory that does not exist; else it creates the directory. */
   refusesMissingMounts: boolean;
+  /** It always says that a container was killed because it ran out of memory. */
+  reportsOutOfMemory: boolean;
 }
 
 /** The members used of `GET /version`. */
@@ -22,5 +26,17 @@ export function kindOf({ Version = '', Components }: EngineVersion): EngineKind 
   return { name: `Docker ${Version}`, ...DOCKER };
 }
 
-const DOCKER = { keepsBridges: true, isolatesNeighbors: true, refusesMissingMounts: true };
-const PODMAN = { keepsBridges: false, isolatesNeighbors: false, refusesMissingMounts: false };
+const DOCKER = {
+  keepsBridges: true,
+  isolatesNeighbors: true,
+  callsUserChain: true,
+  refusesMissingMounts: true,
+  reportsOutOfMemory: true,
+};
+const PODMAN: typeof DOCKER = {
+  keepsBridges: false,
+  isolatesNeighbors: false,
+  callsUserChain: false,
+  refusesMissingMounts: false,
+  reportsOutOfMemory: false,
+};

@@ -67,6 +67,7 @@ afterEach(async () => {
 
 function answerTo(method: string, url: URL, body: string): object | undefined {
   const { pathname, searchParams } = url;
+  if (pathname === '/version') return {};
   if (pathname === '/info')
     return { NCPU: 2, MemTotal: 1e9, Driver: 'x', DriverStatus: null, Runtimes: { nvidia: {} } };
   if (pathname.startsWith('/networks/')) return NETWORK;

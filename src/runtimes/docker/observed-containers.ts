@@ -2,12 +2,17 @@ import type { Observed, ObservedState } from '../runtime.ts';
 import { LABELS, portsOf } from './container-config.ts';
 import type { ContainerFreezer } from './container-freezer.ts';
 import { addressOn, type ContainerDetails, type ContainerSummary, type Containers, stateOf } from './containers.ts';
-import { isRefusal } from './engine.ts';
+import { type Engine, isRefusal } from './engine.ts';
+import type { EngineKind } from './engine-kind.ts';
+
+/** The exit code of a program that SIGKILL ended. */
+const KILLED = 137;
 
 type Ending = Pick<Observed, 'exitCode' | 'reason' | 'startedAt' | 'finishedAt'>;
 
 /** The engine's list of an installation's containers, as a runtime reports it. */
 export class ObservedContainers {
+  readonly #engine: Engine;
   readonly #containers: Containers;
   readonly #freezer: ContainerFreezer;
   readonly #network: string;
@@ -16,7 +21,8 @@ export class ObservedContainers {
   /** When this process started a workload; the engine's list has only the creation, in whole seconds. */
   readonly #startedAt = new Map<string, Date>();
 
-  constructor(containers: Containers, freezer: ContainerFreezer, network: string) {
+  constructor(engine: Engine, containers: Containers, freezer: ContainerFreezer, network: string) {
+    this.#engine = engine;
     this.#containers = containers;
     this.#freezer = freezer;
     this.#network = network;
@@ -59,7 +65,7 @@ export class ObservedContainers {
     const known = this.#endings.get(containerId);
     if (known) return known;
     try {
-      const ending = endingOf(await this.#containers.inspect(containerId));
+      const ending = endingOf(await this.#containers.inspect(containerId), await this.#engine.kind());
       this.#endings.set(containerId, ending);
       return ending;
     } catch (error) {
@@ -77,11 +83,13 @@ function publicPortsOf({ Ports }: ContainerSummary): (port: number) => { ip: str
   };
 }
 
-function endingOf({ State, HostConfig }: ContainerDetails): Ending {
+function endingOf({ State, HostConfig }: ContainerDetails, { reportsOutOfMemory }: EngineKind): Ending {
   const limit = HostConfig.Memory > 0 ? ` (limit ${Math.round(HostConfig.Memory / 2 ** 20)} MiB)` : '';
+  const isSuspect = !reportsOutOfMemory && State.ExitCode === KILLED && limit !== '';
+  const suspicion = isSuspect ? `Killed, probably out of memory${limit}` : null;
   return {
     exitCode: State.ExitCode,
-    reason: State.OOMKilled ? `Out of memory${limit}` : State.Error || null,
+    reason: State.OOMKilled ? `Out of memory${limit}` : State.Error || suspicion,
     startedAt: timeOf(State.StartedAt),
     finishedAt: timeOf(State.FinishedAt),
   };

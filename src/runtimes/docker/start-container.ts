@@ -151,7 +151,7 @@ async function create(
       machine.canLimitDisk = false;
       return create(parts, spec, gpus, where);
     }
-    throw startFailure(error);
+    throw error;
   }
 }
 
