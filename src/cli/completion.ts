@@ -138,10 +138,11 @@ compdef _podyard podyard
 `;
 
 const FISH = `function __podyard_complete
-  set -l words (commandline -opc) (commandline -ct)
-  set -l found (podyard complete -- $words[2..] 2>/dev/null)
+  set -l words (commandline -opc)
+  set -l typed (commandline -ct)
+  set -l found (podyard complete -- $words[2..] "$typed" 2>/dev/null)
   if test "$found[1]" = ${FILES}
-    __fish_complete_path (commandline -ct)
+    __fish_complete_path "$typed"
   else if test (count $found) -gt 0
     printf '%s\\n' $found
   end
