@@ -13,11 +13,11 @@ export async function findStorage(pieces: CliPieces, flags: Flags): Promise<Stor
   const isNamed = flags.dataDir !== undefined || storage.databaseUrl !== null;
   const unit = isNamed || (await isThere(join(storage.dataDir, 'postgres'))) ? null : await pieces.systemdUnit();
   if (unit === null) {
-    pieces.note(`Taking ${nameOf(storage)}.`);
+    pieces.note(`Backing up ${nameOf(storage)}.`);
     return storage;
   }
   const found = pieces.storage(flags, unit.env);
-  pieces.note(`Taking ${nameOf(found)}, which ${unit.path} names.`);
+  pieces.note(`Backing up ${nameOf(found)}, which ${unit.path} names.`);
   for (const file of unit.unreadable) {
     pieces.note(
       `! You may not read ${file}, which may name another database: if it does, name that with --database-url.`,

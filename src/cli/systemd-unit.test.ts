@@ -83,12 +83,12 @@ describe('backup without options', () => {
     const unit = unitOf({ PODYARD_DATA_DIR: join(root, 'there') });
     expect(await find({}, unit)).toMatchObject({ dataDir: join(root, 'there') });
     expect(noted).toEqual([
-      `Taking the embedded database in ${join(root, 'there')}, which /etc/systemd/system/podyard.service names.`,
+      `Backing up the embedded database in ${join(root, 'there')}, which /etc/systemd/system/podyard.service names.`,
     ]);
     const external = unitOf({ PODYARD_DATABASE_URL: 'postgres://me:secret@db.lan/podyard' }, ['/etc/podyard.env']);
     expect(await find({}, external)).toMatchObject({ databaseUrl: 'postgres://me:secret@db.lan/podyard' });
     expect(noted.join('\n')).toMatch(
-      /^Taking postgresql:\/\/db\.lan\/podyard, .*\n! You may not read \/etc\/podyard\.env/,
+      /^Backing up postgresql:\/\/db\.lan\/podyard, .*\n! You may not read \/etc\/podyard\.env/,
     );
   });
 
@@ -96,10 +96,10 @@ describe('backup without options', () => {
     const unit = unitOf({ PODYARD_DATA_DIR: join(root, 'there') });
     expect(await find({ dataDir: join(root, 'named') }, unit)).toMatchObject({ dataDir: join(root, 'named') });
     expect(await find({ databaseUrl: 'postgres://db/x' }, unit)).toMatchObject({ databaseUrl: 'postgres://db/x' });
-    expect(noted).toEqual(['Taking postgresql://db/x.']);
+    expect(noted).toEqual(['Backing up postgresql://db/x.']);
     await mkdir(join(root, 'here/postgres'), { recursive: true });
     expect(await find({}, unit)).toMatchObject({ dataDir: join(root, 'here') });
-    expect(noted).toEqual([`Taking the embedded database in ${join(root, 'here')}.`]);
+    expect(noted).toEqual([`Backing up the embedded database in ${join(root, 'here')}.`]);
   });
 
   test('says how to run it as the user that the data belongs to', async () => {
