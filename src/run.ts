@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { Storage } from './cli/cli-pieces.ts';
 import { runCli } from './cli/program.ts';
 import { createOutput, createTerminal } from './cli/remote/process-terminal.ts';
+import type { SystemdUnit } from './cli/systemd-unit.ts';
 import { endOnSignal } from './compose/end-on-signal.ts';
 import { FIRST_PROCESS } from './compose/process-messages.ts';
 import { type Config, type Flags, readConfig } from './config.ts';
@@ -38,6 +39,7 @@ process.exitCode = await runCli(
     demo,
     withDatabase,
     storage,
+    systemdUnit,
     openRuntime,
     masterKeySource,
     allowsInsecureProcesses,
@@ -142,14 +144,18 @@ async function withDatabase<T>(flags: Flags, work: (context: Context) => Promise
   return openDatabase(config, logger, work);
 }
 
-function storage(flags: Flags): Storage {
-  const config = readConfig({ logLevel: 'warn', ...flags }, process.env);
+function storage(flags: Flags, more: Readonly<Record<string, string>> = {}): Storage {
+  const config = readConfig({ logLevel: 'warn', ...flags }, { ...more, ...process.env });
   const { dataDir, databaseUrl, masterKey } = config;
   const withEmbedded: Storage['withEmbedded'] = async (work) => {
     const [{ openEmbedded }, logger] = await Promise.all([import('./compose/open-database.ts'), openLogger(config)]);
     return openEmbedded(config, logger, work);
   };
   return { dataDir, databaseUrl, masterKey, withEmbedded };
+}
+
+async function systemdUnit(): Promise<SystemdUnit | null> {
+  return (await import('./cli/systemd-unit.ts')).readSystemdUnit();
 }
 
 async function openRuntime(flags: Flags, name: Runtime['name'], installation: string): Promise<Runtime> {

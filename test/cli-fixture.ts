@@ -78,6 +78,7 @@ export async function runRemote(args: readonly string[], options: RunOptions): P
     withDatabase: async () => unused(),
     doctor: async () => unused(),
     storage: unused,
+    systemdUnit: async () => unused(),
     openRuntime: async () => unused(),
     masterKeySource: unused,
     allowsInsecureProcesses: unused,

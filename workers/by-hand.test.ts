@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { copyKit } from '../src/cli/kit.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
@@ -55,6 +56,8 @@ beforeAll(async () => {
   await writeFile(join(folder, 'worker.mjs'), JAVASCRIPT);
   await writeFile(join(folder, 'worker.py'), PYTHON);
   await writeFile(join(folder, 'typed.mts'), TYPED);
+  await copyKit('javascript', { into: folder, force: false, output: { print: () => {}, note: () => {} } });
+  await writeFile(join(folder, 'typed-copy.mts'), TYPED.replace('podyard/worker', './podyard-worker.mjs'));
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -93,7 +96,7 @@ describe.each([
 test('a consumer’s TypeScript compiles against the kit’s types, and mistakes are errors', async () => {
   const compiler = fileURLToPath(import.meta.resolve('typescript/package.json')).replace(/package\.json$/, 'bin/tsc');
   const flags = ['--noEmit', '--strict', '--target', 'es2024', '--module', 'nodenext', '--types', ''];
-  const { code, stdout } = await run(process.execPath, compiler, ...flags, 'typed.mts');
+  const { code, stdout } = await run(process.execPath, compiler, ...flags, 'typed.mts', 'typed-copy.mts');
   expect([code, stdout]).toEqual([0, '']);
 });
 

@@ -3,6 +3,7 @@ import type { MasterKeySource } from '../core/master-key.ts';
 import type { Context } from '../domain/context.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import type { Terminal } from './remote/terminal.ts';
+import type { SystemdUnit } from './systemd-unit.ts';
 
 /** The terminal that stdout is. */
 export interface Screen {
@@ -40,8 +41,10 @@ export interface CliPieces extends CliOutput {
   demo(flags: Flags & { exit?: boolean }): Promise<void>;
   /** Runs `work` with the database that the flags name, migrated. */
   withDatabase<T>(flags: Flags, work: (context: Context) => Promise<T>): Promise<T>;
-  /** Returns where the data is, from flags and environment. Opens nothing. */
-  storage(flags: Flags): Storage;
+  /** Returns where the data is, from flags, environment and `more` variables, which count less. Opens nothing. */
+  storage(flags: Flags, more?: Readonly<Record<string, string>>): Storage;
+  /** Reads how systemd runs a server on this machine; null if it does not. */
+  systemdUnit(): Promise<SystemdUnit | null>;
   /** Opens a runtime with this installation's workloads. The caller closes it. */
   openRuntime(flags: Flags, name: Runtime['name'], installation: string): Promise<Runtime>;
   /** Returns where the master keys are, from flags and environment. */

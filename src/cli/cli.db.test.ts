@@ -38,6 +38,7 @@ beforeEach(() => {
       return work({ pool: database.pool, bus: { publish: () => {} } });
     },
     storage: () => expect.fail('only backup, restore and move use it'),
+    systemdUnit: () => expect.fail('only backup uses it'),
     openRuntime: () => expect.fail('only stop-workers uses it'),
     masterKeySource: () => ({ keys: [Buffer.alloc(32, 1)], file: '/nowhere/master-key' }),
     allowsInsecureProcesses: (flags) => readConfig(flags, {}).allowInsecureProcesses,

@@ -1,50 +1,151 @@
-import type { Command } from 'commander';
+import type { Argument, Command, Option } from 'commander';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** Returns a shell script that completes commands and options, without running the program. */
-export function completionScript(program: Command, shell: Shell): string {
-  const paths = pathsOf(program, '');
-  if (shell === 'fish') return fishScript(paths);
-  const cases = paths.map(({ path, words }) => `    '${path}') words='${words.join(' ')}' ;;`).join('\n');
-  const bash = `_podyard() {
-  local words='' path='' word
-  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    case "$word" in -*) ;; *) path="\${path:+$path }$word" ;; esac
-  done
-  case "$path" in
-${cases}
-  esac
-  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+/** What a place of the command line may hold that only the server, or this machine, knows. */
+export type Names =
+  | ('endpoints' | 'pods' | 'clusters' | 'templates' | 'secrets' | 'volumes' | 'registries')
+  | ('gpus' | 'pools' | 'cpus' | 'datacenters' | 'contexts' | 'keys' | 'users');
+
+/** What may come next: words, names of these kinds, or a file. */
+export interface Candidates {
+  words: readonly string[];
+  names: readonly Names[];
+  isFile: boolean;
+}
+
+/** A line that `podyard complete` prints where a file belongs. */
+export const FILES = ':files';
+
+/** Commands whose argument is of one kind; in other groups it is of the group itself: `pods get <id>`. */
+const ARGUMENT_NAMES: Readonly<Record<string, readonly Names[]>> = {
+  'contexts use <name>': ['contexts'],
+  'contexts remove <name>': ['contexts'],
+  'open [id]': ['endpoints', 'pods'],
+  'exec [name]': ['pods'],
+  'budgets remove <which>': ['endpoints'],
+  'keys revoke <id>': ['keys'],
+};
+const GROUPS: readonly string[] = ['endpoints', 'pods', 'clusters', 'templates', 'secrets', 'volumes', 'registries'];
+const OPTION_NAMES: Readonly<Record<string, readonly Names[]>> = {
+  '--context': ['contexts'],
+  '--endpoint': ['endpoints'],
+  '--template': ['templates'],
+  '--registry': ['registries'],
+  '--volume': ['volumes'],
+  '--network-volume': ['volumes'],
+  '--pool': ['pools'],
+  '--gpu': ['gpus'],
+  '--exclude': ['gpus'],
+  '--cpu': ['cpus'],
+  '--data-center': ['datacenters'],
+  '--user': ['users'],
+  '--hand-over-to': ['users'],
+};
+const NOTHING: Candidates = { words: [], names: [], isFile: false };
+
+/** Returns what may stand where the last of `words`, which may be empty or unfinished, stands. */
+export function findCandidates(program: Command, words: readonly string[]): Candidates {
+  let command = program;
+  let option: Option | undefined;
+  let operands = 0;
+  for (const word of words.slice(0, -1)) {
+    if (word === '--') return NOTHING; // what follows is another program's
+    const child =
+      operands === 0 ? command.commands.find((one) => one.name() === word || one.aliases().includes(word)) : undefined;
+    if (word.startsWith('-')) option = optionWithValue(command, word);
+    else if (option !== undefined) option = option.variadic ? option : undefined;
+    else if (child !== undefined) command = child;
+    else operands++;
+  }
+  const typed = words.at(-1) ?? '';
+  if (typed.startsWith('-')) return { ...NOTHING, words: command.options.flatMap(({ long }) => long ?? []) };
+  if (option !== undefined) return valuesOf(option);
+  if (operands === 0 && command.commands.length > 0)
+    return { ...NOTHING, words: visible(command).map((one) => one.name()) };
+  const argument = command.registeredArguments[operands];
+  return argument === undefined ? NOTHING : argumentsOf(command, argument);
+}
+
+function visible(command: Command): Command[] {
+  return command.createHelp().visibleCommands(command);
+}
+
+function optionWithValue(command: Command, word: string): Option | undefined {
+  const found = command.options.find(({ long, short }) => word === long || word === short);
+  return found && (found.required || found.optional) ? found : undefined;
+}
+
+function valuesOf({ long, argChoices, flags }: Option): Candidates {
+  if (argChoices) return { ...NOTHING, words: argChoices };
+  return { words: [], names: OPTION_NAMES[long ?? ''] ?? [], isFile: /<(file|path)>/.test(flags) };
+}
+
+function argumentsOf(command: Command, argument: Argument): Candidates {
+  if (argument.argChoices) return { ...NOTHING, words: argument.argChoices };
+  const name = argument.name();
+  return { words: [], names: namesOf(command, argument), isFile: ['file', 'from', 'to'].includes(name) };
+}
+
+/** Returns what an argument names. */
+export function namesOf(command: Command, argument: Argument): readonly Names[] {
+  const name = argument.name();
+  const group = command.parent?.name() ?? '';
+  const path = command.parent?.parent ? `${group} ${command.name()}` : command.name();
+  const shown = argument.required ? `<${name}>` : `[${name}]`;
+  if (name === 'endpoint') return ['endpoints'];
+  if (name === 'name' && group === 'users' && command.name() !== 'create') return ['users'];
+  if (name === 'id' && GROUPS.includes(group)) return [group as Names];
+  return ARGUMENT_NAMES[`${path} ${shown}`] ?? [];
+}
+
+/**
+ * Returns a shell script that asks `podyard complete` for what may come next. Names are quoted by the shell, so that none of
+ * them is run; errors are not shown.
+ */
+export function completionScript(shell: Shell): string {
+  return { bash: BASH, zsh: ZSH, fish: FISH }[shell];
+}
+
+const BASH = `_podyard() {
+  local typed="\${COMP_WORDS[COMP_CWORD]}" line
+  COMPREPLY=()
+  while IFS= read -r line; do
+    if [[ $line == ${FILES} ]]; then
+      compopt -o default 2>/dev/null
+    elif [[ $typed == [\\'\\"]* ]]; then
+      COMPREPLY+=("$line")
+    else
+      COMPREPLY+=("$(printf '%q' "$line")")
+    fi
+  done < <(podyard complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
 }
 complete -F _podyard podyard
 `;
-  return shell === 'bash' ? bash : `autoload -U +X bashcompinit && bashcompinit\n${bash}`;
-}
 
-function fishScript(paths: readonly { path: string; words: string[] }[]): string {
-  return paths
-    .flatMap(({ path, words }) => {
-      const condition = path === '' ? '__fish_use_subcommand' : `__fish_seen_subcommand_from ${path.split(' ').at(-1)}`;
-      return words.map((word) =>
-        word.startsWith('--')
-          ? `complete -c podyard -n '${condition}' -l ${word.slice(2)}`
-          : `complete -c podyard -f -n '${condition}' -a ${word}`,
-      );
-    })
-    .join('\n')
-    .concat('\n');
+const ZSH = `_podyard() {
+  local -a found
+  found=("\${(@f)$(podyard complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  if [[ $found[1] == ${FILES} ]]; then
+    _files
+  else
+    compadd -- "\${(@)found:#}"
+  fi
 }
+(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }
+compdef _podyard podyard
+`;
 
-/** Every command's path, with the words that may follow it. */
-function pathsOf(command: Command, path: string): { path: string; words: string[] }[] {
-  const words = [
-    ...command.commands.map((child) => child.name()),
-    ...command.options.map((option) => option.long ?? ''),
-  ].filter((word) => word !== '');
-  const below = command.commands.flatMap((child) =>
-    pathsOf(child, path === '' ? child.name() : `${path} ${child.name()}`),
-  );
-  return [{ path, words }, ...below];
-}
+const FISH = `function __podyard_complete
+  set -l words (commandline -opc)
+  set -l typed (commandline -ct)
+  set -l found (podyard complete -- $words[2..] "$typed" 2>/dev/null)
+  if test "$found[1]" = ${FILES}
+    __fish_complete_path "$typed"
+  else if test (count $found) -gt 0
+    printf '%s\\n' $found
+  end
+end
+complete -c podyard -f -a '(__podyard_complete)'
+`;

@@ -42,7 +42,18 @@ test('every command that shows something has --json', () => {
   );
   expect(without.map(([path]) => path).toSorted()).toEqual(
     [
-      ...['serve', 'demo', 'kit', 'completion', 'backup', 'restore', 'move', 'stop-workers', 'secrets rotate-key'],
+      ...[
+        'serve',
+        'demo',
+        'kit',
+        'completion',
+        'complete',
+        'backup',
+        'restore',
+        'move',
+        'stop-workers',
+        'secrets rotate-key',
+      ],
       ...['login', 'contexts use', 'contexts remove', 'templates mark'],
     ].toSorted(),
   );

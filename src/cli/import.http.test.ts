@@ -75,6 +75,7 @@ async function podyard(args: string[], run: Run = {}) {
     withDatabase: unused,
     doctor: unused,
     storage: unusedNow,
+    systemdUnit: unused,
     openRuntime: unused,
     masterKeySource: unusedNow,
     allowsInsecureProcesses: unusedNow,

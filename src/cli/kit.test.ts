@@ -14,12 +14,13 @@ const printed: string[] = [];
 const output = { print: (text: string) => void printed.push(text), note: () => {} };
 
 test.each([
-  ['python', 'podyard_worker.py'],
-  ['javascript', 'podyard-worker.js'],
-] as const)('the kit for %s is copied, and copied again', async (language, name) => {
+  ['python', 'podyard_worker.py', 'python/podyard_worker.py'],
+  ['javascript', 'podyard-worker.mjs', 'javascript/podyard-worker.js'],
+  ['javascript', 'podyard-worker.d.mts', 'javascript/podyard-worker.d.ts'],
+] as const)('the kit for %s is copied, and copied again: %s', async (language, name, source) => {
   await copyKit(language, { into, force: false, output });
   await copyKit(language, { into, force: false, output });
-  const kit = await readFile(new URL(`../../workers/${language}/${name}`, import.meta.url), 'utf8');
+  const kit = await readFile(new URL(`../../workers/${source}`, import.meta.url), 'utf8');
   expect(await readFile(join(into, name), 'utf8')).toBe(kit);
   expect(printed.at(-1)).toContain(name);
 });

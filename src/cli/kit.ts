@@ -1,14 +1,20 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Argument, type Command } from 'commander';
 import type { CliOutput } from './cli-pieces.ts';
 
-/** The worker kits: their folder in the package, and the files that a worker needs. */
+/**
+ * The worker kits: their files in the package, and what a copy is called. A copy for JavaScript says by its name that it is a
+ * module, so that it runs in any folder, whatever its package.json says.
+ */
 const KITS = {
-  python: { folder: 'python', files: ['podyard_worker.py'] },
-  javascript: { folder: 'javascript', files: ['podyard-worker.js', 'podyard-worker.d.ts'] },
+  python: { 'podyard_worker.py': 'python/podyard_worker.py' },
+  javascript: {
+    'podyard-worker.mjs': 'javascript/podyard-worker.js',
+    'podyard-worker.d.mts': 'javascript/podyard-worker.d.ts',
+  },
 } as const;
+const WORKERS = new URL('../../workers/', import.meta.url);
 type Language = keyof typeof KITS;
 
 /** Adds `kit`, which copies a worker kit into the current folder. The same in a checkout and with the package. */
@@ -28,12 +34,10 @@ export async function copyKit(
   language: Language,
   { into, force, output }: { into: string; force: boolean; output: CliOutput },
 ): Promise<void> {
-  const { folder, files } = KITS[language];
-  const from = fileURLToPath(new URL(`../../workers/${folder}/`, import.meta.url));
   const copies = await Promise.all(
-    files.map(async (name) => ({
+    Object.entries(KITS[language]).map(async ([name, source]) => ({
       name,
-      text: await readFile(join(from, name)),
+      text: await readFile(new URL(source, WORKERS)),
       old: await readIfThere(join(into, name)),
     })),
   );
@@ -41,7 +45,7 @@ export async function copyKit(
   if (differing.length > 0 && !force)
     throw new Error(`${differing.join(' and ')} in ${into} differ from the kit's: add --force to replace them`);
   for (const { name, text } of copies) await writeFile(join(into, name), text);
-  output.print(files.join('\n'));
+  output.print(copies.map(({ name }) => name).join('\n'));
 }
 
 async function readIfThere(path: string): Promise<Buffer | null> {

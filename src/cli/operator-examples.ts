@@ -4,10 +4,8 @@ export const OPERATOR_EXAMPLES: Record<string, readonly string[]> = {
   demo: ['podyard demo', 'podyard demo --runtime process --exit'],
   doctor: ['podyard doctor', 'podyard doctor --runtime kubernetes --json'],
   kit: ['podyard kit python', 'podyard kit javascript --force'],
-  completion: [
-    'source <(podyard completion bash)',
-    'podyard completion fish > ~/.config/fish/completions/podyard.fish',
-  ],
+  completion: ['source <(podyard completion bash)', 'podyard completion fish | source'],
+  complete: ['podyard complete -- endpoints get fi', "podyard complete -- endpoints create --pool ''"],
   keys: ['podyard keys list', 'podyard keys create ci'],
   'keys create': [
     'podyard keys create ci --scope serverless:read invoke',

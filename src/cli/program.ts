@@ -4,7 +4,7 @@ import { messageOf } from '../core/errors.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { addKeys, addSecrets, addUsers } from './access/access-commands.ts';
 import type { CliPieces } from './cli-pieces.ts';
-import { completionScript, SHELLS, type Shell } from './completion.ts';
+import { completionScript, findCandidates, SHELLS, type Shell } from './completion.ts';
 import { addExamples } from './help-examples.ts';
 import { addKit } from './kit.ts';
 import { readVersion } from './read-version.ts';
@@ -81,7 +81,18 @@ export async function runCli(pieces: CliPieces, args: readonly string[]): Promis
 function addCompletion(program: Command, pieces: CliPieces): void {
   program
     .command('completion')
-    .description('print a completion script: source <(podyard completion bash)')
+    .description('print a script that completes commands, options and names: source <(podyard completion bash)')
     .addArgument(new Argument('<shell>').choices(SHELLS))
-    .action((shell: Shell) => pieces.print(completionScript(program, shell).trimEnd()));
+    .action((shell: Shell) => pieces.print(completionScript(shell).trimEnd()));
+  program
+    .command('complete', { hidden: true })
+    .description('print what may complete a command line, for the scripts of `podyard completion`')
+    .argument('[words...]', 'the words after `podyard`, after --; the last one is unfinished')
+    .action(async (words: string[]) => {
+      const { complete } = await import('./remote/complete.ts');
+      const at = words.indexOf('--context');
+      const context = at < 0 ? undefined : words[at + 1];
+      const lines = await complete(findCandidates(program, words), words.at(-1) ?? '', context, pieces.terminal);
+      if (lines.length > 0) pieces.print(lines.join('\n'));
+    });
 }

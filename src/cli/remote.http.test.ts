@@ -423,8 +423,3 @@ describe('the exit status tells scripts what went wrong', () => {
     else expect(result.status).not.toBe(0);
   });
 });
-
-test.each(['bash', 'zsh', 'fish'])('the %s completion knows every command', async (shell) => {
-  const { out } = await podyard(['completion', shell]);
-  for (const word of ['endpoints', 'rollback', 'workers-max', 'rotate-key']) expect(out).toContain(word);
-});

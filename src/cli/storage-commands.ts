@@ -13,14 +13,18 @@ export function addStorageCommands(program: Command, pieces: CliPieces): void {
   addStopWorkers(program, pieces);
 }
 
+const WHERE = `
+Without options and variables, it takes the database in ./.podyard; if there is none, that of the systemd unit podyard.service.`;
+
 function addBackup(program: Command, pieces: CliPieces): void {
   addDatabaseOptions(program.command('backup'))
     .description('write the whole database to a file, while servers run')
     .argument('<file>', 'file to write; it must not exist')
+    .addHelpText('after', WHERE)
     .option('--with-master-key', 'include the master key, which decrypts the secrets: keep the file as safe', false)
     .action(async (file: string, { withMasterKey, ...flags }: Flags & { withMasterKey: boolean }) => {
-      const { backUp } = await import('./backup.ts');
-      await backUp(pieces.storage(flags), { file, withMasterKey, version: readVersion() }, pieces);
+      const [{ backUp }, { findStorage }] = await Promise.all([import('./backup.ts'), import('./find-storage.ts')]);
+      await backUp(await findStorage(pieces, flags), { file, withMasterKey, version: readVersion() }, pieces);
     });
 }
 

@@ -52,6 +52,18 @@ describe('a table', () => {
     );
   });
 
+  test('of long names is cut to the screen, as columns and as blocks, but not elsewhere', () => {
+    const names = ['n'.repeat(190), '模型'.repeat(95), '🚀'.repeat(95), `${'\u202eabc\u061c\u2067'.repeat(20)}`];
+    const rows = names.map((name, i) => ({ id: `id${i}`, name, state: 'failing', why: 'short' }));
+    for (const columns of [120, 80, 60, 30]) {
+      const text = formatTable(COLUMNS, rows, screen(columns));
+      expect(widest(text)).toBeLessThanOrEqual(columns);
+      expect(text).not.toMatch(/[\u202e\u061c\u2067]/);
+      expect(text.match(/…/g)).toHaveLength(names.length);
+    }
+    expect(formatTable(COLUMNS, rows)).toContain(names[1]);
+  });
+
   test('colors states on a screen with colors only, without moving columns', () => {
     const plain = formatTable(COLUMNS, [ROW], screen(100));
     const colored = formatTable(COLUMNS, [ROW], screen(100, true));

@@ -9,6 +9,8 @@ const GAP = '  ';
 const LEAST = 8;
 const [BOLD, PLAIN] = ['\u001b[1m', '\u001b[0m'];
 const [RED, GREEN, YELLOW] = ['\u001b[31m', '\u001b[32m', '\u001b[33m'];
+/** What a reader of a block needs whole. */
+const REASON_HEADING = 'WHY';
 const STATE_HEADINGS = new Set(['STATE', 'STATUS']);
 const COLORS: readonly [states: RegExp, color: string][] = [
   [/^(failing|failed|error|unhealthy|timed out|timed_out|lost|suspended|expired)$/i, RED],
@@ -19,7 +21,7 @@ const COLORS: readonly [states: RegExp, color: string][] = [
 /**
  * Returns the records as text in columns under headings. Without a screen, each is as wide as its longest cell. On a screen
  * that is narrower, long cells end in `…`, except in the first column, which names the record; on one that is too narrow
- * for columns, each record is a block of lines.
+ * for columns, each record is a block of lines, which are cut likewise, but for the reason.
  */
 export function formatTable<T>(columns: readonly Column<T>[], records: readonly T[], screen?: Screen): string {
   const headings = columns.map(([heading]) => heading);
@@ -29,7 +31,7 @@ export function formatTable<T>(columns: readonly Column<T>[], records: readonly 
   );
   const hasColors = screen?.hasColors ?? false;
   const widths = screen?.columns ? shrink(natural, headings, screen.columns) : natural;
-  if (widths === null) return formatBlocks(headings, rows, hasColors);
+  if (widths === null) return formatBlocks(headings, rows, screen!);
   const head = formatRow(headings, widths);
   const lines = rows.map((row) => formatRow(row, widths, hasColors ? headings : undefined));
   return [hasColors ? `${BOLD}${head}${PLAIN}` : head, ...lines].join('\n');
@@ -64,12 +66,14 @@ function formatRow(cells: readonly string[], widths: readonly number[], headings
   return shown.join(GAP).trimEnd();
 }
 
-function formatBlocks(headings: readonly string[], rows: readonly string[][], hasColors: boolean): string {
+function formatBlocks(headings: readonly string[], rows: readonly string[][], { columns, hasColors }: Screen): string {
   const width = headings.reduce((most, heading) => Math.max(most, heading.length), 0);
-  const block = (row: readonly string[]) =>
-    row
-      .map((cell, i) => `${headings[i]!.padEnd(width)}${GAP}${hasColors ? paint(cell, headings[i]!) : cell}`)
-      .join('\n');
+  const room = Math.max(LEAST, (columns ?? 0) - width - GAP.length);
+  const line = (cell: string, heading: string, i: number) => {
+    const text = i === 0 || heading === REASON_HEADING ? cell : cutToWidth(cell, room);
+    return `${heading.padEnd(width)}${GAP}${hasColors ? paint(text, heading) : text}`;
+  };
+  const block = (row: readonly string[]) => row.map((cell, i) => line(cell, headings[i]!, i)).join('\n');
   return rows.map(block).join('\n\n');
 }
 

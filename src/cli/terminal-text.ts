@@ -7,7 +7,7 @@ const ESC = '\\u001b';
 const COLOR = new RegExp(`${ESC}\\[[0-9;:]*m`, 'g');
 /** Control characters except tab and line break, with those of eight bits, and what reorders text. */
 const CONTROL_CLASS =
-  '\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069\\ufeff';
+  '\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069\\ufeff';
 const CONTROL = new RegExp(`[${CONTROL_CLASS}]`, 'g');
 const COLOR_OR_CONTROL = new RegExp(`${ESC}\\[[0-9;:]*m|\\r\\n|[${CONTROL_CLASS}]`, 'g');
 const RESET = '\u001b[0m';
@@ -36,7 +36,7 @@ export function cellText(text: string): string {
 /** Escapes what JSON allows but a terminal obeys; the value stays the same. */
 export function jsonText(value: unknown, indent = 2): string {
   return (JSON.stringify(value, null, indent) ?? 'null').replace(
-    /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
+    /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }

@@ -147,6 +147,11 @@ test('pods create --wait waits until the pod runs or fails', async () => {
   await podyard('pods', 'delete', 'lost', '--yes');
 });
 
+test('an endpoint without batches says how to submit one', async () => {
+  const { out, err } = await podyard('batch', 'list', 'echo');
+  expect([out, err]).toEqual(['', 'echo has no batches. Submit one: `podyard batch submit <file> --endpoint echo`.\n']);
+});
+
 test('doctor reports what this machine has', async () => {
   const { status, out } = await podyard('doctor', '--port', '0', '--data-dir', join(home, 'data'), '--json');
   expect(status).toBe(0);
@@ -196,6 +201,14 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
     tmux('send-keys', '-t', 'cli', 'clear', 'Enter');
     tmux('send-keys', '-t', 'cli', 'podyard rollb', 'Tab');
     await until('the command is completed', async () => screen().includes('podyard rollback'));
+    tmux('send-keys', '-t', 'cli', 'C-c', '');
+    tmux('send-keys', '-t', 'cli', 'podyard endpoints get ec', 'Tab');
+    await until('the name is completed', async () => screen().includes('podyard endpoints get echo'));
+    tmux('send-keys', '-t', 'cli', 'C-c', '');
+    tmux('send-keys', '-t', 'cli', 'clear; export PODYARD_URL=http://127.0.0.1:9', 'Enter');
+    tmux('send-keys', '-t', 'cli', 'podyard endpoints get ec', 'Tab', 'Tab', ' --js', 'Tab');
+    await until('the rest is completed without the server', async () => screen().includes('get ec --json'));
+    expect(screen()).not.toMatch(/reach|error|podyard:/i);
   });
 
   test('tables fit it, sequences in names are shown, and deleting asks for the name', async () => {

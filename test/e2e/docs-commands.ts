@@ -26,12 +26,14 @@ const MARK = '=== end of block';
 
 /**
  * Returns one script for a page. It writes the files where they are shown and runs the commands in order in one shell, so that
- * variables persist. It stops at the first command that fails, after printing the line of its block.
+ * variables persist. It stops at the first command that fails, after printing the line of its block. A block `json images` goes
+ * into the file that PAGE_IMAGES names, which the server reads, with the folder that the shell is in for the reader's.
  */
 export function scriptOf(blocks: readonly Block[]): string {
   const parts = blocks.flatMap(({ info, line, text }) => {
     const file = /\bfile=(\S+)/.exec(info)?.[1];
     if (file) return [`base64 -d > '${file}' <<< ${Buffer.from(text).toString('base64')}`];
+    if (info === 'json images') return [`sed "s|/home/me/[a-z-]*|$PWD|" > "$PAGE_IMAGES" << 'END'`, `${text}END`];
     return info === 'sh run' ? [`echo '=== line ${line}' >&2`, text, `echo; echo '${MARK} ${line}'`] : [];
   });
   return ['set -euo pipefail', ...parts].join('\n');

@@ -18,7 +18,7 @@ const ALONE = 'docs/guide/shortage.md';
 const pages = new Map<string, Block[]>();
 for (const page of PAGES) pages.set(page, readBlocks(await readFile(join(ROOT, page), 'utf8')));
 const withCommands = PAGES.filter((page) => pages.get(page)!.some(({ info }) => info === 'sh run'));
-/** Pages whose files are written beside the package: they are run in a checkout too. */
+/** Pages that write files: they are run in a checkout too. */
 const withFiles = withCommands.filter((page) => pages.get(page)!.some(({ info }) => /\bfile=/.test(info)));
 
 let folder: string;
@@ -30,9 +30,8 @@ beforeAll(async () => {
   const program = `#!/bin/sh\nexec '${process.execPath}' '${join(ROOT, 'src/main.ts')}' "$@"\n`;
   await writeFile(join(folder, 'bin/podyard'), program, { mode: 0o755 });
   database = await createTestDatabase();
-  const imagesFiles: string[] = [];
-  for (const page of withCommands) imagesFiles.push(join(await makeReadersFolder(page), '.podyard/images.json'));
-  for (const page of withFiles) imagesFiles.push(join(await makeCheckout(page), '.podyard/images.json'));
+  const folders = [...withCommands.map(makeReadersFolder), ...withFiles.map(makeCheckout)];
+  const imagesFiles = (await Promise.all(folders)).map(imagesFileOf);
   server = await ServerProcess.start({
     runtime: 'process',
     databaseUrl: database.url,
@@ -54,20 +53,26 @@ function checkoutFolder(page: string): string {
   return `${readersFolder(page)}-checkout`;
 }
 
-/** Creates a folder like a reader's, with Podyard's data and the installed package. */
+/** Where the server looks for the images of a page, as a reader's server looks in its data directory. */
+function imagesFileOf(path: string): string {
+  return `${path}-images.json`;
+}
+
+/** Creates a folder like a newcomer's, which is empty; what a page tells to install from npm is there. */
 async function makeReadersFolder(page: string): Promise<string> {
   const path = readersFolder(page);
-  await mkdir(join(path, 'node_modules'), { recursive: true });
-  await mkdir(join(path, '.podyard'));
-  await symlink(ROOT, join(path, 'node_modules/podyard'));
-  await symlink(join(ROOT, 'node_modules/runpod-sdk'), join(path, 'node_modules/runpod-sdk'));
+  await mkdir(path);
+  const wanted = /`npm install ([\w-]+)`/.exec(await readFile(join(ROOT, page), 'utf8'))?.[1];
+  if (wanted === undefined) return path;
+  await mkdir(join(path, 'node_modules'));
+  await symlink(join(ROOT, 'node_modules', wanted), join(path, 'node_modules', wanted));
   return path;
 }
 
 /** Creates a folder like a checkout: everything that the repository tracks, and its packages. */
 async function makeCheckout(page: string): Promise<string> {
   const path = checkoutFolder(page);
-  await mkdir(join(path, '.podyard'), { recursive: true });
+  await mkdir(path);
   const tracked = spawnSync('git', ['ls-tree', '--name-only', 'HEAD'], { cwd: ROOT, encoding: 'utf8' }).stdout;
   for (const name of [...tracked.trim().split('\n'), 'node_modules']) await symlink(join(ROOT, name), join(path, name));
   return path;
@@ -83,6 +88,7 @@ async function runScript(script: string, cwd: string): Promise<string> {
     PODYARD_URL: server.url,
     PODYARD_API_KEY: server.key,
     PODYARD_DATABASE_URL: database.url,
+    PAGE_IMAGES: imagesFileOf(cwd),
     PODYARD_INSECURE_PROCESS_RUNTIME: 'true', // the server's runtime; readers use docker
   };
   const child = spawn('bash', ['-c', script], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
@@ -113,7 +119,7 @@ const TITLE = 'every command of %s works and prints what the page shows';
 const isMissing =
   process.env.CI !== 'true' && ['jq', 'curl', 'python3'].some((name) => spawnSync(name, ['--version']).status !== 0);
 const together = withCommands.filter((page) => page !== ALONE);
-describe('with the package installed', () => {
+describe('in an empty folder, with only the command', () => {
   test.skipIf(isMissing).concurrent.each(together)(TITLE, { timeout: PAGE_LIMIT_MS }, (page) => runPage(page));
 });
 describe('in a checkout', () => {

@@ -1,7 +1,7 @@
 /**
  * A worker kit without dependencies: takes jobs from a queue endpoint, runs your handler, and sends back what it returns.
  *
- *   import { start } from 'podyard/worker'; // or './podyard-worker.js': the kit is this one file
+ *   import { start } from 'podyard/worker'; // or './podyard-worker.mjs', its copy by `podyard kit javascript`
  *   await start({ handler: async (job) => ({ echo: job.input }), concurrency: 2 });
  *
  * The handler is an async function (its value is the output) or an async generator (each value is streamed). It gets

@@ -2,7 +2,7 @@ import { hasEnded } from '../../core/job-states.ts';
 import type { CliOutput, CommandOutput } from '../cli-pieces.ts';
 import { jsonText } from '../terminal-text.ts';
 import { type ApiClient, JobFailed } from './api-client.ts';
-import type { Terminal } from './terminal.ts';
+import { JobProgress } from './job-progress.ts';
 
 interface Job {
   id: string;
@@ -14,24 +14,12 @@ interface Job {
   workerId?: string;
 }
 
-interface Stage {
-  stage: string;
-  reason: string | null;
-}
-
 const HOLD_MS = 15_000;
-const ASK_WHY_EVERY_MS = 1_000;
-/** What a queued job waits for, by stage. */
-const STAGES: Record<string, string> = {
-  queue: 'other jobs are ahead of it',
-  worker: 'a worker is about to start',
-  thaw: 'a frozen worker is thawing',
-  capacity: 'a worker is waiting for capacity',
-  pull: 'a worker is pulling its image',
-  create: 'a container is being created',
-  start: 'a container is starting',
-  ready: 'a worker is loading',
-};
+
+interface CalledJob {
+  endpointId: string;
+  id: string;
+}
 
 export interface FollowOptions {
   stream?: boolean;
@@ -41,15 +29,12 @@ export interface FollowOptions {
 /** Waits for the end of a job, with progress on stderr, and prints its output. Throws `JobFailed` unless it is COMPLETED. */
 export async function followJob(
   client: ApiClient,
-  { endpointId, id }: { endpointId: string; id: string },
+  { endpointId, id }: CalledJob,
   options: FollowOptions,
   output: CommandOutput,
 ): Promise<void> {
-  const { terminal } = output;
-  const job = options.stream
-    ? await followStream(client, endpointId, id, terminal)
-    : await followStatus(client, endpointId, id, output);
-  terminal.progress('');
+  const follow = options.stream ? followStream : followStatus;
+  const job = await follow(client, { endpointId, id }, output);
   if (options.json) output.print(jsonText(job));
   else if (!options.stream && job.output !== undefined) output.print(formatOutput(job.output));
   printTimes(job, output);
@@ -58,55 +43,42 @@ export async function followJob(
   }
 }
 
-async function followStatus(client: ApiClient, endpointId: string, id: string, output: CommandOutput): Promise<Job> {
-  const { terminal } = output;
-  const startedAt = performance.now();
+async function followStatus(client: ApiClient, called: CalledJob, output: CommandOutput): Promise<Job> {
+  const { endpointId, id } = called;
+  const progress = new JobProgress(client, called, output);
   let reported: string | undefined;
-  let status = 'IN_QUEUE';
-  let why = '';
-  const clock = setInterval(() => {
-    const suffix = status === 'IN_QUEUE' ? why : '';
-    terminal.progress(`${status} ${((performance.now() - startedAt) / 1000).toFixed(0)} s${suffix}`);
-  }, 200);
-  const asking = setInterval(async () => {
-    if (!terminal.isInteractive || status !== 'IN_QUEUE') return;
-    why = await explain(client, endpointId, id).catch(() => '');
-  }, ASK_WHY_EVERY_MS);
   try {
     for (;;) {
       const job = await client.call<Job>('GET', `/v2/${endpointId}/status-sync/${id}?wait=${HOLD_MS}`);
       if (hasEnded(job.status)) return job;
-      status = job.status;
-      const progress = job.output === undefined ? undefined : formatOutput(job.output);
-      if (progress !== undefined && progress !== reported) output.note(progress);
-      reported = progress;
+      progress.update(job.status);
+      const shown = job.output === undefined ? undefined : formatOutput(job.output);
+      if (shown !== undefined && shown !== reported) output.note(shown);
+      reported = shown;
     }
   } finally {
-    clearInterval(clock);
-    clearInterval(asking);
+    progress.stop();
   }
 }
 
-/** Returns what the job waits for, as the end of a progress line. */
-async function explain(client: ApiClient, endpointId: string, id: string): Promise<string> {
-  const path = `/v2/${endpointId}/status/${id}?explain=1`;
-  const { explain: explained } = await client.call<{ explain: { attempts: { stages: Stage[] }[] } }>('GET', path);
-  const now = explained.attempts.at(-1)?.stages.at(-1);
-  const text = now && (now.reason ?? STAGES[now.stage]);
-  return text ? `: ${text}` : '';
-}
-
 /** Prints each chunk as it arrives. Resolves with the ended job. */
-async function followStream(client: ApiClient, endpointId: string, id: string, terminal: Terminal): Promise<Job> {
-  for (;;) {
-    const answer = await client.call<{ status: string; stream: { output: unknown }[] }>(
-      'GET',
-      `/v2/${endpointId}/stream/${id}?wait=${HOLD_MS}`,
-    );
-    for (const { output } of answer.stream) terminal.write(`${formatOutput(output)}\n`);
-    if (hasEnded(answer.status) && answer.stream.length === 0) {
-      return await client.call<Job>('GET', `/v2/${endpointId}/status/${id}`);
+async function followStream(client: ApiClient, called: CalledJob, output: CommandOutput): Promise<Job> {
+  const { endpointId, id } = called;
+  const progress = new JobProgress(client, called, output);
+  try {
+    for (;;) {
+      const answer = await client.call<{ status: string; stream: { output: unknown }[] }>(
+        'GET',
+        `/v2/${endpointId}/stream/${id}?wait=${HOLD_MS}`,
+      );
+      if (answer.stream.length > 0) progress.stop(); // its line is not to be drawn between the chunks
+      for (const chunk of answer.stream) output.terminal.write(`${formatOutput(chunk.output)}\n`);
+      if (hasEnded(answer.status) && answer.stream.length === 0) {
+        return await client.call<Job>('GET', `/v2/${endpointId}/status/${id}`);
+      }
     }
+  } finally {
+    progress.stop();
   }
 }
 
