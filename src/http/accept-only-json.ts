@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure } from '../core/errors.ts';
+import { FairSlots } from '../core/fair-slots.ts';
 import { findShapeFault } from '../core/json-shape.ts';
 import { takeTurn } from '../core/turns.ts';
 import { validationFailure } from './validation-failure.ts';
@@ -14,6 +15,9 @@ export const REST_BODY_LIMIT_BYTES = 1024 * 1024;
 const LARGE_BYTES = 16 * 1024;
 /** Members and items of a body. Its validation takes 3 to 12 ms; the largest that the fields allow has some hundreds. */
 const MAX_VALUES = 10_000;
+
+/** Large bodies that are read or worked on at once, and those of one sender; the others stay unread, in their sender's hands. */
+const largeBodies = { slots: 16, perOwner: 2 };
 
 export interface JsonBodyOptions {
   /** Whose turns on the event loop the parsing of a large body takes. */
@@ -34,6 +38,15 @@ export interface JsonBodyOptions {
  */
 // biome-ignore lint/suspicious/noExplicitAny: any app, whatever its type provider
 export function acceptOnlyJson(app: FastifyInstance<any, any, any, any, any>, options: JsonBodyOptions): void {
+  const slots = new FairSlots(largeBodies);
+  app.addHook('preParsing', async (request, reply) => {
+    const { headers, socket } = request;
+    const isSmall = headers['transfer-encoding'] === undefined && !(Number(headers['content-length']) >= LARGE_BYTES);
+    if (isSmall) return;
+    const leave = await slots.enter(options.ownerOf(request));
+    if (reply.raw.closed || socket.destroyed) leave();
+    else reply.raw.once('close', leave);
+  });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
     if (body.length === 0 && options.isEmptyAllowed) return undefined;
