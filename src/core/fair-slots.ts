@@ -17,12 +17,22 @@ export class FairSlots {
 
   /** Runs `work` once there is a free slot. */
   async run<T>(owner: string, work: () => Promise<T>): Promise<T> {
-    await this.#enter(owner);
+    const leave = await this.enter(owner);
     try {
       return await work();
     } finally {
-      this.#leave(owner);
+      leave();
     }
+  }
+
+  /** Resolves once there is a free slot, with the function that frees it. Calling that again does nothing. */
+  async enter(owner: string): Promise<() => void> {
+    await this.#enter(owner);
+    let isInside = true;
+    return () => {
+      if (isInside) this.#leave(owner);
+      isInside = false;
+    };
   }
 
   #enter(name: string): Promise<void> | undefined {

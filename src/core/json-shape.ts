@@ -11,6 +11,7 @@ export const MAX_JSON_MEMBERS = 250_000;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
+const COMMA = 0x2c;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
@@ -18,12 +19,16 @@ const CLOSE_BRACE = 0x7d;
 /** The smallest text that can break a limit: below it there is nothing to look for. */
 const SMALLEST = MAX_JSON_DEPTH;
 
-/** Returns what is too much about a text, as the end of a sentence, or null. Does not tell whether it is valid JSON. */
-export function findShapeFault(bytes: Buffer): string | null {
+/**
+ * Returns what is too much about a text, as the end of a sentence, or null. Does not tell whether it is valid JSON. `values`:
+ * how many members and items all its objects and arrays may have together; default: any number.
+ */
+export function findShapeFault(bytes: Buffer, { values: maxValues = bytes.length } = {}): string | null {
   if (bytes.length <= SMALLEST) return null;
   let depth = 0;
   let members = 0;
   let containers = 0;
+  let values = 0;
   for (let at = 0; at < bytes.length; at++) {
     switch (bytes[at]) {
       case QUOTE:
@@ -36,6 +41,10 @@ export function findShapeFault(bytes: Buffer): string | null {
       case OPEN_BRACE:
         if (++depth > MAX_JSON_DEPTH) return `it is nested more than ${MAX_JSON_DEPTH} levels deep`;
         if (++containers > MAX_JSON_MEMBERS) return `it has more than ${MAX_JSON_MEMBERS} objects and arrays`;
+        if (++values > maxValues) return tooMany(maxValues);
+        break;
+      case COMMA:
+        if (++values > maxValues) return tooMany(maxValues);
         break;
       case CLOSE_BRACKET:
       case CLOSE_BRACE:
@@ -46,14 +55,16 @@ export function findShapeFault(bytes: Buffer): string | null {
   return null;
 }
 
-/** Position of the closing quote, or of the end of a text that has none. */
+function tooMany(values: number): string {
+  return `it has more than ${values} members and items`;
+}
+
+/** Position of the closing quote, or of the end of a text that has none. A search for each quote would take long for many. */
 function endOfString(bytes: Buffer, start: number): number {
-  let at = start;
-  for (;;) {
-    at = bytes.indexOf(QUOTE, at + 1);
-    if (at === -1) return bytes.length;
-    let backslashes = 0;
-    while (bytes[at - 1 - backslashes] === BACKSLASH) backslashes += 1;
-    if (backslashes % 2 === 0) return at;
+  for (let at = start + 1; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE) return at;
+    if (byte === BACKSLASH) at += 1;
   }
+  return bytes.length;
 }

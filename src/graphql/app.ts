@@ -70,6 +70,7 @@ export function buildGraphqlApp(deps: GraphqlDeps): FastifyInstance {
     return503OnClosing: false, // the outer server stops accepting first
   });
   acceptOnlyJson(app, {
+    ownerOf,
     isEmptyAllowed: false,
     detail: 'The request body is not valid JSON.',
     check: checkTexts,

@@ -1,6 +1,7 @@
 import { Failure } from '../core/errors.ts';
 
-const MAX_ERRORS = 100;
+/** Errors that are listed; there may be thousands. */
+export const MAX_ERRORS = 100;
 
 /** The refusal of a request that breaks its description; `errors`: each a place and what is wrong there. */
 export function validationFailure(errors: readonly string[]): Failure {

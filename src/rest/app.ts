@@ -48,6 +48,7 @@ export function buildRestApp(outerDeps: RestDeps, { revision, isWhole, handOver,
     frameworkErrors: (error, request, reply) => sendFrameworkProblem(deps, error, request, reply),
   });
   acceptOnlyJson(app, {
+    ownerOf: ({ actor }) => actor?.userId ?? '',
     isEmptyAllowed: true, // clients send the header with a bodiless DELETE
     detail: 'The request could not be processed: its body is not valid JSON.',
   });

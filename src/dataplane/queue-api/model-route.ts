@@ -7,7 +7,7 @@ import { Failure } from '../../core/errors.ts';
 import type { Actor } from '../../domain/access/actor.ts';
 import type { Scope } from '../../domain/access/scopes.ts';
 import type { ModelEndpoint } from '../../domain/endpoints/served-models.ts';
-import { parseJson, replaceMember } from '../../domain/jobs/job-body.ts';
+import { parseInTurns } from '../../domain/jobs/parse-in-turns.ts';
 import { bodyOverLimit } from '../../domain/quotas/over-limit.ts';
 import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
 import { type OpenAiError, renderOpenAiError } from '../../http/openai-error.ts';
@@ -62,8 +62,9 @@ function submit(call: ModelCall): Promise<{ call: QueueCall; job: OpenAiJob } | 
   const limitBytes = plane.limits.runsyncBodyBytes;
   const limits = { budget: plane.bodies, userId: actor.userId, limitBytes, cutBytes: 4 * limitBytes, tooLarge };
   return withBody({ req, res, ...limits }, async (bytes) => {
-    const body = parseJson(bytes);
-    const model = (body.value as { model?: unknown } | null)?.model;
+    const body = await parseInTurns(bytes, actor.userId, ['model', 'stream']);
+    const { value } = body;
+    const model = (value as { model?: unknown } | null)?.model;
     if (typeof model !== 'string' || model === '') return noModel();
     const found = choose(model, await plane.models.find(actor, model));
     if ('status' in found) return found;
@@ -73,8 +74,8 @@ function submit(call: ModelCall): Promise<{ call: QueueCall; job: OpenAiJob } | 
     if (requestBytes !== null && bytes.length > requestBytes) throw bodyOverLimit(requestBytes);
     const queueCall = callOf(call, endpoint);
     const served = servedModel(found, model);
-    const text = served === model ? body.text : replaceMember(body.text, 'model', JSON.stringify(served));
-    return { call: queueCall, job: await submitOpenAiJob(queueCall, { ...body, text }, bytes.length) };
+    const text = served === model ? body.text : body.replace('model', JSON.stringify(served));
+    return { call: queueCall, job: await submitOpenAiJob(queueCall, { value, text }, bytes.length) };
   });
 }
 

@@ -2,9 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { FAILURES, Failure, notFound } from '../../core/errors.ts';
 import { type JobId, newJobId } from '../../core/ids.ts';
 import { hasEnded, type JobStatus } from '../../core/job-states.ts';
-import { parseJson } from '../../domain/jobs/job-body.ts';
+import type { ParsedJson } from '../../domain/jobs/job-body.ts';
 import { endpointGone, type NewJob } from '../../domain/jobs/job-queue.ts';
 import type { Chunks, JobChunk } from '../../domain/jobs/job-stream.ts';
+import { parseInTurns } from '../../domain/jobs/parse-in-turns.ts';
 import { flushed } from '../../http/answer-budget.ts';
 import { logFailure } from '../../http/problem.ts';
 import { toFailure } from '../../http/to-failure.ts';
@@ -41,8 +42,9 @@ export async function openai(call: QueueCall): Promise<void> {
   if (!call.subPath) throw notFound('Path');
   const source = { ...bodySource(call, call.plane.limits.runsyncBodyBytes) };
   if (source.limitBytes === call.plane.limits.runsyncBodyBytes) source.tooLarge = tooLarge;
-  const job = await withBody(source, (bytes) => {
-    const body = call.req.method === 'GET' && bytes.length === 0 ? undefined : parseJson(bytes);
+  const job = await withBody(source, async (bytes) => {
+    const isEmpty = call.req.method === 'GET' && bytes.length === 0;
+    const body = isEmpty ? undefined : await parseInTurns(bytes, call.actor.userId, ['stream']);
     return submitOpenAiJob(call, body, bytes.length);
   });
   await relayOpenAiJob(call, job);
@@ -55,7 +57,7 @@ export function tooLarge(limitBytes: number): Failure {
 /** Commits the job of a call. What it returns does not refer to the body, which the held request would keep. */
 export async function submitOpenAiJob(
   call: QueueCall,
-  body: { text: string; value: unknown } | undefined,
+  body: Pick<ParsedJson, 'text' | 'value'> | undefined,
   bytes: number,
 ): Promise<OpenAiJob> {
   const job = newJob(call, body?.text);

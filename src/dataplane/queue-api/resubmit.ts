@@ -1,6 +1,7 @@
 import { notFound } from '../../core/errors.ts';
 import { newJobId } from '../../core/ids.ts';
-import { parseJobChanges } from '../../domain/jobs/job-body.ts';
+import { JOB_MEMBERS, parseJobChanges } from '../../domain/jobs/job-body.ts';
+import { parseInTurns } from '../../domain/jobs/parse-in-turns.ts';
 import { sendJson } from '../exchange.ts';
 import { withBody } from '../read-body.ts';
 import type { QueueCall } from './queue-call.ts';
@@ -13,7 +14,8 @@ export async function resubmit(call: QueueCall): Promise<void> {
   const { dispatch, limits } = plane;
   const id = newJobId('', plane.clock.now());
   await withBody(bodySource(call, limits.runBodyBytes), async (body) => {
-    const changes = parseJobChanges(body, plane.webhooks);
+    const parsed = body.length === 0 ? undefined : await parseInTurns(body, call.actor.userId, JOB_MEMBERS);
+    const changes = parseJobChanges(parsed, plane.webhooks);
     const bytes = await dispatch.queue.measure(jobId!, endpoint.id);
     if (bytes === undefined) throw notFound('job');
     await withPlace(call, changes.input === undefined ? bytes : body.length, async () => {

@@ -4,8 +4,9 @@ import { Failure } from '../../core/errors.ts';
 import { type JobId, newJobId } from '../../core/ids.ts';
 import { withTimeout } from '../../core/with-timeout.ts';
 import { transaction } from '../../db/pool.ts';
-import { parseJobBody } from '../../domain/jobs/job-body.ts';
+import { JOB_MEMBERS, type ParsedJson, parseJobBody } from '../../domain/jobs/job-body.ts';
 import { COMMIT_TIMEOUT_MS, endpointGone, type NewJob, notCommitted } from '../../domain/jobs/job-queue.ts';
+import { parseInTurns } from '../../domain/jobs/parse-in-turns.ts';
 import { bodyOverLimit } from '../../domain/quotas/over-limit.ts';
 import { readWaitMs, sendJson } from '../exchange.ts';
 import type { JobWaiters } from '../job-waiters.ts';
@@ -71,8 +72,9 @@ interface Submission {
 /** Reads the body and commits its job. */
 function submit(call: QueueCall, { id, isSync, onRead }: Submission): Promise<Submitted> {
   const { runBodyBytes, runsyncBodyBytes } = call.plane.limits;
-  return withBody(bodySource(call, isSync ? runsyncBodyBytes : runBodyBytes), (body, reservation) => {
-    const job = newJob(call, id, body, isSync);
+  return withBody(bodySource(call, isSync ? runsyncBodyBytes : runBodyBytes), async (body, reservation) => {
+    const parsed = parseInTurns(body, call.actor.userId, JOB_MEMBERS);
+    const job = newJob(call, id, parsed instanceof Promise ? await parsed : parsed, isSync);
     onRead?.();
     return submitTraced(call, job, (traced) => submitJob(call, traced, body, reservation));
   });
@@ -90,7 +92,7 @@ function tooLarge(limitBytes: number): Failure {
   return new Failure('badRequest', `the request body is larger than the limit of ${limitBytes} bytes`);
 }
 
-function newJob(call: QueueCall, id: JobId, body: Buffer, isSync: boolean): NewJob {
+function newJob(call: QueueCall, id: JobId, body: ParsedJson, isSync: boolean): NewJob {
   return {
     ...parseJobBody(body, call.plane.webhooks, call.query),
     id,

@@ -3,8 +3,9 @@ import { Failure, notFound } from '../../core/errors.ts';
 import { findShapeFault } from '../../core/json-shape.ts';
 import { withTimeout } from '../../core/with-timeout.ts';
 import { because } from '../../domain/decisions/because.ts';
-import { sliceMembers } from '../../domain/jobs/job-body.ts';
+import { type ParsedJson, sliceMembers } from '../../domain/jobs/job-body.ts';
 import { COMMIT_TIMEOUT_MS, type JobResult, resultNotStored } from '../../domain/jobs/job-queue.ts';
+import { LARGE_JSON_BYTES, LargeJson, scanInTurns } from '../../domain/jobs/parse-in-turns.ts';
 import { drainWorker } from '../../domain/workers/order-workers.ts';
 import { sendJson } from '../exchange.ts';
 import { withBody } from '../read-body.ts';
@@ -54,7 +55,10 @@ async function store(call: WorkerCall): Promise<Stored> {
   const limitBytes = plane.limits.resultBytes;
   const source = { req, res, budget: plane.bodies, userId: worker.userId, limitBytes, tooLarge };
   try {
-    return await withBody(source, (body, reservation) => storeReport(call, parseReport(body), reservation));
+    return await withBody(source, async (body, reservation) => {
+      const report = body.length < LARGE_JSON_BYTES ? parseReport(body) : await parseLargeReport(body, worker.userId);
+      return storeReport(call, report, reservation);
+    });
   } catch (error) {
     if (!(error instanceof Failure) || error.kind !== 'contentTooLarge') throw error;
     const size = req.headers['content-length'];
@@ -109,11 +113,24 @@ function parseReport(bytes: Buffer): Report {
   } catch {
     return refused('the worker sent a result that is not valid JSON');
   }
+  return reportOf({ text, value: body, slice: (names) => sliceMembers(text, names) });
+}
+
+/** The same in turns of the worker's user. */
+async function parseLargeReport(bytes: Buffer, owner: string): Promise<Report> {
+  const scan = await scanInTurns(bytes, owner, ['output', 'error', 'status', 'stopPod']);
+  const { fault } = scan;
+  if (fault?.isTooMuch) return refused(`the result cannot be taken: ${fault.text}`);
+  return fault ? refused('the worker sent a result that is not valid JSON') : reportOf(new LargeJson(bytes, scan));
+}
+
+function reportOf(parsed: Pick<ParsedJson, 'text' | 'value' | 'slice'>): Report {
+  const { value: body } = parsed;
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    return { result: { status: 'COMPLETED', output: text, error: null }, wantsRecycling: false }; // a bare output
+    return { result: { status: 'COMPLETED', output: parsed.text, error: null }, wantsRecycling: false }; // a bare output
   }
   const report = body as { output?: unknown; error?: unknown; status?: unknown; stopPod?: unknown };
-  const members = sliceMembers(text, ['output', 'error']);
+  const members = parsed.slice(['output', 'error']);
   const output = members.get('output') ?? null;
   if (report.status === 'IN_PROGRESS') return { progress: output ?? 'null', result: NOTHING, wantsRecycling: false };
   const hasError = report.error !== undefined && report.error !== null;

@@ -1,6 +1,7 @@
 import { Failure } from '../../core/errors.ts';
 import { findShapeFault } from '../../core/json-shape.ts';
 import { sliceMembers } from '../../domain/jobs/job-body.ts';
+import { LARGE_JSON_BYTES, LargeJson, scanInTurns } from '../../domain/jobs/parse-in-turns.ts';
 import { sendJson } from '../exchange.ts';
 import { withBody } from '../read-body.ts';
 import type { WorkerCall } from './worker-call.ts';
@@ -12,7 +13,7 @@ export async function jobStream(call: WorkerCall): Promise<void> {
   const source = { req, res, budget: plane.bodies, userId, limitBytes: plane.limits.resultBytes, tooLarge };
   const waiter = await withBody(source, async (bytes) => {
     plane.activity.recordWork(worker.id);
-    const chunk = chunkOf(bytes);
+    const chunk = bytes.length < LARGE_JSON_BYTES ? chunkOf(bytes) : await largeChunk(bytes, userId);
     await checkStreamed(call, bytes.length);
     return plane.stream.append(jobId, worker.id, chunk);
   });
@@ -48,4 +49,14 @@ function chunkOf(bytes: Buffer): string {
   }
   const isWrapped = typeof body === 'object' && body !== null && Object.hasOwn(body, 'output');
   return isWrapped ? sliceMembers(text, ['output']).get('output')! : text;
+}
+
+/** The same in turns of the worker's user. */
+async function largeChunk(bytes: Buffer, owner: string): Promise<string> {
+  const scan = await scanInTurns(bytes, owner, ['output']);
+  const { fault } = scan;
+  if (fault?.isTooMuch) throw new Failure('badRequest', `the chunk cannot be taken: ${fault.text}`);
+  if (fault) throw new Failure('badRequest', 'the chunk is not valid JSON');
+  const parsed = new LargeJson(bytes, scan);
+  return parsed.slice(['output']).get('output') ?? parsed.text;
 }

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Failure } from '../../core/errors.ts';
-import { parseJobBody, sliceMembers } from './job-body.ts';
+import { parseJobBody, parseJson, sliceMembers } from './job-body.ts';
 import { WebhookPolicy } from './webhook-policy.ts';
 
 const webhooks = new WebhookPolicy({ allowPrivate: false, allowed: [] });
-const parse = (text: string | Buffer) => parseJobBody(Buffer.from(text), webhooks);
+const parse = (text: string | Buffer) => parseJobBody(parseJson(Buffer.from(text)), webhooks);
 
 function refusal(text: string | Buffer): Failure {
   try {

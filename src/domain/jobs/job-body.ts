@@ -26,13 +26,27 @@ const MIN_MS = [
 /** What a resubmission changes; an absent member stays as it was. `webhook` null: none. */
 export type JobChanges = Partial<Omit<JobBody, 'extras' | 'hasOwnTtl'>>;
 
+/** A JSON text that was parsed. */
+export interface ParsedJson {
+  text: string;
+  /** A large text is not parsed whole (parse-in-turns.ts). */
+  value: unknown;
+  /** Returns the source text of members of the outermost object, as `sliceMembers` does. */
+  slice(names: readonly string[]): Map<string, string>;
+  /** Returns the text with another value for a member that the outermost object has. */
+  replace(name: string, json: string): string;
+}
+
+/** The members of a job body that are read. */
+export const JOB_MEMBERS = ['input', 's3Config', 'webhook', 'policy'];
+
 /**
- * Parses a job body; drops unknown members. `query`: of the URL, whose `executionTimeout` and `ttl` count where the body has
+ * Reads a job body; drops unknown members. `query`: of the URL, whose `executionTimeout` and `ttl` count where the body has
  * none. Throws `badRequest` with every error and its place.
  */
-export function parseJobBody(bytes: Buffer, webhooks: WebhookPolicy, query?: URLSearchParams): JobBody {
-  const { text, body, policy } = parseMembers(bytes, { webhooks, isInputRequired: true, query });
-  const members = sliceMembers(text, ['input', 's3Config']);
+export function parseJobBody(parsed: ParsedJson, webhooks: WebhookPolicy, query?: URLSearchParams): JobBody {
+  const { body, policy } = parseMembers(parsed, { webhooks, isInputRequired: true, query });
+  const members = parsed.slice(['input', 's3Config']);
   return {
     input: members.get('input')!,
     extras: body.s3Config == null ? null : `"s3Config":${members.get('s3Config')}`,
@@ -44,11 +58,11 @@ export function parseJobBody(bytes: Buffer, webhooks: WebhookPolicy, query?: URL
   };
 }
 
-/** Parses the body of a resubmission, which may be empty. Throws `badRequest` with every error and its place. */
-export function parseJobChanges(bytes: Buffer, webhooks: WebhookPolicy): JobChanges {
-  if (bytes.length === 0) return {};
-  const { text, body, policy } = parseMembers(bytes, { webhooks, isInputRequired: false });
-  const input = sliceMembers(text, ['input']).get('input');
+/** Reads the body of a resubmission; undefined: it is empty. Throws `badRequest` with every error and its place. */
+export function parseJobChanges(parsed: ParsedJson | undefined, webhooks: WebhookPolicy): JobChanges {
+  if (parsed === undefined) return {};
+  const { body, policy } = parseMembers(parsed, { webhooks, isInputRequired: false });
+  const input = parsed.slice(['input']).get('input');
   return {
     ...(input === undefined ? {} : { input }),
     ...(body.webhook === undefined ? {} : { webhook: body.webhook as string | null }),
@@ -59,14 +73,13 @@ export function parseJobChanges(bytes: Buffer, webhooks: WebhookPolicy): JobChan
 }
 
 function parseMembers(
-  bytes: Buffer,
+  { value: body }: ParsedJson,
   {
     webhooks,
     isInputRequired,
     query,
   }: { webhooks: WebhookPolicy; isInputRequired: boolean; query?: URLSearchParams | undefined },
 ) {
-  const { text, value: body } = parseJson(bytes);
   if (!isObject(body)) {
     throw invalid(`the request body must be a JSON object${isInputRequired ? ' with the member input' : ''}`);
   }
@@ -85,7 +98,7 @@ function parseMembers(
     checkMs(errors, Object.hasOwn(given, name) ? `/policy/${name}` : `?${name}`, policy[name], minMs);
   }
   if (errors.length > 0) throw new Failure('badRequest', `The job is not valid: ${errors.join('; ')}.`, { errors });
-  return { text, body, policy };
+  return { body, policy };
 }
 
 /** Returns what the URL says of a job's policy: clients put both times there. */
@@ -98,17 +111,39 @@ function readTimes(query: URLSearchParams): Record<string, unknown> {
   return times;
 }
 
-/** Returns a body's text and value. Throws `badRequest` if it is not UTF-8, not JSON, or would take long to parse. */
-export function parseJson(bytes: Buffer): { text: string; value: unknown } {
-  if (!isUtf8(bytes)) throw invalid('the request body is not valid UTF-8');
+/** Parses a body. Throws `badRequest` if it is not UTF-8, not JSON, or would take long to parse. */
+export function parseJson(bytes: Buffer): ParsedJson {
+  checkUtf8(bytes);
   const fault = findShapeFault(bytes);
-  if (fault !== null) throw invalid(`the request body cannot be taken: ${fault}`);
+  if (fault !== null) throw tooMuch(fault);
   const text = bytes.toString();
   try {
-    return { text, value: JSON.parse(text) };
+    return parsedJson(text, JSON.parse(text));
   } catch (error) {
-    throw invalid(`the request body is not valid JSON: ${(error as Error).message}`);
+    throw notJson((error as Error).message);
   }
+}
+
+function parsedJson(text: string, value: unknown): ParsedJson {
+  return {
+    text,
+    value,
+    slice: (names) => sliceMembers(text, names),
+    replace: (name, json) => replaceMember(text, name, json),
+  };
+}
+
+/** Throws `badRequest`. */
+export function checkUtf8(bytes: Buffer): void {
+  if (!isUtf8(bytes)) throw invalid('the request body is not valid UTF-8');
+}
+
+export function tooMuch(fault: string): Failure {
+  return invalid(`the request body cannot be taken: ${fault}`);
+}
+
+export function notJson(fault: string): Failure {
+  return invalid(`the request body is not valid JSON: ${fault}`);
 }
 
 function invalid(detail: string): Failure {

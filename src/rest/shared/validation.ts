@@ -2,7 +2,7 @@ import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
 import type { FastifySchemaCompiler } from 'fastify';
 import { findImageFault, IMAGE_PATTERN } from '../../domain/images/image-reference.ts';
 import { badTexts } from '../../http/bad-texts.ts';
-import { validationFailure } from '../../http/validation-failure.ts';
+import { MAX_ERRORS, validationFailure } from '../../http/validation-failure.ts';
 import { useUniqueItems } from './unique-items.ts';
 import type { Wire } from './wire.ts';
 
@@ -68,6 +68,7 @@ function infiniteNumbers(data: unknown, root: string): string[] {
 function describe(errors: readonly ErrorObject[], root: string): string[] {
   return errors
     .filter((error) => !LISTED_BESIDE.includes(error.keyword))
+    .slice(0, MAX_ERRORS)
     .map((error) => `${location(root, error.instancePath)}: ${failureText(error)}`);
 }
 

@@ -50,6 +50,7 @@ export function buildV1App(deps: RestDeps, describe?: (app: RestApp) => void): R
     },
   });
   acceptOnlyJson(app, {
+    ownerOf: ({ actor }) => actor?.userId ?? '',
     isEmptyAllowed: true, // clients send the header with a bodiless POST
     detail: 'The request could not be processed: its body is not valid JSON.',
   });

@@ -4,7 +4,7 @@ import { Failure } from '../../../core/errors.ts';
 import { takeTurn } from '../../../core/turns.ts';
 import { appendRequests, type NewRequest, type Portion } from '../../../domain/batches/append-requests.ts';
 import { type BatchId, MAX_REJECTIONS, type Rejection } from '../../../domain/batches/batch.ts';
-import { parseJobBody } from '../../../domain/jobs/job-body.ts';
+import { parseJobBody, parseJson } from '../../../domain/jobs/job-body.ts';
 import type { WebhookPolicy } from '../../../domain/jobs/webhook-policy.ts';
 import { yieldedBody } from '../../body-budget.ts';
 import { waitForRoom } from '../../read-body.ts';
@@ -207,7 +207,7 @@ class PortionWriter {
 }
 
 function parseRequest(piece: Buffer, at: number, webhooks: WebhookPolicy): NewRequest {
-  const { input, extras, webhook, executionTimeoutMs, ttlMs, hasOwnTtl } = parseJobBody(piece, webhooks);
+  const { input, extras, webhook, executionTimeoutMs, ttlMs, hasOwnTtl } = parseJobBody(parseJson(piece), webhooks);
   const bytes = Buffer.byteLength(input) + Buffer.byteLength(extras ?? '');
   return { at, input, extras, webhook, executionTimeoutMs, ttlMs: hasOwnTtl ? ttlMs : null, bytes };
 }

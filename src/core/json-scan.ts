@@ -1,0 +1,223 @@
+import { MAX_JSON_DEPTH, MAX_JSON_MEMBERS } from './json-shape.ts';
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const MINUS = 0x2d;
+const POINT = 0x2e;
+const COLON = 0x3a;
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const U = 0x75;
+const ESCAPABLE = new Set(Buffer.from('"\\/bfnrt'));
+const LITERALS = new Map(['true', 'false', 'null'].map((word) => [word.charCodeAt(0), Buffer.from(word)]));
+
+/** Bytes of a wanted name, each letter as an escape. */
+const LONGEST_NAME = 100;
+
+type Expected = 'value' | 'value or ]' | 'name' | 'name or }' | 'colon' | 'separator' | 'end';
+
+/** Where the value of a member is in the text. */
+interface Place {
+  start: number;
+  end: number;
+}
+
+/**
+ * Checks a JSON text piece by piece and finds the values of members of its outermost object, without creating any value: the
+ * parser of V8 takes hundreds of milliseconds for some texts of 1 MiB, and nothing else runs meanwhile. Accepts what
+ * JSON.parse accepts, within the limits of json-shape.ts. The bytes must be UTF-8.
+ */
+export class JsonScan {
+  /** What is wrong or too much. */
+  fault: { isTooMuch: boolean; text: string } | null = null;
+  /** Of a repeated name the last one counts, as in JSON.parse. */
+  readonly members = new Map<string, Place>();
+  readonly #bytes: Buffer;
+  readonly #names: readonly string[];
+  /** The closing brackets of what is open. */
+  readonly #open: number[] = [];
+  #expected: Expected = 'value';
+  #at = 0;
+  #objectMembers = 0;
+  #containers = 0;
+  /** The wanted member of the outermost object whose value is being read. */
+  #member: { name: string; start: number } | null = null;
+
+  /** `names`: the wanted members, in ASCII. */
+  constructor(bytes: Buffer, names: readonly string[]) {
+    this.#bytes = bytes;
+    this.#names = names;
+  }
+
+  /** Scans on for about as many bytes; a string is never divided. Returns true at the end, or once there is a fault. */
+  scan(count: number): boolean {
+    const bytes = this.#bytes;
+    const end = Math.min(this.#at + count, bytes.length);
+    while (this.#at < end && this.fault === null) {
+      const byte = bytes[this.#at]!;
+      if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) this.#at += 1;
+      else this.#token(byte);
+    }
+    if (this.fault !== null) return true;
+    if (this.#at < bytes.length) return false;
+    if (this.#expected !== 'end') this.#fail('it ends too early');
+    return true;
+  }
+
+  #token(byte: number): void {
+    const expected = this.#expected;
+    if (expected === 'separator') this.#separator(byte);
+    else if (expected === 'colon') this.#colon(byte);
+    else if (byte === CLOSE_BRACKET && expected === 'value or ]') this.#close();
+    else if (byte === CLOSE_BRACE && expected === 'name or }') this.#close();
+    else if (expected === 'value' || expected === 'value or ]') this.#value(byte);
+    else if (byte === QUOTE && expected !== 'end') this.#name();
+    else this.#unexpected();
+  }
+
+  #separator(byte: number): void {
+    const closing = this.#open.at(-1)!;
+    if (byte === COMMA) {
+      this.#expected = closing === CLOSE_BRACE ? 'name' : 'value';
+      this.#at += 1;
+    } else if (byte === closing) this.#close();
+    else this.#unexpected();
+  }
+
+  #colon(byte: number): void {
+    if (byte === COLON) {
+      this.#at += 1;
+      this.#expected = 'value';
+    } else this.#unexpected();
+  }
+
+  #name(): void {
+    const start = this.#at;
+    if (!this.#string()) return;
+    if (++this.#objectMembers > MAX_JSON_MEMBERS)
+      return this.#exceed(`it has more than ${MAX_JSON_MEMBERS} object members`);
+    this.#expected = 'colon';
+    if (this.#open.length > 1) return;
+    const name = this.#wantedName(start, this.#at);
+    this.#member = name === undefined ? null : { name, start: -1 };
+  }
+
+  #wantedName(start: number, end: number): string | undefined {
+    const hasEscapes = this.#bytes.subarray(start, end).includes(BACKSLASH);
+    const length = end - start - 2;
+    if (hasEscapes ? length > LONGEST_NAME : !this.#names.some((name) => name.length === length)) return undefined;
+    const name = JSON.parse(this.#bytes.toString('utf8', start, end)) as string;
+    return this.#names.includes(name) ? name : undefined;
+  }
+
+  #value(byte: number): void {
+    if (this.#member?.start === -1) this.#member.start = this.#at;
+    if (byte === OPEN_BRACE || byte === OPEN_BRACKET) return this.#begin(byte);
+    const isRead =
+      byte === QUOTE ? this.#string() : byte === MINUS || isDigit(byte) ? this.#number() : this.#literal(byte);
+    if (isRead) this.#end();
+  }
+
+  #begin(byte: number): void {
+    if (this.#open.length === MAX_JSON_DEPTH) {
+      return this.#exceed(`it is nested more than ${MAX_JSON_DEPTH} levels deep`);
+    }
+    if (++this.#containers > MAX_JSON_MEMBERS) {
+      return this.#exceed(`it has more than ${MAX_JSON_MEMBERS} objects and arrays`);
+    }
+    this.#open.push(byte === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET);
+    this.#expected = byte === OPEN_BRACE ? 'name or }' : 'value or ]';
+    this.#at += 1;
+  }
+
+  #close(): void {
+    this.#open.pop();
+    this.#at += 1;
+    this.#end();
+  }
+
+  /** A value has ended. */
+  #end(): void {
+    this.#expected = this.#open.length === 0 ? 'end' : 'separator';
+    if (this.#open.length !== 1 || this.#member === null) return;
+    this.members.set(this.#member.name, { start: this.#member.start, end: this.#at });
+    this.#member = null;
+  }
+
+  #string(): boolean {
+    const bytes = this.#bytes;
+    for (let at = this.#at + 1; at < bytes.length; at++) {
+      const byte = bytes[at]!;
+      if (byte === QUOTE) {
+        this.#at = at + 1;
+        return true;
+      }
+      if (byte < 0x20) return this.#unexpected(at);
+      if (byte !== BACKSLASH) continue;
+      at += 1;
+      if (bytes[at] === U) {
+        for (let digits = 0; digits < 4; digits++) if (!isHex(bytes[++at])) return this.#unexpected(at);
+      } else if (!ESCAPABLE.has(bytes[at] ?? 0)) return this.#unexpected(at);
+    }
+    return this.#fail('it ends too early');
+  }
+
+  #number(): boolean {
+    const bytes = this.#bytes;
+    let at = this.#at;
+    if (bytes[at] === MINUS) at += 1;
+    if (!isDigit(bytes[at])) return this.#unexpected(at);
+    at = bytes[at] === 0x30 ? at + 1 : this.#digits(at);
+    if (bytes[at] === POINT) {
+      if (!isDigit(bytes[++at])) return this.#unexpected(at);
+      at = this.#digits(at);
+    }
+    if (bytes[at] === 0x65 || bytes[at] === 0x45) {
+      at += 1;
+      if (bytes[at] === MINUS || bytes[at] === 0x2b) at += 1;
+      if (!isDigit(bytes[at])) return this.#unexpected(at);
+      at = this.#digits(at);
+    }
+    this.#at = at;
+    return true;
+  }
+
+  /** Position of the first byte from `at` that is no digit. */
+  #digits(at: number): number {
+    let end = at;
+    while (isDigit(this.#bytes[end])) end += 1;
+    return end;
+  }
+
+  #literal(byte: number): boolean {
+    const word = LITERALS.get(byte);
+    const end = this.#at + (word?.length ?? 0);
+    if (!word?.equals(this.#bytes.subarray(this.#at, end))) return this.#unexpected();
+    this.#at = end;
+    return true;
+  }
+
+  #unexpected(at = this.#at): false {
+    return this.#fail(at < this.#bytes.length ? `byte ${at} is unexpected` : 'it ends too early');
+  }
+
+  #fail(text: string): false {
+    this.fault = { isTooMuch: false, text };
+    return false;
+  }
+
+  #exceed(text: string): void {
+    this.fault = { isTooMuch: true, text };
+  }
+}
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 0x30 && byte <= 0x39;
+}
+
+function isHex(byte: number | undefined): boolean {
+  return isDigit(byte) || (byte !== undefined && (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
+}
