@@ -33,7 +33,7 @@ interface LogLine {
 interface LogPage {
   lines: LogLine[];
   nextCursor: string | null;
-  keptSince: string;
+  keptSince: string | null;
 }
 
 /** The server's limit. */
@@ -55,8 +55,8 @@ export async function showLog(
   if (!options.follow) {
     const { lines, keptSince } = await lastLines(client, log, query, options.tail);
     for (const line of lines) print(line);
-    const isCut = query.since !== undefined && lines.length < options.tail && query.since < keptSince;
-    if (isCut) output.note(`Lines from before ${keptSince} have been removed: the server keeps no older ones.`);
+    if (query.since !== undefined && lines.length < options.tail && keptSince !== null && query.since < keptSince)
+      output.note(`Lines from before ${keptSince} have been removed: the server keeps no older ones.`);
     return;
   }
   const path = log.worker === undefined ? log.place : `${log.place}/workers/${log.worker}`;
@@ -89,9 +89,9 @@ async function lastLines(
   { place, worker }: LogPlace,
   query: Record<string, string>,
   count: number,
-): Promise<{ lines: LogLine[]; keptSince: string }> {
+): Promise<{ lines: LogLine[]; keptSince: string | null }> {
   const lines: LogLine[] = [];
-  let keptSince = '';
+  let keptSince: string | null = null;
   for (let cursor: string | null = ''; cursor !== null && lines.length < count; ) {
     const limit = String(Math.min(MAX_PAGE, count - lines.length));
     const position = { ...(worker === undefined ? {} : { workerId: worker }), ...(cursor === '' ? {} : { cursor }) };
