@@ -11,7 +11,7 @@ import { containersOf, describeWithEngine, needExampleImages } from './container
 
 const ENGINE = '/var/run/docker.sock';
 /** Long enough that the next of the growing pauses would end ten seconds later. */
-const AWAY_MS = 14_000;
+const AWAY_MS = 17_500;
 /** From the return of the engine until all is done, with the stop of three containers. */
 const MAX_RETURN_MS = 6_000;
 
