@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CliFixture, startCliFixture } from '../../test/cli-fixture.ts';
 import { appendLogLines } from '../domain/logs/append-log-lines.ts';
 import { recognizeLevel } from '../domain/logs/log-level.ts';
+import { beginLogSegment, dropLogSegment, listLogSegments } from '../domain/logs/log-segments.ts';
 
 let cli: CliFixture;
 beforeAll(async () => {
@@ -67,4 +68,14 @@ test('options that exclude each other, and values that are none, are usage error
   ]) {
     expect((await cli.podyard(['logs', 'talks', ...options])).status).toBe(2);
   }
+});
+
+test('lines of a time that have been removed are missed aloud', async () => {
+  const { pool } = cli.rest.database;
+  const [segment] = await listLogSegments(pool);
+  await beginLogSegment(pool);
+  await dropLogSegment(pool, segment!);
+  const { err } = await cli.podyard(['logs', 'talks', '--all', '--since', '2d']);
+  expect(err).toMatch(/^Lines from before \S+Z have been removed: the server keeps no older ones\.$/m);
+  expect(await logs('--all', '--until', '1h')).toEqual([]);
 });

@@ -182,9 +182,11 @@ function createLoops(
   const logs = new LogCollector({ ...parts, rates: config.limits.logRates, onStored });
   const mounts = new WorkloadMounts({ pool, storage });
   const capacity = new CapacityLedger({ pool, runtime });
-  const workers = createWorkerRunner(config, parts, { logs, mounts, capacity, notify });
-  const pods = createPodRunner(config, parts, { logs, mounts });
   const memory = createFrozenMemory(config, runtime);
+  const freezer = new WorkerFreezer({ ...parts, logs, memory, capacity });
+  const onRuntimeReturn = () => freezer.retry();
+  const workers = createWorkerRunner(config, parts, { logs, mounts, capacity, notify, onRuntimeReturn });
+  const pods = createPodRunner(config, parts, { logs, mounts });
   const loops = [
     logKeeper,
     logs,
@@ -193,7 +195,7 @@ function createLoops(
     new LifetimeKeeper(parts),
     new ClusterRunner(parts),
     new WorkerProber({ ...parts, logs }),
-    new WorkerFreezer({ ...parts, logs, memory, capacity }),
+    freezer,
     new EndpointScaler({ ...parts, frozenBudget: memory.budgetBytes, onInserted: (worker) => workers.add(worker) }),
     ...createJobLoops(config, parts, notify),
     ...createHousekeeping(config, parts, { logs, capacity }),
@@ -215,7 +217,13 @@ function createLogKeeper(
 function createWorkerRunner(
   config: Config,
   { workerApiUrl, ...parts }: TermParts,
-  own: { logs: LogCollector; mounts: WorkloadMounts; capacity: CapacityLedger; notify: Notify },
+  own: {
+    logs: LogCollector;
+    mounts: WorkloadMounts;
+    capacity: CapacityLedger;
+    notify: Notify;
+    onRuntimeReturn: () => void;
+  },
 ): WorkerRunner {
   const { graceMs, leaseMs, jobStopMs } = config.limits;
   const { drainMs } = config.loadBalancing;

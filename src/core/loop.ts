@@ -1,6 +1,7 @@
 import { type Clock, monotonicClock } from './clock.ts';
-import { isReported, messageOf } from './errors.ts';
+import { isReported } from './errors.ts';
 import type { Logger } from './logger.ts';
+import { SeldomLog } from './seldom-log.ts';
 
 /** What a run returns. `inMs`: the next run starts after this delay at the latest; absent: at the usual tick. */
 export interface NextRun {
@@ -12,8 +13,8 @@ const MAX_BACKOFF_MS = 10_000;
 
 /**
  * Calls `runOnce` at every `wake()`, after the delay the last run asked for, and at a slow tick.
- * Guarantees: runs never overlap; a wake during a run leads to one more run right after it; an error is logged, never
- * thrown, and delays the next run by a growing backoff (100 ms … 10 s) that a wake does not shorten, nor the pause between
+ * Guarantees: runs never overlap; a wake during a run leads to one more run right after it; an error is logged, the same one
+ * once a minute, never thrown, and delays the next run by a growing backoff (100 ms … 10 s) that a wake does not shorten, nor the pause between
  * runs, if there is one. Delays are measured with the monotonic clock, so a jump of the wall clock neither stalls a loop nor
  * makes it spin.
  */
@@ -21,7 +22,7 @@ export class Loop {
   readonly #name: string;
   readonly #tickMs: number;
   readonly #body: () => Promise<NextRun | undefined>;
-  readonly #logger: Logger;
+  readonly #log: SeldomLog;
   readonly #clock: Clock;
   readonly #pauseMs: () => number;
   #timer: NodeJS.Timeout | undefined;
@@ -44,7 +45,7 @@ export class Loop {
     this.#name = options.name;
     this.#tickMs = options.tickMs;
     this.#body = options.runOnce;
-    this.#logger = options.logger;
+    this.#log = new SeldomLog(options.logger);
     this.#clock = options.clock ?? monotonicClock;
     this.#pauseMs = options.pauseMs ?? (() => 0);
   }
@@ -79,6 +80,13 @@ export class Loop {
     if (!this.#isStopped) await this.runOnce();
   }
 
+  /** Runs at once, without the backoff of earlier failures: what they failed for is there again. */
+  retry(): void {
+    this.#failures = 0;
+    this.#backoffUntil = Number.NEGATIVE_INFINITY;
+    this.wake();
+  }
+
   /** One run, awaited. Tests may call it on a loop that was never started. */
   async runOnce(): Promise<void> {
     this.#isWoken = false;
@@ -99,6 +107,7 @@ export class Loop {
     this.#isStopped = true;
     clearTimeout(this.#timer);
     await this.#running;
+    this.#log.close();
   }
 
   /** Logs the failure and returns the delay before the next run, ms. */
@@ -107,7 +116,7 @@ export class Loop {
     this.#failures += 1;
     this.#backoffUntil = this.#clock.now() + backoffMs;
     const fields = { loop: this.#name, failures: this.#failures, err: error };
-    if (!isReported(error)) this.#logger.error(fields, `loop failed: ${messageOf(error)}`);
+    if (!isReported(error)) this.#log.error(fields, 'loop failed');
     return backoffMs;
   }
 

@@ -311,8 +311,11 @@ export interface Runtime {
    * rejects or exits with 126 or 127.
    */
   exec(id: string, request: ExecRequest): Promise<Execution>;
-  /** Calls `onEvent` until the returned function is called. Survives an engine that goes away. */
-  watch(onEvent: OnEvent): () => void;
+  /**
+   * Calls `onEvent` until the returned function is called. Survives an engine that goes away; `onReturn` is called within about
+   * a second of its return, by runtimes whose engine can be away.
+   */
+  watch(onEvent: OnEvent, onReturn?: () => void): () => void;
   /** Prepares what makes the starts of workers faster, from now on. Absent where nothing does. */
   expectStarts?(): void;
   /** Removes what processes that were killed have left besides workloads. Absent where they leave nothing. */

@@ -10,7 +10,10 @@ import { ServerProcess } from '../e2e/server-process.ts';
 import { containersOf, describeWithEngine, needExampleImages } from './container-engine.ts';
 
 const ENGINE = '/var/run/docker.sock';
-const AWAY_MS = 8_000;
+/** Long enough that the next of the growing pauses would end ten seconds later. */
+const AWAY_MS = 17_500;
+/** From the return of the engine until all is done, with the stop of three containers. */
+const MAX_RETURN_MS = 6_000;
 
 /** Passes connections on to the engine's socket until it is cut. */
 class EngineProxy {
@@ -77,6 +80,10 @@ describeWithEngine('an engine that is away', () => {
     console.log(`${lines.length} lines in ${AWAY_MS / 1000} s`);
     expect(lines.length).toBeLessThan(40);
     await proxy.connect();
+    const returnedAt = performance.now();
     await until('they are gone', async () => (await containersOf(server.installation)).size === 0);
+    const tookMs = performance.now() - returnedAt;
+    console.log(`done ${Math.round(tookMs)} ms after the engine's return`);
+    expect(tookMs).toBeLessThan(MAX_RETURN_MS);
   });
 });

@@ -33,7 +33,7 @@ interface LogLine {
 interface LogPage {
   lines: LogLine[];
   nextCursor: string | null;
-  keptSince: string;
+  keptSince: string | null;
 }
 
 /** The server's limit. */
@@ -55,7 +55,7 @@ export async function showLog(
   if (!options.follow) {
     const { lines, keptSince } = await lastLines(client, log, query, options.tail);
     lines.forEach(print);
-    const isCut = query.since !== undefined && lines.length < options.tail && query.since < keptSince;
+    const isCut = keptSince !== null && query.since !== undefined && lines.length < options.tail && query.since < keptSince;
     if (isCut) output.note(`Lines from before ${keptSince} have been removed: the server keeps no older ones.`);
     else if (lines.length === 0 && options.tail > 0) output.note(noLines(query));
     return;
@@ -95,9 +95,9 @@ async function lastLines(
   { place, worker }: LogPlace,
   query: Record<string, string>,
   count: number,
-): Promise<{ lines: LogLine[]; keptSince: string }> {
+): Promise<{ lines: LogLine[]; keptSince: string | null }> {
   const lines: LogLine[] = [];
-  let keptSince = '';
+  let keptSince: string | null = null;
   for (let cursor: string | null = ''; cursor !== null && lines.length < count; ) {
     const limit = String(Math.min(MAX_PAGE, count - lines.length));
     const position = { ...(worker === undefined ? {} : { workerId: worker }), ...(cursor === '' ? {} : { cursor }) };

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
-import { messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { Loop, type NextRun } from '../../core/loop.ts';
+import { SeldomLog } from '../../core/seldom-log.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import {
@@ -36,6 +36,7 @@ interface Deps {
  * when one cannot be started, and removes the networks of deleted ones. Their containers are PodRunner's.
  */
 export class ClusterRunner {
+  readonly #log: SeldomLog;
   readonly #deps: Deps;
   readonly #loop: Loop;
   #unsubscribe: (() => void)[] = [];
@@ -43,6 +44,7 @@ export class ClusterRunner {
 
   constructor({ pool, bus, clock, logger, runtime }: Deps) {
     this.#deps = { pool, bus, clock, logger, runtime };
+    this.#log = new SeldomLog(logger);
     this.#loop = new Loop({ name: 'run-clusters', tickMs: IDLE_TICK_MS, logger, runOnce: () => this.#run() });
   }
 
@@ -56,6 +58,7 @@ export class ClusterRunner {
   async stop(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     await this.#loop.stop();
+    this.#log.close();
   }
 
   runOnce(): Promise<void> {
@@ -157,12 +160,12 @@ export class ClusterRunner {
   }
 
   async #removeNetwork(clusterId: string): Promise<boolean> {
-    const { runtime, logger } = this.#deps;
+    const { runtime } = this.#deps;
     try {
       await runtime.groups.remove(clusterId);
       return true;
     } catch (error) {
-      logger.warn({ clusterId, err: error }, `removing a cluster's network failed: ${messageOf(error)}`);
+      this.#log.warn({ clusterId, err: error }, "removing a cluster's network failed");
       return false;
     }
   }

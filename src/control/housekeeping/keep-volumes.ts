@@ -1,7 +1,7 @@
 import { type Clock, monotonicClock } from '../../core/clock.ts';
-import { messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { Loop, type NextRun } from '../../core/loop.ts';
+import { SeldomLog } from '../../core/seldom-log.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import {
@@ -29,6 +29,7 @@ interface Deps {
 
 /** Removes the files of deleted volumes, measures what the others hold, and warns when one exceeds its size. */
 export class VolumeKeeper {
+  readonly #log: SeldomLog;
   readonly #deps: Deps;
   readonly #monotonic: Clock;
   readonly #loop: Loop;
@@ -39,6 +40,7 @@ export class VolumeKeeper {
 
   constructor({ monotonic = monotonicClock, ...deps }: Deps & { monotonic?: Clock }) {
     this.#deps = deps;
+    this.#log = new SeldomLog(deps.logger);
     this.#monotonic = monotonic;
     this.#loop = new Loop({
       name: 'keep-volumes',
@@ -53,9 +55,10 @@ export class VolumeKeeper {
     this.#loop.start();
   }
 
-  stop(): Promise<void> {
+  async stop(): Promise<void> {
     this.#unsubscribe();
-    return this.#loop.stop();
+    await this.#loop.stop();
+    this.#log.close();
   }
 
   /** Removes and measures now. */
@@ -77,20 +80,20 @@ export class VolumeKeeper {
 
   /** A removal that fails is tried again at the next tick. */
   async #removeDeleted(): Promise<void> {
-    const { pool, storage, logger } = this.#deps;
+    const { pool, storage } = this.#deps;
     for (const { id, dataCenterId } of await listVolumeRemovals(pool)) {
       try {
         await storage.remove({ kind: 'volume', dataCenterId, id });
         await deleteVolumeRemoval(pool, id);
       } catch (error) {
-        logger.warn({ volumeId: id, err: error }, `removing a deleted volume's files failed: ${messageOf(error)}`);
+        this.#log.warn({ volumeId: id, err: error }, "removing a deleted volume's files failed");
       }
     }
   }
 
   async #measure(storage: MeasuredStorage): Promise<void> {
     const usedBytes = await this.#deps.storage.usedBytes(ownerOf(storage)).catch((error) => {
-      this.#deps.logger.warn({ ...nameOf(storage), err: error }, `measuring storage failed: ${messageOf(error)}`);
+      this.#log.warn({ ...nameOf(storage), err: error }, 'measuring storage failed');
       return null;
     });
     if (usedBytes === null) return;

@@ -2,6 +2,7 @@ import { messageOf } from '../../core/errors.ts';
 import type { EndpointId, JobId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import { Loop, type NextRun } from '../../core/loop.ts';
+import { SeldomLog } from '../../core/seldom-log.ts';
 import { findTraceContext, type TraceContext } from '../../core/trace-context.ts';
 import type { SpanAttributes, Tracing } from '../../core/tracing.ts';
 import type { Bus } from '../../db/bus.ts';
@@ -95,6 +96,7 @@ interface Deps {
  * Deliveries in flight are limited by host and by endpoint, so that a dead receiver delays only its own.
  */
 export class WebhookDeliverer {
+  readonly #log: SeldomLog;
   readonly #deps: Deps;
   readonly #loop: Loop;
   /** By delivery. */
@@ -104,6 +106,7 @@ export class WebhookDeliverer {
 
   constructor(deps: Deps) {
     this.#deps = deps;
+    this.#log = new SeldomLog(deps.logger);
     this.#loop = new Loop({
       name: 'deliver-webhooks',
       tickMs: TICK_MS,
@@ -123,6 +126,7 @@ export class WebhookDeliverer {
     await this.#loop.stop();
     this.#stopping.abort(); // the rows stay: the next leader delivers them
     await Promise.all([...this.#inFlight.values()].map(({ ended }) => ended));
+    this.#log.close();
   }
 
   async #run(): Promise<NextRun | undefined> {
@@ -180,7 +184,7 @@ export class WebhookDeliverer {
     const ended = this.#deliver(delivery)
       .catch((error) => {
         const { jobId } = delivery;
-        this.#deps.logger.warn({ endpointId, jobId, err: error }, `recording a webhook failed: ${messageOf(error)}`);
+        this.#log.warn({ endpointId, jobId, err: error }, 'recording a webhook failed');
       })
       .finally(() => {
         this.#inFlight.delete(delivery.id);
@@ -244,13 +248,13 @@ export class WebhookDeliverer {
 
   /** Schedules the next attempt, or gives up after the last one. */
   async #retryLater(delivery: Delivery, failure: unknown): Promise<void> {
-    const { pool, logger } = this.#deps;
+    const { pool } = this.#deps;
     const reason = messageOf(failure);
     const tried = { status: failure instanceof Refused ? failure.status : null, error: reason };
     const attempt = delivery.attempt + 1;
     const isLast = attempt >= MAX_ATTEMPTS;
     const fields = { endpointId: delivery.endpointId, jobId: delivery.jobId, attempt, isLast };
-    logger.warn(fields, `webhook delivery failed: ${reason}`);
+    this.#log.warn({ ...fields, err: failure }, 'webhook delivery failed');
     if (failure instanceof WebhookRefused) await recordWebhookRefusal(pool, delivery.endpointId, reason);
     if (isLast) await this.#end(delivery, tried);
     else {

@@ -1,9 +1,9 @@
 import type { Clock } from '../../core/clock.ts';
 import { monotonicClock } from '../../core/clock.ts';
-import { messageOf } from '../../core/errors.ts';
 import type { EndpointId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import { Loop, type NextRun } from '../../core/loop.ts';
+import { SeldomLog } from '../../core/seldom-log.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import type { BatchId } from '../../domain/batches/batch.ts';
@@ -53,6 +53,7 @@ interface Deps {
  * a killed process loses nothing and does nothing twice.
  */
 export class BatchRunner {
+  readonly #log: SeldomLog;
   readonly #deps: Deps;
   readonly #monotonic: Clock;
   readonly #loop: Loop;
@@ -66,6 +67,7 @@ export class BatchRunner {
 
   constructor({ monotonic = monotonicClock, ...deps }: Deps & { monotonic?: Clock }) {
     this.#deps = deps;
+    this.#log = new SeldomLog(deps.logger);
     this.#monotonic = monotonic;
     this.#loop = new Loop({
       name: 'run-batches',
@@ -95,6 +97,7 @@ export class BatchRunner {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     await this.#loop.stop();
+    this.#log.close();
   }
 
   /** One look at every running batch, for tests. */
@@ -204,8 +207,7 @@ export class BatchRunner {
 
   /** One batch must not hold up the others. */
   #onError({ id, endpointId }: { id: BatchId; endpointId: EndpointId }, error: unknown): null {
-    const { logger } = this.#deps;
-    logger.error({ endpointId, batchId: id, err: error }, `running a batch failed: ${messageOf(error)}`);
+    this.#log.error({ endpointId, batchId: id, err: error }, 'running a batch failed');
     return null;
   }
 

@@ -90,7 +90,10 @@ export class PodRunner {
     this.#unsubscribe = [
       bus.subscribe('pod', () => this.#loop.wake()),
       bus.onGap(() => this.#loop.wake()),
-      runtime.watch((id) => this.#onEvent(id)),
+      runtime.watch(
+        (id) => this.#onEvent(id),
+        () => this.#onReturn(),
+      ),
     ];
     this.#hasEvents = true;
     this.#loop.start();
@@ -125,7 +128,7 @@ export class PodRunner {
   /** Ends the container of a pod that broke a limit, for good: the pod becomes ERROR. Does nothing if it has another one. */
   end(id: string, revision: number, reason: string): void {
     if (this.#tasks.isBusy(id)) return;
-    this.#tasks.run(id, async () => {
+    this.#tasks.run(id, 'stop', async () => {
       const pod = (await listControlledPods(this.#deps.pool)).find((one) => one.id === id);
       const isThat = pod?.wanted === 'RUN' && pod.phase === 'RUNNING' && pod.phaseRevision === revision;
       if (!pod || !isThat || pod.revision !== revision) return;
@@ -142,6 +145,13 @@ export class PodRunner {
         this.#listSoon();
       }, OTHERS_DELAY_MS);
     }
+  }
+
+  /** The runtime was away, and what failed meanwhile is tried again at once. */
+  #onReturn(): void {
+    this.#tasks.retry();
+    this.#hasEvents = true;
+    this.#loop.retry();
   }
 
   #listSoon(): void {
@@ -186,7 +196,7 @@ export class PodRunner {
     for (const id of workloads.keys()) {
       if (this.#podIds.has(id) || this.#tasks.isTouchedSince(id, mark)) continue;
       this.#deps.logger.info({ podId: id }, 'removing orphaned container');
-      this.#tasks.run(id, () => this.#deps.runtime.stop(id, 0));
+      this.#tasks.run(id, 'removal of an orphan', () => this.#deps.runtime.stop(id, 0));
     }
   }
 
@@ -206,7 +216,7 @@ export class PodRunner {
     if (action.do === 'nothing') return;
     if (action.do === 'wait') this.#pauseEndsAt = Math.min(this.#pauseEndsAt, action.untilMs);
     else if (action.do === 'adopt' && isUpToDate(pod, workload!)) this.#deps.logs.follow(pod.id);
-    else this.#tasks.run(pod.id, () => this.#act(action, pod, workload));
+    else this.#tasks.run(pod.id, action.do, () => this.#act(action, pod, workload));
   }
 
   async #act(action: PodAction, pod: ControlledPod, workload: Observed | undefined): Promise<void> {

@@ -99,6 +99,12 @@ export class WorkerFreezer {
     await this.#tasks.settle();
   }
 
+  /** The runtime was away, and what failed meanwhile is tried again at once. */
+  retry(): void {
+    this.#tasks.retry();
+    this.#loop.retry();
+  }
+
   runOnce(): Promise<void> {
     return this.#loop.runOnce();
   }
@@ -140,16 +146,16 @@ export class WorkerFreezer {
     const { id, phase, holdsGpus, gpuPool, sleepMethod, thawWantedAt, thawedAt } = worker;
     const waitsSince = thawWantedAt?.getTime() ?? now;
     if (gpuPool !== null && !holdsGpus) {
-      this.#tasks.run(id, () => this.#waker.claim(worker, now - waitsSince));
+      this.#tasks.run(id, 'claim of GPUs', () => this.#waker.claim(worker, now - waitsSince));
       return CLAIM_INTERVAL_MS;
     }
     if (phase === 'FROZEN' || sleepMethod !== 'HANDLER') {
-      this.#tasks.run(id, () => this.#waker.resume(worker));
+      this.#tasks.run(id, 'thaw', () => this.#waker.resume(worker));
       return TICK_MS;
     }
     const wakesUntil = Math.max(waitsSince, thawedAt?.getTime() ?? 0) + SLEEP_TIMEOUT_MS;
     if (wakesUntil > now) return wakesUntil - now;
-    this.#tasks.run(id, () =>
+    this.#tasks.run(id, 'thaw', () =>
       this.#waker.giveUp(worker, because('NOT_WOKEN', `it took longer than ${SLEEP_TIMEOUT_MS / 1000} s`)),
     );
     return TICK_MS;
@@ -166,7 +172,7 @@ export class WorkerFreezer {
       const sleepsInMs = asleepAt === null ? drainsSince + SLEEP_TIMEOUT_MS - now : 0;
       if (sleepsInMs > 0) return sleepsInMs;
     } else if (settlesInMs > 0) return settlesInMs;
-    this.#tasks.run(id, () => this.#freeze(worker));
+    this.#tasks.run(id, 'freeze', () => this.#freeze(worker));
     return TICK_MS;
   }
 

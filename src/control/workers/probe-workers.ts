@@ -1,9 +1,9 @@
 import { type Clock, monotonicClock } from '../../core/clock.ts';
-import { messageOf } from '../../core/errors.ts';
 import type { WorkerId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import { Loop, type NextRun } from '../../core/loop.ts';
 import type { Metrics } from '../../core/metrics.ts';
+import { SeldomLog } from '../../core/seldom-log.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import { because } from '../../domain/decisions/because.ts';
@@ -73,6 +73,7 @@ interface Deps {
  * a minute it is replaced. A worker that does not answer while it has requests is busy, not unhealthy.
  */
 export class WorkerProber {
+  readonly #log: SeldomLog;
   readonly #deps: Deps;
   readonly #monotonic: Clock;
   readonly #loop: Loop;
@@ -82,6 +83,7 @@ export class WorkerProber {
 
   constructor({ monotonic = monotonicClock, ...deps }: Deps & { monotonic?: Clock }) {
     this.#deps = deps;
+    this.#log = new SeldomLog(deps.logger);
     this.#monotonic = monotonic;
     this.#loop = new Loop({
       name: 'probe-workers',
@@ -108,6 +110,7 @@ export class WorkerProber {
     for (const unsubscribe of this.#unsubscribes) unsubscribe();
     await this.#loop.stop();
     for (const probe of this.#probes.values()) this.#end(probe);
+    this.#log.close();
   }
 
   runOnce(): Promise<void> {
@@ -167,7 +170,7 @@ export class WorkerProber {
       if (!probe.stop.signal.aborted) await this.#apply(probe, verdict);
     } catch (error) {
       const { id: workerId, endpointId } = probe.worker;
-      this.#deps.logger.warn({ endpointId, workerId, err: error }, `probe failed: ${messageOf(error)}`);
+      this.#log.warn({ endpointId, workerId, err: error }, 'probe failed');
     } finally {
       probe.isInFlight = false;
       this.#probeIn(probe, this.#intervalMs(probe));

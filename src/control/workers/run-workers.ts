@@ -52,6 +52,8 @@ export interface WorkerRunnerOptions extends Omit<StartDeps, Built>, WorkerLimit
   queue: JobQueue;
   notify: NotifyDispatch;
   monotonic?: Clock;
+  /** Called when the runtime was away and is back. */
+  onRuntimeReturn?: () => void;
 }
 
 /**
@@ -107,11 +109,14 @@ export class WorkerRunner {
       bus.subscribe('worker', (id) => this.#poll([id as WorkerId])),
       bus.subscribe('secret', () => this.#poll(this.#cache.pending)),
       bus.subscribe('demand', (id) => this.#poll(this.#cache.drainingOf(id as EndpointId))),
-      runtime.watch((id) => {
-        if (this.#stopping.has(id)) return; // the row is read again when that is done
-        this.#lists.markChanged();
-        this.#loop.wake();
-      }),
+      runtime.watch(
+        (id) => {
+          if (this.#stopping.has(id)) return; // the row is read again when that is done
+          this.#lists.markChanged();
+          this.#loop.wake();
+        },
+        () => this.#onReturn(),
+      ),
     ];
     this.#reset(); // another leader may have changed anything
     this.#loop.start();
@@ -149,12 +154,20 @@ export class WorkerRunner {
   /** Ends a worker that broke a limit, as a lost one. Does nothing while another action on it is in progress. */
   end(id: WorkerId, why: Because): void {
     if (this.#tasks.isBusy(id)) return;
-    this.#tasks.run(id, async () => {
+    this.#tasks.run(id, 'stop', async () => {
       const [worker] = await listControlledWorkers(this.#deps.pool, { ids: [id] });
       if (worker?.phase !== 'RUNNING') return;
       const isLost = worker.wanted === 'RUN';
       await this.#act(worker, { do: 'stop', graceMs: BROKEN_LIMIT_GRACE_MS, ...why, isLost });
     });
+  }
+
+  /** The runtime was away, and what failed meanwhile is tried again at once. */
+  #onReturn(): void {
+    this.#tasks.retry();
+    this.#lists.markChanged();
+    this.#loop.retry();
+    this.#deps.onRuntimeReturn?.();
   }
 
   /** What is left until the next leader costs little. */
@@ -238,7 +251,7 @@ export class WorkerRunner {
   /** Removes a container without a live worker. Its row is read once more first: the cache may be older than the list. */
   #removeOrphan(id: WorkerId): void {
     const { pool, logger, runtime } = this.#deps;
-    this.#tasks.run(id, async () => {
+    this.#tasks.run(id, 'removal of an orphan', async () => {
       const [worker] = await listControlledWorkers(pool, { ids: [id] });
       if (worker) return;
       logger.info({ workerId: id }, 'removing orphaned container');
@@ -270,7 +283,7 @@ export class WorkerRunner {
   #handOn(worker: ControlledWorker, action: WorkerAction, now: number): void {
     if (action.do === 'nothing') return;
     if (action.do === 'wait') this.#cache.markDirtyAt(worker.id, now + action.untilMs - this.#deps.clock.now());
-    else this.#tasks.run(worker.id, () => this.#act(worker, action));
+    else this.#tasks.run(worker.id, action.do, () => this.#act(worker, action));
   }
 
   async #act(worker: ControlledWorker, action: WorkerAction): Promise<void> {
@@ -334,7 +347,7 @@ export class WorkerRunner {
   #begin(worker: ControlledWorker, part: (signal: AbortSignal) => Promise<void>): void {
     const cancel = new AbortController();
     this.#starts.set(worker.id, cancel);
-    this.#tasks.run(worker.id, () => part(cancel.signal).finally(() => this.#starts.delete(worker.id)));
+    this.#tasks.run(worker.id, 'start', () => part(cancel.signal).finally(() => this.#starts.delete(worker.id)));
   }
 
   #onActionEnd(id: WorkerId): void {

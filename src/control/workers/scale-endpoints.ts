@@ -1,9 +1,9 @@
 import { BoundedMap } from '../../core/bounded-map.ts';
 import { type Clock, monotonicClock } from '../../core/clock.ts';
-import { messageOf } from '../../core/errors.ts';
 import type { EndpointId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import { Loop, type NextRun } from '../../core/loop.ts';
+import { SeldomLog } from '../../core/seldom-log.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import {
@@ -57,6 +57,7 @@ interface Deps {
  * stop. WorkerRunner and WorkerFreezer carry them out. Reads only endpoints that a hint named, and a sweep (decision 0018).
  */
 export class EndpointScaler {
+  readonly #log: SeldomLog;
   readonly #deps: Deps;
   readonly #loop: Loop;
   readonly #facts = new ScalingFacts();
@@ -85,6 +86,7 @@ export class EndpointScaler {
   constructor({ monotonic = monotonicClock, ...deps }: Omit<Deps, 'monotonic'> & { monotonic?: Clock }) {
     const { pool, logger } = deps;
     this.#deps = { ...deps, monotonic };
+    this.#log = new SeldomLog(deps.logger);
     this.#writer = new ScalingWriter(pool);
     this.#loop = new Loop({ name: 'scale-endpoints', tickMs: REST_TICK_MS, logger, runOnce: () => this.#run() });
   }
@@ -111,6 +113,7 @@ export class EndpointScaler {
     for (const unsubscribe of this.#unsubscribes) unsubscribe();
     await this.#loop.stop();
     await this.#applied();
+    this.#log.close();
   }
 
   /** Polls an endpoint as soon as its interval allows: something happened that may change the decision. */
@@ -258,8 +261,7 @@ export class EndpointScaler {
     const added = this.#allowances.add(user, decision);
     const applied = this.#write(id, decision)
       .catch((error) => {
-        const message = `writing a scaling decision failed: ${messageOf(error)}`;
-        this.#deps.logger.error({ endpointId: id, err: error }, message);
+        this.#log.error({ endpointId: id, err: error }, 'writing a scaling decision failed');
         this.#setDue(id, this.#deps.monotonic.now() + RETRY_MS);
       })
       .finally(() => {

@@ -4,6 +4,7 @@ import { newId, type UserId } from '../../core/ids.ts';
 import type { LogRates } from '../../core/limit-settings.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { createUser } from '../../domain/access/users.ts';
+import { beginLogSegment, dropLogSegment, listLogSegments } from '../../domain/logs/log-segments.ts';
 import { writeLimits } from '../../domain/quotas/limit-store.ts';
 import { readLogUsage } from '../../domain/quotas/log-usage.ts';
 import type { LogLine, Runtime } from '../../runtimes/runtime.ts';
@@ -30,8 +31,8 @@ afterEach(() => collector.stop());
 function collect(rates?: LogRates): void {
   const runtime = {
     capabilities: { logs: true },
-    async *logs(id: string) {
-      yield* outputs.get(id)!();
+    async *logs(id: string, { since }: { since?: Date }) {
+      for await (const line of outputs.get(id)!()) if (since === undefined || line.ts > since) yield line;
     },
   };
   collector = new LogCollector({
@@ -138,4 +139,21 @@ test('the workers of one endpoint share what it may log', async () => {
   };
   await expect.poll(bytes).toBeGreaterThan(300_000);
   expect(await bytes()).toBeLessThan(16 * 20_000 + 4 * 20 * 200 + 100_000);
+});
+
+test('lines that were removed are not stored again when a new leader follows a workload', async () => {
+  collect();
+  const quiet = await worker(undefined, () => [{ ts: new Date(Date.now() - 60_000), line: 'long ago' }]);
+  collector.follow(quiet);
+  await collector.finish(quiet, 5_000);
+  await expect.poll(() => stored(quiet, 'container')).toEqual(['long ago']);
+  const [segment] = await listLogSegments(database.pool);
+  await beginLogSegment(database.pool);
+  await dropLogSegment(database.pool, segment!);
+  await collector.stop();
+  collect();
+  collector.follow(quiet);
+  await collector.finish(quiet, 5_000);
+  await collector.stop();
+  expect(await stored(quiet, 'container')).toEqual([]);
 });

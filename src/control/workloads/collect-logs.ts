@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Batcher } from '../../core/batcher.ts';
 import { type Clock, systemClock } from '../../core/clock.ts';
-import { isReported, messageOf } from '../../core/errors.ts';
+import { isReported } from '../../core/errors.ts';
 import type { UserId } from '../../core/ids.ts';
 import { DEFAULT_LOG_RATES, type LogRates } from '../../core/limit-settings.ts';
 import type { Logger } from '../../core/logger.ts';
@@ -119,6 +119,7 @@ export class LogCollector {
     clearInterval(this.#reportTimer);
     this.#days.close();
     await this.#loop.stop();
+    this.#seldom.close();
     await this.#flush().catch(() => {});
   }
 
@@ -138,7 +139,7 @@ export class LogCollector {
     const done = this.#read(workloadId, isNew, abort.signal)
       .catch((error) => {
         if (abort.signal.aborted || isReported(error)) return;
-        this.#seldom.warn({ workloadId, err: error }, `reading a log failed: ${messageOf(error)}`);
+        this.#seldom.warn({ workloadId, err: error }, 'reading a log failed');
       })
       .finally(() => this.#following.delete(workloadId));
     this.#following.set(workloadId, { abort, done });
@@ -172,9 +173,11 @@ export class LogCollector {
   }
 
   /** Where the stored lines end. If there are none, the workload's older lines may have been removed: they stay so. */
-  async #findStart(workloadId: string): Promise<{ since: Date; seen?: number }> {
+  async #findStart(workloadId: string): Promise<{ since?: Date; seen?: number }> {
     const last = await this.#lastStored.run(workloadId);
-    return last ? { since: last.ts, seen: last.seen } : { since: await findKeptSince(this.#deps.pool) };
+    if (last) return { since: last.ts, seen: last.seen };
+    const keptSince = await findKeptSince(this.#deps.pool);
+    return keptSince === null ? {} : { since: keptSince };
   }
 
   async #follow(followed: Followed, output: AsyncIterable<LogLine>): Promise<void> {

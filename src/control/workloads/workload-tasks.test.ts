@@ -24,7 +24,7 @@ const fail = async () => {
 };
 /** Runs a task of the workload and returns how long it stays busy. */
 async function busyMs(id: string, work: () => Promise<void>): Promise<number> {
-  tasks.run(id, work);
+  tasks.run(id, 'stop', work);
   let ms = 0;
   for (; tasks.isBusy(id) && ms < 60_000; ms += 50) await vi.advanceTimersByTimeAsync(50);
   return ms;
@@ -40,17 +40,27 @@ test('a workload whose tasks fail pauses longer each time; a success ends that',
 
 test('a success of one workload ends the pauses of the others: what was away is back', async () => {
   for (let n = 0; n < 6; n++) await busyMs('a', fail);
-  tasks.run('a', fail);
+  tasks.run('a', 'stop', fail);
   await vi.advanceTimersByTimeAsync(1_000);
   expect(tasks.isBusy('a')).toBe(true);
-  tasks.run('b', async () => {});
+  tasks.run('b', 'stop', async () => {});
   await vi.advanceTimersByTimeAsync(0);
   expect([tasks.isBusy('a'), ended.slice(-2).sort()]).toEqual([false, ['a', 'b']]);
 });
 
+test('the return of the runtime ends all pauses, and the next failure has a short one again', async () => {
+  for (let n = 0; n < 6; n++) await Promise.all([busyMs('a', fail), busyMs('b', fail)]);
+  for (const id of ['a', 'b']) tasks.run(id, 'stop', fail);
+  await vi.advanceTimersByTimeAsync(1_000);
+  tasks.retry();
+  await vi.advanceTimersByTimeAsync(0);
+  expect([tasks.isBusy('a'), tasks.isBusy('b')]).toEqual([false, false]);
+  expect(await busyMs('a', fail)).toBe(250);
+});
+
 test('a pause does not hold up the end', async () => {
   for (let n = 0; n < 6; n++) await busyMs('a', fail);
-  tasks.run('a', fail);
+  tasks.run('a', 'stop', fail);
   await vi.advanceTimersByTimeAsync(1_000);
   await tasks.settle();
   expect(tasks.isBusy('a')).toBe(false);
@@ -72,6 +82,6 @@ test('the same failure is logged once a minute, with how often it was repeated',
   for (let n = 0; n < 20; n++) await Promise.all([busyMs('a', fail), busyMs('b', fail)]);
   expect(logged.length).toBeGreaterThanOrEqual(2);
   expect(logged.length).toBeLessThanOrEqual(5); // in about 155 s
-  expect(logged[0]).toMatchObject({ text: 'task failed: connect ECONNREFUSED' });
+  expect(logged[0]).toMatchObject({ text: 'stop failed: connect ECONNREFUSED' });
   expect(logged[1]!.fields.repeated).toBeGreaterThan(10);
 });

@@ -1,5 +1,5 @@
 import { BoundedMap } from '../../core/bounded-map.ts';
-import { isReported, messageOf } from '../../core/errors.ts';
+import { isReported } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { SeldomLog } from '../../core/seldom-log.ts';
 
@@ -14,7 +14,8 @@ const REPORTED_PAUSE_MS = 1_000;
 /**
  * Runs one task at a time per workload. Remembers the order in which tasks ended, because a list of the runtime that was
  * begun before a task ended may be out of date about its workload. While a runtime is away, everything that has to be done
- * fails at once: a workload whose task failed stays busy for a growing pause, which ends when a task of another one succeeds.
+ * fails at once: a workload whose task failed stays busy for a growing pause, which ends when a task of another one succeeds,
+ * or the runtime is known to be back.
  */
 export class WorkloadTasks {
   readonly #log: SeldomLog;
@@ -48,12 +49,15 @@ export class WorkloadTasks {
     return this.isBusy(id) || (this.#endedAs.get(id) ?? 0) > mark;
   }
 
-  /** Starts a task of a workload that is not busy. A failure is logged; the next comparison finds what is left to do. */
-  run(id: string, work: () => Promise<void>): void {
+  /**
+   * Starts a task of a workload that is not busy. `action` names it in the log. A failure is logged; the next comparison finds
+   * what is left to do.
+   */
+  run(id: string, action: string, work: () => Promise<void>): void {
     const task = work()
       .then(
         () => this.#succeeded(id),
-        (error) => this.#failed(id, error),
+        (error) => this.#failed(id, action, error),
       )
       .finally(() => {
         this.#running.delete(id);
@@ -64,11 +68,18 @@ export class WorkloadTasks {
     this.#running.set(id, task);
   }
 
+  /** Ends the pauses: the runtime is back. */
+  retry(): void {
+    this.#failures.clear();
+    this.#wake();
+  }
+
   /** Waits for running tasks, at most 3 s. */
   async settle(): Promise<void> {
     this.#wake();
     const settled = Promise.allSettled(this.#running.values());
     await Promise.race([settled, new Promise((resolve) => setTimeout(resolve, SETTLE_TIMEOUT_MS).unref())]);
+    this.#log.close();
   }
 
   #succeeded(id: string): void {
@@ -77,10 +88,10 @@ export class WorkloadTasks {
     this.#wake();
   }
 
-  async #failed(id: string, error: unknown): Promise<void> {
+  async #failed(id: string, action: string, error: unknown): Promise<void> {
     const count = (this.#failures.get(id) ?? 0) + 1;
     this.#failures.set(id, count);
-    if (!isReported(error)) this.#log.error({ workloadId: id, err: error }, `task failed: ${messageOf(error)}`);
+    if (!isReported(error)) this.#log.error({ workloadId: id, err: error }, `${action} failed`);
     const longestMs = isReported(error) ? REPORTED_PAUSE_MS : LONGEST_PAUSE_MS;
     const pauseMs = Math.min(longestMs, FIRST_PAUSE_MS * 2 ** (count - 1));
     await this.#pause(pauseMs);

@@ -7,6 +7,7 @@ import { getJob, MAX_WAIT_MS } from './await-job.ts';
 import { holdWithKey } from './hold-with-key.ts';
 import type { QueueCall } from './queue-call.ts';
 import { withResult } from './send-job.ts';
+import { splitText } from './split-text.ts';
 
 const DEFAULT_STREAM_WAIT_MS = 10_000;
 const CHUNKS_AT_ONCE = 500;
@@ -14,7 +15,8 @@ const KEEP_ALIVE_MS = 15_000;
 
 /**
  * The chunks that were not fetched yet, each delivered once. Held until there is one, the job ended, or `wait` is up.
- * With `Accept: text/event-stream` all chunks are sent as server-sent events instead, and stay fetchable.
+ * With `Accept: text/event-stream` all chunks are sent as server-sent events instead, and stay fetchable. A long text comes in
+ * parts (docs/interface/queue.md, "Streams").
  */
 export function stream(call: QueueCall): Promise<void> {
   const wantsEvents = call.req.headers.accept?.includes('text/event-stream');
@@ -57,21 +59,31 @@ function sendChunks(call: QueueCall, status: JobStatus, chunks: readonly JobChun
   if (!first || first.chunk !== null) return send(chunks.map(({ chunk }) => chunk));
   return call.plane.answers.hold(call.res, { bytes: first.bytes, userId: call.actor.userId }, async () => {
     const chunk = await call.plane.stream.takeChunk(call.jobId!, first.seq);
-    send(chunk === undefined ? [] : [chunk]);
+    send(chunk === undefined ? [] : splitText(chunk));
   });
 }
 
-/** Writes an event as fast as the client reads; a large one only once there is memory for it. */
-async function writeEvent(call: QueueCall, { seq, bytes, chunk }: JobChunk): Promise<void> {
-  const write = (text: string) => void call.res.write(`id: ${seq}\ndata: ${text}\n\n`);
+/** Writes an event as fast as the client reads; a large one only once there is memory for it, from a part of its text on. */
+async function writeEvent(call: QueueCall, { seq, bytes, chunk }: JobChunk, fromPart: number): Promise<void> {
+  const write = (id: string, text: string) => void call.res.write(`id: ${id}\ndata: ${text}\n\n`);
   if (chunk !== null) {
-    write(chunk);
+    write(String(seq), chunk);
     return flushed(call.res);
   }
   await call.plane.answers.hold(call.res, { bytes, userId: call.actor.userId }, async () => {
     const text = await call.plane.stream.readChunk(call.jobId!, seq);
-    if (text !== undefined) write(text);
+    const parts = text === undefined ? [] : splitText(text);
+    for (let part = fromPart; part < parts.length; part++) {
+      const isLast = part === parts.length - 1;
+      write(isLast ? String(seq) : `${seq}/${part + 1}`, parts[part]!);
+    }
   });
+}
+
+/** `<chunk>`, or `<chunk>/<parts>` of one that was sent in part. Returns the last chunk that is complete, and the parts of the next one. */
+function readPosition(lastEventId: string | undefined): { after: number; parts: number } {
+  const [, chunk = '0', parts] = /^(\d{1,15})(?:\/(\d{1,9}))?$/.exec(lastEventId ?? '') ?? [];
+  return parts === undefined ? { after: Number(chunk), parts: 0 } : { after: Number(chunk) - 1, parts: Number(parts) };
 }
 
 /** Podyard only. `id` is the chunk's number, to resume from with Last-Event-ID; a final event `done` carries the job. */
@@ -79,7 +91,7 @@ async function streamEvents(call: QueueCall): Promise<void> {
   const { dispatch } = call.plane;
   const jobId = call.jobId!;
   let job = await getJob(call, jobId);
-  let after = Number(call.req.headers['last-event-id'] ?? 0) || 0;
+  let { after, parts } = readPosition(call.req.headers['last-event-id']);
   if (dispatch.hasPeers) await dispatch.addWaiter(jobId, call.endpoint.id);
   writeHead(call.res, 200, ['content-type', 'text/event-stream', 'x-accel-buffering', 'no']);
   while (!call.res.destroyed && !dispatch.isStopping) {
@@ -88,8 +100,9 @@ async function streamEvents(call: QueueCall): Promise<void> {
       job = await getJob(call, jobId);
       const { chunks, hasMore } = await call.plane.stream.list(job, after, CHUNKS_AT_ONCE);
       for (const chunk of chunks) {
-        await writeEvent(call, chunk);
+        await writeEvent(call, chunk, parts);
         after = chunk.seq;
+        parts = 0;
       }
       if (hasMore) continue;
       if (hasEnded(job.status)) break;

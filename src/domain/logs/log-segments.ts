@@ -26,11 +26,11 @@ export async function listLogSegments(db: Db): Promise<LogSegment[]> {
   return rows;
 }
 
-/** Returns the time since which lines are kept: those stored earlier have been removed. */
-export async function findKeptSince(db: Db): Promise<Date> {
-  const { rows } = await db.query<{ keptSince: Date }>({
+/** Returns the time since which lines are kept: those stored earlier have been removed. Null: none have been. */
+export async function findKeptSince(db: Db): Promise<Date | null> {
+  const { rows } = await db.query<{ keptSince: Date | null }>({
     name: 'log-kept-since',
-    text: 'select min(begun_at) as "keptSince" from log_segments',
+    text: `select case when first_seq > 0 then begun_at end as "keptSince" from log_segments order by first_seq limit 1`,
   });
   return rows[0]!.keptSince;
 }

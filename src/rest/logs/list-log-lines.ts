@@ -83,7 +83,7 @@ async function listLines({ pool }: RouteDeps, scope: LogScope, query: LinesQuery
     })),
     nextCursor: page.next && formatEventId(page.next),
     searchedTo: page.isStopped && page.next ? page.next.ts.toISOString() : null,
-    keptSince: (await findKeptSince(pool)).toISOString(),
+    keptSince: (await findKeptSince(pool))?.toISOString() ?? null,
   };
 }
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type RestFixture, startRestApp } from '../../../test/rest-app.ts';
 import { appendLogLines } from '../../domain/logs/append-log-lines.ts';
 import { recognizeLevel } from '../../domain/logs/log-level.ts';
+import { beginLogSegment, dropLogSegment, listLogSegments } from '../../domain/logs/log-segments.ts';
 
 let rest: RestFixture;
 let endpointId: string;
@@ -55,7 +56,7 @@ const texts = (page: { lines: { line: string }[] }) => page.lines.map(({ line })
 test('a page has the lines of all workers, newest first, with worker, level and position', async () => {
   const page = await lines();
   expect(texts(page)).toEqual(LINES.map(([, line]) => line).toReversed());
-  expect(page).toMatchObject({ nextCursor: null, searchedTo: null });
+  expect(page).toMatchObject({ nextCursor: null, searchedTo: null, keptSince: null });
   expect(page.lines[0]).toEqual({
     id: expect.stringMatching(/^2026-01-01T00:00:04\.000Z\/\d{12}$/),
     workerId: 'ended',
@@ -172,6 +173,19 @@ test('since starts a filtered stream in the middle of all logs', async () => {
 
 test.each(['log-lines?cursor=x', 'log-lines?cursor=2026-01-01T00:00:00Z'])('%s is a 400', async (path) => {
   expect((await get(`/v2/serverless/${endpointId}/${path}`)).statusCode).toBe(400);
+});
+
+test('the log of a worker outlives its record, and a page says since when lines are kept', async () => {
+  const { pool } = rest.database;
+  await pool.query("delete from workers where id = 'ended'");
+  expect(texts(await lines('?workerId=ended'))).toEqual(['ERROR cuda: no device']);
+  expect(texts(await lines('?limit=1'))).toEqual(['ERROR cuda: no device']);
+  const [segment] = await listLogSegments(pool);
+  await beginLogSegment(pool);
+  await dropLogSegment(pool, segment!);
+  const [next] = await listLogSegments(pool);
+  expect(await lines()).toMatchObject({ lines: [], nextCursor: null, keptSince: next!.begunAt.toISOString() });
+  expect((await get(`/v2/serverless/${endpointId}/log-lines?workerId=ended`)).statusCode).toBe(404);
 });
 
 test.each([

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
-import { messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
+import { SeldomLog } from '../../core/seldom-log.ts';
 
 /** Minimum pause between two reads, however many hints arrive. */
 const MIN_PAUSE_MS = 200;
@@ -15,6 +15,7 @@ export type ReadSnapshot = () => Promise<string | undefined>;
  * least every second, and sent only when it changed. Nothing is read while nobody watches.
  */
 export class Feed {
+  readonly #log: SeldomLog;
   readonly #deps: { read: ReadSnapshot; logger: Logger; clock: Clock };
   readonly #watchers = new Set<() => void>();
   #text: string | undefined;
@@ -26,6 +27,7 @@ export class Feed {
   /** `clock` must be monotonic. */
   constructor(deps: { read: ReadSnapshot; logger: Logger; clock: Clock }) {
     this.#deps = deps;
+    this.#log = new SeldomLog(deps.logger);
   }
 
   get isWatched(): boolean {
@@ -94,7 +96,7 @@ export class Feed {
         for (const notify of this.#watchers) notify();
       }
     } catch (error) {
-      this.#deps.logger.warn({ err: error }, `cannot read a live view: ${messageOf(error)}`);
+      this.#log.warn({ err: error }, 'cannot read a live view');
     }
     this.#isReading = false;
     this.#readAtMs = this.#deps.clock.now();

@@ -91,8 +91,10 @@ export const LogLines = Type.Object(
       description:
         'Set when the search stopped before it found `limit` lines, because it had read 16 MiB of the log, or for a second: the time that it reached. `nextCursor` continues there.',
     }),
-    keptSince: dateTime({
-      description: 'Lines that were stored before this time have been removed, because of their age or the size of all.',
+    keptSince: nullableString({
+      format: 'date-time',
+      description:
+        'Lines that were stored before this time have been removed, because of their age or the size of all logs. Null: none have been.',
     }),
   },
   { $id: 'LogLines', description: 'Podyard only: a page of a log.' },

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { silentLogger } from '../../core/logger.ts';
+import { type Logger, silentLogger } from '../../core/logger.ts';
 import { LABELS } from './container-config.ts';
 import { watchContainers } from './container-events.ts';
 
@@ -16,6 +16,29 @@ test('ends and freezes are reported; starts and health checks are not', async ()
     reported.push(id);
     if (id === 'e') ended.abort();
   };
-  await watchContainers(engine, 'i', onEvent, ended.signal, silentLogger);
+  await watchContainers(engine, { installation: 'i', onEvent, onReturn: () => {}, ended: ended.signal, logger: silentLogger });
   expect(reported).toEqual(['d', 'e']);
+});
+
+test('an engine that is away has one line in the log, and its return is reported', async () => {
+  const ended = new AbortController();
+  const lines: string[] = [];
+  let attempts = 0;
+  const engine = {
+    stream: async () => {
+      attempts += 1;
+      if (attempts > 1 && attempts < 5) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+      return Readable.from([]);
+    },
+  };
+  const logger = { ...silentLogger, warn: (_: object, text: string) => lines.push(text) } as Logger;
+  let attemptsAtReturn = 0;
+  const onReturn = () => {
+    attemptsAtReturn = attempts;
+    ended.abort();
+  };
+  await watchContainers(engine, { installation: 'i', onEvent: () => {}, onReturn, ended: ended.signal, logger });
+  expect(attemptsAtReturn).toBe(5);
+  const line = 'container engine event stream ended: connect ECONNREFUSED';
+  expect(lines).toEqual([line, line]); // at once, and at the end with the count
 });

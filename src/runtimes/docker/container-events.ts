@@ -13,32 +13,44 @@ const EVENT_LAG_MS = 100;
  */
 const IGNORED = /^(create|start|attach|exec_)/;
 const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 10_000;
+/** Short: once the engine is back, everything that failed meanwhile is tried again. */
+const LONGEST_PAUSE_MS = 1_000;
+
+interface Watch {
+  installation: string;
+  onEvent: OnEvent;
+  /** Called when the engine answers again after it was away. */
+  onReturn: () => void;
+  ended: AbortSignal;
+  logger: Logger;
+}
 
 /** Reports events of the installation's containers until `ended` aborts. Reconnects when the engine goes away. */
 export async function watchContainers(
   engine: Pick<Engine, 'stream'>,
-  installation: string,
-  onEvent: OnEvent,
-  ended: AbortSignal,
-  logger: Logger,
+  { installation, onEvent, onReturn, ended, logger }: Watch,
 ): Promise<void> {
   const seldom = new SeldomLog(logger);
   const filters = JSON.stringify({ type: ['container'], label: [`${LABELS.installation}=${installation}`] });
+  let isAway = false;
   for (let pauseMs = FIRST_PAUSE_MS; !ended.aborted; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
     try {
       const stream = await engine.stream({ method: 'GET', path: '/events', query: { filters }, signal: ended });
       pauseMs = FIRST_PAUSE_MS;
+      if (isAway) onReturn();
+      isAway = false;
       for await (const id of workloadsOf(stream)) {
         onEvent(id);
         setTimeout(onEvent, EVENT_LAG_MS, id).unref();
       }
     } catch (error) {
-      if (ended.aborted) return;
+      if (ended.aborted) break;
       seldom.warn({ err: error }, 'container engine event stream ended');
     }
+    isAway = true;
     await sleep(pauseMs, undefined, { signal: ended, ref: false }).catch(() => {});
   }
+  seldom.close();
 }
 
 /** The members used of an item of `GET /events`. */

@@ -266,10 +266,11 @@ class DockerRuntime implements EngineRuntime {
     return runInContainer(this.#engine, container, request);
   }
 
-  watch(onEvent: OnEvent): () => void {
+  watch(onEvent: OnEvent, onReturn: () => void = () => {}): () => void {
     const ended = new AbortController();
     const signal = AbortSignal.any([ended.signal, this.#closed.signal]);
-    void watchContainers(this.#engine, this.#options.installation, onEvent, signal, this.#options.logger);
+    const { installation, logger } = this.#options;
+    void watchContainers(this.#engine, { installation, onEvent, onReturn, ended: signal, logger });
     return () => ended.abort();
   }
 

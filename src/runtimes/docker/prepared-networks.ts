@@ -13,6 +13,7 @@ import { type Clock, monotonicClock } from '../../core/clock.ts';
 import { newId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import { Loop, type NextRun } from '../../core/loop.ts';
+import { SeldomLog } from '../../core/seldom-log.ts';
 import type { BridgeNetwork } from './bridge-network.ts';
 import { holderConfig } from './container-config.ts';
 import { type Containers, stateOf } from './containers.ts';
@@ -47,6 +48,7 @@ const MAX_TAKEN = 10_000;
 const ADDRESS_TAKEN = /address .*already (?:in use|allocated)/i;
 
 export class PreparedNetworks {
+  readonly #log: SeldomLog;
   readonly #parts: Parts;
   readonly #clock: Clock;
   readonly #loop: Loop;
@@ -61,6 +63,7 @@ export class PreparedNetworks {
 
   constructor(parts: Parts) {
     this.#parts = parts;
+    this.#log = new SeldomLog(parts.logger);
     this.#clock = parts.clock ?? monotonicClock;
     const { logger } = parts;
     this.#loop = new Loop({ name: 'prepare-networks', tickMs: TICK_MS, logger, runOnce: () => this.#run() });
@@ -110,6 +113,7 @@ export class PreparedNetworks {
     await this.#loop.stop();
     for (const { id } of this.#ready.splice(0)) this.#removeSoon(id);
     await Promise.all(this.#removals);
+    this.#log.close();
   }
 
   async #run(): Promise<NextRun | undefined> {
@@ -120,7 +124,7 @@ export class PreparedNetworks {
     try {
       return (await this.#prepare()) ? { inMs: 0 } : undefined;
     } catch (error) {
-      this.#parts.logger.warn({ err: error }, 'no network could be prepared: workers start without');
+      this.#log.warn({ err: error }, 'no network could be prepared, workers start without');
       return undefined;
     }
   }
@@ -158,7 +162,7 @@ export class PreparedNetworks {
     const removal = this.#parts.containers
       .remove(id)
       .catch((error) => {
-        if (!isRefusal(error, 404)) this.#parts.logger.warn({ err: error }, 'a prepared network could not be removed');
+        if (!isRefusal(error, 404)) this.#log.warn({ err: error }, 'a prepared network could not be removed');
       })
       .finally(() => this.#removals.delete(removal));
     this.#removals.add(removal);

@@ -11,6 +11,7 @@ const INTERVAL_MS = 60_000;
 export class ApiOutage {
   readonly #logger: Logger;
   readonly #clock: Clock;
+  readonly #onReturn = new Set<() => void>();
   #since: number | null = null;
   #loggedAt = Number.NEGATIVE_INFINITY;
   /** The outage has a line in the log. One that begins within a minute of the last line may end without any. */
@@ -19,6 +20,12 @@ export class ApiOutage {
   constructor({ logger, clock = monotonicClock }: { logger: Logger; clock?: Clock }) {
     this.#logger = logger;
     this.#clock = clock;
+  }
+
+  /** Calls the listener whenever the server answers again, until the returned function is called. */
+  subscribe(onReturn: () => void): () => void {
+    this.#onReturn.add(onReturn);
+    return () => void this.#onReturn.delete(onReturn);
   }
 
   /** A request got no answer. */
@@ -40,5 +47,6 @@ export class ApiOutage {
     if (this.#isLogged) this.#logger.info({ durationMs }, 'the Kubernetes API server answers again');
     this.#since = null;
     this.#isLogged = false;
+    for (const onReturn of this.#onReturn) onReturn();
   }
 }

@@ -95,6 +95,7 @@ class KubernetesRuntime implements Runtime {
   /** Cancels starts in progress. */
   readonly #aborts = new Map<string, AbortController>();
   readonly #listeners = new Set<OnEvent>();
+  readonly #outage: ApiOutage;
   readonly #removed = new RemovedPods();
   #parts: Promise<Parts> | undefined;
   #isClosed = false;
@@ -102,7 +103,8 @@ class KubernetesRuntime implements Runtime {
   constructor(options: KubernetesRuntimeOptions) {
     this.#options = options;
     const { settings, installation, logger } = options;
-    this.#api = new ApiServer(options.access ?? (() => accessOf(settings)), new ApiOutage({ logger }));
+    this.#outage = new ApiOutage({ logger });
+    this.#api = new ApiServer(options.access ?? (() => accessOf(settings)), this.#outage);
     this.#programs = new PodPrograms(this.#api);
     const view = async () => (await this.#open()).cluster;
     this.groups = new GroupServices(view, installation);
@@ -233,8 +235,9 @@ class KubernetesRuntime implements Runtime {
     return this.#programs.run(cluster.path('pods', nameOf(id)), pod.uid, request);
   }
 
-  watch(onEvent: OnEvent): () => void {
+  watch(onEvent: OnEvent, onReturn?: () => void): () => void {
     this.#listeners.add(onEvent);
+    const unsubscribe = onReturn && this.#outage.subscribe(onReturn);
     this.#open().then(
       ({ cluster }) => {
         cluster.pods.start();
@@ -242,7 +245,10 @@ class KubernetesRuntime implements Runtime {
       },
       () => {}, // `list` reports it
     );
-    return () => this.#listeners.delete(onEvent);
+    return () => {
+      this.#listeners.delete(onEvent);
+      unsubscribe?.();
+    };
   }
 
   async close(): Promise<void> {

@@ -182,9 +182,9 @@ export class ShortageRuntime implements Runtime {
     return this.#inner.exec(id, request);
   }
 
-  watch(onEvent: OnEvent): () => void {
+  watch(onEvent: OnEvent, onReturn?: () => void): () => void {
     this.#listeners.add(onEvent);
-    const unwatch = this.#inner.watch(onEvent);
+    const unwatch = this.#inner.watch(onEvent, onReturn);
     return () => {
       this.#listeners.delete(onEvent);
       unwatch();

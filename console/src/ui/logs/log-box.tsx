@@ -96,7 +96,7 @@ function OlderLines({ log: { older, keptSince } }: { log: LogState }) {
     if (keptSince === null) return null;
     return (
       <Text size="xs" c="dimmed" mb={4}>
-        Lines are kept since {new Date(keptSince).toLocaleString()}.
+        Lines from before {new Date(keptSince).toLocaleString()} have been removed.
       </Text>
     );
   }

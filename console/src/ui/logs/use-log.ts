@@ -17,7 +17,7 @@ interface LogPage {
   lines: LogLine[];
   nextCursor: string | null;
   searchedTo: string | null;
-  keptSince: string;
+  keptSince: string | null;
 }
 
 export type LogConnection = 'connecting' | 'open' | 'closed';
@@ -30,7 +30,7 @@ export interface LogState {
   connection: LogConnection;
   /** Older lines, if there may be some; `searchedTo`: how far a search came that has not read all. */
   older: { load: () => void; isLoading: boolean; searchedTo: string | null } | null;
-  /** Older lines have been removed; null: not known yet. */
+  /** Lines of before have been removed; null: none have, as far as is known. */
   keptSince: string | null;
   error: string | null;
 }
@@ -106,7 +106,7 @@ interface Reading {
   addLine: (line: LogLine) => void;
   setConnection: (connection: LogConnection) => void;
   setOlder: (older: Older | null) => void;
-  setKeptSince: (keptSince: string) => void;
+  setKeptSince: (keptSince: string | null) => void;
   setError: (error: string | null) => void;
 }
 
