@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
+import { messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { Loop, type NextRun } from '../../core/loop.ts';
 import { SeldomLog } from '../../core/seldom-log.ts';
