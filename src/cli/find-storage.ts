@@ -10,10 +10,10 @@ import type { CliPieces, Storage } from './cli-pieces.ts';
  */
 export async function findStorage(pieces: CliPieces, flags: Flags): Promise<Storage> {
   const storage = pieces.storage(flags);
-  const isNamed = flags.dataDir !== undefined || storage.databaseUrl !== null;
-  const unit = isNamed || (await isThere(join(storage.dataDir, 'postgres'))) ? null : await pieces.systemdUnit();
+  const hasData = storage.databaseUrl !== null || (await isThere(join(storage.dataDir, 'postgres')));
+  const unit = hasData || flags.dataDir !== undefined ? null : await pieces.systemdUnit();
   if (unit === null) {
-    pieces.note(`Backing up ${nameOf(storage)}.`);
+    if (hasData) pieces.note(`Backing up ${nameOf(storage)}.`);
     return storage;
   }
   const found = pieces.storage(flags, unit.env);

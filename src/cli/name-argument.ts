@@ -3,7 +3,7 @@ import { UsageError } from '../core/usage-error.ts';
 
 /** Adds the name of what a command creates: an argument, or `--name`. The same for every `create`. */
 export function addName(command: Command, other = 'the same as the argument'): Command {
-  return command.argument('[name]', 'its name').option('--name <text>', other);
+  return command.usage('<name> [options]').argument('[name]', 'its name').option('--name <text>', other);
 }
 
 /** Returns the name that was given. Throws a `UsageError` if there is none, or if there are two. */

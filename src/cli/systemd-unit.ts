@@ -62,8 +62,9 @@ async function readDropIns(folders: readonly string[]): Promise<string[]> {
 function readSettings(text: string): { name: string; value: string }[] {
   const lines = text.replace(/\\\n/g, ' ').split('\n');
   return lines.flatMap((line) => {
-    const [, name, value] = /^\s*([A-Za-z]+)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
-    return name === undefined || value === '' ? [] : [{ name, value: value! }];
+    const at = line.indexOf('=');
+    const [name, value] = [line.slice(0, Math.max(0, at)).trim(), line.slice(at + 1).trim()];
+    return name === '' || value === '' ? [] : [{ name, value }];
   });
 }
 

@@ -12,13 +12,19 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
+let latestNotices: string[] = [];
 const create = async (flags: object) => {
   const bus = { subscribe: () => () => {} } as unknown as Bus;
   const installation = { id: 'i', workerApiPort: 20_000 };
   const config = readConfig({ runtime: 'simulated', ...flags }, {});
-  const { runtime } = await createRuntime(config, installation, { pool: database.pool, bus, logger: silentLogger });
+  const { runtime, notices } = await createRuntime(config, installation, {
+    pool: database.pool,
+    bus,
+    logger: silentLogger,
+  });
   const { gpus } = await runtime.capacity();
   await runtime.close();
+  latestNotices = notices;
   return gpus.map(({ pool, total }) => `${pool}:${total}`);
 };
 
@@ -30,4 +36,13 @@ test('a process that only serves clients follows the simulation of the one that 
 
 test('the process that starts workers sets what is simulated', async () => {
   expect(await create({ simulateGpus: 'ADA_24:1' })).toEqual(['ADA_24:1']);
+});
+
+test('a pool that the catalog does not have is noticed at the start, with the one that was probably meant', async () => {
+  await create({ simulateGpus: 'ADA24:1,ADA_24:1' });
+  expect(latestNotices).toContain(
+    "--simulate-gpus names 'ADA24', which is no GPU pool of the catalog, where 'ADA_24' may be meant: no endpoint can use it",
+  );
+  await create({ simulateGpus: 'ADA_24:1' });
+  expect(latestNotices.join()).not.toContain('catalog');
 });

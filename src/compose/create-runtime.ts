@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Config } from '../config.ts';
+import { closest } from '../core/closest.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
-import { LOCAL_DATA_CENTER } from '../domain/catalog/catalog.ts';
+import { gpuPools, LOCAL_DATA_CENTER } from '../domain/catalog/catalog.ts';
 import type { Installation } from '../domain/installation.ts';
 import {
   ensureSimulation,
@@ -67,7 +68,19 @@ export async function createRuntime(
   const simulatedGpus = simulatedGpusOf(config);
   const setup: Setup = { config, installation, ...parts, simulatedGpus, inventory: new Map() };
   const hasEngine = config.runtime === 'auto' && (await engineAnswers(setup));
-  return CREATE[chooseRuntime(config.runtime, { hasEngine, isInCluster: config.kubernetes.inCluster !== null })](setup);
+  const name = chooseRuntime(config.runtime, { hasEngine, isInCluster: config.kubernetes.inCluster !== null });
+  const created = await CREATE[name](setup);
+  return { ...created, notices: [...created.notices, ...unknownPools(config)] };
+}
+
+/** Says which pools of --simulate-gpus no endpoint can ask for. */
+function unknownPools({ simulateGpus }: Config): string[] {
+  const unknown = (simulateGpus ?? []).map(({ pool }) => pool).filter((pool) => !gpuPools().includes(pool));
+  return unknown.map((pool) => {
+    const meant = closest(pool, gpuPools());
+    const hint = meant === undefined ? '' : `, where '${meant}' may be meant`;
+    return `--simulate-gpus names '${pool}', which is no GPU pool of the catalog${hint}: no endpoint can use it`;
+  });
 }
 
 function simulatedGpusOf({ simulateGpus }: Config): SimulatedGpus[] {

@@ -1,9 +1,12 @@
 /** Names longer than this are not compared: the table grows with the square. */
 const MAX_LENGTH = 100;
 
-/** Returns the known word that was probably meant; undefined if none is near enough. */
-export function closest(word: string, known: Iterable<string>): string | undefined {
-  const most = Math.max(1, Math.floor(word.length / 3));
+/** Returns the known word that was probably meant; undefined if none is within `most` edits: by default a third of the word. */
+export function closest(
+  word: string,
+  known: Iterable<string>,
+  most = Math.max(1, Math.floor(word.length / 3)),
+): string | undefined {
   let best: { word: string; edits: number } | undefined;
   for (const candidate of known) {
     const edits =
@@ -14,8 +17,8 @@ export function closest(word: string, known: Iterable<string>): string | undefin
 }
 
 /** Returns `. Did you mean 'x'?`, or nothing. */
-export function didYouMean(word: string, known: Iterable<string>): string {
-  const found = closest(word, known);
+export function didYouMean(word: string, known: Iterable<string>, most?: number): string {
+  const found = closest(word, known, most);
   return found === undefined ? '' : `. Did you mean '${found}'?`;
 }
 

@@ -31,6 +31,7 @@ function addUserOption(command: Command): Command {
 export function addKeys(program: Command, pieces: CliPieces): void {
   const keys = program.command('keys').description('create, list and revoke API keys');
   addName(addUserOption(keys.command('create')), "the same as the argument (default: 'command line')")
+    .usage('[name] [options]')
     .description('create a key and print it; it is shown only once')
     .option(
       '--scope <scopes...>',

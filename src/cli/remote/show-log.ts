@@ -142,6 +142,7 @@ export async function findLoggedWorker(client: ApiClient, path: string, output: 
     return last.id;
   }
   const waiting = workers.at(-1);
-  if (!waiting) throw new Error('no worker is running, and none has ended within 24 hours');
+  if (!waiting)
+    throw new Error('no worker is running, and none has ended within 24 hours: a job or request starts one');
   return waiting.id;
 }

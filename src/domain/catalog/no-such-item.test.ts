@@ -13,6 +13,7 @@ test.each([
   ],
   ['GPU type', 'rtx 4090', "there is no GPU type 'rtx 4090'. Did you mean 'NVIDIA GeForce RTX 4090'?"],
   ['GPU type', 'ADA_24', "there is no GPU type 'ADA_24'. It is a GPU pool, with the types 'NVIDIA GeForce RTX 4090'"],
+  ['GPU type', 'NVIDIA GeForce RTX 7777', "there is no GPU type 'NVIDIA GeForce RTX 7777'"],
   ['GPU type', 'X', "there is no GPU type 'X'"],
   ['GPU type', '', "there is no GPU type ''"],
   ['CPU flavor', 'cpu3cc', "there is no CPU flavor 'cpu3cc'. Did you mean 'cpu3c'?"],

@@ -1,6 +1,8 @@
+import { didYouMean } from '../../core/closest.ts';
 import { Failure } from '../../core/errors.ts';
 import { gpuTypesOfPool } from '../catalog/catalog.ts';
 import { CUDA_VERSION } from '../catalog/cuda-version.ts';
+import { TYPE_EDITS } from '../catalog/no-such-item.ts';
 import type { GpuConfig, GpuRule } from './endpoint.ts';
 
 /** A change of `gpu`: absent members stay; an empty list, `''` and null clear. */
@@ -37,7 +39,10 @@ export function checkGpuRule(gpu: GpuConfig, field = 'gpu.excludedTypes'): void 
   const types = pools.flatMap((pool) => gpuTypesOfPool(pool).map(({ id }) => id));
   const other = excludedTypes.find((type) => !types.includes(type));
   if (other !== undefined) {
-    throw new Failure('badRequest', `${field}: '${other}': it is in none of the pools ${pools.join(', ')}`);
+    throw new Failure(
+      'badRequest',
+      `${field}: '${other}': it is in none of the pools ${pools.join(', ')}${didYouMean(other, types, TYPE_EDITS)}`,
+    );
   }
   if (types.length > 0 && types.every((type) => excludedTypes.includes(type))) {
     throw new Failure('badRequest', `${field}: no type of the pools ${pools.join(', ')} is left`);

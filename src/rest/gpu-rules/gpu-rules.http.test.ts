@@ -38,6 +38,10 @@ test('an endpoint has no rule until one is set, and a rule replaces the one befo
 test.each([
   [['NVIDIA H200'], "excludedGpuTypes: 'NVIDIA H200': it is in none of the pools AMPERE_24, ADA_24"],
   [
+    ['NVIDIA L44'],
+    "excludedGpuTypes: 'NVIDIA L44': it is in none of the pools AMPERE_24, ADA_24. Did you mean 'NVIDIA L4'?",
+  ],
+  [
     ['NVIDIA RTX A5000', 'NVIDIA L4', 'NVIDIA GeForce RTX 3090', 'NVIDIA GeForce RTX 4090'],
     'excludedGpuTypes: no type of the pools AMPERE_24, ADA_24 is left',
   ],
