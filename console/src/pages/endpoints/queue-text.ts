@@ -11,13 +11,13 @@ export function queueNote(snapshot: EndpointSnapshot | undefined): string | unde
 
 /** True once further jobs are refused. */
 export function isQueueFull({ queueLimit, jobs }: EndpointSnapshot): boolean {
-  return queueLimit !== null && jobs.inQueue > queueLimit.jobs;
+  return !!queueLimit && jobs.inQueue > queueLimit.jobs;
 }
 
 /** Says what the queue takes and why, for a paused endpoint and for a queue that is nearly full; else null. */
 export function queueText(snapshot: EndpointSnapshot): string | null {
   const { queueLimit, jobs, state } = snapshot;
-  if (queueLimit === null) return null;
+  if (!queueLimit) return null;
   const isPaused = state.state === 'PAUSED' && state.reason?.startsWith('workers.max is 0');
   if (!isPaused && jobs.inQueue < NEAR * queueLimit.jobs) return null;
   const limit = `The limit is ${formatNumber(queueLimit.jobs)} with ${queueLimit.reason}.`;
