@@ -99,7 +99,8 @@ describe.skipIf(!hasBrowser || !IS_BUILT)('the documentation in a browser', { re
     const page = await newPage('dark', 390);
     await page.goto(`${base}/docs/existing-clients`);
     const cell = page.locator('table.wide td[data-title="Point it here"]').first();
-    expect(await cell.evaluate((element) => getComputedStyle(element, '::before').content)).toBe('"Point it here"');
+    const title = `getComputedStyle(document.querySelector('td[data-title="Point it here"]'), '::before').content`;
+    expect(await page.evaluate(title)).toBe('"Point it here"');
     expect((await cell.boundingBox())!.width).toBeGreaterThan(300);
     expect(await barriersOf(page)).toEqual([]);
     await page.close();

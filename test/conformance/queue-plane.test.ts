@@ -729,7 +729,7 @@ test('a full queue answers 429 with Retry-After, and accepts jobs again once it 
   const refused = await until(submit, ({ status }) => status === 429);
   expect(refused.headers.get('retry-after')).toBe('5');
   expect(refused.body.detail).toMatch(
-    /the queue of this endpoint is full: \d+ jobs are queued; the limit is 50 with workers\.max 0/,
+    /the queue of this endpoint is full: \d+ jobs are queued; the limit is 50 with workers\.max 0, which pauses the endpoint: raise it to run the jobs/,
   );
   expect((await submit()).status).toBe(429);
   const queued = (await health(id)).jobs.inQueue;

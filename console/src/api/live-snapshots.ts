@@ -27,6 +27,8 @@ export type EndpointState = Omit<Schemas['EndpointState'], 'id'>;
 export interface EndpointSnapshot {
   state: EndpointState;
   jobs: JobCounts;
+  /** Jobs that its queue takes, and why; null for load balancing, absent from a server of the version before. */
+  queueLimit?: { jobs: number; reason: string } | null;
   requests: RequestCounts;
   workers: Omit<Schemas['Worker'], 'uptimeSeconds'>[];
   summary: WorkerSummary;

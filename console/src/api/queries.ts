@@ -16,6 +16,13 @@ export const endedWorkersQuery = (id: string) =>
       unwrap(api.GET('/v2/serverless/{id}/workers', { params: { path: { id }, query: { include: 'ENDED' } } })),
   });
 
+export const podsQuery = queryOptions({ queryKey: ['pods'], queryFn: () => unwrap(api.GET('/v2/pods')) });
+
+export const templatesQuery = queryOptions({
+  queryKey: ['templates'],
+  queryFn: () => unwrap(api.GET('/v2/templates')),
+});
+
 export const volumesQuery = queryOptions({
   queryKey: ['volumes'],
   queryFn: () => unwrap(api.GET('/v2/network-volumes')),

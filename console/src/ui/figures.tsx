@@ -1,11 +1,18 @@
 import { Paper, SimpleGrid, Skeleton, Text } from '@mantine/core';
 import { formatNumber } from './format.ts';
 
+interface Figure {
+  label: string;
+  value: number | string | undefined;
+  /** Beside the value: `of 50`. */
+  note?: string | undefined;
+}
+
 /** Key figures in a row; undefined shows a placeholder. */
-export function Figures({ figures }: { figures: readonly { label: string; value: number | string | undefined }[] }) {
+export function Figures({ figures }: { figures: readonly Figure[] }) {
   return (
     <SimpleGrid cols={{ base: 2, sm: 3, md: Math.min(6, figures.length) }} spacing="sm">
-      {figures.map(({ label, value }) => (
+      {figures.map(({ label, value, note }) => (
         <Paper key={label} withBorder p="sm">
           <Text size="xs" c="dimmed">
             {label}
@@ -15,6 +22,11 @@ export function Figures({ figures }: { figures: readonly { label: string; value:
           ) : (
             <Text size="xl" fw={650} className="figure" lh={1.3}>
               {typeof value === 'number' ? formatNumber(value) : value}
+              {note && (
+                <Text span size="xs" c="dimmed" fw={400} ml={6}>
+                  {note}
+                </Text>
+              )}
             </Text>
           )}
         </Paper>

@@ -7,13 +7,12 @@
 import { Failure } from '../../core/errors.ts';
 import { withTimeout } from '../../core/with-timeout.ts';
 import { COMMIT_TIMEOUT_MS, notCommitted } from '../../domain/jobs/job-queue.ts';
+import { queueLimit } from '../../domain/jobs/queue-limit.ts';
 import { overLimit } from '../../domain/quotas/over-limit.ts';
 import type { EndpointEntry } from '../endpoint-directory.ts';
 import { add, type UserEntry } from '../user-directory.ts';
 import type { QueueCall } from './queue-call.ts';
 
-const MIN_QUEUE_LIMIT = 50;
-const QUEUED_PER_WORKER = 500;
 const RETRY_AFTER_SECONDS = 5;
 const MAX_COUNTS = 2;
 
@@ -67,17 +66,14 @@ function inTime(count: Promise<unknown>): Promise<unknown> {
 
 /** Returns why the endpoint's queue takes no more jobs; undefined while it does. */
 function endpointFull({ depth, workersMax, user }: EndpointEntry): (() => Failure) | undefined {
-  const workers = Math.min(workersMax, user.limits.workers ?? Number.POSITIVE_INFINITY);
-  const limit = Math.max(MIN_QUEUE_LIMIT, workers * QUEUED_PER_WORKER);
+  const { jobs: limit, reason } = queueLimit(workersMax, user.limits.workers);
   if (depth.queued + depth.submitting <= limit) return undefined;
-  return () => {
-    const cut = workers < workersMax ? `the user's limit 'workers' of ${workers}, which is less than ` : '';
-    return new Failure(
+  return () =>
+    new Failure(
       'tooManyRequests',
-      `the queue of this endpoint is full: ${certain(depth.queued, depth.counted, limit)} jobs are queued; the limit is ${limit} with ${cut}workers.max ${workersMax}`,
+      `the queue of this endpoint is full: ${certain(depth.queued, depth.counted, limit)} jobs are queued; the limit is ${limit} with ${reason}`,
       { retryAfterSeconds: RETRY_AFTER_SECONDS },
     );
-  };
 }
 
 /** Returns which of the user's limits the job would exceed; undefined if none. */

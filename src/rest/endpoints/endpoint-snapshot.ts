@@ -1,8 +1,11 @@
 import { Failure } from '../../core/errors.ts';
 import type { EndpointId, UserId } from '../../core/ids.ts';
+import { getEndpointRow } from '../../domain/endpoints/endpoint-store.ts';
 import { getEndpointState } from '../../domain/endpoints/list-endpoint-states.ts';
 import { countRequests } from '../../domain/endpoints/request-demand.ts';
 import { countJobs } from '../../domain/jobs/count-jobs.ts';
+import { queueLimit } from '../../domain/jobs/queue-limit.ts';
+import { readLimitsOf } from '../../domain/quotas/limit-store.ts';
 import { listReleases } from '../../domain/releases/list-releases.ts';
 import { listWorkers } from '../../domain/workers/list-workers.ts';
 import { toRolloutResponse } from '../releases/release-wire.ts';
@@ -16,7 +19,9 @@ export function endpointSnapshotReader(deps: RestDeps, userId: UserId, id: Endpo
   const timings = new RecentTimings(() => deps.metrics.jobsOf(id));
   return async () => {
     try {
-      const [jobs, requests, list, { rollout }, state] = await Promise.all([
+      const [endpoint, limits, jobs, requests, list, { rollout }, state] = await Promise.all([
+        getEndpointRow(deps.pool, userId, id),
+        readLimitsOf(deps.pool, userId),
         countJobs(deps.pool, id),
         countRequests(deps.pool, userId, id),
         listWorkers(deps.pool, userId, id, deps.clock.now()),
@@ -28,6 +33,7 @@ export function endpointSnapshotReader(deps: RestDeps, userId: UserId, id: Endpo
       return JSON.stringify({
         state: toStateResponse(state),
         jobs,
+        queueLimit: endpoint.type === 'LOAD_BALANCING' ? null : queueLimit(endpoint.workers.max, limits.workers),
         requests: requests.get(id) ?? { held: 0, inFlight: 0 },
         workers,
         summary: list.summary,

@@ -96,6 +96,20 @@ test('streams the current pods, then each change', async () => {
   expect((await rest.call('GET', '/v2/pods/live', { key: one })).statusCode).toBe(403);
 });
 
+test('the limit of the queue follows workers.max, and says so', async () => {
+  const id = await createEndpoint();
+  const live = await watch(`/v2/serverless/${id}/live`);
+  const { queueLimit } = await live.next();
+  expect(queueLimit.jobs).toBeGreaterThan(50);
+  const body = { workers: { min: 0, max: 0 } };
+  await rest.call('PATCH', `/v2/serverless/${id}`, { key: rest.alice.key, body });
+  const reason = expect.stringContaining('workers.max 0, which pauses the endpoint');
+  let { queueLimit: paused } = await live.next();
+  while (paused.jobs !== 50) paused = (await live.next()).queueLimit;
+  expect(paused).toEqual({ jobs: 50, reason });
+  await live.close();
+});
+
 test("another user's endpoint is the same 404 as a missing one", async () => {
   const foreign = await rest.call('GET', `/v2/serverless/${await createEndpoint()}/live`, { key: rest.bob.key });
   const missing = await rest.call('GET', '/v2/serverless/nothing/live', { key: rest.bob.key });

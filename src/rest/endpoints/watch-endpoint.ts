@@ -6,8 +6,8 @@ import { EndpointParams } from './endpoint-schemas.ts';
 import { endpointSnapshotReader } from './endpoint-snapshot.ts';
 
 const SNAPSHOTS = eventStreamSchema(
-  'Server-sent events `snapshot`, one per change: the current `state` (with `since` and `reason`), `jobs`, load-balanced `requests`, `workers`, `summary`, `endpointVersion` and `rollout`. `times` has the p50 and p95 latencies, in ms, of jobs that ended in this process since the last snapshot. The stream ends when the endpoint is deleted.',
-  ': stream begins\n\nevent: snapshot\ndata: {"state":{"state":"HEALTHY","since":null,"reason":null},"jobs":{"completed":12,"failed":0,"inProgress":1,"inQueue":0,"retried":0},"requests":{"held":0,"inFlight":0},"workers":[],"summary":{"running":0,"idle":0,"initializing":0,"throttled":0,"unhealthy":0,"total":0},"endpointVersion":1,"rollout":{"inProgress":false,"workersOnLatest":0,"workersTotal":0,"percentOnLatest":0,"paused":false},"times":null}\n\n',
+  'Server-sent events `snapshot`, one per change: the current `state` (with `since` and `reason`), `jobs`, the `queueLimit` of its queue with the `reason` (null for load balancing), load-balanced `requests`, `workers`, `summary`, `endpointVersion` and `rollout`. `times` has the p50 and p95 latencies, in ms, of jobs that ended in this process since the last snapshot. The stream ends when the endpoint is deleted.',
+  ': stream begins\n\nevent: snapshot\ndata: {"state":{"state":"HEALTHY","since":null,"reason":null},"jobs":{"completed":12,"failed":0,"inProgress":1,"inQueue":0,"retried":0},"queueLimit":{"jobs":500,"reason":"workers.max 1: 500 for each worker"},"requests":{"held":0,"inFlight":0},"workers":[],"summary":{"running":0,"idle":0,"initializing":0,"throttled":0,"unhealthy":0,"total":0},"endpointVersion":1,"rollout":{"inProgress":false,"workersOnLatest":0,"workersTotal":0,"percentOnLatest":0,"paused":false},"times":null}\n\n',
 );
 
 export const watchEndpointRoute: RestRoute = (app, deps) => {

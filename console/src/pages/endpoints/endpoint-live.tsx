@@ -1,7 +1,7 @@
-import { SegmentedControl, SimpleGrid, Stack } from '@mantine/core';
+import { Alert, SegmentedControl, SimpleGrid, Stack } from '@mantine/core';
 import { lazy } from 'react';
 import { useSearchParams } from 'react-router';
-import { queuedOf, runningOf } from '../../api/live-snapshots.ts';
+import { type EndpointSnapshot, queuedOf, runningOf } from '../../api/live-snapshots.ts';
 import type { Series } from '../../ui/chart-colors.ts';
 import { ChartPanel } from '../../ui/chart-panel.tsx';
 import { Figures } from '../../ui/figures.tsx';
@@ -9,6 +9,7 @@ import { EndpointStateAlerts } from './endpoint-state.tsx';
 import type { EndpointTabProps } from './endpoint-tab-props.ts';
 import { HistoryCharts } from './history-charts.tsx';
 import type { Range } from './history-points.ts';
+import { isQueueFull, queueNote, queueText } from './queue-text.ts';
 import { RolloutPanel } from './rollout-panel.tsx';
 import { useHistory } from './use-history.ts';
 import { WorkerTable } from './worker-table.tsx';
@@ -45,9 +46,10 @@ export function EndpointLive({ endpoint, snapshot }: EndpointTabProps) {
   return (
     <Stack>
       {snapshot && <EndpointStateAlerts state={snapshot.state} />}
+      {snapshot && <QueueNote snapshot={snapshot} />}
       <Figures
         figures={[
-          { label: 'Queued', value: queuedOf(snapshot) },
+          { label: 'Queued', value: queuedOf(snapshot), note: queueNote(snapshot) },
           { label: 'Running', value: runningOf(snapshot) },
           { label: 'Completed', value: snapshot?.jobs.completed },
           { label: 'Failed', value: snapshot?.jobs.failed },
@@ -71,6 +73,12 @@ export function EndpointLive({ endpoint, snapshot }: EndpointTabProps) {
       <WorkerTable endpoint={endpoint} snapshot={snapshot} />
     </Stack>
   );
+}
+
+/** What the queue's limit is and why, where it is near or lower than one would think. */
+function QueueNote({ snapshot }: { snapshot: EndpointSnapshot }) {
+  const text = queueText(snapshot);
+  return text === null ? null : <Alert color={isQueueFull(snapshot) ? 'orange' : 'gray'}>{text}</Alert>;
 }
 
 /** Charts of the last minutes. Latency is measured for jobs only. */

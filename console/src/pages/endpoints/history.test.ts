@@ -6,6 +6,7 @@ function snapshot(finished: number, times: EndpointSnapshot['times'] = null): En
   return {
     state: { state: 'HEALTHY', since: null, reason: null, warnings: [] },
     jobs: { completed: finished, failed: 0, inProgress: 2, inQueue: 3, retried: 0 },
+    queueLimit: null,
     requests: { held: 10, inFlight: 20 },
     workers: [],
     summary: { total: 6, running: 1, idle: 2, initializing: 3, throttled: 0, unhealthy: 0 },

@@ -75,7 +75,7 @@ function Scopes({ scopes }: { scopes: readonly string[] }) {
   return (
     <Group gap={4}>
       {scopes.map((scope) => (
-        <Badge key={scope} variant="light" tt="none">
+        <Badge key={scope} variant="light" tt="none" title={scope}>
           {scope}
         </Badge>
       ))}

@@ -1,14 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  LIFETIMES,
-  linesOf,
-  makerText,
-  NEW_KEY,
-  newKeyBody,
-  REVISIONS,
-  SUGGESTED_SCOPES,
-  warningsOf,
-} from './key-values.ts';
+import { LIFETIMES, linesOf, makerText, NEW_KEY, newKeyBody, REVISIONS, warningsOf } from './key-values.ts';
 
 const NOW_MS = Date.parse('2026-11-20T09:30:00.000Z');
 
@@ -28,10 +19,6 @@ test('a lifetime counts from now', () => {
 test('a revision is sent only if one is chosen', () => {
   const bodies = REVISIONS.map(({ value }) => newKeyBody({ ...NEW_KEY, name: 'x', revision: value }, NOW_MS));
   expect(bodies.map((body) => body.restRevision)).toEqual([undefined, '2026-07', '2026-08']);
-});
-
-test('read and write scopes of each area are suggested', () => {
-  expect(SUGGESTED_SCOPES).toEqual(expect.arrayContaining(['all', 'invoke', 'pods:read', 'pods:write']));
 });
 
 test('SSH keys are one per line; empty lines are ignored', () => {

@@ -4,26 +4,6 @@ const DAY_MS = 86_400_000;
 const UNUSED_DAYS = 90;
 
 export type ApiKey = Schemas['ApiKey'];
-const AREAS = [
-  'serverless',
-  'pods',
-  'templates',
-  'network-volumes',
-  'registries',
-  'catalog',
-  'billing',
-  'account',
-  'users',
-];
-
-/** Scopes that the form suggests; others, such as those of one record, can be typed. */
-export const SUGGESTED_SCOPES = [
-  'all',
-  'read-only',
-  'invoke',
-  'exec',
-  ...AREAS.flatMap((area) => [`${area}:read`, `${area}:write`]),
-];
 
 /** Choices for the lifetime of a key, in days; empty for a key that does not expire. */
 export const LIFETIMES = [

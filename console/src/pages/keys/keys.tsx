@@ -14,6 +14,7 @@ export function KeysPage() {
   const query = useQuery({ queryKey: ['keys'], queryFn: () => unwrap(api.GET('/v2/account/api-keys')) });
   const newKey = (
     <NewKey
+      isOwn
       queryKey="keys"
       create={(body) => unwrap(api.POST('/v2/account/api-keys', { body }))}
       onCreated={setSecret}

@@ -1,23 +1,25 @@
-import { Alert, Button, Code, CopyButton, Modal, Select, Stack, TagsInput, TextInput } from '@mantine/core';
+import { Alert, Button, Code, CopyButton, Modal, Select, Stack, TextInput } from '@mantine/core';
+import type { UseFormReturnType } from '@mantine/form';
 import type { Schemas } from '../../api/client.ts';
 import { FormButton } from '../../ui/form-button.tsx';
-import { LIFETIMES, NEW_KEY, newKeyBody, REVISIONS, SUGGESTED_SCOPES } from './key-values.ts';
+import { LIFETIMES, NEW_KEY, newKeyBody, REVISIONS } from './key-values.ts';
+import { ScopePicker } from './scope-picker.tsx';
 
 interface NewKeyProps {
   queryKey: string;
-  /** In a section of a page, not at its top. */
-  isInRow?: boolean;
+  /** Of the reader; else of another user, in a section of their page. */
+  isOwn: boolean;
   create: (body: Schemas['CreateApiKeyRequest']) => Promise<{ secret: string }>;
   onCreated: (secret: string) => void;
 }
 
 /** Makes a key, for oneself or for another user. */
-export function NewKey({ queryKey, isInRow = false, create, onCreated }: NewKeyProps) {
+export function NewKey({ queryKey, isOwn, create, onCreated }: NewKeyProps) {
   return (
     <FormButton
       label="New key"
       title="New API key"
-      isInRow={isInRow}
+      isInRow={!isOwn}
       queryKey={queryKey}
       initial={NEW_KEY}
       onSubmit={async (values) => onCreated((await create(newKeyBody(values, Date.now()))).secret)}
@@ -25,12 +27,7 @@ export function NewKey({ queryKey, isInRow = false, create, onCreated }: NewKeyP
       {(form) => (
         <>
           <TextInput label="Name" required data-autofocus {...form.getInputProps('name')} />
-          <TagsInput
-            label="Scopes"
-            description="For example all, read-only, pods:write, invoke/<endpoint ID> or serverless/<endpoint ID>:read"
-            data={SUGGESTED_SCOPES}
-            {...form.getInputProps('scopes')}
-          />
+          <Scopes form={form} isOwn={isOwn} />
           <Select label="Expires" data={LIFETIMES} allowDeselect={false} {...form.getInputProps('days')} />
           <Select
             label="API revision"
@@ -43,6 +40,11 @@ export function NewKey({ queryKey, isInRow = false, create, onCreated }: NewKeyP
       )}
     </FormButton>
   );
+}
+
+function Scopes({ form, isOwn }: { form: UseFormReturnType<typeof NEW_KEY>; isOwn: boolean }) {
+  const { value, onChange, error } = form.getInputProps('scopes');
+  return <ScopePicker value={value} onChange={onChange} error={error} isOwn={isOwn} />;
 }
 
 /** Shows a new key's secret, which the server returns only once. */

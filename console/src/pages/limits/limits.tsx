@@ -1,4 +1,4 @@
-import { Code, Stack, Title } from '@mantine/core';
+import { Code, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { ApiError } from '../../api/api-error.ts';
 import { api, unwrap } from '../../api/client.ts';
@@ -21,6 +21,10 @@ export function LimitsPage() {
   return (
     <Page title="Limits">
       <Loaded query={own}>{(limits) => <Bars limits={limits} />}</Loaded>
+      <Text size="sm" c="dimmed" maw={760}>
+        Queued jobs count over all endpoints. Each endpoint's queue has a limit of its own, which its page shows: 500
+        jobs for each worker of max workers, and 50 while it is paused.
+      </Text>
       <Users />
     </Page>
   );

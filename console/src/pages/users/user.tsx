@@ -151,7 +151,7 @@ function Keys({ id }: { id: string }) {
           Keys
         </Title>
         <NewKey
-          isInRow
+          isOwn={false}
           queryKey="users"
           create={(body) => unwrap(api.POST('/v2/account/users/{id}/api-keys', { params: path, body }))}
           onCreated={setSecret}

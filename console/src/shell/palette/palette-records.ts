@@ -1,16 +1,21 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { api, unwrap } from '../../api/client.ts';
-import { accountQuery, endpointsQuery, registriesQuery, volumesQuery } from '../../api/queries.ts';
+import {
+  accountQuery,
+  endpointsQuery,
+  podsQuery,
+  registriesQuery,
+  templatesQuery,
+  volumesQuery,
+} from '../../api/queries.ts';
 import { usersQuery } from '../../pages/users/users-query.ts';
 import { type PaletteItem, paletteItem } from './palette-items.ts';
 
 /** Lists are read again when the palette is opened and they are older. */
 const STALE_MS = 30_000;
 
-const podsQuery = queryOptions({ queryKey: ['pods'], queryFn: () => unwrap(api.GET('/v2/pods')) });
 const clustersQuery = queryOptions({ queryKey: ['clusters'], queryFn: () => unwrap(api.GET('/v2/clusters')) });
-const templatesQuery = queryOptions({ queryKey: ['templates'], queryFn: () => unwrap(api.GET('/v2/templates')) });
 const secretsQuery = queryOptions({ queryKey: ['secrets'], queryFn: () => unwrap(api.GET('/v2/account/secrets')) });
 
 /** Returns the user's records as items, and whether some are still loading. What the key may not read is left out. */

@@ -1,8 +1,10 @@
 import { Button, Group, Text } from '@mantine/core';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { memo, useCallback, useEffect, useLayoutEffect, useRef } from 'react';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { LogLine } from './log-buffer.ts';
-import { isAtEnd, plainText, splitMatches, timeOfLine } from './log-text.ts';
+import { LogLineView } from './log-line-view.tsx';
+import { OPEN_UP_TO, recordOf } from './log-record.ts';
+import { isAtEnd, timeOfLine } from './log-text.ts';
 import type { LogState } from './use-log.ts';
 
 const ROW_PX = 20;
@@ -26,17 +28,27 @@ export function LogBox(props: LogBoxProps) {
   const box = useRef<HTMLDivElement>(null);
   const known = useRef(lines);
   known.current = lines;
+  const [turned, setTurned] = useState<ReadonlySet<string>>(new Set());
+  const isFolded = (line: LogLine) => turned.has(line.id) !== (recordOf(line)?.lines.length ?? 1) > OPEN_UP_TO;
+  const heightOf = (line: LogLine) => ROW_PX * (isFolded(line) ? 1 : (recordOf(line)?.lines.length ?? 1));
+  const fold = useCallback((id: string) => {
+    setTurned((before) => {
+      const next = new Set(before);
+      if (!next.delete(id)) next.add(id);
+      return next;
+    });
+  }, []);
   const rows = useVirtualizer({
     count: lines.length,
     getScrollElement: () => box.current,
-    estimateSize: () => ROW_PX,
+    estimateSize: (index) => heightOf(known.current[index]!),
     getItemKey: useCallback((index: number) => known.current[index]!.id, []),
     overscan: 20,
   });
-  useKeptPlace(lines, box, isFollowing);
+  useKeptPlace(lines, box, isFollowing, heightOf);
   useEffect(() => log.buffer.follow(isFollowing), [log.buffer, isFollowing]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: lines that wrap have other heights
-  useEffect(() => rows.measure(), [isWrapped]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: lines that wrap or are folded have other heights
+  useLayoutEffect(() => rows.measure(), [isWrapped, turned]);
   const nowMs = Date.now();
   return (
     <div
@@ -65,11 +77,13 @@ export function LogBox(props: LogBoxProps) {
             className="log-row"
             style={{ transform: `translateY(${start}px)` }}
           >
-            <Line
+            <LogLineView
               line={lines[index]!}
               marked={props.marked}
               worker={props.hasWorkers ? lines[index]!.workerId : null}
               time={timeOfLine(lines[index]!.ts, nowMs)}
+              isFolded={isFolded(lines[index]!)}
+              onFold={fold}
             />
           </div>
         ))}
@@ -79,15 +93,21 @@ export function LogBox(props: LogBoxProps) {
 }
 
 /** Stays at the end while following; else keeps the line in view when lines come before it. */
-function useKeptPlace(lines: readonly LogLine[], box: { current: HTMLDivElement | null }, isFollowing: boolean) {
+function useKeptPlace(
+  lines: readonly LogLine[],
+  box: { current: HTMLDivElement | null },
+  isFollowing: boolean,
+  heightOf: (line: LogLine) => number,
+) {
   const first = useRef<string | null>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the heights are those of the lines
   useLayoutEffect(() => {
     const element = box.current;
     if (!element) return;
     const before = first.current === null ? 0 : lines.findIndex(({ id }) => id === first.current);
     first.current = lines[0]?.id ?? null;
     if (isFollowing) element.scrollTop = element.scrollHeight;
-    else if (before > 0) element.scrollTop += before * ROW_PX;
+    else if (before > 0) element.scrollTop += lines.slice(0, before).reduce((sum, line) => sum + heightOf(line), 0);
   }, [lines, box, isFollowing]);
 }
 
@@ -114,25 +134,3 @@ function OlderLines({ log: { older, keptSince } }: { log: LogState }) {
     </Group>
   );
 }
-
-interface LineProps {
-  line: LogLine;
-  marked: string;
-  worker: string | null;
-  time: string;
-}
-
-const Line = memo(function Line({ line, marked, worker, time }: LineProps) {
-  return (
-    <span className="log-line" data-level={line.level ?? undefined} data-source={line.source}>
-      <span className="log-time" title={line.ts}>
-        {time}
-      </span>{' '}
-      {worker && <span className="log-worker">{worker} </span>}
-      {splitMatches(plainText(line.line), marked).map(({ text, isMatch }, index) =>
-        // biome-ignore lint/suspicious/noArrayIndexKey: a line never changes
-        isMatch ? <mark key={index}>{text}</mark> : text,
-      )}
-    </span>
-  );
-});
