@@ -10,5 +10,7 @@ test('an engine whose bridge is not on this machine is refused, with what must b
   const runtime = { workerApiAddress: async () => bridge } as unknown as Runtime;
   const installation = { workerApiPort: 0 } as Installation;
   const reserved = reserveWorkerApi(readConfig({}, {}), { pool: {} as Pool, installation, runtime });
-  await expect(reserved).rejects.toThrow(/no address \(192\.0\.2\.1\).*must run where the container engine's bridge is/);
+  await expect(reserved).rejects.toThrow(
+    /no address \(192\.0\.2\.1\).*must run where the container engine's bridge is/,
+  );
 });

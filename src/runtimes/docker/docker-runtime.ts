@@ -303,7 +303,8 @@ class DockerRuntime implements EngineRuntime {
 
   /** Asks the engine only where the answer is not known. */
   async #locate(spec: WorkloadSpec, address: string | null): Promise<Whereabouts> {
-    if (address === null || (spec.kind === 'pod' && spec.ports.some((port) => port.endsWith('/tcp')))) return this.#whereabouts.find(spec.id);
+    if (address === null || (spec.kind === 'pod' && spec.ports.some((port) => port.endsWith('/tcp'))))
+      return this.#whereabouts.find(spec.id);
     this.#whereabouts.set(spec.id, address);
     return { address, publishedPorts: spec.ports.map((port) => ({ ...parsePort(port), public: null, ip: null })) };
   }
