@@ -61,9 +61,17 @@ async function takePort(
 ): Promise<number> {
   const wanted = config.workerApiPort ?? installation.workerApiPort;
   const port = await take(wanted).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'EADDRNOTAVAIL') throw bridgeOutOfReach(error);
     if (error.code !== 'EADDRINUSE' || config.workerApiPort) throw error;
     return take(0);
   });
   if (port !== installation.workerApiPort) await saveWorkerApiPort(pool, port);
   return port;
+}
+
+/** As where the engine runs in a virtual machine, or in a network namespace of its own. */
+function bridgeOutOfReach(cause: NodeJS.ErrnoException & { address?: string }): Error {
+  const where = cause.address ? ` (${cause.address})` : '';
+  const text = `this machine has no address${where} on the network of the containers: Podyard must run where the container engine's bridge is, because it reaches workers and HTTP ports of pods over it, and publishes none of them. Docker Desktop and rootless engines keep the bridge apart: run Podyard on a machine with an engine of its own, or use --runtime process`;
+  return new Error(text, { cause });
 }

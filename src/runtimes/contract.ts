@@ -322,18 +322,19 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       expect(seen).toMatchObject({ address: null, publishedPorts: [] });
     });
 
-    test('a workload’s port can be reached, and a pod’s is published; nothing else is', async ({ skip }) => {
+    test('a workload’s port can be reached, and a pod’s TCP port is published; nothing else is', async ({ skip }) => {
       skip(!under.isReal, NOTHING_RUNS);
       const mine = createServer((_, answer) => answer.end('this machine')).listen(0);
       await once(mine, 'listening');
       const stranger = (mine.address() as AddressInfo).port;
       const port = await freePort();
-      const more = { kind: 'pod' as const, ports: [`${port}/http`], env: { LISTEN: String(port) } };
-      const served = await started('serve', more);
+      const ports = [`${port}/tcp`, `${port}/http`];
+      const served = await started('serve', { kind: 'pod', ports, env: { LISTEN: String(port) } });
       await lineOf(runtime, served, (line) => line === 'up');
       const neighbour = await ready('idle');
       expect(await textAt(await runtime.reach(served, port))).toBe('hello');
-      const [published] = (await observe(runtime, served)).publishedPorts;
+      const [published, unpublished] = (await observe(runtime, served)).publishedPorts;
+      expect(unpublished).toEqual({ private: port, type: 'http', public: null, ip: null });
       expect(await textAt({ host: published!.ip!, port: published!.public! })).toBe('hello');
       expect(await textAt(await runtime.reach(neighbour, port))).toBe('nothing');
       for (const id of [served, neighbour]) expect(await textAt(await runtime.reach(id, stranger))).toBe('nothing');

@@ -93,7 +93,7 @@ export interface Mount {
   target: string;
 }
 
-/** A port of a workload. `public` and `ip`: where this machine publishes it; null when it is not published. */
+/** A port of a workload. `public` and `ip`: where it is published; null for one that is not, as all HTTP ports are not. */
 export interface PublishedPort {
   private: number;
   public: number | null;

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
@@ -50,11 +51,13 @@ export function cutSessionTests(runtime: TestedRuntime, place: () => RuntimePlac
     if (!server.isRunning) await server.start();
     link = await Link.open(server.url);
     here = await mkdtemp(join(home, 'here-'));
-    there = (await shell('mktemp -d')).trim();
+    there = `/tmp/podyard-cut-${randomUUID()}`;
+    await shell('mkdir -p "$1"', there);
   });
   afterEach(async () => {
     for (const child of children.splice(0)) child.kill('SIGKILL');
     await link.close();
+    await shell('rm -rf "$1"', there); // with processes, it is a folder of this machine
   });
 
   /** Runs a script in the pod, also while the server is stopped. */
@@ -77,7 +80,7 @@ export function cutSessionTests(runtime: TestedRuntime, place: () => RuntimePlac
   /** Counts the processes in the pod with `token` in their command lines; not itself. */
   const count = async (token: string) => {
     const pattern = `[${token[0]}]${token.slice(1)}`;
-    return Number(await shell('grep -ls "$1" /proc/[0-9]*/cmdline | wc -l', pattern));
+    return (await shell('grep -ls "$1" /proc/[0-9]*/cmdline', pattern)).split('\n').length - 1;
   };
   const beginAll = async (token: string) => {
     await Promise.all([begin(token), begin(token, '-n'), begin(token, '-t')]);
@@ -125,8 +128,8 @@ export function cutSessionTests(runtime: TestedRuntime, place: () => RuntimePlac
     await truncate(join(source, 'b'), COPIED_BYTES);
     link.stallUploadAfter(STALLED_BYTES);
     const client = command('cp', source, `box:${there}/data`);
-    const written = () => shell('find "$1" -type f -size +0', there);
-    await until('a part has arrived', async () => (await written()).includes('/b'));
+    const hasPart = 'for file in "$1"/.podyard-copy-*/content/b; do [ ! -s "$file" ] || echo yes; done';
+    await until('a part has arrived', async () => (await shell(hasPart, there)) !== '');
     const exit = once(client, 'exit');
     await cuts[cut]!(client);
     const [status] = await exit;
@@ -135,7 +138,8 @@ export function cutSessionTests(runtime: TestedRuntime, place: () => RuntimePlac
   });
 
   test.each(Object.keys(cuts))('a copy out of a pod leaves nothing here when %s', async (cut) => {
-    await shell('echo first >"$1/a"; dd if=/dev/zero of="$1/b" bs=1048576 count="$2"', there, String(COPIED_BYTES / 2 ** 20));
+    const fill = `require('node:fs').writeFileSync(process.argv[1], Buffer.alloc(${COPIED_BYTES}))`;
+    await shell('echo first >"$1/a"; node -e "$2" "$1/b"', there, fill);
     link.stallDownloadAfter(STALLED_BYTES);
     const client = command('cp', `box:${there}`, join(here, 'data'));
     const hasPart = async () => (await readdir(here, { recursive: true })).some((path) => path.endsWith('/b'));

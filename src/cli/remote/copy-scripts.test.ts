@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { pack } from 'tar-stream';
+import { extract, pack } from 'tar-stream';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { COMPLETE, CONTENT, RECEIVE } from './copy-scripts.ts';
+import { COMPLETE, CONTENT, RECEIVE, SEND } from './copy-scripts.ts';
 
 const BLOCK = 512;
 
@@ -39,4 +39,23 @@ test.each([1, 2, 3, 4, 5])('an archive that is cut off after %s blocks leaves no
   const { status, left } = await receive(blocks);
   expect(left).toEqual([]);
   expect(status).not.toBe(0);
+});
+
+test.each([
+  ['/data/a', ['a']],
+  ['/data/', ['data/', 'data/a']],
+  ['/data//', ['data/', 'data/a']],
+  ['data', ['data/', 'data/a']],
+  ['./data/a', ['a']],
+])('%s is sent under its last name', async (from, names) => {
+  await mkdir(join(home, 'data'));
+  await writeFile(join(home, 'data', 'a'), 'first');
+  const path = from.startsWith('/') ? home + from : from;
+  const child = spawn('sh', ['-c', SEND, 'podyard', path], { cwd: home, stdio: ['ignore', 'pipe', 'inherit'] });
+  const sent: string[] = [];
+  for await (const entry of child.stdout.pipe(extract())) {
+    sent.push(entry.header.name);
+    entry.resume();
+  }
+  expect(sent).toEqual(names);
 });

@@ -1,4 +1,4 @@
-/** The scripts that a copy runs in a pod or worker. */
+/** The scripts that a copy runs in a pod or worker: with sh, tar, mkdir, mv and rm, which even small images have. */
 
 /** The names in the archive that is sent there. The second comes last: tar takes an archive that ends between two files for whole. */
 export const CONTENT = 'content';
@@ -12,9 +12,9 @@ export const COMPLETE = 'complete';
 export const RECEIVE = `set -e
 target=$1
 case "$target" in */) target="$target$2" ;; *) if [ -d "$target" ]; then target="$target/$2"; fi ;; esac
-folder=$(dirname -- "$target")
+case "$target" in */*) folder=\${target%/*}/ ;; *) folder=./ ;; esac
 mkdir -p -- "$folder"
-part="$folder/.podyard-copy-$$"
+part="$folder.podyard-copy-$$"
 trap 'rm -rf -- "$part"' EXIT
 trap 'trap - EXIT; unset PODYARD_EXEC; rm -rf -- "$part" </dev/null >/dev/null 2>&1 & exit 1' HUP INT TERM
 mkdir -- "$part"
@@ -23,5 +23,7 @@ if [ ! -e "$part/${COMPLETE}" ]; then echo "the copy was cut off" >&2; exit 1; f
 if [ -d "$target" ]; then echo "$target is a folder that exists: remove it, or name another destination" >&2; exit 1; fi
 mv -f -- "$part/${CONTENT}" "$target"`;
 
-export const SEND = `if [ ! -e "$1" ]; then echo "$1: no such file or folder" >&2; exit 1; fi
-cd -- "$(dirname -- "$1")" && exec tar -c -f - -- "$(basename -- "$1")"`;
+export const SEND = `path=$1
+if [ ! -e "$path" ]; then echo "$path: no such file or folder" >&2; exit 1; fi
+while [ "$path" != / ] && [ "$path" != "\${path%/}" ]; do path=\${path%/}; done
+case "$path" in */*) cd -- "\${path%/*}/" ;; esac && exec tar -c -f - -- "\${path##*/}"`;

@@ -58,8 +58,8 @@ export function addExec(program: Command, pieces: CliPieces): void {
 }
 
 const COPY_EXAMPLES = `
-Names a file or folder in a pod or worker as <pod or worker>:<path>; with --endpoint, as :<path>. Permissions and times are kept. Nothing is
-left under the final name if the copy is interrupted. The image needs sh and tar; the key needs the scope \`exec\`.
+Names a file or folder in a pod or worker as <pod or worker>:<path>; with --endpoint, as :<path>. Permissions and times are kept. A copy
+that is interrupted leaves nothing behind. The image needs sh and tar; the key needs the scope \`exec\`.
 
 Examples:
   podyard cp data.csv my-pod:/workspace/

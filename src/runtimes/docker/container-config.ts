@@ -27,7 +27,6 @@ export const LABELS = {
 const MEBIBYTE = 2 ** 20;
 const DEFAULT_SHM_BYTES = 1024 * MEBIBYTE;
 const PIDS_LIMIT = 4096;
-const LOOPBACK = '127.0.0.1';
 
 /**
  * Docker's default capabilities that ordinary images do not need. NET_RAW would allow spoofing a neighbor's address,
@@ -50,7 +49,7 @@ export interface ContainerPlace {
   /** Real GPUs; empty when GPUs are simulated. */
   gpus: readonly Gpu[];
   gpuSupport: GpuSupport;
-  /** The address of this machine on which pods' ports are published. */
+  /** The address of this machine on which TCP ports are published. */
   publishIp: string;
   /** Whether the engine's storage driver can limit a container's disk. */
   canLimitDisk: boolean;
@@ -59,10 +58,9 @@ export interface ContainerPlace {
 /** The body of the engine's create request. */
 export function containerConfig(spec: WorkloadSpec, place: ContainerPlace): object {
   const { entrypoint, cmd } = parseArgs(spec.args);
-  // Podyard reaches workers by their address; people look for TCP ports on the machine itself, and for a pod's HTTP ports too.
-  // Others use HTTP ports through the proxy, where they need the pod's name, and a key if it is private.
-  const found = spec.kind === 'pod' ? spec.ports : spec.ports.filter((port) => port.endsWith('/tcp'));
-  const published = [...new Set(found.map((port) => `${parsePort(port).private}/tcp`))];
+  // HTTP ports are published nowhere, not even on loopback: Podyard reaches them over the bridge, and everybody else through
+  // the proxy, which asks for a key if the pod is private.
+  const published = spec.ports.filter((port) => port.endsWith('/tcp'));
   return {
     Image: spec.image,
     ...(entrypoint && { Entrypoint: entrypoint }),
@@ -79,8 +77,7 @@ export function containerConfig(spec: WorkloadSpec, place: ContainerPlace): obje
       PortBindings: Object.fromEntries(
         published.map((port) => {
           const hostPort = spec.publicPorts?.[Number.parseInt(port, 10)] ?? '';
-          const isTcp = spec.ports.includes(port);
-          return [port, [{ HostIp: isTcp ? place.publishIp : LOOPBACK, HostPort: String(hostPort) }]];
+          return [port, [{ HostIp: place.publishIp, HostPort: String(hostPort) }]];
         }),
       ),
       ...(place.canLimitDisk && { StorageOpt: { size: `${spec.diskGb}G` } }),
@@ -159,7 +156,7 @@ export function gpuOf(labels: Readonly<Record<string, string>>): WorkloadSpec['g
   return match && { pool: match[1]!, count: Number(match[2]) };
 }
 
-/** Parses a workload's ports from its labels; `publicOf` returns where one is published. */
+/** Parses a workload's ports from its labels; `publicOf` returns where a TCP port is published. */
 export function portsOf(
   labels: Readonly<Record<string, string>>,
   publicOf: (port: number) => { ip: string; public: number } | undefined,
@@ -167,6 +164,7 @@ export function portsOf(
   const items = (labels[LABELS.ports] ?? '').split(',').filter(Boolean);
   return items.map((item) => {
     const port = parsePort(item);
-    return { ...port, ...(publicOf(port.private) ?? { public: null, ip: null }) };
+    const published = port.type === 'tcp' ? publicOf(port.private) : undefined;
+    return { ...port, ...(published ?? { public: null, ip: null }) };
   });
 }

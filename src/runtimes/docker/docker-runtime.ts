@@ -59,7 +59,7 @@ export interface DockerRuntimeOptions {
   network?: string;
   /** What workloads can reach, once `egress` was started. Default: everything. */
   egress?: EgressSettings;
-  /** The address of this machine on which pods' ports are published. Default 127.0.0.1. */
+  /** The address of this machine on which TCP ports are published. Default 127.0.0.1. */
   publishIp?: string;
   /** How many networks to have ready for workers, once one was started. Default 0. */
   preparedNetworks?: number;
@@ -305,7 +305,8 @@ class DockerRuntime implements EngineRuntime {
 
   /** Asks the engine only where the answer is not known. */
   async #locate(spec: WorkloadSpec, address: string | null): Promise<Whereabouts> {
-    if (address === null || (spec.kind === 'pod' && spec.ports.length > 0)) return this.#whereabouts.find(spec.id);
+    if (address === null || (spec.kind === 'pod' && spec.ports.some((port) => port.endsWith('/tcp'))))
+      return this.#whereabouts.find(spec.id);
     this.#whereabouts.set(spec.id, address);
     return { address, publishedPorts: spec.ports.map((port) => ({ ...parsePort(port), public: null, ip: null })) };
   }

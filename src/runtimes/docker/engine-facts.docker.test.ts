@@ -93,6 +93,31 @@ describe.skipIf(!hasEngine)('containers of a real engine', () => {
     expect(lines).toEqual(['here,nothing']);
   });
 
+  test.each(['pod', 'worker'] as const)(
+    'a %s’s HTTP ports are reached over the bridge alone, its TCP ports where they are published',
+    async (kind) => {
+      const code = `const { createServer } = require('node:http');
+      const ports = [8080, 2222];
+      const up = () => { if (--left === 0) console.log('up'); };
+      let left = ports.length;
+      for (const port of ports) createServer((_, answer) => answer.end('port ' + port)).listen(port, '0.0.0.0', up);`;
+      const spec = program(code, { kind, ports: ['8080/http', '2222/tcp'] });
+      const { publishedPorts } = await runtime.start(spec);
+      for await (const { line } of runtime.logs(spec.id, { follow: true, signal: AbortSignal.timeout(10_000) })) {
+        if (line === 'up') break;
+      }
+      const textAt = async (host: string, port: number) => (await fetch(`http://${host}:${port}/`)).text();
+      const { host, port } = (await runtime.reach(spec.id, 8080))!;
+      expect(await textAt(host, port)).toBe('port 8080');
+      const { NetworkSettings } = await (await containerOf(installation, spec.id)).inspect();
+      const bindings = Object.values(NetworkSettings.Ports).flatMap((each) => each ?? []);
+      const answers = await Promise.all(bindings.map((each) => textAt('127.0.0.1', Number(each.HostPort))));
+      expect(answers).toEqual(['port 2222']);
+      if (kind === 'pod') expect(publishedPorts[0]).toEqual({ private: 8080, type: 'http', public: null, ip: null });
+      await runtime.stop(spec.id, 0);
+    },
+  );
+
   test('when the machine runs out of memory, a workload is killed before the server', async () => {
     const { lines } = await run("console.log(require('fs').readFileSync('/proc/self/oom_score_adj', 'utf8').trim())");
     expect(lines).toEqual(['500']);

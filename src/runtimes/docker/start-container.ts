@@ -26,7 +26,7 @@ export interface StartParts {
   machine: EngineMachine;
   gpus: Pick<GpuDevices, 'confirm'>;
   prepared: PreparedNetworks;
-  /** The address of this machine on which pods' ports are published. */
+  /** The address of this machine on which TCP ports are published. */
   publishIp: string;
   logger: Logger;
 }

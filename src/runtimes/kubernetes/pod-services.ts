@@ -77,8 +77,7 @@ export class PodServices {
   portsOf(pod: PodRecord): PublishedPort[] {
     return pod.ports.map((item): PublishedPort => {
       const port = parsePort(item);
-      if (port.type === 'http') return { ...port, public: port.private, ip: pod.address };
-      const service = this.#isPublished(pod) ? this.#serviceOf(pod) : undefined;
+      const service = port.type === 'tcp' && this.#isPublished(pod) ? this.#serviceOf(pod) : undefined;
       const found = service && this.#placeOf(pod, service, port.private);
       return { ...port, ...(found ?? { public: null, ip: null }) };
     });

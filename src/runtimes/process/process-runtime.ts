@@ -328,11 +328,14 @@ class ProcessRuntime implements Runtime {
   }
 }
 
-/** All ports are published on this machine's loopback address, under their own number. */
+/**
+ * TCP ports are on this machine's loopback address, under their own number. So are HTTP ports, where their programs listen:
+ * nothing can keep them from this machine's other programs, but they count as published nowhere, as with other runtimes.
+ */
 function whereaboutsOf({ ports }: Pick<WorkloadSpec, 'ports'>): Whereabouts {
   const publishedPorts = ports.map((item): PublishedPort => {
     const port = parsePort(item);
-    return { ...port, public: port.private, ip: LOOPBACK };
+    return port.type === 'tcp' ? { ...port, public: port.private, ip: LOOPBACK } : { ...port, public: null, ip: null };
   });
   return { address: LOOPBACK, publishedPorts };
 }
