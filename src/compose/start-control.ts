@@ -204,10 +204,7 @@ function createLoops(
   return { workers, pods, loops };
 }
 
-function createLogKeeper(
-  { limits, databaseUrl, dataDir }: Config,
-  { pool, clock, logger }: TermParts,
-): LogKeeper {
+function createLogKeeper({ limits, databaseUrl, dataDir }: Config, { pool, clock, logger }: TermParts): LogKeeper {
   const { logRetentionMs: retentionMs, logBytes: maxBytes } = limits;
   const isEmbedded = databaseUrl === null;
   const readFreeBytes = isEmbedded ? async () => (await readDiskOf(dataDir)).freeBytes : null;

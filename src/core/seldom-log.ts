@@ -4,6 +4,8 @@ import type { Logger } from './logger.ts';
 
 const INTERVAL_MS = 60_000;
 const MAX_KINDS = 100;
+/** Characters of a message. */
+const MAX_COMPARED = 500;
 
 type Level = 'warn' | 'error';
 
@@ -81,10 +83,18 @@ export class SeldomLog {
   }
 }
 
-/** Quoted names, ids and addresses: what differs between messages of the same kind. Short numbers, such as a status, stay. */
-const NAMES = /'[^']*'|"[^"]*"|(?=[\w.-]{4})[\w.-]*\d[\w.-]*|[\w-]{14,}/g;
-
 function kindOf(error: unknown): string {
   const { name = '', code = '' } = (error ?? {}) as { name?: string; code?: string | number };
-  return `${name} ${code} ${messageOf(error).replace(NAMES, '*')}`;
+  return `${name} ${code} ${withoutNames(messageOf(error))}`;
+}
+
+/** Leaves out what is quoted, ids and addresses: what differs between messages of the same kind. */
+function withoutNames(message: string): string {
+  const parts = message.slice(0, MAX_COMPARED).split(/['"]/);
+  return parts.map((part, i) => (i % 2 === 1 ? '*' : part.replace(/[\w.-]+/g, withoutName))).join('');
+}
+
+/** Short numbers, such as a status, stay. */
+function withoutName(word: string): string {
+  return word.length >= 14 || (word.length >= 4 && /\d/.test(word)) ? '*' : word;
 }

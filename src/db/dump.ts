@@ -16,7 +16,7 @@ import type { Db } from './pool.ts';
 /** State of running processes, and the journal that the migrations write themselves. */
 const LEFT_OUT = new Set(['leadership', 'migrations', 'processes', 'request_demand']);
 /** Tables that a fresh schema already fills. */
-const NEVER_EMPTY = new Set(['usage_meter', 'master_key', 'settings', 'history_progress']);
+const NEVER_EMPTY = new Set(['usage_meter', 'master_key', 'settings', 'history_progress', 'log_segments']);
 /** Values are written alike everywhere, and nothing ends the work but its end. */
 const SESSION_SETTINGS = {
   datestyle: 'ISO',

@@ -75,7 +75,12 @@ test('events resume exactly, after any part', async () => {
   const all = await events(id);
   const numbers = all.map((event) => event.id);
   expect(numbers[1]).toMatch(/^\d+\/1$/);
-  expect(all.slice(1, -1).map(({ data }) => JSON.parse(data) as string).join('') === TEXT).toBe(true);
+  expect(
+    all
+      .slice(1, -1)
+      .map(({ data }) => JSON.parse(data) as string)
+      .join('') === TEXT,
+  ).toBe(true);
   for (const [index, number] of numbers.entries()) {
     const resumed = await events(id, number);
     expect(resumed.map((event) => event.id)).toEqual(numbers.slice(index + 1));

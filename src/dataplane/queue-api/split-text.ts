@@ -38,7 +38,8 @@ function beginOfCharacter(text: string, at: number): number {
   const unit = text.charCodeAt(at);
   const isLow = unit >= 0xdc00 && unit <= 0xdfff;
   const begin = beginOfEscape(text, isLow ? at - 1 : at);
-  const isInPair = LOW_SURROGATE.test(text.slice(begin, begin + 4)) && HIGH_SURROGATE.test(text.slice(begin - 6, begin));
+  const isInPair =
+    LOW_SURROGATE.test(text.slice(begin, begin + 4)) && HIGH_SURROGATE.test(text.slice(begin - 6, begin));
   return isInPair ? beginOfEscape(text, begin - 6) : begin;
 }
 
@@ -46,10 +47,10 @@ function beginOfCharacter(text: string, at: number): number {
 function beginOfEscape(text: string, at: number): number {
   const before = text.slice(at - 5, at).lastIndexOf(BACKSLASH);
   if (before === -1) return at;
-  const escape = at - 5 + before;
+  const begin = at - 5 + before;
   let backslashes = 1;
-  while (text[escape - backslashes] === BACKSLASH) backslashes += 1;
+  while (text[begin - backslashes] === BACKSLASH) backslashes += 1;
   const isEscaped = backslashes % 2 === 0;
-  const length = text[escape + 1] === 'u' ? 6 : 2;
-  return isEscaped || escape + length <= at ? at : escape;
+  const length = text[begin + 1] === 'u' ? 6 : 2;
+  return isEscaped || begin + length <= at ? at : begin;
 }

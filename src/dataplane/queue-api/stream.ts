@@ -81,8 +81,8 @@ async function writeEvent(call: QueueCall, { seq, bytes, chunk }: JobChunk, from
 }
 
 /** `<chunk>`, or `<chunk>/<parts>` of one that was sent in part. Returns the last chunk that is complete, and the parts of the next one. */
-function readPosition(lastEventId: string | undefined): { after: number; parts: number } {
-  const [, chunk = '0', parts] = /^(\d{1,15})(?:\/(\d{1,9}))?$/.exec(lastEventId ?? '') ?? [];
+function readPosition(lastEventId: string): { after: number; parts: number } {
+  const [, chunk = '0', parts] = /^(\d{1,15})(?:\/(\d{1,9}))?$/.exec(lastEventId) ?? [];
   return parts === undefined ? { after: Number(chunk), parts: 0 } : { after: Number(chunk) - 1, parts: Number(parts) };
 }
 
@@ -91,7 +91,7 @@ async function streamEvents(call: QueueCall): Promise<void> {
   const { dispatch } = call.plane;
   const jobId = call.jobId!;
   let job = await getJob(call, jobId);
-  let { after, parts } = readPosition(call.req.headers['last-event-id']);
+  let { after, parts } = readPosition(String(call.req.headers['last-event-id'] ?? ''));
   if (dispatch.hasPeers) await dispatch.addWaiter(jobId, call.endpoint.id);
   writeHead(call.res, 200, ['content-type', 'text/event-stream', 'x-accel-buffering', 'no']);
   while (!call.res.destroyed && !dispatch.isStopping) {

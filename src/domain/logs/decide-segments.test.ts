@@ -26,9 +26,37 @@ test.each([
   { why: 'young and small', given: [[1, 10]], begins: false, drop: [] },
   { why: 'a sixteenth of the size', given: [[1, 65]], begins: true, drop: [] },
   { why: 'a sixteenth of the time', given: [[2.1, 1]], begins: true, drop: [] },
-  { why: 'within both', given: [[33, 60], [31, 60], [1, 10]], begins: false, drop: [] }, // prettier-ignore
-  { why: 'its last line is too old', given: [[36, 60], [33, 60], [31, 60], [1, 10]], begins: false, drop: [0] }, // prettier-ignore
-  { why: 'larger together than allowed', given: [[5, 500], [4, 500], [1, 30]], begins: false, drop: [0] }, // prettier-ignore
+  {
+    why: 'within both',
+    given: [
+      [33, 60],
+      [31, 60],
+      [1, 10],
+    ],
+    begins: false,
+    drop: [],
+  }, // prettier-ignore
+  {
+    why: 'its last line is too old',
+    given: [
+      [36, 60],
+      [33, 60],
+      [31, 60],
+      [1, 10],
+    ],
+    begins: false,
+    drop: [0],
+  }, // prettier-ignore
+  {
+    why: 'larger together than allowed',
+    given: [
+      [5, 500],
+      [4, 500],
+      [1, 30],
+    ],
+    begins: false,
+    drop: [0],
+  }, // prettier-ignore
   { why: 'just one that is too large', given: [[1, 2_000]], begins: true, drop: [0] },
   { why: 'the only one is too old', given: [[70, 1]], begins: true, drop: [] },
 ] as const)('$why', ({ given, begins, drop }) => {
@@ -45,7 +73,12 @@ test('a segment whose numbers run out is followed by another one in time', () =>
 });
 
 test('on a disk that fills up, logs take half of what there would be without them', () => {
-  const given = [[9, 60], [8, 60], [7, 60], [6, 10]] as const; // prettier-ignore
+  const given = [
+    [9, 60],
+    [8, 60],
+    [7, 60],
+    [6, 10],
+  ] as const; // prettier-ignore
   expect(decide(given, { freeBytes: 1_000 * MIB }).drop).toEqual([]);
   expect(decide(given, { freeBytes: 100 * MIB }).drop).toEqual([0]);
   expect(decide(given, { freeBytes: 0 }).drop).toEqual([0, SEGMENT_NUMBERS]);

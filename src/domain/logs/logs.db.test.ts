@@ -12,7 +12,9 @@ beforeAll(async () => {
   database = await createTestDatabase();
 });
 afterAll(() => database.drop());
-beforeEach(() => database.pool.query('truncate log_lines; delete from workers; update log_segments set late_ms = 60000'));
+beforeEach(() =>
+  database.pool.query('truncate log_lines; delete from workers; update log_segments set late_ms = 60000'),
+);
 
 const W = { workloadId: 'w' };
 const E = { endpointId: 'e' };

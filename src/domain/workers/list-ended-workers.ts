@@ -11,7 +11,7 @@ export interface EndedWorker extends Omit<Worker, 'status'> {
   exitCode: number | null;
 }
 
-/** Ended workers that are listed: those of the last day, at most a page. Their rows and logs are kept as long as logs are. */
+/** Ended workers that are listed: those of the last day, at most a page. */
 const LISTED = 100;
 const LISTED_HOURS = 24;
 

@@ -16,7 +16,13 @@ test('ends and freezes are reported; starts and health checks are not', async ()
     reported.push(id);
     if (id === 'e') ended.abort();
   };
-  await watchContainers(engine, { installation: 'i', onEvent, onReturn: () => {}, ended: ended.signal, logger: silentLogger });
+  await watchContainers(engine, {
+    installation: 'i',
+    onEvent,
+    onReturn: () => {},
+    ended: ended.signal,
+    logger: silentLogger,
+  });
   expect(reported).toEqual(['d', 'e']);
 });
 
@@ -27,7 +33,8 @@ test('an engine that is away has one line in the log, and its return is reported
   const engine = {
     stream: async () => {
       attempts += 1;
-      if (attempts > 1 && attempts < 5) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+      if (attempts > 1 && attempts < 5)
+        throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
       return Readable.from([]);
     },
   };

@@ -77,7 +77,17 @@ export function useLog(place: LogPlace, query: LogQuery): LogState {
       buffer.add(line);
     };
     setConnection(query.until === undefined || lastId.current === null ? 'connecting' : 'closed');
-    void readLog({ place, query, signal, lastId: lastId.current, addLine, setConnection, setOlder, setKeptSince, setError });
+    void readLog({
+      place,
+      query,
+      signal,
+      lastId: lastId.current,
+      addLine,
+      setConnection,
+      setOlder,
+      setKeptSince,
+      setError,
+    });
     return () => controller.abort();
   }, [key, isVisible]);
 
