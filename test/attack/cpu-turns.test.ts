@@ -99,7 +99,11 @@ async function writeLog(server: ServerProcess, endpoint: string): Promise<void> 
   const pool = createPool({ databaseUrl: await server.databaseUrl(), applicationName: 'test', maxConnections: 1 });
   const line = { workloadId, ts: new Date(), source: 'container', line: 'x'.repeat(200) } as const;
   try {
-    for (let portion = 0; portion < 10; portion++) await appendLogLines(pool, Array.from({ length: 15_000 }, () => line));
+    for (let portion = 0; portion < 10; portion++)
+      await appendLogLines(
+        pool,
+        Array.from({ length: 15_000 }, () => line),
+      );
   } finally {
     await pool.end();
   }

@@ -46,8 +46,7 @@ export async function* followLog(
     yield { lines: [] };
     if (!('afterSeq' in start)) {
       const search = { scope, filter: { ...filter, ...timeOf(start) }, before: position + 1 };
-      if ('tail' in start)
-        yield toBatch(await find({ db, clock }, { ...search, order: 'newest', limit: start.tail }));
+      if ('tail' in start) yield toBatch(await find({ db, clock }, { ...search, order: 'newest', limit: start.tail }));
       else yield* readOn((part) => find({ db, clock }, part), search, signal);
     }
     const live = { filter, order: 'oldest', limit: BATCH } as const;

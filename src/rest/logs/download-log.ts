@@ -87,9 +87,7 @@ function send(deps: RouteDeps, reply: FastifyReply, { keyId, userId }: Actor, do
     'cache-control': 'no-store',
     'x-accel-buffering': 'no',
   });
-  const text = whileConnected(deps, { socket: reply.raw, keyId }, (signal) =>
-    readText(deps, userId, download, signal),
-  );
+  const text = whileConnected(deps, { socket: reply.raw, keyId }, (signal) => readText(deps, userId, download, signal));
   return reply.send(Readable.from(text, { objectMode: false }));
 }
 
