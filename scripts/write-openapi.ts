@@ -23,6 +23,7 @@ const DEPS: RestDeps = {
   bus: { publish: () => {}, subscribe: () => () => {} },
   rateLimiter: unlimited,
   answers: undefined as never,
+  logSearches: undefined as never,
   secretBox: undefined as never,
   capacity: undefined as never,
   podFigures: undefined as never,

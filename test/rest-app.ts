@@ -21,6 +21,7 @@ import { AnswerBudget } from '../src/http/answer-budget.ts';
 import { type RateLimiter, unlimited } from '../src/http/rate-limiter.ts';
 import { Readiness } from '../src/http/readiness.ts';
 import { MetricsPage } from '../src/rest/installation/metrics-page.ts';
+import { LogSearches } from '../src/rest/logs/log-searches.ts';
 import { RestApps } from '../src/rest/rest-apps.ts';
 import type { RestApp } from '../src/rest/shared/rest-app.ts';
 import { checkAnswer, checkedListener } from './check-answer.ts';
@@ -112,6 +113,7 @@ export async function startRestApp(
     keyRing: new KeyRing({ pool, bus, clock: systemClock }),
     rateLimiter: options.rateLimiter ?? unlimited,
     answers: new AnswerBudget(64 * 2 ** 20),
+    logSearches: new LogSearches(),
     secretBox,
     capacity: options.capacity ?? { read: async () => ({ gpus: [], cpus: 0, memoryBytes: 0 }) },
     podFigures: options.podFigures ?? { read: async () => new Map() },

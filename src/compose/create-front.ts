@@ -47,6 +47,7 @@ import { refuseUnreadable } from '../http/refuse-unreadable.ts';
 import { newRequestId } from '../http/request-id.ts';
 import { HEAD_TIMEOUTS, SlowBodies } from '../http/slow-bodies.ts';
 import type { MetricsPage } from '../rest/installation/metrics-page.ts';
+import { LogSearches } from '../rest/logs/log-searches.ts';
 import type * as restApps from '../rest/rest-apps.ts';
 import { isV1Path, lazyV1App, refuseV1 } from '../rest/v1/lazy-v1-app.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
@@ -143,6 +144,7 @@ function buildApps(
   const restDeps = {
     ...deps,
     answers: data.answers,
+    logSearches: new LogSearches(),
     publicUrlFor,
     lbHost: config.lbHost,
     terminal: config.terminal,

@@ -97,7 +97,8 @@ describe('is exact', () => {
 });
 
 describe('names the limit that a text breaks', () => {
-  const repeated = (count: number, text: (i: number) => string) => Array.from({ length: count }, (_, i) => text(i)).join();
+  const repeated = (count: number, text: (i: number) => string) =>
+    Array.from({ length: count }, (_, i) => text(i)).join();
   test.each([
     ['['.repeat(129), 'it is nested more than 128 levels deep'],
     [`{${repeated(250_001, (i) => `"${i}":0`)}}`, 'it has more than 250000 object members'],

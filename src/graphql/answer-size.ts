@@ -49,8 +49,12 @@ export const countedProperty: GraphQLFieldResolver<unknown, GraphqlCall> = (reco
   call.size.addFields(1);
   if (typeof value === 'string') call.size.addText(value.length);
   else if (typeof value === 'object' && value !== null) {
-    if (isLeafType(getNamedType(info.returnType))) call.size.addText(JSON.stringify(value).length); // texts, or JSON
-    else if (Array.isArray(value)) call.size.addFields(value.length);
+    if (isLeafType(getNamedType(info.returnType)))
+      call.size.addText(JSON.stringify(value).length); // texts, or JSON
+    else if (Array.isArray(value)) {
+      call.size.addFields(value.length);
+      return call.inTurns(value, (part) => part);
+    }
   }
   return value;
 };

@@ -79,7 +79,12 @@ export class GraphqlCall {
   /** Returns the records of a list, counted; a long one yields to other requests between them. */
   list<T, Shown>(records: readonly T[], show: (record: T) => Shown): Shown[] | AsyncGenerator<Shown> {
     this.#count(records);
-    return records.length <= SHORT_LIST ? records.map(show) : this.#listInTurns(records, show);
+    return this.inTurns(records, show);
+  }
+
+  /** The same for parts of a record, which are not counted. */
+  inTurns<T, Shown>(parts: readonly T[], show: (part: T) => Shown): Shown[] | AsyncGenerator<Shown> {
+    return parts.length <= SHORT_LIST ? parts.map(show) : this.#listInTurns(parts, show);
   }
 
   async *#listInTurns<T, Shown>(records: readonly T[], show: (record: T) => Shown): AsyncGenerator<Shown> {

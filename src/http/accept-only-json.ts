@@ -17,7 +17,10 @@ const LARGE_BYTES = 16 * 1024;
 const MAX_VALUES = 10_000;
 
 /** Large bodies that are read or worked on at once, and those of one sender; the others stay unread, in their sender's hands. */
-const largeBodies = { slots: 16, perOwner: 2 };
+const LARGE_BODIES = { slots: 16, perOwner: 1 };
+/** After a large body its sender's next one stays unread for as many times as long as it took, within a limit. */
+const PAUSES = 2;
+const MAX_PAUSE_MS = 1_000;
 
 export interface JsonBodyOptions {
   /** Whose turns on the event loop the parsing of a large body takes. */
@@ -38,14 +41,15 @@ export interface JsonBodyOptions {
  */
 // biome-ignore lint/suspicious/noExplicitAny: any app, whatever its type provider
 export function acceptOnlyJson(app: FastifyInstance<any, any, any, any, any>, options: JsonBodyOptions): void {
-  const slots = new FairSlots(largeBodies);
+  const slots = new FairSlots(LARGE_BODIES);
   app.addHook('preParsing', async (request, reply) => {
-    const { headers, socket } = request;
-    const isSmall = headers['transfer-encoding'] === undefined && !(Number(headers['content-length']) >= LARGE_BYTES);
-    if (isSmall) return;
+    if (isSmall(request)) return;
     const leave = await slots.enter(options.ownerOf(request));
-    if (reply.raw.closed || socket.destroyed) leave();
-    else reply.raw.once('close', leave);
+    if (reply.raw.closed || request.socket.destroyed) return leave();
+    const startedAt = performance.now();
+    reply.raw.once('close', () => {
+      setTimeout(leave, Math.min(MAX_PAUSE_MS, PAUSES * (performance.now() - startedAt))).unref();
+    });
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
@@ -53,6 +57,10 @@ export function acceptOnlyJson(app: FastifyInstance<any, any, any, any, any>, op
     if (body.length >= LARGE_BYTES) await takeTurn(options.ownerOf(request));
     return parseBody(body, options);
   });
+}
+
+function isSmall({ headers }: FastifyRequest): boolean {
+  return headers['transfer-encoding'] === undefined && !(Number(headers['content-length']) >= LARGE_BYTES);
 }
 
 function parseBody(body: Buffer, { detail, check, refuse = validationFailure }: JsonBodyOptions): unknown {

@@ -193,6 +193,17 @@ test('at most 100 failures of a body are listed', async () => {
   expect((await patch(body)).json().errors).toHaveLength(100);
 });
 
+test('a body of more than 10,000 members and items is refused before it is validated', async () => {
+  const refusal = ['$: it has more than 10000 members and items'];
+  const members = Object.fromEntries(Array.from({ length: 70_000 }, (_, i) => [`m${i}`, 0]));
+  for (const body of [members, { env: members }, { gpu: { pools: Array.from({ length: 70_000 }, () => 'x') } }]) {
+    const response = await patch(body);
+    expect([response.statusCode, response.json().errors]).toEqual([422, refusal]);
+  }
+  const allowed = Object.fromEntries(Array.from({ length: 9_999 }, (_, i) => [`m${i}`, 0]));
+  expect((await patch(allowed)).json().errors).toHaveLength(100);
+});
+
 test('the description is OpenAPI 3.1, needs no key, lists every operation and the server’s URL', async () => {
   const response = await rest.call('GET', '/v2/openapi.json');
   expect(response.statusCode).toBe(200);

@@ -5,7 +5,7 @@ import { LogBell } from './log-bell.ts';
 import type { LogEntry, LogPosition } from './log-line.ts';
 import { LAST_SEQ, type LogScope, lastLogSeq } from './log-scope.ts';
 import { type LogFilter, readPortion } from './read-log.ts';
-import { type LogPage, searchLog } from './search-log.ts';
+import { type LogPage, type LogSearch, searchLog } from './search-log.ts';
 
 const BATCH = 500;
 
@@ -30,13 +30,13 @@ interface FollowOptions {
  * Yields stored lines, then new ones as they are stored, in batches, until `signal` aborts. The first batch is empty: what is
  * stored from then on is new. A later empty one means that nothing came for `quietMs`, or that a long search continues; then
  * the table is polled, because a hint may be lost. Neither loses nor repeats a line, provided that lines have one writer at a
- * time. Reads only as fast as its consumer.
+ * time. Reads only as fast as its consumer. `search`: how stored lines are searched.
  */
 export async function* followLog(
-  sources: { db: Db; bus: Pick<Bus, 'subscribe'>; clock?: Clock },
+  sources: { db: Db; bus: Pick<Bus, 'subscribe'>; clock?: Clock; search?: typeof searchLog },
   { scope, start, filter, quietMs, signal }: FollowOptions,
 ): AsyncGenerator<LogBatch> {
-  const { db, clock = monotonicClock } = sources;
+  const { db, clock = monotonicClock, search: find = searchLog } = sources;
   const bell = new LogBell({ ...sources, scope, signal });
   try {
     // Taken first: a line stored in between has a higher sequence, and comes with the next read.
@@ -44,9 +44,8 @@ export async function* followLog(
     yield { lines: [] };
     if (!('afterSeq' in start)) {
       const search = { scope, filter: { ...filter, ...timeOf(start) }, before: position + 1 };
-      if ('tail' in start)
-        yield toBatch(await searchLog({ db, clock }, { ...search, order: 'newest', limit: start.tail }));
-      else yield* readOn({ db, clock }, search, signal);
+      if ('tail' in start) yield toBatch(await find({ db, clock }, { ...search, order: 'newest', limit: start.tail }));
+      else yield* readOn((part) => find({ db, clock }, part), search, signal);
     }
     const live = { filter, order: 'oldest', before: LAST_SEQ, size: BATCH, limit: BATCH } as const;
     while (!signal.aborted) {
@@ -62,12 +61,12 @@ export async function* followLog(
 
 /** Yields all lines of a range, oldest first, in batches; an empty one after a part of the log without any. */
 async function* readOn(
-  sources: { db: Db; clock: Clock },
+  find: (search: LogSearch) => Promise<LogPage>,
   search: { scope: LogScope; filter: LogFilter; before: number },
   signal: AbortSignal,
 ): AsyncGenerator<LogBatch> {
   for (let after = 0; !signal.aborted; ) {
-    const { lines, next } = await searchLog(sources, { ...search, after, order: 'oldest', limit: BATCH });
+    const { lines, next } = await find({ ...search, after, order: 'oldest', limit: BATCH });
     yield { lines };
     if (next === null) return;
     after = next.seq;

@@ -17,7 +17,11 @@ import { readInstanceId } from '../pod-wire.ts';
 /** The catalog is public: it needs no key and no permission. */
 export const catalogResolvers: Resolvers = {
   Query: {
-    gpuTypes: (_: unknown, { input }: { input?: { id?: string | null; ids?: (string | null)[] | null } | null }, call) =>
+    gpuTypes: (
+      _: unknown,
+      { input }: { input?: { id?: string | null; ids?: (string | null)[] | null } | null },
+      call,
+    ) =>
       call.list(
         gpuTypes().filter(({ id }) => (input?.id ?? id) === id && (input?.ids?.includes(id) ?? true)),
         toGpuType,

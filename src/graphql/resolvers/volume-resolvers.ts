@@ -14,7 +14,8 @@ const SIZE_LIMITS = { ...VOLUME_SIZE_GB, fallback: 0 };
 
 export const volumeResolvers: Resolvers = {
   User: {
-    networkVolumes: async (_: unknown, __: unknown, call) => call.list([...(await readVolumes(call)).values()], toNetworkVolume),
+    networkVolumes: async (_: unknown, __: unknown, call) =>
+      call.list([...(await readVolumes(call)).values()], toNetworkVolume),
   },
   NetworkVolume: {
     dataCenter: ({ dataCenterId }: { dataCenterId: string }) => {

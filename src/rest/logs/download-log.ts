@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { monotonicClock } from '../../core/clock.ts';
-import type { KeyId } from '../../core/ids.ts';
+import type { UserId } from '../../core/ids.ts';
+import type { Actor } from '../../domain/access/actor.ts';
 import type { LogEntry } from '../../domain/logs/log-line.ts';
 import { type LogScope, lastLogSeq } from '../../domain/logs/log-scope.ts';
 import type { LogFilter } from '../../domain/logs/read-log.ts';
-import { searchLog } from '../../domain/logs/search-log.ts';
 import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
 import { PodParams } from '../pods/pod-schemas.ts';
 import { whileConnected } from '../shared/event-stream.ts';
@@ -45,7 +45,7 @@ export const downloadEndpointLogRoute: RestRoute = (app, deps) => {
     },
     async ({ actor, params, query }, reply) => {
       const scope = await scopeOfEndpoint(deps, actor.userId, params.id, query.workerId);
-      return send(deps, reply, actor.keyId, { scope, filter: readRange(query), name: query.workerId ?? params.id });
+      return send(deps, reply, actor, { scope, filter: readRange(query), name: query.workerId ?? params.id });
     },
   );
 };
@@ -68,7 +68,7 @@ export const downloadPodLogRoute: RestRoute = (app, deps) => {
     },
     async ({ actor, params, query }, reply) => {
       const scope = await scopeOfPod(deps, actor.userId, params.id);
-      return send(deps, reply, actor.keyId, { scope, filter: readRange(query), name: params.id });
+      return send(deps, reply, actor, { scope, filter: readRange(query), name: params.id });
     },
   );
 };
@@ -80,27 +80,29 @@ interface Download {
   name: string;
 }
 
-function send(deps: RouteDeps, reply: FastifyReply, keyId: KeyId, download: Download): FastifyReply {
+function send(deps: RouteDeps, reply: FastifyReply, { keyId, userId }: Actor, download: Download): FastifyReply {
   reply.headers({
     'content-type': 'text/plain; charset=utf-8',
     'content-disposition': `attachment; filename="${download.name}.log"`,
     'cache-control': 'no-store',
     'x-accel-buffering': 'no',
   });
-  const text = whileConnected(deps, { socket: reply.raw, keyId }, (signal) => readText(deps, download, signal));
+  const text = whileConnected(deps, { socket: reply.raw, keyId }, (signal) => readText(deps, userId, download, signal));
   return reply.send(Readable.from(text, { objectMode: false }));
 }
 
 /** Yields the log as it is now, portion by portion: nothing is read ahead of the client. */
 async function* readText(
-  { pool: db }: RouteDeps,
+  { pool: db, logSearches }: RouteDeps,
+  userId: UserId,
   { scope, filter }: Download,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
   const before = (await lastLogSeq(db, scope)) + 1;
   const sources = { db, clock: monotonicClock };
+  const search = logSearches.of(userId);
   for (let after = 0; !signal.aborted; ) {
-    const page = await searchLog(sources, { scope, filter, order: 'oldest', after, before, limit: PORTION });
+    const page = await search(sources, { scope, filter, order: 'oldest', after, before, limit: PORTION });
     if (page.lines.length > 0) yield page.lines.map((line) => toText(line, scope)).join('');
     if (page.next === null) return;
     after = page.next.seq;

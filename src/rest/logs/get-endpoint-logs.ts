@@ -32,7 +32,10 @@ export const getEndpointLogsRoute: RestRoute = (app, deps) => {
       const start = readLogStart(headers['last-event-id'], query);
       const scope = await scopeOfEndpoint(deps, actor.userId, params.id, query.workerId);
       const log = { scope, start, filter: readFilter(query), extras: ['level', 'workerId'] as const };
-      return sendEventStream(reply, streamLog(deps, { socket: reply.raw, keyId: actor.keyId }, log));
+      return sendEventStream(
+        reply,
+        streamLog(deps, { socket: reply.raw, keyId: actor.keyId, userId: actor.userId }, log),
+      );
     },
   );
 };

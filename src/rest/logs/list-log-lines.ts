@@ -1,10 +1,10 @@
 import { monotonicClock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
+import type { UserId } from '../../core/ids.ts';
 import type { LogLevel } from '../../domain/logs/log-level.ts';
 import { formatEventId, type LogSource, parseEventId } from '../../domain/logs/log-line.ts';
 import type { LogScope } from '../../domain/logs/log-scope.ts';
 import { findKeptSince } from '../../domain/logs/log-segments.ts';
-import { searchLog } from '../../domain/logs/search-log.ts';
 import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
 import { PodParams } from '../pods/pod-schemas.ts';
 import { EndpointLogLinesQuery, LogLines, LogLinesQuery } from '../shared/log-schemas.ts';
@@ -32,7 +32,7 @@ export const listEndpointLogLinesRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.readEndpoint, failures: ['badRequest', 'notFound', 'unprocessable'] },
     },
     async ({ actor, params, query }) =>
-      listLines(deps, await scopeOfEndpoint(deps, actor.userId, params.id, query.workerId), query, true),
+      listLines(deps, actor.userId, await scopeOfEndpoint(deps, actor.userId, params.id, query.workerId), query, true),
   );
 };
 
@@ -51,7 +51,8 @@ export const listPodLogLinesRoute: RestRoute = (app, deps) => {
       },
       config: { permission: PERMISSIONS.readPod, failures: ['badRequest', 'notFound', 'unprocessable'] },
     },
-    async ({ actor, params, query }) => listLines(deps, await scopeOfPod(deps, actor.userId, params.id), query, false),
+    async ({ actor, params, query }) =>
+      listLines(deps, actor.userId, await scopeOfPod(deps, actor.userId, params.id), query, false),
   );
 };
 
@@ -66,9 +67,15 @@ interface LinesQuery {
   cursor?: string;
 }
 
-async function listLines({ pool }: RouteDeps, scope: LogScope, query: LinesQuery, hasWorkers: boolean) {
+async function listLines(
+  { pool, logSearches }: RouteDeps,
+  userId: UserId,
+  scope: LogScope,
+  query: LinesQuery,
+  hasWorkers: boolean,
+) {
   const order = query.order ?? 'newest';
-  const page = await searchLog(
+  const page = await logSearches.of(userId)(
     { db: pool, clock: monotonicClock },
     { scope, filter: readRange(query), order, limit: query.limit ?? DEFAULT_LIMIT, ...readCursor(query.cursor, order) },
   );

@@ -32,7 +32,10 @@ export const getPodLogsRoute: RestRoute = (app, deps) => {
       const scope = await scopeOfPod(deps, actor.userId, params.id);
       const extras = includes(query, 'LEVEL') ? (['level'] as const) : [];
       const log = { scope, start, filter: readFilter(query), extras };
-      return sendEventStream(reply, streamLog(deps, { socket: reply.raw, keyId: actor.keyId }, log));
+      return sendEventStream(
+        reply,
+        streamLog(deps, { socket: reply.raw, keyId: actor.keyId, userId: actor.userId }, log),
+      );
     },
   );
 };

@@ -1,5 +1,6 @@
 import { escapeUnit } from '../../core/ascii-json.ts';
 import { Failure } from '../../core/errors.ts';
+import type { UserId } from '../../core/ids.ts';
 import { followLog, type LogBatch, type LogStart } from '../../domain/logs/follow-log.ts';
 import { formatEventId, type LogEntry, parseEventId } from '../../domain/logs/log-line.ts';
 import type { LogScope } from '../../domain/logs/log-scope.ts';
@@ -31,10 +32,10 @@ export type LogExtras = readonly ('level' | 'workerId')[];
  */
 export function streamLog(
   deps: RouteDeps,
-  client: StreamClient,
+  client: StreamClient & { userId: UserId },
   log: { scope: LogScope; start: LogStart; filter: LogFilter; extras: LogExtras },
 ): AsyncGenerator<string> {
-  const sources = { db: deps.pool, bus: deps.bus };
+  const sources = { db: deps.pool, bus: deps.bus, search: deps.logSearches.of(client.userId) };
   return whileConnected(deps, client, async function* (signal) {
     let comment = ': stream begins\n\n'; // at once: a search may take a second before its first line
     for await (const batch of followLog(sources, { ...log, quietMs: COMMENT_EVERY_MS, signal })) {

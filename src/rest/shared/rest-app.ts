@@ -27,6 +27,7 @@ import type { AnswerBudget } from '../../http/answer-budget.ts';
 import type { RateLimiter } from '../../http/rate-limiter.ts';
 import type { Readiness } from '../../http/readiness.ts';
 import type { MetricsPage } from '../installation/metrics-page.ts';
+import type { LogSearches } from '../logs/log-searches.ts';
 import type { LiveViews } from './live-views.ts';
 
 export { PERMISSIONS } from '../../http/permissions.ts';
@@ -38,6 +39,7 @@ export interface RestDeps extends Context {
   rateLimiter: RateLimiter;
   /** Shared with the queue API: one memory for all large payloads of this process. */
   answers: AnswerBudget;
+  logSearches: LogSearches;
   secretBox: SecretBox;
   capacity: CapacitySource;
   podFigures: PodFigures;
