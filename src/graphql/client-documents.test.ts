@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { getOperationAST, Kind, parse, type SelectionNode } from 'graphql';
 import { expect, test } from 'vitest';
-import { type ClientDocument, DOCUMENTS, UNSUPPORTED } from '../../test/conformance/client-documents.ts';
+import type { ClientDocument } from '../../test/conformance/client-document.ts';
+import { DOCUMENTS, UNSUPPORTED } from '../../test/conformance/client-documents.ts';
 import { Documents } from './documents.ts';
 import { createSchema } from './schema.ts';
 

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { GpuStock } from '../../src/domain/catalog/capacity-source.ts';
 import { type RestFixture, startRestApp } from '../rest-app.ts';
-import { type ClientDocument, DOCUMENTS } from './client-documents.ts';
+import type { ClientDocument } from './client-document.ts';
+import { DOCUMENTS } from './client-documents.ts';
 
 /** docs/interface/graphql.md, "Clients": each document of a public client is answered without an error. */
 const RTX_4090 = 'NVIDIA GeForce RTX 4090';
@@ -33,7 +34,8 @@ const make = async (mutation: string) => (await send({ query: `mutation { made: 
 const RECORDS: Record<string, () => Promise<string>> = {
   name: async () => `name_${count++}`,
   pod: () => make(`podFindAndDeployOnDemand(input: {imageName: "i:1", gpuTypeId: "${RTX_4090}"})`),
-  cluster: () => make(`createCluster(input: {type: TRAINING, imageName: "i:1", gpuTypeId: "${RTX_4090}", podCount: 2})`),
+  cluster: () =>
+    make(`createCluster(input: {type: TRAINING, imageName: "i:1", gpuTypeId: "${RTX_4090}", podCount: 2})`),
   'stopped pod': async () => {
     const id = await RECORDS.pod!();
     await send({ query: `mutation { podStop(input: {podId: "${id}"}) { id } }` });

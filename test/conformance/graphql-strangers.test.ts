@@ -27,7 +27,17 @@ interface Records {
 const RTX_4090 = 'NVIDIA GeForce RTX 4090';
 const CATALOGUE = ['gpuTypes', 'cpuFlavors', 'dataCenters', 'serverlessGpuPools'];
 /** Always empty. */
-const EMPTY = ['countryCodes', 'listings', 'listing', 'listingFromRepo', 'myModels', 'models', 'cpuTypes', 'myModel', 'allAiApiPublicConfigs'];
+const EMPTY = [
+  'countryCodes',
+  'listings',
+  'listing',
+  'listingFromRepo',
+  'myModels',
+  'models',
+  'cpuTypes',
+  'myModel',
+  'allAiApiPublicConfigs',
+];
 /** Operations that create a record and name no existing one. */
 const MAKING = [
   'podFindAndDeployOnDemand',
@@ -78,9 +88,17 @@ const ABOUT_ONESELF = [
   'Query.podTemplates',
   'Mutation.deleteTemplate',
   'Mutation.updateUserSettings',
-  ...['id', 'email', 'pubKey', 'clientBalance', 'currentSpendPerHr', 'podTemplates', 'endpoints', 'pods', 'clusters'].map(
-    (field) => `User.${field}`,
-  ),
+  ...[
+    'id',
+    'email',
+    'pubKey',
+    'clientBalance',
+    'currentSpendPerHr',
+    'podTemplates',
+    'endpoints',
+    'pods',
+    'clusters',
+  ].map((field) => `User.${field}`),
   ...['networkVolumes', 'containerRegistryCreds', 'secrets', 'globalStoreBuckets'].map((field) => `User.${field}`),
 ];
 /** Fields of the user that are always null. */

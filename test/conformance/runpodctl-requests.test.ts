@@ -115,19 +115,16 @@ test('template create, list, get, update, delete', async () => {
 });
 
 test('serverless list, get, update, workers, delete', async () => {
-  const { data } = await rest.graphql(
-    `mutation ($input: EndpointInput!) { saveEndpoint(input: $input) { id } }`,
-    {
-      key: rest.alice.key,
-      variables: {
-        input: {
-          name: 'e',
-          gpuIds: 'ADA_24',
-          template: { name: 'e', imageName: 'i:1', containerDiskInGb: 20, dockerArgs: '', env: [] },
-        },
+  const { data } = await rest.graphql(`mutation ($input: EndpointInput!) { saveEndpoint(input: $input) { id } }`, {
+    key: rest.alice.key,
+    variables: {
+      input: {
+        name: 'e',
+        gpuIds: 'ADA_24',
+        template: { name: 'e', imageName: 'i:1', containerDiskInGb: 20, dockerArgs: '', env: [] },
       },
     },
-  );
+  });
   const { id } = data.saveEndpoint;
   expect((await send('GET', '/serverless')).endpoints).toHaveLength(1);
   const path = `/serverless/${id}`;
@@ -152,10 +149,7 @@ test('ssh add-key and remove-key replace the account’s keys', async () => {
 test('a command is either args, or cmd and entrypoint; revision 2026-07 has args alone', async () => {
   const body = { name: 'p', image: 'i:1', gpu: { id: GPU }, cmd: ['a'] };
   const both = await rest.call('POST', '/2026-08/v2/pods', { key: rest.alice.key, body: { ...body, args: 'b' } });
-  expect([both.statusCode, both.json().detail]).toEqual([
-    400,
-    'args: cannot be given together with cmd or entrypoint',
-  ]);
+  expect([both.statusCode, both.json().detail]).toEqual([400, 'args: cannot be given together with cmd or entrypoint']);
   const older = await rest.call('POST', '/v2/pods', { key: rest.alice.key, body });
   expect([older.statusCode, older.json().errors]).toEqual([422, ["$: additional property 'cmd' is not allowed"]]);
 });

@@ -110,4 +110,27 @@ export function clusterTests(
     await until('everything is removed', async () => (await server.listWorkloads()).length === 0, 60_000);
     await more.afterIt?.(cluster, context);
   });
+
+  // docs/interface/graphql.md, "Clusters": on Kubernetes only a running pod has an address.
+  test.skipIf(runtime === 'kubernetes')(
+    'createCluster over GraphQL answers with the addresses of all pods',
+    async () => {
+      const query = `mutation { createCluster(input: {type: TRAINING, gpuTypeId: "${GPU}", podCount: 2, imageName: "podyard/echo-js:dev"})
+      { id pods { clusterIp } } }`;
+      const response = await fetch(`${server.url}/graphql?api_key=${server.key}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ query }),
+      });
+      const { data } = (await response.json()) as {
+        data: { createCluster: { id: string; pods: { clusterIp: string | null }[] } };
+      };
+      const { id, pods } = data.createCluster;
+      expect(pods).toEqual([{ clusterIp: expect.any(String) }, { clusterIp: expect.any(String) }]);
+      const rows = await api.call<{ pods: ClusterPod[] }>('GET', `/v2/clusters/${id}/pods`);
+      expect(rows.pods.map(({ cluster }) => cluster.ip)).toEqual(pods.map(({ clusterIp }) => clusterIp));
+      await api.call('DELETE', `/v2/clusters/${id}`);
+      await until('everything is removed', async () => (await server.listWorkloads()).length === 0, 60_000);
+    },
+  );
 }

@@ -1,8 +1,8 @@
 import type { Static } from 'typebox';
 import { POD_ACTIONS, POD_STATUSES } from '../../domain/pods/pod.ts';
+import { commandMembers } from '../shared/command.ts';
 import { CONTAINER, OPTIONAL_CONTAINER, OPTIONAL_CONTAINER_WITH_DEFAULTS } from '../shared/container-schemas.ts';
 import { includeQuery } from '../shared/include-query.ts';
-import { commandMembers } from '../shared/command.ts';
 import type { LeastVcpus } from '../shared/least-vcpus.ts';
 import {
   byDefault,

@@ -8,8 +8,8 @@ import { directSsh } from '../../domain/pods/pod-ssh.ts';
 import type { PodChange } from '../../domain/pods/update-pod.ts';
 import { toContainer, toContainerResponse } from '../shared/container-wire.ts';
 import { includes } from '../shared/include-query.ts';
-import type { RouteDeps } from '../shared/rest-app.ts';
 import { type LeastVcpus, showVcpus } from '../shared/least-vcpus.ts';
+import type { RouteDeps } from '../shared/rest-app.ts';
 import type { Wire } from '../shared/wire.ts';
 import {
   type CreatePodQuery,

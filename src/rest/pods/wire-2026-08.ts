@@ -1,5 +1,5 @@
-import { refuseTemplate } from '../shared/refuse-template.ts';
 import { LEAST_VCPUS } from '../shared/least-vcpus.ts';
+import { refuseTemplate } from '../shared/refuse-template.ts';
 import { POD_EXAMPLES } from './pod-examples.ts';
 import { createPodRequest } from './pod-schemas.ts';
 import type { PodWire } from './pod-wire.ts';

@@ -9,7 +9,9 @@ export interface Command {
 
 const MEMBERS = {
   entrypoint: Type.Optional(
-    Type.Array(Type.String(), { description: 'Replaces the ENTRYPOINT of the image; empty: keeps it. Not with `args`.' }),
+    Type.Array(Type.String(), {
+      description: 'Replaces the ENTRYPOINT of the image; empty: keeps it. Not with `args`.',
+    }),
   ),
   cmd: Type.Optional(
     Type.Array(Type.String(), { description: 'Replaces the CMD of the image; empty: keeps it. Not with `args`.' }),
