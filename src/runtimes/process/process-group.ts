@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isShortage } from '../../core/shortage.ts';
+import { ownTurn } from '../../core/turns.ts';
 
 export interface GroupId {
   pid: number;
@@ -81,27 +82,62 @@ export function killOrphans(marker: string): void {
  * environment, or none while they execute another program. Returns how many there were.
  */
 export function signalMarked(entry: string, signal: NodeJS.Signals): number {
-  if (!isLinux) return 0;
-  const marked = new Set<number>();
-  const others = new Map<number, number>(); // each with its parent
+  return carryOut([{ entry, signal }])[0]!;
+}
+
+interface SignalOrder {
+  entry: string;
+  signal: NodeJS.Signals;
+}
+
+let asked: SignalOrder[] = [];
+let isDone: Promise<void> | undefined;
+
+/**
+ * The same in a turn of the event loop, together with all others that were asked for by then: reading every process of the
+ * machine takes milliseconds, and a hundred programs may end at once.
+ */
+export function signalMarkedInTurn(entry: string, signal: NodeJS.Signals): Promise<void> {
+  asked.push({ entry, signal });
+  isDone ??= ownTurn().then(() => {
+    const orders = asked;
+    asked = [];
+    isDone = undefined;
+    carryOut(orders);
+  });
+  return isDone;
+}
+
+/** Returns how many processes each order was for. */
+function carryOut(orders: readonly SignalOrder[]): number[] {
+  if (!isLinux) return orders.map(() => 0);
+  const marked = new Map(orders.map(({ entry }) => [entry, new Set<number>()]));
+  const parents = new Map<number, number>();
   for (const pid of processIds()) {
     const stat = readStat(pid);
     if (!stat || hasEnded(stat)) continue;
-    if (readText(`/proc/${pid}/environ`).split('\0').includes(entry)) marked.add(pid);
-    else others.set(pid, stat.parent);
+    parents.set(pid, stat.parent);
+    for (const entry of readText(`/proc/${pid}/environ`).split('\0')) marked.get(entry)?.add(pid);
   }
-  for (let before = 0; before < marked.size; ) {
-    before = marked.size;
-    for (const [pid, parent] of others) if (marked.has(parent)) marked.add(pid);
-  }
-  for (const pid of marked) {
-    try {
-      process.kill(pid, signal);
-    } catch {
-      // already gone
+  for (const pids of marked.values()) addDescendants(pids, parents);
+  return orders.map(({ entry, signal }) => {
+    const pids = marked.get(entry)!;
+    for (const pid of pids) {
+      try {
+        process.kill(pid, signal);
+      } catch {
+        // already gone
+      }
     }
+    return pids.size;
+  });
+}
+
+function addDescendants(pids: Set<number>, parents: ReadonlyMap<number, number>): void {
+  for (let before = 0; before < pids.size; ) {
+    before = pids.size;
+    for (const [pid, parent] of parents) if (pids.has(parent)) pids.add(pid);
   }
-  return marked.size;
 }
 
 function hasEnded({ state }: Stat): boolean {

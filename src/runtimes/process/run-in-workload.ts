@@ -5,6 +5,7 @@ import { type Readable, Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { Failure } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
+import { ownTurn } from '../../core/turns.ts';
 import {
   EXEC_MARKER,
   type ExecRequest,
@@ -15,7 +16,7 @@ import {
   type TerminalSize,
 } from '../execution.ts';
 import { WORKLOAD_OOM_SCORE } from '../oom-score.ts';
-import { type GroupId, readText, signalMarked } from './process-group.ts';
+import { type GroupId, readText, signalMarkedInTurn } from './process-group.ts';
 
 /** Like the workload itself, it is killed before Podyard when memory is short. */
 const RUN = `{ echo ${WORKLOAD_OOM_SCORE} >/proc/self/oom_score_adj; } 2>/dev/null; exec "$@"`;
@@ -33,6 +34,7 @@ export async function runInWorkload(folder: string, leader: GroupId, request: Ex
   const env = { ...parseEnviron(environ), [EXEC_MARKER]: marker };
   const options = { cwd: folder, detached: true } as const;
   const input = request.hasInput || request.terminal ? 'pipe' : 'ignore';
+  await ownTurn(); // to start a program takes a large process milliseconds
   const child = request.terminal
     ? spawn('script', ['-q', '-e', '-f', '-c', inTerminal(request.command, request.terminal), '/dev/null'], {
         ...options,
@@ -85,7 +87,7 @@ class ChildExecution implements Execution {
   }
 
   async signal(name: ExecSignal): Promise<void> {
-    signalMarked(`${EXEC_MARKER}=${this.#marker}`, `SIG${name}`);
+    await signalMarkedInTurn(`${EXEC_MARKER}=${this.#marker}`, `SIG${name}`);
   }
 
   async end(): Promise<void> {
