@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { newId } from '../../core/ids.ts';
-import { signalMarked, signalMarkedInTurn } from './process-group.ts';
+import { signalMarked, signalMarkedInTurns } from './process-group.ts';
 
 test.runIf(process.platform === 'linux')(
   'a signal also reaches descendants without the marker: one has no environment while it executes another program',
@@ -31,13 +31,13 @@ test.runIf(process.platform === 'linux')(
     for (const { entry } of children) await expect.poll(() => signalMarked(entry, 'SIGCONT')).toBe(1);
     const ends = children.map(({ child }) => once(child, 'exit'));
     const [first, second, third] = children as [(typeof children)[0], (typeof children)[0], (typeof children)[0]];
-    await Promise.all([signalMarkedInTurn(first.entry, 'SIGTERM'), signalMarkedInTurn(third.entry, 'SIGKILL')]);
+    await Promise.all([signalMarkedInTurns(first.entry, 'SIGTERM'), signalMarkedInTurns(third.entry, 'SIGKILL')]);
     expect(await Promise.all([ends[0], ends[2]])).toEqual([
       [null, 'SIGTERM'],
       [null, 'SIGKILL'],
     ]);
     expect(second.child.exitCode ?? second.child.signalCode).toBeNull();
-    await signalMarkedInTurn(second.entry, 'SIGKILL');
+    await signalMarkedInTurns(second.entry, 'SIGKILL');
     await ends[1];
   },
 );

@@ -22,6 +22,8 @@ export const MARKER = 'PODYARD_WORKLOAD';
 /** getpagesize() on Linux with 4 KiB pages. */
 export const PAGE_BYTES = 4096;
 const KILL_ROUNDS = 10;
+/** Processes that are read in one turn: about a millisecond. */
+const READ_AT_ONCE = 32;
 const isLinux = process.platform === 'linux';
 
 /** Changes with every boot. Empty where the system has none. */
@@ -82,7 +84,11 @@ export function killOrphans(marker: string): void {
  * environment, or none while they execute another program. Returns how many there were.
  */
 export function signalMarked(entry: string, signal: NodeJS.Signals): number {
-  return carryOut([{ entry, signal }])[0]!;
+  const search = findMarked([entry]);
+  for (;;) {
+    const { done, value } = search.next();
+    if (done) return signalAll(value.get(entry)!, signal);
+  }
 }
 
 interface SignalOrder {
@@ -94,43 +100,45 @@ let asked: SignalOrder[] = [];
 let isDone: Promise<void> | undefined;
 
 /**
- * The same in a turn of the event loop, together with all others that were asked for by then: reading every process of the
- * machine takes milliseconds, and a hundred programs may end at once.
+ * The same in turns of the event loop, together with all others that were asked for when it begins: reading every process of
+ * the machine takes tens of milliseconds, and a hundred programs may end at once. A kill is repeated until none is left.
  */
-export function signalMarkedInTurn(entry: string, signal: NodeJS.Signals): Promise<void> {
+export function signalMarkedInTurns(entry: string, signal: NodeJS.Signals): Promise<void> {
   asked.push({ entry, signal });
   isDone ??= ownTurn().then(() => {
     const orders = asked;
     asked = [];
     isDone = undefined;
-    carryOut(orders);
+    return carryOut(orders);
   });
   return isDone;
 }
 
-/** Returns how many processes each order was for. */
-function carryOut(orders: readonly SignalOrder[]): number[] {
-  if (!isLinux) return orders.map(() => 0);
-  const marked = new Map(orders.map(({ entry }) => [entry, new Set<number>()]));
+async function carryOut(orders: readonly SignalOrder[]): Promise<void> {
+  let left = orders;
+  for (let round = 0; round < KILL_ROUNDS && left.length > 0; round++) {
+    const search = findMarked(left.map(({ entry }) => entry));
+    let found = search.next();
+    for (; !found.done; found = search.next()) await ownTurn();
+    const marked = found.value;
+    left = left.filter(({ entry, signal }) => signalAll(marked.get(entry)!, signal) > 0 && signal === 'SIGKILL');
+  }
+}
+
+/** Finds the processes of each entry. Yields after every few. */
+function* findMarked(entries: readonly string[]): Generator<void, Map<string, Set<number>>> {
+  const marked = new Map(entries.map((entry) => [entry, new Set<number>()]));
+  if (!isLinux) return marked;
   const parents = new Map<number, number>();
-  for (const pid of processIds()) {
+  for (const [n, pid] of processIds().entries()) {
+    if (n % READ_AT_ONCE === READ_AT_ONCE - 1) yield;
     const stat = readStat(pid);
     if (!stat || hasEnded(stat)) continue;
     parents.set(pid, stat.parent);
     for (const entry of readText(`/proc/${pid}/environ`).split('\0')) marked.get(entry)?.add(pid);
   }
   for (const pids of marked.values()) addDescendants(pids, parents);
-  return orders.map(({ entry, signal }) => {
-    const pids = marked.get(entry)!;
-    for (const pid of pids) {
-      try {
-        process.kill(pid, signal);
-      } catch {
-        // already gone
-      }
-    }
-    return pids.size;
-  });
+  return marked;
 }
 
 function addDescendants(pids: Set<number>, parents: ReadonlyMap<number, number>): void {
@@ -138,6 +146,18 @@ function addDescendants(pids: Set<number>, parents: ReadonlyMap<number, number>)
     before = pids.size;
     for (const [pid, parent] of parents) if (pids.has(parent)) pids.add(pid);
   }
+}
+
+/** Returns how many there were. */
+function signalAll(pids: ReadonlySet<number>, signal: NodeJS.Signals): number {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // already gone
+    }
+  }
+  return pids.size;
 }
 
 function hasEnded({ state }: Stat): boolean {

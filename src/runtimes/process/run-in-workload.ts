@@ -16,7 +16,7 @@ import {
   type TerminalSize,
 } from '../execution.ts';
 import { WORKLOAD_OOM_SCORE } from '../oom-score.ts';
-import { type GroupId, readText, signalMarkedInTurn } from './process-group.ts';
+import { type GroupId, readText, signalMarkedInTurns } from './process-group.ts';
 
 /** Like the workload itself, it is killed before Podyard when memory is short. */
 const RUN = `{ echo ${WORKLOAD_OOM_SCORE} >/proc/self/oom_score_adj; } 2>/dev/null; exec "$@"`;
@@ -87,7 +87,7 @@ class ChildExecution implements Execution {
   }
 
   async signal(name: ExecSignal): Promise<void> {
-    await signalMarkedInTurn(`${EXEC_MARKER}=${this.#marker}`, `SIG${name}`);
+    await signalMarkedInTurns(`${EXEC_MARKER}=${this.#marker}`, `SIG${name}`);
   }
 
   async end(): Promise<void> {
