@@ -130,3 +130,12 @@ test('a flood of refusals is slowed down, and another connection of the same net
   expect(floodServed).toBeLessThanOrEqual(150 + seconds * 150);
   expect(server.served.length).toBeLessThan(1_000);
 });
+
+test('of many connections that send requests ahead, few are served at once', async () => {
+  const started = await start();
+  const all = Array.from({ length: 12 }, () => send(started.port, [get(1) + get(2) + get(3) + get(4)], 4));
+  await expect.poll(() => started.served.length, { interval: 0 }).toBeGreaterThanOrEqual(12); // the first of each at once
+  started.most = 0;
+  expect(await Promise.all(all)).toEqual(Array(12).fill(['1', '2', '3', '4']));
+  expect(started.most).toBeLessThanOrEqual(4);
+});

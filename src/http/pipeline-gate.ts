@@ -104,9 +104,11 @@ export class PipelineGate implements PacedTaker {
   takeTurn(): void {
     this.#isWaiting = false;
     this.#pace.resume();
-    if (this.#isDetached || this.#socket.destroyed) return leaveRequestTurn(this);
-    this.#isHolding = false;
-    this.#socket.resume();
+    if (this.#isDetached || this.#socket.destroyed) leaveRequestTurn(this);
+    else {
+      this.#isHolding = false;
+      this.#socket.resume();
+    }
   }
 
   readonly #onData = (chunk: Buffer): void => {

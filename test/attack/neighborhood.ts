@@ -38,6 +38,8 @@ export interface House extends Tenant {
   /** A queue endpoint with a worker, and a job of it that has ended. */
   queue: string;
   job: string;
+  /** A draft of a batch there. */
+  batch: string;
   worker: OwnWorker;
   balanced: string;
   pod: string;
@@ -103,7 +105,11 @@ async function build(server: ServerProcess, ports: House['ports'], name: string)
     env: { WEB_PORT: String(port) },
   });
   const podHost = `${pod}-${port}.localhost`;
-  const [worker, job] = await Promise.all([ownWorker(server, spoken, name), api.runToEnd(queue, { echo: name })]);
+  const [worker, job, batch] = await Promise.all([
+    ownWorker(server, spoken, name),
+    api.runToEnd(queue, { echo: name }),
+    api.call<{ id: string }>('POST', `/v2/${queue}/batch`, []),
+  ]);
   await until('its worker answers', async () => {
     const headers = { authorization: `Bearer ${tenant.key}` };
     return (await fetch(`${server.url}/v2/${balanced}/lb/`, { headers })).ok;
@@ -115,7 +121,7 @@ async function build(server: ServerProcess, ports: House['ports'], name: string)
   });
   return {
     ...tenant,
-    ...{ url: server.url, ports, queue, job: job.id, worker, balanced, pod, podHost },
+    ...{ url: server.url, ports, queue, job: job.id, batch: batch.id, worker, balanced, pod, podHost },
     openTerminal: (command) =>
       api.call('POST', `/v2/pods/${pod}/terminals`, { command, terminal: null }, { timeoutMs: 30_000 }),
   };

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
 import type { BystanderTask } from './bystander.ts';
 import type { FloodTask } from './flood.ts';
 import type { House } from './neighborhood.ts';
@@ -24,6 +25,17 @@ function post(house: House, path: string, body: string, type = 'application/json
   const head = [bearer(house), `content-type: ${type}`, `content-length: ${Buffer.byteLength(body)}`];
   return { request: `${lines(`POST ${path} HTTP/1.1`, 'host: a', ...head)}${body}` };
 }
+/** Adds gzip'ed lines to a batch. */
+function upload(house: House, packed: Buffer): Attack {
+  const head = [
+    ...['host: a', bearer(house), 'content-type: application/x-ndjson', 'content-encoding: gzip'],
+    `content-length: ${packed.length}`,
+  ];
+  const path = `/v2/${house.queue}/batch/${house.batch}/requests`;
+  return { request: `${lines(`POST ${path} HTTP/1.1`, ...head)}${packed.toString('latin1')}` };
+}
+const SMALL_REQUESTS = gzipSync('{"input":1}\n'.repeat(2_000));
+const LINE_WITHOUT_END = gzipSync(Buffer.alloc(60 * 2 ** 20));
 function ofWorker({ worker, ports }: House, operation: string, more = ''): Attack {
   const path = `${worker.path(operation)}${more}`;
   return { port: ports.workers, request: lines(`GET ${path} HTTP/1.1`, 'host: a', `authorization: ${worker.token}`) };
@@ -78,6 +90,8 @@ export const PLANES: Plane[] = [
     victim: (house) => asksWith(house, `/v2/${house.queue}/runsync`, { input: { echo: 1 } }),
     floods: [
       ['new batches', (house) => post(house, `/v2/${house.queue}/batch`, '[{"input":1},{"input":2}]')],
+      ['uploads', (house) => upload(house, SMALL_REQUESTS)],
+      ['gzip of a line without end', (house) => upload(house, LINE_WITHOUT_END)],
       ['lists of batches', (house) => get(house, `/v2/${house.queue}/batch`)],
     ],
   },

@@ -5,11 +5,14 @@ import { type Readable, Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { Failure } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
+import { takeTurn } from '../../core/turns.ts';
 import { EXEC_MARKER, type ExecRequest, type Execution, type Program, TERM, type TerminalSize } from '../execution.ts';
 import { WORKLOAD_OOM_SCORE } from '../oom-score.ts';
 import { GuardedProgram, guardRequest } from '../program-guard.ts';
 import { type GroupId, readText } from './process-group.ts';
 
+/** Owns the starts of programs on the event loop: each takes a large process milliseconds. */
+const PROGRAMS = 'programs';
 /** Like the workload itself, it is killed before Podyard when memory is short. */
 const RUN = `{ echo ${WORKLOAD_OOM_SCORE} >/proc/self/oom_score_adj; } 2>/dev/null; exec "$@"`;
 
@@ -37,6 +40,7 @@ async function startProgram(
 ): Promise<Program> {
   const options = { cwd: folder, detached: true } as const;
   const input = request.hasInput || request.terminal ? 'pipe' : 'ignore';
+  await takeTurn(PROGRAMS);
   const child = request.terminal
     ? spawn('script', ['-q', '-e', '-f', '-c', inTerminal(request.command, request.terminal), '/dev/null'], {
         ...options,
