@@ -1,4 +1,4 @@
-import { availableParallelism } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/longest-first.ts';
 
@@ -6,8 +6,14 @@ import { LongestFirst } from './test/longest-first.ts';
 const NOT_FAST = 'src/**/*.{slow,docker,kube}.test.ts';
 const MAIN_JOB = 'test/e2e/main-job.test.ts';
 
+/** The tests of containers that run with Podman, too: what engines do differently. scripts/podman-up.sh starts it. */
+const WITH_PODMAN = [
+  'src/runtimes/docker/{bridge-network,container-freezer,docker-runtime,engine-facts,prepared-networks}.docker.test.ts',
+  'test/containers/{adoption,demo,egress}.test.ts',
+];
+
 /** A project of tests that start whole servers. */
-const slowProject = (name: string, include: string[], options: { exclude?: string[]; sequence?: object } = {}) =>
+const slowProject = (name: string, include: string[], options: { exclude?: string[]; sequence?: object; env?: Record<string, string> } = {}) =>
   ({
     extends: true,
     test: {
@@ -73,6 +79,7 @@ export default defineConfig({
       }),
       slowProject('attack', ['test/attack/**/*.test.ts']),
       slowProject('containers', ['test/containers/**/*.test.ts', 'src/**/*.docker.test.ts']),
+      slowProject('podman', WITH_PODMAN, { env: { DOCKER_HOST: `unix://${tmpdir()}/podyard-podman/podman.sock` } }),
       slowProject('gpu', ['test/gpu/**/*.test.ts']),
       slowProject('chaos', ['test/chaos/**/*.test.ts']),
       // Chromium ends all requests when a network interface comes or goes (ERR_NETWORK_CHANGED), as those of containers do.

@@ -4,6 +4,7 @@
 #                the model of the lease protocol; faketime, PostgreSQL 15, PgBouncer and nginx, for wrong clocks and what an
 #                operator may put behind and in front of Podyard
 #   containers   a container engine, docker-compose, ip and a private registry
+#   podman       Podman as root, on a socket and with a storage of its own (scripts/podman-up.sh)
 #   browser      Chromium
 #   cluster      the programs of a Kubernetes cluster, built once from Debian's source package (test/kubernetes/kube-up.sh)
 # As root on Debian or Ubuntu, installs and starts what is missing. Elsewhere prints what is missing; the tests that need it are
@@ -78,6 +79,14 @@ need_engine() {
   say "missing: a container engine that answers this user (Docker or Podman)"
 }
 
+need_podman() {
+  need_program podman 'podman runc netavark aardvark-dns'
+  need_program iptables iptables
+  command -v podman >/dev/null 2>&1 && [ "$(id -u)" = 0 ] && sh scripts/podman-up.sh && return 0
+  missing="$missing podman"
+  say "missing: Podman as root (scripts/podman-up.sh)"
+}
+
 need_cluster() {
   if [ -n "${PODYARD_TEST_KUBECONFIG:-}" ]; then return 0; fi
   need_program ip iproute2
@@ -113,6 +122,7 @@ for need; do
       docker compose version >/dev/null 2>&1 || need_program docker-compose docker-compose
       need_engine
       ;;
+    podman) need_podman ;;
     browser) need_program chromium chromium ;;
     cluster) need_cluster ;;
     *)

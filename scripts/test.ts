@@ -21,7 +21,7 @@ interface Suite {
 const SUITES: Record<string, Suite> = {
   quick: { projects: ['fast', 'conformance', 'main-job'], needs: [] },
   programs: { projects: ['programs', 'attack'], needs: ['programs'] },
-  containers: { projects: ['containers'], needs: ['containers'] },
+  containers: { projects: ['containers', 'podman'], needs: ['containers', 'podman'] },
   browser: { projects: ['browser'], needs: ['containers', 'browser'] },
   gpu: { projects: ['gpu'], needs: [] },
   chaos: { projects: ['chaos'], needs: ['programs', 'containers'] },

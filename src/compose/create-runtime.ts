@@ -67,10 +67,10 @@ export async function createRuntime(
 ): Promise<CreatedRuntime> {
   const simulatedGpus = simulatedGpusOf(config);
   const setup: Setup = { config, installation, ...parts, simulatedGpus, inventory: new Map() };
-  const hasEngine = config.runtime === 'auto' && (await engineAnswers(setup));
-  const name = chooseRuntime(config.runtime, { hasEngine, isInCluster: config.kubernetes.inCluster !== null });
-  const created = await CREATE[name](setup);
-  return { ...created, notices: [...created.notices, ...unknownPools(config)] };
+  const engine = config.runtime === 'auto' ? await lookForEngine(setup) : { isUsable: false, notices: [] };
+  const found = { hasEngine: engine.isUsable, isInCluster: config.kubernetes.inCluster !== null };
+  const created = await CREATE[chooseRuntime(config.runtime, found)](setup);
+  return { ...created, notices: [...engine.notices, ...created.notices, ...unknownPools(config)] };
 }
 
 /** Says which pools of --simulate-gpus no endpoint can ask for. */
@@ -90,10 +90,12 @@ function simulatedGpusOf({ simulateGpus }: Config): SimulatedGpus[] {
   }));
 }
 
-async function engineAnswers(setup: Setup): Promise<boolean> {
+/** `notices`: why one that answers cannot be used. */
+async function lookForEngine(setup: Setup): Promise<{ isUsable: boolean; notices: string[] }> {
+  const { UnusableEngine } = await import('../runtimes/docker/rootless-engine.ts');
   return checkEngine(setup).then(
-    () => true,
-    () => false,
+    () => ({ isUsable: true, notices: [] }),
+    (error) => ({ isUsable: false, notices: error instanceof UnusableEngine ? [error.message] : [] }),
   );
 }
 

@@ -7,7 +7,10 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type EgressSettings, parseEgress } from '../../src/core/egress.ts';
 import { newId } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
+import { removeKeeper } from '../../src/runtimes/docker/bridge-keeper.ts';
+import { interfaceOf } from '../../src/runtimes/docker/bridge-network.ts';
 import { createDockerRuntime } from '../../src/runtimes/docker/docker-runtime.ts';
+import { bridgeKeyOf } from '../../src/runtimes/docker/egress-rules.ts';
 import { Engine } from '../../src/runtimes/docker/engine.ts';
 import { readFirewall } from '../../src/runtimes/docker/firewall.ts';
 import { runDirectly, runInContainer } from '../../src/runtimes/docker/host-commands.ts';
@@ -58,7 +61,9 @@ describeWithEngine('egress', () => {
     await machine?.dispose();
     await published?.remove({ force: true });
     for (const { Id, Name } of await docker.listNetworks()) {
-      if (Name.startsWith(base)) await docker.getNetwork(Id).remove();
+      if (!Name.startsWith(base)) continue;
+      await removeKeeper(new Engine(undefined), Name);
+      await docker.getNetwork(Id).remove();
     }
   });
 
@@ -245,7 +250,7 @@ describeWithEngine('egress', () => {
   const ownRules = async (name: string) => {
     const ids = (await docker.listNetworks())
       .filter(({ Name }) => Name.startsWith(name))
-      .map(({ Id }) => Id.slice(0, 12));
+      .map(({ Id, Options, Labels }) => bridgeKeyOf(interfaceOf({ Id, Options: Options ?? null, Labels: Labels ?? null })));
     const lines = rules().filter((line) => ids.some((id) => line.includes(id)));
     const named = lines.filter((line) => line.startsWith('-N PODYARD-')).map((line) => line.slice(3));
     return {

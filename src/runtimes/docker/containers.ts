@@ -47,6 +47,7 @@ const STATES: Record<string, ObservedState> = {
   paused: 'frozen',
 };
 
+const LIST_TRIES = 10;
 const CREATE_TIMEOUT_MS = 120_000;
 const REMOVE_TIMEOUT_MS = 60_000;
 const SIZE_TIMEOUT_MS = 600_000;
@@ -105,8 +106,18 @@ export class Containers {
   /** Everything of this installation. */
   async #listAll(): Promise<ContainerSummary[]> {
     const filters = JSON.stringify({ label: [`${LABELS.installation}=${this.#installation}`] });
-    const query = { all: 1, filters };
-    return this.#engine.json<ContainerSummary[]>({ method: 'GET', path: '/containers/json', query });
+    return this.#request({ all: 1, filters });
+  }
+
+  /** Podman refuses to list anything when a container is removed meanwhile. */
+  async #request(query: Record<string, unknown>): Promise<ContainerSummary[]> {
+    for (let left = LIST_TRIES; ; left--) {
+      try {
+        return await this.#engine.json<ContainerSummary[]>({ method: 'GET', path: '/containers/json', query });
+      } catch (error) {
+        if (left === 1 || !isRefusal(error, 500, /no such container/i)) throw error;
+      }
+    }
   }
 
   /** Those that have not ended. */
@@ -128,7 +139,7 @@ export class Containers {
   /** Containers of any installation that have real GPUs and have not ended. */
   async listGpuHolders(): Promise<ContainerSummary[]> {
     const query = { all: 1, filters: JSON.stringify({ label: [LABELS.gpuDevices] }) };
-    const found = await this.#engine.json<ContainerSummary[]>({ method: 'GET', path: '/containers/json', query });
+    const found = await this.#request(query);
     return found.filter((container) => stateOf(container) !== 'exited');
   }
 

@@ -76,6 +76,13 @@ const REMOVE = `DELETE /containers/${NAME}`;
 const calls = () => requests.map(({ what }) => what).filter((what) => what.includes('/containers/'));
 const created = () => requests.filter(({ what }) => what === CREATE).map(({ body }) => body);
 
+test('a container that is removed while they are listed costs only another request', async () => {
+  containers = [{ Id: 'c1', Labels: { 'podyard.id': 'w1', 'podyard.kind': 'worker' }, State: 'running', Created: 1 }];
+  const message = 'container 0f does not exist in database: no such container';
+  refusals = [{ what: 'GET /containers/json', status: 500, message }];
+  expect((await runtime.list()).map(({ id }) => id)).toEqual(['w1']);
+});
+
 test('without egress rules in place no container is created', async () => {
   const limited = createDockerRuntime({
     socketPath: engine.socketPath,

@@ -45,6 +45,7 @@ import { EngineGroupNetworks } from './group-networks.ts';
 import { ObservedContainers } from './observed-containers.ts';
 import { PreparedNetworks } from './prepared-networks.ts';
 import { readContainerLogs, readLastLines } from './read-container-logs.ts';
+import { refuseOtherNamespace } from './rootless-engine.ts';
 import { runInContainer } from './run-in-container.ts';
 import { type StartParts, startContainer } from './start-container.ts';
 
@@ -151,6 +152,7 @@ class DockerRuntime implements EngineRuntime {
   }
 
   async workerApiAddress(): Promise<{ bind: string; host: string }> {
+    await refuseOtherNamespace(this.#engine, this.#parts.machine);
     const { gateway } = await this.#apiNetwork.ensure();
     return { bind: gateway, host: gateway };
   }

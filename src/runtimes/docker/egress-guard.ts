@@ -23,6 +23,7 @@ import {
   planClosing,
   planRemoval,
   planRules,
+  planUnhookGroups,
   type WorkerApi,
 } from './egress-rules.ts';
 import type { Engine } from './engine.ts';
@@ -192,12 +193,16 @@ export class EgressGuard {
     const isUsed = (key: string) => {
       const found = networks.find((one) => bridgeKeyOf(interfaceOf(one)) === key);
       const isOpen = listApis(rules[4]).some((api) => api.bridgeKey === key && !isGone(api));
-      return isOwn(key) || (found !== undefined && (isOpen || usersOf(found.Containers).length > 0));
+      if (isOwn(key)) return true;
+      if (found === undefined) return existsSync(`/sys/class/net/br-${key}`); // of another engine on this machine
+      return isOpen || usersOf(found.Containers).length > 0;
     };
     const plan = (lines: readonly string[]) => {
       const unused = listBridgeKeys(lines).filter((key) => !isUsed(key));
       const kept = planClosing(lines, (api) => isGone(api) && isUsed(api.bridgeKey));
-      return [...kept, ...unused.flatMap((key) => planRemoval(lines, key))];
+      const isLast = unused.length === listBridgeKeys(lines).length;
+      const groups = isLast ? planUnhookGroups(lines) : [];
+      return [...kept, ...unused.flatMap((key) => planRemoval(lines, key)), ...groups];
     };
     await changeFirewall(run, { 4: plan(rules[4]), 6: plan(rules[6] ?? []) });
     const isLeft = (one: NetworkDetails) =>

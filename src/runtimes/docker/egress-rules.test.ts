@@ -60,6 +60,7 @@ test('a rule keeps containers apart where the engine does not, whatever the sett
     const bridge = { ...BRIDGE, settings: parseEgress(mode, undefined), engine };
     const rules = apply(PODMAN, planRules(4, PODMAN, bridge, ONE));
     expect(rules.filter((line) => line.startsWith(between))).toHaveLength(1);
+    expect(rules).toContain('-A INPUT -i pyg-+ -j REJECT --reject-with icmp-port-unreachable');
     expect(planRules(4, rules, bridge, ONE)).toEqual([]);
     const everything = rules.filter((line) => /^-A PODYARD-(HOST|EGRESS)\S+ -m comment .*-j RETURN/.test(line));
     expect(everything).toHaveLength(mode === 'all' ? 2 : 1);

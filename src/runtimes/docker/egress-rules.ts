@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import type { EgressSettings } from '../../core/egress.ts';
 import { MACHINE_SERVICES } from '../../core/machine-services.ts';
 import type { EngineKind } from './engine-kind.ts';
+import { GROUP_BRIDGE_PREFIX } from './group-network-names.ts';
 
 export type Family = 4 | 6;
 
@@ -38,6 +39,8 @@ const API_COMMENT = 'podyard-api-';
 
 const ANSWERS = '-m conntrack --ctstate RELATED,ESTABLISHED -j RETURN';
 const DNS = ['-p udp -m udp --dport 53 -j RETURN', '-p tcp -m tcp --dport 53 -j RETURN'];
+/** All interfaces whose name begins so. */
+const GROUP_BRIDGES = `${GROUP_BRIDGE_PREFIX}+`;
 /** Ports that the machine publishes for others' containers or services. */
 const PUBLISHED = '-m conntrack --ctstate DNAT';
 const REJECT: Record<Family, string> = {
@@ -74,6 +77,7 @@ export function planRules(
     ...planChain(current, host, wanted.host, family === 4 ? api : null),
     ...planChain(current, egress, wanted.egress, null),
     ...planHook(current, 'INPUT', bridge.name, host),
+    ...(bridge.engine.isolatesNeighbors ? [] : planGroups(family, current)),
     ...planHook(current, forward, bridge.name, egress),
     ...(forward === 'FORWARD' ? [] : planUnhook(current, 'FORWARD', egress)),
   ];
@@ -180,6 +184,17 @@ function planHook(current: readonly string[], parent: string, bridge: string, ch
   const isFirst = rules.slice(0, rules.indexOf(present[0]!)).every((line) => line.includes(` -j ${EGRESS}`));
   if (present.length === 1 && (parent !== 'FORWARD' || isFirst)) return [];
   return [...present.map(deletion), `-I ${parent} 1 ${hook}`];
+}
+
+/** Networks of groups are between their containers: where the engine gives the machine an address on them, it is closed. */
+function planGroups(family: Family, current: readonly string[]): string[] {
+  const rule = `INPUT -i ${GROUP_BRIDGES} ${REJECT[family]}`;
+  return current.includes(`-A ${rule}`) ? [] : [`-I ${rule.replace('INPUT', 'INPUT 1')}`];
+}
+
+/** Returns the lines that remove what closes the networks of groups. */
+export function planUnhookGroups(current: readonly string[]): string[] {
+  return current.filter((line) => line.startsWith(`-A INPUT -i ${GROUP_BRIDGES} `)).map(deletion);
 }
 
 function planUnhook(current: readonly string[], parent: string, chain: string): string[] {

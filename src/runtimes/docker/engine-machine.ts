@@ -6,6 +6,11 @@ interface EngineInfo {
   NCPU: number;
   MemTotal: number;
   Driver: string;
+  SecurityOptions?: string[] | null;
+  /** Only Podman's. */
+  Rootless?: boolean;
+  /** Docker's and Podman's: `1` or `2`. */
+  CgroupVersion?: string;
   DriverStatus: [string, string][] | null;
   Runtimes?: Record<string, unknown> | null;
   /** From API 1.50 on. */
@@ -27,6 +32,9 @@ export interface Machine {
   architecture: string;
   memoryBytes: number;
   cpus: number;
+  /** The engine belongs to a user without rights: containers and their network are in namespaces of that user. */
+  isRootless: boolean;
+  cgroupVersion: 1 | 2;
   /** Whether the engine's storage can limit a container's disk. Set to false when the engine refuses after all. */
   canLimitDisk: boolean;
   gpus: GpuSupport;
@@ -49,6 +57,8 @@ export class EngineMachine {
         architecture: architectureOf(info),
         memoryBytes: info.MemTotal,
         cpus: info.NCPU,
+        isRootless: info.Rootless === true || (info.SecurityOptions ?? []).includes('name=rootless'),
+        cgroupVersion: info.CgroupVersion === '1' ? 1 : 2,
         canLimitDisk: hasDiskLimits(info),
         gpus: gpuSupportOf(info),
         storage: storageOf(info),

@@ -1,5 +1,8 @@
 import { opaqueName } from '../opaque-name.ts';
 
+/** Of the interfaces of their bridges. */
+export const GROUP_BRIDGE_PREFIX = 'pyg-';
+
 const PREFIX = 'podyard-group-';
 
 /** Returns the name of a group's network. It does not contain the id, as containers' names do not. */

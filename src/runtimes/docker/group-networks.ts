@@ -1,10 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { Failure } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { InFlight } from '../in-flight.ts';
 import { type Group, type GroupNetwork, type GroupNetworks, RENDEZVOUS_PORT } from '../runtime.ts';
 import type { NetworkDetails } from './bridge-network.ts';
 import { type Engine, EngineError, isRefusal } from './engine.ts';
-import { groupNetworkName } from './group-network-names.ts';
+import { GROUP_BRIDGE_PREFIX, groupNetworkName } from './group-network-names.ts';
 
 const LABELS = { installation: 'podyard.group.installation', id: 'podyard.group' } as const;
 /**
@@ -96,9 +97,11 @@ export class EngineGroupNetworks implements GroupNetworks {
       Internal: true,
       Labels: { [LABELS.installation]: this.#installation, [LABELS.id]: id },
       IPAM: { Config: [{ Subnet: `${prefix}.0/24`, Gateway: `${prefix}.1` }] },
+      Options: { 'com.docker.network.bridge.name': `${GROUP_BRIDGE_PREFIX}${randomBytes(5).toString('hex')}` },
     };
     try {
-      await this.#request({ ...network, Options: { 'com.docker.network.bridge.inhibit_ipv4': 'true' } });
+      const Options = { ...network.Options, 'com.docker.network.bridge.inhibit_ipv4': 'true' };
+      await this.#request({ ...network, Options });
       return true;
     } catch (error) {
       if (!(error instanceof EngineError)) throw error;
