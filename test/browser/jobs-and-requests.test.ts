@@ -75,6 +75,42 @@ describe.skipIf(!hasBrowser)('jobs and requests', { timeout: 120_000 }, () => {
     await page.emulateMedia({ colorScheme: 'light' });
   }
 
+  test('an idle worker is drawn in the color of idle ones, from its first second and under the pointer', async () => {
+    await api.patch(echo, { workers: { min: 1, max: 3 } });
+    await until('a worker is idle', async () => (await api.workers(echo)).some(({ status }) => status === 'IDLE'));
+    await open(echo);
+    const chart = page.getByRole('img', { name: 'Workers by status over time' });
+    const colorOf = (label: string) =>
+      chart.locator('.recharts-legend-item', { hasText: label }).locator('path').first().getAttribute('fill');
+    const dots = async () =>
+      (await chart.locator('circle').all()).map((circle) => circle.getAttribute('fill', { timeout: 1_000 }));
+    await chart.locator('circle').first().waitFor(); // the first sample
+    const idle = await colorOf('Idle');
+    expect(await Promise.all(await dots()).catch(() => [idle])).toEqual([idle]);
+    await chart.locator('.recharts-area-area').first().waitFor(); // from the second one on it is an area
+    await chart.hover();
+    await page.locator('.chart-value', { hasText: 'Idle' }).getByText('1', { exact: true }).waitFor();
+    await expect.poll(async () => Promise.all(await dots())).toEqual([idle]);
+    expect(idle).not.toBe(await colorOf('Unhealthy'));
+    await api.patch(echo, { workers: { min: 0, max: 3 } });
+  });
+
+  test('a paused endpoint shows how many jobs its queue takes, and why; the refusal says the same', async () => {
+    const id = await api.createEndpoint({ name: 'resting', workers: { min: 0, max: 0 } });
+    await open(id);
+    await page.getByText('of 50', { exact: true }).waitFor();
+    await page
+      .getByText(/^Queued jobs wait\. The limit is 50 with workers\.max 0, which pauses the endpoint/)
+      .waitFor();
+    await Promise.all(Array.from({ length: 51 }, () => api.run(id, 1)));
+    await page.getByText('The queue is full: new jobs are refused.').waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await expect(api.run(id, 1)).rejects.toThrow(/the limit is 50 with workers\.max 0, which pauses the endpoint/);
+    await page.goto(`${server.url}/#/limits`);
+    await page.getByText('500 jobs for each worker of max workers, and 50 while it is paused').waitFor();
+    await api.delete(id);
+  });
+
   test('a job is found by its error, opened by link, explained and run again with changes', async () => {
     const failing = await api.run(echo, { echo: 'x', throw: 'CUDA out of memory' });
     const fine = await api.run(echo, { bytes: 100_000, note: 12_345 });
