@@ -226,6 +226,43 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 180_000 }, (
     await Promise.all([api.delete(starved), api.delete(hog)]);
   });
 
+  test('the heading of a page gets the focus, also by back and forward, and after what had it is gone', async () => {
+    await api.call('POST', '/v2/templates', { name: 'doomed', image: 'podyard/echo-js:dev' });
+    const opened = await signedIn();
+    const focused = () => opened.evaluate('document.activeElement.textContent');
+    const expectFocus = (text: string) => expect.poll(focused).toBe(text);
+    await expectFocus('Overview');
+    await opened.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Endpoints' }).click();
+    await expectFocus('Endpoints');
+    await opened.getByRole('link', { name: 'greeter' }).click();
+    await expectFocus('greeter');
+    await opened.getByRole('tab', { name: 'Settings' }).click();
+    await opened.getByLabel('Image').waitFor();
+    await expectFocus('Settings'); // a tab is no other page
+    await opened.goBack();
+    await expectFocus('Endpoints');
+    await opened.goForward();
+    await expectFocus('greeter');
+    // A dialog gives it back.
+    await opened.getByRole('button', { name: 'Delete…' }).click();
+    await opened.getByRole('dialog').getByRole('textbox').waitFor();
+    await opened.keyboard.press('Escape');
+    await expectFocus('Delete…');
+    // The palette opens a page.
+    await opened.keyboard.press('ControlOrMeta+k');
+    await opened.getByRole('combobox', { name: 'Go to or do anything' }).fill('templates');
+    await opened.getByRole('option').first().getByText('Templates', { exact: true }).waitFor();
+    await opened.keyboard.press('Enter');
+    await expectFocus('Templates');
+    // The button that opened the dialog is deleted with its row.
+    await opened.getByRole('button', { name: 'Delete doomed' }).click();
+    await opened.getByLabel('Type “doomed” to confirm').fill('doomed');
+    await opened.keyboard.press('Enter');
+    await opened.getByRole('button', { name: 'Delete doomed' }).waitFor({ state: 'detached' });
+    await expectFocus('Templates');
+    await opened.close();
+  });
+
   test('breadcrumbs lead back, and a time says when exactly', async () => {
     await page.goto(`${server.url}/#/endpoints/${endpointId}`);
     await page.getByRole('heading', { name: 'greeter', level: 1 }).waitFor();

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
-import { Api } from '../e2e/api.ts';
+import { Api, until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
 import { openPage, signIn, violationsOf } from './console-page.ts';
@@ -74,6 +74,40 @@ describe.skipIf(!hasBrowser)('jobs and requests', { timeout: 120_000 }, () => {
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.emulateMedia({ colorScheme: 'light' });
   }
+
+  test('an idle worker is drawn in the color of idle ones, from its first second and under the pointer', async () => {
+    await until('a worker is idle', async () => (await api.workers(echo)).some(({ status }) => status === 'IDLE'));
+    await open(echo);
+    const chart = page.getByRole('img', { name: 'Workers by status over time' });
+    const dots = `[...document.querySelectorAll('[aria-label="Workers by status over time"] circle')]
+      .map((circle) => circle.getAttribute('fill'))`;
+    const first = await (await page.waitForFunction(`${dots}.length > 0 && ${dots}`)).jsonValue();
+    const colorOf = (label: string) =>
+      chart.locator('.recharts-legend-item', { hasText: label }).locator('path').first().getAttribute('fill');
+    const idle = await colorOf('Idle');
+    expect(first).toEqual([idle]);
+    expect(idle).not.toBe(await colorOf('Unhealthy'));
+    await chart.locator('.recharts-area-area').first().waitFor(); // from the second sample on
+    await chart.hover();
+    await page.locator('.chart-value', { hasText: 'Idle' }).getByText('1', { exact: true }).waitFor();
+    await expect.poll(() => page.evaluate(dots)).toEqual([idle]);
+  });
+
+  test('a paused endpoint shows how many jobs its queue takes, and why; the refusal says the same', async () => {
+    const id = await api.createEndpoint({ name: 'resting', workers: { min: 0, max: 0 } });
+    await open(id);
+    await page.getByText('of 50', { exact: true }).waitFor();
+    await page
+      .getByText(/^Queued jobs wait\. The limit is 50 with workers\.max 0, which pauses the endpoint/)
+      .waitFor();
+    await Promise.all(Array.from({ length: 51 }, () => api.run(id, 1)));
+    await page.getByText('The queue is full: new jobs are refused.').waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await expect(api.run(id, 1)).rejects.toThrow(/the limit is 50 with workers\.max 0, which pauses the endpoint/);
+    await page.goto(`${server.url}/#/limits`);
+    await page.getByText('500 jobs for each worker of max workers, and 50 while it is paused').waitFor();
+    await api.delete(id);
+  });
 
   test('a job is found by its error, opened by link, explained and run again with changes', async () => {
     const failing = await api.run(echo, { echo: 'x', throw: 'CUDA out of memory' });

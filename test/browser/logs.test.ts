@@ -131,6 +131,40 @@ describe.skipIf(!hasBrowser)('logs in the console', { timeout: 180_000 }, () => 
     await expect.poll(saved).toMatch(/ workera while paused\n/);
   });
 
+  test('a traceback of a worker kit is lines, which can be folded and copied', async () => {
+    const traceback =
+      'Traceback (most recent call last):\n  File "worker.py", line 3, in handler\n    1 / 0\nZeroDivisionError: no';
+    const stack = Array.from({ length: 30 }, (_, n) => `    at step${n} (worker.js:${n}:1)`).join('\n');
+    await write('workera', [
+      JSON.stringify({ requestId: 'job-7', message: traceback, level: 'ERROR' }),
+      JSON.stringify({ requestId: 'job-8', message: `TypeError: deep\n${stack}`, level: 'ERROR' }),
+      'after the tracebacks',
+    ]);
+    const rows = log().locator('.log-row');
+    const python = rows.filter({ hasText: 'job-7' });
+    const javascript = rows.filter({ hasText: 'job-8' });
+    const heightOf = async (row: typeof rows) => (await row.boundingBox())!.height;
+    await log().getByText('after the tracebacks').waitFor();
+    await python.getByText('  File "worker.py", line 3, in handler').waitFor();
+    expect(await heightOf(python)).toBe(4 * 20);
+    expect(await python.locator('.log-line').textContent()).not.toContain('\\n');
+    // Folded, a traceback is its error. A long one is folded at first.
+    await python.getByRole('button', { name: '4 lines' }).click();
+    await python.getByText('ERROR job-7 ZeroDivisionError: no').waitFor();
+    await expect.poll(() => heightOf(python)).toBe(20);
+    expect(await heightOf(javascript)).toBe(20);
+    await javascript.getByRole('button', { name: '31 lines: TypeError: deep', expanded: false }).click();
+    await javascript.getByText('at step29').waitFor();
+    await expect.poll(() => heightOf(javascript)).toBe(31 * 20);
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await python.getByRole('button', { name: 'Copy these lines' }).click();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(traceback);
+    expect(await violationsOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Wrap' }).click();
+    await expect.poll(() => heightOf(javascript)).toBeGreaterThanOrEqual(31 * 20);
+    await page.getByRole('button', { name: 'Wrap' }).click();
+  });
+
   test('5,000 lines scroll, and 1,000 a second come in, without a long task that a reader would notice', async () => {
     for (let n = 0; n < 5; n++)
       await write(

@@ -72,6 +72,43 @@ describe.skipIf(!hasBrowser)('users in the console', { timeout: 120_000 }, () =>
     await page.getByText('admin (key admin)').waitFor();
   });
 
+  test('scopes are chosen from a list that says what each allows, with a warning of terminals', async () => {
+    await page.getByRole('link', { name: 'API keys' }).click();
+    const api = new Api(server);
+    const endpoint = await api.createEndpoint({ name: 'greeter', workers: { min: 0, max: 0 } });
+    await page.reload();
+    await button('New key').click();
+    const scopes = dialog().getByRole('combobox', { name: 'Scopes' });
+    const choose = async (search: string, option: RegExp) => {
+      await scopes.fill(search);
+      await page.getByRole('option', { name: option }).click();
+    };
+    await dialog().getByLabel('Name').fill('for the greeter');
+    await scopes.click();
+    await page.getByRole('option', { name: /^read-only.*Read everything, change nothing/ }).waitFor();
+    await expectAccessible();
+    await scopes.press('Backspace'); // takes `all` away
+    await choose('greeter', /greeter · invoke.*Send jobs and requests to it/);
+    expect(await dialog().getByText('This key opens terminals').count()).toBe(0);
+    await choose('exec', /^exec.*run programs in every pod and worker/);
+    await dialog().getByText('This key opens terminals').waitFor();
+    await scopes.fill('no such scope');
+    await scopes.press('Enter'); // cannot be typed
+    await page.keyboard.press('Escape');
+    await expectAccessible();
+    await button('Create', dialog() as unknown as Page).click();
+    await dialog().getByText("You won't be able to view it again").waitFor();
+    await page.keyboard.press('Escape');
+    const { apiKeys } = await api.call<{ apiKeys: { name: string; scopes: string[] }[] }>(
+      'GET',
+      '/v2/account/api-keys',
+    );
+    expect(apiKeys.find(({ name }) => name === 'for the greeter')?.scopes).toEqual([`invoke/${endpoint}`, 'exec']);
+    await api.delete(endpoint);
+    await page.getByRole('navigation').getByRole('link', { name: 'Users', exact: true }).click();
+    await page.getByRole('link', { name: 'Anna' }).click();
+  });
+
   test('limits and rate limits are set, and wrong figures are refused at the form', async () => {
     await button('Limits').click();
     await dialog().getByLabel('Pods').fill('3');

@@ -61,7 +61,7 @@ function ConfirmForm({ name, consequence, verb = 'Delete', onClose, onConfirm, o
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>
-          <Button type="submit" color="red" disabled={!isConfirmed} loading={deletion.isPending}>
+          <Button type="submit" color="red.9" disabled={!isConfirmed} loading={deletion.isPending}>
             {verb}
           </Button>
         </Group>

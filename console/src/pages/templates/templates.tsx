@@ -20,7 +20,7 @@ import {
 const COLUMNS: Column<Template>[] = [
   { title: 'Name', render: ({ name }) => <RecordName>{name}</RecordName> },
   { title: 'Image', isSecondary: true, render: ({ image }) => <Text size="sm">{image}</Text> },
-  { title: 'Type', isSecondary: true, render: (template) => <Kind template={template} /> },
+  { title: 'Type', render: (template) => <Kind template={template} /> },
   { title: 'Actions', width: '130px', render: (template) => <Actions template={template} /> },
 ];
 const idOf = ({ id }: Template) => id;

@@ -1,0 +1,114 @@
+/** Names that are long, or that hide or reorder text, on every page that shows them. On simulated GPUs. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { Api } from '../e2e/api.ts';
+import { ServerProcess } from '../e2e/server-process.ts';
+import { hasBrowser, launchBrowser } from './browser.ts';
+import { openPage, signIn, violationsOf } from './console-page.ts';
+
+const LONG = 'x'.repeat(190);
+/** Shown as it is stored, it reads `gpj.photoexe.live`. */
+const REORDERED = 'gpj.\u202eevil.exe\u2066otohp';
+const HIDING = '👩‍👩‍👧 a\u200bdmin\ufeff שלום';
+const SHOWN = ['gpj.\\u202eevil.exe\\u2066otohp', '👩‍👩‍👧 a\\u200bdmin\\ufeff שלום'];
+const LISTS = ['endpoints', 'pods', 'clusters', 'templates', 'volumes', 'registries', 'keys', 'users', 'limits'];
+
+describe.skipIf(!hasBrowser)('names that others chose', { timeout: 180_000 }, () => {
+  let database: TestDatabase;
+  let server: ServerProcess;
+  let browser: Browser;
+  const paths: string[] = [];
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    server = await ServerProcess.start({ runtime: 'simulated', databaseUrl: database.url });
+    const api = new Api(server);
+    const image = 'podyard/echo-js:dev';
+    const create = (path: string, body: object) => api.call<{ id: string }>('POST', `/v2/${path}`, body);
+    for (const name of [LONG, REORDERED, HIDING]) {
+      const endpoint = await api.createEndpoint({ name, workers: { min: 0, max: 0 } });
+      const pod = await create('pods', { name, image, cpu: { id: 'cpu3c', vcpuCount: 2 } });
+      const compute = { gpuTypeId: 'NVIDIA GeForce RTX 4090', gpuCountPerPod: 1, podCount: 2 };
+      const cluster = await create('clusters', { name, type: 'TRAINING', compute, image });
+      await create('templates', { name, image });
+      await create('network-volumes', { name, size: 10, dataCenter: 'LOCAL-1' });
+      await create('registries', { name, username: 'u', password: 'p' });
+      await create('account/api-keys', { name, scopes: ['read-only'] });
+      await create('account/users', { name: name.slice(0, 100), key: null });
+      await create('billing/budgets', { amount: '10', endpointId: endpoint });
+      paths.push(`endpoints/${endpoint}`, `pods/${pod.id}`, `clusters/${cluster.id}`);
+    }
+    browser = await launchBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.dispose();
+    await database?.drop();
+    expect(complaints).toEqual([]);
+  });
+
+  async function open(page: Page, path: string): Promise<void> {
+    await page.goto(`${server.url}/#/${path}`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await expect.poll(() => page.locator('[aria-busy=true]').count()).toBe(0);
+  }
+
+  /** Returns what is wider than its place: the page, a frame around a table, a cell, a heading. */
+  const overflowing = (page: Page) =>
+    page.evaluate<
+      string[]
+    >(`[document.documentElement, ...document.querySelectorAll('main .mantine-Paper-root, main td, main h1, main nav li')]
+      .filter((part) => part.scrollWidth > part.clientWidth + 1 && getComputedStyle(part).overflowX !== 'hidden')
+      .map((part) => part.tagName + ' ' + part.className + ' ' + part.textContent.slice(0, 60))`);
+
+  /** Returns what could reorder or hide text, in texts and in attributes that are shown or read out. */
+  const hidden = (page: Page) =>
+    page.evaluate<string[]>(`(() => {
+      const isHidden = (text) => /[\\u202a-\\u202e\\u2066-\\u2069\\u200b\\ufeff]/.test(text ?? '');
+      const all = [...document.querySelectorAll('*')];
+      const texts = all.flatMap((one) => [...one.childNodes].filter(({ nodeType }) => nodeType === 3).map(({ data }) => data));
+      const attributes = all.flatMap((one) => ['title', 'aria-label', 'placeholder'].map((name) => one.getAttribute(name)));
+      return [document.title, ...texts, ...attributes].filter(isHidden);
+    })()`);
+
+  test.each([
+    [1440, 'light'],
+    [390, 'dark'],
+  ] as const)('stay in their cells and hide nothing, at %i pixels in %s', async (width, colorScheme) => {
+    const page = await openPage(browser, { width, colorScheme, complaints });
+    await signIn(page, server);
+    for (const path of ['', ...LISTS, 'billing', ...paths]) {
+      await open(page, path);
+      if (path !== '' && path !== 'users' && LISTS.includes(path)) {
+        for (const name of SHOWN) await page.getByText(name, { exact: true }).first().waitFor();
+      }
+      const found = { overflowing: await overflowing(page), hidden: await hidden(page) };
+      expect({ path, ...found }).toEqual({ path, overflowing: [], hidden: [] });
+    }
+    for (const path of ['endpoints', 'keys', paths[0]!]) {
+      await open(page, path);
+      expect(await violationsOf(page)).toEqual([]);
+    }
+    await page.close();
+  });
+
+  test('a record with such a name is found by the palette, and deleted by typing what is shown', async () => {
+    const page = await openPage(browser, { complaints });
+    await signIn(page, server);
+    await page.keyboard.press('ControlOrMeta+k');
+    await page.getByRole('combobox', { name: 'Go to or do anything' }).fill('evil.exe template');
+    await page.getByRole('option').first().getByText(SHOWN[0]!).waitFor();
+    expect(await hidden(page)).toEqual([]);
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: `Delete ${SHOWN[0]}` }).click();
+    const dialog = page.getByRole('dialog', { name: 'Delete template' });
+    await dialog.getByLabel(`Type “${SHOWN[0]}” to confirm`).fill(SHOWN[0]!);
+    expect(await hidden(page)).toEqual([]);
+    expect(await violationsOf(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await page.getByText(`Deleted ${SHOWN[0]}.`).waitFor();
+    await page.close();
+  });
+});
