@@ -97,8 +97,8 @@ export class JsonScan {
   #name(): void {
     const start = this.#at;
     if (!this.#string()) return;
-    if (++this.#objectMembers > MAX_JSON_MEMBERS)
-      return this.#exceed(`it has more than ${MAX_JSON_MEMBERS} object members`);
+    this.#objectMembers += 1;
+    if (this.#objectMembers > MAX_JSON_MEMBERS) this.#exceed(`it has more than ${MAX_JSON_MEMBERS} object members`);
     this.#expected = 'colon';
     if (this.#open.length > 1) return;
     const name = this.#wantedName(start, this.#at);
@@ -115,22 +115,24 @@ export class JsonScan {
 
   #value(byte: number): void {
     if (this.#member?.start === -1) this.#member.start = this.#at;
-    if (byte === OPEN_BRACE || byte === OPEN_BRACKET) return this.#begin(byte);
-    const isRead =
-      byte === QUOTE ? this.#string() : byte === MINUS || isDigit(byte) ? this.#number() : this.#literal(byte);
-    if (isRead) this.#end();
+    if (byte === OPEN_BRACE || byte === OPEN_BRACKET) this.#begin(byte);
+    else if (this.#scalar(byte)) this.#end();
+  }
+
+  #scalar(byte: number): boolean {
+    if (byte === QUOTE) return this.#string();
+    return byte === MINUS || isDigit(byte) ? this.#number() : this.#literal(byte);
   }
 
   #begin(byte: number): void {
-    if (this.#open.length === MAX_JSON_DEPTH) {
-      return this.#exceed(`it is nested more than ${MAX_JSON_DEPTH} levels deep`);
-    }
-    if (++this.#containers > MAX_JSON_MEMBERS) {
-      return this.#exceed(`it has more than ${MAX_JSON_MEMBERS} objects and arrays`);
-    }
+    this.#containers += 1;
     this.#open.push(byte === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET);
     this.#expected = byte === OPEN_BRACE ? 'name or }' : 'value or ]';
     this.#at += 1;
+    if (this.#open.length > MAX_JSON_DEPTH) this.#exceed(`it is nested more than ${MAX_JSON_DEPTH} levels deep`);
+    else if (this.#containers > MAX_JSON_MEMBERS) {
+      this.#exceed(`it has more than ${MAX_JSON_MEMBERS} objects and arrays`);
+    }
   }
 
   #close(): void {

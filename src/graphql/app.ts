@@ -20,7 +20,7 @@ import { logFailure, renderProblem } from '../http/problem.ts';
 import { refuseExceeded } from '../http/rate-limiter.ts';
 import { newRequestId } from '../http/request-id.ts';
 import { toRequestFailure } from '../http/to-failure.ts';
-import { countedProperty } from './answer-size.ts';
+import { countedProperty } from './counted-property.ts';
 import { countRootFields } from './document-limits.ts';
 import { Documents } from './documents.ts';
 import { GraphqlCall, type GraphqlDeps } from './graphql-call.ts';
