@@ -35,14 +35,15 @@ do $$
 declare
   first_line bigint;
   last_line  bigint;
+  total      bigint;
   kept       bigint;
   step       bigint;
   low        bigint := 0;
   high       bigint;
 begin
-  select coalesce(min(seq), 0), coalesce(max(seq), 0), count(*) into first_line, last_line, kept from old_log_lines;
-  kept := least(5000000, kept * 2147483648.0 / pg_total_relation_size('old_log_lines'));
-  if first_line <= last_line - kept then
+  select coalesce(min(seq), 0), coalesce(max(seq), 0), count(*) into first_line, last_line, total from old_log_lines;
+  kept := least(5000000, floor(total * 2147483648.0 / pg_total_relation_size('old_log_lines')));
+  if total > kept then
     first_line := last_line - kept + 1;
     low := first_line; -- older ones are removed
   end if;

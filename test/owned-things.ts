@@ -70,9 +70,10 @@ export async function ownEverything(rest: RestFixture, { key, userId }: Person, 
      values ($1::text, $2, 'worker', sha256($1::text::bytea), array['invoke/' || $3::text], 'WORKER')`,
     [worker, userId, endpoint],
   );
-  await pool.query("insert into log_lines (workload_id, ts, source, line) values ($1, now(), 'container', 'hello')", [
-    worker,
-  ]);
+  await pool.query(
+    "insert into log_lines (workload_id, endpoint_id, ts, source, line) values ($1, $2, now(), 'container', 'hello')",
+    [worker, endpoint],
+  );
   await pool.query(
     `insert into pod_runs (pod_id, revision, user_id, tariff, gpu_count, vcpus, disk_gb) values ($1, 1, $2, 'SECURE', 1, 0, 5)`,
     [pod, userId],

@@ -41,6 +41,7 @@ export const EVERYTHING = {
   lbHost: 'lb.example.com:8443',
   trustedProxies: ['10.0.0.0/8', '::1'],
   tlsSecret: 'own-certificate',
+  logs: { retentionDays: 7, size: '500MB' },
   config: { PODYARD_LOG_LEVEL: 'debug', PODYARD_RUN_BODY_BYTES: 10_485_760, PODYARD_ALLOW_PRIVATE_WEBHOOKS: true },
   catalog: { dataCenters: [{ id: 'EU-1' }] },
   server: {

@@ -81,12 +81,14 @@ test('many lines get several segments, of which the oldest can go first', async 
   const segments = await listLogSegments(database.pool);
   expect(segments.length).toBeGreaterThan(1);
   expect(segments[0]).toMatchObject({ firstSeq: 0 });
+  expect(await findKeptSince(database.pool)).toBeNull();
   for (const [i, { firstSeq }] of segments.slice(1).entries()) expect(segments[i]!.endSeq).toBe(firstSeq);
   expect((await read()).lines).toHaveLength(750);
 });
 
 test('a database without lines is upgraded, and its first line is stored', async () => {
   await upgrade();
+  expect(await findKeptSince(database.pool)).toBeNull();
   await appendLogLines(database.pool, [{ workloadId: 'p', ts: new Date(), source: 'container', line: 'first' }]);
   expect(last(await read({ scope: { workloadId: 'p' } }))).toBe('first');
 });

@@ -41,6 +41,19 @@ async function tablesOf(id: UserId): Promise<string[]> {
   return found.filter((name) => !BOOKS.has(name));
 }
 
+/** Stores a line of a worker whose record has been deleted, of an endpoint that the user paid for. */
+async function storeOldLine(endpointId: string, userId: string): Promise<void> {
+  await rest.database.pool.query(
+    `insert into log_lines (workload_id, endpoint_id, ts, source, line) values ('long-gone', $1, now(), 'container', 'x')`,
+    [endpointId],
+  );
+  await rest.database.pool.query(
+    `insert into usage_days (user_id, day, kind, resource_id, gpu_seconds, vcpu_seconds, gb_seconds, gpu_amount, cpu_amount, storage_amount)
+     values ($1, current_date, 'SERVERLESS', $2, 1, 0, 0, 0, 0, 0) on conflict do nothing`,
+    [userId, endpointId],
+  );
+}
+
 test('a user is deleted with everything they own, as far as it can be at each moment, with the progress shown', async () => {
   const owned = await ownEverything(rest, dora);
   const others = await ownEverything(rest, rest.bob);
@@ -59,12 +72,17 @@ test('a user is deleted with everything they own, as far as it can be at each mo
   expect(await step(dora.userId)).toEqual(waiting);
   expect((await read(dora.userId)).json().removal.remaining).toEqual(waiting);
   await endContainers(rest);
+  await storeOldLine(owned.endpoint, dora.userId);
+  await storeOldLine(others.endpoint, dora.userId); // it was hers once
   expect(await step(dora.userId)).toBeNull();
   expect((await read(dora.userId)).statusCode).toBe(404);
   expect(await tablesOf(dora.userId)).toEqual([]);
   const { pool } = rest.database;
   expect((await pool.query('select volume_id from volume_removals')).rows).toContainEqual({ volume_id: owned.volume });
   expect((await pool.query('select from log_lines where workload_id = $1', [owned.worker])).rowCount).toBe(0);
+  const linesOf = async (id: string) =>
+    (await pool.query('select from log_lines where endpoint_id = $1', [id])).rowCount;
+  expect([await linesOf(owned.endpoint), await linesOf(others.endpoint)]).toEqual([0, 1 + 1]);
   for (const path of [`serverless/${others.endpoint}`, `pods/${others.pod}`, `templates/${others.template}`]) {
     expect((await rest.call('GET', `/v2/${path}`, { key: rest.bob.key })).statusCode).toBe(200);
   }
