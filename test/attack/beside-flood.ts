@@ -8,6 +8,8 @@ import { peakRssMb, resetPeakRss } from './peak-rss.ts';
 const MAX_RATIO = process.env.CI ? 5 : 3;
 /** Of less than this the machine's own noise is a multiple. */
 const MIN_ALONE_MS = 6;
+/** With fewer, one stall of the machine is the p99. */
+const MIN_SAMPLES = 101;
 const MAX_RSS_MB = 500;
 /** How soon after a flood its bystander must be as quick as before. */
 const CALM_WITHIN_MS = 15_000;
@@ -49,7 +51,7 @@ async function besideFlood(scene: Scene, task: FloodTask): Promise<Seen> {
   const { serverPid, bystander, aloneMs, measureMs, maxRssMb = MAX_RSS_MB } = scene;
   resetPeakRss(serverPid);
   const flood = await Flood.start(task);
-  const { waits, late, faults } = await bystander.measure(measureMs);
+  const { waits, late, faults } = await bystander.measure(measureMs, MIN_SAMPLES);
   const { opened, answers } = flood.counts;
   await flood.stop();
   const [p50, p99] = [quantile(waits, 0.5), quantile(waits, 0.99)];

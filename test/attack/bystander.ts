@@ -30,8 +30,9 @@ export class Bystander {
     this.#thread = new Worker(new URL('./bystander-thread.ts', import.meta.url), { workerData: task });
   }
 
-  async measure(durationMs: number): Promise<Waits> {
-    this.#thread.postMessage(durationMs);
+  /** Goes on for up to five times as long until there are at least so many. */
+  async measure(durationMs: number, atLeast = 0): Promise<Waits> {
+    this.#thread.postMessage({ durationMs, atLeast });
     const [waits] = (await once(this.#thread, 'message')) as [Waits];
     return waits;
   }
