@@ -13,7 +13,11 @@ const WITH_PODMAN = [
 ];
 
 /** A project of tests that start whole servers. */
-const slowProject = (name: string, include: string[], options: { exclude?: string[]; sequence?: object; env?: Record<string, string> } = {}) =>
+const slowProject = (
+  name: string,
+  include: string[],
+  options: { exclude?: string[]; sequence?: object; env?: Record<string, string> } = {},
+) =>
   ({
     extends: true,
     test: {

@@ -27,7 +27,9 @@ export async function prepareEgress(
     if (!(error instanceof EgressUnavailable)) throw error;
     if (mode === 'all') {
       guard.giveUp();
-      return [`WARNING: the engine does not keep workers and pods apart, nor can Podyard (${error.message}): they reach each other`];
+      return [
+        `WARNING: the engine does not keep workers and pods apart, nor can Podyard (${error.message}): they reach each other`,
+      ];
     }
     const sentence = `--egress ${mode} cannot be enforced here (${error.message})`;
     if (error.isPossible || isExplicit || (await countUsers(pool)) > 1) {

@@ -250,7 +250,9 @@ describeWithEngine('egress', () => {
   const ownRules = async (name: string) => {
     const ids = (await docker.listNetworks())
       .filter(({ Name }) => Name.startsWith(name))
-      .map(({ Id, Options, Labels }) => bridgeKeyOf(interfaceOf({ Id, Options: Options ?? null, Labels: Labels ?? null })));
+      .map(({ Id, Options, Labels }) =>
+        bridgeKeyOf(interfaceOf({ Id, Options: Options ?? null, Labels: Labels ?? null })),
+      );
     const lines = rules().filter((line) => ids.some((id) => line.includes(id)));
     const named = lines.filter((line) => line.startsWith('-N PODYARD-')).map((line) => line.slice(3));
     return {

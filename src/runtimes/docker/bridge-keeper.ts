@@ -13,7 +13,10 @@ import { hasHolderProgram, importHolderImage } from './holder-image.ts';
 export async function keepBridge(engine: Engine, network: string): Promise<void> {
   const { architecture } = await new EngineMachine(engine).read();
   if (!hasHolderProgram(architecture)) {
-    throw new Failure('unavailable', `Podyard has no program for containers on this machine's architecture (${architecture})`);
+    throw new Failure(
+      'unavailable',
+      `Podyard has no program for containers on this machine's architecture (${architecture})`,
+    );
   }
   const path = `/containers/${keeperOf(network)}`;
   const start = () => engine.json({ method: 'POST', path: `${path}/start` });

@@ -2,7 +2,11 @@ import { expect, test } from 'vitest';
 import { parseEgress } from '../../core/egress.ts';
 import { bridgeKeyOf, listApis, planClosing, planRemoval, planRules } from './egress-rules.ts';
 
-const BRIDGE = { name: 'br-0123456789ab', settings: parseEgress('lan', undefined), engine: { isolatesNeighbors: true, callsUserChain: true } };
+const BRIDGE = {
+  name: 'br-0123456789ab',
+  settings: parseEgress('lan', undefined),
+  engine: { isolatesNeighbors: true, callsUserChain: true },
+};
 const ONE = { installation: 'one', host: '10.7.0.1', port: 4001 };
 const OTHER = { installation: 'other', host: '10.7.0.1', port: 4002 };
 const ENGINE = [

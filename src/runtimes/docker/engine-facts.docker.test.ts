@@ -66,7 +66,10 @@ describe.skipIf(!hasEngine)('containers of a real engine', () => {
     expect(bytes).toBeGreaterThan(2e8);
     const container = await containerOf(installation, spec.id);
     const { memory_stats: memory } = await container.stats({ stream: false });
-    const { total_inactive_file: old, inactive_file: cache } = (memory.stats ?? {}) as unknown as Record<string, number>;
+    const { total_inactive_file: old, inactive_file: cache } = (memory.stats ?? {}) as unknown as Record<
+      string,
+      number
+    >;
     expect(bytes / (memory.usage - (old ?? cache ?? 0))).toBeCloseTo(1, 1);
     await runtime.stop(spec.id, 0);
   });
@@ -153,7 +156,9 @@ describe.skipIf(!hasEngine)('containers of a real engine', () => {
     expect(lines.join()).toMatch(/ENOTFOUND,ENOTFOUND/);
   });
 
-  test('a container that an older version named after its id is renamed, and then run as any other', async ({ skip }) => {
+  test('a container that an older version named after its id is renamed, and then run as any other', async ({
+    skip,
+  }) => {
     skip(!engineKind!.keepsBridges, 'no older version ran with this engine, which does not rename it in its DNS');
     const [running, frozen, ended] = [program('setInterval(() => {}, 1000)'), program(''), program('')] as const;
     for (const { id } of [running, frozen, ended]) {

@@ -41,5 +41,7 @@ test.each([
 });
 
 test('the refusal says what control groups of version 1 cost besides', async () => {
-  await expect(check({ Rootless: true, CgroupVersion: '1' })).rejects.toThrow('can neither limit memory and CPUs nor freeze');
+  await expect(check({ Rootless: true, CgroupVersion: '1' })).rejects.toThrow(
+    'can neither limit memory and CPUs nor freeze',
+  );
 });

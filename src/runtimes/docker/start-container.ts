@@ -141,7 +141,8 @@ async function create(
     await containers.create(spec.id, body);
     return 'created';
   } catch (error) {
-    if (error instanceof EngineError && NAME_TAKEN.test(error.message)) return settleConflict(containers, spec.id, body);
+    if (error instanceof EngineError && NAME_TAKEN.test(error.message))
+      return settleConflict(containers, spec.id, body);
     if (isRefusal(error, 404)) {
       images.forget(spec.image);
       throw new Failure('unavailable', `Image '${spec.image}' is not present on this machine`, { cause: error });
