@@ -137,6 +137,18 @@ export function execContract({ runtime, idle, ended, isReal, endsNoInput }: Exec
     expect(await textOf(check.output)).toBe('gone\n');
   });
 
+  test('what a program leaves running when it ends by itself stays', async ({ skip }) => {
+    skip(!isReal(), 'no program really runs there');
+    const id = await idle();
+    const program = await run(id, shell('sleep 600 >/dev/null 2>&1 & echo "pid $!."'));
+    const [, pid] = /pid (\d+)\./.exec(await textOf(program.output))!;
+    program.errors?.resume();
+    expect(await program.exitCode).toBe(0);
+    await program.end();
+    const check = await run(id, shell('sleep 2; kill "$1" 2>/dev/null && echo stayed || echo gone', {}, [pid!]));
+    expect(await textOf(check.output)).toBe('stayed\n');
+  });
+
   test('a program that does not exist is an error or exits with 126 or 127', async ({ skip }) => {
     skip(!isReal(), 'no program really runs there');
     const id = await idle();

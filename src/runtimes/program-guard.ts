@@ -123,8 +123,8 @@ export class GuardedProgram implements Execution {
     if (!this.#isOver) {
       const ended = this.#currentGuard().then((guard) => guard.end());
       await Promise.race([ended.catch(() => {}), sleep(END_MS, undefined, { ref: false })]);
+      this.#guard.then((guard) => guard.close()).catch(() => {});
     }
-    this.#guard.then((guard) => guard.close()).catch(() => {});
     this.#program.close();
   }
 
