@@ -45,7 +45,7 @@ interface Parts {
 const QUIET_MS = 1_000;
 const TICK_MS = 60_000;
 const MAX_TAKEN = 10_000;
-const ADDRESS_TAKEN = /address .*already (?:in use|allocated)/i;
+const ADDRESS_TAKEN = /already (?:in use|allocated)/i;
 
 export class PreparedNetworks {
   readonly #log: SeldomLog;

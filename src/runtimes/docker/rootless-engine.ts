@@ -8,7 +8,7 @@ import type { Engine } from './engine.ts';
 import type { EngineMachine } from './engine-machine.ts';
 
 /** The user ids of a process that is in no user namespace: all of them. */
-const ALL_USERS = /^\s*0\s+0\s+4294967295\s*$/m;
+const ALL_USERS = '0 0 4294967295';
 
 /** An engine answers, but Podyard cannot use it. The message says why, and what to do. */
 export class UnusableEngine extends Failure {
@@ -24,7 +24,7 @@ export async function refuseOtherNamespace(
   uidMap = '/proc/self/uid_map',
 ): Promise<void> {
   const { isRootless, cgroupVersion } = await machine.read();
-  if (!isRootless || !ALL_USERS.test(readFileSync(uidMap, 'utf8'))) return;
+  if (!isRootless || readFileSync(uidMap, 'utf8').trim().split(/\s+/).join(' ') !== ALL_USERS) return;
   const { name } = await engine.kind();
   const limits = 'With control groups of version 1 it can neither limit memory and CPUs nor freeze workers, either.';
   throw new UnusableEngine(
