@@ -55,7 +55,8 @@ export async function showLog(
   if (!options.follow) {
     const { lines, keptSince } = await lastLines(client, log, query, options.tail);
     lines.forEach(print);
-    const isCut = keptSince !== null && query.since !== undefined && lines.length < options.tail && query.since < keptSince;
+    const isCut =
+      keptSince !== null && query.since !== undefined && lines.length < options.tail && query.since < keptSince;
     if (isCut) output.note(`Lines from before ${keptSince} have been removed: the server keeps no older ones.`);
     else if (lines.length === 0 && options.tail > 0) output.note(noLines(query));
     return;
