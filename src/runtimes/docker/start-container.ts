@@ -31,8 +31,6 @@ export interface StartParts {
   logger: Logger;
 }
 
-/** Docker's status is 409, Podman's 500. */
-const NAME_TAKEN = /container name .* already in use/i;
 /** A container address or a port of this machine that is in use. */
 const TAKEN = /address already in use|already allocated/i;
 const PORT_TAKEN = /port is already allocated|bind: address already in use/i;
@@ -141,8 +139,7 @@ async function create(
     await containers.create(spec.id, body);
     return 'created';
   } catch (error) {
-    if (error instanceof EngineError && NAME_TAKEN.test(error.message))
-      return settleConflict(containers, spec.id, body);
+    if (isNameTaken(error)) return settleConflict(containers, spec.id, body);
     if (isRefusal(error, 404)) {
       images.forget(spec.image);
       throw new Failure('unavailable', `Image '${spec.image}' is not present on this machine`, { cause: error });
@@ -173,6 +170,12 @@ async function missingIn(
   if (defaults.length === 0) return {};
   const own = await images.variablesOf(image);
   return Object.fromEntries(defaults.filter(([name]) => !own.has(name)));
+}
+
+/** Docker's status is 409, Podman's 500. */
+function isNameTaken(error: unknown): boolean {
+  const words = error instanceof EngineError ? error.message : '';
+  return /container name/i.test(words) && /already in use/i.test(words);
 }
 
 /** The name is in use: by the workload itself, or by its remains. */
