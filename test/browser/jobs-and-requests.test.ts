@@ -81,13 +81,17 @@ describe.skipIf(!hasBrowser)('jobs and requests', { timeout: 120_000 }, () => {
     const chart = page.getByRole('img', { name: 'Workers by status over time' });
     const dots = `[...document.querySelectorAll('[aria-label="Workers by status over time"] circle')]
       .map((circle) => circle.getAttribute('fill'))`;
-    const first = await (await page.waitForFunction(`${dots}.length > 0 && ${dots}`)).jsonValue();
+    let first: string[] = [];
+    await until('the first sample is drawn', async () => {
+      first = await page.evaluate<string[]>(dots);
+      return first.length > 0;
+    });
     const colorOf = (label: string) =>
       chart.locator('.recharts-legend-item', { hasText: label }).locator('path').first().getAttribute('fill');
     const idle = await colorOf('Idle');
     expect(first).toEqual([idle]);
     expect(idle).not.toBe(await colorOf('Unhealthy'));
-    await chart.locator('.recharts-area-area').first().waitFor(); // from the second sample on
+    await expect.poll(() => page.evaluate(dots)).toEqual([]); // from the second sample on it is an area
     await chart.hover();
     await page.locator('.chart-value', { hasText: 'Idle' }).getByText('1', { exact: true }).waitFor();
     await expect.poll(() => page.evaluate(dots)).toEqual([idle]);

@@ -86,7 +86,6 @@ describe.skipIf(!hasBrowser)('users in the console', { timeout: 120_000 }, () =>
     await dialog().getByLabel('Name').fill('for the greeter');
     await scopes.click();
     await page.getByRole('option', { name: /^read-only.*Read everything, change nothing/ }).waitFor();
-    await expectAccessible();
     await scopes.press('Backspace'); // takes `all` away
     await choose('greeter', /greeter · invoke.*Send jobs and requests to it/);
     expect(await dialog().getByText('This key opens terminals').count()).toBe(0);
