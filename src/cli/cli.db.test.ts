@@ -85,6 +85,8 @@ describe('serve', () => {
       'insecureProcessRuntime',
       'lbHost',
       'logLevel',
+      'logRetentionSeconds',
+      'logSize',
       'memoryPerGpu',
       'port',
       'proxyHost',

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RestFixture, startRestApp } from '../rest-app.ts';
 
-/** docs/interface/revision-2026-08.md, "Endpoints" and "Pods and templates": one vCPU, which revision 2026-07 does not know. */
+/** docs/interface/revision-2026-08.md, "Serverless endpoints" and "Pods and templates": one vCPU, which revision 2026-07 does not know. */
 const FLAVORS = ['cpu3c', 'cpu3g', 'cpu3m', 'cpu5c', 'cpu5g', 'cpu5m'];
 
 let rest: RestFixture;

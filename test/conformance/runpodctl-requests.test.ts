@@ -3,8 +3,9 @@ import type { GpuStock } from '../../src/domain/catalog/capacity-source.ts';
 import { type RestFixture, startRestApp } from '../rest-app.ts';
 
 /**
- * docs/guide/existing-clients.md, "Clients": what runpodctl sends over REST since it uses version 2 (commits 3c5614d, 0b71659 and
- * 71189101), with the members and parameters that its commands have. It reads the addresses that a base URL of revision 2026-08 has.
+ * docs/interface/revision-2026-08.md, "Pods and templates" and "Serverless endpoints": what runpodctl sends over REST since it uses
+ * version 2 (commits 3c5614d, 0b71659 and 71189101), with the members and parameters that its commands have. It reads the addresses that a
+ * base URL of revision 2026-08 has.
  */
 const GPU = 'NVIDIA GeForce RTX 4090';
 

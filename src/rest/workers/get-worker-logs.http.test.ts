@@ -200,7 +200,7 @@ test('a slow client applies backpressure to reading the log', async () => {
   const queries = vi.spyOn(rest.database.pool, 'query');
   const { reader, controller } = await follow(`?since=${at(0).toISOString()}`);
   await reader.read();
-  const reads = () => queries.mock.calls.filter(([sql]) => String(sql).includes('from log_lines')).length;
+  const reads = () => queries.mock.calls.filter(([sql]) => String(sql).includes('with portion')).length;
   await new Promise((resolve) => setTimeout(resolve, 300));
   const held = reads();
   expect(held).toBeLessThan(8);
