@@ -84,6 +84,6 @@ describe.skipIf(!existsSync(NGINX))('a client of nginx beside connections of ref
     const scene = { serverPid: server.pid, bystander, aloneMs, turns: TURNS, measureMs: MEASURE_MS };
     const request = `GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`;
     const task = { port: nginx.port, from: HOSTILE, request, connections, reads: true, renews: false };
-    return expectUnharmed(scene, task);
+    return expectUnharmed(scene, () => task);
   });
 });

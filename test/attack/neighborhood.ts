@@ -59,7 +59,7 @@ export class Neighborhood {
     const server = await ServerProcess.start({
       runtime: 'process',
       gpus: 'ADA_24:12',
-      env: { PODYARD_REST_V1: 'true', PODYARD_TERMINALS_PER_USER: '150' },
+      env: { PODYARD_REST_V1: 'true', PODYARD_TERMINALS_PER_USER: '400', PODYARD_TERMINALS: '500' },
     });
     try {
       const ports = {
@@ -78,6 +78,14 @@ export class Neighborhood {
     this.server = server;
     this.hostile = hostile;
     this.victim = victim;
+  }
+
+  /** Resolves once no program of the hostile user's terminals is left. */
+  async untilTerminalsEnded(): Promise<void> {
+    const open = 'select from terminal_sessions where pod_id = $1 and opened_at is not null and ended_at is null';
+    await until('its terminals have ended', async () => {
+      return (await this.server.query(open, [this.hostile.pod])).length === 0;
+    });
   }
 
   dispose(): Promise<void> {

@@ -56,14 +56,17 @@ describe.each(PLANES)('$name', ({ victim, floods }) => {
   describe.each(floods)('beside %s', (_, attack) => {
     test.each(CLIENTS)('on %i connections, which read: %s', async (connections, reads) => {
       const { server, hostile } = street;
-      const task = { port: hostile.ports.public, renews: false, ...(await attack(hostile, connections)) };
       await untilCalm({ bystander, aloneMs: aloneMs() });
       await measureAlone(MEASURE_MS / 4);
       const scene = {
         ...{ serverPid: server.pid, maxRssMb: MAX_RSS_MB },
         ...{ bystander, aloneMs: aloneMs(), turns: TURNS, measureMs: MEASURE_MS },
       };
-      await expectUnharmed(scene, { ...task, connections, reads });
+      await expectUnharmed(scene, async () => {
+        await street.untilTerminalsEnded();
+        const task = await attack(hostile, connections);
+        return { port: hostile.ports.public, renews: false, ...task, connections, reads };
+      });
     });
   });
 });

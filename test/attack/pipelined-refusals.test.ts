@@ -44,10 +44,10 @@ const get = (path: string, ...headers: string[]) =>
 
 const scene = () => ({ serverPid: server.pid, bystander, aloneMs, turns: TURNS, measureMs: MEASURE_MS });
 const unharmedBy = (task: Partial<FloodTask> & { request: string }) =>
-  expectUnharmed(scene(), {
+  expectUnharmed(scene(), () => ({
     ...{ port: Number(new URL(server.url).port), connections: 1, reads: true, renews: false },
     ...task,
-  });
+  }));
 
 /** [what it asks for, the request] */
 const REFUSED: [string, () => string][] = [

@@ -75,6 +75,19 @@ const BINARY = 2;
 const PING = 9;
 
 export const PLANES: Plane[] = [
+  // The first: its worker is replaced when it is silent for long.
+  {
+    name: 'the worker API',
+    victim: ({ url, worker, ports }) => ({
+      url: `http://${new URL(url).hostname}:${ports.workers}${worker.path('ping')}`,
+      headers: { authorization: worker.token },
+    }),
+    floods: [
+      ['pings', (house) => ofWorker(house, 'ping')],
+      ['takes', (house) => ofWorker(house, 'job-take', '?job_in_progress=0')],
+      ['refused requests', (house) => ofWorker(house, 'nothing')],
+    ],
+  },
   {
     name: 'the queue',
     victim: (house) => asksWith(house, `/v2/${house.queue}/runsync`, { input: { echo: 1 } }),
@@ -93,18 +106,6 @@ export const PLANES: Plane[] = [
       ['uploads', (house) => upload(house, SMALL_REQUESTS)],
       ['gzip of a line without end', (house) => upload(house, LINE_WITHOUT_END)],
       ['lists of batches', (house) => get(house, `/v2/${house.queue}/batch`)],
-    ],
-  },
-  {
-    name: 'the worker API',
-    victim: ({ url, worker, ports }) => ({
-      url: `http://${new URL(url).hostname}:${ports.workers}${worker.path('ping')}`,
-      headers: { authorization: worker.token },
-    }),
-    floods: [
-      ['pings', (house) => ofWorker(house, 'ping')],
-      ['takes', (house) => ofWorker(house, 'job-take', '?job_in_progress=0')],
-      ['refused requests', (house) => ofWorker(house, 'nothing')],
     ],
   },
   {

@@ -88,7 +88,7 @@ export class WebSocketConnection implements WireReader, TurnTaker {
     wire.reader = socket;
     wire.keepAlive();
     if (head.length > 0) socket.onBytes(head);
-    wire.resume();
+    if (!socket.#isWaiting) wire.resume();
     if (wire.isClosed) socket.onClosed();
   }
 
@@ -105,7 +105,6 @@ export class WebSocketConnection implements WireReader, TurnTaker {
     if (this.#isClosing) return;
     this.#isClosing = true;
     this.#wire.writeBytes(encodeFrame({ kind: 'close', code }));
-    this.#wire.resume();
     setTimeout(() => this.#wire.destroy(), CLOSE_MS).unref();
   }
 

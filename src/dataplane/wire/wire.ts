@@ -72,6 +72,9 @@ export class SocketWire implements Wire, BulkReader {
   #isPaused = false;
   /** Nothing is read because others carry much as well. */
   #isResting = false;
+  readonly #stayPaused = () => {
+    if (this.#isPaused || this.#isResting) this.socket.pause();
+  };
   readonly #onClose = () => this.reader.onClosed(this.#error);
   readonly #onWritten = () => {
     if (!this.socket.destroyed && this.unsentBytes === 0) this.reader.onDrain();
@@ -176,12 +179,19 @@ export class SocketWire implements Wire, BulkReader {
 
   resume(): void {
     this.#isPaused = false;
-    if (!this.#isResting) this.socket.resume();
+    this.#resumeReading();
   }
 
   readOn(): void {
     this.#isResting = false;
-    if (!this.#isPaused && !this.socket.destroyed) this.socket.resume();
+    this.#resumeReading();
+  }
+
+  /** A stream begins to read a tick after its `resume`, even if it was paused meanwhile: then it is paused again. */
+  #resumeReading(): void {
+    if (this.#isPaused || this.#isResting || this.socket.destroyed) return;
+    this.socket.resume();
+    process.nextTick(this.#stayPaused);
   }
 
   end(): void {
