@@ -75,7 +75,6 @@ const BINARY = 2;
 const PING = 9;
 
 export const PLANES: Plane[] = [
-  // The first: its worker is replaced when it is silent for long.
   {
     name: 'the worker API',
     victim: ({ url, worker, ports }) => ({

@@ -25,6 +25,7 @@ export const watchAccountRoute: RestRoute = (app, deps) => {
     },
     async (request, reply) => {
       const { userId } = request.actor;
+      await deps.live.openings.enter(userId);
       const feed = deps.live.watch('account', userId, () => async () => {
         return JSON.stringify(await readAccountActivity(deps.pool, userId, deps.clock.now()));
       });

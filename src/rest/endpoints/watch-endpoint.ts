@@ -27,6 +27,7 @@ export const watchEndpointRoute: RestRoute = (app, deps) => {
     },
     async (request, reply) => {
       const { userId } = request.actor;
+      await deps.live.openings.enter(userId);
       const { id } = await getEndpointRow(deps.pool, userId, request.params.id as EndpointId);
       const feed = deps.live.watch('endpoint', id, () => endpointSnapshotReader(deps, userId, id));
       return sendEventStream(reply, streamFeed(deps, { socket: reply.raw, keyId: request.actor.keyId }, feed));

@@ -28,6 +28,7 @@ export const watchPodsRoute =
       },
       async (request, reply) => {
         const { userId } = request.actor;
+        await deps.live.openings.enter(userId);
         const feed = deps.live.watch('pods', userId, () => async () => {
           const rows = await listPodRows(deps.pool, userId);
           const pods = await readPodResponses(deps, wire, rows);
