@@ -59,7 +59,7 @@ export class Neighborhood {
     const server = await ServerProcess.start({
       runtime: 'process',
       gpus: 'ADA_24:12',
-      env: { PODYARD_REST_V1: 'true', PODYARD_TERMINALS_PER_USER: '400', PODYARD_TERMINALS: '500' },
+      env: { PODYARD_REST_V1: 'true' },
     });
     try {
       const ports = {

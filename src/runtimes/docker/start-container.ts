@@ -90,9 +90,10 @@ async function startOnNetwork(
       const isNew = await tryStart(parts, spec, gpus, options, { address, holder: null });
       return { isNew, address: isNew ? address : null };
     } catch (error) {
-      if (left > 1 && error instanceof EngineError && isRetryable(error.message, spec)) continue;
-      if (isRefusal(error, 404, /network/i)) network.forget(); // it was removed: the next start creates it again
-      throw startFailure(error);
+      if (isNetworkGone(error))
+        network.forget(); // it was removed: the next try creates it again
+      else if (!(error instanceof EngineError && isRetryable(error.message, spec))) throw startFailure(error);
+      if (left <= 1) throw startFailure(error);
     }
   }
 }
@@ -185,6 +186,11 @@ async function settleConflict(containers: Containers, id: string, body: object):
   await containers.remove(id); // also one that never ran: it may have an outdated address
   await containers.create(id, body);
   return 'created';
+}
+
+/** Docker's status is 404, Podman's 500. */
+function isNetworkGone(error: unknown): boolean {
+  return isRefusal(error, 404, /network/i) || isRefusal(error, 500, /unable to find network/i);
 }
 
 /** True when the next try uses another address or port; ports that the caller chose would be the same again. */
