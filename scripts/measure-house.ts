@@ -1,6 +1,6 @@
 /**
  * Prints the size of the program: lines, files, functions and folders of `src/` and `console/src`, without tests. Large files and
- * folders are named, so that whoever adds to one sees it. `--all` names every one instead of the first few.
+ * folders are named, so that they are seen before they grow. `--all` names every one instead of the first few.
  */
 import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';

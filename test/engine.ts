@@ -10,5 +10,5 @@ export const hasEngine = await docker.ping().then(
   () => false,
 );
 
-/** What kind of engine it is. */
+/** The kind of the engine. */
 export const engineKind = hasEngine ? kindOf(await docker.version()) : null;

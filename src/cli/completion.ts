@@ -3,12 +3,12 @@ import type { Argument, Command, Option } from 'commander';
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** What a place of the command line may hold that only the server, or this machine, knows. */
+/** The kinds of values that only the server, or this machine, can list. */
 export type Names =
   | ('endpoints' | 'pods' | 'clusters' | 'templates' | 'secrets' | 'volumes' | 'registries')
   | ('gpus' | 'pools' | 'cpus' | 'datacenters' | 'contexts' | 'keys' | 'users');
 
-/** What may come next: words, names of these kinds, or a file. */
+/** The candidates for the next word: words, names of these kinds, or files. */
 export interface Candidates {
   words: readonly string[];
   names: readonly Names[];

@@ -17,7 +17,7 @@ beforeAll(async () => {
   asRoot.env = { PODYARD_API_KEY: (await cli.rest.addPerson('admin')).key };
 });
 
-/** What each `create` needs besides the name. */
+/** The options that each `create` requires besides the name. */
 const CREATES = {
   endpoints: ['--image', 'i:1', '--pool', 'ADA_24'],
   pods: ['--image', 'i:1', '--cpu', 'cpu3c'],

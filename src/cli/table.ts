@@ -9,7 +9,7 @@ const GAP = '  ';
 const LEAST = 8;
 const [BOLD, PLAIN] = ['\u001b[1m', '\u001b[0m'];
 const [RED, GREEN, YELLOW] = ['\u001b[31m', '\u001b[32m', '\u001b[33m'];
-/** What a reader of a block needs whole. */
+/** Columns that a block never cuts. */
 const REASON_HEADING = 'WHY';
 const STATE_HEADINGS = new Set(['STATE', 'STATUS']);
 const COLORS: readonly [states: RegExp, color: string][] = [

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { FairSlots } from './fair-slots.ts';
 
-/** Starts a piece of work that ends when it is told to. */
+/** Starts a piece of work that the test ends. */
 function begin(slots: FairSlots, owner: string, name: string, begun: string[]): () => Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const running = slots.run(owner, () => {

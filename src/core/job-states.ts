@@ -1,4 +1,4 @@
-/** What distinguishes the states of a job, wherever that matters. */
+/** The properties by which the states of a job differ. */
 interface JobState {
   /** Null until the job has ended. */
   readonly end: {

@@ -31,9 +31,9 @@ interface Place {
  * JSON.parse accepts, within the limits of json-shape.ts. The bytes must be UTF-8.
  */
 export class JsonScan {
-  /** What is wrong or too much. */
+  /** Why the text is refused; null as long as it is not. */
   fault: { isTooMuch: boolean; text: string } | null = null;
-  /** Of a repeated name the last one counts, as in JSON.parse. */
+  /** The last of several members with the same name, as in JSON.parse. */
   readonly members = new Map<string, Place>();
   readonly #bytes: Buffer;
   readonly #names: readonly string[];

@@ -16,7 +16,7 @@ export interface JobLimits {
   batchRetentionMs: number;
   /** How long log lines are kept, within their size. */
   logRetentionMs: number;
-  /** What all log lines may take on disk, with their indexes; the oldest go first. */
+  /** The size limit of all log lines on disk, with their indexes; the oldest are removed first. */
   logBytes: number;
   /** How long the records of ended workers and pods are kept. */
   endedRetentionMs: number;

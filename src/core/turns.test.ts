@@ -35,7 +35,7 @@ test('owners take turns, however much one of them has waiting', async () => {
   await expect.poll(() => order.join('')).toBe('abcabaa');
 });
 
-test('in its turn an owner goes on without a wait until the time is up; outside of it, and for others, each piece waits', async () => {
+test('in its turn an owner continues without a wait until the time is up; outside of it, and for others, each piece waits', async () => {
   await takeTurn('a');
   expect(takeTurn('a')).toBeUndefined();
   const other = takeTurn('b');

@@ -1,8 +1,8 @@
 /**
  * Fair turns on the event loop. Work that is ready but need not be done now waits here: requests that a client sent ahead of
  * their answers, and requests that cost much. In a turn of the event loop it gets `SHARE_MS` together, and a third of the time
- * in the long run, so that whoever comes meanwhile is served in between. The owners of the work take turns; that of one owner
- * is done first in, first out: whoever enters again after its turn is behind all others of the owner.
+ * in the long run, so that requests that arrive meanwhile are served in between. The owners of the work take turns; that of one owner
+ * is done first in, first out: a taker that enters again after its turn is behind all others of the owner.
  *
  * There is one queue, as a process has one event loop.
  */
@@ -19,10 +19,10 @@ const SHARE_MS = 1;
 const PARTS = 3;
 /** Takers of a line that are kept after their turn. */
 const MAX_DONE = 1_000;
-/** Owns the pipelined requests of all connections, which are told apart by the order in which they enter. */
+/** The owner of the pipelined requests of all connections, which take turns in the order in which they enter. */
 const CONNECTIONS = '';
 
-/** What one owner has waiting. */
+/** The waiting work of one owner. */
 interface Line {
   takers: TurnTaker[];
   /** The next in `takers`. */

@@ -31,7 +31,7 @@ type CudaFilter = (version: string | undefined) => boolean;
 type LowestPrice = ReturnType<typeof toLowestPrice>;
 
 /**
- * What the catalog offers of one stock. A document may ask for every type and data center many times, with the same rules and
+ * The offers of the catalog for one stock. A document may ask for every type and data center many times, with the same rules and
  * with others: each question is answered once, from the part of the stock that it is about.
  */
 export class Offers {

@@ -13,7 +13,7 @@ import { volumeResolvers } from './resolvers/volume-resolvers.ts';
 
 const SCHEMA_FILE = new URL('../../api/schema.graphql', import.meta.url);
 
-/** What a field with a resolver counts as in an answer (answer-size.ts): it takes about as long as so many others. */
+/** The cost of a field with a resolver (answer-size.ts): it takes about as long as this many others. */
 const RESOLVER_FIELDS = 5;
 
 export const RESOLVERS: readonly Resolvers[] = [

@@ -38,7 +38,7 @@ for step in HUP:0.1 CONT:0.3 CONT:0.6 KILL:0.1 KILL:0.1 KILL:0.1 KILL:0.1; do
 done
 exit 0`;
 
-/** What a guard may take to end a program. */
+/** How long a guard may take to end a program. */
 const END_MS = 4_000;
 /** Exit codes of a command that could not be started, as of an image without a shell or grep. */
 const NOT_STARTED = [126, 127];

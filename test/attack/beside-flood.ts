@@ -23,7 +23,7 @@ export interface Scene {
   /** Times that a request waits for the machine: client, server, database and whatever is between them, both ways. */
   turns: number;
   measureMs: number;
-  /** Of the server; default: 500. */
+  /** The largest resident size of the server; default: 500. */
   maxRssMb?: number;
 }
 

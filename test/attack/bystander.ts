@@ -9,7 +9,7 @@ export interface BystanderTask {
   body?: string;
   /** The answer has no end: it is there once its first bytes are, and each request has a connection of its own. */
   isStream?: boolean;
-  /** Of a terminal that echoes its input. The URL is where to connect; each question is a line. */
+  /** A terminal that echoes its input: it connects to the URL, and each question is a line. */
   terminal?: { protocols: string[] };
   /** Its address; default: 127.0.0.1. */
   from?: string;
@@ -30,7 +30,7 @@ export class Bystander {
     this.#thread = new Worker(new URL('./bystander-thread.ts', import.meta.url), { workerData: task });
   }
 
-  /** Goes on for up to five times as long until there are at least so many. */
+  /** Continues for up to five times as long until there are at least this many. */
   async measure(durationMs: number, atLeast = 0): Promise<Waits> {
     this.#thread.postMessage({ durationMs, atLeast });
     const [waits] = (await once(this.#thread, 'message')) as [Waits];

@@ -37,7 +37,7 @@ interface Hostile {
   endpoint: string;
 }
 
-/** What it sends. Each kind has a server of its own, because V8 does not give memory back at once. */
+/** The requests that it sends. Each kind has a server of its own, because V8 does not give memory back at once. */
 const COSTLY: Record<string, Record<string, (hostile: Hostile) => string>> = {
   'GraphQL documents': {
     'that ask for prices, without a key': () => graphql(PRICES),

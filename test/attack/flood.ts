@@ -8,7 +8,7 @@ export interface FloodTask {
   from?: string;
   /** One request, which is pipelined; or bytes in latin1 that are repeated after the `opening`. */
   request: string;
-  /** What each connection sends first. */
+  /** The first bytes of each connection. */
   openings?: readonly string[];
   connections: number;
   /** False: it reads no answer. */

@@ -30,10 +30,10 @@ interface OwnWorker {
   token: string;
 }
 
-/** What a user of the server has on each plane. */
+/** The records of a user on each plane. */
 export interface House extends Tenant {
   url: string;
-  /** Of the public listener, and of the worker API. */
+  /** The ports of the public listener and of the worker API. */
   ports: { public: number; workers: number };
   /** A queue endpoint with a worker, and a job of it that has ended. */
   queue: string;

@@ -14,7 +14,7 @@ const MEASURE_MS = isThorough ? 5_000 : 600;
  * lives is below 100 MB after each flood.
  */
 const MAX_RSS_MB = 900;
-/** Of the latest, so many say what is usual. */
+/** How many of the latest samples count. */
 const ALONE_SAMPLES = 500;
 /** Times that a request waits for the machine: client, server, database or upstream, server, client. */
 const TURNS = 4;

@@ -9,9 +9,9 @@ type Attack = Pick<FloodTask, 'request'> & Partial<Pick<FloodTask, 'port' | 'ope
 /** A part of the server that a victim uses while hostile clients do. */
 export interface Plane {
   name: string;
-  /** What the victim asks for. */
+  /** The victim's request. */
   victim: (house: House) => BystanderTask | Promise<BystanderTask>;
-  /** What it is, and what the hostile client sends. `connections`: how many. */
+  /** The name of each flood, and the requests of the hostile client. `connections`: how many there are. */
   floods: [string, (house: House, connections: number) => Attack | Promise<Attack>][];
 }
 
@@ -54,7 +54,7 @@ const asksWith = (house: House, path: string, body: object): BystanderTask =>
 
 const QUERY = '{ myself { id email endpoints { id name } pods { id name } } }';
 
-/** What a user may have open at once, unless an operator allows more (docs/interface/terminals.md). */
+/** Terminals that a user may have open at once, unless an operator allows more (docs/interface/terminals.md). */
 const MAX_TERMINALS = 20;
 /** Opens so many terminals, or as many as a user may. `frame`: what each then sends all the time. */
 async function terminals(house: House, count: number, command: string[], frame: Buffer): Promise<Attack> {

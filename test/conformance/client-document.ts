@@ -1,5 +1,5 @@
 /**
- * What public clients send, as far as names go: operations, fields, arguments and types are theirs, everything else is ours.
+ * The documents of public clients, as far as names go: operations, fields, arguments and types are theirs, everything else is ours.
  * `<pod>` and the like stand for ids (graphql-documents.test.ts). A version is the client's commit in which the names were
  * read.
  */

@@ -1,7 +1,7 @@
 import { documents, GPU } from './client-document.ts';
 
 const CLUSTER = { gpuTypeId: GPU, podCount: 2, gpuCountPerPod: 8, type: 'TRAINING', imageName: 'i:1', deployCost: 9.5 };
-/** What clients send about clusters. */
+/** Documents of clients about clusters. */
 export const CLUSTERS = [
   ...documents('dstack', {
     '07f1313': [

@@ -188,7 +188,7 @@ test('a private image of a single pod: the edit names a size of storage that the
   });
 });
 
-/** What an infrastructure tool and schedulers of training runs send. */
+/** Documents of an infrastructure tool and of schedulers of training runs. */
 describe('clusters as records', () => {
   test('are created with variables, listed, read, and null once they are gone', async () => {
     const create = `mutation CreateCluster($input: CreateClusterInput!) {

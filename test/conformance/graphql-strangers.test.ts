@@ -79,7 +79,7 @@ const BY_RECORD: Record<string, (records: Records) => string> = {
   'Mutation.deleteNetworkVolume': ({ volume }) => `mutation { deleteNetworkVolume(input: {id: "${volume}"}) }`,
 };
 
-/** What clients look for instead of NOT_FOUND. */
+/** The code that clients look for instead of NOT_FOUND. */
 const CODES: Record<string, string> = { 'Mutation.deleteCluster': 'Cluster not found' };
 
 /** Operations about the calling user. */

@@ -21,7 +21,7 @@ interface Session {
   endReason: string | null;
 }
 
-/** What is left of sessions and copies whose client, server or connection is gone. `folder`: one that is mounted. */
+/** Checks what remains of sessions and copies whose client, server or connection is gone. `folder`: one that is mounted. */
 export function cutSessionTests(runtime: TestedRuntime, place: () => RuntimePlace = () => ({})): void {
   let server: ServerProcess;
   let api: Api;

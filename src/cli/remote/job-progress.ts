@@ -3,7 +3,7 @@ import type { ApiClient } from './api-client.ts';
 
 const DRAW_EVERY_MS = 200;
 const ASK_EVERY_MS = 1_000;
-/** What a queued job waits for, by stage. */
+/** Why a queued job waits, by stage. */
 const STAGES: Record<string, string> = {
   queue: 'other jobs are ahead of it',
   worker: 'a worker is about to start',

@@ -11,7 +11,7 @@ const REMOVE = `read -r done; while ! rm -rf -- "$1" && [ -e "$1" ]; do sleep 1;
  * process is killed.
  */
 export class PartFolder {
-  /** Whoever writes there creates it. */
+  /** The folder does not exist yet: the first writer creates it. */
   readonly path: string;
   readonly #remover: ChildProcess;
 

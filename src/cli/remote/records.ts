@@ -11,7 +11,7 @@ export type Wire = Record<string, any>;
 /** A table of records. */
 export interface RecordTable {
   columns: readonly Column<Wire>[];
-  /** What `list` says where there are no records: what to do next. */
+  /** Printed by an empty `list`: says what to do next. */
   none: string;
 }
 

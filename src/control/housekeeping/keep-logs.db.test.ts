@@ -90,7 +90,7 @@ test('the sizes are read as soon as much was stored, without waiting for a tick'
   await expect.poll(async () => (await listLogSegments(database.pool)).length).toBe(2);
 });
 
-test('on a disk that is nearly full, the oldest lines make room', async () => {
+test('on a disk that is nearly full, the oldest lines are removed earlier', async () => {
   const logs = keep({ maxBytes: 2_048 * MIB });
   await store('old', 20);
   await logs.runOnce();

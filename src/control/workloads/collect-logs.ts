@@ -26,7 +26,7 @@ const MAX_BUFFERED = 10_000;
 /** While lines are dropped, at most 8 MiB a second are read: dropping must not take the processor from others. */
 const DROPPED_AT_ONCE_BYTES = 256 * 2 ** 10;
 const DROP_PAUSE_MS = 32;
-/** What a line takes on disk besides its text, with indexes. */
+/** The size of a line on disk besides its text, with indexes. */
 const ROW_BYTES = 200;
 /** How often drops that have ended are reported, when no line of the workload comes. */
 const REPORT_MS = 1_000;

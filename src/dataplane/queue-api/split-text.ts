@@ -1,4 +1,4 @@
-/** What a client of /stream gets in one piece at most, as JSON. */
+/** The largest piece that /stream returns, as JSON. */
 export const MAX_PART_BYTES = 1_000_000;
 
 const BACKSLASH = '\\';

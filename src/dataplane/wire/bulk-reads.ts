@@ -1,4 +1,4 @@
-/** What a full read passes on takes a tenth of a millisecond, so that so many are a millisecond. */
+/** Passing on a full read takes a tenth of a millisecond, so that these take about one. */
 const MAX_IN_A_TURN = 8;
 
 /** A connection of which a large piece was read. */

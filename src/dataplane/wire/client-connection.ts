@@ -251,7 +251,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
   finish(exchange: WireExchange, isPersistent: boolean): void {
     if (this.#exchange !== exchange) return;
     this.#exchange = null;
-    if (!this.#isReading) leaveRequestTurn(this); // else its turn goes on
+    if (!this.#isReading) leaveRequestTurn(this); // else its turn continues
     if (exchange.isRefused) this.pace.refused(1, this.#forwardedFor(exchange.headers));
     else this.pace.passed();
     if (isPersistent) {

@@ -20,7 +20,7 @@ import { getCluster, insertClusterRow } from './cluster-store.ts';
 export interface NewCluster
   extends Partial<ContainerConfig>,
     Pick<Cluster, 'name' | 'type' | 'gpuTypeId' | 'gpusPerPod' | 'podCount' | 'dataCenterIds' | 'templateId'> {
-  /** What the driver must support. Absent: what the template says. */
+  /** CUDA versions that the driver must support. Absent: those of the template. */
   cudaRule?: Pick<PodGpu, 'allowedCudaVersions' | 'minCudaVersion'>;
   mounts?: PodMounts;
   /** Absent: what the template says, else false. */

@@ -8,7 +8,7 @@ import { placeReason } from '../pods/pod-lifecycle.ts';
 import type { Cluster } from './cluster.ts';
 
 /**
- * What became of a try to place a cluster. `podIds`: the pods to start; `ports`: those of each pod; `evicted`: frozen workers
+ * The outcome of a try to place a cluster. `podIds`: the pods to start; `ports`: those of each pod; `evicted`: frozen workers
  * to stop.
  */
 export type Placing =

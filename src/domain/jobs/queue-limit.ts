@@ -6,7 +6,7 @@ const PER_WORKER = 500;
 export interface QueueLimit {
   /** While more are queued, further ones are refused. */
   jobs: number;
-  /** What it follows from, and how to raise it. */
+  /** Why it is that many, and how to raise it. */
   reason: string;
 }
 

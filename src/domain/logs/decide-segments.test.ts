@@ -63,7 +63,7 @@ test.each([
   expect(decide(given)).toEqual({ begins, drop: drop.map((index) => index * SEGMENT_NUMBERS) });
 });
 
-test('a segment without lines goes on, however old it is', () => {
+test('a segment without lines is kept, however old it is', () => {
   expect(decide([[40, 0]], { lastSeq: -1 })).toEqual({ begins: false, drop: [] });
 });
 

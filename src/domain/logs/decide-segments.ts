@@ -18,7 +18,7 @@ export interface SegmentsNow {
 
 /** A segment is this part of what may be kept, by time and by size: what is dropped at once is little of it. */
 const PARTS = 16;
-/** What may be stored between two looks at the sizes. */
+/** The share of the limit that may be stored between two readings of the sizes. */
 const HEADROOM = 1 / 32;
 /** Even on a full disk: a segment's files are not smaller than some pages. */
 const MIN_BYTES = 16 * 2 ** 20;

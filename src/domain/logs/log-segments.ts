@@ -35,7 +35,7 @@ export async function findKeptSince(db: Db): Promise<Date | null> {
   return rows[0]!.keptSince;
 }
 
-/** What the segments take on disk, with their indexes, the oldest first. Sizes of files: no line is read. */
+/** Returns the size of each segment on disk, with its indexes, the oldest first. Reads sizes of files, no lines. */
 export async function readSegmentBytes(db: Db): Promise<number[]> {
   const { rows } = await db.query<{ bytes: number }>(
     `select coalesce(pg_total_relation_size(to_regclass('log_lines_' || first_seq)), 0)::int8 as bytes

@@ -27,7 +27,7 @@ type PodRow = Omit<Pod, Derived> &
     clusterReason: string | null;
   };
 
-/** What a create or an update writes. */
+/** The part of a pod that a create or an update writes. */
 type PodSettings = Omit<
   Pod,
   | Derived

@@ -5,7 +5,7 @@ import type { ReleaseChange } from './release.ts';
 /** Replaces every value of `env`, because any of them may be a secret. */
 const HIDDEN = '***';
 
-/** What the members of a release are called in its diff. Those of `gpu` are fields of their own. */
+/** The name of each member of a release in its diff. Members of `gpu` are fields of their own. */
 const FIELDS = {
   image: 'image',
   args: 'args',

@@ -10,7 +10,7 @@ import {
 } from './terminal.ts';
 
 /**
- * Of `terminal_sessions s`: the process that served it is gone, or has not said for long that it still does. A process whose
+ * SQL over `terminal_sessions s`: true if the process that served it is gone, or its last sign of life is too old. A process whose
  * connection for hints was cut counts as gone until it has another.
  */
 const IS_LOST = `(s.opened_at is not null and s.ended_at is null and (

@@ -12,7 +12,7 @@ const STEP_MS = 1_000 / MAX_PER_SECOND;
  */
 export class OpeningPace {
   readonly #clock: Clock;
-  /** Until when what a user opened is paid for, ms; whoever was paid for longest ago first. */
+  /** Until when the streams that a user opened are paid for, ms; in the order of the latest opening. */
   readonly #paidUntil = new Map<UserId, number>();
 
   /** `clock` must be monotonic. */

@@ -29,7 +29,7 @@ export interface ContainerDetails {
     Error: string;
     StartedAt: string;
     FinishedAt: string;
-    /** Of containers with a health check. Podman has it of all, without a status. */
+    /** Present for containers with a health check. Podman has it for all, without a status. */
     Health?: { Status?: string } | null;
   };
   HostConfig: { Memory: number; NanoCpus: number; StorageOpt?: { size?: string } | null };

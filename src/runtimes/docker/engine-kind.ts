@@ -6,7 +6,7 @@ export interface EngineKind {
   keepsBridges: boolean;
   /** A network can keep its containers from reaching each other. */
   isolatesNeighbors: boolean;
-  /** What containers send passes the chain DOCKER-USER before the engine accepts it. */
+  /** Packets of containers pass the chain DOCKER-USER before the engine accepts them. */
   callsUserChain: boolean;
   /** It refuses to mount a directory that does not exist; else it creates the directory. */
   refusesMissingMounts: boolean;

@@ -1,6 +1,6 @@
 import { opaqueName } from '../opaque-name.ts';
 
-/** Of the interfaces of their bridges. */
+/** The prefix of the names of their bridges' interfaces. */
 export const GROUP_BRIDGE_PREFIX = 'pyg-';
 
 const PREFIX = 'podyard-group-';

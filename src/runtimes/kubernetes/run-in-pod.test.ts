@@ -19,7 +19,7 @@ let server: Server;
 let api: ApiServer;
 let programs: PodPrograms;
 const commands: string[][] = [];
-/** The guards of programs, and what each is told. */
+/** The guards of programs, and the words that each has received. */
 let guards: { told: string; cut: () => void }[];
 
 const PATH = '/api/v1/namespaces/here/pods/podyard-w1';
@@ -105,7 +105,7 @@ afterEach(async () => {
   server.close();
 });
 
-/** Answers each signal, and ends when it is told to. */
+/** Answers each signal, and ends at the word for it. */
 function guard(program: FakeProgram): void {
   const own = { told: '', cut: () => program.cut() };
   guards.push(own);
@@ -212,7 +212,7 @@ test('an older API server, which cannot end the input, is refused in words inste
   await expect(codeOf(program)).rejects.toThrow('Kubernetes 1.30');
 });
 
-test('a program’s guard is told signals, its end, or that the program has ended, and is replaced when it is lost', async () => {
+test('a program’s guard receives signals, its end, or that the program has ended, and is replaced when it is lost', async () => {
   let exit = () => {};
   script = (program) => {
     exit = () => program.exit(SUCCESS);

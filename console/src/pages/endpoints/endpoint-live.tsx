@@ -75,7 +75,7 @@ export function EndpointLive({ endpoint, snapshot }: EndpointTabProps) {
   );
 }
 
-/** What the queue's limit is and why, where it is near or lower than one would think. */
+/** The limit of the queue and its reason, where it is near or lower than one would think. */
 function QueueNote({ snapshot }: { snapshot: EndpointSnapshot }) {
   const text = queueText(snapshot);
   return text === null ? null : <Alert color={isQueueFull(snapshot) ? 'orange' : 'gray'}>{text}</Alert>;

@@ -4,7 +4,7 @@ import { visibleText } from '../../ui/visible-text.ts';
 export interface ScopeChoice {
   value: string;
   label: string;
-  /** What a key with it may do. */
+  /** A key with this scope may do this. */
   allows: string;
 }
 
@@ -31,7 +31,7 @@ const GENERAL = [
   choice('exec', 'Open terminals and run programs in every pod and worker'),
 ];
 
-/** What `read` and `write` of an area allow. */
+/** The descriptions of `read` and `write` for each area. */
 const AREAS: Readonly<Record<string, readonly [read: string, write: string]>> = {
   serverless: [
     'Read endpoints, their jobs, workers, releases and logs',

@@ -7,7 +7,7 @@ import { ScopePicker } from './scope-picker.tsx';
 
 interface NewKeyProps {
   queryKey: string;
-  /** Of the reader; else of another user, in a section of their page. */
+  /** The key is the reader's own; else of another user, in a section of their page. */
   isOwn: boolean;
   create: (body: Schemas['CreateApiKeyRequest']) => Promise<{ secret: string }>;
   onCreated: (secret: string) => void;

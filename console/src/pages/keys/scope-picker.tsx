@@ -42,7 +42,7 @@ export function ScopePicker({ value, onChange, error, isOwn }: ScopePickerProps)
       />
       {hasExec(value) && (
         <Alert color="orange" role="status" p="xs" title="This key opens terminals">
-          Whoever has it runs any program in your pods and workers, and reads their files, models and secrets. Only a
+          A key with it can run any program in your pods and workers, and reads their files, models and secrets. Only a
           key that has exec can grant it; all does not include it.
         </Alert>
       )}
@@ -76,7 +76,7 @@ function Choice({ choice: { label, allows } }: { choice: ScopeChoice }) {
   );
 }
 
-/** What is not read yet, or may not be, is left out. */
+/** Leaves out records that are still loading, or that the user may not read. */
 function useRecords(isEnabled: boolean): Partial<ScopeRecords> {
   const enabled = isEnabled;
   const endpoints = useQuery({ ...endpointsQuery, enabled, retry: false });

@@ -31,7 +31,7 @@ export class RequestSplitter {
   #parts: Buffer[] = [];
   #partBytes = 0;
   #isDropping = false;
-  /** Of the piece that is being dropped, so far. */
+  /** Bytes dropped so far of a piece that is over the limit. */
   #droppedBytes = 0;
   /** Of the array element: brackets inside each other, and whether the last byte was in a string, after a backslash. */
   #depth = 0;

@@ -19,7 +19,7 @@ const PORTION_LINES = 250;
  * share of large bodies, so that no number of uploads keeps a job waiting.
  */
 const PORTION_MEMORY = 2 * PORTION_BYTES;
-/** What is searched for lines in one turn. */
+/** Bytes that are searched for line ends in one turn. */
 const PART_BYTES = 64 * 1024;
 /** A line of so many times the limit ends the upload: reading on to its end would take a while for nothing. */
 const CUT_TIMES = 4;
