@@ -47,9 +47,11 @@ export function acceptOnlyJson(app: FastifyInstance<any, any, any, any, any>, op
     const leave = await slots.enter(options.ownerOf(request));
     if (reply.raw.closed || request.socket.destroyed) return leave();
     const startedAt = performance.now();
-    reply.raw.once('close', () => {
+    const leaveSoon = () => {
       setTimeout(leave, Math.min(MAX_PAUSE_MS, PAUSES * (performance.now() - startedAt))).unref();
-    });
+    };
+    reply.raw.once('finish', leaveSoon);
+    reply.raw.once('close', leaveSoon); // without an answer, if the client is gone
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
@@ -59,7 +61,9 @@ export function acceptOnlyJson(app: FastifyInstance<any, any, any, any, any>, op
   });
 }
 
-function isSmall({ headers }: FastifyRequest): boolean {
+/** The body of a GET is never read. */
+function isSmall({ headers, method }: FastifyRequest): boolean {
+  if (method === 'GET' || method === 'HEAD') return true;
   return headers['transfer-encoding'] === undefined && !(Number(headers['content-length']) >= LARGE_BYTES);
 }
 
