@@ -1,6 +1,7 @@
 import { escapeUnit } from '../../core/ascii-json.ts';
 import { Failure } from '../../core/errors.ts';
 import type { UserId } from '../../core/ids.ts';
+import { takeTurn } from '../../core/turns.ts';
 import { followLog, type LogBatch, type LogStart } from '../../domain/logs/follow-log.ts';
 import { formatEventId, type LogEntry, parseEventId } from '../../domain/logs/log-line.ts';
 import type { LogScope } from '../../domain/logs/log-scope.ts';
@@ -9,6 +10,8 @@ import { COMMENT_EVERY_MS, type StreamClient, whileConnected } from './event-str
 import type { RouteDeps } from './rest-app.ts';
 
 const DEFAULT_TAIL = 100;
+/** Lines of a large batch that are rendered in one turn: a fraction of a millisecond. */
+const LINES_IN_A_TURN = 100;
 /** Unicode line ends that the event stream format doesn't know, but some clients split at. */
 const ODD_LINE_ENDS = /[\u0085\u2028\u2029]/g;
 
@@ -38,18 +41,22 @@ export function streamLog(
   const sources = { db: deps.pool, bus: deps.bus, search: deps.logSearches.of(client.userId) };
   return whileConnected(deps, client, async function* (signal) {
     let comment = ': stream begins\n\n'; // at once: a search may take a second before its first line
-    for await (const batch of followLog(sources, { ...log, quietMs: COMMENT_EVERY_MS, signal })) {
-      yield batch.lines.length === 0 && !batch.stoppedAt ? comment : formatBatch(batch, log.extras);
+    for await (const { lines, stoppedAt } of followLog(sources, { ...log, quietMs: COMMENT_EVERY_MS, signal })) {
+      if (stoppedAt) yield formatStop(stoppedAt);
+      else if (lines.length === 0) yield comment;
       comment = ': still here\n\n';
+      for (let at = 0; at < lines.length; at += LINES_IN_A_TURN) {
+        if (lines.length > LINES_IN_A_TURN) await takeTurn(client.userId);
+        const some = lines.slice(at, at + LINES_IN_A_TURN);
+        yield some.map((line) => formatEvent(line, log.extras)).join('');
+      }
     }
   });
 }
 
-function formatBatch({ lines, stoppedAt }: LogBatch, extras: LogExtras): string {
-  const events = lines.map((line) => formatEvent(line, extras)).join('');
-  if (!stoppedAt) return events;
+function formatStop(stoppedAt: NonNullable<LogBatch['stoppedAt']>): string {
   const data = { searchedTo: stoppedAt.ts.toISOString(), nextCursor: formatEventId(stoppedAt) };
-  return `event: stopped\ndata: ${JSON.stringify(data)}\n\n${events}`;
+  return `event: stopped\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
 function formatEvent(line: LogEntry, extras: LogExtras): string {
