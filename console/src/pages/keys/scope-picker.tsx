@@ -38,6 +38,8 @@ export function ScopePicker({ value, onChange, error, isOwn }: ScopePickerProps)
         renderOption={({ option }) => <Choice choice={choices.get(option.value)!} />}
         value={value}
         onChange={onChange}
+        // What was not found must not create the key.
+        onKeyDown={(event) => event.key === 'Enter' && event.preventDefault()}
         error={error}
       />
       {hasExec(value) && (
