@@ -112,7 +112,7 @@ describe.skipIf(!hasBrowser || !IS_BUILT)('the documentation in a browser', { re
     await page.getByRole('navigation').getByRole('link', { name: 'FlashBoot' }).click();
     await page.getByRole('heading', { level: 1, name: 'FlashBoot' }).waitFor();
     await page.getByLabel('Search the documentation').fill('completion command');
-    await page.getByRole('search').getByRole('link', { name: /^Completion/ }).click();
+    await page.getByRole('search').getByRole('link', { name: 'Completion The command line' }).click();
     await page.waitForURL(`${base}/docs/command-line#completion`);
     await page.getByRole('button', { name: 'Light or dark' }).click();
     await page.reload();
