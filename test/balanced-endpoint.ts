@@ -2,6 +2,7 @@ import { type EndpointId, newId, type WorkerId } from '../src/core/ids.ts';
 import { silentLogger } from '../src/core/logger.ts';
 import { Bus } from '../src/db/bus.ts';
 import { createUser } from '../src/domain/access/users.ts';
+import { change } from '../src/domain/change.ts';
 import { createEndpoint } from '../src/domain/endpoints/create-endpoint.ts';
 import { insertWorkers } from '../src/domain/workers/worker-lifecycle.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
@@ -18,7 +19,7 @@ export class BalancedEndpoint {
     await bus.start();
     const { id: userId } = await createUser(database.pool, { name: 'anna', email: null });
     const actor = { userId, keyId: 'k' as never, scopes: [{ kind: 'all' as const }] };
-    const { id } = await createEndpoint({ pool: database.pool, bus }, actor, {
+    const { id } = await change({ pool: database.pool, bus }, actor, createEndpoint, {
       name: 'web',
       type: 'LOAD_BALANCING',
       image: 'web:1',

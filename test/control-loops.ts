@@ -11,6 +11,7 @@ import { createSecretBox } from '../src/core/secret-box.ts';
 import { NO_WORKLOAD_OPTIONS, type WorkloadOptionRules } from '../src/core/workload-option-settings.ts';
 import { Bus } from '../src/db/bus.ts';
 import { createUser } from '../src/domain/access/users.ts';
+import { change } from '../src/domain/change.ts';
 import { createEndpoint, type NewEndpoint } from '../src/domain/endpoints/create-endpoint.ts';
 import { addToCounters } from '../src/domain/jobs/counter-sql.ts';
 import { JobQueue } from '../src/domain/jobs/job-queue.ts';
@@ -100,9 +101,9 @@ export class ControlLoops {
   }
 
   /** Creates an endpoint of Anna's, with at most one worker by default. */
-  async endpoint(change: Partial<NewEndpoint> = {}): Promise<EndpointId> {
+  async endpoint(fields: Partial<NewEndpoint> = {}): Promise<EndpointId> {
     const actor = { userId: this.userId, keyId: 'k' as never, scopes: [{ kind: 'all' as const }] };
-    const { id } = await createEndpoint({ pool: this.database.pool, bus: this.#bus }, actor, {
+    const { id } = await change({ pool: this.database.pool, bus: this.#bus }, actor, createEndpoint, {
       name: 'test',
       type: 'QUEUE_BASED',
       image: 'any:v1',
@@ -114,7 +115,7 @@ export class ControlLoops {
       timeoutMs: 0,
       flashboot: 'OFF',
       templateId: null,
-      ...change,
+      ...fields,
     });
     return id;
   }

@@ -8,6 +8,7 @@ import { createApiKey } from '../src/domain/access/create-api-key.ts';
 import { parseScope } from '../src/domain/access/scopes.ts';
 import { hashSecret } from '../src/domain/access/secret-hash.ts';
 import { createUser } from '../src/domain/access/users.ts';
+import { change } from '../src/domain/change.ts';
 import type { Context } from '../src/domain/context.ts';
 import { createEndpoint, type NewEndpoint } from '../src/domain/endpoints/create-endpoint.ts';
 import { ensureInstallation } from '../src/domain/installation.ts';
@@ -108,10 +109,11 @@ export class QueuePlaneFixture {
   }
 
   /** An endpoint with a fixed number of workers; 0: its jobs stay in the queue. */
-  async endpoint(workers = 0, change: Partial<NewEndpoint> = {}): Promise<EndpointId> {
-    const endpoint = await createEndpoint(
+  async endpoint(workers = 0, fields: Partial<NewEndpoint> = {}): Promise<EndpointId> {
+    const endpoint = await change(
       this.context,
       { userId: this.userId, keyId: 'test' as never, scopes: [{ kind: 'all' }] },
+      createEndpoint,
       {
         name: 'test',
         type: 'QUEUE_BASED',
@@ -129,7 +131,7 @@ export class QueuePlaneFixture {
         timeoutMs: 0,
         flashboot: 'OFF',
         templateId: null,
-        ...change,
+        ...fields,
       },
     );
     return endpoint.id;
@@ -184,7 +186,7 @@ export class QueuePlaneFixture {
 
   async keyFor(userId: UserId, ...scopes: string[]): Promise<string> {
     const input = { userId, name: 'test', scopes: scopes.map(parseScope), expiresAt: null };
-    return (await createApiKey({ ...this.context, clock: systemClock }, input)).secret;
+    return (await change({ ...this.context, clock: systemClock }, null, createApiKey, input)).secret;
   }
 
   /** Another user. */

@@ -15,6 +15,7 @@ import { KeyRing } from '../src/domain/access/key-ring.ts';
 import { parseScope } from '../src/domain/access/scopes.ts';
 import { createUser } from '../src/domain/access/users.ts';
 import type { CapacitySource } from '../src/domain/catalog/capacity-source.ts';
+import { change } from '../src/domain/change.ts';
 import { WebhookPolicy } from '../src/domain/jobs/webhook-policy.ts';
 import type { PodFigures } from '../src/domain/pods/pod-figures.ts';
 import { AnswerBudget } from '../src/http/answer-budget.ts';
@@ -163,7 +164,7 @@ export async function startRestApp(
   };
   const keyOf = async (userId: UserId, scopes: readonly string[]) => {
     const input = { userId, name: 'test', scopes: scopes.map(parseScope), expiresAt: null };
-    return (await createApiKey({ pool, bus, clock: systemClock }, input)).secret;
+    return (await change({ pool, bus, clock: systemClock }, null, createApiKey, input)).secret;
   };
   const person = async (name: string): Promise<Person> => {
     const { id } = await createUser(pool, { name, email: null, role: name === FIRST_USER ? 'ADMIN' : 'USER' });

@@ -8,7 +8,8 @@ import { migrate } from '../../src/db/migrate.ts';
 import { createPool, type Pool } from '../../src/db/pool.ts';
 import type { Actor } from '../../src/domain/access/actor.ts';
 import { createUser } from '../../src/domain/access/users.ts';
-import { createSecret } from '../../src/domain/secrets/create-secret.ts';
+import { change } from '../../src/domain/change.ts';
+import { createSecret } from '../../src/domain/secrets/change-secret.ts';
 import { resolveSecrets } from '../../src/domain/secrets/resolve-secrets.ts';
 import { Latencies, type Percentiles } from '../queue/latencies.ts';
 import { startPostgres } from '../queue/postgres.ts';
@@ -66,7 +67,8 @@ async function fill(pool: Pool, secretBox: SecretBox): Promise<Actor> {
   const { id: userId } = await createUser(pool, { name: 'bench', email: null });
   const actor: Actor = { userId, keyId: 'bench' as never, scopes: [{ kind: 'all' }] };
   const context = { pool, bus: { publish: () => {} }, secretBox };
-  for (const name of names) await createSecret(context, actor, { name, value: 'x'.repeat(40), description: null });
+  for (const name of names)
+    await change(context, actor, createSecret, { name, value: 'x'.repeat(40), description: null });
   await pool.query(
     `insert into secrets (id, user_id, name, value) select 'other' || i, $1, 'other' || i, '\\x02' from generate_series(1, 10000) i`,
     [userId],

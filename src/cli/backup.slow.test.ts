@@ -13,9 +13,10 @@ import { Bus } from '../db/bus.ts';
 import { applyMigrations, listMigrations, listOwnTables } from '../db/migrate.ts';
 import type { Actor } from '../domain/access/actor.ts';
 import { createUser } from '../domain/access/users.ts';
+import { change } from '../domain/change.ts';
 import { ensureInstallation } from '../domain/installation.ts';
 import { refuseMoved } from '../domain/move-mark.ts';
-import { createSecret } from '../domain/secrets/create-secret.ts';
+import { createSecret } from '../domain/secrets/change-secret.ts';
 import { openSecretBox } from '../domain/secrets/open-secret-box.ts';
 import { resolveSecrets } from '../domain/secrets/resolve-secrets.ts';
 import { backUp, restore } from './backup.ts';
@@ -78,7 +79,7 @@ async function fill(): Promise<void> {
     scopes: [{ kind: 'all' }],
   };
   const secretBox = await openSecretBox(pool, storageOf(source).masterKey);
-  await createSecret({ pool, bus: { publish: () => {} }, secretBox }, actor, {
+  await change({ pool, bus: { publish: () => {} }, secretBox }, actor, createSecret, {
     name: 'token',
     value: 'hunter2',
     description: null,

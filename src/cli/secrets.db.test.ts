@@ -8,7 +8,8 @@ import { createSecretBox, masterKeyId, type SecretBox } from '../core/secret-box
 import { ADVISORY_LOCKS } from '../db/advisory-locks.ts';
 import type { Actor } from '../domain/access/actor.ts';
 import { createUser } from '../domain/access/users.ts';
-import { createSecret } from '../domain/secrets/create-secret.ts';
+import { change } from '../domain/change.ts';
+import { createSecret } from '../domain/secrets/change-secret.ts';
 import { openSecretBox } from '../domain/secrets/open-secret-box.ts';
 import { resolveSecrets } from '../domain/secrets/resolve-secrets.ts';
 import { rotateKey } from './secrets.ts';
@@ -46,7 +47,7 @@ const rotate = (keys: Uint8Array[] | null = null) =>
 const open = (keys: Uint8Array[] | null = null) => openSecretBox(database.pool, { keys, file });
 const create = (secretBox: SecretBox, name: string) => {
   const context = { pool: database.pool, bus: { publish: () => {} }, secretBox };
-  return createSecret(context, actor, { name, value: `value of ${name}`, description: null });
+  return change(context, actor, createSecret, { name, value: `value of ${name}`, description: null });
 };
 const read = async (secretBox: SecretBox, name: string) =>
   (await resolveSecrets({ pool: database.pool, secretBox }, actor.userId, { X: `{{ RUNPOD_SECRET_${name} }}` })).X;

@@ -1,3 +1,4 @@
+import { change } from '../domain/change.ts';
 import type { Context } from '../domain/context.ts';
 import { type SimulateRequest, simulate } from '../domain/simulation/simulate.ts';
 import { getSimulation, type Simulation } from '../domain/simulation/simulation.ts';
@@ -20,7 +21,7 @@ export async function simulateShortage(
   const { endpointId: named } = request;
   const endpointId =
     named === undefined ? {} : { endpointId: await findIdInDatabase(context.pool, 'endpoints', named) };
-  show(await simulate(context, { ...request, ...endpointId }), options, output);
+  show(await change(context, null, simulate, { ...request, ...endpointId }), options, output);
 }
 
 const COLUMNS: readonly Column<Simulation['gpus'][number]>[] = [

@@ -1,8 +1,11 @@
+import type { Logger } from '../core/logger.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
 
-/** The dependencies of an operation that writes: the database, and the bus to notify of changes. */
+/** The dependencies of an operation: the database, and the bus to notify of changes. */
 export interface Context {
   pool: Pool;
   bus: Pick<Bus, 'publish'>;
+  /** Changes are logged at `debug`. */
+  logger?: Pick<Logger, 'debug'>;
 }

@@ -1,6 +1,6 @@
 import { Failure } from '../core/errors.ts';
 import { isBuiltIn } from '../domain/templates/built-in-templates.ts';
-import type { NewTemplate } from '../domain/templates/create-template.ts';
+import type { NewTemplate } from '../domain/templates/change-template.ts';
 import type { Template, TemplateCategory, TemplateClientSettings } from '../domain/templates/template.ts';
 import { type EnvironmentVariable, toEnv, toEnvironmentVariables, toId, toPorts } from './container-wire.ts';
 import { readNumber, readOneOf, readText } from './inputs.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RestFixture, startRestApp } from '../../test/rest-app.ts';
 import type { Logger } from '../core/logger.ts';
-import { updateUserRateLimit } from '../domain/rate-limits/user-rate-limit.ts';
+import { writeUserRateLimit } from '../domain/rate-limits/user-rate-limit.ts';
 import { SharedRateLimiter } from '../http/rate-limiter.ts';
 
 /** docs/interface/graphql.md, "Requests", "Errors" and "Limits". */
@@ -256,7 +256,7 @@ test('requests share REST’s rate limit, and each operation of a document count
     rateLimiter: new SharedRateLimiter({ pool, quotas, clock: { now: () => NOON } }),
   });
   try {
-    await updateUserRateLimit(limited.database.pool, limited.alice.userId, { minute: 5 });
+    await writeUserRateLimit(limited.database.pool, limited.alice.userId, { minute: 5 });
     const { key } = limited.alice;
     const ask = (query: string) =>
       limited.callGraphql({ method: 'POST', url: `/graphql?api_key=${key}`, payload: { query } });

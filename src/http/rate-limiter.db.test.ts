@@ -3,7 +3,7 @@ import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
 import type { UserId } from '../core/ids.ts';
 import { createPool, type Pool } from '../db/pool.ts';
 import { createUser } from '../domain/access/users.ts';
-import { updateUserRateLimit } from '../domain/rate-limits/user-rate-limit.ts';
+import { writeUserRateLimit } from '../domain/rate-limits/user-rate-limit.ts';
 import { type RateLimitVerdict, SharedRateLimiter } from './rate-limiter.ts';
 
 const NOON = Date.parse('2026-03-04T12:00:00.000Z');
@@ -97,7 +97,7 @@ test('with both the minute and the hour exhausted, the hour is named', async () 
   for (let i = 0; i < 4; i++) await check();
   nowMs += 60_000;
   for (let i = 0; i < 4; i++) await check();
-  await updateUserRateLimit(database.pool, userId, { minute: 4 });
+  await writeUserRateLimit(database.pool, userId, { minute: 4 });
   expect((await limiter.check(userId)).exceeded?.window).toBe('hour');
 });
 
@@ -160,16 +160,16 @@ test('refusals cost the database one statement a second', async () => {
 
 test('a raised quota is noticed within a second, in the middle of a refusal', async () => {
   for (let i = 0; i < 6; i++) await check();
-  await updateUserRateLimit(database.pool, userId, { minute: 6 });
+  await writeUserRateLimit(database.pool, userId, { minute: 6 });
   nowMs += 1000;
   expect([await check(), await check()]).toEqual([true, false]);
 });
 
 test('an exempt user gets no headers, and is cached for a second', async () => {
-  await updateUserRateLimit(database.pool, userId, 'exempt');
+  await writeUserRateLimit(database.pool, userId, 'exempt');
   for (let i = 0; i < 20; i++) expect(await limiter.check(userId)).toEqual({ headers: {}, exceeded: null });
   expect(queries).toHaveBeenCalledTimes(1);
-  await updateUserRateLimit(database.pool, userId, {});
+  await writeUserRateLimit(database.pool, userId, {});
   nowMs += 1000;
   expect((await limiter.check(userId)).headers).toHaveProperty('RateLimit');
 });

@@ -3,7 +3,7 @@ import { resolveResponses } from '../../test/resolve-responses.ts';
 import { type RestFixture, startRestApp } from '../../test/rest-app.ts';
 import type { UserId } from '../core/ids.ts';
 import type { Db } from '../db/pool.ts';
-import { updateUserRateLimit } from '../domain/rate-limits/user-rate-limit.ts';
+import { writeUserRateLimit } from '../domain/rate-limits/user-rate-limit.ts';
 import { SharedRateLimiter } from '../http/rate-limiter.ts';
 
 const NOON = Date.parse('2026-03-04T12:00:00.000Z');
@@ -106,7 +106,7 @@ test('public operations do not count; they and exempt users get no headers', asy
   for (const url of ['/healthz', '/v2/openapi.json']) {
     expect((await rest.call('GET', url, { key: rest.alice.key })).headers).not.toHaveProperty('ratelimit');
   }
-  await updateUserRateLimit(pool, rest.bob.userId as UserId, 'exempt');
+  await writeUserRateLimit(pool, rest.bob.userId as UserId, 'exempt');
   const { headers } = await rest.call('GET', '/v2/serverless', { key: rest.bob.key });
   expect(headers).not.toHaveProperty('ratelimit');
   expect(headers).not.toHaveProperty('ratelimit-policy');

@@ -3,6 +3,7 @@ import { type RestFixture, startRestApp } from '../../test/rest-app.ts';
 import { systemClock } from '../core/clock.ts';
 import { REST_REVISIONS, type RestRevision } from '../core/rest-revisions.ts';
 import { createApiKey } from '../domain/access/create-api-key.ts';
+import { change } from '../domain/change.ts';
 
 let rest: RestFixture;
 let counted = 0;
@@ -20,7 +21,8 @@ afterAll(() => rest.close());
 
 async function keyWith(restRevision: RestRevision | null, person = rest.alice): Promise<string> {
   const input = { userId: person.userId, name: 'x', scopes: [{ kind: 'all' } as const], expiresAt: null, restRevision };
-  return (await createApiKey({ pool: rest.database.pool, bus: rest.bus, clock: systemClock }, input)).secret;
+  return (await change({ pool: rest.database.pool, bus: rest.bus, clock: systemClock }, null, createApiKey, input))
+    .secret;
 }
 
 const BODIES = {

@@ -4,6 +4,7 @@ import { createPool } from '../../src/db/pool.ts';
 import { createApiKey } from '../../src/domain/access/create-api-key.ts';
 import { parseScope } from '../../src/domain/access/scopes.ts';
 import { createUser } from '../../src/domain/access/users.ts';
+import { change } from '../../src/domain/change.ts';
 import type { ServerProcess } from '../e2e/server-process.ts';
 
 /** A user of a real server, with a key that may do everything of theirs, open terminals too. */
@@ -22,7 +23,7 @@ export async function createTenant(server: ServerProcess, name: string): Promise
     const user = await createUser(pool, { name, email: null });
     const context = { pool, bus: { publish: () => {} }, clock: systemClock };
     const scopes = [parseScope('all'), parseScope('exec')];
-    const { secret } = await createApiKey(context, { userId: user.id, name, scopes, expiresAt: null });
+    const { secret } = await change(context, null, createApiKey, { userId: user.id, name, scopes, expiresAt: null });
     return { userId: user.id, key: secret };
   } finally {
     await pool.end();

@@ -1,8 +1,10 @@
 /** Large lines of uploads, and what they may cost others: docs/interface/batches.md, "Uploads". */
+
 import { request } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { EndpointId } from '../../src/core/ids.ts';
+import { change } from '../../src/domain/change.ts';
 import { updateLimits } from '../../src/domain/quotas/update-limits.ts';
 import { type Answer, QueuePlaneFixture } from '../queue-plane.ts';
 
@@ -102,11 +104,11 @@ test('gzip of a line without end is given up where the line is far over the limi
 });
 
 test('a smaller limit of the user is named instead of the setting', async () => {
-  await updateLimits(plane.context, plane.userId, { requestBytes: 1_000 });
+  await change(plane.context, null, updateLimits, { userId: plane.userId, changes: { requestBytes: 1_000 } });
   const own = await plane.endpoint(); // with it, the server reads its user's limits
   const { id } = (await plane.call('POST', `${own}/batch`, { body: [] })).body;
   const { body } = await plane.call('POST', `${own}/batch/${id}/requests`, { body: line(1_001), headers: LINES });
-  await updateLimits(plane.context, plane.userId, { requestBytes: 'DEFAULT' });
+  await change(plane.context, null, updateLimits, { userId: plane.userId, changes: { requestBytes: 'DEFAULT' } });
   expect(body.rejections).toEqual([
     { line: 1, reason: "is larger than the limit of 1000 bytes (the user's limit 'requestBytes')" },
   ]);

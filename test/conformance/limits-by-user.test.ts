@@ -1,6 +1,8 @@
 /** What a user may have on the queue plane: docs/interface/queue.md, "Limits by user". */
+
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { EndpointId } from '../../src/core/ids.ts';
+import { change } from '../../src/domain/change.ts';
 import type { LimitChanges } from '../../src/domain/quotas/limit-store.ts';
 import { updateLimits } from '../../src/domain/quotas/update-limits.ts';
 import { QueuePlaneFixture, until } from '../queue-plane.ts';
@@ -19,7 +21,7 @@ beforeEach(async () => {
 
 /** Resolves once the server knows the limits: with an endpoint that is new to it, it reads its user's. */
 async function limit(changes: LimitChanges): Promise<void> {
-  await updateLimits(plane.context, plane.userId, changes);
+  await change(plane.context, null, updateLimits, { userId: plane.userId, changes: changes });
   await plane.call('GET', `${await plane.endpoint()}/health`);
 }
 
@@ -27,12 +29,12 @@ const submit = (id: EndpointId, input: unknown = 1) => plane.call('POST', `${id}
 
 test('a change of the installation’s limits applies to endpoints that are in use, by a hint', async () => {
   expect((await submit(idle)).status).toBe(200);
-  await updateLimits(plane.context, null, { requestBytes: 10 });
+  await change(plane.context, null, updateLimits, { userId: null, changes: { requestBytes: 10 } });
   await until(
     () => submit(idle),
     ({ status }) => status === 403,
   );
-  await updateLimits(plane.context, null, { requestBytes: 'DEFAULT' });
+  await change(plane.context, null, updateLimits, { userId: null, changes: { requestBytes: 'DEFAULT' } });
   await until(
     () => submit(idle),
     ({ status }) => status === 200,

@@ -3,7 +3,7 @@ import { type EndpointId, newId } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { Bus } from '../../src/db/bus.ts';
 import type { Db } from '../../src/db/pool.ts';
-import { updateUserRateLimit } from '../../src/domain/rate-limits/user-rate-limit.ts';
+import { writeUserRateLimit } from '../../src/domain/rate-limits/user-rate-limit.ts';
 import { SharedRateLimiter } from '../../src/http/rate-limiter.ts';
 import { requestBodyProblem } from '../check-answer.ts';
 import { QueuePlaneFixture, until } from '../queue-plane.ts';
@@ -41,7 +41,7 @@ beforeAll(async () => {
   const clock = { now: () => NOON }; // or a window could end between two requests of a test
   rest = await startRestApp({ rateLimiter: new SharedRateLimiter({ pool: late, quotas, clock }) });
   limited = await rest.addPerson('limited');
-  await updateUserRateLimit(rest.database.pool, limited.userId, { minute: 1 });
+  await writeUserRateLimit(rest.database.pool, limited.userId, { minute: 1 });
   registry = await make('registries', { name: 'hub', username: 'u', password: 'p' });
   volume = await make('network-volumes', { name: 'models', size: 10, dataCenter: 'EU-RO-1' });
 });
@@ -716,7 +716,7 @@ describe('Limits', () => {
   });
   test.each(['minute', 'hour', 'day'] as const)('rate limit: the window %s', async (window) => {
     const person = await rest.addPerson(`limited by the ${window}`);
-    await updateUserRateLimit(rest.database.pool, person.userId, { [window]: 1 });
+    await writeUserRateLimit(rest.database.pool, person.userId, { [window]: 1 });
     expect((await call('GET', 'serverless', undefined, person.key)).statusCode).toBe(200);
     const refused = await call('GET', 'serverless', undefined, person.key);
     expect(refused.statusCode).toBe(429);

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { createApiKey } from '../../src/domain/access/create-api-key.ts';
 import { createUser } from '../../src/domain/access/users.ts';
+import { change } from '../../src/domain/change.ts';
 import { buildImage } from '../../src/runtimes/docker/example-images.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api, until } from '../e2e/api.ts';
@@ -36,7 +37,7 @@ describeWithEngine('private images', () => {
     const given = { userId, name: 'theirs', scopes: [{ kind: 'all' } as const], expiresAt: null };
     stranger = new Api({
       url: server.url,
-      key: (await createApiKey({ ...context, clock: systemClock }, given)).secret,
+      key: (await change({ ...context, clock: systemClock }, null, createApiKey, given)).secret,
     });
   }, 300_000); // packs and pushes a hundred megabytes
   afterAll(async () => {

@@ -7,6 +7,7 @@ import { systemClock } from '../../src/core/clock.ts';
 import { createApiKey } from '../../src/domain/access/create-api-key.ts';
 import { parseScope } from '../../src/domain/access/scopes.ts';
 import { createUser } from '../../src/domain/access/users.ts';
+import { change } from '../../src/domain/change.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api, until } from './api.ts';
 import { ServerProcess } from './server-process.ts';
@@ -91,7 +92,7 @@ async function strangersKey(): Promise<string> {
   const context = { pool: database.pool, bus: { publish: () => {} }, clock: systemClock };
   const { id: userId } = await createUser(database.pool, { name: `stranger ${Math.random()}`, email: null });
   const given = { userId, name: 'theirs', scopes: [parseScope('all')], expiresAt: null };
-  return (await createApiKey(context, given)).secret;
+  return (await change(context, null, createApiKey, given)).secret;
 }
 
 test('a private pod asks for a key, in the same words whatever is wrong with the one it got', async () => {

@@ -1,18 +1,18 @@
 import { systemClock } from '../../core/clock.ts';
 import type { KeyId, UserId } from '../../core/ids.ts';
 import type { RestRevision } from '../../core/rest-revisions.ts';
-import { createApiKey } from '../../domain/access/create-api-key.ts';
+import { createApiKey, type NewApiKey, revokeApiKey } from '../../domain/access/create-api-key.ts';
 import { FIRST_USER } from '../../domain/access/ensure-first-user.ts';
 import { listKeys } from '../../domain/access/key-store.ts';
-import { refuseUserBesideProcesses } from '../../domain/access/refuse-shared-processes.ts';
-import { revokeApiKey } from '../../domain/access/revoke-api-key.ts';
 import { parseScope } from '../../domain/access/scopes.ts';
-import { createUser, findUser, findUserByName, type SuspendedWorkloads } from '../../domain/access/users.ts';
+import { findUser, findUserByName, type SuspendedWorkloads } from '../../domain/access/users.ts';
+import { change } from '../../domain/change.ts';
 import type { Context } from '../../domain/context.ts';
 import { type LimitChanges, readSetLimits } from '../../domain/quotas/limit-store.ts';
 import { updateLimits } from '../../domain/quotas/update-limits.ts';
 import { findUserRateLimit, updateUserRateLimit } from '../../domain/rate-limits/user-rate-limit.ts';
 import { resumeUser, suspendUser, updateUser } from '../../domain/users/change-user.ts';
+import { createUserWithKey } from '../../domain/users/create-user.ts';
 import { getUserAccount, listUserPage, MAX_USERS } from '../../domain/users/list-users.ts';
 import { planRemoval, requestRemoval } from '../../domain/users/request-removal.ts';
 import { toApiKeyResponse } from '../../rest/account/api-key-wire.ts';
@@ -56,25 +56,32 @@ export class DatabaseSide implements AccessSide {
   }
 
   async createUser({ key, ...input }: NewUserBody): Promise<Wire> {
-    const { pool } = this.#context;
-    if (!this.#allowInsecureProcesses) await refuseUserBesideProcesses(pool);
-    const { id } = await createUser(pool, input);
-    const made = key === null ? null : await this.createKey({ userId: id }, { ...FIRST_KEY, ...key });
-    return { ...(await this.#read(id)), key: made };
+    const facts = { takesSeveralUsers: this.#allowInsecureProcesses };
+    const first = key && toNewKey({ ...FIRST_KEY, ...key });
+    const made = await change({ ...this.#context, clock: systemClock, facts }, null, createUserWithKey, {
+      ...input,
+      key: first,
+    });
+    const record = made.key && { ...toApiKeyResponse(made.key), secret: made.secret };
+    return { ...(await this.#read(made.user.id)), key: record };
   }
 
   async updateUser(id: string, changes: Wire): Promise<Wire> {
-    await updateUser(this.#context, null, id as UserId, changes);
+    await change(this.#context, null, updateUser, { id: id as UserId, changes });
     return this.#read(id);
   }
 
   async suspendUser(id: string, { workloads, reason }: Wire): Promise<Wire> {
-    await suspendUser(this.#context, null, id as UserId, { workloads: workloads as SuspendedWorkloads, reason });
+    await change(this.#context, null, suspendUser, {
+      id: id as UserId,
+      workloads: workloads as SuspendedWorkloads,
+      reason,
+    });
     return this.#read(id);
   }
 
   async resumeUser(id: string): Promise<Wire> {
-    await resumeUser(this.#context, null, id as UserId);
+    await change(this.#context, null, resumeUser, { id: id as UserId });
     return this.#read(id);
   }
 
@@ -83,7 +90,7 @@ export class DatabaseSide implements AccessSide {
   }
 
   async removeUser(id: string, heirId: string | null): Promise<Wire> {
-    await requestRemoval(this.#context, null, id as UserId, heirId as UserId | null);
+    await change(this.#context, null, requestRemoval, { id: id as UserId, heirId: heirId as UserId | null });
     return this.#read(id);
   }
 
@@ -99,22 +106,14 @@ export class DatabaseSide implements AccessSide {
     return findIdInDatabase(this.#context.pool, kind === 'volumes' ? 'network_volumes' : kind, idOrName, userId);
   }
 
-  async createKey({ userId }: Wire, { name, scopes, expiresAt, restRevision }: NewKeyBody): Promise<Wire> {
-    const { key, secret } = await createApiKey(
-      { ...this.#context, clock: systemClock },
-      {
-        userId,
-        name,
-        scopes: scopes.map(parseScope),
-        expiresAt: expiresAt === null ? null : new Date(expiresAt),
-        restRevision: restRevision as RestRevision | null,
-      },
-    );
+  async createKey({ userId }: Wire, input: NewKeyBody): Promise<Wire> {
+    const context = { ...this.#context, clock: systemClock };
+    const { key, secret } = await change(context, null, createApiKey, { userId, ...toNewKey(input) });
     return { ...toApiKeyResponse(key), secret };
   }
 
   revokeKey({ userId }: Wire, keyId: string): Promise<void> {
-    return revokeApiKey(this.#context, { userId, keyId: keyId as KeyId });
+    return change(this.#context, null, revokeApiKey, { userId, keyId: keyId as KeyId });
   }
 
   async readLimits(id: string | null): Promise<Wire> {
@@ -123,7 +122,7 @@ export class DatabaseSide implements AccessSide {
   }
 
   async updateLimits(id: string | null, changes: LimitChanges): Promise<void> {
-    await updateLimits(this.#context, id as UserId | null, changes);
+    await change(this.#context, null, updateLimits, { userId: id as UserId | null, changes });
   }
 
   async readRateLimit(id: string): Promise<Wire> {
@@ -131,14 +130,22 @@ export class DatabaseSide implements AccessSide {
   }
 
   async replaceRateLimit(id: string, limit: Wire): Promise<void> {
-    await updateUserRateLimit(
-      this.#context.pool,
-      id as UserId,
-      toRateLimit(limit as Parameters<typeof toRateLimit>[0]),
-    );
+    await change(this.#context, null, updateUserRateLimit, {
+      userId: id as UserId,
+      limit: toRateLimit(limit as Parameters<typeof toRateLimit>[0]),
+    });
   }
 
   async #read(id: string): Promise<Wire> {
     return renderUserAccount(await getUserAccount(this.#context.pool, id as UserId));
   }
+}
+
+function toNewKey({ name, scopes, expiresAt, restRevision }: NewKeyBody): Omit<NewApiKey, 'userId'> {
+  return {
+    name,
+    scopes: scopes.map(parseScope),
+    expiresAt: expiresAt === null ? null : new Date(expiresAt),
+    restRevision: restRevision as RestRevision | null,
+  };
 }

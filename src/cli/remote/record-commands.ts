@@ -68,8 +68,8 @@ function addTemplates(program: Command, pieces: CliPieces): void {
     .argument('<id>', 'id or name')
     .addArgument(new Argument('<mark>', 'what the catalog says of it').choices(['official', 'verified', 'none']))
     .action(async (id: string, mark: string, options: Flags) => {
-      const { markTemplate } = await import('../mark-template.ts');
-      await pieces.withDatabase(options, (context) => markTemplate(context, id, mark, pieces));
+      const { printMarkedTemplate } = await import('../mark-template.ts');
+      await pieces.withDatabase(options, (context) => printMarkedTemplate(context, id, mark, pieces));
     });
 }
 

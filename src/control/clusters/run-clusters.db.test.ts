@@ -10,11 +10,12 @@ import type { Actor } from '../../domain/access/actor.ts';
 import { createUser } from '../../domain/access/users.ts';
 import { meterUsage } from '../../domain/billing/meter-usage.ts';
 import { currentPrices } from '../../domain/billing/price-list.ts';
+import { change } from '../../domain/change.ts';
+import { deleteCluster } from '../../domain/clusters/change-cluster.ts';
 import { deleteOldClusters } from '../../domain/clusters/cluster-lifecycle.ts';
 import { getCluster } from '../../domain/clusters/cluster-store.ts';
 import { createCluster, type NewCluster } from '../../domain/clusters/create-cluster.ts';
-import { deleteCluster } from '../../domain/clusters/delete-cluster.ts';
-import { actOnPod } from '../../domain/pods/act-on-pod.ts';
+import { POD_ACTIONS } from '../../domain/pods/act-on-pod.ts';
 import { createPod } from '../../domain/pods/create-pod.ts';
 import { deleteOldPods } from '../../domain/pods/pod-lifecycle.ts';
 import { getPodRow, listClusterPodRows } from '../../domain/pods/pod-store.ts';
@@ -137,7 +138,7 @@ const context = () => {
   return { pool: database.pool, bus, capacity: { read } };
 };
 const create = (more: Partial<NewCluster> = {}) =>
-  createCluster(context(), actor, {
+  change(context(), actor, createCluster, {
     name: 'training',
     type: 'TRAINING',
     image: 'an/image:1',
@@ -149,7 +150,7 @@ const create = (more: Partial<NewCluster> = {}) =>
     ...more,
   });
 const createOwnPod = (count: number) =>
-  createPod(context(), actor, {
+  change(context(), actor, createPod, {
     name: 'pod',
     image: 'an/image:1',
     gpu: { id: GPU, count },
@@ -225,7 +226,7 @@ test('without room for all, no pod starts; with it, all do', async () => {
   const [first] = await members(id);
   expect(first).toMatchObject({ costPerHour: 0, statusReason: expect.stringContaining('it waits for a place') });
   expect(started.filter(({ group }) => group)).toEqual([]);
-  await actOnPod(context(), actor, own.id, 'terminate');
+  await change(context(), actor, POD_ACTIONS.terminate, { id: own.id });
   await phaseIs(id, 'RUNNING');
 });
 
@@ -236,7 +237,7 @@ test('two clusters that fit only one at a time never share the room', async () =
   await until('one runs, one waits', async () => (await phases()).join() === 'RUNNING,WAITING');
   expect(running()).toBe(4);
   const phaseOf = await Promise.all(ids.map(async (id) => ({ id, phase: (await get(id)).phase })));
-  await deleteCluster(context(), actor, phaseOf.find(({ phase }) => phase === 'RUNNING')!.id);
+  await change(context(), actor, deleteCluster, { id: phaseOf.find(({ phase }) => phase === 'RUNNING')!.id });
   await phaseIs(phaseOf.find(({ phase }) => phase === 'WAITING')!.id, 'RUNNING');
 });
 
@@ -323,9 +324,9 @@ test('a deleted cluster is gone with its containers, then its network', async ()
   const { id } = await create();
   await phaseIs(id, 'RUNNING');
   isNetworkStuck = true;
-  await deleteCluster(context(), actor, id);
+  await change(context(), actor, deleteCluster, { id });
   await expect(get(id)).rejects.toMatchObject({ kind: 'notFound' });
-  await expect(deleteCluster(context(), actor, id)).rejects.toMatchObject({ kind: 'notFound' });
+  await expect(change(context(), actor, deleteCluster, { id })).rejects.toMatchObject({ kind: 'notFound' });
   await until('nothing runs', () => running() === 0);
   expect([...networks]).toEqual([id]);
   expect(await isGone(id)).toBe(false);
@@ -348,7 +349,7 @@ test('a cluster deleted while it waits is gone at once', async () => {
   await createOwnPod(6);
   const { id } = await create();
   await until('it waits', async () => (await get(id)).phaseReason !== null);
-  await deleteCluster(context(), actor, id);
+  await change(context(), actor, deleteCluster, { id });
   await until('it is gone', () => isGone(id));
 });
 
@@ -356,7 +357,7 @@ test('a killed leader: the next one finishes a deletion, adopts pods, and remove
   const [kept, deleted] = await Promise.all([create(), create()]);
   await Promise.all([phaseIs(kept.id, 'RUNNING'), phaseIs(deleted.id, 'RUNNING')]);
   await stopLeading();
-  await deleteCluster(context(), actor, deleted.id);
+  await change(context(), actor, deleteCluster, { id: deleted.id });
   networks.add('left-behind');
   started = [];
   lead();
@@ -372,7 +373,7 @@ test('a pod of a cluster is not changed, stopped or terminated alone', async () 
   const { id } = await create();
   const [first] = await members(id);
   for (const action of ['start', 'stop', 'restart', 'terminate'] as const) {
-    await expect(actOnPod(context(), actor, first!.id, action)).rejects.toMatchObject({
+    await expect(change(context(), actor, POD_ACTIONS[action], { id: first!.id })).rejects.toMatchObject({
       kind: 'conflict',
       message: expect.stringContaining(`rank 0 of cluster '${id}'`),
     });
@@ -397,7 +398,7 @@ test('a cluster is charged as one, for the time its pods run', async () => {
     { ...row, component: 'DISK', units: 20 },
     { ...row, component: 'GPU', units: 2 },
   ]);
-  await deleteCluster(context(), actor, id);
+  await change(context(), actor, deleteCluster, { id });
   await until('it is gone', () => isGone(id));
   await deleteOldClusters(database.pool);
   expect(await sql('select from clusters')).toHaveLength(1); // its pods are still to be metered

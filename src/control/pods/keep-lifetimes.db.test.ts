@@ -5,12 +5,13 @@ import { silentLogger } from '../../core/logger.ts';
 import { Bus } from '../../db/bus.ts';
 import type { Actor } from '../../domain/access/actor.ts';
 import { createUser } from '../../domain/access/users.ts';
-import { actOnPod } from '../../domain/pods/act-on-pod.ts';
+import { change } from '../../domain/change.ts';
+import { POD_ACTIONS } from '../../domain/pods/act-on-pod.ts';
 import { createPod, type NewPod } from '../../domain/pods/create-pod.ts';
 import { getPodRow } from '../../domain/pods/pod-store.ts';
-import { setPodLifetime } from '../../domain/pods/set-pod-lifetime.ts';
+import { setPodLifetime } from '../../domain/pods/set-pod-options.ts';
 import { updatePod } from '../../domain/pods/update-pod.ts';
-import { createTemplate } from '../../domain/templates/create-template.ts';
+import { createTemplate } from '../../domain/templates/change-template.ts';
 import { LifetimeKeeper } from './keep-lifetimes.ts';
 
 const MINUTE = 60_000;
@@ -45,7 +46,7 @@ const context = () => ({
   capacity: { read: async () => ({ gpus: [], cpus: 64, memoryBytes: 2 ** 38 }) },
 });
 const create = async (more: Partial<NewPod> = {}): Promise<PodId> => {
-  const pod = await createPod(context(), actor, {
+  const pod = await change(context(), actor, createPod, {
     name: 'pod',
     image: 'i:1',
     gpu: null,
@@ -83,7 +84,7 @@ test('a pod is stopped at its time and not before, and the record says why', asy
 });
 
 test('a pod is terminated at its time, stopped or not, and its template rests', async () => {
-  const template = await createTemplate({ pool: database.pool, bus }, actor, {
+  const template = await change({ pool: database.pool, bus }, actor, createTemplate, {
     name: newId(),
     image: 'i:1',
     args: '',
@@ -99,7 +100,7 @@ test('a pod is terminated at its time, stopped or not, and its template rests', 
   });
   const running = await create({ terminateAt: at(5), templateId: template.id });
   const stopped = await create({ terminateAt: at(5) });
-  await actOnPod(context(), actor, stopped, 'stop');
+  await change(context(), actor, POD_ACTIONS.stop, { id: stopped });
   now = NOON + 6 * MINUTE;
   await keeper.runOnce();
   for (const id of [running, stopped]) {
@@ -121,25 +122,25 @@ test('a server that was away when a time came does it at its start; a second one
 
 test('a locked pod is stopped when it is unlocked', async () => {
   const id = await create({ stopAt: at(5) });
-  await updatePod(context(), actor, id, { isLocked: true });
+  await change(context(), actor, updatePod, { id, update: { isLocked: true } });
   now = NOON + 6 * MINUTE;
   await keeper.runOnce();
   expect(await get(id)).toMatchObject({ status: 'PROVISIONING', stopAt: at(5) });
   keeper.start();
-  await updatePod(context(), actor, id, { isLocked: false }); // its hint wakes the keeper
+  await change(context(), actor, updatePod, { id, update: { isLocked: false } }); // its hint wakes the keeper
   await expect.poll(async () => (await get(id)).status).toBe('EXITED');
 });
 
 test('a pod that does not run at its time keeps none, and runs on when it is started', async () => {
   const stopped = await create({ stopAt: at(5) });
-  await actOnPod(context(), actor, stopped, 'stop');
+  await change(context(), actor, POD_ACTIONS.stop, { id: stopped });
   const failed = await create({ stopAt: at(5) });
   await database.pool.query("update pods set phase = 'ERROR', phase_revision = revision where id = $1", [failed]);
   now = NOON + 6 * MINUTE;
   await keeper.runOnce();
   for (const id of [stopped, failed]) {
     expect((await get(id)).stopAt).toBeNull();
-    await actOnPod(context(), actor, id, 'start');
+    await change(context(), actor, POD_ACTIONS.start, { id });
     await keeper.runOnce();
     expect(await get(id)).toMatchObject({ status: 'PROVISIONING', statusReason: null });
   }
@@ -149,10 +150,10 @@ test('a pod that was stopped at its time and is started again has no reason left
   const id = await create({ stopAt: at(5) });
   now = NOON + 6 * MINUTE;
   await keeper.runOnce();
-  await actOnPod(context(), actor, id, 'start');
+  await change(context(), actor, POD_ACTIONS.start, { id });
   await keeper.runOnce();
   expect(await get(id)).toMatchObject({ status: 'PROVISIONING', statusReason: null, stopAt: null });
-  await actOnPod(context(), actor, id, 'stop');
+  await change(context(), actor, POD_ACTIONS.stop, { id });
   expect(await get(id)).toMatchObject({ status: 'EXITED', statusReason: null });
 });
 
@@ -160,7 +161,7 @@ test('a change of the time counts from then on, and wakes the keeper', async () 
   const id = await create({ stopAt: at(600) });
   now = NOON + 5 * MINUTE;
   keeper.start();
-  await setPodLifetime(context(), actor, id, { stopAt: at(5), terminateAt: null });
+  await change(context(), actor, setPodLifetime, { id, lifetime: { stopAt: at(5), terminateAt: null } });
   await expect.poll(async () => (await get(id)).statusReason).toBe('stopAfter was 2099-03-04T12:05:00.000Z');
 });
 

@@ -17,7 +17,8 @@ import { updatePublicKeys } from '../../domain/access/public-keys.ts';
 import { createUser } from '../../domain/access/users.ts';
 import { meterUsage } from '../../domain/billing/meter-usage.ts';
 import { currentPrices } from '../../domain/billing/price-list.ts';
-import { actOnPod } from '../../domain/pods/act-on-pod.ts';
+import { change } from '../../domain/change.ts';
+import { POD_ACTIONS } from '../../domain/pods/act-on-pod.ts';
 import { createPod, type NewPod } from '../../domain/pods/create-pod.ts';
 import { findPodRoute } from '../../domain/pods/find-pod-route.ts';
 import { findJupyterPassword } from '../../domain/pods/jupyter-password.ts';
@@ -25,7 +26,7 @@ import type { Pod } from '../../domain/pods/pod.ts';
 import { deleteOldPods } from '../../domain/pods/pod-lifecycle.ts';
 import { getPodRow } from '../../domain/pods/pod-store.ts';
 import { updatePod } from '../../domain/pods/update-pod.ts';
-import { createSecret } from '../../domain/secrets/create-secret.ts';
+import { createSecret } from '../../domain/secrets/change-secret.ts';
 import { StorageDirectories } from '../../runtimes/directories/storage-directories.ts';
 import { StorageQuotas } from '../../runtimes/directories/storage-quotas.ts';
 import type { Runtime, WorkloadSpec } from '../../runtimes/runtime.ts';
@@ -138,7 +139,7 @@ const context = () => {
   return { pool: database.pool, bus, capacity: { read } };
 };
 const create = (more: Partial<NewPod> = {}) =>
-  createPod(context(), actor, {
+  change(context(), actor, createPod, {
     name: 'pod',
     image: 'an/image:1',
     gpu: { id: GPU, count: 1 },
@@ -150,7 +151,8 @@ const create = (more: Partial<NewPod> = {}) =>
     templateId: null,
     ...more,
   });
-const act = (id: PodId, action: 'start' | 'stop' | 'restart' | 'terminate') => actOnPod(context(), actor, id, action);
+const act = (id: PodId, action: 'start' | 'stop' | 'restart' | 'terminate') =>
+  change(context(), actor, POD_ACTIONS[action], { id });
 const get = (id: PodId) => getPodRow(database.pool, actor.userId, id);
 const sql = (text: string, ...values: unknown[]) => database.pool.query(text, values).then((result) => result.rows);
 
@@ -197,7 +199,7 @@ test('rows that were read before a start ended do not start the pod again', asyn
 });
 
 test('a pod gets its variables, its secrets, its public ports and its GPUs', async () => {
-  await createSecret({ pool: database.pool, bus, secretBox }, actor, {
+  await change({ pool: database.pool, bus, secretBox }, actor, createSecret, {
     name: 'token',
     value: 'hush',
     description: null,
@@ -231,7 +233,7 @@ test('a pod gets its variables, its secrets, its public ports and its GPUs', asy
 });
 
 test('a pod gets the SSH keys and a Jupyter password as it starts them; the password stays the same', async () => {
-  await updatePublicKeys({ pool: database.pool }, actor, 'ssh-ed25519 AAAA anna\n');
+  await change({ pool: database.pool, bus }, actor, updatePublicKeys, { publicKeys: 'ssh-ed25519 AAAA anna\n' });
   const envOf = async (more: Partial<NewPod>) => {
     const { id } = await create(more);
     await statusIs(id, 'RUNNING');
@@ -296,7 +298,7 @@ test('a stop, a change or a termination does not wait for a pull', async () => {
     );
   }
   await act(stopped.id, 'stop');
-  await updatePod(context(), actor, changed.id, { image: 'fast' });
+  await change(context(), actor, updatePod, { id: changed.id, update: { image: 'fast' } });
   await act(terminated.id, 'terminate');
   await until(
     'it is stopped',
@@ -455,7 +457,7 @@ test('persistent storage survives stop, start and new settings, and is removed w
   await until('it is stopped', async () => (await runtime.list()).length === 0);
   await act(pod.id, 'start');
   await statusIs(pod.id, 'RUNNING');
-  await updatePod(context(), actor, pod.id, { env: { A: '1' } });
+  await change(context(), actor, updatePod, { id: pod.id, update: { env: { A: '1' } } });
   await statusIs(pod.id, 'RUNNING');
   const source = join(folder, 'pods', pod.id);
   expect(started.map(({ mounts }) => mounts)).toEqual(Array(3).fill([{ source, target: '/workspace' }]));

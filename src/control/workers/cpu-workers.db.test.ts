@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { ControlLoops } from '../../../test/control-loops.ts';
 import type { EndpointId } from '../../core/ids.ts';
+import { change } from '../../domain/change.ts';
 import { updateEndpoint } from '../../domain/endpoints/update-endpoint.ts';
 import { SimulatedWorld } from '../../runtimes/simulated/simulated-world.ts';
 
@@ -48,8 +49,11 @@ test('workers of CPU endpoints get what their flavor has, until no vCPU is free;
   await vi.waitFor(async () => expect((await read(late))[0]).toMatchObject({ phase: 'PENDING', reason: lack }), soon);
 
   const actor = { userId: control.userId, keyId: 'k' as never, scopes: [{ kind: 'all' as const }] };
-  await updateEndpoint({ pool: control.database.pool, bus: { publish: () => {} } }, actor, first, {
-    workers: { min: 0, max: 0 },
+  await change({ pool: control.database.pool, bus: { publish: () => {} } }, actor, updateEndpoint, {
+    id: first,
+    update: {
+      workers: { min: 0, max: 0 },
+    },
   });
   await vi.waitFor(async () => expect(await running(late)).toEqual([{ id: 'cpu3c', vcpuCount: 4, memory: 8 }]), soon);
 });
@@ -60,7 +64,7 @@ test('a roll-out on a full machine replaces old workers: the new one gets what t
   await control.sql("update workers set wanted = 'STOP' where endpoint_id <> $1", id);
   const actor = { userId: control.userId, keyId: 'k' as never, scopes: [{ kind: 'all' as const }] };
   const context = { pool: control.database.pool, bus: { publish: () => {} } };
-  await updateEndpoint(context, actor, id, { cpu: [{ id: 'cpu3c', vcpuCount: 8 }] });
+  await change(context, actor, updateEndpoint, { id, update: { cpu: [{ id: 'cpu3c', vcpuCount: 8 }] } });
   await vi.waitFor(
     async () => {
       const live = (await read(id)).filter(({ phase }) => phase !== 'EXITED');

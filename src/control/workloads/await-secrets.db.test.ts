@@ -2,18 +2,19 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import { newId, type WorkerId } from '../../core/ids.ts';
-import { createSecretBox } from '../../core/secret-box.ts';
+import { createSecretBox, type SecretBox } from '../../core/secret-box.ts';
 import type { Actor } from '../../domain/access/actor.ts';
 import { createUser } from '../../domain/access/users.ts';
+import { change } from '../../domain/change.ts';
+import type { Context } from '../../domain/context.ts';
 import { createEndpoint } from '../../domain/endpoints/create-endpoint.ts';
-import { createSecret } from '../../domain/secrets/create-secret.ts';
-import { deleteSecret } from '../../domain/secrets/delete-secret.ts';
+import { createSecret, deleteSecret } from '../../domain/secrets/change-secret.ts';
 import { listWorkers } from '../../domain/workers/list-workers.ts';
 import { insertWorkers, listControlledWorkers, markPending } from '../../domain/workers/worker-lifecycle.ts';
 import { awaitSecrets } from './await-secrets.ts';
 
 let database: TestDatabase;
-let context: Parameters<typeof createSecret>[0];
+let context: Context & { secretBox: SecretBox };
 let anna: Actor;
 const workers: WorkerId[] = [];
 const lines: string[] = [];
@@ -27,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 async function addWorker(env: Record<string, string>) {
-  const { id: endpointId } = await createEndpoint(context, anna, {
+  const { id: endpointId } = await change(context, anna, createEndpoint, {
     name: 'x',
     type: 'QUEUE_BASED',
     image: 'i',
@@ -63,15 +64,15 @@ test('a worker whose secret is missing waits, unhealthy, with one log line; the 
   expect(lines).toEqual(["waits: there are no secrets 'x', 'y', which its env names"]);
   expect(await statusOf()).toBe('UNHEALTHY');
 
-  const { id } = await createSecret(context, anna, { name: 'x', value: 'v', description: null });
+  const { id } = await change(context, anna, createSecret, { name: 'x', value: 'v', description: null });
   expect(await whoMayStart()).toEqual([free.id]);
   expect(lines.at(-1)).toBe("waits: there is no secret 'y', which its env names");
-  await createSecret(context, anna, { name: 'y', value: 'v', description: null });
+  await change(context, anna, createSecret, { name: 'y', value: 'v', description: null });
   expect(await whoMayStart()).toEqual([blocked.id, free.id]);
   await markPending(database.pool, blocked.id, 'no capacity: none is free');
   expect(await statusOf()).toBe('THROTTLED');
 
-  await deleteSecret(context, anna, id, { isForced: true });
+  await change(context, anna, deleteSecret, { id, isForced: true });
   expect(await whoMayStart()).toEqual([free.id]);
   expect(await statusOf()).toBe('UNHEALTHY');
   expect(lines).toHaveLength(3);
@@ -79,7 +80,7 @@ test('a worker whose secret is missing waits, unhealthy, with one log line; the 
 
 test('a secret of another user does not count', async () => {
   const { id: userId } = await createUser(database.pool, { name: 'berta', email: null });
-  await createSecret(context, { ...anna, userId }, { name: 'theirs', value: 'v', description: null });
+  await change(context, { ...anna, userId }, createSecret, { name: 'theirs', value: 'v', description: null });
   const { id } = await addWorker({ A: '{{ RUNPOD_SECRET_theirs }}' });
   expect(await whoMayStart()).not.toContain(id);
 });

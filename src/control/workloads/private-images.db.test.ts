@@ -9,9 +9,10 @@ import { NO_WORKLOAD_OPTIONS } from '../../core/workload-option-settings.ts';
 import { Bus } from '../../db/bus.ts';
 import type { Actor } from '../../domain/access/actor.ts';
 import { createUser } from '../../domain/access/users.ts';
+import { change } from '../../domain/change.ts';
 import { createEndpoint } from '../../domain/endpoints/create-endpoint.ts';
 import { JobQueue } from '../../domain/jobs/job-queue.ts';
-import { createRegistry } from '../../domain/registries/create-registry.ts';
+import { createRegistry } from '../../domain/registries/change-registry.ts';
 import { insertWorkers } from '../../domain/workers/worker-lifecycle.ts';
 import type { RegistryAuth, WorkloadSpec } from '../../runtimes/runtime.ts';
 import { createSimulatedRuntime } from '../../runtimes/simulated/simulated-runtime.ts';
@@ -60,7 +61,7 @@ async function runWorker(
     pools: [{ pool: 'ADA_24', gpuTypeId: 'x', dataCenterId: 'LOCAL-1', total: 100 }],
   });
   const { pool } = database;
-  const endpoint = await createEndpoint({ pool, bus }, actor, {
+  const endpoint = await change({ pool, bus }, actor, createEndpoint, {
     name: 'private',
     type: 'QUEUE_BASED',
     image: 'registry.test/private:1',
@@ -110,8 +111,13 @@ async function runWorker(
 }
 
 const createHub = async (password: string): Promise<string> =>
-  (await createRegistry({ pool: database.pool, bus, secretBox }, actor, { name: 'hub', username: 'robot', password }))
-    .id;
+  (
+    await change({ pool: database.pool, bus, secretBox }, actor, createRegistry, {
+      name: 'hub',
+      username: 'robot',
+      password,
+    })
+  ).id;
 
 test('a private image is pulled with the credentials of the release, which reach only the pull', async () => {
   expect(await runWorker(await createHub(PASSWORD))).toEqual({ phase: 'RUNNING', reason: null });

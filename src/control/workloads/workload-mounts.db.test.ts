@@ -7,8 +7,8 @@ import { newId, type PodId, type UserId, type VolumeId } from '../../core/ids.ts
 import { silentLogger } from '../../core/logger.ts';
 import { Bus } from '../../db/bus.ts';
 import { createUser } from '../../domain/access/users.ts';
-import { createVolume } from '../../domain/volumes/create-volume.ts';
-import { deleteVolume } from '../../domain/volumes/delete-volume.ts';
+import { change } from '../../domain/change.ts';
+import { createVolume, deleteVolume } from '../../domain/volumes/change-volume.ts';
 import { getVolumeRow } from '../../domain/volumes/volume-store.ts';
 import { StorageDirectories } from '../../runtimes/directories/storage-directories.ts';
 import { StorageQuotas } from '../../runtimes/directories/storage-quotas.ts';
@@ -50,7 +50,7 @@ beforeEach(() => database.pool.query('delete from network_volumes'));
 const actorOf = (userId: UserId) => ({ userId, keyId: 'k' as never, scopes: [{ kind: 'all' as const }] });
 const create = (userId: UserId, dataCenterId = 'LOCAL-1', sizeGb = 10) => {
   const input = { name: 'models', sizeGb, dataCenterId, type: null };
-  return createVolume({ pool: database.pool, bus }, actorOf(userId), input);
+  return change({ pool: database.pool, bus }, actorOf(userId), createVolume, input);
 };
 const worker = (userId: UserId, ...networkVolumeIds: VolumeId[]) => ({ userId, spec: { networkVolumeIds } });
 const pod = (userId: UserId, given: { persistent?: string; network?: [VolumeId, string] }) => ({
@@ -140,7 +140,7 @@ test('the files of a deleted volume are removed; those of a volume whose row is 
   const [first] = (await mounts.ofWorker(worker(anna, deleted.id), null)).mounts;
   const [second] = (await mounts.ofWorker(worker(anna, lost.id), null)).mounts;
   writeFileSync(join(first!.source, 'file'), '');
-  await deleteVolume({ pool: database.pool, bus }, actorOf(anna), deleted.id);
+  await change({ pool: database.pool, bus }, actorOf(anna), deleteVolume, { id: deleted.id });
   await database.pool.query('delete from network_volumes where id = $1', [lost.id]);
   await keeper.runOnce();
   await keeper.runOnce();

@@ -14,11 +14,11 @@ import { type Logger, silentLogger } from '../../core/logger.ts';
 import { encodeFrame, type WebSocketMessage } from '../../core/web-socket-frames.ts';
 import { Bus } from '../../db/bus.ts';
 import type { Actor } from '../../domain/access/actor.ts';
-import { createApiKey } from '../../domain/access/create-api-key.ts';
+import { createApiKey, revokeApiKey } from '../../domain/access/create-api-key.ts';
 import { KeyRing } from '../../domain/access/key-ring.ts';
-import { revokeApiKey } from '../../domain/access/revoke-api-key.ts';
 import { parseScope } from '../../domain/access/scopes.ts';
 import { createUser } from '../../domain/access/users.ts';
+import { change } from '../../domain/change.ts';
 import { createTerminal } from '../../domain/terminals/create-terminal.ts';
 import { endTerminal } from '../../domain/terminals/end-terminal.ts';
 import { TERMINAL_PROTOCOL, type TerminalRequest, TICKET_PROTOCOL } from '../../domain/terminals/terminal.ts';
@@ -96,7 +96,7 @@ afterAll(async () => {
 async function actorOf(userId: UserId): Promise<Actor> {
   const scopes = [parseScope('all'), parseScope('exec')];
   const input = { userId, name: 'laptop', scopes, expiresAt: null };
-  const { key } = await createApiKey({ pool: database.pool, bus, clock: systemClock }, input);
+  const { key } = await change({ pool: database.pool, bus, clock: systemClock }, null, createApiKey, input);
   return { userId, keyId: key.id, scopes };
 }
 
@@ -115,7 +115,10 @@ async function serve(limits: TerminalLimits | null): Promise<void> {
 }
 
 const ticketFor = async (request: Partial<TerminalRequest>, limits: TerminalLimits | null = LIMITS) =>
-  createTerminal(database, limits, actor, { podId }, { command: ['cat'], size: null, hasInput: true, ...request });
+  change({ pool: database.pool, bus, terminal: limits }, actor, createTerminal, {
+    place: { podId },
+    request: { command: ['cat'], size: null, hasInput: true, ...request },
+  });
 
 /** A client that acknowledges what it reads, unless it is told not to. */
 class Client {
@@ -272,7 +275,7 @@ test('a ticket expires after a minute, and with its key', async () => {
   ]);
   expect(await statusOf(`${TERMINAL_PROTOCOL}, ${TICKET_PROTOCOL}${old.ticket}`)).toBe(401);
   const { ticket } = await ticketFor({});
-  await revokeApiKey({ pool: database.pool, bus }, actor);
+  await change({ pool: database.pool, bus }, actor, revokeApiKey, actor);
   expect(await statusOf(`${TERMINAL_PROTOCOL}, ${TICKET_PROTOCOL}${ticket}`)).toBe(401);
 });
 
@@ -414,7 +417,7 @@ test.each([
 test('a session ends with its key, a request to end it, and its pod, and says why', async () => {
   const first = await open({ command: ['sleep', '60'] });
   const [session] = await listSessions(database.pool, actor.userId, 1);
-  await endTerminal({ pool: database.pool, bus }, actor, session!.id);
+  await change({ pool: database.pool, bus }, actor, endTerminal, { id: session!.id });
   expect(await first.ended()).toMatchObject({ code: null, reason: 'it was ended by a user' });
 
   const second = await open({ command: ['sleep', '60'] });
@@ -426,7 +429,7 @@ test('a session ends with its key, a request to end it, and its pod, and says wh
   await database.pool.query(`update pods set wanted = 'RUN' where id = $1`, [podId]);
 
   const third = await open({ command: ['sleep', '60'] });
-  await revokeApiKey({ pool: database.pool, bus }, actor);
+  await change({ pool: database.pool, bus }, actor, revokeApiKey, actor);
   expect(await third.ended()).toMatchObject({ code: null, reason: 'the API key was revoked or has expired' });
 });
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import { systemClock } from '../../core/clock.ts';
+import { change } from '../change.ts';
 import type { Context } from '../context.ts';
 import { createApiKey } from './create-api-key.ts';
 import { ensureFirstUser } from './ensure-first-user.ts';
@@ -76,11 +77,13 @@ test('user names are unique', async () => {
 test('a key without scopes or with a past expiry is refused', async () => {
   const { id: userId } = await createUser(database.pool, { name: 'ann', email: null });
   const input = { userId, name: 'k', scopes: [{ kind: 'all' } as const], expiresAt: null };
-  await expect(createApiKey({ ...context, clock: systemClock }, { ...input, scopes: [] })).rejects.toMatchObject({
+  await expect(
+    change({ ...context, clock: systemClock }, null, createApiKey, { ...input, scopes: [] }),
+  ).rejects.toMatchObject({
     kind: 'badRequest',
   });
   await expect(
-    createApiKey({ ...context, clock: systemClock }, { ...input, expiresAt: new Date(0) }),
+    change({ ...context, clock: systemClock }, null, createApiKey, { ...input, expiresAt: new Date(0) }),
   ).rejects.toMatchObject({
     kind: 'badRequest',
   });

@@ -13,6 +13,14 @@ export interface Actor {
   readonly restRevision?: RestRevision | null;
 }
 
+/** The caller of an operation that admins and the operator's tools share; null: the tools, which need no key. */
+export type Admin = Actor | null;
+
+/** Returns Podyard itself, acting on what a user owns without a request of theirs. */
+export function systemActor(userId: UserId): Actor {
+  return { userId, keyId: '' as KeyId, scopes: [{ kind: 'all' }] };
+}
+
 export function isPermitted(actor: Actor, permission: Permission): boolean {
   return scopesPermit(actor.scopes, permission);
 }

@@ -1,11 +1,12 @@
 import type { Clock } from '../../core/clock.ts';
-import { Failure } from '../../core/errors.ts';
+import { Failure, notFound } from '../../core/errors.ts';
 import { type KeyId, newId, newSecret, type UserId } from '../../core/ids.ts';
 import type { RestRevision } from '../../core/rest-revisions.ts';
-import { type Db, transaction } from '../../db/pool.ts';
-import type { Context } from '../context.ts';
-import type { Actor } from './actor.ts';
-import { type ApiKey, findKeyForShare, insertKey } from './key-store.ts';
+import type { Db } from '../../db/pool.ts';
+import type { Operation, Tx } from '../change.ts';
+import type { Actor, Admin } from './actor.ts';
+import { type ApiKey, findKeyForShare, insertKey, updateKeyRevoked } from './key-store.ts';
+import { PERMISSIONS } from './permissions.ts';
 import { type Scope, scopesCover } from './scopes.ts';
 import { hashSecret } from './secret-hash.ts';
 
@@ -21,24 +22,34 @@ export interface NewApiKey {
 }
 
 /**
- * Creates a key and returns its secret, which is stored nowhere. With `maker`, the new key may neither permit more nor
- * live longer than the maker's key (throws `forbidden`); the operator's tools pass none.
+ * Creates a key and returns its secret, which is stored nowhere. The new key may neither permit more nor live longer than that of
+ * its maker (throws `forbidden`).
  */
-export async function createApiKey(
-  context: Context & { clock: Clock },
-  input: NewApiKey,
-  maker?: Actor,
-): Promise<{ key: ApiKey; secret: string }> {
-  checkNewKey(context.clock, input);
-  const secret = newSecret(KEY_PREFIX);
-  const key = await transaction(context.pool, async (db) => {
+export const createApiKey: Operation<Tx<Admin> & { clock: Clock }, NewApiKey, { key: ApiKey; secret: string }> = {
+  name: 'key.create',
+  permission: PERMISSIONS.writeKeys,
+  async run({ db, actor: maker, bus, clock }, input) {
+    checkNewKey(clock, input);
+    const secret = newSecret(KEY_PREFIX);
     if (maker) await checkMaker(db, maker, input);
     const createdBy = maker ? { userId: maker.userId, keyId: maker.keyId } : null;
-    return insertKey(db, { ...input, id: newId<KeyId>(), secretHash: hashSecret(secret), createdBy });
-  });
-  context.bus.publish('key', key.id);
-  return { key, secret };
-}
+    const key = await insertKey(db, { ...input, id: newId<KeyId>(), secretHash: hashSecret(secret), createdBy });
+    bus.publish('key', key.id);
+    return { key, secret };
+  },
+  subject: (_, { key }) => key.id,
+};
+
+/** Revokes a key: this process refuses it at once, others when they get the hint, at most 10 s later. Throws `notFound`. */
+export const revokeApiKey: Operation<Tx<Admin>, { userId: UserId; keyId: KeyId }, void> = {
+  name: 'key.revoke',
+  permission: PERMISSIONS.writeKeys,
+  async run({ db, bus }, { userId, keyId }) {
+    if (!(await updateKeyRevoked(db, userId, keyId))) throw notFound('API key');
+    bus.publish('key', keyId);
+  },
+  subject: ({ keyId }) => keyId,
+};
 
 /** Throws `badRequest` for a key without scopes, or one that has expired. */
 export function checkNewKey(clock: Clock, { scopes, expiresAt }: Pick<NewApiKey, 'scopes' | 'expiresAt'>): void {

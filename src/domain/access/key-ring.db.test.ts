@@ -4,9 +4,9 @@ import { systemClock } from '../../core/clock.ts';
 import { type KeyId, newId, type UserId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { Bus } from '../../db/bus.ts';
-import { createApiKey } from './create-api-key.ts';
+import { change } from '../change.ts';
+import { createApiKey, revokeApiKey } from './create-api-key.ts';
 import { KeyRing } from './key-ring.ts';
-import { revokeApiKey } from './revoke-api-key.ts';
 import { parseScope } from './scopes.ts';
 import { createUser } from './users.ts';
 
@@ -40,7 +40,12 @@ afterAll(async () => {
 
 async function newKey(expiresAt: Date | null = null) {
   const input = { userId, name: 'k', scopes: [parseScope('invoke')], expiresAt };
-  const made = await createApiKey({ pool: database.pool, bus: { publish: () => {} }, clock: systemClock }, input);
+  const made = await change(
+    { pool: database.pool, bus: { publish: () => {} }, clock: systemClock },
+    null,
+    createApiKey,
+    input,
+  );
   await database.pool.query('update api_keys set last_used_at = now()'); // so that its use is not written
   queries.mockClear();
   return made;
@@ -95,7 +100,7 @@ test('calls for the same secret at the same time share one query', async () => {
 test('a revoked key is refused as soon as the hint arrives, however fresh its cache entry', async () => {
   const { key, secret } = await newKey();
   await keyRing.authenticate(secret);
-  await revokeApiKey({ pool: database.pool, bus }, { userId, keyId: key.id });
+  await change({ pool: database.pool, bus }, null, revokeApiKey, { userId, keyId: key.id });
   expect(keyRing.peek(secret)).toBeUndefined();
   expect(await keyRing.authenticate(secret)).toBeUndefined();
 });
@@ -103,7 +108,7 @@ test('a revoked key is refused as soon as the hint arrives, however fresh its ca
 test('a revocation whose hint is lost takes effect after ten seconds', async () => {
   const { key, secret } = await newKey();
   await keyRing.authenticate(secret);
-  await revokeApiKey({ pool: database.pool, bus: { publish: () => {} } }, { userId, keyId: key.id });
+  await change({ pool: database.pool, bus: { publish: () => {} } }, null, revokeApiKey, { userId, keyId: key.id });
   expect(await keyRing.authenticate(secret)).toBeDefined();
   nowMs += 10_000;
   expect(await keyRing.authenticate(secret)).toBeUndefined();
@@ -164,7 +169,7 @@ test('what is open is notified once when its key is revoked, and what was closed
   const { key } = await newKey();
   const [open, closed, other] = [opened(key.id), opened(key.id), opened((await newKey()).key.id)];
   closed.close();
-  await revokeApiKey({ pool: database.pool, bus }, { userId, keyId: key.id });
+  await change({ pool: database.pool, bus }, null, revokeApiKey, { userId, keyId: key.id });
   await expect.poll(() => open.ended).toBe(1);
   bus.publish('key', key.id);
   await new Promise((resolve) => setTimeout(resolve, 100));
@@ -178,20 +183,21 @@ test('an object is watched again after its key has ended, and not after the end 
   const request = { place: -1, keyId: first.key.id, onKeyEnd: () => void ended.push(request.keyId) };
   keyRing.watch(first.key.id, request);
   const other = opened(second.key.id);
-  await revokeApiKey({ pool: database.pool, bus }, { userId, keyId: first.key.id });
+  await change({ pool: database.pool, bus }, null, revokeApiKey, { userId, keyId: first.key.id });
   await expect.poll(() => ended).toEqual([first.key.id]);
   request.keyId = second.key.id;
   keyRing.watch(second.key.id, request);
   keyRing.unwatch(first.key.id, request);
   keyRing.unwatch(second.key.id, request);
-  await revokeApiKey({ pool: database.pool, bus }, { userId, keyId: second.key.id });
+  await change({ pool: database.pool, bus }, null, revokeApiKey, { userId, keyId: second.key.id });
   await expect.poll(() => other.ended).toBe(1);
   expect(ended).toEqual([first.key.id]);
 });
 
 test('a key that ended before it is watched, or whose hint is lost, is noticed within two seconds', async () => {
   const [before, after] = [await newKey(), await newKey()];
-  const revoke = (keyId: KeyId) => revokeApiKey({ pool: database.pool, bus: { publish: () => {} } }, { userId, keyId });
+  const revoke = (keyId: KeyId) =>
+    change({ pool: database.pool, bus: { publish: () => {} } }, null, revokeApiKey, { userId, keyId });
   await revoke(before.key.id);
   const open = [opened(before.key.id), opened(after.key.id)];
   await revoke(after.key.id);

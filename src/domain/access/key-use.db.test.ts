@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import { systemClock } from '../../core/clock.ts';
 import type { KeyId, UserId } from '../../core/ids.ts';
+import { change } from '../change.ts';
 import type { Actor } from './actor.ts';
 import { createApiKey } from './create-api-key.ts';
 import { KeyRing } from './key-ring.ts';
@@ -20,11 +21,12 @@ afterAll(() => database.drop());
 
 const newRing = () => new KeyRing({ pool: database.pool, bus, clock: { now: () => nowMs } });
 const newKey = (name: string, maker?: Actor) =>
-  createApiKey(
-    { pool: database.pool, bus, clock: systemClock },
-    { userId, name, scopes: [{ kind: 'all' }], expiresAt: null },
-    maker,
-  );
+  change({ pool: database.pool, bus, clock: systemClock }, maker ?? null, createApiKey, {
+    userId,
+    name,
+    scopes: [{ kind: 'all' }],
+    expiresAt: null,
+  });
 const read = async (id: KeyId) => (await listKeys(database.pool, userId)).find((key) => key.id === id)!;
 const writtenTimes = (spy: { mock: { calls: unknown[][] } }) =>
   spy.mock.calls.filter(([query]) => (query as { name?: string }).name === 'keys-used').length;

@@ -1,8 +1,8 @@
 import { Failure } from '../../core/errors.ts';
 import type { UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
-import type { Context } from '../context.ts';
-import type { Actor } from './actor.ts';
+import type { Operation, Tx } from '../change.ts';
+import { PERMISSIONS } from './permissions.ts';
 
 const MAX_LENGTH = 16_384;
 
@@ -22,13 +22,15 @@ export async function listPublicKeys(db: Db, userIds: readonly UserId[]): Promis
 }
 
 /** Replaces all of a user's SSH public keys. Throws `badRequest` if the text is too long. */
-export async function updatePublicKeys(
-  { pool }: Pick<Context, 'pool'>,
-  actor: Actor,
-  publicKeys: string,
-): Promise<void> {
-  if (publicKeys.length > MAX_LENGTH) {
-    throw new Failure('badRequest', `pubKey: must have at most ${MAX_LENGTH} characters in total`);
-  }
-  await pool.query('update users set public_keys = $2 where id = $1', [actor.userId, publicKeys]);
-}
+export const updatePublicKeys: Operation<Tx, { publicKeys: string }, UserId> = {
+  name: 'account.update-public-keys',
+  permission: PERMISSIONS.writeAccount,
+  async run({ db, actor: { userId } }, { publicKeys }) {
+    if (publicKeys.length > MAX_LENGTH) {
+      throw new Failure('badRequest', `pubKey: must have at most ${MAX_LENGTH} characters in total`);
+    }
+    await db.query('update users set public_keys = $2 where id = $1', [userId, publicKeys]);
+    return userId;
+  },
+  subject: (_, userId) => userId,
+};

@@ -1,9 +1,10 @@
 import { Failure, notFound } from '../../core/errors.ts';
 import { type BudgetId, type EndpointId, newId, type UserId } from '../../core/ids.ts';
-import { type Db, transaction } from '../../db/pool.ts';
+import type { Db } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
+import { PERMISSIONS } from '../access/permissions.ts';
 import { readCostScope } from '../billing/cost-scope.ts';
-import type { Context } from '../context.ts';
+import type { Operation, Tx } from '../change.ts';
 import type { WebhookPolicy } from '../jobs/webhook-policy.ts';
 import type { Budget } from './budget.ts';
 import {
@@ -19,7 +20,7 @@ import {
 export const DEFAULT_NOTIFY_AT = [80, 100];
 
 /** `webhooks`: where notices may go. */
-interface BudgetContext extends Context {
+interface BudgetTx extends Tx {
   webhooks: WebhookPolicy;
 }
 
@@ -45,54 +46,53 @@ function withoutAdminsWebhook(budget: Budget): Budget {
  * Sets a budget that counts at once. Throws `conflict` if there is one for that already, `badRequest` for an unknown endpoint or
  * a webhook that may not be, `forbidden` and `notFound` for another user.
  */
-export async function createBudget(context: BudgetContext, actor: Actor, input: NewBudget): Promise<Budget> {
-  const userId = (input.userId ?? actor.userId) as UserId;
-  await readCostScope(context.pool, actor, userId);
-  const id = newId<BudgetId>();
-  const budget = await transaction(context.pool, async (db) => {
+export const createBudget: Operation<BudgetTx, NewBudget, Budget> = {
+  name: 'budget.create',
+  permission: PERMISSIONS.writeBilling,
+  async run({ db, actor, bus, webhooks }, input) {
+    const userId = (input.userId ?? actor.userId) as UserId;
+    await readCostScope(db, actor, userId);
+    const id = newId<BudgetId>();
     const user = await db.query('select from users where id = $1 for key share', [userId]);
     if (user.rowCount === 0) throw notFound('User');
     if (input.endpointId !== null) await checkEndpoint(db, userId, input.endpointId);
     const { amount, action = 'NOTIFY', notifyAt = DEFAULT_NOTIFY_AT, webhook = null, endpointId } = input;
-    const set = { amount, action, notifyAt: inOrder(notifyAt), webhook: checkWebhook(context, webhook) };
+    const set = { amount, action, notifyAt: inOrder(notifyAt), webhook: checkWebhook(webhooks, webhook) };
     const isNew = await insertBudget(db, { id, userId, endpointId, isByAdmin: userId !== actor.userId, ...set });
     if (!isNew) throw new Failure('conflict', 'there is a budget for that already: change it, or delete it first');
-    return getBudget(db, id);
-  });
-  await notify(context, budget);
-  return budget;
-}
+    return notify(db, bus, await getBudget(db, id));
+  },
+  subject: (_, { id }) => id,
+};
 
 /** Changes a budget; it counts at once. Throws `notFound`, `forbidden` if an administrator set it, and `badRequest`. */
-export async function updateBudget(
-  context: BudgetContext,
-  actor: Actor,
-  id: BudgetId,
-  change: Partial<BudgetSettings>,
-): Promise<Budget> {
-  const budget = await transaction(context.pool, async (db) => {
+export const updateBudget: Operation<BudgetTx, { id: BudgetId; change: Partial<BudgetSettings> }, Budget> = {
+  name: 'budget.update',
+  permission: PERMISSIONS.writeBilling,
+  async run({ db, actor, bus, webhooks }, { id, change }) {
     const before = await lockBudget(db, actor, id);
     const set = { ...before, ...change };
     await updateBudgetRow(db, id, {
       ...set,
       notifyAt: inOrder(set.notifyAt),
-      webhook: change.webhook === undefined ? before.webhook : checkWebhook(context, change.webhook),
+      webhook: change.webhook === undefined ? before.webhook : checkWebhook(webhooks, change.webhook),
     });
-    return getBudget(db, id);
-  });
-  await notify(context, budget);
-  return budget;
-}
+    return notify(db, bus, await getBudget(db, id));
+  },
+  subject: ({ id }) => id,
+};
 
 /** Removes a budget; what it stopped may run again. Throws `notFound`, and `forbidden` if an administrator set it. */
-export async function deleteBudget(context: Context, actor: Actor, id: BudgetId): Promise<void> {
-  const budget = await transaction(context.pool, async (db) => {
+export const deleteBudget: Operation<Tx, { id: BudgetId }, Budget> = {
+  name: 'budget.delete',
+  permission: PERMISSIONS.writeBilling,
+  async run({ db, actor, bus }, { id }) {
     const found = await lockBudget(db, actor, id);
     await db.query('delete from budgets where id = $1', [id]);
-    return found;
-  });
-  await notify(context, budget);
-}
+    return notify(db, bus, found);
+  },
+  subject: ({ id }) => id,
+};
 
 /** Another user's budget is as unknown as none, except to administrators. */
 async function lockBudget(db: Db, actor: Actor, id: BudgetId): Promise<Budget> {
@@ -116,7 +116,7 @@ async function checkEndpoint(db: Db, userId: UserId, id: EndpointId): Promise<vo
   if (found.rowCount === 0) throw new Failure('badRequest', `endpointId: there is no endpoint '${id}'`);
 }
 
-function checkWebhook({ webhooks }: BudgetContext, webhook: string | null): string | null {
+function checkWebhook(webhooks: WebhookPolicy, webhook: string | null): string | null {
   const fault = webhook === null ? null : webhooks.findFault(webhook);
   if (fault !== null) throw new Failure('badRequest', `webhook: ${fault}`);
   return webhook;
@@ -127,7 +127,8 @@ function inOrder(percents: readonly number[]): number[] {
 }
 
 /** The scaler reads the endpoints again, and control the thresholds. */
-async function notify(context: Context, budget: Budget): Promise<void> {
-  for (const id of await listBudgetedEndpoints(context.pool, budget)) context.bus.publish('endpoint', id);
-  context.bus.publish('budget', budget.id);
+async function notify(db: Db, bus: Tx['bus'], budget: Budget): Promise<Budget> {
+  for (const id of await listBudgetedEndpoints(db, budget)) bus.publish('endpoint', id);
+  bus.publish('budget', budget.id);
+  return budget;
 }

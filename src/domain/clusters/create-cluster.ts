@@ -1,18 +1,19 @@
 import { Failure } from '../../core/errors.ts';
 import { type ClusterId, newId, type PodId } from '../../core/ids.ts';
-import { transaction } from '../../db/pool.ts';
-import type { Actor } from '../access/actor.ts';
+import { PERMISSIONS } from '../access/permissions.ts';
 import { checkBudget } from '../budgets/check-budget.ts';
+import type { Stock } from '../catalog/capacity-source.ts';
 import { findGpuType } from '../catalog/catalog.ts';
 import { noSuchItem } from '../catalog/no-such-item.ts';
+import type { Operation } from '../change.ts';
 import type { ContainerConfig } from '../endpoints/endpoint.ts';
 import { mergeContainer } from '../endpoints/merge-container.ts';
 import { checkHardware, checkMounts, checkNetworkMount, checkPodContainer } from '../pods/check-pod.ts';
-import { type PodContext, templateMounts, usePodTemplate, withTemplateRule } from '../pods/create-pod.ts';
+import { type PlacingTx, templateMounts, usePodTemplate, withTemplateRule } from '../pods/create-pod.ts';
 import { findPlaceAtAll } from '../pods/place-pod.ts';
 import type { PodGpu, PodMounts } from '../pods/pod.ts';
 import { insertClusterPodRows } from '../pods/pod-store.ts';
-import { checkGpuLimit, checkOneMore } from '../quotas/check-limit.ts';
+import { checkGpuLimit } from '../quotas/check-limit.ts';
 import type { Cluster, ClusterWithPods } from './cluster.ts';
 import { getCluster, insertClusterRow } from './cluster-store.ts';
 
@@ -28,21 +29,31 @@ export interface NewCluster
   startJupyter?: boolean;
 }
 
+interface Prepared {
+  given: PodGpu;
+  cloud: 'SECURE' | 'COMMUNITY';
+  stock: Stock;
+}
+
 /**
  * Stores a cluster with its pods, which wait until control finds a place for all of them at once. Throws `badRequest` if a rule
  * is broken or they would never fit, `forbidden` over a limit of the user that waiting does not lift or for a reference the
  * key may not add, and `unavailable` if the runtime does not answer.
  */
-export async function createCluster(context: PodContext, actor: Actor, input: NewCluster): Promise<ClusterWithPods> {
-  const { gpuTypeId, gpusPerPod, podCount } = input;
-  const given: PodGpu = { id: gpuTypeId, count: gpusPerPod, ...input.cudaRule };
-  const type = findGpuType(gpuTypeId);
-  if (!type) throw new Failure('badRequest', `compute.gpuTypeId: ${noSuchItem('GPU type', gpuTypeId)}`);
-  checkHardware({ ...input, gpu: given, cpu: null });
-  const stock = await context.capacity.read();
-  const cloud = type.secure ? 'SECURE' : 'COMMUNITY';
-  const created = await transaction(context.pool, async (db) => {
-    await checkOneMore(db, actor.userId, 'pods', podCount);
+export const createCluster: Operation<PlacingTx, NewCluster, ClusterWithPods, Prepared> = {
+  name: 'cluster.create',
+  permission: () => PERMISSIONS.writePod({}),
+  adds: ({ podCount }) => ({ record: 'pods', count: podCount }),
+  async prepare({ capacity }, input) {
+    const { gpuTypeId, gpusPerPod } = input;
+    const given: PodGpu = { id: gpuTypeId, count: gpusPerPod, ...input.cudaRule };
+    const type = findGpuType(gpuTypeId);
+    if (!type) throw new Failure('badRequest', `compute.gpuTypeId: ${noSuchItem('GPU type', gpuTypeId)}`);
+    checkHardware({ ...input, gpu: given, cpu: null });
+    return { given, cloud: type.secure ? 'SECURE' : 'COMMUNITY', stock: await capacity.read() };
+  },
+  async run({ db, actor, bus }, input, { given, cloud, stock }) {
+    const { gpusPerPod, podCount } = input;
     await checkBudget(db, actor.userId);
     await checkGpuLimit(db, actor.userId, gpusPerPod * podCount);
     const template = input.templateId === null ? null : await usePodTemplate(db, actor, input.templateId);
@@ -75,8 +86,8 @@ export async function createCluster(context: PodContext, actor: Actor, input: Ne
       { ...wanted, ...container, ...common, mounts, dataCenterId },
       { id, podIds: Array.from({ length: podCount }, () => newId<PodId>()) },
     );
+    bus.publish('cluster', id);
     return getCluster(db, actor.userId, id);
-  });
-  context.bus.publish('cluster', created.id);
-  return created;
-}
+  },
+  subject: (_, { id }) => id,
+};

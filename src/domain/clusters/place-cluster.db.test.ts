@@ -3,7 +3,8 @@ import { createTestDatabase, type TestDatabase } from '../../../test/database.ts
 import type { Actor } from '../access/actor.ts';
 import { createUser } from '../access/users.ts';
 import type { GpuStock } from '../catalog/capacity-source.ts';
-import { createTemplate } from '../templates/create-template.ts';
+import { change } from '../change.ts';
+import { createTemplate } from '../templates/change-template.ts';
 import { createCluster, type NewCluster } from './create-cluster.ts';
 import { placeCluster } from './place-cluster.ts';
 
@@ -35,7 +36,7 @@ const stock = (newer: number) => ({
 
 async function create(more: Partial<NewCluster>) {
   const context = { pool: database.pool, bus: { publish: () => {} }, capacity: { read: async () => stock(2) } };
-  const { id } = await createCluster(context, actor, {
+  const { id } = await change(context, actor, createCluster, {
     name: 'c',
     type: 'TRAINING',
     image: 'i:1',
@@ -62,7 +63,7 @@ test.each([
 
 async function templateFor(version: string): Promise<string> {
   const context = { pool: database.pool, bus: { publish: () => {} } };
-  const { id } = await createTemplate(context, actor, {
+  const { id } = await change(context, actor, createTemplate, {
     name: 't',
     image: 'i:1',
     args: '',

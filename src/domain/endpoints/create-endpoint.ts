@@ -1,10 +1,10 @@
 import { Failure } from '../../core/errors.ts';
 import { type EndpointId, newId } from '../../core/ids.ts';
-import { type Db, transaction } from '../../db/pool.ts';
+import type { Db } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
+import { PERMISSIONS } from '../access/permissions.ts';
 import type { CpuRequest } from '../catalog/cpu-config.ts';
-import type { Context } from '../context.ts';
-import { checkOneMore } from '../quotas/check-limit.ts';
+import type { Operation, Tx } from '../change.ts';
 import { insertRelease } from '../releases/release-store.ts';
 import { checkReferences } from './check-references.ts';
 import { checkRules } from './check-rules.ts';
@@ -37,9 +37,11 @@ function checkHardware({ gpu, cpu = null }: NewEndpoint): Pick<Endpoint, 'gpu' |
 }
 
 /** Stores the endpoint with its first release and notifies the scaler. Throws `badRequest` if a rule is broken, `forbidden` for a reference the key may not add or one endpoint too many. */
-export async function createEndpoint(context: Context, actor: Actor, input: NewEndpoint): Promise<Endpoint> {
-  const endpoint = await transaction(context.pool, async (db) => {
-    await checkOneMore(db, actor.userId, 'endpoints');
+export const createEndpoint: Operation<Tx, NewEndpoint, Endpoint> = {
+  name: 'endpoint.create',
+  permission: () => PERMISSIONS.writeEndpoint({}),
+  adds: () => ({ record: 'endpoints', count: 1 }),
+  async run({ db, actor, bus }, input) {
     const { ownTemplate, ...own } = {
       ...input,
       ...checkHardware(input),
@@ -59,11 +61,11 @@ export async function createEndpoint(context: Context, actor: Actor, input: NewE
       version: 1,
     });
     await insertRelease(db, created, actor.userId, []);
+    publishEndpoint(bus, created.id);
     return created;
-  });
-  publishEndpoint(context, endpoint.id);
-  return endpoint;
-}
+  },
+  subject: (_, { id }) => id,
+};
 
 /** The template's CUDA versions count unless the request has a rule of its own. */
 function withTemplateRule(gpu: GpuConfig, allowedCudaVersions: string[]): GpuConfig {

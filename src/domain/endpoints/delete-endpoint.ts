@@ -1,9 +1,8 @@
 import type { EndpointId } from '../../core/ids.ts';
-import { transaction } from '../../db/pool.ts';
-import type { Actor } from '../access/actor.ts';
+import { PERMISSIONS } from '../access/permissions.ts';
 import { deleteKeysOfEndpoint } from '../access/workload-keys.ts';
 import { deleteBatchesOfEndpoint } from '../batches/change-batch.ts';
-import type { Context } from '../context.ts';
+import type { Operation, Tx } from '../change.ts';
 import { because } from '../decisions/because.ts';
 import { deleteDecisions } from '../decisions/record-decision.ts';
 import { cancelJobsOfEndpoint } from '../jobs/cancel-jobs.ts';
@@ -16,8 +15,10 @@ import { leaveTemplate } from './template-container.ts';
  * Deletes an endpoint, cancels its jobs and requests the stop of its workers, in one transaction. Its own template is
  * deleted too; any other stays (docs/decisions/0005-templates-are-snapshots.md). Throws `notFound`.
  */
-export async function deleteEndpoint(context: Context, actor: Actor, id: EndpointId): Promise<void> {
-  const keyIds = await transaction(context.pool, async (db) => {
+export const deleteEndpoint: Operation<Tx, { id: EndpointId }, void> = {
+  name: 'endpoint.delete',
+  permission: PERMISSIONS.writeEndpoint,
+  async run({ db, actor, bus }, { id }) {
     const { templateId } = await getEndpointRow(db, actor.userId, id, 'for update');
     await deleteBatchesOfEndpoint(db, id);
     await cancelJobsOfEndpoint(db, id);
@@ -25,8 +26,8 @@ export async function deleteEndpoint(context: Context, actor: Actor, id: Endpoin
     await deleteDecisions(db, id);
     await deleteEndpointRow(db, actor.userId, id);
     if (templateId !== null) await leaveTemplate(db, actor, id, templateId);
-    return deleteKeysOfEndpoint(db, id);
-  });
-  publishEndpoint(context, id);
-  for (const keyId of keyIds) context.bus.publish('key', keyId);
-}
+    for (const keyId of await deleteKeysOfEndpoint(db, id)) bus.publish('key', keyId);
+    publishEndpoint(bus, id);
+  },
+  subject: ({ id }) => id,
+};

@@ -1,8 +1,7 @@
 import { Failure } from '../../core/errors.ts';
 import type { EndpointId } from '../../core/ids.ts';
-import { transaction } from '../../db/pool.ts';
-import type { Actor } from '../access/actor.ts';
-import type { Context } from '../context.ts';
+import { PERMISSIONS } from '../access/permissions.ts';
+import type { Operation, Tx } from '../change.ts';
 import type { Endpoint } from './endpoint.ts';
 import { getEndpointRow } from './endpoint-store.ts';
 import { checkGpuRule, gpuRuleOf } from './gpu-rule.ts';
@@ -29,13 +28,10 @@ export function readGpuRule({ gpu }: Endpoint): GpuRuleSettings {
  * Replaces the rule; a change makes a release, as one of the pools does. Throws `notFound`, and `badRequest` for a type that
  * is in none of the endpoint's pools, if no type is left, and for a CPU endpoint.
  */
-export async function replaceGpuRule(
-  context: Context,
-  actor: Actor,
-  id: EndpointId,
-  rule: GpuRuleSettings,
-): Promise<GpuRuleSettings> {
-  const endpoint = await transaction(context.pool, async (db) => {
+export const replaceGpuRule: Operation<Tx, { id: EndpointId; rule: GpuRuleSettings }, GpuRuleSettings> = {
+  name: 'endpoint.replace-gpu-rule',
+  permission: PERMISSIONS.writeEndpoint,
+  async run({ db, actor, bus }, { id, rule }) {
     const before = await getEndpointRow(db, actor.userId, id, 'for update');
     if (before.gpu === null) throw new Failure('badRequest', 'a CPU endpoint has no GPUs');
     const { excludedGpuTypes, allowedCudaVersions, minCudaVersion } = rule;
@@ -43,8 +39,8 @@ export async function replaceGpuRule(
     const { pools, count } = before.gpu;
     const gpu = { pools, count, ...gpuRuleOf(given) };
     checkGpuRule(gpu, 'excludedGpuTypes');
-    return writeEndpoint(db, actor, before, { ...before, gpu });
-  });
-  publishEndpoint(context, id);
-  return readGpuRule(endpoint);
-}
+    publishEndpoint(bus, id);
+    return readGpuRule(await writeEndpoint(db, actor, before, { ...before, gpu }));
+  },
+  subject: ({ id }) => id,
+};

@@ -2,7 +2,7 @@ import { Failure } from '../../core/errors.ts';
 import type { EndpointId, TemplateId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
-import { addTemplate, type NewTemplate } from '../templates/create-template.ts';
+import { addTemplate, changeTemplate, type NewTemplate } from '../templates/change-template.ts';
 import type { Template } from '../templates/template.ts';
 import { TemplateRefused } from '../templates/template-refused.ts';
 import {
@@ -11,7 +11,6 @@ import {
   getTemplateRow,
   updateTemplateUse,
 } from '../templates/template-store.ts';
-import { changeTemplate } from '../templates/update-template.ts';
 import type { ContainerConfig } from './endpoint.ts';
 
 /** Where an endpoint's container settings come from: a template by id, or an inline one that becomes the endpoint's own. */

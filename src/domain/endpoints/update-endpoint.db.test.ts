@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import type { EndpointId } from '../../core/ids.ts';
 import type { Actor } from '../access/actor.ts';
+import { change } from '../change.ts';
 import { type EndpointUpdate, updateEndpoint } from './update-endpoint.ts';
 
 const ID = 'e' as EndpointId;
@@ -23,7 +24,8 @@ beforeEach(async () => {
   );
 });
 
-const update = (change: EndpointUpdate) => updateEndpoint({ pool: database.pool, bus }, ACTOR, ID, change);
+const update = (wanted: EndpointUpdate) =>
+  change({ pool: database.pool, bus }, ACTOR, updateEndpoint, { id: ID, update: wanted });
 
 test('of changes that meet, each applies to what the others have left', async () => {
   const grow: EndpointUpdate = (before) => ({ workers: { max: before.workers.max + 1 } });

@@ -1,16 +1,16 @@
 import { Failure } from '../../core/errors.ts';
 import type { EndpointId } from '../../core/ids.ts';
-import { type Db, transaction } from '../../db/pool.ts';
+import type { Db } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
+import { PERMISSIONS } from '../access/permissions.ts';
 import type { CpuRequest } from '../catalog/cpu-config.ts';
-import type { Context } from '../context.ts';
-import { diffReleases } from '../releases/diff-releases.ts';
+import type { Operation, Tx } from '../change.ts';
 import { updateTemplateUse } from '../templates/template-store.ts';
-import { checkAddedReferences, checkReferences } from './check-references.ts';
+import { checkReferences } from './check-references.ts';
 import { type Checked, checkRules } from './check-rules.ts';
 import { cpuSelection } from './cpu-selection.ts';
 import type { ContainerConfig, Endpoint } from './endpoint.ts';
-import { getEndpointRow, getEndpointVersion, updateEndpointRow } from './endpoint-store.ts';
+import { getEndpointRow } from './endpoint-store.ts';
 import { type GpuChange, mergeGpu } from './gpu-rule.ts';
 import { publishEndpoint } from './publish-endpoint.ts';
 import { leaveTemplate, saveOwnTemplate, type TemplateSource, templateContainer } from './template-container.ts';
@@ -44,40 +44,17 @@ export type EndpointUpdate = EndpointChange | ((before: Endpoint) => EndpointCha
  * Applies a partial update. A change of the release spec creates version n + 1 in the same transaction; unchanged values
  * create none. Throws `notFound`, `badRequest` if a rule is broken, and `forbidden` for a reference the key may not add.
  */
-export async function updateEndpoint(
-  context: Context,
-  actor: Actor,
-  id: EndpointId,
-  update: EndpointUpdate,
-): Promise<Endpoint> {
-  const endpoint =
-    (await updateAtOnce(context.pool, actor, id, update)) ??
-    (await transaction(context.pool, (db) => changeEndpoint(db, actor, id, update)));
-  publishEndpoint(context, id);
-  return endpoint;
-}
+export const updateEndpoint: Operation<Tx, { id: EndpointId; update: EndpointUpdate }, Endpoint> = {
+  name: 'endpoint.update',
+  permission: PERMISSIONS.writeEndpoint,
+  run({ db, actor, bus }, { id, update }) {
+    publishEndpoint(bus, id);
+    return changeEndpoint(db, actor, id, update);
+  },
+  subject: ({ id }) => id,
+};
 
-/**
- * For a change that concerns nothing but the endpoint's row: a read, and a write if the row is still as it was read. Undefined
- * if it is not, or if the change needs more than the row: a release, a template or a lock on what it references.
- */
-async function updateAtOnce(
-  db: Db,
-  actor: Actor,
-  id: EndpointId,
-  update: EndpointUpdate,
-): Promise<Endpoint | undefined> {
-  const { endpoint: before, rowVersion } = await getEndpointVersion(db, actor.userId, id);
-  const { template, gpuOnly, isEnvMerged: _, ...change } = typeof update === 'function' ? update(before) : update;
-  if (template || change.registryId || (change.networkVolumeIds ?? []).length > 0) return undefined;
-  if (Object.keys(change).length === 0) return before;
-  const after = applyChange(before, change, gpuOnly);
-  checkAddedReferences(actor, before, change);
-  if (diffReleases(before, after).length > 0) return undefined;
-  return (await updateEndpointRow(db, after, rowVersion)) ? after : undefined;
-}
-
-/** `updateEndpoint` in the caller's transaction, without the hint to the scaler. */
+/** `updateEndpoint` as a part of another change, without the hint to the scaler. */
 export async function changeEndpoint(db: Db, actor: Actor, id: EndpointId, update: EndpointUpdate): Promise<Endpoint> {
   const before = await getEndpointRow(db, actor.userId, id, 'for update');
   const { template, gpuOnly, isEnvMerged, ...given } = typeof update === 'function' ? update(before) : update;

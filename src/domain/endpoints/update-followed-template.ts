@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EndpointId, TemplateId } from '../../core/ids.ts';
 import { ADVISORY_LOCKS } from '../../db/advisory-locks.ts';
-import { type Db, transaction } from '../../db/pool.ts';
+import type { Db } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
-import type { Context } from '../context.ts';
-import type { NewTemplate } from '../templates/create-template.ts';
+import { PERMISSIONS } from '../access/permissions.ts';
+import type { Operation, Tx } from '../change.ts';
+import { changeTemplate, type NewTemplate, type TemplateUpdate } from '../templates/change-template.ts';
 import type { Template } from '../templates/template.ts';
 import { getTemplateRow } from '../templates/template-store.ts';
-import { changeTemplate, type TemplateUpdate } from '../templates/update-template.ts';
 import type { ContainerConfig, Endpoint } from './endpoint.ts';
 import { publishEndpoint } from './publish-endpoint.ts';
 import { changeEndpoint } from './update-endpoint.ts';
@@ -20,24 +20,24 @@ const CONTAINER_FIELDS = ['image', 'args', 'diskGb', 'ports', 'env', 'registryId
  * `updateTemplate` for interfaces in which endpoints follow their template: those that were made from it and still have its
  * settings get the new ones, as a new release. All or nothing, and one change of a template after the other. `checkEndpoint` throws for an endpoint that the key may not change.
  */
-export async function updateFollowedTemplate(
-  context: Context,
-  actor: Actor,
-  id: TemplateId,
-  update: TemplateUpdate,
-  checkEndpoint: CheckEndpoint,
-): Promise<Template> {
-  const { template, followers } = await transaction(context.pool, async (db) => {
+export const updateFollowedTemplate: Operation<
+  Tx,
+  { id: TemplateId; update: TemplateUpdate; checkEndpoint: CheckEndpoint },
+  Template
+> = {
+  name: 'template.update-followed',
+  permission: PERMISSIONS.writeTemplate,
+  async run({ db, actor, bus }, { id, update, checkEndpoint }) {
     // Not the template's row: an endpoint that is given another template locks its own row first.
     await db.query('select pg_advisory_xact_lock($1, hashtext($2))', [ADVISORY_LOCKS.followedTemplate, id]);
     const before = await getTemplateRow(db, actor.userId, id);
     const change = typeof update === 'function' ? update(before) : update;
     const followers = await updateFollowers(db, actor, before, { change, checkEndpoint });
-    return { template: await changeTemplate(db, actor, id, change), followers };
-  });
-  for (const endpointId of followers) publishEndpoint(context, endpointId);
-  return template;
-}
+    for (const endpointId of followers) publishEndpoint(bus, endpointId);
+    return changeTemplate(db, actor, id, change);
+  },
+  subject: ({ id }) => id,
+};
 
 /** Returns the endpoints that were changed. */
 async function updateFollowers(

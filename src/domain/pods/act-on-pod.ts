@@ -1,11 +1,11 @@
 import { Failure } from '../../core/errors.ts';
-import type { PodId, WorkerId } from '../../core/ids.ts';
-import { type Db, transaction } from '../../db/pool.ts';
-import type { Actor } from '../access/actor.ts';
+import type { PodId } from '../../core/ids.ts';
+import { PERMISSIONS } from '../access/permissions.ts';
 import { deletePodKey } from '../access/workload-keys.ts';
-import type { Context } from '../context.ts';
+import type { Stock } from '../catalog/capacity-source.ts';
+import type { Operation, Tx } from '../change.ts';
 import { updateTemplateUse } from '../templates/template-store.ts';
-import type { PodContext } from './create-pod.ts';
+import type { PlacingTx } from './create-pod.ts';
 import { placePod } from './place-pod.ts';
 import type { Pod, PodAction } from './pod.ts';
 import { getPodRow, wantPodEnded, wantPodRunning } from './pod-store.ts';
@@ -15,65 +15,63 @@ import { refuseClusterPod } from './refuse-cluster-pod.ts';
  * Starts a stopped or failed pod, in its own data center. Throws `notFound`, `conflict` if its status does not allow it,
  * `badRequest` without capacity.
  */
-export async function startPod(context: PodContext, actor: Actor, id: PodId): Promise<Pod> {
-  const stock = await context.capacity.read();
-  let leaving: readonly WorkerId[] = [];
-  const started = await change(context, actor, id, 'start', async (db, pod) => {
-    const { place, evicted } = await placePod(
-      db,
-      { ...pod, userId: actor.userId, dataCenterIds: [pod.dataCenterId] },
-      stock,
-    );
-    leaving = evicted;
-    return wantPodRunning(db, pod, place);
-  });
-  for (const workerId of leaving) context.bus.publish('worker', workerId);
-  return started;
-}
+export const startPod: Operation<PlacingTx, { id: PodId }, Pod, Stock> = {
+  name: 'pod.start',
+  permission: PERMISSIONS.writePod,
+  prepare: ({ capacity }) => capacity.read(),
+  async run(tx, { id }, stock) {
+    const pod = await lockPod(tx, id, 'start');
+    const wanted = { ...pod, userId: tx.actor.userId, dataCenterIds: [pod.dataCenterId] };
+    const { place, evicted } = await placePod(tx.db, wanted, stock);
+    for (const workerId of evicted) tx.bus.publish('worker', workerId);
+    return wantPodRunning(tx.db, pod, place);
+  },
+  subject: ({ id }) => id,
+};
 
 /** Stops the container and keeps the mounts. Throws `notFound`, and `conflict` if its status or lock does not allow it. */
-export function stopPod(context: Context, actor: Actor, id: PodId): Promise<Pod> {
-  return change(context, actor, id, 'stop', (db, pod) => wantPodEnded(db, pod, 'STOP'));
-}
+export const stopPod: Operation<Tx, { id: PodId }, Pod> = {
+  name: 'pod.stop',
+  permission: PERMISSIONS.writePod,
+  run: async (tx, { id }) => wantPodEnded(tx.db, await lockPod(tx, id, 'stop'), 'STOP'),
+  subject: ({ id }) => id,
+};
 
 /** Replaces the running container by a new one. Throws `notFound`, and `conflict` as `stopPod` does. */
-export function restartPod(context: Context, actor: Actor, id: PodId): Promise<Pod> {
-  return change(context, actor, id, 'restart', (db, pod) => wantPodRunning(db, pod));
-}
+export const restartPod: Operation<Tx, { id: PodId }, Pod> = {
+  name: 'pod.restart',
+  permission: PERMISSIONS.writePod,
+  run: async (tx, { id }) => wantPodRunning(tx.db, await lockPod(tx, id, 'restart')),
+  subject: ({ id }) => id,
+};
 
 /** Removes the pod and its own storage; a network volume is detached. Throws `notFound`, also from now on. */
-export async function terminatePod(context: Context, actor: Actor, id: PodId): Promise<void> {
-  await change(context, actor, id, 'terminate', async (db, pod) => {
-    if (pod.templateId !== null) await updateTemplateUse(db, pod.templateId);
-    await deletePodKey(db, id);
-    return wantPodEnded(db, pod, 'TERMINATE');
-  });
-  context.bus.publish('key', id);
-}
+export const terminatePod: Operation<Tx, { id: PodId }, Pod> = {
+  name: 'pod.terminate',
+  permission: PERMISSIONS.writePod,
+  async run(tx, { id }) {
+    const pod = await lockPod(tx, id, 'terminate');
+    if (pod.templateId !== null) await updateTemplateUse(tx.db, pod.templateId);
+    await deletePodKey(tx.db, id);
+    tx.bus.publish('key', id);
+    return wantPodEnded(tx.db, pod, 'TERMINATE');
+  },
+  subject: ({ id }) => id,
+};
 
-/** Runs an action by name; returns null for `terminate`. */
-export async function actOnPod(context: PodContext, actor: Actor, id: PodId, action: PodAction): Promise<Pod | null> {
-  if (action === 'start') return startPod(context, actor, id);
-  if (action === 'stop') return stopPod(context, actor, id);
-  if (action === 'restart') return restartPod(context, actor, id);
-  await terminatePod(context, actor, id);
-  return null;
-}
+/** The operations that change what a pod does, by name. */
+export const POD_ACTIONS: Record<PodAction, Operation<PlacingTx, { id: PodId }, Pod, Stock>> = {
+  start: startPod,
+  stop: stopPod,
+  restart: restartPod,
+  terminate: terminatePod,
+};
 
-async function change(
-  context: Context,
-  actor: Actor,
-  id: PodId,
-  action: PodAction,
-  work: (db: Db, pod: Pod) => Promise<Pod>,
-): Promise<Pod> {
-  const pod = await transaction(context.pool, async (db) => {
-    const before = await getPodRow(db, actor.userId, id, 'for update');
-    refuseClusterPod(before);
-    if (!before.actions.includes(action)) throw notPossible(before, action);
-    return work(db, before);
-  });
-  context.bus.publish('pod', id);
+async function lockPod({ db, actor, bus }: Tx, id: PodId, action: PodAction): Promise<Pod> {
+  const pod = await getPodRow(db, actor.userId, id, 'for update');
+  refuseClusterPod(pod);
+  if (!pod.actions.includes(action)) throw notPossible(pod, action);
+  bus.publish('pod', id);
   return pod;
 }
 

@@ -1,12 +1,12 @@
 import { newId, type PodId, type TemplateId } from '../../core/ids.ts';
-import { type Db, transaction } from '../../db/pool.ts';
+import type { Db } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
-import type { CapacitySource } from '../catalog/capacity-source.ts';
+import { PERMISSIONS } from '../access/permissions.ts';
+import type { CapacitySource, Stock } from '../catalog/capacity-source.ts';
 import { withMemory } from '../catalog/cpu-config.ts';
-import type { Context } from '../context.ts';
+import type { Operation, Tx } from '../change.ts';
 import type { ContainerConfig } from '../endpoints/endpoint.ts';
 import { mergeContainer } from '../endpoints/merge-container.ts';
-import { checkOneMore } from '../quotas/check-limit.ts';
 import type { Template } from '../templates/template.ts';
 import { TemplateRefused } from '../templates/template-refused.ts';
 import { findUsableTemplate } from '../templates/template-store.ts';
@@ -15,8 +15,8 @@ import { placePod } from './place-pod.ts';
 import type { Pod, PodGpu, PodMounts } from './pod.ts';
 import { insertPodRow } from './pod-store.ts';
 
-/** The dependencies of operations that place a pod. */
-export interface PodContext extends Context {
+/** The transaction of operations that place a pod. */
+export interface PlacingTx extends Tx {
   capacity: CapacitySource;
 }
 
@@ -42,12 +42,16 @@ export interface NewPod
  * capacity, `forbidden` for a reference the key may not add, `forbidden` or `tooManyRequests` over a limit of the user, and
  * `unavailable` if the runtime does not answer.
  */
-export async function createPod(context: PodContext, actor: Actor, input: NewPod): Promise<Pod> {
-  checkHardware(input);
-  const cpu = input.cpu && withMemory(input.cpu);
-  const stock = await context.capacity.read();
-  const { created, evicted } = await transaction(context.pool, async (db) => {
-    await checkOneMore(db, actor.userId, 'pods');
+export const createPod: Operation<PlacingTx, NewPod, Pod, Stock> = {
+  name: 'pod.create',
+  permission: () => PERMISSIONS.writePod({}),
+  adds: () => ({ record: 'pods', count: 1 }),
+  prepare({ capacity }, input) {
+    checkHardware(input);
+    return capacity.read();
+  },
+  async run({ db, actor, bus }, input, stock) {
+    const cpu = input.cpu && withMemory(input.cpu);
     const template = input.templateId === null ? null : await usePodTemplate(db, actor, input.templateId);
     const container = mergeContainer(template, input);
     await checkPodContainer(db, actor, null, container);
@@ -73,12 +77,12 @@ export async function createPod(context: PodContext, actor: Actor, input: NewPod
       id: newId<PodId>(),
       userId: actor.userId,
     });
-    return { created, evicted };
-  });
-  for (const id of evicted) context.bus.publish('worker', id);
-  context.bus.publish('pod', created.id);
-  return created;
-}
+    for (const id of evicted) bus.publish('worker', id);
+    bus.publish('pod', created.id);
+    return created;
+  },
+  subject: (_, { id }) => id,
+};
 
 /** Finds the user's own template or a public one, whose registry is copied only for its owner. Throws `badRequest`. */
 export async function usePodTemplate(db: Db, actor: Actor, templateId: string): Promise<Template> {

@@ -4,6 +4,7 @@ import type { UserId } from '../../core/ids.ts';
 import type { Actor } from '../access/actor.ts';
 import { createUser } from '../access/users.ts';
 import type { Stock } from '../catalog/capacity-source.ts';
+import { change } from '../change.ts';
 import { startPod, stopPod } from './act-on-pod.ts';
 import { createPod } from './create-pod.ts';
 import type { PodGpu } from './pod.ts';
@@ -31,7 +32,7 @@ afterAll(() => database.drop());
 
 const context = () => ({ pool: database.pool, bus: { publish: () => {} }, capacity: { read: async () => stock } });
 const pod = (gpu: Partial<PodGpu>) =>
-  createPod(context(), actor, {
+  change(context(), actor, createPod, {
     name: 'p',
     image: 'any:v1',
     gpu: { id: TYPE, count: 1, ...gpu },
@@ -55,18 +56,19 @@ test('a pod is placed where the driver supports what it requires, and knows the 
 
 test('the rule holds when it is started again; no match is no capacity, and says why', async () => {
   const { id } = await pod({ minCudaVersion: '12.4', allowedCudaVersions: ['12.4'] });
-  await stopPod(context(), actor, id);
+  await change(context(), actor, stopPod, { id });
   await expect(
-    startPod(
+    change(
       { ...context(), capacity: { read: async () => ({ ...stock, gpus: [machine('EU-RO-1', '12.2')] }) } },
       actor,
-      id,
+      startPod,
+      { id },
     ),
   ).rejects.toThrow(
     /^There are no longer any instances available .* with CUDA 12\.4, and at least 12\.4, but the drivers support 12\.2/,
   );
   const unknown = { ...context(), capacity: { read: async () => ({ ...stock, gpus: [machine('EU-RO-1')] }) } };
-  expect(await startPod(unknown, actor, id)).toMatchObject({ cudaVersion: null });
+  expect(await change(unknown, actor, startPod, { id })).toMatchObject({ cudaVersion: null });
   await expect(pod({ minCudaVersion: '13.0' })).rejects.toThrow(
     `1 × ${TYPE} with CUDA 13.0 or newer, but the drivers support 12.4 and 12.10.`,
   );

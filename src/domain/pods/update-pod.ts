@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Failure } from '../../core/errors.ts';
 import type { PodId } from '../../core/ids.ts';
-import { type Db, transaction } from '../../db/pool.ts';
+import type { Db } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
-import type { Context } from '../context.ts';
+import { PERMISSIONS } from '../access/permissions.ts';
+import type { Operation, Tx } from '../change.ts';
 import type { ContainerConfig } from '../endpoints/endpoint.ts';
 import { mergeContainer } from '../endpoints/merge-container.ts';
 import { updateTemplateUse } from '../templates/template-store.ts';
@@ -33,10 +34,13 @@ const CONTAINER_FIELDS = ['image', 'args', 'diskGb', 'ports', 'env', 'registryId
  * Unchanged values replace nothing. Throws `notFound`, `conflict` for a cluster's pod, `badRequest` if a rule is broken, and
  * `forbidden` for a reference the key may not add.
  */
-export async function updatePod(context: Context, actor: Actor, id: PodId, update: PodUpdate): Promise<Pod> {
-  const pod = await transaction(context.pool, async (db) => {
+export const updatePod: Operation<Tx, { id: PodId; update: PodUpdate }, Pod> = {
+  name: 'pod.update',
+  permission: PERMISSIONS.writePod,
+  async run({ db, actor, bus }, { id, update }) {
     const before = await getPodRow(db, actor.userId, id, 'for update');
     refuseClusterPod(before);
+    bus.publish('pod', id);
     const change = typeof update === 'function' ? update(before) : update;
     if (Object.keys(change).length === 0) return before;
     const { mounts: mountChange, ...own } = change;
@@ -45,10 +49,9 @@ export async function updatePod(context: Context, actor: Actor, id: PodId, updat
     const after = { ...before, ...fields, mounts: changeMounts(before.mounts, mountChange ?? {}) };
     await checkPodContainer(db, actor, before, fields);
     return updatePodRow(db, after, isHolding(before.status) && !hasSameContainer(before, after));
-  });
-  context.bus.publish('pod', id);
-  return pod;
-}
+  },
+  subject: ({ id }) => id,
+};
 
 /** The template that the pod had before begins its rest. */
 async function withTemplate(

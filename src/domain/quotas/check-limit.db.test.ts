@@ -5,6 +5,7 @@ import { newId, type PodId, type UserId } from '../../core/ids.ts';
 import { transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import { createUser } from '../access/users.ts';
+import { change } from '../change.ts';
 import type { Context } from '../context.ts';
 import { createEndpoint } from '../endpoints/create-endpoint.ts';
 import { deleteEndpoint } from '../endpoints/delete-endpoint.ts';
@@ -37,7 +38,7 @@ beforeEach(async () => {
 });
 
 const endpoint = (gpuCount = 1) =>
-  createEndpoint(context, actor, {
+  change(context, actor, createEndpoint, {
     name: 'e',
     type: 'QUEUE_BASED',
     image: 'any:v1',
@@ -51,7 +52,7 @@ const endpoint = (gpuCount = 1) =>
     templateId: null,
   });
 const pod = (gpuCount = 1) =>
-  createPod(context, actor, {
+  change(context, actor, createPod, {
     name: 'p',
     image: 'any:v1',
     gpu: { id: 'NVIDIA GeForce RTX 4090', count: gpuCount },
@@ -77,7 +78,7 @@ test('of 200 endpoints created at once, the limit is created, and each refusal h
     ["forbidden: the limit 'endpoints' allows 7 endpoints; 7 are in use, and this needs 1 more"],
   ]);
   const [first] = (await database.pool.query('select id from endpoints where user_id = $1', [userId])).rows;
-  await deleteEndpoint(context, actor, first.id);
+  await change(context, actor, deleteEndpoint, { id: first.id });
   expect(await outcomes([endpoint(), endpoint()])).toMatchObject([1, [expect.stringContaining('forbidden')]]);
 });
 
@@ -88,9 +89,9 @@ test('of 200 pods created at once, the limit is created; stopped ones count, ter
     [expect.stringContaining("'pods' allows 5 pods")],
   ]);
   const { rows } = await database.pool.query<{ id: PodId }>('select id from pods where user_id = $1', [userId]);
-  await stopPod(context, actor, rows[0]!.id);
+  await change(context, actor, stopPod, { id: rows[0]!.id });
   expect((await outcomes([pod()]))[0]).toBe(0);
-  await terminatePod(context, actor, rows[0]!.id);
+  await change(context, actor, terminatePod, { id: rows[0]!.id });
   expect((await outcomes([pod()]))[0]).toBe(1);
 });
 
@@ -106,10 +107,10 @@ test('GPUs of pods and workers count together, exactly under concurrency; stoppi
   ]);
   expect((await outcomes([pod(11)]))[1]).toEqual(["forbidden: the limit 'gpus' allows 10 GPUs at once; this needs 11"]);
   const { rows } = await database.pool.query<{ id: PodId }>('select id from pods where user_id = $1', [userId]);
-  await stopPod(context, actor, rows[0]!.id);
+  await change(context, actor, stopPod, { id: rows[0]!.id });
   await database.pool.query("update pods set phase = 'EXITED', phase_revision = revision where id = $1", [rows[0]!.id]);
   expect((await outcomes([pod(5)]))[0]).toBe(1);
-  expect((await outcomes([startPod(context, actor, rows[0]!.id)]))[1]).toEqual([
+  expect((await outcomes([change(context, actor, startPod, { id: rows[0]!.id })]))[1]).toEqual([
     "tooManyRequests: the limit 'gpus' allows 10 GPUs at once; 10 are in use, and this needs 3 more",
   ]);
 });

@@ -4,11 +4,14 @@ import { readLimitsOf } from './limit-store.ts';
 import { overLimit } from './over-limit.ts';
 import { countRecords, readComputeUse } from './usage.ts';
 
+/** The records that a user may have only so many of. */
+export type CountedRecord = 'endpoints' | 'pods';
+
 /**
  * Throws `forbidden` if the user may not create one more, or `more` of them. Creations of one user wait for each other's commit, so that they
  * count each other. Call it in the transaction that creates the record, before any other lock.
  */
-export async function checkOneMore(db: Db, userId: UserId, name: 'endpoints' | 'pods', more = 1): Promise<void> {
+export async function checkOneMore(db: Db, userId: UserId, name: CountedRecord, more = 1): Promise<void> {
   const limits = await readLimitsOf(db, userId);
   const limit = limits[name];
   if (limit === null) return;

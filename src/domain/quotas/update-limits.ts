@@ -1,7 +1,9 @@
 import { Failure, notFound } from '../../core/errors.ts';
 import type { UserId } from '../../core/ids.ts';
-import { type Db, transaction } from '../../db/pool.ts';
-import type { Context } from '../context.ts';
+import type { Db } from '../../db/pool.ts';
+import type { Admin } from '../access/actor.ts';
+import { PERMISSIONS } from '../access/permissions.ts';
+import type { Operation, Tx } from '../change.ts';
 import { type LimitChanges, readSetLimits, type SetLimits, writeLimits } from './limit-store.ts';
 import { effectiveLimits, type Limits } from './limits.ts';
 
@@ -15,17 +17,19 @@ const WITHIN = [
  * Changes what is set for a user, or for the installation (null), and notifies every process. Nothing that exists is ended.
  * Throws `notFound` for an unknown user, and `badRequest` for a quota above its limit.
  */
-export async function updateLimits(context: Context, userId: UserId | null, changes: LimitChanges): Promise<SetLimits> {
-  const after = await transaction(context.pool, async (db) => {
+export const updateLimits: Operation<Tx<Admin>, { userId: UserId | null; changes: LimitChanges }, SetLimits> = {
+  name: 'limits.update',
+  permission: PERMISSIONS.writeUserLimits,
+  async run({ db, bus }, { userId, changes }) {
     if (userId !== null) await lockUser(db, userId);
     await writeLimits(db, userId, changes);
     const set = await readSetLimits(db, userId === null ? [] : [userId]);
     checkQuotas(effectiveLimits((userId !== null && set.users.get(userId)) || {}, set.installation));
+    bus.publish('limits', userId ?? '');
     return set;
-  });
-  context.bus.publish('limits', userId ?? '');
-  return after;
-}
+  },
+  subject: ({ userId }) => userId ?? 'installation',
+};
 
 async function lockUser(db: Db, userId: UserId): Promise<void> {
   const found = await db.query('select from users where id = $1 for no key update', [userId]);

@@ -3,7 +3,7 @@ import { createTestDatabase, type TestDatabase } from '../../../test/database.ts
 import type { UserId } from '../../core/ids.ts';
 import { createUser } from '../access/users.ts';
 import { countRequests, deleteOldRateWindows } from './count-requests.ts';
-import { findUserRateLimit, updateUserRateLimit } from './user-rate-limit.ts';
+import { findUserRateLimit, writeUserRateLimit } from './user-rate-limit.ts';
 
 const NOON = Date.parse('2026-03-04T12:00:00.000Z');
 const QUOTAS = { minute: 10, hour: 20, day: 30 };
@@ -60,16 +60,16 @@ test('after the clock was set back by hours, windows follow the new time', async
 
 test('a user’s own quotas apply from the next request, where given', async () => {
   await count(10);
-  await updateUserRateLimit(database.pool, userId, { minute: 12 });
+  await writeUserRateLimit(database.pool, userId, { minute: 12 });
   expect(await count(9)).toEqual([2, 12, 12, 12]);
-  await updateUserRateLimit(database.pool, userId, { minute: 5 });
+  await writeUserRateLimit(database.pool, userId, { minute: 5 });
   expect(await count(1)).toEqual([0, 12, 12, 12]);
-  await updateUserRateLimit(database.pool, userId, {});
+  await writeUserRateLimit(database.pool, userId, {});
   expect(await count(1, 60_000)).toEqual([1, 1, 13, 13]);
 });
 
 test('exempt users are not counted', async () => {
-  await updateUserRateLimit(database.pool, userId, 'exempt');
+  await writeUserRateLimit(database.pool, userId, 'exempt');
   expect(await findUserRateLimit(database.pool, userId)).toBe('exempt');
   expect((await countRequests(database.pool, new Map([[userId, 1]]), QUOTAS, null)).size).toBe(0);
 });

@@ -1,12 +1,22 @@
 import type { UserId } from '../../core/ids.ts';
 import type { RateQuotas } from '../../core/rate-quotas.ts';
 import type { Db } from '../../db/pool.ts';
+import type { Admin } from '../access/actor.ts';
+import { PERMISSIONS } from '../access/permissions.ts';
+import type { Operation, Tx } from '../change.ts';
 
 /** A user's own limit: exempt from any, or quotas that override the configuration's. */
 export type UserRateLimit = 'exempt' | Partial<RateQuotas>;
 
 /** Applies from the next request; a process that just refused or exempted the user notices within a second. */
-export async function updateUserRateLimit(db: Db, userId: UserId, limit: UserRateLimit): Promise<void> {
+export const updateUserRateLimit: Operation<Tx<Admin>, { userId: UserId; limit: UserRateLimit }, void> = {
+  name: 'user.update-rate-limit',
+  permission: PERMISSIONS.writeUsers,
+  run: ({ db }, { userId, limit }) => writeUserRateLimit(db, userId, limit),
+  subject: ({ userId }) => userId,
+};
+
+export async function writeUserRateLimit(db: Db, userId: UserId, limit: UserRateLimit): Promise<void> {
   const { minute = null, hour = null, day = null } = limit === 'exempt' ? {} : limit;
   await db.query(
     `update users set is_rate_exempt = $2, rate_limit_minute = $3, rate_limit_hour = $4, rate_limit_day = $5

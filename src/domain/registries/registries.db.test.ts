@@ -5,8 +5,9 @@ import type { RegistryId } from '../../core/ids.ts';
 import { createSecretBox } from '../../core/secret-box.ts';
 import type { Actor } from '../access/actor.ts';
 import { createUser } from '../access/users.ts';
+import { change } from '../change.ts';
 import { checkMasterKey } from '../secrets/check-master-key.ts';
-import { createRegistry } from './create-registry.ts';
+import { createRegistry } from './change-registry.ts';
 import { openCredentials } from './open-credentials.ts';
 
 let database: TestDatabase;
@@ -22,7 +23,7 @@ afterAll(() => database.drop());
 
 const create = () => {
   const context = { pool: database.pool, bus: { publish: () => {} }, secretBox };
-  return createRegistry(context, actor, { name: 'hub', username: 'anna', password: 'hunter2' });
+  return change(context, actor, createRegistry, { name: 'hub', username: 'anna', password: 'hunter2' });
 };
 
 test('any key is accepted for a database without secrets', async () => {

@@ -1,7 +1,6 @@
 import type { EndpointId, ReleaseId } from '../../core/ids.ts';
-import { transaction } from '../../db/pool.ts';
-import type { Actor } from '../access/actor.ts';
-import type { Context } from '../context.ts';
+import { PERMISSIONS } from '../access/permissions.ts';
+import type { Operation, Tx } from '../change.ts';
 import { checkReferences } from '../endpoints/check-references.ts';
 import { checkRules } from '../endpoints/check-rules.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
@@ -15,21 +14,18 @@ import { getReleaseSpec, updateRolloutPaused } from './release-store.ts';
  * roll-out was paused. Rolling back to the current spec creates none. Throws `notFound`, and `badRequest` if something that
  * the spec references (a registry, a volume, a pool) no longer exists, `forbidden` if the key may not add a reference of it.
  */
-export async function rollbackRelease(
-  context: Context,
-  actor: Actor,
-  id: EndpointId,
-  releaseId: ReleaseId,
-): Promise<Endpoint> {
-  const endpoint = await transaction(context.pool, async (db) => {
+export const rollbackRelease: Operation<Tx, { id: EndpointId; releaseId: ReleaseId }, Endpoint> = {
+  name: 'endpoint.roll-back',
+  permission: PERMISSIONS.writeEndpoint,
+  async run({ db, actor, bus }, { id, releaseId }) {
     const before = await getEndpointRow(db, actor.userId, id, 'for update');
     const spec = await getReleaseSpec(db, actor.userId, id, releaseId);
     const { image, env, ports, gpu } = spec;
     checkRules({ image, env, ports, ...(gpu && { gpu }) });
     await checkReferences(db, actor, before, spec);
     await updateRolloutPaused(db, actor.userId, id, false);
+    publishEndpoint(bus, id);
     return writeEndpoint(db, actor, before, { ...before, ...spec });
-  });
-  publishEndpoint(context, id);
-  return endpoint;
-}
+  },
+  subject: ({ id }) => id,
+};

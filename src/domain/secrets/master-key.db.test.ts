@@ -9,18 +9,18 @@ import { newMasterKey } from '../../core/master-key.ts';
 import { createSecretBox, masterKeyId, type SecretBox, sealedUnder } from '../../core/secret-box.ts';
 import type { Actor } from '../access/actor.ts';
 import { createUser } from '../access/users.ts';
+import { change } from '../change.ts';
 import { createPod } from '../pods/create-pod.ts';
 import { makeJupyterPassword } from '../pods/jupyter-password.ts';
-import { createRegistry } from '../registries/create-registry.ts';
+import { createRegistry } from '../registries/change-registry.ts';
 import { openCredentials } from '../registries/open-credentials.ts';
+import { createSecret, updateSecret } from './change-secret.ts';
 import { checkMasterKey } from './check-master-key.ts';
-import { createSecret } from './create-secret.ts';
 import { openSecretBox } from './open-secret-box.ts';
 import { resolveSecrets } from './resolve-secrets.ts';
 import { rotateMasterKey } from './rotate-master-key.ts';
 import { sealSecret } from './seal-secret.ts';
 import { SEALED_COLUMNS } from './sealed-values.ts';
-import { updateSecret } from './update-secret.ts';
 
 let database: TestDatabase;
 let directory: string;
@@ -46,7 +46,7 @@ afterEach(async () => {
 const query = async <T extends object>(text: string) => (await database.pool.query<T>(text)).rows;
 const contextOf = (secretBox: SecretBox) => ({ pool: database.pool, bus: { publish: () => {} }, secretBox });
 const create = (secretBox: SecretBox, name: string, value = `value of ${name}`) =>
-  createSecret(contextOf(secretBox), actor, { name, value, description: null });
+  change(contextOf(secretBox), actor, createSecret, { name, value, description: null });
 const read = async (secretBox: SecretBox, name: string) =>
   (await resolveSecrets(contextOf(secretBox), actor.userId, { X: `{{ RUNPOD_SECRET_${name} }}` })).X;
 const everything = () =>
@@ -94,7 +94,7 @@ test.each(['a secret', 'the password of a registry'])('another key is refused be
   const [key, other] = [newMasterKey(), newMasterKey()];
   const box = await openSecretBox(database.pool, { keys: [key], file });
   if (what === 'a secret') await create(box, 'a');
-  else await createRegistry(contextOf(box), actor, { name: 'hub', username: 'u', password: 'p' });
+  else await change(contextOf(box), actor, createRegistry, { name: 'hub', username: 'u', password: 'p' });
   const before = await everything();
   await expect(openSecretBox(database.pool, { keys: [other], file })).rejects.toThrow(
     `were encrypted with (missing: ${masterKeyId(key)} for 1): bring back the file master-key of the data directory, ` +
@@ -123,7 +123,7 @@ test('a rotation leaves nothing under the old key, in registries and values of v
   const [old, fresh] = [newMasterKey(), newMasterKey()];
   const before = await openSecretBox(database.pool, { keys: [old], file });
   for (let i = 0; i < 250; i++) await create(before, `s${i}`);
-  const { id } = await createRegistry(contextOf(before), actor, { name: 'hub', username: 'u', password: 'p' });
+  const { id } = await change(contextOf(before), actor, createRegistry, { name: 'hub', username: 'u', password: 'p' });
   // The first form is the present one without the key's id.
   await query(`update registries set password = '\\x01'::bytea || substring(password from 10)`);
   await checkMasterKey(database.pool, before);
@@ -148,7 +148,7 @@ test('a rotation reseals the Jupyter password of a pod, and pods without one are
     capacity: { read: async () => ({ gpus: [], cpus: 8, memoryBytes: 2 ** 35 }) },
   };
   const pod = () =>
-    createPod(context, actor, {
+    change(context, actor, createPod, {
       ...{
         name: 'lab',
         image: 'lab:1',
@@ -198,7 +198,7 @@ test('values written behind a rotation, by a server that started before it, are 
   const hasBegun = Promise.withResolvers<void>();
   const rotation = rotateMasterKey(database.pool, createSecretBox(keys), masterKeyId(fresh), () => hasBegun.resolve());
   await hasBegun.promise;
-  await updateSecret(contextOf(server), actor, first!.id, { value: 'changed' });
+  await change(contextOf(server), actor, updateSecret, { id: first!.id, change: { value: 'changed' } });
   await create(server, 'created');
   const behind = await query<{ value: Buffer }>(
     `select value from secrets where name in ('${first!.name}', 'created')`,

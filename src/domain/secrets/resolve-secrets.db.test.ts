@@ -5,7 +5,8 @@ import type { UserId } from '../../core/ids.ts';
 import { createSecretBox } from '../../core/secret-box.ts';
 import type { Db } from '../../db/pool.ts';
 import { createUser } from '../access/users.ts';
-import { createSecret } from './create-secret.ts';
+import { change } from '../change.ts';
+import { createSecret } from './change-secret.ts';
 import { findMissingSecrets } from './missing-secrets.ts';
 import { resolveSecrets } from './resolve-secrets.ts';
 
@@ -30,9 +31,10 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 const create = (userId: UserId, name: string, value: string) =>
-  createSecret(
+  change(
     { pool: database.pool, bus: { publish: () => {} }, secretBox },
     { userId, keyId: 'k' as never, scopes: [{ kind: 'all' }] },
+    createSecret,
     { name, value, description: null },
   );
 const resolve = (env: Record<string, string>, userId = anna, box = secretBox) =>

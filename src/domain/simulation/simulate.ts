@@ -1,14 +1,16 @@
 import { Failure, notFound } from '../../core/errors.ts';
 import type { Db } from '../../db/pool.ts';
+import type { Admin } from '../access/actor.ts';
+import { PERMISSIONS } from '../access/permissions.ts';
 import { findDataCenter, gpuPools, LOCAL_DATA_CENTER } from '../catalog/catalog.ts';
 import { noSuchItem } from '../catalog/no-such-item.ts';
-import type { Context } from '../context.ts';
+import type { Operation, Tx } from '../change.ts';
 import {
   getSimulation,
+  insertIncident,
   resetSimulation,
   type Simulation,
   simulateCapacity,
-  simulateIncident,
   simulateSlowPull,
 } from './simulation.ts';
 
@@ -32,30 +34,36 @@ const DEFAULT_STARTS = 3;
 const DEFAULT_GRACE_SECONDS = 5;
 
 /** Runs a simulation request. Throws `badRequest` for missing or unknown values, `notFound` for a worker or endpoint, `conflict` with real GPUs. */
-export async function simulate(context: Context, request: SimulateRequest): Promise<Simulation> {
-  await getSimulation(context.pool);
-  switch (request.action) {
-    case 'capacity':
-      return simulateCapacity(context, readCapacity(request));
-    case 'slow-pull':
-      return simulateSlowPull(context, {
-        seconds: need(request.seconds, 'slow-pull needs seconds'),
-        image: request.image ?? null,
-      });
-    case 'crash':
-      await crash(context, request);
-      return getSimulation(context.pool);
-    case 'preempt': {
-      const workloadId = need(request.workerId, 'preempt needs workerId');
-      await checkExists(context.pool, 'workers', workloadId);
-      const graceSeconds = request.graceSeconds ?? DEFAULT_GRACE_SECONDS;
-      await simulateIncident(context, { kind: 'preempt', workloadId, graceSeconds });
-      return getSimulation(context.pool);
+export const simulate: Operation<Tx<Admin>, SimulateRequest, Simulation> = {
+  name: 'simulation.change',
+  permission: PERMISSIONS.writeAccount,
+  async run({ db, bus }, request) {
+    await getSimulation(db);
+    bus.publish('simulation', '');
+    switch (request.action) {
+      case 'capacity':
+        return simulateCapacity(db, readCapacity(request));
+      case 'slow-pull':
+        return simulateSlowPull(db, {
+          seconds: need(request.seconds, 'slow-pull needs seconds'),
+          image: request.image ?? null,
+        });
+      case 'crash':
+        await crash(db, request);
+        return getSimulation(db);
+      case 'preempt': {
+        const workloadId = need(request.workerId, 'preempt needs workerId');
+        await checkExists(db, 'workers', workloadId);
+        const graceSeconds = request.graceSeconds ?? DEFAULT_GRACE_SECONDS;
+        await insertIncident(db, { kind: 'preempt', workloadId, graceSeconds });
+        return getSimulation(db);
+      }
+      case 'reset':
+        return resetSimulation(db);
     }
-    case 'reset':
-      return resetSimulation(context);
-  }
-}
+  },
+  subject: ({ action }) => action,
+};
 
 function readCapacity(request: SimulateRequest) {
   const pool = need(request.pool, 'capacity needs pool');
@@ -67,16 +75,16 @@ function readCapacity(request: SimulateRequest) {
   return { pool, dataCenterId, total: need(request.total, 'capacity needs total') };
 }
 
-async function crash(context: Context, { workerId, endpointId, starts, exitCode }: SimulateRequest): Promise<void> {
+async function crash(db: Db, { workerId, endpointId, starts, exitCode }: SimulateRequest): Promise<void> {
   if ((workerId === undefined) === (endpointId === undefined)) {
     throw new Failure('badRequest', 'crash needs either workerId or endpointId');
   }
   if (workerId !== undefined) {
-    await checkExists(context.pool, 'workers', workerId);
-    await simulateIncident(context, { kind: 'crash', workloadId: workerId, exitCode: exitCode ?? 1 });
+    await checkExists(db, 'workers', workerId);
+    await insertIncident(db, { kind: 'crash', workloadId: workerId, exitCode: exitCode ?? 1 });
   } else {
-    await checkExists(context.pool, 'endpoints', endpointId!);
-    await simulateIncident(context, {
+    await checkExists(db, 'endpoints', endpointId!);
+    await insertIncident(db, {
       kind: 'crashStarts',
       endpointId: endpointId!,
       starts: starts ?? DEFAULT_STARTS,

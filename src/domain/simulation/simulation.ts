@@ -5,8 +5,6 @@
  */
 import { Failure } from '../../core/errors.ts';
 import type { Db } from '../../db/pool.ts';
-import { transaction } from '../../db/pool.ts';
-import type { Context } from '../context.ts';
 
 /** Simulated GPUs of a pool in a data center. */
 export interface SimulatedGpus {
@@ -59,8 +57,8 @@ export async function getSimulation(db: Db): Promise<Simulation> {
 }
 
 /** Sets how many GPUs a pool has in a data center; running workloads keep theirs. */
-export async function simulateCapacity(context: Context, change: SimulatedGpus): Promise<Simulation> {
-  return changeSimulation(context, (simulation) => {
+export function simulateCapacity(db: Db, change: SimulatedGpus): Promise<Simulation> {
+  return updateSimulation(db, (simulation) => {
     const isSame = (one: SimulatedGpus) => one.pool === change.pool && one.dataCenterId === change.dataCenterId;
     const others = simulation.gpus.filter((one) => !isSame(one));
     const at = simulation.gpus.findIndex(isSame);
@@ -70,32 +68,22 @@ export async function simulateCapacity(context: Context, change: SimulatedGpus):
 }
 
 /** Makes each start wait for its image; 0 seconds ends that. */
-export async function simulateSlowPull(
-  context: Context,
-  slowPull: { seconds: number; image: string | null },
-): Promise<Simulation> {
-  return changeSimulation(context, (simulation) => ({
-    ...simulation,
-    slowPull: slowPull.seconds > 0 ? slowPull : null,
-  }));
+export function simulateSlowPull(db: Db, slowPull: { seconds: number; image: string | null }): Promise<Simulation> {
+  return updateSimulation(db, (simulation) => ({ ...simulation, slowPull: slowPull.seconds > 0 ? slowPull : null }));
 }
 
 /** Resets the simulation to the server's configuration. Past incidents are not undone. */
-export async function resetSimulation({ pool, bus }: Context): Promise<Simulation> {
-  await getSimulation(pool);
-  await pool.query(
+export async function resetSimulation(db: Db): Promise<Simulation> {
+  await db.query(
     `update settings set value = value || jsonb_build_object('gpus', value -> 'configured', 'slowPull', null) where key = $1`,
     [KEY],
   );
-  bus.publish('simulation', '');
-  return getSimulation(pool);
+  return getSimulation(db);
 }
 
-/** Queues an incident, which the leader carries out within moments. Throws `conflict` if GPUs are real. */
-export async function simulateIncident({ pool, bus }: Context, incident: Incident): Promise<void> {
-  await getSimulation(pool);
-  await pool.query('insert into simulated_incidents (incident) values ($1)', [JSON.stringify(incident)]);
-  bus.publish('simulation', '');
+/** Queues an incident, which the leader carries out within moments. */
+export async function insertIncident(db: Db, incident: Incident): Promise<void> {
+  await db.query('insert into simulated_incidents (incident) values ($1)', [JSON.stringify(incident)]);
 }
 
 /** Removes and returns the pending incidents, for the caller to carry out. Those older than a minute are dropped. */
@@ -106,16 +94,9 @@ export async function takeIncidents(db: Db): Promise<Incident[]> {
   return result.rows.filter(({ isFresh }) => isFresh).map(({ incident }) => incident);
 }
 
-async function changeSimulation(
-  { pool, bus }: Context,
-  change: (simulation: Simulation) => Simulation,
-): Promise<Simulation> {
-  const changed = await transaction(pool, async (db) => {
-    await db.query('select from settings where key = $1 for update', [KEY]);
-    const next = change(await getSimulation(db));
-    await db.query('update settings set value = value || $2::jsonb where key = $1', [KEY, JSON.stringify(next)]);
-    return next;
-  });
-  bus.publish('simulation', '');
-  return changed;
+async function updateSimulation(db: Db, change: (simulation: Simulation) => Simulation): Promise<Simulation> {
+  await db.query('select from settings where key = $1 for update', [KEY]);
+  const next = change(await getSimulation(db));
+  await db.query('update settings set value = value || $2::jsonb where key = $1', [KEY, JSON.stringify(next)]);
+  return next;
 }

@@ -1,10 +1,11 @@
 import { Failure } from '../../core/errors.ts';
 import { type EndpointId, newId, newSecret, type PodId, type TerminalId, type WorkerId } from '../../core/ids.ts';
 import type { TerminalLimits } from '../../core/limit-settings.ts';
-import { type Db, transaction } from '../../db/pool.ts';
+import type { Db } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
+import { PERMISSIONS } from '../access/permissions.ts';
 import { hashSecret } from '../access/secret-hash.ts';
-import type { Context } from '../context.ts';
+import type { Operation, Tx } from '../change.ts';
 import { getEndpointRow } from '../endpoints/endpoint-store.ts';
 import { getPodRow } from '../pods/pod-store.ts';
 import { getWorkerDetailRow } from '../workers/worker-store.ts';
@@ -20,23 +21,23 @@ const TICKET_PREFIX = 'pyt';
  * Prepares a session and returns the ticket that opens it once, within a minute. Throws `notFound`, `forbidden` when terminals
  * are off, and `conflict` when the workload does not run or the user has too many sessions.
  */
-export async function createTerminal(
-  { pool }: Pick<Context, 'pool'>,
-  limits: TerminalLimits | null,
-  actor: Actor,
-  place: TerminalPlace,
-  request: TerminalRequest,
-): Promise<{ session: TerminalSession; ticket: string }> {
-  if (limits === null) throw new Failure('forbidden', 'terminals are disabled on this server (--no-terminal)');
-  const target = await findTarget(pool, actor, place);
-  const ticket = newSecret(TICKET_PREFIX);
-  const session = await transaction(pool, async (db) => {
+export const createTerminal: Operation<
+  Tx & { terminal: TerminalLimits | null },
+  { place: TerminalPlace; request: TerminalRequest },
+  { session: TerminalSession; ticket: string }
+> = {
+  name: 'terminal.create',
+  permission: ({ place }) => PERMISSIONS.exec({ id: 'podId' in place ? place.podId : place.endpointId }),
+  async run({ db, actor, terminal: limits }, { place, request }) {
+    if (limits === null) throw new Failure('forbidden', 'terminals are disabled on this server (--no-terminal)');
+    const target = await findTarget(db, actor, place);
+    const ticket = newSecret(TICKET_PREFIX);
     const open = await countLiveSessions(db, actor.userId);
     if (open >= limits.perUser) {
       const text = `${open} terminal sessions are open, and a user may have ${limits.perUser}: end one first`;
       throw new Failure('conflict', text);
     }
-    return insertSession(db, {
+    const session = await insertSession(db, {
       ...target,
       id: newId<TerminalId>(),
       userId: actor.userId,
@@ -45,9 +46,10 @@ export async function createTerminal(
       ticketHash: hashSecret(ticket),
       request,
     });
-  });
-  return { session, ticket };
-}
+    return { session, ticket };
+  },
+  subject: (_, { session }) => session.id,
+};
 
 async function findTarget(db: Db, { userId }: Actor, place: TerminalPlace): Promise<TerminalTarget> {
   if ('podId' in place) {

@@ -9,6 +9,7 @@ import { checkOperator } from '../access/check-operator.ts';
 import { createApiKey } from '../access/create-api-key.ts';
 import { KeyRing } from '../access/key-ring.ts';
 import { createUser, findUser, type Role, type User } from '../access/users.ts';
+import { change } from '../change.ts';
 import { resumeUser, suspendUser, updateUser } from './change-user.ts';
 
 let database: TestDatabase;
@@ -35,7 +36,7 @@ const KEEP = { workloads: 'KEEP' as const, reason: 'unpaid' };
 async function person(name: string, role: Role = 'USER'): Promise<User & { actor: Actor; secret: string }> {
   const user = await createUser(database.pool, { name, email: null, role });
   const input = { userId: user.id, name: 'k', scopes: [{ kind: 'all' as const }], expiresAt: null };
-  const { key, secret } = await createApiKey(context(), input);
+  const { key, secret } = await change(context(), null, createApiKey, input);
   return { ...user, secret, actor: { userId: user.id, keyId: key.id, scopes: key.scopes } };
 }
 
@@ -53,8 +54,8 @@ function heardByOther(): Promise<void> {
 }
 
 test.each([
-  ['demote', (by: Actor, id: User['id']) => updateUser(context(), by, id, { role: 'USER' })],
-  ['suspend', (by: Actor, id: User['id']) => suspendUser(context(), by, id, KEEP)],
+  ['demote', (by: Actor, id: User['id']) => change(context(), by, updateUser, { id, changes: { role: 'USER' } })],
+  ['suspend', (by: Actor, id: User['id']) => change(context(), by, suspendUser, { id, ...KEEP })],
 ])('of two admins who %s each other at once, one stays', async (_, act) => {
   for (let round = 0; round < 10; round++) {
     await database.pool.query('delete from users');
@@ -70,35 +71,47 @@ test.each([
 
 test('the last active admin cannot be demoted or suspended, not by the tools either; a suspended one does not count', async () => {
   const [anna, ben] = [await person('anna', 'ADMIN'), await person('ben', 'ADMIN')];
-  await suspendUser(context(), anna.actor, ben.id, KEEP);
+  await change(context(), anna.actor, suspendUser, { id: ben.id, ...KEEP });
   const message = "'anna' is the only active admin and cannot be demoted: make another one first";
   for (const by of [anna.actor, null]) {
-    await expect(updateUser(context(), by, anna.id, { role: 'USER' })).rejects.toMatchObject({
+    await expect(change(context(), by, updateUser, { id: anna.id, changes: { role: 'USER' } })).rejects.toMatchObject({
       kind: 'conflict',
       message,
     });
-    await expect(suspendUser(context(), by, anna.id, KEEP)).rejects.toMatchObject({ kind: 'conflict' });
+    await expect(change(context(), by, suspendUser, { id: anna.id, ...KEEP })).rejects.toMatchObject({
+      kind: 'conflict',
+    });
   }
-  await resumeUser(context(), anna.actor, ben.id);
-  expect(await updateUser(context(), anna.actor, anna.id, { role: 'USER' })).toMatchObject({ role: 'USER' });
+  await change(context(), anna.actor, resumeUser, { id: ben.id });
+  expect(await change(context(), anna.actor, updateUser, { id: anna.id, changes: { role: 'USER' } })).toMatchObject({
+    role: 'USER',
+  });
 });
 
 test('a user who is no admin changes nobody, and only a key with all scopes makes an admin', async () => {
   const [anna, carl] = [await person('anna', 'ADMIN'), await person('carl')];
-  await expect(suspendUser(context(), carl.actor, anna.id, KEEP)).rejects.toMatchObject({ kind: 'forbidden' });
+  await expect(change(context(), carl.actor, suspendUser, { id: anna.id, ...KEEP })).rejects.toMatchObject({
+    kind: 'forbidden',
+  });
   const narrow: Actor = {
     ...anna.actor,
     scopes: [{ kind: 'area', area: 'users', resourceId: null, access: 'write' }],
   };
-  await expect(updateUser(context(), narrow, carl.id, { role: 'ADMIN' })).rejects.toMatchObject({
+  await expect(
+    change(context(), narrow, updateUser, { id: carl.id, changes: { role: 'ADMIN' } }),
+  ).rejects.toMatchObject({
     kind: 'forbidden',
     message: "access denied: only a key with the scope 'all' can make an admin",
   });
-  expect(await updateUser(context(), narrow, carl.id, { email: 'c@example.org' })).toMatchObject({
+  expect(
+    await change(context(), narrow, updateUser, { id: carl.id, changes: { email: 'c@example.org' } }),
+  ).toMatchObject({
     email: 'c@example.org',
     role: 'USER',
   });
-  expect(await updateUser(context(), anna.actor, carl.id, { role: 'ADMIN' })).toMatchObject({ role: 'ADMIN' });
+  expect(await change(context(), anna.actor, updateUser, { id: carl.id, changes: { role: 'ADMIN' } })).toMatchObject({
+    role: 'ADMIN',
+  });
 });
 
 test('a suspension reaches cached keys and open streams of every process by hint, and ends as fast', async () => {
@@ -112,7 +125,7 @@ test('a suspension reaches cached keys and open streams of every process by hint
     ring.onEnd(carl.actor.keyId, () => ended.push(i));
     ring.onEnd(anna.actor.keyId, () => ended.push(-1));
   }
-  await suspendUser(context(), anna.actor, carl.id, KEEP);
+  await change(context(), anna.actor, suspendUser, { id: carl.id, ...KEEP });
   for (const ring of rings) {
     await expect.poll(() => ring.peek(carl.secret)).toBeUndefined();
     for (let times = 0; times < 2; times++) {
@@ -125,7 +138,7 @@ test('a suspension reaches cached keys and open streams of every process by hint
   }
   await expect.poll(() => ended.sort()).toEqual([0, 1]);
   expect((await findUser(database.pool, carl.id))?.suspension).toMatchObject({ byId: anna.id, reason: 'unpaid' });
-  await resumeUser(context(), anna.actor, carl.id);
+  await change(context(), anna.actor, resumeUser, { id: carl.id });
   for (const ring of rings) {
     await expect.poll(() => ring.authenticate(carl.secret).catch(() => null)).toMatchObject({ userId: carl.id });
     ring.close();
@@ -134,7 +147,7 @@ test('a suspension reaches cached keys and open streams of every process by hint
 
 test('a suspended key is no guess, and an unknown one tells nothing of suspensions', async () => {
   const [anna, carl] = [await person('anna', 'ADMIN'), await person('carl')];
-  await suspendUser(context(), anna.actor, carl.id, KEEP);
+  await change(context(), anna.actor, suspendUser, { id: carl.id, ...KEEP });
   let nowMs = Date.now();
   const clock = { now: () => nowMs };
   const ring = new KeyRing({ pool: database.pool, bus, clock, monotonic: clock });

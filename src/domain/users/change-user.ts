@@ -3,9 +3,10 @@
  * last active admin stays, whatever happens at the same moment.
  */
 import { Failure, notFound } from '../../core/errors.ts';
-import type { PodId, UserId } from '../../core/ids.ts';
-import { type Db, transaction } from '../../db/pool.ts';
-import type { Actor } from '../access/actor.ts';
+import type { UserId } from '../../core/ids.ts';
+import type { Db } from '../../db/pool.ts';
+import type { Admin } from '../access/actor.ts';
+import { PERMISSIONS } from '../access/permissions.ts';
 import {
   findUserForUpdate,
   type Role,
@@ -14,37 +15,31 @@ import {
   updateSuspension,
   updateUserFields,
 } from '../access/users.ts';
-import type { Context } from '../context.ts';
+import type { Operation, Tx } from '../change.ts';
 import { listEndpointIds } from '../endpoints/endpoint-store.ts';
 import { publishEndpoint } from '../endpoints/publish-endpoint.ts';
 import { stopPodsOfUser } from '../pods/pod-lifecycle.ts';
 import { keepLastAdmin, lockAdmins } from './admins.ts';
 
-/** Null: the operator's tools, which need no key. */
-type Admin = Actor | null;
-
 /**
  * Changes a user's email or role. Throws `notFound`; `conflict` for the last active admin's role; `forbidden` if a key without
  * the scope `all` makes an admin: it would grant more than it may do itself.
  */
-export async function updateUser(
-  context: Context,
-  admin: Admin,
-  id: UserId,
-  changes: { email?: string | null; role?: Role },
-): Promise<User> {
-  checkMayGrant(admin, changes.role);
-  const user = await transaction(context.pool, async (db) => {
+export const updateUser: Operation<Tx<Admin>, { id: UserId; changes: { email?: string | null; role?: Role } }, User> = {
+  name: 'user.update',
+  permission: PERMISSIONS.writeUsers,
+  async run({ db, actor: admin, bus }, { id, changes }) {
+    checkMayGrant(admin, changes.role);
     const admins = await lockAdmins(db, admin);
     const before = await getUser(db, id);
     refuseRemoved(before);
     if (changes.role === 'USER') keepLastAdmin(admins, before, 'demoted');
     await updateUserFields(db, id, changes);
+    bus.publish('user', id);
     return getUser(db, id);
-  });
-  context.bus.publish('user', id);
-  return user;
-}
+  },
+  subject: ({ id }) => id,
+};
 
 /** Throws `forbidden` unless the key may make an admin. */
 export function checkMayGrant(admin: Admin, role: Role | undefined): void {
@@ -57,43 +52,46 @@ export function checkMayGrant(admin: Admin, role: Role | undefined): void {
  * endpoints are scaled to zero until the suspension ends, and their pods are stopped. Suspending again changes reason and
  * workloads. Throws `notFound`, and `conflict` for the last active admin.
  */
-export async function suspendUser(
-  context: Context,
-  admin: Admin,
-  id: UserId,
-  { workloads, reason }: { workloads: SuspendedWorkloads; reason: string | null },
-): Promise<User> {
-  const { user, podIds } = await transaction(context.pool, async (db) => {
+export const suspendUser: Operation<
+  Tx<Admin>,
+  { id: UserId; workloads: SuspendedWorkloads; reason: string | null },
+  User
+> = {
+  name: 'user.suspend',
+  permission: PERMISSIONS.writeUsers,
+  async run({ db, actor: admin, bus }, { id, workloads, reason }) {
     const admins = await lockAdmins(db, admin);
     const before = await getUser(db, id);
     refuseRemoved(before);
     keepLastAdmin(admins, before, 'suspended');
     await updateSuspension(db, id, { workloads, reason, byId: admin?.userId ?? null });
     const podIds = workloads === 'STOP' ? await stopPodsOfUser(db, id, 'its user is suspended') : [];
-    return { user: await getUser(db, id), podIds };
-  });
-  await publishUser(context, id, podIds);
-  return user;
-}
+    for (const podId of podIds) bus.publish('pod', podId);
+    await publishUser(db, bus, id);
+    return getUser(db, id);
+  },
+  subject: ({ id }) => id,
+};
 
 /** Ends a suspension. Endpoints scale again; stopped pods stay stopped. Throws `notFound`, and `conflict` during a deletion. */
-export async function resumeUser(context: Context, admin: Admin, id: UserId): Promise<User> {
-  const user = await transaction(context.pool, async (db) => {
+export const resumeUser: Operation<Tx<Admin>, { id: UserId }, User> = {
+  name: 'user.resume',
+  permission: PERMISSIONS.writeUsers,
+  async run({ db, actor: admin, bus }, { id }) {
     await lockAdmins(db, admin);
     refuseRemoved(await getUser(db, id));
     await updateSuspension(db, id, null);
+    await publishUser(db, bus, id);
     return getUser(db, id);
-  });
-  await publishUser(context, id, []);
-  return user;
-}
+  },
+  subject: ({ id }) => id,
+};
 
-/** Notifies of a user whose keys, endpoints and pods may be affected. */
-export async function publishUser({ pool, bus }: Context, id: UserId, podIds: readonly PodId[]): Promise<void> {
+/** Notifies of a user whose keys and endpoints may be affected. */
+export async function publishUser(db: Db, bus: Tx['bus'], id: UserId): Promise<void> {
   bus.publish('user', id);
   bus.publish('limits', id);
-  for (const endpointId of await listEndpointIds(pool, id)) publishEndpoint({ pool, bus }, endpointId);
-  for (const podId of podIds) bus.publish('pod', podId);
+  for (const endpointId of await listEndpointIds(db, id)) publishEndpoint(bus, endpointId);
 }
 
 /** Locks the user. Throws `notFound`. */

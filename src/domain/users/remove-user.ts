@@ -3,11 +3,12 @@
  * containers end first, then storage is deleted, then the rest, and the user last.
  */
 import { Failure } from '../../core/errors.ts';
-import type { ClusterId, KeyId, UserId, VolumeId, WorkerId } from '../../core/ids.ts';
+import type { ClusterId, UserId, VolumeId, WorkerId } from '../../core/ids.ts';
 import { type Db, transaction } from '../../db/pool.ts';
 import { sqlState } from '../../db/sql-state.ts';
-import type { Actor } from '../access/actor.ts';
-import { deleteCluster } from '../clusters/delete-cluster.ts';
+import { systemActor } from '../access/actor.ts';
+import { change } from '../change.ts';
+import { deleteCluster } from '../clusters/change-cluster.ts';
 import type { Context } from '../context.ts';
 import { deleteEndpoint } from '../endpoints/delete-endpoint.ts';
 import { listEndpointIds } from '../endpoints/endpoint-store.ts';
@@ -64,17 +65,17 @@ async function giveUpHandedOver({ pool, bus }: Context, id: UserId): Promise<voi
 /** Returns true if there were endpoints to delete. */
 async function endWorkloads(context: Context, id: UserId, isStopped: () => boolean): Promise<boolean> {
   const { pool, bus } = context;
-  const owner: Actor = { userId: id, keyId: '' as KeyId, scopes: [] };
+  const owner = systemActor(id);
   const endpointIds = await listEndpointIds(pool, id);
   for (const endpointId of endpointIds) {
     if (isStopped()) return true;
-    await unlessGone(deleteEndpoint(context, owner, endpointId));
+    await unlessGone(change(context, owner, deleteEndpoint, { id: endpointId }));
   }
   const clusters = await pool.query<{ id: ClusterId }>(
     "select id from clusters where user_id = $1 and wanted <> 'DELETE' order by id",
     [id],
   );
-  for (const cluster of clusters.rows) await unlessGone(deleteCluster(context, owner, cluster.id));
+  for (const cluster of clusters.rows) await unlessGone(change(context, owner, deleteCluster, { id: cluster.id }));
   for (const podId of await terminatePodsOfUser(pool, id, 'its user is being deleted')) bus.publish('pod', podId);
   return endpointIds.length > 0;
 }

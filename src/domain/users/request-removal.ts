@@ -1,9 +1,10 @@
 import { Failure, notFound } from '../../core/errors.ts';
 import type { UserId } from '../../core/ids.ts';
-import { type Db, transaction } from '../../db/pool.ts';
-import type { Actor } from '../access/actor.ts';
+import type { Db } from '../../db/pool.ts';
+import type { Admin } from '../access/actor.ts';
+import { PERMISSIONS } from '../access/permissions.ts';
 import { findUser, type User } from '../access/users.ts';
-import type { Context } from '../context.ts';
+import type { Operation, Tx } from '../change.ts';
 import { keepLastAdmin, lockAdmins } from './admins.ts';
 import { getUser, publishUser, refuseRemoved } from './change-user.ts';
 import { type HandedOver, type HandOverPlan, handOver, planHandOver } from './hand-over.ts';
@@ -27,13 +28,10 @@ export async function planRemoval(db: Db, id: UserId, heirId: UserId | null): Pr
  * an heir, what they own is handed over first, in the same transaction. Throws `notFound`; `conflict` for the last active admin, for
  * a user who is being deleted, and for an heir who cannot take it.
  */
-export async function requestRemoval(
-  context: Context,
-  admin: Actor | null,
-  id: UserId,
-  heirId: UserId | null,
-): Promise<User> {
-  const { user, moved } = await transaction(context.pool, async (db) => {
+export const requestRemoval: Operation<Tx<Admin>, { id: UserId; heirId: UserId | null }, User> = {
+  name: 'user.remove',
+  permission: PERMISSIONS.writeUsers,
+  async run({ db, actor: admin, bus }, { id, heirId }) {
     const admins = await lockAdmins(db, admin);
     await lockBoth(db, id, heirId);
     const before = await getUser(db, id);
@@ -45,12 +43,12 @@ export async function requestRemoval(
          suspended_workloads = 'STOP' where id = $1`,
       [id, admin?.userId ?? null],
     );
-    return { user: await getUser(db, id), moved };
-  });
-  await publishUser(context, id, []);
-  if (moved && heirId) publishHandedOver(context, heirId, moved);
-  return user;
-}
+    await publishUser(db, bus, id);
+    if (moved && heirId) publishHandedOver(bus, heirId, moved);
+    return getUser(db, id);
+  },
+  subject: ({ id }) => id,
+};
 
 /** So that nothing that is being created refers to the former user: an insert locks the row of its user as well. */
 async function lockBoth(db: Db, id: UserId, heirId: UserId | null): Promise<void> {
@@ -65,7 +63,7 @@ function checkHeir(user: User, heir: User | undefined): User {
   return heir;
 }
 
-function publishHandedOver({ bus }: Context, heirId: UserId, moved: HandedOver): void {
+function publishHandedOver(bus: Tx['bus'], heirId: UserId, moved: HandedOver): void {
   for (const id of moved.endpointIds) {
     for (const topic of ['endpoint', 'demand', 'batch'] as const) bus.publish(topic, id);
   }

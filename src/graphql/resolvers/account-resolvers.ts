@@ -1,7 +1,8 @@
+import { PERMISSIONS } from '../../domain/access/permissions.ts';
 import { readPublicKeys, updatePublicKeys } from '../../domain/access/public-keys.ts';
 import { findUser } from '../../domain/access/users.ts';
 import { readSpendPerHour } from '../../domain/billing/read-spend.ts';
-import { PERMISSIONS } from '../../http/permissions.ts';
+import { change } from '../../domain/change.ts';
 import type { GraphqlCall, Resolvers } from '../graphql-call.ts';
 import { readInput } from '../inputs.ts';
 
@@ -28,7 +29,8 @@ export const accountResolvers: Resolvers = {
     updateUserSettings: async (_: unknown, args: { input?: { pubKey?: string | null } | null }, call) => {
       const { pubKey } = readInput(args);
       const actor = call.permit(PERMISSIONS.writeAccount());
-      if (pubKey !== undefined && pubKey !== null) await updatePublicKeys(call.deps, actor, pubKey);
+      if (pubKey !== undefined && pubKey !== null)
+        await change(call.deps, actor, updatePublicKeys, { publicKeys: pubKey });
       return {};
     },
   },

@@ -1,13 +1,14 @@
 import { Failure } from '../../core/errors.ts';
 import type { ClusterId } from '../../core/ids.ts';
+import { PERMISSIONS } from '../../domain/access/permissions.ts';
+import { change } from '../../domain/change.ts';
+import { deleteCluster } from '../../domain/clusters/change-cluster.ts';
 import type { Cluster } from '../../domain/clusters/cluster.ts';
 import { getClusterRow, listClusters } from '../../domain/clusters/cluster-store.ts';
 import { createCluster } from '../../domain/clusters/create-cluster.ts';
-import { deleteCluster } from '../../domain/clusters/delete-cluster.ts';
 import { listPodsOnNetwork } from '../../domain/clusters/list-pods-on-network.ts';
 import type { Pod } from '../../domain/pods/pod.ts';
 import { listPodRows } from '../../domain/pods/pod-store.ts';
-import { PERMISSIONS } from '../../http/permissions.ts';
 import { type ClusterInput, toCluster, toNewCluster } from '../cluster-wire.ts';
 import type { GraphqlCall, Resolvers } from '../graphql-call.ts';
 import { CodedFailure } from '../graphql-errors.ts';
@@ -56,7 +57,7 @@ export const clusterResolvers: Resolvers = {
     createCluster: async (_: unknown, args: { input?: ClusterInput | null }, call) => {
       const input = readInput(args);
       const actor = call.permit(PERMISSIONS.writePod({}));
-      const cluster = await createCluster(call.deps, actor, toNewCluster(input));
+      const cluster = await change(call.deps, actor, createCluster, toNewCluster(input));
       return { ...toCluster(cluster), isNew: true };
     },
     deleteCluster: async (
@@ -67,7 +68,7 @@ export const clusterResolvers: Resolvers = {
       const { id: given, clusterId } = readInput(args);
       const id = readText(given ?? clusterId, 'id');
       const actor = call.permit(PERMISSIONS.writePod({ id }));
-      await deleteCluster(call.deps, actor, id as ClusterId).catch((error) => {
+      await change(call.deps, actor, deleteCluster, { id: id as ClusterId }).catch((error) => {
         throw isGone(error) ? new CodedFailure('notFound', GONE) : error;
       });
       return true;

@@ -1,4 +1,6 @@
 import type { EndpointId, UserId } from '../../core/ids.ts';
+import { PERMISSIONS } from '../../domain/access/permissions.ts';
+import { change } from '../../domain/change.ts';
 import { createEndpoint } from '../../domain/endpoints/create-endpoint.ts';
 import { deleteEndpoint } from '../../domain/endpoints/delete-endpoint.ts';
 import type { Endpoint } from '../../domain/endpoints/endpoint.ts';
@@ -8,7 +10,6 @@ import { findBuiltInTemplate } from '../../domain/templates/built-in-templates.t
 import type { Template } from '../../domain/templates/template.ts';
 import { listTemplateRows } from '../../domain/templates/template-store.ts';
 import { listWorkerIds } from '../../domain/workers/list-worker-ids.ts';
-import { PERMISSIONS } from '../../http/permissions.ts';
 import { toId } from '../container-wire.ts';
 import { type EndpointInput, toEndpoint, toNewEndpoint, toReplacement } from '../endpoint-wire.ts';
 import type { GraphqlCall, Resolvers } from '../graphql-call.ts';
@@ -61,14 +62,14 @@ export const endpointResolvers: Resolvers = {
       const id = toId(input.id) as EndpointId | null;
       if (id === null) {
         const actor = call.permit(PERMISSIONS.writeEndpoint({}));
-        return toEndpoint(await createEndpoint(call.deps, actor, toNewEndpoint(input)));
+        return toEndpoint(await change(call.deps, actor, createEndpoint, toNewEndpoint(input)));
       }
       const actor = call.permit(PERMISSIONS.writeEndpoint({ id }));
       const current = await getEndpointRow(call.deps.pool, actor.userId, id);
-      return toEndpoint(await updateEndpoint(call.deps, actor, id, toReplacement(input, current)));
+      return toEndpoint(await change(call.deps, actor, updateEndpoint, { id, update: toReplacement(input, current) }));
     },
     deleteEndpoint: async (_: unknown, { id }: { id: string }, call) => {
-      await deleteEndpoint(call.deps, call.permit(PERMISSIONS.writeEndpoint({ id })), id as EndpointId);
+      await change(call.deps, call.permit(PERMISSIONS.writeEndpoint({ id })), deleteEndpoint, { id: id as EndpointId });
       return null;
     },
     updateEndpointTemplate: async (
@@ -79,7 +80,9 @@ export const endpointResolvers: Resolvers = {
       const { endpointId, id: sameId, templateId } = readInput(args);
       const id = readText(endpointId ?? sameId, 'endpointId');
       const actor = call.permit(PERMISSIONS.writeEndpoint({ id }));
-      return toEndpoint(await updateEndpoint(call.deps, actor, id as EndpointId, { template: { templateId } }));
+      return toEndpoint(
+        await change(call.deps, actor, updateEndpoint, { id: id as EndpointId, update: { template: { templateId } } }),
+      );
     },
   },
 };

@@ -1,7 +1,9 @@
 import { Failure } from '../../core/errors.ts';
 import type { PodId } from '../../core/ids.ts';
 import type { Actor } from '../../domain/access/actor.ts';
-import { changeClusterRegistry } from '../../domain/clusters/change-cluster-registry.ts';
+import { PERMISSIONS } from '../../domain/access/permissions.ts';
+import { change } from '../../domain/change.ts';
+import { changeClusterRegistry } from '../../domain/clusters/change-cluster.ts';
 import { startPod, stopPod, terminatePod } from '../../domain/pods/act-on-pod.ts';
 import { createFirstPod } from '../../domain/pods/create-first-pod.ts';
 import { createPod } from '../../domain/pods/create-pod.ts';
@@ -10,7 +12,6 @@ import { READ_TIMEOUT_MS } from '../../domain/pods/pod-figures.ts';
 import { getPodRow, listPodRows } from '../../domain/pods/pod-store.ts';
 import { refuseClusterPod } from '../../domain/pods/refuse-cluster-pod.ts';
 import { type PodChange, updatePod } from '../../domain/pods/update-pod.ts';
-import { PERMISSIONS } from '../../http/permissions.ts';
 import type { GraphqlCall, Resolvers } from '../graphql-call.ts';
 import { ifGone, readInput } from '../inputs.ts';
 import { checkBid, coveredByBid } from '../pod-bids.ts';
@@ -70,32 +71,35 @@ export const podResolvers: Resolvers = {
       const input = readInput(args);
       const actor = call.permit(PERMISSIONS.writePod({}));
       const pod = await createFirstPod(toGpuPods(input, call.deps.clock.now()), (candidate) =>
-        createPod(call.deps, actor, candidate),
+        change(call.deps, actor, createPod, candidate),
       );
       return toPod(pod, call.deps.clock.now());
     },
     deployCpuPod: async (_: unknown, args: { input?: CpuPodInput | null }, call) => {
       const input = readInput(args);
       const actor = call.permit(PERMISSIONS.writePod({}));
-      return toPod(await createPod(call.deps, actor, toCpuPod(input, call.deps.clock.now())), call.deps.clock.now());
+      return toPod(
+        await change(call.deps, actor, createPod, toCpuPod(input, call.deps.clock.now())),
+        call.deps.clock.now(),
+      );
     },
     podRentInterruptable: async (_: unknown, args: { input?: (GpuPodInput & { bidPerGpu: number }) | null }, call) => {
       const input = readInput(args);
       const actor = call.permit(PERMISSIONS.writePod({}));
       const candidates = coveredByBid(toGpuPods(input, call.deps.clock.now()), input.bidPerGpu);
-      const pod = await createFirstPod(candidates, (candidate) => createPod(call.deps, actor, candidate));
+      const pod = await createFirstPod(candidates, (candidate) => change(call.deps, actor, createPod, candidate));
       return toPod(pod, call.deps.clock.now());
     },
     podStop: async (_: unknown, args: PodInput, call) => {
       const { podId: id } = readInput(args);
-      const pod = await stopPod(call.deps, call.permit(PERMISSIONS.writePod({ id })), id as PodId);
+      const pod = await change(call.deps, call.permit(PERMISSIONS.writePod({ id })), stopPod, { id: id as PodId });
       return toPod(pod, call.deps.clock.now());
     },
     podResume: async (_: unknown, args: { input?: { podId: string; gpuCount?: number | null } | null }, call) => {
       const { podId: id, gpuCount } = readInput(args);
       const actor = call.permit(PERMISSIONS.writePod({ id }));
       if (gpuCount) await checkGpuCount(call, actor, id as PodId, gpuCount);
-      return toPod(await startPod(call.deps, actor, id as PodId), call.deps.clock.now());
+      return toPod(await change(call.deps, actor, startPod, { id: id as PodId }), call.deps.clock.now());
     },
     podBidResume: async (
       _: unknown,
@@ -106,35 +110,35 @@ export const podResolvers: Resolvers = {
       const actor = call.permit(PERMISSIONS.writePod({ id }));
       checkBid(await getPodRow(call.deps.pool, actor.userId, id as PodId), bidPerGpu);
       if (gpuCount) await checkGpuCount(call, actor, id as PodId, gpuCount);
-      return toPod(await startPod(call.deps, actor, id as PodId), call.deps.clock.now());
+      return toPod(await change(call.deps, actor, startPod, { id: id as PodId }), call.deps.clock.now());
     },
     podEditJob: async (_: unknown, args: { input?: PodEditInput | null }, call) => {
       const input = readInput(args);
       const id = input.podId as PodId;
       const actor = call.permit(PERMISSIONS.writePod({ id }));
       const before = await getPodRow(call.deps.pool, actor.userId, id);
-      const change = toPodChange(input, before);
+      const update = toPodChange(input, before);
       const pod = before.cluster
-        ? await editClusterPod(call, before, before.cluster, change)
-        : await updatePod(call.deps, actor, id, change);
+        ? await editClusterPod(call, before, before.cluster, update)
+        : await change(call.deps, actor, updatePod, { id, update });
       return toPod(pod, call.deps.clock.now());
     },
     podTerminate: async (_: unknown, args: PodInput, call) => {
       const { podId: id } = readInput(args);
       const actor = call.permit(PERMISSIONS.writePod({ id }));
       // The text by which clients know that there is nothing left to do.
-      await terminatePod(call.deps, actor, id as PodId).catch(ifGone('pod not found to terminate'));
+      await change(call.deps, actor, terminatePod, { id: id as PodId }).catch(ifGone('pod not found to terminate'));
       return null;
     },
   },
 };
 
 /** Changes the credentials of the whole cluster. Throws `conflict` if anything else would differ: its pods are alike. */
-async function editClusterPod(call: GraphqlCall, pod: Pod, { id }: PodCluster, change: PodChange): Promise<Pod> {
+async function editClusterPod(call: GraphqlCall, pod: Pod, { id }: PodCluster, update: PodChange): Promise<Pod> {
   const actor = call.permit(PERMISSIONS.writePod({ id }));
-  const { registryId, ...others } = differingFields(change, pod);
+  const { registryId, ...others } = differingFields(update, pod);
   if (Object.keys(others).length > 0) refuseClusterPod(pod);
-  if (registryId !== undefined) await changeClusterRegistry(call.deps, actor, id, registryId);
+  if (registryId !== undefined) await change(call.deps, actor, changeClusterRegistry, { id, registryId });
   return getPodRow(call.deps.pool, actor.userId, pod.id);
 }
 

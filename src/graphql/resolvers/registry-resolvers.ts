@@ -1,9 +1,8 @@
 import type { RegistryId } from '../../core/ids.ts';
-import { createRegistry } from '../../domain/registries/create-registry.ts';
-import { deleteRegistry } from '../../domain/registries/delete-registry.ts';
+import { PERMISSIONS } from '../../domain/access/permissions.ts';
+import { change } from '../../domain/change.ts';
+import { createRegistry, deleteRegistry, updateRegistry } from '../../domain/registries/change-registry.ts';
 import { listRegistryRows } from '../../domain/registries/registry-store.ts';
-import { updateRegistry } from '../../domain/registries/update-registry.ts';
-import { PERMISSIONS } from '../../http/permissions.ts';
 import type { Resolvers } from '../graphql-call.ts';
 import { readInput, readText } from '../inputs.ts';
 
@@ -23,15 +22,18 @@ export const registryResolvers: Resolvers = {
     saveRegistryAuth: (_: unknown, args: { input?: (Credentials & { name: string }) | null }, call) => {
       const input = readInput(args);
       const actor = call.permit(PERMISSIONS.writeRegistry({}));
-      return createRegistry(call.deps, actor, { name: readText(input.name, 'name'), ...readCredentials(input) });
+      return change(call.deps, actor, createRegistry, {
+        name: readText(input.name, 'name'),
+        ...readCredentials(input),
+      });
     },
     updateRegistryAuth: (_: unknown, args: { input?: (Credentials & { id: string }) | null }, call) => {
       const input = readInput(args);
       const actor = call.permit(PERMISSIONS.writeRegistry({ id: input.id }));
-      return updateRegistry(call.deps, actor, input.id as RegistryId, readCredentials(input));
+      return change(call.deps, actor, updateRegistry, { id: input.id as RegistryId, change: readCredentials(input) });
     },
     deleteRegistryAuth: async (_: unknown, { registryAuthId: id }: { registryAuthId: string }, call) => {
-      await deleteRegistry(call.deps, call.permit(PERMISSIONS.writeRegistry({ id })), id as RegistryId);
+      await change(call.deps, call.permit(PERMISSIONS.writeRegistry({ id })), deleteRegistry, { id: id as RegistryId });
       return null;
     },
   },

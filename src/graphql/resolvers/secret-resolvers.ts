@@ -1,11 +1,10 @@
 import type { SecretId } from '../../core/ids.ts';
-import { createSecret } from '../../domain/secrets/create-secret.ts';
-import { deleteSecret } from '../../domain/secrets/delete-secret.ts';
+import { PERMISSIONS } from '../../domain/access/permissions.ts';
+import { change } from '../../domain/change.ts';
+import { createSecret, deleteSecret, updateSecret } from '../../domain/secrets/change-secret.ts';
 import { listSecretUses } from '../../domain/secrets/list-secret-uses.ts';
 import type { Secret } from '../../domain/secrets/secret.ts';
 import { listSecretRows } from '../../domain/secrets/secret-store.ts';
-import { updateSecret } from '../../domain/secrets/update-secret.ts';
-import { PERMISSIONS } from '../../http/permissions.ts';
 import type { Resolvers } from '../graphql-call.ts';
 import { readInput } from '../inputs.ts';
 
@@ -31,7 +30,7 @@ export const secretResolvers: Resolvers = {
     ) => {
       const { name, value, description } = readInput(args);
       const actor = call.permit(PERMISSIONS.writeAccount());
-      return toSecret(await createSecret(call.deps, actor, { name, value, description: description ?? null }));
+      return toSecret(await change(call.deps, actor, createSecret, { name, value, description: description ?? null }));
     },
     secretUpdate: async (
       _: unknown,
@@ -40,15 +39,15 @@ export const secretResolvers: Resolvers = {
     ) => {
       const { id, value, description } = readInput(args);
       const actor = call.permit(PERMISSIONS.writeAccount());
-      const change = {
+      const fields = {
         ...(value === undefined || value === null ? {} : { value }),
         ...(description === undefined ? {} : { description }), // null clears it
       };
-      return toSecret(await updateSecret(call.deps, actor, id as SecretId, change));
+      return toSecret(await change(call.deps, actor, updateSecret, { id: id as SecretId, change: fields }));
     },
     secretDelete: async (_: unknown, { id, force }: { id: string; force?: boolean | null }, call) => {
       const actor = call.permit(PERMISSIONS.writeAccount());
-      await deleteSecret(call.deps, actor, id as SecretId, { isForced: force ?? false });
+      await change(call.deps, actor, deleteSecret, { id: id as SecretId, isForced: force ?? false });
       return null;
     },
   },

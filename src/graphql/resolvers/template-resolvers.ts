@@ -1,10 +1,10 @@
 import type { TemplateId } from '../../core/ids.ts';
+import { PERMISSIONS } from '../../domain/access/permissions.ts';
+import { change } from '../../domain/change.ts';
 import { updateFollowedTemplate } from '../../domain/endpoints/update-followed-template.ts';
 import { builtInTemplates, findBuiltInTemplate } from '../../domain/templates/built-in-templates.ts';
-import { createTemplate } from '../../domain/templates/create-template.ts';
-import { deleteTemplate } from '../../domain/templates/delete-template.ts';
+import { createTemplate, deleteTemplate } from '../../domain/templates/change-template.ts';
 import { findTemplateIdByName, getTemplateRow, listTemplateRows } from '../../domain/templates/template-store.ts';
-import { PERMISSIONS } from '../../http/permissions.ts';
 import { toId } from '../container-wire.ts';
 import type { GraphqlCall, Resolvers } from '../graphql-call.ts';
 import { readInput } from '../inputs.ts';
@@ -32,21 +32,19 @@ export const templateResolvers: Resolvers = {
       const template = toNewTemplate(input);
       const saved =
         id === null
-          ? await createTemplate(call.deps, actor, template)
-          : await updateFollowedTemplate(
-              call.deps,
-              actor,
-              id as TemplateId,
-              template,
-              (endpoint) => void call.permit(PERMISSIONS.writeEndpoint({ id: endpoint })),
-            );
+          ? await change(call.deps, actor, createTemplate, template)
+          : await change(call.deps, actor, updateFollowedTemplate, {
+              id: id as TemplateId,
+              update: template,
+              checkEndpoint: (endpoint) => void call.permit(PERMISSIONS.writeEndpoint({ id: endpoint })),
+            });
       return toPodTemplate(saved);
     },
     deleteTemplate: async (_: unknown, { templateName }: { templateName: string }, call) => {
       const id = call.actor && (await findTemplateIdByName(call.deps.pool, call.actor.userId, templateName));
       // The id decides for a key restricted to one template; it is not revealed to other keys.
       const actor = call.permit(PERMISSIONS.writeTemplate(id ? { id } : {}));
-      await deleteTemplate(call.deps, actor, id ?? ('' as TemplateId));
+      await change(call.deps, actor, deleteTemplate, { id: id ?? ('' as TemplateId) });
       return null;
     },
   },

@@ -1,11 +1,10 @@
 import type { VolumeId } from '../../core/ids.ts';
+import { PERMISSIONS } from '../../domain/access/permissions.ts';
 import { findDataCenter } from '../../domain/catalog/catalog.ts';
-import { createVolume } from '../../domain/volumes/create-volume.ts';
-import { deleteVolume } from '../../domain/volumes/delete-volume.ts';
-import { updateVolume } from '../../domain/volumes/update-volume.ts';
+import { change } from '../../domain/change.ts';
+import { createVolume, deleteVolume, updateVolume } from '../../domain/volumes/change-volume.ts';
 import { VOLUME_SIZE_GB, type Volume } from '../../domain/volumes/volume.ts';
 import { listVolumeRows } from '../../domain/volumes/volume-store.ts';
-import { PERMISSIONS } from '../../http/permissions.ts';
 import type { GraphqlCall, Resolvers } from '../graphql-call.ts';
 import { ifGone, readInput, readNumber, readText } from '../inputs.ts';
 import { toDataCenter } from './catalog-resolvers.ts';
@@ -33,7 +32,7 @@ export const volumeResolvers: Resolvers = {
       const actor = call.permit(PERMISSIONS.writeVolume({}));
       const sizeGb = readNumber(size, 'size', SIZE_LIMITS);
       const volume = { name: readText(name, 'name'), sizeGb, dataCenterId, type: null };
-      return toNetworkVolume(await createVolume(call.deps, actor, volume));
+      return toNetworkVolume(await change(call.deps, actor, createVolume, volume));
     },
     updateNetworkVolume: async (
       _: unknown,
@@ -42,17 +41,17 @@ export const volumeResolvers: Resolvers = {
     ) => {
       const { id, name, size } = readInput(args);
       const actor = call.permit(PERMISSIONS.writeVolume({ id }));
-      const change = {
+      const fields = {
         ...(name === undefined || name === null ? {} : { name: readText(name, 'name') }),
         ...(size === undefined || size === null ? {} : { sizeGb: readNumber(size, 'size', SIZE_LIMITS) }),
       };
-      return toNetworkVolume(await updateVolume(call.deps, actor, id as VolumeId, change));
+      return toNetworkVolume(await change(call.deps, actor, updateVolume, { id: id as VolumeId, change: fields }));
     },
     deleteNetworkVolume: async (_: unknown, args: { input?: { id: string } | null }, call) => {
       const { id } = readInput(args);
       const actor = call.permit(PERMISSIONS.writeVolume({ id }));
       const gone = ifGone('delete network volume: Tried to delete nonexistent network volume');
-      await deleteVolume(call.deps, actor, id as VolumeId).catch(gone);
+      await change(call.deps, actor, deleteVolume, { id: id as VolumeId }).catch(gone);
       return null;
     },
   },

@@ -1,4 +1,5 @@
 import { createApiKey } from '../../domain/access/create-api-key.ts';
+import { change } from '../../domain/change.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { CreateApiKeyRequest, CreatedApiKeyResponse } from './account-schemas.ts';
@@ -21,7 +22,7 @@ export const createApiKeyRoute: RestRoute = (app, deps) => {
     },
     async (request, reply) => {
       const input = toNewApiKey(request.actor.userId, request.body);
-      const { key, secret } = await createApiKey(deps, input, request.actor);
+      const { key, secret } = await change(deps, request.actor, createApiKey, input);
       return reply.code(201).send({ ...toApiKeyResponse(key), secret });
     },
   );

@@ -1,5 +1,6 @@
 import type { KeyId } from '../../core/ids.ts';
-import { revokeApiKey } from '../../domain/access/revoke-api-key.ts';
+import { revokeApiKey } from '../../domain/access/create-api-key.ts';
+import { change } from '../../domain/change.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { noContent } from '../shared/schema.ts';
 import { ApiKeyParams } from './account-schemas.ts';
@@ -18,7 +19,10 @@ export const deleteApiKeyRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.writeAccount, failures: ['notFound'] },
     },
     async (request, reply) => {
-      await revokeApiKey(deps, { userId: request.actor.userId, keyId: request.params.id as KeyId });
+      await change(deps, request.actor, revokeApiKey, {
+        userId: request.actor.userId,
+        keyId: request.params.id as KeyId,
+      });
       return reply.code(204).send();
     },
   );

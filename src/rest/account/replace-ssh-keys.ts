@@ -1,4 +1,5 @@
 import { updatePublicKeys } from '../../domain/access/public-keys.ts';
+import { change } from '../../domain/change.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { ReplaceSshKeysRequest } from './account-schemas.ts';
@@ -22,7 +23,7 @@ export const replaceSshKeysRoute =
       },
       async (request) => {
         const publicKeys = fromSshKeys(request.body.sshKeys ?? request.body.keys ?? []);
-        await updatePublicKeys(deps, request.actor, publicKeys);
+        await change(deps, request.actor, updatePublicKeys, { publicKeys });
         return wire.toList(publicKeys);
       },
     );

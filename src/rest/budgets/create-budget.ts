@@ -1,5 +1,6 @@
 import type { EndpointId } from '../../core/ids.ts';
 import { createBudget } from '../../domain/budgets/change-budget.ts';
+import { change } from '../../domain/change.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { BudgetResponse, CreateBudgetRequest } from './budget-schemas.ts';
@@ -22,7 +23,7 @@ export const createBudgetRoute: RestRoute = (app, deps) => {
     },
     async ({ actor, body }, reply) => {
       const endpointId = (body.endpointId ?? null) as EndpointId | null;
-      return reply.code(201).send(await createBudget(deps, actor, { ...body, endpointId }));
+      return reply.code(201).send(await change(deps, actor, createBudget, { ...body, endpointId }));
     },
   );
 };

@@ -1,5 +1,6 @@
 import type { BudgetId } from '../../core/ids.ts';
 import { deleteBudget } from '../../domain/budgets/change-budget.ts';
+import { change } from '../../domain/change.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { noContent } from '../shared/schema.ts';
 import { BudgetParams } from './budget-schemas.ts';
@@ -19,7 +20,7 @@ export const deleteBudgetRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.writeBilling, failures: ['notFound'] },
     },
     async ({ actor, params }, reply) => {
-      await deleteBudget(deps, actor, params.budgetId as BudgetId);
+      await change(deps, actor, deleteBudget, { id: params.budgetId as BudgetId });
       return reply.code(204).send();
     },
   );

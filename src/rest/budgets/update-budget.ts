@@ -1,5 +1,6 @@
 import type { BudgetId } from '../../core/ids.ts';
 import { updateBudget } from '../../domain/budgets/change-budget.ts';
+import { change } from '../../domain/change.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { BudgetParams, BudgetResponse, UpdateBudgetRequest } from './budget-schemas.ts';
@@ -20,6 +21,7 @@ export const updateBudgetRoute: RestRoute = (app, deps) => {
       },
       config: { permission: PERMISSIONS.writeBilling, failures: ['notFound'] },
     },
-    async ({ actor, params, body }) => updateBudget(deps, actor, params.budgetId as BudgetId, body),
+    async ({ actor, params, body }) =>
+      change(deps, actor, updateBudget, { id: params.budgetId as BudgetId, change: body }),
   );
 };

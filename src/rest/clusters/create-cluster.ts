@@ -1,3 +1,4 @@
+import { change } from '../../domain/change.ts';
 import { createCluster } from '../../domain/clusters/create-cluster.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
@@ -20,7 +21,7 @@ export const createClusterRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.writePod },
     },
     async (request, reply) => {
-      const cluster = await createCluster(deps, request.actor, toNewCluster(request.body));
+      const cluster = await change(deps, request.actor, createCluster, toNewCluster(request.body));
       return reply.code(201).send(toClusterResponse(cluster));
     },
   );

@@ -1,5 +1,6 @@
 import type { ClusterId } from '../../core/ids.ts';
-import { deleteCluster } from '../../domain/clusters/delete-cluster.ts';
+import { change } from '../../domain/change.ts';
+import { deleteCluster } from '../../domain/clusters/change-cluster.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { noContent } from '../shared/schema.ts';
 import { ClusterParams } from './cluster-schemas.ts';
@@ -19,7 +20,7 @@ export const deleteClusterRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.writePod, failures: ['notFound'] },
     },
     async (request, reply) => {
-      await deleteCluster(deps, request.actor, request.params.id as ClusterId);
+      await change(deps, request.actor, deleteCluster, { id: request.params.id as ClusterId });
       return reply.code(204).send();
     },
   );

@@ -1,5 +1,6 @@
 import type { ClusterId } from '../../core/ids.ts';
-import { updateCluster } from '../../domain/clusters/update-cluster.ts';
+import { change } from '../../domain/change.ts';
+import { updateCluster } from '../../domain/clusters/change-cluster.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { ClusterParams, ClusterResponse, UpdateClusterRequest } from './cluster-schemas.ts';
@@ -21,7 +22,10 @@ export const updateClusterRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.writePod, failures: ['notFound'] },
     },
     async (request) => {
-      const cluster = await updateCluster(deps, request.actor, request.params.id as ClusterId, request.body);
+      const cluster = await change(deps, request.actor, updateCluster, {
+        id: request.params.id as ClusterId,
+        change: request.body,
+      });
       return toClusterResponse(cluster);
     },
   );

@@ -1,3 +1,4 @@
+import { change } from '../../domain/change.ts';
 import { createEndpoint } from '../../domain/endpoints/create-endpoint.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
@@ -20,7 +21,7 @@ export const createEndpointRoute =
         config: { permission: PERMISSIONS.writeEndpoint, failures: wire.createFailures ?? [] },
       },
       async (request, reply) => {
-        const endpoint = await createEndpoint(deps, request.actor, wire.toNew(request.body)).catch(wire.refuse);
+        const endpoint = await change(deps, request.actor, createEndpoint, wire.toNew(request.body)).catch(wire.refuse);
         const bases = { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost };
         return reply.code(201).send(wire.toResponse(endpoint, bases));
       },

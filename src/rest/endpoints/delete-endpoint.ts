@@ -1,4 +1,5 @@
 import type { EndpointId } from '../../core/ids.ts';
+import { change } from '../../domain/change.ts';
 import { deleteEndpoint } from '../../domain/endpoints/delete-endpoint.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { noContent } from '../shared/schema.ts';
@@ -19,7 +20,7 @@ export const deleteEndpointRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.writeEndpoint, failures: ['notFound'] },
     },
     async (request, reply) => {
-      await deleteEndpoint(deps, request.actor, request.params.id as EndpointId);
+      await change(deps, request.actor, deleteEndpoint, { id: request.params.id as EndpointId });
       return reply.code(204).send();
     },
   );

@@ -1,4 +1,5 @@
 import type { EndpointId } from '../../core/ids.ts';
+import { change } from '../../domain/change.ts';
 import { updateEndpoint } from '../../domain/endpoints/update-endpoint.ts';
 import { EnvQuery, editEnv } from '../shared/env-query.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
@@ -28,9 +29,10 @@ export const updateEndpointRoute =
       async (request) => {
         const { actor, body, params, query } = request;
         const update = wire.toChange(body);
-        const endpoint = await updateEndpoint(deps, actor, params.id as EndpointId, (before) =>
-          editEnv(typeof update === 'function' ? update(before) : update, before, query),
-        ).catch(wire.refuse);
+        const endpoint = await change(deps, actor, updateEndpoint, {
+          id: params.id as EndpointId,
+          update: (before) => editEnv(typeof update === 'function' ? update(before) : update, before, query),
+        }).catch(wire.refuse);
         return wire.toResponse(endpoint, { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost });
       },
     );

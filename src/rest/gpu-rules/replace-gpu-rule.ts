@@ -1,4 +1,5 @@
 import type { EndpointId } from '../../core/ids.ts';
+import { change } from '../../domain/change.ts';
 import { replaceGpuRule } from '../../domain/endpoints/replace-gpu-rule.ts';
 import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
@@ -21,6 +22,6 @@ export const replaceGpuRuleRoute: RestRoute = (app, deps) => {
       },
       config: { permission: PERMISSIONS.writeEndpoint, failures: ['notFound'] },
     },
-    ({ actor, params, body }) => replaceGpuRule(deps, actor, params.id as EndpointId, body),
+    ({ actor, params, body }) => change(deps, actor, replaceGpuRule, { id: params.id as EndpointId, rule: body }),
   );
 };

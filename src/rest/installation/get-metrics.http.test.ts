@@ -7,6 +7,7 @@ import type { EndpointId } from '../../core/ids.ts';
 import { createApiKey } from '../../domain/access/create-api-key.ts';
 import { parseScope } from '../../domain/access/scopes.ts';
 import { createUser } from '../../domain/access/users.ts';
+import { change } from '../../domain/change.ts';
 
 const DOCS = new URL('../../../docs/operations.md', import.meta.url);
 const DASHBOARD = new URL('../../../deploy/grafana/podyard-dashboard.json', import.meta.url);
@@ -21,7 +22,7 @@ beforeAll(async () => {
   const user = await createUser(pool, { name: 'admin', email: null, role: 'ADMIN' });
   keyWith = async (scope) => {
     const input = { userId: user.id, name: 'k', scopes: [parseScope(scope)], expiresAt: null };
-    return (await createApiKey({ pool, bus: { publish: () => {} }, clock: systemClock }, input)).secret;
+    return (await change({ pool, bus: { publish: () => {} }, clock: systemClock }, null, createApiKey, input)).secret;
   };
 });
 afterAll(() => rest.close());

@@ -1,4 +1,5 @@
 import { checkOperator } from '../../domain/access/check-operator.ts';
+import { change } from '../../domain/change.ts';
 import { updateLimits } from '../../domain/quotas/update-limits.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
@@ -23,7 +24,9 @@ export const updateInstallationLimitsRoute: RestRoute = (app, deps) => {
     },
     async (request) => {
       await checkOperator(deps.pool, request.actor.userId);
-      return renderInstallationLimits((await updateLimits(deps, null, request.body)).installation);
+      return renderInstallationLimits(
+        (await change(deps, request.actor, updateLimits, { userId: null, changes: request.body })).installation,
+      );
     },
   );
 };

@@ -1,5 +1,6 @@
 import type { UserId } from '../../core/ids.ts';
 import { checkOperator } from '../../domain/access/check-operator.ts';
+import { change } from '../../domain/change.ts';
 import { updateLimits } from '../../domain/quotas/update-limits.ts';
 import { getUserLimits } from '../../domain/quotas/user-limits.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
@@ -27,7 +28,7 @@ export const updateUserLimitsRoute: RestRoute = (app, deps) => {
     async (request) => {
       const id = request.params.id as UserId;
       await checkOperator(deps.pool, request.actor.userId);
-      await updateLimits(deps, id, request.body);
+      await change(deps, request.actor, updateLimits, { userId: id, changes: request.body });
       return renderUserLimits(await getUserLimits(deps.pool, id));
     },
   );

@@ -1,4 +1,5 @@
-import { createVolume } from '../../domain/volumes/create-volume.ts';
+import { change } from '../../domain/change.ts';
+import { createVolume } from '../../domain/volumes/change-volume.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { CreateNetworkVolumeRequest, NetworkVolumeResponse } from './volume-schemas.ts';
@@ -18,7 +19,7 @@ export const createNetworkVolumeRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.writeVolume },
     },
     async (request, reply) => {
-      const record = await createVolume(deps, request.actor, toNewVolume(request.body));
+      const record = await change(deps, request.actor, createVolume, toNewVolume(request.body));
       return reply.code(201).send(toVolumeResponse(record));
     },
   );

@@ -1,5 +1,6 @@
 import type { VolumeId } from '../../core/ids.ts';
-import { deleteVolume } from '../../domain/volumes/delete-volume.ts';
+import { change } from '../../domain/change.ts';
+import { deleteVolume } from '../../domain/volumes/change-volume.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { noContent } from '../shared/schema.ts';
 import { NetworkVolumeParams } from './volume-schemas.ts';
@@ -19,7 +20,7 @@ export const deleteNetworkVolumeRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.writeVolume, failures: ['badRequest', 'notFound'] },
     },
     async (request, reply) => {
-      await deleteVolume(deps, request.actor, request.params.id as VolumeId);
+      await change(deps, request.actor, deleteVolume, { id: request.params.id as VolumeId });
       return reply.code(204).send();
     },
   );

@@ -1,5 +1,6 @@
 import type { VolumeId } from '../../core/ids.ts';
-import { updateVolume } from '../../domain/volumes/update-volume.ts';
+import { change } from '../../domain/change.ts';
+import { updateVolume } from '../../domain/volumes/change-volume.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { NetworkVolumeParams, NetworkVolumeResponse, UpdateNetworkVolumeRequest } from './volume-schemas.ts';
@@ -21,8 +22,9 @@ export const updateNetworkVolumeRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.writeVolume, failures: ['notFound'] },
     },
     async (request) => {
-      const change = toVolumeChange(request.body);
-      return toVolumeResponse(await updateVolume(deps, request.actor, request.params.id as VolumeId, change));
+      const id = request.params.id as VolumeId;
+      const input = { id, change: toVolumeChange(request.body) };
+      return toVolumeResponse(await change(deps, request.actor, updateVolume, input));
     },
   );
 };

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import type { NewVolume } from '../../domain/volumes/create-volume.ts';
+import type { NewVolume } from '../../domain/volumes/change-volume.ts';
 import type { Volume } from '../../domain/volumes/volume.ts';
 import type {
   CreateNetworkVolumeRequest,

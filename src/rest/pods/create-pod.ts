@@ -1,3 +1,4 @@
+import { change } from '../../domain/change.ts';
 import { createPod } from '../../domain/pods/create-pod.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
@@ -24,7 +25,7 @@ export const createPodRoute =
         config: { permission: PERMISSIONS.writePod, failures: wire.createFailures },
       },
       async (request, reply) => {
-        const pod = await createPod(deps, request.actor, {
+        const pod = await change(deps, request.actor, createPod, {
           ...toNewPod(wire, request.body, request.query),
           ...toLifetime(request.query, deps.clock.now()),
         }).catch(wire.refuse);

@@ -1,4 +1,5 @@
 import type { PodId } from '../../core/ids.ts';
+import { change } from '../../domain/change.ts';
 import { terminatePod } from '../../domain/pods/act-on-pod.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { noContent } from '../shared/schema.ts';
@@ -19,7 +20,7 @@ export const deletePodRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.writePod, failures: ['notFound', 'conflict'] },
     },
     async (request, reply) => {
-      await terminatePod(deps, request.actor, request.params.id as PodId);
+      await change(deps, request.actor, terminatePod, { id: request.params.id as PodId });
       return reply.code(204).send();
     },
   );

@@ -1,5 +1,6 @@
 import type { PodId } from '../../core/ids.ts';
-import { actOnPod } from '../../domain/pods/act-on-pod.ts';
+import { change } from '../../domain/change.ts';
+import { POD_ACTIONS } from '../../domain/pods/act-on-pod.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { noContent, ref } from '../shared/schema.ts';
 import { PodActionRequest, PodParams, PodResponse } from './pod-schemas.ts';
@@ -23,8 +24,9 @@ export const podActionRoute =
         config: { permission: PERMISSIONS.writePod, failures: ['notFound', 'conflict'] },
       },
       async (request, reply) => {
-        const pod = await actOnPod(deps, request.actor, request.params.id as PodId, request.body.action);
-        if (pod === null) return reply.code(204).send();
+        const { actor, params, body } = request;
+        const pod = await change(deps, actor, POD_ACTIONS[body.action], { id: params.id as PodId });
+        if (body.action === 'terminate') return reply.code(204).send();
         return reply.send(await readPodResponse(deps, wire, pod));
       },
     );

@@ -1,5 +1,6 @@
 import type { PodId } from '../../core/ids.ts';
-import { setPodAccess } from '../../domain/pods/set-pod-access.ts';
+import { change } from '../../domain/change.ts';
+import { setPodAccess } from '../../domain/pods/set-pod-options.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { PodAccess, PodParams } from './pod-schemas.ts';
@@ -21,7 +22,10 @@ export const setPodAccessRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.writePod, failures: ['notFound'] },
     },
     async (request) => {
-      const { isPrivate } = await setPodAccess(deps, request.actor, request.params.id as PodId, request.body.private);
+      const { isPrivate } = await change(deps, request.actor, setPodAccess, {
+        id: request.params.id as PodId,
+        isPrivate: request.body.private,
+      });
       return { private: isPrivate };
     },
   );

@@ -1,5 +1,6 @@
 import type { PodId } from '../../core/ids.ts';
-import { setPodLifetime } from '../../domain/pods/set-pod-lifetime.ts';
+import { change } from '../../domain/change.ts';
+import { setPodLifetime } from '../../domain/pods/set-pod-options.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { toLifetime, toLifetimeResponse } from './pod-lifetime-wire.ts';
@@ -24,7 +25,7 @@ export const setPodLifetimeRoute: RestRoute = (app, deps) => {
     async (request) => {
       const lifetime = toLifetime(request.body, deps.clock.now());
       const id = request.params.id as PodId;
-      return toLifetimeResponse(await setPodLifetime(deps, request.actor, id, lifetime));
+      return toLifetimeResponse(await change(deps, request.actor, setPodLifetime, { id, lifetime }));
     },
   );
 };

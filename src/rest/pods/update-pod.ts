@@ -1,4 +1,5 @@
 import type { PodId } from '../../core/ids.ts';
+import { change } from '../../domain/change.ts';
 import { updatePod } from '../../domain/pods/update-pod.ts';
 import { EnvQuery, editEnv } from '../shared/env-query.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
@@ -27,9 +28,10 @@ export const updatePodRoute =
       },
       async (request) => {
         const { actor, body, params, query } = request;
-        const pod = await updatePod(deps, actor, params.id as PodId, (before) =>
-          editEnv(toPodChange(body), before, query),
-        ).catch(wire.refuse);
+        const pod = await change(deps, actor, updatePod, {
+          id: params.id as PodId,
+          update: (before) => editEnv(toPodChange(body), before, query),
+        }).catch(wire.refuse);
         return readPodResponse(deps, wire, pod);
       },
     );

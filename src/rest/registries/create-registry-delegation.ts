@@ -1,4 +1,5 @@
-import { createDelegation } from '../../domain/registries/create-delegation.ts';
+import { change } from '../../domain/change.ts';
+import { createDelegation } from '../../domain/registries/change-registry.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { CreateDelegationRequest, DelegationResponse } from './registry-schemas.ts';
@@ -20,7 +21,7 @@ export const createRegistryDelegationRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.writeDelegation },
     },
     async (request, reply) => {
-      const record = await createDelegation(deps, request.actor, toNewDelegation(request.body));
+      const record = await change(deps, request.actor, createDelegation, toNewDelegation(request.body));
       return reply.code(201).send(toDelegationResponse(record));
     },
   );

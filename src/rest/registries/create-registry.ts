@@ -1,4 +1,5 @@
-import { createRegistry } from '../../domain/registries/create-registry.ts';
+import { change } from '../../domain/change.ts';
+import { createRegistry } from '../../domain/registries/change-registry.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { CreateRegistryRequest, RegistryResponse } from './registry-schemas.ts';
@@ -19,7 +20,7 @@ export const createRegistryRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.writeRegistry },
     },
     async (request, reply) => {
-      const record = await createRegistry(deps, request.actor, request.body);
+      const record = await change(deps, request.actor, createRegistry, request.body);
       return reply.code(201).send(toRegistryResponse(record));
     },
   );

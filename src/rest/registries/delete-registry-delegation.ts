@@ -1,5 +1,6 @@
 import type { DelegationId } from '../../core/ids.ts';
-import { deleteDelegationRow } from '../../domain/registries/delegation-store.ts';
+import { change } from '../../domain/change.ts';
+import { deleteDelegation } from '../../domain/registries/change-registry.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { noContent } from '../shared/schema.ts';
 import { DelegationParams } from './registry-schemas.ts';
@@ -18,7 +19,7 @@ export const deleteRegistryDelegationRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.writeDelegation, failures: ['notFound'] },
     },
     async (request, reply) => {
-      await deleteDelegationRow(deps.pool, request.actor.userId, request.params.id as DelegationId);
+      await change(deps, request.actor, deleteDelegation, { id: request.params.id as DelegationId });
       return reply.code(204).send();
     },
   );

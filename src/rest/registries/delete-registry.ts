@@ -1,5 +1,6 @@
 import type { RegistryId } from '../../core/ids.ts';
-import { deleteRegistry } from '../../domain/registries/delete-registry.ts';
+import { change } from '../../domain/change.ts';
+import { deleteRegistry } from '../../domain/registries/change-registry.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { noContent } from '../shared/schema.ts';
 import { RegistryParams } from './registry-schemas.ts';
@@ -19,7 +20,7 @@ export const deleteRegistryRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.writeRegistry, failures: ['badRequest', 'notFound'] },
     },
     async (request, reply) => {
-      await deleteRegistry(deps, request.actor, request.params.id as RegistryId);
+      await change(deps, request.actor, deleteRegistry, { id: request.params.id as RegistryId });
       return reply.code(204).send();
     },
   );

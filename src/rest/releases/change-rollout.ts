@@ -1,4 +1,5 @@
 import type { EndpointId } from '../../core/ids.ts';
+import { change } from '../../domain/change.ts';
 import { changeRollout } from '../../domain/releases/change-rollout.ts';
 import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
@@ -24,7 +25,9 @@ export const changeRolloutRoute: RestRoute = (app, deps) => {
     },
     async (request) => {
       const { action } = request.body;
-      return toRolloutResponse(await changeRollout(deps, request.actor, request.params.id as EndpointId, action));
+      return toRolloutResponse(
+        await change(deps, request.actor, changeRollout, { id: request.params.id as EndpointId, action }),
+      );
     },
   );
 };

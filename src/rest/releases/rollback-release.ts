@@ -1,4 +1,5 @@
 import type { EndpointId, ReleaseId } from '../../core/ids.ts';
+import { change } from '../../domain/change.ts';
 import { rollbackRelease } from '../../domain/releases/rollback-release.ts';
 import type { EndpointWire } from '../endpoints/endpoint-wire.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
@@ -24,7 +25,10 @@ export const rollbackReleaseRoute =
       },
       async (request) => {
         const { id, releaseId } = request.params;
-        const endpoint = await rollbackRelease(deps, request.actor, id as EndpointId, releaseId as ReleaseId);
+        const endpoint = await change(deps, request.actor, rollbackRelease, {
+          id: id as EndpointId,
+          releaseId: releaseId as ReleaseId,
+        });
         return wire.toResponse(endpoint, { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost });
       },
     );

@@ -1,5 +1,6 @@
 import type { EndpointId } from '../../core/ids.ts';
-import { deleteSchedule } from '../../domain/schedules/delete-schedule.ts';
+import { change } from '../../domain/change.ts';
+import { deleteSchedule } from '../../domain/schedules/change-schedule.ts';
 import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { noContent } from '../shared/schema.ts';
@@ -19,7 +20,7 @@ export const deleteScheduleRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.writeEndpoint, failures: ['notFound'] },
     },
     async (request, reply) => {
-      await deleteSchedule(deps, request.actor, request.params.id as EndpointId);
+      await change(deps, request.actor, deleteSchedule, { id: request.params.id as EndpointId });
       return reply.code(204).send();
     },
   );

@@ -1,4 +1,5 @@
-import { createSecret } from '../../domain/secrets/create-secret.ts';
+import { change } from '../../domain/change.ts';
+import { createSecret } from '../../domain/secrets/change-secret.ts';
 import { listSecretUses } from '../../domain/secrets/list-secret-uses.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
@@ -20,7 +21,7 @@ export const createSecretRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.writeAccount, failures: ['conflict'] },
     },
     async (request, reply) => {
-      const record = await createSecret(deps, request.actor, toNewSecret(request.body));
+      const record = await change(deps, request.actor, createSecret, toNewSecret(request.body));
       const uses = await listSecretUses(deps.pool, request.actor.userId, record.name);
       return reply.code(201).send(toSecretResponse(record, uses.get(record.name)));
     },

@@ -1,5 +1,6 @@
 import type { SecretId } from '../../core/ids.ts';
-import { deleteSecret } from '../../domain/secrets/delete-secret.ts';
+import { change } from '../../domain/change.ts';
+import { deleteSecret } from '../../domain/secrets/change-secret.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { noContent } from '../shared/schema.ts';
 import { SecretParams } from './secret-schemas.ts';
@@ -19,7 +20,7 @@ export const deleteSecretRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.writeAccount, failures: ['badRequest', 'notFound'] },
     },
     async (request, reply) => {
-      await deleteSecret(deps, request.actor, request.params.id as SecretId);
+      await change(deps, request.actor, deleteSecret, { id: request.params.id as SecretId });
       return reply.code(204).send();
     },
   );

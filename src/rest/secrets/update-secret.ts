@@ -1,6 +1,7 @@
 import type { SecretId } from '../../core/ids.ts';
+import { change } from '../../domain/change.ts';
+import { updateSecret } from '../../domain/secrets/change-secret.ts';
 import { listSecretUses } from '../../domain/secrets/list-secret-uses.ts';
-import { updateSecret } from '../../domain/secrets/update-secret.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { SecretParams, SecretResponse, UpdateSecretRequest } from './secret-schemas.ts';
@@ -23,7 +24,10 @@ export const updateSecretRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.writeAccount, failures: ['notFound'] },
     },
     async (request) => {
-      const record = await updateSecret(deps, request.actor, request.params.id as SecretId, request.body);
+      const record = await change(deps, request.actor, updateSecret, {
+        id: request.params.id as SecretId,
+        change: request.body,
+      });
       const uses = await listSecretUses(deps.pool, request.actor.userId, record.name);
       return toSecretResponse(record, uses.get(record.name));
     },

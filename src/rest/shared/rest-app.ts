@@ -30,7 +30,7 @@ import type { MetricsPage } from '../installation/metrics-page.ts';
 import type { LogSearches } from '../logs/log-searches.ts';
 import type { LiveViews } from './live-views.ts';
 
-export { PERMISSIONS } from '../../http/permissions.ts';
+export { PERMISSIONS } from '../../domain/access/permissions.ts';
 
 /** What the routes depend on: plain values, not Fastify decorators. */
 export interface RestDeps extends Context {

@@ -4,6 +4,7 @@ import { systemClock } from '../../core/clock.ts';
 import { createApiKey } from '../../domain/access/create-api-key.ts';
 import { parseScope } from '../../domain/access/scopes.ts';
 import { createUser } from '../../domain/access/users.ts';
+import { change } from '../../domain/change.ts';
 import { ensureSimulation, takeIncidents } from '../../domain/simulation/simulation.ts';
 
 const PATH = '/v2/account/simulation';
@@ -15,8 +16,14 @@ beforeAll(async () => {
   rest = await startRestApp();
   const user = await createUser(rest.database.pool, { name: 'admin', email: null, role: 'ADMIN' });
   const input = { userId: user.id, name: 'k', scopes: [parseScope('all')], expiresAt: null };
-  admin = (await createApiKey({ pool: rest.database.pool, bus: { publish: () => {} }, clock: systemClock }, input))
-    .secret;
+  admin = (
+    await change(
+      { pool: rest.database.pool, bus: { publish: () => {} }, clock: systemClock },
+      null,
+      createApiKey,
+      input,
+    )
+  ).secret;
 });
 beforeEach(() => ensureSimulation(rest.database.pool, GPUS));
 afterAll(() => rest.close());

@@ -1,4 +1,5 @@
 import { checkOperator } from '../../domain/access/check-operator.ts';
+import { change } from '../../domain/change.ts';
 import { simulate } from '../../domain/simulation/simulate.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
@@ -22,7 +23,7 @@ export const simulateRoute: RestRoute = (app, deps) => {
     },
     async (request) => {
       await checkOperator(deps.pool, request.actor.userId);
-      return simulate(deps, request.body);
+      return change(deps, request.actor, simulate, request.body);
     },
   );
 };

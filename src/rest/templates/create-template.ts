@@ -1,4 +1,5 @@
-import { createTemplate } from '../../domain/templates/create-template.ts';
+import { change } from '../../domain/change.ts';
+import { createTemplate } from '../../domain/templates/change-template.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { TemplateResponse } from './template-schemas.ts';
@@ -20,7 +21,7 @@ export const createTemplateRoute =
         config: { permission: PERMISSIONS.writeTemplate },
       },
       async (request, reply) => {
-        const record = await createTemplate(deps, request.actor, toNewTemplate(wire, request.body));
+        const record = await change(deps, request.actor, createTemplate, toNewTemplate(wire, request.body));
         return reply.code(201).send(toTemplateResponse(wire, record));
       },
     );

@@ -1,5 +1,6 @@
 import type { TemplateId } from '../../core/ids.ts';
-import { deleteTemplate } from '../../domain/templates/delete-template.ts';
+import { change } from '../../domain/change.ts';
+import { deleteTemplate } from '../../domain/templates/change-template.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { noContent } from '../shared/schema.ts';
 import { TemplateParams } from './template-schemas.ts';
@@ -19,7 +20,7 @@ export const deleteTemplateRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.writeTemplate, failures: ['badRequest', 'notFound'] },
     },
     async (request, reply) => {
-      await deleteTemplate(deps, request.actor, request.params.id as TemplateId);
+      await change(deps, request.actor, deleteTemplate, { id: request.params.id as TemplateId });
       return reply.code(204).send();
     },
   );

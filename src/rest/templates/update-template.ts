@@ -1,5 +1,6 @@
 import type { TemplateId } from '../../core/ids.ts';
-import { updateTemplate } from '../../domain/templates/update-template.ts';
+import { change } from '../../domain/change.ts';
+import { updateTemplate } from '../../domain/templates/change-template.ts';
 import { EnvQuery, editEnv } from '../shared/env-query.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
@@ -26,9 +27,10 @@ export const updateTemplateRoute =
       },
       async (request) => {
         const { actor, body, params, query } = request;
-        const template = await updateTemplate(deps, actor, params.id as TemplateId, (before) =>
-          editEnv(toTemplateChange(body), before, query),
-        );
+        const template = await change(deps, actor, updateTemplate, {
+          id: params.id as TemplateId,
+          update: (before) => editEnv(toTemplateChange(body), before, query),
+        });
         return toTemplateResponse(wire, template);
       },
     );

@@ -1,4 +1,5 @@
 import type { EndpointId, PodId, WorkerId } from '../../core/ids.ts';
+import { change } from '../../domain/change.ts';
 import { createTerminal } from '../../domain/terminals/create-terminal.ts';
 import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
 import { PodParams } from '../pods/pod-schemas.ts';
@@ -27,7 +28,7 @@ export const createPodTerminalRoute: RestRoute = (app, deps) => {
     },
     async ({ actor, params, body, raw }, reply) => {
       const place = { podId: params.id as PodId };
-      const made = await createTerminal(deps, deps.terminal, actor, place, toTerminalRequest(body));
+      const made = await change(deps, actor, createTerminal, { place, request: toTerminalRequest(body) });
       return reply.code(201).send(toTerminalTicket(deps.publicUrlFor(raw), made));
     },
   );
@@ -51,7 +52,7 @@ export const createWorkerTerminalRoute: RestRoute = (app, deps) => {
     async ({ actor, params, body, raw }, reply) => {
       const { workerId = null, ...request } = body;
       const place = { endpointId: params.id as EndpointId, workerId: workerId as WorkerId | null };
-      const made = await createTerminal(deps, deps.terminal, actor, place, toTerminalRequest(request));
+      const made = await change(deps, actor, createTerminal, { place, request: toTerminalRequest(request) });
       return reply.code(201).send(toTerminalTicket(deps.publicUrlFor(raw), made));
     },
   );

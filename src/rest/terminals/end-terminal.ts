@@ -1,4 +1,5 @@
 import type { TerminalId } from '../../core/ids.ts';
+import { change } from '../../domain/change.ts';
 import { endTerminal } from '../../domain/terminals/end-terminal.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { noContent } from '../shared/schema.ts';
@@ -19,7 +20,7 @@ export const endTerminalRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.writeAccount, failures: ['notFound'] },
     },
     async ({ actor, params }, reply) => {
-      await endTerminal(deps, actor, params.id as TerminalId);
+      await change(deps, actor, endTerminal, { id: params.id as TerminalId });
       return reply.code(204).send();
     },
   );

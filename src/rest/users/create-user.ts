@@ -1,5 +1,6 @@
 import { checkOperator } from '../../domain/access/check-operator.ts';
 import { getOwnKey } from '../../domain/access/key-store.ts';
+import { change } from '../../domain/change.ts';
 import { createUserWithKey } from '../../domain/users/create-user.ts';
 import { getUserAccount } from '../../domain/users/list-users.ts';
 import { toApiKeyResponse } from '../account/api-key-wire.ts';
@@ -28,7 +29,7 @@ export const createUserRoute: RestRoute = (app, deps) => {
       await checkOperator(deps.pool, actor.userId);
       const own = await getOwnKey(deps.pool, actor);
       const input = toNewUser(body, own.expiresAt?.toISOString() ?? null);
-      const { user, key, secret } = await createUserWithKey(deps, actor, input);
+      const { user, key, secret } = await change(deps, actor, createUserWithKey, input);
       deps.logger.info({ userId: user.id, by: actor.userId, role: user.role }, 'user created');
       const account = renderUserAccount(await getUserAccount(deps.pool, user.id));
       return reply.code(201).send({ ...account, key: key && { ...toApiKeyResponse(key), secret: secret! } });

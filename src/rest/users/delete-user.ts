@@ -1,5 +1,6 @@
 import type { UserId } from '../../core/ids.ts';
 import { checkOperator } from '../../domain/access/check-operator.ts';
+import { change } from '../../domain/change.ts';
 import { getUserAccount } from '../../domain/users/list-users.ts';
 import { planRemoval, requestRemoval } from '../../domain/users/request-removal.ts';
 import { UserParams } from '../limits/limit-schemas.ts';
@@ -30,7 +31,7 @@ export const deleteUserRoute: RestRoute = (app, deps) => {
       const id = params.id as UserId;
       await checkOperator(deps.pool, actor.userId);
       const heirId = (query.handOverTo as UserId | undefined) ?? null;
-      await requestRemoval(deps, actor, id, heirId);
+      await change(deps, actor, requestRemoval, { id, heirId });
       deps.logger.warn({ userId: id, by: actor.userId, heirId }, 'user is to be deleted');
       return reply.code(202).send(renderUserAccount(await getUserAccount(deps.pool, id)));
     },

@@ -1,5 +1,6 @@
 import type { UserId } from '../../core/ids.ts';
 import { checkOperator } from '../../domain/access/check-operator.ts';
+import { change } from '../../domain/change.ts';
 import { resumeUser } from '../../domain/users/change-user.ts';
 import { getUserAccount } from '../../domain/users/list-users.ts';
 import { UserParams } from '../limits/limit-schemas.ts';
@@ -25,7 +26,7 @@ export const resumeUserRoute: RestRoute = (app, deps) => {
     async ({ actor, params }) => {
       const id = params.id as UserId;
       await checkOperator(deps.pool, actor.userId);
-      await resumeUser(deps, actor, id);
+      await change(deps, actor, resumeUser, { id });
       deps.logger.info({ userId: id, by: actor.userId }, 'user resumed');
       return renderUserAccount(await getUserAccount(deps.pool, id));
     },

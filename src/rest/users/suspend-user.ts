@@ -1,5 +1,6 @@
 import type { UserId } from '../../core/ids.ts';
 import { checkOperator } from '../../domain/access/check-operator.ts';
+import { change } from '../../domain/change.ts';
 import { suspendUser } from '../../domain/users/change-user.ts';
 import { getUserAccount } from '../../domain/users/list-users.ts';
 import { UserParams } from '../limits/limit-schemas.ts';
@@ -29,7 +30,7 @@ export const suspendUserRoute: RestRoute = (app, deps) => {
       const id = params.id as UserId;
       await checkOperator(deps.pool, actor.userId);
       const { workloads = 'KEEP', reason = null } = body;
-      await suspendUser(deps, actor, id, { workloads, reason });
+      await change(deps, actor, suspendUser, { id, workloads, reason });
       deps.logger.warn({ userId: id, by: actor.userId, workloads }, 'user suspended');
       return renderUserAccount(await getUserAccount(deps.pool, id));
     },

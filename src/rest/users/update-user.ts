@@ -1,5 +1,6 @@
 import type { UserId } from '../../core/ids.ts';
 import { checkOperator } from '../../domain/access/check-operator.ts';
+import { change } from '../../domain/change.ts';
 import { updateUser } from '../../domain/users/change-user.ts';
 import { getUserAccount } from '../../domain/users/list-users.ts';
 import { UserParams } from '../limits/limit-schemas.ts';
@@ -26,7 +27,7 @@ export const updateUserRoute: RestRoute = (app, deps) => {
     async ({ actor, params, body }) => {
       const id = params.id as UserId;
       await checkOperator(deps.pool, actor.userId);
-      const { role } = await updateUser(deps, actor, id, body);
+      const { role } = await change(deps, actor, updateUser, { id, changes: body });
       deps.logger.info({ userId: id, by: actor.userId, role }, 'user changed');
       return renderUserAccount(await getUserAccount(deps.pool, id));
     },

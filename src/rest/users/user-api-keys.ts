@@ -1,8 +1,8 @@
 import type { KeyId, UserId } from '../../core/ids.ts';
 import { checkOperator } from '../../domain/access/check-operator.ts';
-import { createApiKey } from '../../domain/access/create-api-key.ts';
+import { createApiKey, revokeApiKey } from '../../domain/access/create-api-key.ts';
 import { listKeys } from '../../domain/access/key-store.ts';
-import { revokeApiKey } from '../../domain/access/revoke-api-key.ts';
+import { change } from '../../domain/change.ts';
 import { getUserAccount } from '../../domain/users/list-users.ts';
 import { ApiKeyList, CreateApiKeyRequest, CreatedApiKeyResponse } from '../account/account-schemas.ts';
 import { toApiKeyResponse, toNewApiKey } from '../account/api-key-wire.ts';
@@ -55,7 +55,7 @@ export const createUserApiKeyRoute: RestRoute = (app, deps) => {
     async ({ actor, params, body }, reply) => {
       await checkOperator(deps.pool, actor.userId);
       const { user } = await getUserAccount(deps.pool, params.id as UserId);
-      const { key, secret } = await createApiKey(deps, toNewApiKey(user.id, body), actor);
+      const { key, secret } = await change(deps, actor, createApiKey, toNewApiKey(user.id, body));
       deps.logger.warn({ userId: user.id, by: actor.userId, keyId: key.id }, 'key made for another user');
       return reply.code(201).send({ ...toApiKeyResponse(key), secret });
     },
@@ -78,7 +78,7 @@ export const deleteUserApiKeyRoute: RestRoute = (app, deps) => {
     },
     async ({ actor, params }, reply) => {
       await checkOperator(deps.pool, actor.userId);
-      await revokeApiKey(deps, { userId: params.id as UserId, keyId: params.keyId as KeyId });
+      await change(deps, actor, revokeApiKey, { userId: params.id as UserId, keyId: params.keyId as KeyId });
       deps.logger.info({ userId: params.id, by: actor.userId, keyId: params.keyId }, 'key revoked by an admin');
       return reply.code(204).send();
     },

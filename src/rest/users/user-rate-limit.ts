@@ -1,6 +1,7 @@
 import { notFound } from '../../core/errors.ts';
 import type { UserId } from '../../core/ids.ts';
 import { checkOperator } from '../../domain/access/check-operator.ts';
+import { change } from '../../domain/change.ts';
 import { findUserRateLimit, updateUserRateLimit } from '../../domain/rate-limits/user-rate-limit.ts';
 import { UserParams } from '../limits/limit-schemas.ts';
 import { PERMISSIONS, type RestRoute, type RouteDeps } from '../shared/rest-app.ts';
@@ -48,7 +49,7 @@ export const replaceUserRateLimitRoute: RestRoute = (app, deps) => {
     },
     async ({ actor, params, body }) => {
       await checkOperator(deps.pool, actor.userId);
-      await updateUserRateLimit(deps.pool, params.id as UserId, toRateLimit(body));
+      await change(deps, actor, updateUserRateLimit, { userId: params.id as UserId, limit: toRateLimit(body) });
       return render(deps, params.id as UserId);
     },
   );

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import type { EndpointId } from '../../core/ids.ts';
 import type { Actor } from '../../domain/access/actor.ts';
+import { change } from '../../domain/change.ts';
 import { createEndpoint } from '../../domain/endpoints/create-endpoint.ts';
 import { deleteEndpoint } from '../../domain/endpoints/delete-endpoint.ts';
 import type { Endpoint } from '../../domain/endpoints/endpoint.ts';
@@ -54,7 +55,7 @@ export const endpointRoutes: V1Route = (app, deps) => {
       schema: { operationId: 'CreateEndpoint', tags, body: ref(EndpointCreateInput), response: record },
       config: { permission: PERMISSIONS.writeEndpoint },
     },
-    async ({ actor, body }) => showEndpoint(await createEndpoint(deps, actor, toNewEndpoint(body))),
+    async ({ actor, body }) => showEndpoint(await change(deps, actor, createEndpoint, toNewEndpoint(body))),
   );
   app.get(
     '/v1/endpoints/:id',
@@ -82,8 +83,8 @@ export const endpointRoutes: V1Route = (app, deps) => {
       handler: async ({ actor, params, body }) => {
         const id = (params as { id: string }).id as EndpointId;
         const before = await getEndpointRow(deps.pool, actor.userId, id);
-        const change = toEndpointChange(body as Static<typeof EndpointUpdateInput>, before);
-        return showEndpoint(await updateEndpoint(deps, actor, id, change));
+        const update = toEndpointChange(body as Static<typeof EndpointUpdateInput>, before);
+        return showEndpoint(await change(deps, actor, updateEndpoint, { id, update }));
       },
     });
   }
@@ -94,7 +95,7 @@ export const endpointRoutes: V1Route = (app, deps) => {
       config: { permission: PERMISSIONS.writeEndpoint, failures: ['notFound'] },
     },
     async ({ actor, params }, reply) => {
-      await deleteEndpoint(deps, actor, params.id as EndpointId);
+      await change(deps, actor, deleteEndpoint, { id: params.id as EndpointId });
       return reply.code(204).send();
     },
   );

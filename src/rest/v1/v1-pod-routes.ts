@@ -2,7 +2,8 @@ import type { Static } from 'typebox';
 import { Failure } from '../../core/errors.ts';
 import type { PodId } from '../../core/ids.ts';
 import type { Actor } from '../../domain/access/actor.ts';
-import { restartPod, startPod, stopPod, terminatePod } from '../../domain/pods/act-on-pod.ts';
+import { change } from '../../domain/change.ts';
+import { POD_ACTIONS, terminatePod } from '../../domain/pods/act-on-pod.ts';
 import { createFirstPod } from '../../domain/pods/create-first-pod.ts';
 import { createPod } from '../../domain/pods/create-pod.ts';
 import type { Pod } from '../../domain/pods/pod.ts';
@@ -49,10 +50,10 @@ const PodsQuery = Type.Object({
 });
 
 const ACTIONS = {
-  start: { operationId: 'StartPod', act: startPod },
-  stop: { operationId: 'StopPod', act: stopPod },
-  reset: { operationId: 'ResetPod', act: restartPod },
-  restart: { operationId: 'RestartPod', act: restartPod },
+  start: { operationId: 'StartPod', act: 'start' as const },
+  stop: { operationId: 'StopPod', act: 'stop' as const },
+  reset: { operationId: 'ResetPod', act: 'restart' as const },
+  restart: { operationId: 'RestartPod', act: 'restart' as const },
 };
 
 export const podRoutes: V1Route = (app, deps) => {
@@ -85,8 +86,8 @@ export const podRoutes: V1Route = (app, deps) => {
     },
     async ({ actor, body }, reply) => {
       const candidates = toNewPods(body, await deps.capacity.read());
-      const pod = await createFirstPod(candidates, (candidate) => createPod(deps, actor, candidate));
-      const made = body.locked ? await updatePod(deps, actor, pod.id, { isLocked: true }) : pod;
+      const pod = await createFirstPod(candidates, (candidate) => change(deps, actor, createPod, candidate));
+      const made = body.locked ? await change(deps, actor, updatePod, { id: pod.id, update: { isLocked: true } }) : pod;
       return reply.code(201).send(showPod(made));
     },
   );
@@ -116,7 +117,12 @@ export const podRoutes: V1Route = (app, deps) => {
       handler: async ({ actor, params, body }) => {
         const id = (params as { id: string }).id as PodId;
         const before = await getPodRow(deps.pool, actor.userId, id);
-        return showPod(await updatePod(deps, actor, id, toPodChange(body as Static<typeof PodUpdateInput>, before)));
+        return showPod(
+          await change(deps, actor, updatePod, {
+            id,
+            update: toPodChange(body as Static<typeof PodUpdateInput>, before),
+          }),
+        );
       },
     });
   }
@@ -127,7 +133,7 @@ export const podRoutes: V1Route = (app, deps) => {
         schema: { operationId, tags, params: IdParams, response: record },
         config: { permission: PERMISSIONS.writePod, failures: ['notFound', 'conflict'] },
       },
-      async ({ actor, params }) => showPod(await act(deps, actor, params.id as PodId)),
+      async ({ actor, params }) => showPod(await change(deps, actor, POD_ACTIONS[act], { id: params.id as PodId })),
     );
   }
   app.delete(
@@ -137,7 +143,7 @@ export const podRoutes: V1Route = (app, deps) => {
       config: { permission: PERMISSIONS.writePod, failures: ['notFound'] },
     },
     async ({ actor, params }, reply) => {
-      await terminatePod(deps, actor, params.id as PodId);
+      await change(deps, actor, terminatePod, { id: params.id as PodId });
       return reply.code(204).send();
     },
   );

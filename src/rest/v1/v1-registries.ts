@@ -1,6 +1,6 @@
 import type { RegistryId } from '../../core/ids.ts';
-import { createRegistry } from '../../domain/registries/create-registry.ts';
-import { deleteRegistry } from '../../domain/registries/delete-registry.ts';
+import { change } from '../../domain/change.ts';
+import { createRegistry, deleteRegistry } from '../../domain/registries/change-registry.ts';
 import { getRegistryRow, listRegistryRows } from '../../domain/registries/registry-store.ts';
 import { PERMISSIONS } from '../shared/rest-app.ts';
 import { closed, noContent, ref } from '../shared/schema.ts';
@@ -48,7 +48,8 @@ export const registryRoutes: V1Route = (app, deps) => {
       },
       config: { permission: PERMISSIONS.writeRegistry },
     },
-    ({ actor, body: { name, username, password } }) => createRegistry(deps, actor, { name, username, password }),
+    ({ actor, body: { name, username, password } }) =>
+      change(deps, actor, createRegistry, { name, username, password }),
   );
   app.get(
     '/v1/containerregistryauth/:id',
@@ -70,7 +71,7 @@ export const registryRoutes: V1Route = (app, deps) => {
       config: { permission: PERMISSIONS.writeRegistry, failures: ['notFound'] },
     },
     async ({ actor, params }, reply) => {
-      await deleteRegistry(deps, actor, params.id as RegistryId);
+      await change(deps, actor, deleteRegistry, { id: params.id as RegistryId });
       return reply.code(204).send();
     },
   );

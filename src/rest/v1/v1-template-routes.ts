@@ -1,8 +1,8 @@
 import type { Static } from 'typebox';
 import type { TemplateId } from '../../core/ids.ts';
+import { change } from '../../domain/change.ts';
 import { updateFollowedTemplate } from '../../domain/endpoints/update-followed-template.ts';
-import { createTemplate } from '../../domain/templates/create-template.ts';
-import { deleteTemplate } from '../../domain/templates/delete-template.ts';
+import { createTemplate, deleteTemplate } from '../../domain/templates/change-template.ts';
 import type { Template } from '../../domain/templates/template.ts';
 import { getReadableTemplate, listPublicTemplates, listTemplateRows } from '../../domain/templates/template-store.ts';
 import { checkPermission } from '../../http/authenticate.ts';
@@ -58,7 +58,7 @@ export const templateRoutes: V1Route = (app, deps) => {
       schema: { operationId: 'CreateTemplate', tags, body: ref(TemplateCreateInput), response: record },
       config: { permission: PERMISSIONS.writeTemplate },
     },
-    async ({ actor, body }) => showTemplate(await createTemplate(deps, actor, toNewTemplate(body))),
+    async ({ actor, body }) => showTemplate(await change(deps, actor, createTemplate, toNewTemplate(body))),
   );
   app.get(
     '/v1/templates/:id',
@@ -93,7 +93,7 @@ export const templateRoutes: V1Route = (app, deps) => {
         const id = (params as { id: string }).id as TemplateId;
         const checkEndpoint = (id: string) => checkPermission(actor, PERMISSIONS.writeEndpoint({ id }));
         const update = (before: Template) => toTemplateChange(body as Static<typeof TemplateUpdateInput>, before);
-        return showTemplate(await updateFollowedTemplate(deps, actor, id, update, checkEndpoint));
+        return showTemplate(await change(deps, actor, updateFollowedTemplate, { id, update, checkEndpoint }));
       },
     });
   }
@@ -104,7 +104,7 @@ export const templateRoutes: V1Route = (app, deps) => {
       config: { permission: PERMISSIONS.writeTemplate, failures: ['notFound'] },
     },
     async ({ actor, params }, reply) => {
-      await deleteTemplate(deps, actor, params.id as TemplateId);
+      await change(deps, actor, deleteTemplate, { id: params.id as TemplateId });
       return reply.code(204).send();
     },
   );

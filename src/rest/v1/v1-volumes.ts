@@ -1,8 +1,7 @@
 import type { Static } from 'typebox';
 import type { VolumeId } from '../../core/ids.ts';
-import { createVolume } from '../../domain/volumes/create-volume.ts';
-import { deleteVolume } from '../../domain/volumes/delete-volume.ts';
-import { updateVolume } from '../../domain/volumes/update-volume.ts';
+import { change } from '../../domain/change.ts';
+import { createVolume, deleteVolume, updateVolume } from '../../domain/volumes/change-volume.ts';
 import { VOLUME_SIZE_GB, type Volume } from '../../domain/volumes/volume.ts';
 import { getVolumeRow, listVolumeRows } from '../../domain/volumes/volume-store.ts';
 import { PERMISSIONS } from '../shared/rest-app.ts';
@@ -64,7 +63,7 @@ export const volumeRoutes: V1Route = (app, deps) => {
     },
     async ({ actor, body }) => {
       const input = { name: body.name, sizeGb: body.size, dataCenterId: body.dataCenterId, type: null };
-      return showVolume(await createVolume(deps, actor, input));
+      return showVolume(await change(deps, actor, createVolume, input));
     },
   );
   app.get(
@@ -90,7 +89,9 @@ export const volumeRoutes: V1Route = (app, deps) => {
       handler: async ({ actor, params, body }) => {
         const id = (params as { id: string }).id as VolumeId;
         const before = await getVolumeRow(deps.pool, actor.userId, id);
-        return showVolume(await updateVolume(deps, actor, id, toVolumeChange(body as Update, before)));
+        return showVolume(
+          await change(deps, actor, updateVolume, { id, change: toVolumeChange(body as Update, before) }),
+        );
       },
     });
   }
@@ -101,7 +102,7 @@ export const volumeRoutes: V1Route = (app, deps) => {
       config: { permission: PERMISSIONS.writeVolume, failures: ['notFound'] },
     },
     async ({ actor, params }, reply) => {
-      await deleteVolume(deps, actor, params.id as VolumeId);
+      await change(deps, actor, deleteVolume, { id: params.id as VolumeId });
       return reply.code(204).send();
     },
   );

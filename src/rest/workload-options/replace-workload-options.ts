@@ -1,4 +1,5 @@
 import type { EndpointId } from '../../core/ids.ts';
+import { change } from '../../domain/change.ts';
 import { replaceWorkloadOptions } from '../../domain/workload-options/replace-workload-options.ts';
 import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
@@ -23,7 +24,7 @@ export const replaceWorkloadOptionsRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.writeEndpoint, failures: ['badRequest', 'notFound'] },
     },
     async ({ actor, params, body }) => {
-      await replaceWorkloadOptions(deps, actor, params.id as EndpointId, body, deps.workloadOptions);
+      await change(deps, actor, replaceWorkloadOptions, { id: params.id as EndpointId, options: body });
       return toWorkloadOptionsResponse(body, deps.workloadOptions);
     },
   );

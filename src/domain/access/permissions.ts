@@ -1,9 +1,8 @@
-import type { EndpointId } from '../core/ids.ts';
-import type { Permission } from '../domain/access/actor.ts';
-import type { Access, Area } from '../domain/access/scopes.ts';
+import type { EndpointId } from '../../core/ids.ts';
+import type { Access, Area, Permission } from './scopes.ts';
 
 /** Access to an area, or to one of its records when the path holds an `id`. */
-function permit(area: Area, access: Access): (params: Record<string, string>) => Permission {
+function permit(area: Area, access: Access): (params: { id?: string }) => Permission {
   return ({ id }) => ({ area, access, ...(id === undefined ? {} : { resourceId: id }) });
 }
 
@@ -14,9 +13,9 @@ export const PERMISSIONS = {
   readEndpoint: permit('serverless', 'read'),
   writeEndpoint: permit('serverless', 'write'),
   /** What status and stream need. */
-  readJob: ({ id }: Record<string, string>): Permission => ({ invoke: id as EndpointId, access: 'read' }),
+  readJob: ({ id }: { id?: string }): Permission => ({ invoke: id as EndpointId, access: 'read' }),
   /** `id`: of a pod, or of an endpoint. */
-  exec: ({ id }: Record<string, string>): Permission => ({ exec: id! }),
+  exec: ({ id }: { id?: string }): Permission => ({ exec: id! }),
   readTemplate: permit('templates', 'read'),
   writeTemplate: permit('templates', 'write'),
   readVolume: permit('network-volumes', 'read'),
@@ -31,6 +30,8 @@ export const PERMISSIONS = {
   writeBilling: (): Permission => ({ area: 'billing', access: 'write' }),
   readAccount: (): Permission => ({ area: 'account', access: 'read' }),
   writeAccount: (): Permission => ({ area: 'account', access: 'write' }),
+  /** One's own keys, or as an admin those of others. */
+  writeKeys: (): Permission => ({ area: 'account', access: 'write', orArea: 'users' }),
   // Of admins alone: see check-operator.ts.
   readUsers: (): Permission => ({ area: 'users', access: 'read' }),
   writeUsers: (): Permission => ({ area: 'users', access: 'write' }),

@@ -1,0 +1,61 @@
+/**
+ * Operations as values: what changes something is described once, and runs in one place for REST, GraphQL, v1, the
+ * command line and control (docs/decisions/0089-operations-as-values.md).
+ */
+import { Failure } from '../core/errors.ts';
+import { type Db, transaction } from '../db/pool.ts';
+import { type Actor, type Admin, isPermitted, type Permission } from './access/actor.ts';
+import type { Context } from './context.ts';
+import { type CountedRecord, checkOneMore } from './quotas/check-limit.ts';
+
+/** An operation's transaction. `bus` holds hints back until the commit, and forgets them if the transaction runs again. */
+export interface Tx<Who extends Admin = Actor> extends Pick<Context, 'bus'> {
+  readonly db: Db;
+  readonly actor: Who;
+}
+
+/**
+ * Something that changes records. `T` names what it needs beside the transaction, `Prepared` what `prepare` reads. If `Input` has
+ * an `id`, it is that of the record that the permission concerns.
+ */
+export interface Operation<T extends Tx<Admin>, Input extends object, Result, Prepared = never> {
+  /** `<record>.<verb>`; fixed for good, because log and audit entries hold it. */
+  readonly name: `${string}.${string}`;
+  /** What the key must permit. The operator's tools have no key and may do everything. */
+  permission(input: Input): Permission;
+  /** The records it adds, of which a user may have only so many. */
+  adds?(input: Input): { record: CountedRecord; count: number };
+  /** Checks what needs no transaction, and waits for what must not hold one open, such as an engine. */
+  prepare?(deps: Omit<T, keyof Tx>, input: Input): Promise<Prepared>;
+  /** Does everything in the transaction; runs again after a conflict with another one. */
+  run(tx: T, input: Input, prepared: Prepared): Promise<Result>;
+  /** Returns the id of the record that was changed. */
+  subject(input: Input, result: Result): string;
+}
+
+/**
+ * Runs an operation: checks the permission and the limit, commits everything or nothing, then sends its hints. Throws
+ * `forbidden`, `tooManyRequests` over a limit, and what the operation throws.
+ */
+export async function change<T extends Tx<Admin>, Input extends object, Result, Prepared>(
+  context: Context & Omit<T, keyof Tx>,
+  actor: T['actor'],
+  operation: Operation<T, Input, Result, Prepared>,
+  input: Input,
+): Promise<Result> {
+  if (actor !== null && !isPermitted(actor, operation.permission(input)))
+    throw new Failure('forbidden', 'access denied');
+  const prepared = (await operation.prepare?.(context, input)) as Prepared;
+  const adds = operation.adds?.(input);
+  let hints: Parameters<Context['bus']['publish']>[] = [];
+  const result = await transaction(context.pool, async (db) => {
+    hints = [];
+    if (adds && actor !== null) await checkOneMore(db, actor.userId, adds.record, adds.count);
+    const bus: Context['bus'] = { publish: (...hint) => void hints.push(hint) };
+    return operation.run({ ...context, db, actor, bus } as unknown as T, input, prepared);
+  });
+  for (const hint of hints) context.bus.publish(...hint);
+  const id = operation.subject(input, result);
+  context.logger?.debug({ operation: operation.name, id, by: actor?.userId, keyId: actor?.keyId }, 'changed');
+  return result;
+}

@@ -1,0 +1,46 @@
+import { Failure } from '../../core/errors.ts';
+import type { EndpointId } from '../../core/ids.ts';
+import { PERMISSIONS } from '../access/permissions.ts';
+import type { Operation, Tx } from '../change.ts';
+import { getEndpointRow } from '../endpoints/endpoint-store.ts';
+import { publishEndpoint } from '../endpoints/publish-endpoint.ts';
+import type { Schedule } from './schedule.ts';
+import { deleteScheduleRow, upsertSchedule } from './schedule-store.ts';
+import { isTimeZone } from './time-zone.ts';
+
+/** Replaces an endpoint's schedule, effective at once. Throws `notFound`, and `badRequest` if a rule is broken. */
+export const replaceSchedule: Operation<Tx, { id: EndpointId; schedule: Schedule }, void> = {
+  name: 'endpoint.replace-schedule',
+  permission: PERMISSIONS.writeEndpoint,
+  async run({ db, actor, bus }, { id, schedule }) {
+    await getEndpointRow(db, actor.userId, id, 'for update');
+    checkSchedule(schedule);
+    await upsertSchedule(db, id, schedule);
+    publishEndpoint(bus, id);
+  },
+  subject: ({ id }) => id,
+};
+
+/** Deletes an endpoint's schedule, if it has one, effective at once. Throws `notFound`. */
+export const deleteSchedule: Operation<Tx, { id: EndpointId }, void> = {
+  name: 'endpoint.delete-schedule',
+  permission: PERMISSIONS.writeEndpoint,
+  async run({ db, actor, bus }, { id }) {
+    await getEndpointRow(db, actor.userId, id, 'for update');
+    await deleteScheduleRow(db, id);
+    publishEndpoint(bus, id);
+  },
+  subject: ({ id }) => id,
+};
+
+function checkSchedule({ timeZone, floors }: Schedule): void {
+  if (!isTimeZone(timeZone)) {
+    throw new Failure('badRequest', `timeZone: '${timeZone}' is not an IANA time zone, such as Europe/Berlin or UTC`);
+  }
+  const empty = floors.findIndex(({ from, until }) => from === until);
+  if (empty >= 0) {
+    const { from } = floors[empty]!;
+    const detail = `floors[${empty}]: 'from' and 'until' are both ${from}; for a whole day use 00:00 and 24:00`;
+    throw new Failure('badRequest', detail);
+  }
+}
