@@ -1,6 +1,6 @@
 /**
  * Operations as values: what changes something is described once, and runs in one place for REST, GraphQL, v1, the
- * command line and control (docs/decisions/0089-operations-as-values.md).
+ * command line and control (docs/decisions/0095-operations-as-values.md).
  */
 import { Failure } from '../core/errors.ts';
 import { type Db, transaction } from '../db/pool.ts';
