@@ -92,6 +92,17 @@ describe('from draft to results', () => {
     });
   });
 
+  test('purge-queue leaves a batch’s queued jobs alone: they run, and the batch ends complete', async () => {
+    const id = await create(served, inputs(3));
+    await post(`${served}/batch/${id}/finalize`);
+    const queued = async () => Number((await plane.sql('select count(*) from jobs where batch_id = $1', id))[0].count);
+    await until(queued, (count) => count === 3);
+    await post(`${served}/run`, { input: { n: 0 } });
+    expect((await post(`${served}/purge-queue`)).body).toEqual({ removed: 1, status: 'completed' });
+    expect(await work(3)).toEqual([1, 2, 3].map((n) => `${id}-${n}`));
+    expect(await ended(served, id)).toMatchObject({ status: 'COMPLETED', counts: { COMPLETED: 3, CANCELLED: 0 } });
+  });
+
   test('the results are JSON lines, and any part of them can be had by its bytes', async () => {
     const id = await create(served, inputs(5));
     await post(`${served}/batch/${id}/finalize`);
