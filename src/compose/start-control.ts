@@ -40,7 +40,6 @@ import type { DataPlane } from '../dataplane/data-plane.ts';
 import type { Bus } from '../db/bus.ts';
 import type { DatabaseHealth } from '../db/database-health.ts';
 import { createPool, guardPool, type Pool } from '../db/pool.ts';
-import type { Because } from '../domain/decisions/because.ts';
 import { JobQueue, QUEUE_SETTINGS } from '../domain/jobs/job-queue.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import { leaveRuntime } from '../domain/workers/leave-runtime.ts';
@@ -48,6 +47,7 @@ import type { WorkloadDisk } from '../domain/workers/list-disks.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
 import type { WorkloadStorage } from '../runtimes/storage.ts';
+import type { Because } from '../scaling/because.ts';
 import { readDiskOf } from './installation-problems.ts';
 import { MAIN_SETTINGS } from './open-database.ts';
 

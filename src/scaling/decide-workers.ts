@@ -2,7 +2,7 @@
  * Decides how many workers an endpoint should have and which to start, thaw, freeze, stop or drain. Pure: time is an argument,
  * and the same input gives the same decision. The rules are in docs/states.md and docs/guide/scaling.md.
  */
-import type { Because } from '../domain/decisions/because.ts';
+import type { Because } from './because.ts';
 import { nextStartAt } from './crash-loop.ts';
 import { freezeOrDrain, frozenToStop, thawable } from './frozen-workers.ts';
 import { outdatedToLeave, surplusToLeave } from './leaving-workers.ts';

@@ -1,5 +1,5 @@
-import type { Claims } from './claims.ts';
 import { MAX_PAUSE_MS } from './crash-loop.ts';
+import type { Claims } from './preemption.ts';
 import type { Sharing, WaitingWorker } from './sharing.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { type Because, because, withNote } from '../domain/decisions/because.ts';
+import { type Because, because, withNote } from './because.ts';
 import { isCurrent, type Leave, type ScalingInput, type ScalingWorker } from './situation.ts';
 
 /** A frozen worker of any endpoint, as it counts against the memory budget. */

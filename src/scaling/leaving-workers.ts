@@ -1,4 +1,4 @@
-import { type Because, because } from '../domain/decisions/because.ts';
+import { type Because, because } from './because.ts';
 import { earliest, isCurrent, type Leave, liveOf, type ScalingInput, type ScalingWorker } from './situation.ts';
 import { mostWorkers, whyNoMore } from './user-allowance.ts';
 

@@ -1,4 +1,4 @@
-import { type CudaRule, describeCuda, fitsCuda } from '../domain/catalog/cuda-version.ts';
+import { type CudaRule, describeCuda, fitsCuda } from './cuda-version.ts';
 
 /** One GPU type of one pool in one data centre, with what is free. */
 export interface PoolCapacity {

@@ -2,9 +2,11 @@
  * Decides who gets free GPUs, and which workers leave for others (docs/decisions/0017-fair-shares.md and
  * 0035-when-everything-is-full.md). Fair between users, then between the endpoints of a user. Pure.
  */
-import { Claims } from './claims.ts';
+
 import { fairOrder, type Turn } from './fair-order.ts';
 import { type PlaceRequest, placeWorker } from './place-worker.ts';
+import { Claims } from './preemption.ts';
+import { type ReclaimableWorker, reclaimForWorker } from './reclaim-gpus.ts';
 import type { Sharing, WaitingWorker, Yield } from './sharing.ts';
 
 /** Workers that leave for others in one run, about: the next run follows when the first of them have left. */
@@ -18,19 +20,39 @@ export interface Share {
   >;
   /** For each of the others, what is missing. */
   missing: Map<string, string>;
+  /** Workers with work that leave, other than for endpoints in `reclaims`. */
   yields: Yield[];
+  /** By endpoint: workers that free GPUs for it without having work. */
+  reclaims: Map<string, readonly ReclaimableWorker[]>;
 }
 
 /** Places waiting workers, fairly, and picks workers that leave for those that find no place. */
 export function shareCapacity(sharing: Sharing): Share {
-  const share: Share = { placed: new Map(), missing: new Map(), yields: [] };
+  const share: Share = { placed: new Map(), missing: new Map(), yields: [], reclaims: new Map() };
   const claims = new Claims(sharing);
   const turns = fairOrder(sharing, claims);
   for (let turn = turns.next(); turn !== undefined; turn = turns.next()) {
     takeTurn(turn, sharing, claims, share);
     turns.putBack(turn);
   }
-  return share;
+  reclaim(sharing, share);
+  return { ...share, yields: share.yields.filter(({ forEndpointId }) => !share.reclaims.has(forEndpointId)) };
+}
+
+/** Finds workers without work that free GPUs, once for each endpoint that lacks some. Its start must not have failed lately. */
+function reclaim({ waiting, capacities, recordOf, reclaimable = [] }: Sharing, share: Share): void {
+  const tried = new Set<string>();
+  let workers = reclaimable;
+  for (const { id, endpointId, request } of waiting) {
+    if (workers.length === 0) return; // thousands may wait
+    if (request === null || !share.missing.has(id) || tried.has(endpointId)) continue;
+    if (recordOf?.(endpointId).isBroken) continue;
+    tried.add(endpointId);
+    const victims = reclaimForWorker(workers, request, capacities);
+    if (victims === null) continue;
+    share.reclaims.set(endpointId, victims);
+    if (victims.length > 0) workers = workers.map((one) => (victims.includes(one) ? { ...one, by: 'leaving' } : one));
+  }
 }
 
 /** Serves the worker of an endpoint that has waited longest. */

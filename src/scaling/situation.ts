@@ -1,5 +1,5 @@
 /** The inputs of a scaling decision: plain values; times are milliseconds since 1970. */
-import type { Because, BudgetStop } from '../domain/decisions/because.ts';
+import type { Because, BudgetStop } from './because.ts';
 
 /** A limit of the user that allows an endpoint fewer workers than `workers.max`, or a budget that allows none. */
 export type UserCut = LimitCut | ({ name: 'budget'; max: 0 } & BudgetStop);

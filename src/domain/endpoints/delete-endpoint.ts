@@ -1,10 +1,10 @@
 import type { EndpointId } from '../../core/ids.ts';
 import { transaction } from '../../db/pool.ts';
+import { because } from '../../scaling/because.ts';
 import type { Actor } from '../access/actor.ts';
 import { deleteKeysOfEndpoint } from '../access/workload-keys.ts';
 import { deleteBatchesOfEndpoint } from '../batches/change-batch.ts';
 import type { Context } from '../context.ts';
-import { because } from '../decisions/because.ts';
 import { deleteDecisions } from '../decisions/record-decision.ts';
 import { cancelJobsOfEndpoint } from '../jobs/cancel-jobs.ts';
 import { stopWorkersOfEndpoint } from '../workers/stop-workers.ts';

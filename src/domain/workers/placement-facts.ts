@@ -1,7 +1,7 @@
 import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import type { Claimant } from '../../scaling/because.ts';
 import type { CpuConfig } from '../catalog/cpu-config.ts';
-import type { Claimant } from '../decisions/because.ts';
 import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
 import { JOBS_OF_WORKER } from '../jobs/jobs-of-worker.ts';
 import type { Schedule } from '../schedules/schedule.ts';

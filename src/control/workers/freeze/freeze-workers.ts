@@ -3,7 +3,7 @@
  * - a worker is frozen a moment after it stopped getting work, and only if no job reached it in between;
  * - all frozen workers together hold at most a budget of memory, and less when the machine runs out of it;
  * - a thaw that fails or takes too long ends the worker: the scaler starts another one;
- * - a worker that can sleep gives its GPU memory back first. Its GPUs are then free for others, and it claims them before it
+ * - a worker that can sleep gives its GPU memory back first. Its GPUs are then free for others, and it regains them before it
  *   wakes (docs/decisions/0039-sleeping-workers.md).
  */
 import { type Clock, monotonicClock } from '../../../core/clock.ts';
@@ -14,12 +14,12 @@ import { Loop, type NextRun } from '../../../core/loop.ts';
 import type { Metrics } from '../../../core/metrics.ts';
 import type { Bus } from '../../../db/bus.ts';
 import type { Pool } from '../../../db/pool.ts';
-import { because } from '../../../domain/decisions/because.ts';
 import { type FreezingWorker, listFreezingWorkers } from '../../../domain/workers/frozen-workers.ts';
 import { drainWorker, stopWorker, thawWorker } from '../../../domain/workers/order-workers.ts';
 import { markAsleep, markAwake, releaseGpus } from '../../../domain/workers/sleeping-workers.ts';
 import { markFrozen } from '../../../domain/workers/worker-lifecycle.ts';
 import type { Runtime } from '../../../runtimes/runtime.ts';
+import { because } from '../../../scaling/because.ts';
 import { byEvictionOrder, frozenOverBudget } from '../../../scaling/frozen-workers.ts';
 import type { LogCollector } from '../../workloads/collect-logs.ts';
 import { WorkloadTasks } from '../../workloads/workload-tasks.ts';
@@ -31,8 +31,8 @@ import { WorkerWaker } from './wake-workers.ts';
 const SETTLE_MS = 150;
 /** Requests of a load balancer that go on for longer than this cancel the freeze. */
 const REQUESTS_TIMEOUT_MS = 5_000;
-/** How often a claim is tried while other workers leave; a hint is usually earlier. */
-const CLAIM_INTERVAL_MS = 250;
+/** How often a sleeper tries to regain its GPUs while other workers leave; a hint is usually earlier. */
+const REGAIN_INTERVAL_MS = 250;
 /** How often the budget and the machine's memory are checked while something is frozen. */
 const TICK_MS = 5_000;
 const IDLE_TICK_MS = 60_000;
@@ -141,13 +141,13 @@ export class WorkerFreezer {
     return TICK_MS;
   }
 
-  /** Claims its GPUs, thaws it, wakes it. */
+  /** Regains its GPUs, thaws it, wakes it. */
   #advanceToRun(worker: FreezingWorker, now: number): number {
     const { id, phase, holdsGpus, gpuPool, sleepMethod, thawWantedAt, thawedAt } = worker;
     const waitsSince = thawWantedAt?.getTime() ?? now;
     if (gpuPool !== null && !holdsGpus) {
-      this.#tasks.run(id, 'claim of GPUs', () => this.#waker.claim(worker, now - waitsSince));
-      return CLAIM_INTERVAL_MS;
+      this.#tasks.run(id, 'regaining GPUs', () => this.#waker.regain(worker, now - waitsSince));
+      return REGAIN_INTERVAL_MS;
     }
     if (phase === 'FROZEN' || sleepMethod !== 'HANDLER') {
       this.#tasks.run(id, 'thaw', () => this.#waker.resume(worker));

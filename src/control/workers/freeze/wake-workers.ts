@@ -7,21 +7,19 @@ import type { Logger } from '../../../core/logger.ts';
 import type { Metrics } from '../../../core/metrics.ts';
 import type { Bus } from '../../../db/bus.ts';
 import type { Pool } from '../../../db/pool.ts';
-import { type Because, because } from '../../../domain/decisions/because.ts';
 import type { FreezingWorker } from '../../../domain/workers/frozen-workers.ts';
 import { markAwake, markWaitingForGpus } from '../../../domain/workers/sleeping-workers.ts';
 import { markExited, markThawed } from '../../../domain/workers/worker-lifecycle.ts';
 import { NO_CAPACITY } from '../../../domain/workers/worker-status.ts';
 import type { Runtime } from '../../../runtimes/runtime.ts';
+import { type Because, because } from '../../../scaling/because.ts';
 import type { LogCollector } from '../../workloads/collect-logs.ts';
 import type { CapacityLedger } from '../place/capacity-ledger.ts';
-import { claimForWake } from '../place/claim-gpus.ts';
+import { regainGpus } from './regain-gpus.ts';
 import { runSleepHook } from './sleep-hooks.ts';
 
 /** A slower thaw is no better than a start. */
 const THAW_TIMEOUT_MS = 1_000;
-/** A worker that sleeps waits no longer for its GPUs; one that is started in its place gets its fair share of all. */
-const CLAIM_TIMEOUT_MS = 60_000;
 /** Others are ordered to give up GPUs at most this often for a worker that waits: each order takes a moment to have its effect. */
 const ORDER_INTERVAL_MS = 500;
 const MAX_WAITING = 10_000;
@@ -38,7 +36,7 @@ interface Deps {
   capacity: CapacityLedger;
 }
 
-/** Lets frozen workers run again: claims the GPUs of those that sleep, thaws, wakes. One that fails is given up. */
+/** Lets frozen workers run again: regains the GPUs of those that sleep, thaws, wakes. One that fails is given up. */
 export class WorkerWaker {
   readonly #deps: Deps;
   /** Workers that wait for GPUs, and when others were last ordered to give some up for them; monotonic, ms. */
@@ -48,22 +46,17 @@ export class WorkerWaker {
     this.#deps = deps;
   }
 
-  /** Claims the GPUs of a sleeping worker, and lets it run. Without hope it makes way for a cold start. */
-  async claim(worker: FreezingWorker, waitedMs: number): Promise<void> {
+  /** Regains the GPUs of a sleeping worker, and lets it run; a cold start that is sooner replaces it. */
+  async regain(worker: FreezingWorker, waitedMs: number): Promise<void> {
     const { pool, bus, logs, monotonic } = this.#deps;
     const orderedAt = this.#waiting.get(worker.id);
     const mayOrder = orderedAt === undefined || monotonic.now() - orderedAt > ORDER_INTERVAL_MS;
     if (mayOrder) this.#waiting.set(worker.id, monotonic.now());
-    const claim = await claimForWake(this.#deps, worker, mayOrder);
-    if (claim === 'claimed') {
+    const decision = await regainGpus(this.#deps, worker, { mayOrder, waitedMs });
+    if (decision.do === 'giveUp') return this.giveUp(worker, decision.why);
+    if (decision.do === 'wake') {
       bus.publish('worker', worker.id); // its kit may be told to wake, and finds that when it is thawed
       return this.resume(worker);
-    }
-    if (claim === 'hopeless') {
-      return this.giveUp(worker, because('NOT_WOKEN', 'its GPU is in use, and a cold start on another is sooner'));
-    }
-    if (waitedMs > CLAIM_TIMEOUT_MS) {
-      return this.giveUp(worker, because('NOT_WOKEN', `its GPUs were in use for ${CLAIM_TIMEOUT_MS / 1000} s`));
     }
     if (orderedAt !== undefined) return;
     const reason = `${NO_CAPACITY}: its GPUs are in use; it wakes when it gets them back`;

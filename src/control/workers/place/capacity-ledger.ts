@@ -1,12 +1,11 @@
 import { type Clock, monotonicClock } from '../../../core/clock.ts';
 import type { Pool } from '../../../db/pool.ts';
 import { cpuPlacesOf } from '../../../domain/catalog/availability.ts';
-import type { CpuPlace } from '../../../domain/catalog/capacity-source.ts';
 import { nameFoundTypes } from '../../../domain/catalog/found-types.ts';
 import { type GpusInUse, subtractInUse } from '../../../domain/catalog/gpus-in-use.ts';
-import { type CpusInUse, listCpusInUse, listGpusInUse } from '../../../domain/workers/worker-lifecycle.ts';
+import { listCpusInUse, listGpusInUse } from '../../../domain/workers/worker-lifecycle.ts';
 import type { Capacity, Runtime } from '../../../runtimes/runtime.ts';
-import { cpuCapacities } from '../../../scaling/cpu-slots.ts';
+import { type CpuPlace, type CpusInUse, cpuCapacities } from '../../../scaling/cpu-slots.ts';
 import type { PoolCapacity } from '../../../scaling/place-worker.ts';
 
 const CAPACITY_TTL_MS = 10_000;

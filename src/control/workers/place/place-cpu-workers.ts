@@ -1,10 +1,9 @@
 import type { EndpointId } from '../../../core/ids.ts';
-import type { CpuPlace } from '../../../domain/catalog/capacity-source.ts';
 import type { CpuConfig } from '../../../domain/catalog/cpu-config.ts';
 import { listCpuHolders } from '../../../domain/workers/placement-facts.ts';
 import type { ControlledWorker } from '../../../domain/workers/worker-lifecycle.ts';
 import { listPastYields } from '../../../domain/workers/yield-workers.ts';
-import { type CpuWish, chooseCpu, describeLack, toSlotHolder } from '../../../scaling/cpu-slots.ts';
+import { type CpuPlace, type CpuWish, chooseCpu, describeLack, toSlotHolder } from '../../../scaling/cpu-slots.ts';
 import type { PoolCapacity } from '../../../scaling/place-worker.ts';
 import { type Share, shareCapacity } from '../../../scaling/share-capacity.ts';
 import type { WaitingWorker } from '../../../scaling/sharing.ts';

@@ -3,13 +3,12 @@ import type { Pool } from '../../../db/pool.ts';
 import { readLimits } from '../../../domain/quotas/limit-store.ts';
 import { readPodGpus } from '../../../domain/quotas/usage.ts';
 import { listClaimants, listGpuHolders } from '../../../domain/workers/placement-facts.ts';
+import { listReclaimableWorkers, reclaimGpus } from '../../../domain/workers/reclaimable-workers.ts';
 import type { ControlledWorker } from '../../../domain/workers/worker-lifecycle.ts';
 import { listPastYields } from '../../../domain/workers/yield-workers.ts';
-import type { PlaceRequest, PoolCapacity } from '../../../scaling/place-worker.ts';
 import { type Share, shareCapacity } from '../../../scaling/share-capacity.ts';
-import type { Sharing, WaitingWorker } from '../../../scaling/sharing.ts';
+import type { Sharing } from '../../../scaling/sharing.ts';
 import { quotaInGpus } from '../../../scaling/user-quota.ts';
-import { evictFrozen, hasGivers } from './evict-frozen.ts';
 import { placeCpuWorkers } from './place-cpu-workers.ts';
 import type { PlacementDeps, Placements } from './placement-deps.ts';
 import { toPlaceRequest, toWaiting } from './waiting-workers.ts';
@@ -76,8 +75,10 @@ async function shareFairly(
   const { pool, records } = deps;
   const { waiting, now } = wanted;
   const refused = waiting.filter(({ wasRefused }) => wasRefused).map(({ endpointId }) => endpointId as EndpointId);
-  const [holders, past, recordOf] = await Promise.all([
+  const pools = [...new Set(waiting.flatMap(({ request }) => request?.pools ?? []))];
+  const [holders, reclaimable, past, recordOf] = await Promise.all([
     listGpuHolders(pool, refused, now),
+    listReclaimableWorkers(pool, pools),
     listPastYields(pool),
     records.read(new Set(waiting.map(({ endpointId }) => endpointId as EndpointId)), now),
   ]);
@@ -89,15 +90,14 @@ async function shareFairly(
   const share = shareCapacity({
     ...wanted,
     holding: holders.map((holder) => ({ ...holder, since: holder.since.getTime() })),
+    reclaimable,
     past,
     minOf: (endpointId) => mins.get(endpointId) ?? 0,
     quotaOf,
     recordOf,
   });
-  const sound = waiting.filter(({ endpointId }) => !recordOf(endpointId).isBroken);
-  const isServed = await evictForEndpoints(deps, sound, share, wanted.capacities);
-  const yields = share.yields.filter(({ forEndpointId }) => !isServed.has(forEndpointId));
-  await yieldForOthers(deps, yields, holders, 'GPUs');
+  await reclaimForEndpoints(deps, share.reclaims);
+  await yieldForOthers(deps, share.yields, holders, 'GPUs');
   return share;
 }
 
@@ -123,24 +123,12 @@ async function readQuotas(
   return (userId) => byUser.get(userId) ?? 0;
 }
 
-/** Evicts frozen workers, once per endpoint that lacks capacity. Returns the endpoints for which that is enough. */
-async function evictForEndpoints(
-  deps: PlacementDeps,
-  waiting: readonly WaitingWorker[],
-  share: Share,
-  capacities: readonly PoolCapacity[],
-): Promise<Set<string>> {
-  const lacking = new Map<string, PlaceRequest>();
-  for (const { id, endpointId, request } of waiting) {
-    if (request !== null && share.missing.has(id) && !lacking.has(endpointId)) lacking.set(endpointId, request);
-  }
-  const served = new Set<string>();
-  const pools = [...new Set([...lacking.values()].flatMap((request) => request.pools))];
-  if (!(await hasGivers(deps.pool, pools))) return served; // thousands may wait
-  const claimants = await listClaimants(deps.pool, [...lacking.keys()]);
-  for (const [endpointId, request] of lacking) {
+async function reclaimForEndpoints({ pool, bus }: PlacementDeps, reclaims: Share['reclaims']): Promise<void> {
+  if (reclaims.size === 0) return;
+  const claimants = await listClaimants(pool, [...reclaims.keys()]);
+  for (const [endpointId, victims] of reclaims) {
     const claimant = claimants.get(endpointId);
-    if (claimant && (await evictFrozen(deps, { ...request, claimant }, capacities))) served.add(endpointId);
+    if (!claimant) continue; // deleted meanwhile
+    for (const id of await reclaimGpus(pool, victims, claimant)) bus.publish('worker', id);
   }
-  return served;
 }

@@ -1,7 +1,7 @@
 import type { EndpointId, WorkerId } from '../../../core/ids.ts';
-import { type Because, because, type Claimant, type Held, seenBy } from '../../../domain/decisions/because.ts';
 import { type GpuHolder, listClaimants } from '../../../domain/workers/placement-facts.ts';
 import { type YieldOrder, yieldWorkers } from '../../../domain/workers/yield-workers.ts';
+import { type Because, because, type Claimant, type Held, seenBy } from '../../../scaling/because.ts';
 import type { Yield } from '../../../scaling/sharing.ts';
 import type { PlacementDeps } from './placement-deps.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Cause } from '../../../domain/decisions/because.ts';
+import type { Cause } from '../../../scaling/because.ts';
 import { decideWorker, type SeenContainer, type WorkerAction, type WorkerFacts } from './decide-worker.ts';
 
 const NOW = 1_000_000;

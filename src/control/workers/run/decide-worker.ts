@@ -1,6 +1,6 @@
-import { type Because, because, type Cause } from '../../../domain/decisions/because.ts';
 import type { ControlledWorker } from '../../../domain/workers/worker-lifecycle.ts';
 import type { Observed } from '../../../runtimes/runtime.ts';
+import { type Because, because, type Cause } from '../../../scaling/because.ts';
 
 /** Jobs that were being dispatched when the worker began to drain have been committed by then. */
 const SETTLE_MS = 150;

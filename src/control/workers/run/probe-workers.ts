@@ -6,7 +6,6 @@ import type { Metrics } from '../../../core/metrics.ts';
 import { SeldomLog } from '../../../core/seldom-log.ts';
 import type { Bus } from '../../../db/bus.ts';
 import type { Pool } from '../../../db/pool.ts';
-import { because } from '../../../domain/decisions/because.ts';
 import { healthPath } from '../../../domain/endpoints/health-path.ts';
 import { drainWorker } from '../../../domain/workers/order-workers.ts';
 import {
@@ -19,6 +18,7 @@ import {
 } from '../../../domain/workers/serving-workers.ts';
 import { countStart } from '../../../domain/workers/worker-timeline.ts';
 import type { Runtime } from '../../../runtimes/runtime.ts';
+import { because } from '../../../scaling/because.ts';
 import type { LogCollector } from '../../workloads/collect-logs.ts';
 import { canConnect, type HealthAnswer, probeHealth } from './probe-health.ts';
 

@@ -2,10 +2,10 @@ import type { BoundedSet } from '../../../core/bounded-map.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { isReported, messageOf } from '../../../core/errors.ts';
 import type { WorkerId } from '../../../core/ids.ts';
-import { because } from '../../../domain/decisions/because.ts';
 import { type ControlledWorker, markUnplaced } from '../../../domain/workers/worker-lifecycle.ts';
 import { NO_CAPACITY } from '../../../domain/workers/worker-status.ts';
 import { NoCapacity } from '../../../runtimes/runtime.ts';
+import { because } from '../../../scaling/because.ts';
 import { type FinalizeDeps, recordExit } from './finalize-worker.ts';
 import { type LaunchDeps, launchWorker, type Place } from './launch-worker.ts';
 

@@ -2,7 +2,7 @@
  * Why workers come and go: a closed vocabulary. Every start, order and end of a worker has one of these causes, and nothing
  * else in the program puts a cause into words. A new cause is a row here, and in the enum of the API by itself.
  */
-import type { UserId } from '../../core/ids.ts';
+import type { UserId } from '../core/ids.ts';
 
 /** A workload that needs what other workloads hold. */
 export interface Claimant {
