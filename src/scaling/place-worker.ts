@@ -11,6 +11,19 @@ export interface PoolCapacity {
   cudaVersion?: string;
 }
 
+/** A GPU type of a pool in a data center. Without a known type, any. */
+export interface GpuPlace {
+  pool: string | null;
+  gpuTypeId?: string | null;
+  dataCenterId: string | null;
+}
+
+/** True where GPUs are alike. */
+export function isSamePlace(a: GpuPlace, b: GpuPlace): boolean {
+  if (a.pool !== b.pool || a.dataCenterId !== b.dataCenterId) return false;
+  return (a.gpuTypeId ?? b.gpuTypeId) === (b.gpuTypeId ?? a.gpuTypeId);
+}
+
 /** The GPUs a worker needs. */
 export interface PlaceRequest {
   /** In the order of preference. */

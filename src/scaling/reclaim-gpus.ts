@@ -6,10 +6,7 @@
 import type { UserId, WorkerId } from '../core/ids.ts';
 import { type Because, because } from './because.ts';
 import { byEvictionOrder } from './frozen-workers.ts';
-import { type PlaceRequest, type PoolCapacity, placesFor } from './place-worker.ts';
-
-/** Where GPUs are alike. */
-export type GpuPlace = Pick<PoolCapacity, 'pool' | 'gpuTypeId' | 'dataCenterId'>;
+import { type GpuPlace, isSamePlace, type PlaceRequest, type PoolCapacity, placesFor } from './place-worker.ts';
 
 /** A worker that holds GPUs that others can have. */
 export interface ReclaimableWorker {
@@ -102,7 +99,7 @@ export function reclaimForPod<P extends { pool: string | null; dataCenterId: str
   const [place] = placesWith(frozen);
   if (!place) return null;
   const { pool, dataCenterId } = place;
-  const here = at({ pool: pool ?? '', gpuTypeId, dataCenterId }, frozen);
+  const here = at({ pool, gpuTypeId, dataCenterId }, frozen);
   const isFree = (freed: readonly ReclaimableWorker[]) =>
     placesWith(freed).some((one) => one.pool === pool && one.dataCenterId === dataCenterId);
   return { place, victims: takeUntil(here, isFree) ?? here.filter(({ by }) => by !== 'leaving') };
@@ -111,17 +108,8 @@ export function reclaimForPod<P extends { pool: string | null; dataCenterId: str
 /** Returns the workers in a place: those that leave already, then sleepers, which lose less than evicted workers. */
 function at(place: GpuPlace, workers: readonly ReclaimableWorker[]): ReclaimableWorker[] {
   return workers
-    .filter((one) => isAt(place, one))
+    .filter((one) => isSamePlace(place, one))
     .sort((a, b) => IN_ORDER[a.by] - IN_ORDER[b.by] || byEvictionOrder(a, b));
-}
-
-/** True for GPUs of this place. */
-export function isAt(
-  place: GpuPlace,
-  { pool, gpuTypeId, dataCenterId }: { pool: string | null; gpuTypeId: string | null; dataCenterId: string | null },
-): boolean {
-  if (pool !== place.pool || dataCenterId !== place.dataCenterId) return false;
-  return (gpuTypeId ?? place.gpuTypeId) === place.gpuTypeId;
 }
 
 /** Returns those to order to leave so that enough is freed; null when all would not be enough. */

@@ -29,8 +29,8 @@ export interface HoldingWorker {
   since: number;
   isReady: boolean;
   isBusy: boolean;
-  /** A newer release replaces it, and the roll-out is not paused. */
-  isOutdated: boolean;
+  /** Of its release (releases.ts). 0: it leaves for new workers of its endpoint. */
+  weight: number;
   /** It is leaving already: its GPUs become free. */
   isLeaving: boolean;
   /** The endpoint for which it leaves. */

@@ -5,8 +5,8 @@ import { listClaimants } from '../../../domain/workers/placement-facts.ts';
 import { listReclaimableWorkers, reclaimGpus } from '../../../domain/workers/reclaimable-workers.ts';
 import { retakeGpus } from '../../../domain/workers/sleeping-workers.ts';
 import type { Runtime } from '../../../runtimes/runtime.ts';
-import type { PoolCapacity } from '../../../scaling/place-worker.ts';
-import { decideWake, isAt, type WakeDecision } from '../../../scaling/reclaim-gpus.ts';
+import { isSamePlace, type PoolCapacity } from '../../../scaling/place-worker.ts';
+import { decideWake, type WakeDecision } from '../../../scaling/reclaim-gpus.ts';
 import type { CapacityLedger } from '../place/capacity-ledger.ts';
 
 interface Deps {
@@ -29,16 +29,15 @@ export async function regainGpus(
   const { gpuSleep } = deps.runtime;
   const { id, gpuPool, gpuTypeId, dataCenterId, gpuCount: count, endpointId } = worker;
   const own = { pool: gpuPool, gpuTypeId, dataCenterId };
-  const places = (await capacity.readFree({ fresh: true })).filter((place) => isAt(place, own));
+  const places = (await capacity.readFree({ fresh: true })).filter((place) => isSamePlace(place, own));
   const free = places.reduce((sum, place) => sum + place.free, 0);
   const holders = (await gpuSleep?.claim(id)) ?? [];
   if (holders.length === 0) {
     if (free >= count && (await retakeAsPromised(deps, worker, places))) return { do: 'wake' };
     await gpuSleep?.release(id);
   }
-  const place = { pool: gpuPool ?? '', gpuTypeId: gpuTypeId ?? '', dataCenterId: dataCenterId ?? '' };
   const workers = mayOrder && gpuPool !== null ? await listReclaimableWorkers(pool, [gpuPool]) : null;
-  const decision = decideWake({ id, place, count, free, holders: new Set(holders) }, workers, waitedMs);
+  const decision = decideWake({ id, place: own, count, free, holders: new Set(holders) }, workers, waitedMs);
   if (decision.do === 'giveUp' || decision.victims.length === 0) return decision;
   const claimant = (await listClaimants(pool, [endpointId])).get(endpointId);
   const ordered = claimant ? await reclaimGpus(pool, decision.victims, claimant) : [];

@@ -2,7 +2,7 @@ import { BoundedMap } from '../../../core/bounded-map.ts';
 import type { EndpointId } from '../../../core/ids.ts';
 import type { Pool } from '../../../db/pool.ts';
 import { listPastStarts } from '../../../domain/workers/past-starts.ts';
-import { SOUND, type StartRecord, startRecordOf } from '../../../scaling/start-record.ts';
+import { NO_FAILURES, type StartRecord, startRecordOf } from '../../../scaling/start-record.ts';
 
 /** A start that succeeds is noticed after this at the latest; one that fails, at once. */
 const TTL_MS = 5_000;
@@ -33,7 +33,7 @@ export class StartRecords {
         this.#known.set(id, { record, readAt: now });
       }
     }
-    return (endpointId) => this.#known.get(endpointId as EndpointId)?.record ?? SOUND;
+    return (endpointId) => this.#known.get(endpointId as EndpointId)?.record ?? NO_FAILURES;
   }
 
   /** A worker of the endpoint ended. */

@@ -2,6 +2,7 @@ import type { EndpointId, WorkerId } from '../../../core/ids.ts';
 import { type GpuHolder, listClaimants } from '../../../domain/workers/placement-facts.ts';
 import { type YieldOrder, yieldWorkers } from '../../../domain/workers/yield-workers.ts';
 import { type Because, because, type Claimant, type Held, seenBy } from '../../../scaling/because.ts';
+import { whyOutdated } from '../../../scaling/releases.ts';
 import type { Yield } from '../../../scaling/sharing.ts';
 import type { PlacementDeps } from './placement-deps.ts';
 
@@ -30,8 +31,7 @@ export async function yieldForOthers(
 }
 
 function becauseOf({ cause, held, waitedMs }: Yield, holder: GpuHolder, claimant: Claimant, what: Held): Because {
-  const { version, newestVersion, userId } = holder;
-  if (cause === 'rollout') return because('OUTDATED', { version, newest: newestVersion });
+  if (cause === 'rollout') return whyOutdated({ version: holder.newestVersion }, holder);
   const waitedSeconds = Math.floor(waitedMs / 1000);
-  return because('PREEMPTED', { by: seenBy(claimant, userId), held, waitedSeconds, what });
+  return because('PREEMPTED', { by: seenBy(claimant, holder.userId), held, waitedSeconds, what });
 }

@@ -1,5 +1,12 @@
-import { add, Holdings, type Standing } from './holdings.ts';
-import { type Placement, type PlaceRequest, type PoolCapacity, placesFor } from './place-worker.ts';
+import { add, Holdings, type Usage } from './holdings.ts';
+import {
+  type GpuPlace,
+  isSamePlace,
+  type Placement,
+  type PlaceRequest,
+  type PoolCapacity,
+  placesFor,
+} from './place-worker.ts';
 import type { HoldingWorker, Sharing, WaitingWorker, Yield } from './sharing.ts';
 
 /** A worker that has waited this long may have others preempted. */
@@ -10,30 +17,24 @@ const PREEMPT_AFTER_MS = 60_000;
  */
 const TURN_MS = 150_000;
 
-/** A GPU type of a pool in a data center. Without a known type, any. */
-interface Place {
-  pool: string | null;
-  gpuTypeId?: string | null;
-  dataCenterId: string | null;
-}
-/** What was chosen already, by endpoint and by user. */
+/** GPUs and workers that were chosen already, by endpoint and by user. */
 interface Given {
-  endpoints: Map<string, Standing>;
+  endpoints: Map<string, Usage>;
   users: Map<string, number>;
 }
 
-/** Who holds what, and who may claim it: kept up to date while capacity is shared. */
-export class Claims {
+/** Who holds what, and who may have whom preempted: kept up to date while capacity is shared. */
+export class Contention {
   readonly #sharing: Sharing;
   readonly #capacities: PoolCapacity[];
   /** By place: what is free, but kept for one endpoint. */
-  readonly #kept: { endpointId: string; place: Place; count: number }[];
+  readonly #kept: { endpointId: string; place: GpuPlace; count: number }[];
   /** GPUs that the waiting workers of an endpoint lack. */
   readonly #lacking = new Map<string, number>();
   readonly #holdings: Holdings;
   readonly #past: Set<string>;
-  /** By request: the least needy claim that found nothing with other users. Needier ones may find something. */
-  readonly #futile = new Map<string, { held: number; beyond: number }>();
+  /** By request: the least needy worker for which no other user's worker leaves. One may leave for a needier worker. */
+  readonly #withoutVictims = new Map<string, { held: number; beyond: number }>();
   /** Endpoints of which a worker was placed in this run. */
   readonly #starting = new Set<string>();
   /** By endpoint and place: what earlier workers of the endpoint wait for already. */
@@ -120,12 +121,12 @@ export class Claims {
    * none while another one leaves or becomes ready. More than one only if the new one needs the GPUs of several. Null when
    * no old worker of the endpoint could help. `request` null: anything but GPUs is missing.
    */
-  claimOwn(worker: WaitingWorker, request: PlaceRequest | null): Yield[] | null {
+  replaceOwn(worker: WaitingWorker, request: PlaceRequest | null): Yield[] | null {
     const own = this.#holdings.workersOf(worker.endpointId);
-    if (!own.some(({ isOutdated }) => isOutdated)) return null;
-    const isReplacing = own.some((one) => (one.isOutdated ? one.isLeaving : !one.isReady && !one.isLeaving));
+    if (!own.some(isOutdated)) return null;
+    const isReplacing = own.some((one) => (isOutdated(one) ? one.isLeaving : !one.isReady && !one.isLeaving));
     if (isReplacing || (request !== null && this.#starting.has(worker.endpointId))) return [];
-    const old = own.filter((one) => one.isOutdated && this.#holdings.stayers.has(one)).sort(byDispensability);
+    const old = own.filter((one) => isOutdated(one) && this.#holdings.stayers.has(one)).sort(byDispensability);
     if (request === null) return this.#leave(old.slice(0, 1), worker, 'rollout', 0);
     for (const place of placesFor(request, this.visibleTo(worker.endpointId))) {
       let free = this.#comingTo(worker.endpointId, place);
@@ -151,9 +152,9 @@ export class Claims {
    * Returns the workers of other endpoints that leave for one without a place; none while enough are leaving already. What
    * is free where they leave is kept for it meanwhile.
    */
-  claimFromOthers(worker: WaitingWorker, request: PlaceRequest): Yield[] {
+  preempt(worker: WaitingWorker, request: PlaceRequest): Yield[] {
     const cause = this.hasQuota(worker, request) ? 'quota' : 'share';
-    if (cause === 'share' && !this.#isPatient(worker)) return [];
+    if (cause === 'share' && !this.#hasWaitedLong(worker)) return [];
     const mayPreempt = this.#sharing.recordOf?.(worker.endpointId).mayPreempt ?? true;
     const places = placesFor(request, this.visibleTo(worker.endpointId)).filter(({ total }) => total >= request.count);
     for (const place of places) {
@@ -165,7 +166,7 @@ export class Claims {
       this.#keep(worker.endpointId, place, request.count);
       return this.#leave(chosen, worker, cause, level);
     }
-    // What would be enough only in a while: small requests must not nibble it away.
+    // Enough of this place becomes free later; without a reservation, smaller requests would take it piece by piece.
     const inReach =
       mayPreempt &&
       request.count > 1 &&
@@ -175,7 +176,7 @@ export class Claims {
   }
 
   /** Returns a clause about the endpoint's own workers that are leaving, for the reason why a worker waits. */
-  whatFollows({ endpointId }: WaitingWorker, request: PlaceRequest): string {
+  describeOwnLeaving({ endpointId }: WaitingWorker, request: PlaceRequest): string {
     const own = this.#holdings.leaving.find(
       (one) =>
         one.endpointId === endpointId &&
@@ -189,19 +190,19 @@ export class Claims {
   #choose(
     worker: WaitingWorker,
     request: PlaceRequest,
-    place: Place,
+    place: GpuPlace,
     free: number,
     isNow: boolean,
   ): HoldingWorker[] | null {
     const need = { held: this.heldBy(worker.endpointId), beyond: this.beyondQuota(worker.userId) };
     const key = `${placeKey(place)}/${request.count}/${isNow}`;
-    const futile = this.#futile.get(key);
-    const isFutile = futile !== undefined && need.held >= futile.held && need.beyond >= futile.beyond;
-    const candidates = isFutile ? this.#holdings.workersOfUser(worker.userId) : this.#holdings.stayers;
+    const known = this.#withoutVictims.get(key);
+    const hasNoVictims = known !== undefined && need.held >= known.held && need.beyond >= known.beyond;
+    const candidates = hasNoVictims ? this.#holdings.workersOfUser(worker.userId) : this.#holdings.stayers;
     const chosen = new Set<HoldingWorker>();
     const given: Given = { endpoints: new Map(), users: new Map() };
     let sum = free;
-    const hasOwn = !isFutile && this.#hasOwn(worker, request);
+    const hasOwn = !hasNoVictims && this.#hasOwn(worker, request);
     while (sum < request.count) {
       let best: HoldingWorker | undefined;
       for (const one of candidates) {
@@ -217,7 +218,7 @@ export class Claims {
       add(given.users, best.userId, best.count);
     }
     if (sum >= request.count) return [...chosen];
-    if (!isFutile && this.#isPatient(worker) && this.#past.size === 0) this.#futile.set(key, need);
+    if (!hasNoVictims && this.#hasWaitedLong(worker) && this.#past.size === 0) this.#withoutVictims.set(key, need);
     return null;
   }
 
@@ -238,7 +239,7 @@ export class Claims {
     const remainsBeyond = ofUser - holder.count - this.#quotaOf(holder.userId);
     if (!isSameUser && remainsBeyond < 0) return false; // the other user is sure to get these
     if (!isSameUser && this.hasQuota(worker, request)) return true;
-    if (!this.#isPatient(worker)) return false;
+    if (!this.#hasWaitedLong(worker)) return false;
     const staying = this.#holdings.stayingOf(holder.endpointId);
     const gone = given.endpoints.get(holder.endpointId) ?? { gpus: 0, workers: 0 };
     if (staying.workers - gone.workers <= minOf(holder.endpointId)) return false;
@@ -296,7 +297,7 @@ export class Claims {
   }
 
   /** Keeps what is free in a place for an endpoint, up to what its workers wait for. */
-  #keep(endpointId: string, place: Place, count: number): void {
+  #keep(endpointId: string, place: GpuPlace, count: number): void {
     const key = `${endpointId}/${placeKey(place)}`;
     add(this.#spokenFor, key, count);
     const wanted = this.#spokenFor.get(key)!;
@@ -305,7 +306,7 @@ export class Claims {
     else this.#kept.push({ endpointId, place, count: wanted });
   }
 
-  #isPatient({ waitsSince }: WaitingWorker): boolean {
+  #hasWaitedLong({ waitsSince }: WaitingWorker): boolean {
     return this.#sharing.now - waitsSince >= PREEMPT_AFTER_MS;
   }
 
@@ -314,17 +315,16 @@ export class Claims {
   }
 }
 
+function isOutdated({ weight }: HoldingWorker): boolean {
+  return weight === 0;
+}
+
 /** Idle workers first, then the ones that have run longest. */
 function byDispensability(a: HoldingWorker, b: HoldingWorker): number {
   return Number(a.isBusy) - Number(b.isBusy) || a.since - b.since;
 }
 
-function isSamePlace(a: Place, b: Place): boolean {
-  if (a.pool !== b.pool || a.dataCenterId !== b.dataCenterId) return false;
-  return (a.gpuTypeId ?? b.gpuTypeId) === (b.gpuTypeId ?? a.gpuTypeId);
-}
-
-function placeKey({ pool, gpuTypeId = null, dataCenterId }: Place): string {
+function placeKey({ pool, gpuTypeId = null, dataCenterId }: GpuPlace): string {
   return `${dataCenterId}/${pool}/${gpuTypeId}`;
 }
 
