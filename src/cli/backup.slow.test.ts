@@ -5,7 +5,6 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
-import { makePartitions } from '../control/housekeeping/clean-up.ts';
 import { silentLogger } from '../core/logger.ts';
 import { readMasterKeys } from '../core/master-key.ts';
 import { ADVISORY_LOCKS } from '../db/advisory-locks.ts';
@@ -14,6 +13,7 @@ import { applyMigrations, listMigrations, listOwnTables } from '../db/migrate.ts
 import type { Actor } from '../domain/access/actor.ts';
 import { createUser } from '../domain/access/users.ts';
 import { ensureInstallation } from '../domain/installation.ts';
+import { makePartitions } from '../domain/jobs/job-retention.ts';
 import { refuseMoved } from '../domain/move-mark.ts';
 import { createSecret } from '../domain/secrets/create-secret.ts';
 import { openSecretBox } from '../domain/secrets/open-secret-box.ts';
