@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { CapacityLedger } from '../src/control/workers/capacity-ledger.ts';
-import { WorkerRunner } from '../src/control/workers/run-workers.ts';
-import { EndpointScaler } from '../src/control/workers/scale-endpoints.ts';
+import { CapacityLedger } from '../src/control/workers/place/capacity-ledger.ts';
+import { WorkerRunner } from '../src/control/workers/run/run-workers.ts';
+import { EndpointScaler } from '../src/control/workers/scale/scale-endpoints.ts';
 import { LogCollector } from '../src/control/workloads/collect-logs.ts';
 import { WorkloadMounts } from '../src/control/workloads/workload-mounts.ts';
 import { systemClock } from '../src/core/clock.ts';

@@ -295,7 +295,7 @@ class Internet {
         since: readyAt ?? startedAt,
         isReady: readyAt !== null,
         isBusy: job !== null,
-        isOutdated: false,
+        weight: 1,
         isLeaving: state === 'leaving',
         yieldsTo,
       });

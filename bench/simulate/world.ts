@@ -420,7 +420,7 @@ class World {
           since: worker.readyAt ?? worker.startedAt,
           isReady: worker.readyAt !== null,
           isBusy: worker.job !== null,
-          isOutdated: worker.version !== version,
+          weight: worker.version === version ? 1 : 0,
           yieldsTo: worker.yieldsTo,
           isLeaving: worker.state === 'leaving',
         })),

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config, Role } from '../config.ts';
-import { makePartitions } from '../control/housekeeping/clean-up.ts';
 import type { CleanUpStack } from '../core/clean-up-stack.ts';
 import { monotonicClock } from '../core/clock.ts';
 import { newId } from '../core/ids.ts';
@@ -23,6 +22,7 @@ import { readCatalogFile } from '../domain/catalog/read-catalog-file.ts';
 import { ActivityReporter } from '../domain/history/activity-reporter.ts';
 import { useRegistries } from '../domain/images/registry-policy.ts';
 import { ensureInstallation } from '../domain/installation.ts';
+import { makePartitions } from '../domain/jobs/job-retention.ts';
 import { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import { refuseMoved } from '../domain/move-mark.ts';
 import { openSecretBox } from '../domain/secrets/open-secret-box.ts';

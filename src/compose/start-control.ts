@@ -3,30 +3,30 @@ import { setFlagsFromString } from 'node:v8';
 import type { Config } from '../config.ts';
 import { ClusterRunner } from '../control/clusters/run-clusters.ts';
 import { guardRuntime } from '../control/guard-runtime.ts';
-import { Cleaner } from '../control/housekeeping/clean-up.ts';
-import { LostProgramEnder } from '../control/housekeeping/end-lost-programs.ts';
-import { EvictionGuardKeeper } from '../control/housekeeping/guard-evictions.ts';
-import { BudgetKeeper } from '../control/housekeeping/keep-budgets.ts';
-import { HistoryKeeper } from '../control/housekeeping/keep-history.ts';
+import { cleanUpLoop } from '../control/housekeeping/clean-up.ts';
+import { lostProgramLoop } from '../control/housekeeping/end-lost-programs.ts';
+import { evictionGuardLoop } from '../control/housekeeping/guard-evictions.ts';
+import { budgetLoop } from '../control/housekeeping/keep-budgets.ts';
+import { historyLoop } from '../control/housekeeping/keep-history.ts';
 import { LogKeeper } from '../control/housekeeping/keep-logs.ts';
 import { VolumeKeeper } from '../control/housekeeping/keep-volumes.ts';
-import { UsageMeter } from '../control/housekeeping/meter-usage.ts';
+import { usageLoop } from '../control/housekeeping/meter-usage.ts';
 import { ImagePuller } from '../control/housekeeping/pull-ahead.ts';
-import { UserRemover } from '../control/housekeeping/remove-users.ts';
-import { IncidentRunner } from '../control/housekeeping/run-incidents.ts';
+import { userRemovalLoop } from '../control/housekeeping/remove-users.ts';
+import { incidentLoop } from '../control/housekeeping/run-incidents.ts';
 import { DiskWatch } from '../control/housekeeping/watch-disks.ts';
 import { WebhookDeliverer } from '../control/jobs/deliver-webhooks.ts';
 import { JobRescuer } from '../control/jobs/rescue-jobs.ts';
 import { type NotifyDispatch, rescueLeases } from '../control/jobs/rescue-leases.ts';
 import { BatchRunner } from '../control/jobs/run-batches.ts';
 import { CONTROL_SESSION, Leadership, type Term } from '../control/leader.ts';
-import { LifetimeKeeper } from '../control/pods/keep-lifetimes.ts';
+import { lifetimeLoop } from '../control/pods/keep-lifetimes.ts';
 import { PodRunner } from '../control/pods/run-pods.ts';
-import { CapacityLedger } from '../control/workers/capacity-ledger.ts';
-import { type FrozenMemory, WorkerFreezer } from '../control/workers/freeze-workers.ts';
-import { WorkerProber } from '../control/workers/probe-workers.ts';
-import { WorkerRunner } from '../control/workers/run-workers.ts';
-import { EndpointScaler } from '../control/workers/scale-endpoints.ts';
+import { type FrozenMemory, WorkerFreezer } from '../control/workers/freeze/freeze-workers.ts';
+import { CapacityLedger } from '../control/workers/place/capacity-ledger.ts';
+import { WorkerProber } from '../control/workers/run/probe-workers.ts';
+import { WorkerRunner } from '../control/workers/run/run-workers.ts';
+import { EndpointScaler } from '../control/workers/scale/scale-endpoints.ts';
 import { LogCollector } from '../control/workloads/collect-logs.ts';
 import { WorkloadMounts } from '../control/workloads/workload-mounts.ts';
 import type { Clock } from '../core/clock.ts';
@@ -40,7 +40,6 @@ import type { DataPlane } from '../dataplane/data-plane.ts';
 import type { Bus } from '../db/bus.ts';
 import type { DatabaseHealth } from '../db/database-health.ts';
 import { createPool, guardPool, type Pool } from '../db/pool.ts';
-import type { Because } from '../domain/decisions/because.ts';
 import { JobQueue, QUEUE_SETTINGS } from '../domain/jobs/job-queue.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import { leaveRuntime } from '../domain/workers/leave-runtime.ts';
@@ -48,6 +47,7 @@ import type { WorkloadDisk } from '../domain/workers/list-disks.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
 import type { WorkloadStorage } from '../runtimes/storage.ts';
+import type { Because } from '../scaling/because.ts';
 import { readDiskOf } from './installation-problems.ts';
 import { MAIN_SETTINGS } from './open-database.ts';
 
@@ -192,7 +192,7 @@ function createLoops(
     logs,
     workers,
     pods,
-    new LifetimeKeeper(parts),
+    lifetimeLoop(parts),
     new ClusterRunner(parts),
     new WorkerProber({ ...parts, logs }),
     freezer,
@@ -268,24 +268,24 @@ function createHousekeeping(
   { pool, bus, clock, logger, runtime, secretBox, storage }: TermParts,
   { logs, capacity }: { logs: LogCollector; capacity: CapacityLedger },
 ): Loop[] {
-  const budgets = new BudgetKeeper({ pool, bus, logger });
+  const budgets = budgetLoop({ pool, bus, logger });
   const loops: Loop[] = [
     budgets,
-    new UsageMeter({ pool, logger, onMetered: () => budgets.wake() }),
-    new HistoryKeeper({ pool, logger }),
-    new Cleaner({ pool, clock, logger, limits: config.limits }),
-    new UserRemover({ pool, bus, logger }),
-    new LostProgramEnder({ pool, bus, logger, runtime }),
+    usageLoop({ pool, logger, onMetered: () => budgets.wake() }),
+    historyLoop({ pool, logger }),
+    cleanUpLoop({ pool, clock, logger, limits: config.limits }),
+    userRemovalLoop({ pool, bus, logger }),
+    lostProgramLoop({ pool, bus, logger, runtime }),
     new ImagePuller({ pool, bus, logger, runtime, secretBox }),
   ];
-  if (runtime.evictions) loops.push(new EvictionGuardKeeper({ pool, logger, guard: runtime.evictions }));
+  if (runtime.evictions) loops.push(evictionGuardLoop({ pool, logger, guard: runtime.evictions }));
   if (storage) loops.push(new VolumeKeeper({ pool, bus, logger, logs, storage }));
   if (runtime instanceof ShortageRuntime) {
     const onChange = () => {
       capacity.forget();
       bus.publish('worker', ''); // workers without a place are placed again
     };
-    loops.push(new IncidentRunner({ pool, bus, logger, runtime, onChange }));
+    loops.push(incidentLoop({ pool, bus, logger, runtime, onChange }));
   }
   return loops;
 }

@@ -25,6 +25,8 @@ export class Loop {
   readonly #log: SeldomLog;
   readonly #clock: Clock;
   readonly #pauseMs: () => number;
+  readonly #subscribe: (wake: () => void) => readonly (() => void)[];
+  #unsubscribes: readonly (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
   #begunAt = Number.NEGATIVE_INFINITY;
   #running: Promise<void> | undefined;
@@ -33,7 +35,10 @@ export class Loop {
   #failures = 0;
   #backoffUntil = Number.NEGATIVE_INFINITY;
 
-  /** `clock` must be monotonic. `pauseMs`: how long after the begin of a run a wake has the next one begin at the earliest. */
+  /**
+   * `clock` must be monotonic. `pauseMs`: how long after the begin of a run a wake has the next one begin at the earliest.
+   * `subscribe`: called at the start with a function that wakes the loop; what it returns is called at the end.
+   */
   constructor(options: {
     name: string;
     tickMs: number;
@@ -41,6 +46,7 @@ export class Loop {
     runOnce: () => Promise<NextRun | undefined>;
     clock?: Clock;
     pauseMs?: () => number;
+    subscribe?: (wake: () => void) => readonly (() => void)[];
   }) {
     this.#name = options.name;
     this.#tickMs = options.tickMs;
@@ -48,10 +54,12 @@ export class Loop {
     this.#log = new SeldomLog(options.logger);
     this.#clock = options.clock ?? monotonicClock;
     this.#pauseMs = options.pauseMs ?? (() => 0);
+    this.#subscribe = options.subscribe ?? (() => []);
   }
 
   start(): void {
     this.#isStopped = false;
+    this.#unsubscribes = this.#subscribe(() => this.wake());
     this.wake();
   }
 
@@ -105,6 +113,7 @@ export class Loop {
   /** Resolves when the run in progress, if any, has ended; no other run starts. */
   async stop(): Promise<void> {
     this.#isStopped = true;
+    for (const unsubscribe of this.#unsubscribes) unsubscribe();
     clearTimeout(this.#timer);
     await this.#running;
     this.#log.close();

@@ -1,12 +1,12 @@
 import { Failure } from '../core/errors.ts';
 import { type CpuRequest, formatInstanceId, parseInstanceId } from '../domain/catalog/cpu-config.ts';
-import { CUDA_VERSION } from '../domain/catalog/cuda-version.ts';
 import type { NewEndpoint } from '../domain/endpoints/create-endpoint.ts';
 import type { Endpoint, EndpointType, FlashBoot, GpuConfig, ScalerType } from '../domain/endpoints/endpoint.ts';
 import { formatGpuIds, parseGpuIds } from '../domain/endpoints/gpu-ids.ts';
 import type { GpuChange } from '../domain/endpoints/gpu-rule.ts';
 import type { OwnTemplate } from '../domain/endpoints/template-container.ts';
 import type { EndpointChange } from '../domain/endpoints/update-endpoint.ts';
+import { CUDA_VERSION } from '../scaling/cuda-version.ts';
 import { toEnvironmentVariables, toId } from './container-wire.ts';
 import { readList, readNumber, readOneOf, readText } from './inputs.ts';
 import { type TemplateInput, toNewTemplate } from './template-wire.ts';

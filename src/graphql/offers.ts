@@ -9,8 +9,8 @@ import {
 } from '../domain/catalog/availability.ts';
 import type { GpuStock, Stock } from '../domain/catalog/capacity-source.ts';
 import { findDataCenter, type GpuType } from '../domain/catalog/catalog.ts';
-import { type CudaRule, fitsCuda, isOlderCuda } from '../domain/catalog/cuda-version.ts';
 import { MAX_CUDA_VERSIONS } from '../domain/endpoints/gpu-rule.ts';
+import { type CudaRule, fitsCuda, isOlderCuda } from '../scaling/cuda-version.ts';
 import { readList, readNumber } from './inputs.ts';
 
 export const STOCK_STATUS: Record<Availability, string> = { HIGH: 'High', MEDIUM: 'Medium', LOW: 'Low', NONE: 'None' };

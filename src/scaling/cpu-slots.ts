@@ -4,10 +4,28 @@
  * of its two parts needs, so that neither vCPUs nor memory are given away twice.
  */
 
-import type { CpuPlace } from '../domain/catalog/capacity-source.ts';
-import type { CpuConfig } from '../domain/catalog/cpu-config.ts';
-import type { CpusInUse } from '../domain/workers/worker-lifecycle.ts';
 import type { PlaceRequest, PoolCapacity } from './place-worker.ts';
+
+/** vCPUs of a flavor, and the memory that goes with them, in GB. */
+export interface CpuConfig {
+  id: string;
+  vcpuCount: number;
+  memory: number;
+}
+
+/** The machines of a data center, together. */
+export interface CpuPlace {
+  dataCenterId: string;
+  cpus: number;
+  memoryBytes: number;
+}
+
+/** vCPUs that workloads in a data center were given: as many times as `count`. */
+export interface CpusInUse {
+  cpu: CpuConfig;
+  dataCenterId: string | null;
+  count: number;
+}
 
 /** The pool of all slots. */
 const POOL = 'CPU';

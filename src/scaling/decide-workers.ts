@@ -2,10 +2,11 @@
  * Decides how many workers an endpoint should have and which to start, thaw, freeze, stop or drain. Pure: time is an argument,
  * and the same input gives the same decision. The rules are in docs/states.md and docs/guide/scaling.md.
  */
-import type { Because } from '../domain/decisions/because.ts';
+import type { Because } from './because.ts';
 import { nextStartAt } from './crash-loop.ts';
 import { freezeOrDrain, frozenToStop, thawable } from './frozen-workers.ts';
 import { outdatedToLeave, surplusToLeave } from './leaving-workers.ts';
+import { isNewest } from './releases.ts';
 import {
   earliest,
   isCurrent,
@@ -124,7 +125,7 @@ function addWorkers(input: ScalingInput, missing: number, why: Because): Scaling
 function startsAllowed({ endpoint, workers, failedStarts, now }: ScalingInput): number {
   if (failedStarts === null || nextStartAt(failedStarts.count, now) === now) return Number.POSITIVE_INFINITY;
   const isTrying = workers.some(
-    ({ version, state }) => version === endpoint.version && (state === 'pending' || state === 'starting'),
+    (worker) => isNewest(endpoint, worker) && (worker.state === 'pending' || worker.state === 'starting'),
   );
   return isTrying ? 0 : 1;
 }
@@ -170,7 +171,7 @@ function describeInputs(
       frozen: count(({ state }) => state === 'frozen'),
       ...(stopping > 0 && { stopping }),
     },
-    outdated: liveOf(workers).filter((worker) => worker.version !== version).length,
+    outdated: liveOf(workers).filter((worker) => !isNewest(endpoint, worker)).length,
     failedStarts: failedStarts?.count ?? 0,
   };
 }

@@ -1,4 +1,4 @@
-import type { Claims } from './claims.ts';
+import type { Contention } from './contention.ts';
 import { MAX_PAUSE_MS } from './crash-loop.ts';
 import type { Sharing, WaitingWorker } from './sharing.ts';
 
@@ -16,10 +16,10 @@ export interface Turn {
   /** Its starts fail: it gets what nobody else wants. */
   isLast: boolean;
   /** Workers of others were looked for already. */
-  hasClaimed: boolean;
+  hasPreempted: boolean;
 }
 
-/** What decides between two that wait: less first, then the longer wait. */
+/** Decides between two that wait: the one that holds less comes first, then the longer wait. */
 interface Need {
   held: number;
   waitedMs: number;
@@ -44,7 +44,7 @@ export interface FairOrder {
  * least. Among equals, who has waited longest relative to the share: the endpoints of a user divide the user's share.
  * An endpoint that got nothing for very long comes first. Endpoints whose starts fail come last, but compete once they have waited for as long as the longest pause.
  */
-export function fairOrder({ waiting, recordOf, now }: Sharing, claims: Claims): FairOrder {
+export function fairOrder({ waiting, recordOf, now }: Sharing, contention: Contention): FairOrder {
   const turns = new Map<string, Turn>();
   for (const worker of [...waiting].sort((a, b) => a.waitsSince - b.waitsSince || (a.id < b.id ? -1 : 1))) {
     const { endpointId, userId } = worker;
@@ -53,44 +53,45 @@ export function fairOrder({ waiting, recordOf, now }: Sharing, claims: Claims): 
     else {
       const isBroken = recordOf?.(endpointId).isBroken === true;
       const isLast = isBroken && now - worker.waitsSince < MAX_PAUSE_MS;
-      turns.set(endpointId, { endpointId, userId, workers: [worker], isLast, hasClaimed: isBroken });
+      turns.set(endpointId, { endpointId, userId, workers: [worker], isLast, hasPreempted: isBroken });
     }
   }
   const all = [...turns.values()].reverse(); // among equals, the first one is the last to be put in
-  const isHeir = (turn: Turn) => !turn.isLast && claims.hasReservation(turn.endpointId);
-  // Served first, so that what they leave is free for the others in the same run.
-  const heirs = all.filter(isHeir);
+  const hasReservation = (turn: Turn) => !turn.isLast && contention.hasReservation(turn.endpointId);
+  // These are served first: what they do not take is free for the others in the same run.
+  const reserved = all.filter(hasReservation);
   const isStarving = (turn: Turn) => {
-    const waitedMs = (now - turn.workers[0]!.waitsSince) / claims.endpointsOf(turn.userId);
-    return !turn.isLast && waitedMs >= STARVING_MS && claims.heldBy(turn.endpointId) === 0;
+    const waitedMs = (now - turn.workers[0]!.waitsSince) / contention.endpointsOf(turn.userId);
+    return !turn.isLast && waitedMs >= STARVING_MS && contention.heldBy(turn.endpointId) === 0;
   };
-  const [starving, inTurn] = partition(
-    all.filter((turn) => !isHeir(turn)),
-    isStarving,
+  const others = all.filter((turn) => !hasReservation(turn));
+  const starving = others.filter(isStarving);
+  const inTurn = others.filter((turn) => !isStarving(turn));
+  const healthy = new UserQueues(
+    inTurn.filter(({ isLast }) => !isLast),
+    contention,
+    now,
   );
-  const others = Map.groupBy(inTurn, ({ isLast }) => isLast);
-  const sound = new UserQueues(others.get(false) ?? [], claims, now);
-  const last = new UserQueues(others.get(true) ?? [], claims, now);
+  const last = new UserQueues(
+    inTurn.filter(({ isLast }) => isLast),
+    contention,
+    now,
+  );
   return {
-    next: () => heirs.pop() ?? starving.pop() ?? sound.next() ?? last.next(),
-    putBack: (turn) => (turn.isLast ? last : sound).add(turn),
+    next: () => reserved.pop() ?? starving.pop() ?? healthy.next() ?? last.next(),
+    putBack: (turn) => (turn.isLast ? last : healthy).add(turn),
   };
-}
-
-function partition<T>(items: readonly T[], isFirst: (item: T) => boolean): [T[], T[]] {
-  const { first = [], second = [] } = Object.groupBy(items, (item) => (isFirst(item) ? 'first' : 'second'));
-  return [first, second];
 }
 
 /** Two levels of sorted lists; the neediest is at the end, for `pop`. */
 class UserQueues {
-  readonly #claims: Claims;
+  readonly #contention: Contention;
   readonly #now: number;
   readonly #users = new Map<string, UserQueue>();
   readonly #sorted: UserQueue[] = [];
 
-  constructor(turns: readonly Turn[], claims: Claims, now: number) {
-    this.#claims = claims;
+  constructor(turns: readonly Turn[], contention: Contention, now: number) {
+    this.#contention = contention;
     this.#now = now;
     for (const [userId, own] of Map.groupBy(turns, (turn) => turn.userId)) {
       const queue = this.#queueOf(userId);
@@ -124,12 +125,12 @@ class UserQueues {
   }
 
   #needOf({ endpointId, workers }: Turn): Need {
-    return { held: this.#claims.heldBy(endpointId), waitedMs: this.#now - workers[0]!.waitsSince };
+    return { held: this.#contention.heldBy(endpointId), waitedMs: this.#now - workers[0]!.waitsSince };
   }
 
   #withNeed(queue: UserQueue): UserQueue {
-    const waitedMs = queue.turns.at(-1)!.need.waitedMs / this.#claims.endpointsOf(queue.userId);
-    queue.need = { held: this.#claims.beyondQuota(queue.userId), waitedMs };
+    const waitedMs = queue.turns.at(-1)!.need.waitedMs / this.#contention.endpointsOf(queue.userId);
+    queue.need = { held: this.#contention.beyondQuota(queue.userId), waitedMs };
     return queue;
   }
 }

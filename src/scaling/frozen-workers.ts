@@ -1,4 +1,5 @@
-import { type Because, because, withNote } from '../domain/decisions/because.ts';
+import { type Because, because, withNote } from './because.ts';
+import { byRelease, whyOutdated } from './releases.ts';
 import { isCurrent, type Leave, type ScalingInput, type ScalingWorker } from './situation.ts';
 
 /** A frozen worker of any endpoint, as it counts against the memory budget. */
@@ -90,7 +91,7 @@ export function frozenToStop({ endpoint }: ScalingInput, frozen: readonly Scalin
     if (endpoint.max === 0) return because('OVER_MAXIMUM', 0);
     if (endpoint.flashboot === 'OFF') return because('FLASHBOOT_OFF');
     if (isCurrent(endpoint, worker)) return null;
-    return because('OUTDATED', { version: worker.version, newest: endpoint.version });
+    return whyOutdated(endpoint, worker);
   };
   const kept = frozen.filter((worker) => useless(worker) === null).sort((a, b) => frozenSince(a) - frozenSince(b));
   const beyond = kept.slice(0, Math.max(0, Math.min(kept.length, kept.length + expected - endpoint.max)));
@@ -108,7 +109,7 @@ export function thawable({ endpoint, workers }: ScalingInput): ScalingWorker[] {
   if (endpoint.flashboot === 'OFF') return [];
   return workers
     .filter((worker) => worker.state === 'frozen' && isCurrent(endpoint, worker))
-    .sort((a, b) => b.version - a.version || frozenSince(b) - frozenSince(a));
+    .sort((a, b) => byRelease(a, b) || frozenSince(b) - frozenSince(a));
 }
 
 /** A worker that is only about to be frozen counts as frozen last. */

@@ -1,7 +1,7 @@
 import type { HoldingWorker, WaitingWorker } from './sharing.ts';
 
 /** What an endpoint has. */
-export type Standing = { gpus: number; workers: number };
+export type Usage = { gpus: number; workers: number };
 
 /** Who holds what: kept up to date while capacity is shared. */
 export class Holdings {
@@ -12,7 +12,7 @@ export class Holdings {
   readonly #held = new Map<string, number>();
   readonly #heldByUser = new Map<string, number>();
   /** The same without what is about to be left, and the number of workers. */
-  readonly #staying = new Map<string, Standing>();
+  readonly #staying = new Map<string, Usage>();
   readonly #stayingOfUser = new Map<string, number>();
   readonly #byEndpoint: Map<string, HoldingWorker[]>;
   readonly #byUser: Map<string, HoldingWorker[]>;
@@ -52,7 +52,7 @@ export class Holdings {
     return this.#heldByUser.get(userId) ?? 0;
   }
 
-  stayingOf(endpointId: string): Standing {
+  stayingOf(endpointId: string): Usage {
     return this.#staying.get(endpointId) ?? { gpus: 0, workers: 0 };
   }
 

@@ -1,4 +1,5 @@
-import { type Because, because } from '../domain/decisions/because.ts';
+import { type Because, because } from './because.ts';
+import { byRelease, whyOutdated } from './releases.ts';
 import { earliest, isCurrent, type Leave, liveOf, type ScalingInput, type ScalingWorker } from './situation.ts';
 import { mostWorkers, whyNoMore } from './user-allowance.ts';
 
@@ -16,7 +17,7 @@ export function outdatedToLeave(input: ScalingInput, wanted: number): Leave[] {
   const hasWork = demand.queued + demand.queuedLowPriority + (demand.batched ?? 0) + demand.inProgress > 0;
   const ready = current.filter((worker) => worker.state === 'ready').length;
   const needed = hasWork || endpoint.min > 0 ? Math.max(0, wanted - ready) : 0;
-  const order = [...old].sort((a, b) => leavingOrder(a) - leavingOrder(b) || a.version - b.version);
+  const order = [...old].sort((a, b) => leavingOrder(a) - leavingOrder(b) || byRelease(b, a));
   const readyOld = order.filter((worker) => worker.state === 'ready').length;
   let spare = order.length - readyOld + Math.max(0, readyOld - needed);
   const occupied = live.length + workers.filter((worker) => worker.state === 'leaving' && worker.leased > 0).length;
@@ -25,7 +26,7 @@ export function outdatedToLeave(input: ScalingInput, wanted: number): Leave[] {
   if (isFull && spare === 0 && !isReplacing) spare = 1;
   return order.slice(0, spare).map((worker) => ({
     id: worker.id,
-    ...because('OUTDATED', { version: worker.version, newest: endpoint.version }),
+    ...whyOutdated(endpoint, worker),
   }));
 }
 

@@ -1,4 +1,4 @@
-import { type CudaRule, describeCuda, fitsCuda } from '../domain/catalog/cuda-version.ts';
+import { type CudaRule, describeCuda, fitsCuda } from './cuda-version.ts';
 
 /** One GPU type of one pool in one data centre, with what is free. */
 export interface PoolCapacity {
@@ -9,6 +9,19 @@ export interface PoolCapacity {
   free: number;
   /** The CUDA version that the driver supports. Absent: unknown. */
   cudaVersion?: string;
+}
+
+/** A GPU type of a pool in a data center. Without a known type, any. */
+export interface GpuPlace {
+  pool: string | null;
+  gpuTypeId?: string | null;
+  dataCenterId: string | null;
+}
+
+/** True where GPUs are alike. */
+export function isSamePlace(a: GpuPlace, b: GpuPlace): boolean {
+  if (a.pool !== b.pool || a.dataCenterId !== b.dataCenterId) return false;
+  return (a.gpuTypeId ?? b.gpuTypeId) === (b.gpuTypeId ?? a.gpuTypeId);
 }
 
 /** The GPUs a worker needs. */

@@ -108,7 +108,7 @@ class Game {
       if (!at) continue;
       const { pool, dataCenterId } = at;
       free.find((one) => one.pool === pool && one.dataCenterId === dataCenterId)!.free -= request!.count;
-      const runs = { isReady: true, isBusy: true, isOutdated: false, isLeaving: false, yieldsTo: null };
+      const runs = { isReady: true, isBusy: true, weight: 1, isLeaving: false, yieldsTo: null };
       const holder = { id, endpointId, userId, pool, dataCenterId, count: request!.count, since: now, ...runs };
       this.#holding.push({ ...holder, endsAt: Number.POSITIVE_INFINITY });
     }
@@ -244,7 +244,7 @@ test('200 endpoints of 20 users: within five minutes each user has the same shar
     return { id: `e${i}`, userId, workers: 40, gpus: 1, pools: ['A'] };
   });
   const world: World = { capacities: [gpus('A', 400)], wants };
-  const runs = { isReady: true, isBusy: true, isOutdated: false, isLeaving: false, yieldsTo: null };
+  const runs = { isReady: true, isBusy: true, weight: 1, isLeaving: false, yieldsTo: null };
   const place = { pool: 'A', dataCenterId: 'DC-1', count: 1, since: START - 600_000 };
   const hog = Array.from({ length: 400 }, (_, i): HoldingWorker => {
     return { id: `h${i}`, endpointId: `e${i % 100}`, userId: users[0]!, ...place, ...runs };

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { PlaceRequest, PoolCapacity } from './place-worker.ts';
 import { shareCapacity } from './share-capacity.ts';
 import type { HoldingWorker, Sharing, WaitingWorker } from './sharing.ts';
-import { SOUND, type StartRecord } from './start-record.ts';
+import { NO_FAILURES, type StartRecord } from './start-record.ts';
 
 const NOW = 10_000_000;
 const MINUTE = 60_000;
@@ -31,7 +31,7 @@ function holds(endpointId: string, change: Partial<HoldingWorker> = {}): Holding
   count += 1;
   const since = NOW - 10 * MINUTE;
   const base = { pool: 'A', dataCenterId: 'DC-1', count: 1, since, isReady: true, isBusy: true };
-  const stays = { isOutdated: false, isLeaving: false, yieldsTo: null };
+  const stays = { weight: 1, isLeaving: false, yieldsTo: null };
   return { id: `${endpointId}-${count}`, endpointId, userId: endpointId, ...base, ...stays, ...change };
 }
 const share = (
@@ -190,7 +190,7 @@ describe('users', () => {
 });
 
 describe('a roll-out without free GPUs', () => {
-  const old = (change: Partial<HoldingWorker> = {}) => holds('a', { isOutdated: true, ...change });
+  const old = (change: Partial<HoldingWorker> = {}) => holds('a', { weight: 0, ...change });
   const full = (total: number) => [place('A', 'DC-1', total, 0)];
 
   test('lets an old worker leave first, at once: an idle one, or one that finishes its job', () => {
@@ -250,7 +250,7 @@ describe('a roll-out without free GPUs', () => {
 
 describe('an endpoint whose starts fail', () => {
   const recordOf = (endpointId: string): StartRecord =>
-    endpointId === 'bad' ? { failures: 2, isBroken: true, mayPreempt: false } : SOUND;
+    endpointId === 'bad' ? { failures: 2, isBroken: true, mayPreempt: false } : NO_FAILURES;
 
   test('has nobody preempted for it, not even within its quota', () => {
     const waiting = [waits('bad', { forMs: 4 * MINUTE })];

@@ -2,9 +2,11 @@
  * Decides who gets free GPUs, and which workers leave for others (docs/decisions/0017-fair-shares.md and
  * 0035-when-everything-is-full.md). Fair between users, then between the endpoints of a user. Pure.
  */
-import { Claims } from './claims.ts';
+
+import { Contention } from './contention.ts';
 import { fairOrder, type Turn } from './fair-order.ts';
 import { type PlaceRequest, placeWorker } from './place-worker.ts';
+import { type ReclaimableWorker, reclaimForWorker } from './reclaim-gpus.ts';
 import type { Sharing, WaitingWorker, Yield } from './sharing.ts';
 
 /** Workers that leave for others in one run, about: the next run follows when the first of them have left. */
@@ -18,36 +20,56 @@ export interface Share {
   >;
   /** For each of the others, what is missing. */
   missing: Map<string, string>;
+  /** Workers with work that leave, other than for endpoints in `reclaims`. */
   yields: Yield[];
+  /** By endpoint: workers that free GPUs for it without having work. */
+  reclaims: Map<string, readonly ReclaimableWorker[]>;
 }
 
 /** Places waiting workers, fairly, and picks workers that leave for those that find no place. */
 export function shareCapacity(sharing: Sharing): Share {
-  const share: Share = { placed: new Map(), missing: new Map(), yields: [] };
-  const claims = new Claims(sharing);
-  const turns = fairOrder(sharing, claims);
+  const share: Share = { placed: new Map(), missing: new Map(), yields: [], reclaims: new Map() };
+  const contention = new Contention(sharing);
+  const turns = fairOrder(sharing, contention);
   for (let turn = turns.next(); turn !== undefined; turn = turns.next()) {
-    takeTurn(turn, sharing, claims, share);
+    takeTurn(turn, sharing, contention, share);
     turns.putBack(turn);
   }
-  return share;
+  reclaim(sharing, share);
+  return { ...share, yields: share.yields.filter(({ forEndpointId }) => !share.reclaims.has(forEndpointId)) };
+}
+
+/** Finds workers without work that free GPUs, once for each endpoint that lacks some. Its start must not have failed lately. */
+function reclaim({ waiting, capacities, recordOf, reclaimable = [] }: Sharing, share: Share): void {
+  const tried = new Set<string>();
+  let workers = reclaimable;
+  for (const { id, endpointId, request } of waiting) {
+    if (workers.length === 0) return; // thousands may wait
+    if (request === null || !share.missing.has(id) || tried.has(endpointId)) continue;
+    if (recordOf?.(endpointId).isBroken) continue;
+    tried.add(endpointId);
+    const victims = reclaimForWorker(workers, request, capacities);
+    if (victims === null) continue;
+    share.reclaims.set(endpointId, victims);
+    if (victims.length > 0) workers = workers.map((one) => (victims.includes(one) ? { ...one, by: 'leaving' } : one));
+  }
 }
 
 /** Serves the worker of an endpoint that has waited longest. */
-function takeTurn(turn: Turn, sharing: Sharing, claims: Claims, share: Share): void {
+function takeTurn(turn: Turn, sharing: Sharing, contention: Contention, share: Share): void {
   const worker = turn.workers.shift()!;
   const { request } = worker;
-  const placement = request && placeWorker(request, claims.visibleTo(worker.endpointId));
+  const placement = request && placeWorker(request, contention.visibleTo(worker.endpointId));
   if (placement?.isPlaced) {
     share.placed.set(worker.id, placement);
-    claims.occupy(worker, placement, request!.count);
-    if (worker.wasRefused) askOwn(worker, sharing, claims, share);
+    contention.occupy(worker, placement, request!.count);
+    if (worker.wasRefused) askOwn(worker, sharing, contention, share);
   } else if (request === null || placement === null) {
     share.placed.set(worker.id, { pool: null, gpuTypeId: null, dataCenterId: null });
-    if (worker.wasRefused) askOwn(worker, sharing, claims, share);
+    if (worker.wasRefused) askOwn(worker, sharing, contention, share);
   } else {
-    claim(turn, worker, request, claims, share);
-    share.missing.set(worker.id, placement.reason + claims.whatFollows(worker, request));
+    makeRoom(turn, worker, request, contention, share);
+    share.missing.set(worker.id, placement.reason + contention.describeOwnLeaving(worker, request));
     refuseAlike(turn.workers, worker, share);
   }
 }
@@ -56,23 +78,29 @@ function takeTurn(turn: Turn, sharing: Sharing, claims: Claims, share: Share): v
  * Lets workers leave for one without a place: of its own endpoint in a roll-out, else of others that hold more. One at a
  * time for each endpoint, except within a quota.
  */
-function claim(turn: Turn, worker: WaitingWorker, request: PlaceRequest, claims: Claims, share: Share): void {
-  if (turn.hasClaimed) return;
-  turn.hasClaimed = true;
-  const own = claims.claimOwn(worker, request);
+function makeRoom(
+  turn: Turn,
+  worker: WaitingWorker,
+  request: PlaceRequest,
+  contention: Contention,
+  share: Share,
+): void {
+  if (turn.hasPreempted) return;
+  turn.hasPreempted = true;
+  const own = contention.replaceOwn(worker, request);
   share.yields.push(...(own ?? []));
   if (own || share.yields.length >= MAX_YIELDS) return;
-  share.yields.push(...claims.claimFromOthers(worker, request));
+  share.yields.push(...contention.preempt(worker, request));
   const others = turn.workers.filter((one) => isAlike(one.request, request));
   for (const one of others) {
-    if (claims.hasQuota(one, request)) share.yields.push(...claims.claimFromOthers(one, request));
+    if (contention.hasQuota(one, request)) share.yields.push(...contention.preempt(one, request));
   }
 }
 
 /** What the runtime lacks for a new worker, an old one of the same endpoint has. */
-function askOwn(worker: WaitingWorker, { recordOf }: Sharing, claims: Claims, share: Share): void {
+function askOwn(worker: WaitingWorker, { recordOf }: Sharing, contention: Contention, share: Share): void {
   if (recordOf?.(worker.endpointId).isBroken) return;
-  share.yields.push(...(claims.claimOwn(worker, null) ?? []));
+  share.yields.push(...(contention.replaceOwn(worker, null) ?? []));
 }
 
 /** Refuses equal wishes of the same endpoint without trying them: capacity only shrinks from here on. */

@@ -1,5 +1,6 @@
 /** The inputs of sharing capacity, and its orders: plain values; times are milliseconds since 1970. */
 import type { PlaceRequest, PoolCapacity } from './place-worker.ts';
+import type { ReclaimableWorker } from './reclaim-gpus.ts';
 import type { StartRecord } from './start-record.ts';
 
 export interface WaitingWorker {
@@ -28,8 +29,8 @@ export interface HoldingWorker {
   since: number;
   isReady: boolean;
   isBusy: boolean;
-  /** A newer release replaces it, and the roll-out is not paused. */
-  isOutdated: boolean;
+  /** Of its release (releases.ts). 0: it leaves for new workers of its endpoint. */
+  weight: number;
   /** It is leaving already: its GPUs become free. */
   isLeaving: boolean;
   /** The endpoint for which it leaves. */
@@ -57,6 +58,8 @@ export interface Sharing {
   waiting: readonly WaitingWorker[];
   holding: readonly HoldingWorker[];
   reserved?: readonly Reservation[];
+  /** Workers that hold GPUs without using them. */
+  reclaimable?: readonly ReclaimableWorker[];
   past?: readonly PastYield[];
   /** Returns how many of an endpoint's workers must stay: `workers.min`. */
   minOf: (endpointId: string) => number;

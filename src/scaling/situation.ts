@@ -1,5 +1,6 @@
 /** The inputs of a scaling decision: plain values; times are milliseconds since 1970. */
-import type { Because, BudgetStop } from '../domain/decisions/because.ts';
+import type { Because, BudgetStop } from './because.ts';
+import { type Releases, weightOf } from './releases.ts';
 
 /** A limit of the user that allows an endpoint fewer workers than `workers.max`, or a budget that allows none. */
 export type UserCut = LimitCut | ({ name: 'budget'; max: 0 } & BudgetStop);
@@ -13,7 +14,7 @@ export interface LimitCut {
   max: number;
 }
 
-export interface ScalingEndpoint {
+export interface ScalingEndpoint extends Releases {
   /** `workers.min`, or the scheduled floor if that is larger. */
   min: number;
   /** Of an endpoint with a schedule. */
@@ -29,11 +30,7 @@ export interface ScalingEndpoint {
   userCut?: UserCut | null;
   scaler: { type: 'QUEUE_DELAY' | 'REQUEST_COUNT'; value: number };
   idleTimeoutMs: number;
-  /** The newest release. */
-  version: number;
   flashboot: 'OFF' | 'FLASHBOOT' | 'PRIORITY_FLASHBOOT';
-  /** While paused, no worker leaves for being outdated; new workers are on the newest release all the same. */
-  isRolloutPaused: boolean;
 }
 
 /** Waiting and running jobs of a queue, or held and in-flight requests of a load balancer. */
@@ -97,9 +94,9 @@ export interface Leave extends Because {
   id: string;
 }
 
-/** True unless the worker is outdated. While the roll-out is paused, none is. */
+/** True unless the worker is outdated. */
 export function isCurrent(endpoint: ScalingEndpoint, worker: ScalingWorker): boolean {
-  return endpoint.isRolloutPaused || worker.version === endpoint.version;
+  return weightOf(endpoint, worker.version) > 0;
 }
 
 /** True while the worker gets no jobs because it has to stop one. It may be fit for work in a moment, or be replaced. */

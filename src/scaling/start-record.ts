@@ -1,5 +1,6 @@
 /** What an endpoint's last starts say about the next one. Pure. */
 import { FREE_STARTS } from './crash-loop.ts';
+import { isNewest } from './releases.ts';
 
 /** A start counts as slow when it takes longer than this multiple of the usual. */
 const SLOW_FACTOR = 2;
@@ -31,11 +32,11 @@ export interface StartRecord {
   mayPreempt: boolean;
 }
 
-export const SOUND: StartRecord = { failures: 0, isBroken: false, mayPreempt: true };
+export const NO_FAILURES: StartRecord = { failures: 0, isBroken: false, mayPreempt: true };
 
 /** Judges an endpoint by its last starts, in any order. */
 export function startRecordOf(starts: readonly PastStart[], version: number, now: number): StartRecord {
-  const current = starts.filter((start) => start.version === version);
+  const current = starts.filter((start) => isNewest({ version }, start));
   const lastReadyAt = Math.max(Number.NEGATIVE_INFINITY, ...current.map(({ readyAt }) => readyAt ?? -Infinity));
   const failures = current.filter(
     ({ readyAt, exitedAt, isLost }) => isLost && readyAt === null && exitedAt !== null && exitedAt > lastReadyAt,

@@ -1,5 +1,5 @@
 /** How far a user's limits let an endpoint grow. Pure. */
-import { type Because, type BudgetStop, because } from '../domain/decisions/because.ts';
+import { type Because, type BudgetStop, because } from './because.ts';
 import type { LimitCut, ScalingEndpoint, UserCut } from './situation.ts';
 
 /** What an endpoint's user may have, and has over all endpoints and pods. Null: unlimited. */

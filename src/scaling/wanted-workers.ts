@@ -1,4 +1,4 @@
-import { type Because, because } from '../domain/decisions/because.ts';
+import { type Because, because } from './because.ts';
 import {
   type Demand,
   earliest,

@@ -2,15 +2,17 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import { readConfig } from '../../config.ts';
 import { silentLogger } from '../../core/logger.ts';
+import type { Loop } from '../../core/loop.ts';
 import { transaction } from '../../db/pool.ts';
 import { JOB_COUNTERS } from '../../domain/jobs/counter-sql.ts';
-import { Cleaner, makePartitions } from './clean-up.ts';
+import { makePartitions } from '../../domain/jobs/job-retention.ts';
+import { cleanUpLoop } from './clean-up.ts';
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 
 let database: TestDatabase;
-let cleaner: Cleaner;
+let cleaner: Loop;
 /** Set by tests; rows are compared with the database's own clock, so it starts as the real one. */
 const clock = { time: 0, now: () => clock.time };
 
@@ -22,7 +24,7 @@ afterAll(() => database.drop());
 beforeEach(() => {
   clock.time = Date.now();
   const { limits } = readConfig({}, {});
-  cleaner = new Cleaner({ pool: database.pool, clock, logger: silentLogger, limits });
+  cleaner = cleanUpLoop({ pool: database.pool, clock, logger: silentLogger, limits });
 });
 
 const sql = (text: string, ...values: unknown[]) => database.pool.query(text, values).then((result) => result.rows);

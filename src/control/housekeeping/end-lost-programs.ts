@@ -2,7 +2,7 @@ import { monotonicClock } from '../../core/clock.ts';
 import { Failure, messageOf } from '../../core/errors.ts';
 import type { TerminalId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
-import { Loop, type NextRun } from '../../core/loop.ts';
+import { Loop } from '../../core/loop.ts';
 import { withTimeout } from '../../core/with-timeout.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Db } from '../../db/pool.ts';
@@ -26,63 +26,46 @@ interface Deps {
  * Ends the programs of terminal sessions whose server process is gone. Usually their guards have done so (program-guard.ts);
  * this is for those whose guard was lost as well, and records the end of the sessions.
  */
-export class LostProgramEnder {
-  readonly #deps: Deps;
-  readonly #loop: Loop;
+export function lostProgramLoop(deps: Deps): Loop {
+  const { pool, bus, logger } = deps;
   /** Since when each session is seen to be lost. */
-  #lostSince = new Map<TerminalId, number>();
-  #unsubscribe = () => {};
+  let lostSince = new Map<TerminalId, number>();
+  return new Loop({
+    name: 'lost-programs',
+    tickMs: TICK_MS,
+    logger,
+    subscribe: (wake) => [bus.onPeers(wake)],
+    runOnce: async () => {
+      const lost = await listLostSessions(pool);
+      const now = monotonicClock.now();
+      lostSince = new Map(lost.map(({ id }) => [id, lostSince.get(id) ?? now]));
+      const due = lost.filter(({ id }) => now - lostSince.get(id)! >= LOST_MS);
+      await Promise.all(due.map((session) => endSession(deps, session)));
+      return lost.length > due.length ? { inMs: LOST_MS } : undefined;
+    },
+  });
+}
 
-  constructor(deps: Deps) {
-    this.#deps = deps;
-    const { logger } = deps;
-    this.#loop = new Loop({ name: 'lost-programs', tickMs: TICK_MS, logger, runOnce: () => this.#run() });
-  }
-
-  start(): void {
-    this.#unsubscribe = this.#deps.bus.onPeers(() => this.#loop.wake());
-    this.#loop.start();
-  }
-
-  stop(): Promise<void> {
-    this.#unsubscribe();
-    return this.#loop.stop();
-  }
-
-  runOnce(): Promise<void> {
-    return this.#loop.runOnce();
-  }
-
-  async #run(): Promise<NextRun | undefined> {
-    const lost = await listLostSessions(this.#deps.pool);
-    const now = monotonicClock.now();
-    this.#lostSince = new Map(lost.map(({ id }) => [id, this.#lostSince.get(id) ?? now]));
-    const due = lost.filter(({ id }) => now - this.#lostSince.get(id)! >= LOST_MS);
-    await Promise.all(due.map((session) => this.#end(session)));
-    return lost.length > due.length ? { inMs: LOST_MS } : undefined;
-  }
-
-  async #end({ id, workloadId }: LostSession): Promise<void> {
-    const { pool, logger } = this.#deps;
-    try {
-      await this.#endProgram(workloadId, id);
-    } catch (error) {
-      const isGone = error instanceof Failure && (error.kind === 'notFound' || error.kind === 'conflict');
-      if (!isGone) {
-        const fields = { terminalId: id, workloadId, err: error };
-        logger.warn(fields, `the program of a lost session could not be ended: ${messageOf(error)}`);
-        return; // the next tick tries again
-      }
+async function endSession(deps: Deps, { id, workloadId }: LostSession): Promise<void> {
+  const { pool, logger } = deps;
+  try {
+    await endProgram(deps, workloadId, id);
+  } catch (error) {
+    const isGone = error instanceof Failure && (error.kind === 'notFound' || error.kind === 'conflict');
+    if (!isGone) {
+      const fields = { terminalId: id, workloadId, err: error };
+      logger.warn(fields, `the program of a lost session could not be ended: ${messageOf(error)}`);
+      return; // the next tick tries again
     }
-    await updateSessionLost(pool, id);
-    logger.info({ terminalId: id, workloadId }, 'ended the program of a lost session');
   }
+  await updateSessionLost(pool, id);
+  logger.info({ terminalId: id, workloadId }, 'ended the program of a lost session');
+}
 
-  async #endProgram(workloadId: string, marker: string): Promise<void> {
-    const program = await this.#deps.runtime.exec(workloadId, guardRequest(marker, { hasInput: false }));
-    program.output.resume();
-    program.errors?.resume();
-    const late = () => new Failure('unavailable', `it did not end within ${END_TIMEOUT_MS / 1000} s`);
-    await withTimeout(program.exitCode, END_TIMEOUT_MS, late).finally(() => program.end());
-  }
+async function endProgram({ runtime }: Deps, workloadId: string, marker: string): Promise<void> {
+  const program = await runtime.exec(workloadId, guardRequest(marker, { hasInput: false }));
+  program.output.resume();
+  program.errors?.resume();
+  const late = () => new Failure('unavailable', `it did not end within ${END_TIMEOUT_MS / 1000} s`);
+  await withTimeout(program.exitCode, END_TIMEOUT_MS, late).finally(() => program.end());
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import { silentLogger } from '../../core/logger.ts';
 import type { EvictionGuard } from '../../runtimes/runtime.ts';
-import { EvictionGuardKeeper } from './guard-evictions.ts';
+import { evictionGuardLoop } from './guard-evictions.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -33,7 +33,7 @@ test('endpoints that always have two workers or more keep half of them; others a
       kept.delete(id);
     },
   };
-  const keeper = new EvictionGuardKeeper({ pool: database.pool, logger: silentLogger, guard });
+  const keeper = evictionGuardLoop({ pool: database.pool, logger: silentLogger, guard });
   for (const [id, min] of [
     ['none', 0],
     ['one', 1],
@@ -57,5 +57,5 @@ test('where nothing can be guarded, nothing is tried', async () => {
   await setEndpoint('two', 2);
   const fail = () => Promise.reject(new Error('not to be called'));
   const guard: EvictionGuard = { list: async () => null, keep: fail, release: fail };
-  await new EvictionGuardKeeper({ pool: database.pool, logger: silentLogger, guard }).runOnce();
+  await evictionGuardLoop({ pool: database.pool, logger: silentLogger, guard }).runOnce();
 });

@@ -18,48 +18,26 @@ interface Deps {
  * Compares what was metered with the budgets, and reports the thresholds that were passed. It stops nothing itself: the scaler and
  * the placement of pods ask the table, which knows at once when a budget was raised or its month is over.
  */
-export class BudgetKeeper {
-  readonly #deps: Deps;
-  readonly #loop: Loop;
-  #unsubscribe: (() => void) | undefined;
+export function budgetLoop(deps: Deps): Loop {
+  const { pool, bus, logger } = deps;
+  return new Loop({
+    name: 'keep-budgets',
+    tickMs: TICK_MS,
+    logger,
+    subscribe: (wake) => [bus.subscribe('budget', wake)],
+    runOnce: async () => {
+      const notices = await recordNotices(pool);
+      for (const notice of notices) await report(deps, notice);
+      if (notices.length > 0) bus.publish('webhook', '');
+      return undefined;
+    },
+  });
+}
 
-  constructor({ pool, bus, logger }: Deps) {
-    this.#deps = { pool, bus, logger };
-    this.#loop = new Loop({ name: 'keep-budgets', tickMs: TICK_MS, logger, runOnce: () => this.#run() });
-  }
-
-  start(): void {
-    this.#unsubscribe = this.#deps.bus.subscribe('budget', () => this.#loop.wake());
-    this.#loop.start();
-  }
-
-  async stop(): Promise<void> {
-    this.#unsubscribe?.();
-    await this.#loop.stop();
-  }
-
-  /** Runs soon: more was metered. */
-  wake(): void {
-    this.#loop.wake();
-  }
-
-  runOnce(): Promise<void> {
-    return this.#loop.runOnce();
-  }
-
-  async #run(): Promise<undefined> {
-    const notices = await recordNotices(this.#deps.pool);
-    for (const notice of notices) await this.#report(notice);
-    if (notices.length > 0) this.#deps.bus.publish('webhook', '');
-    return undefined;
-  }
-
-  async #report(notice: BudgetNotice): Promise<void> {
-    const { pool, bus, logger } = this.#deps;
-    const { budgetId, userId, endpointId, month, percent, amount, spent, isStopped } = notice;
-    const fields = { budgetId, userId, ...(endpointId !== null && { endpointId }), month, percent, amount, spent };
-    if (!isStopped) return logger.warn(fields, 'budget threshold passed');
-    logger.warn(fields, 'budget used up: no more workers or pods are started');
-    for (const id of await listBudgetedEndpoints(pool, notice)) bus.publish('endpoint', id);
-  }
+async function report({ pool, bus, logger }: Deps, notice: BudgetNotice): Promise<void> {
+  const { budgetId, userId, endpointId, month, percent, amount, spent, isStopped } = notice;
+  const fields = { budgetId, userId, ...(endpointId !== null && { endpointId }), month, percent, amount, spent };
+  if (!isStopped) return logger.warn(fields, 'budget threshold passed');
+  logger.warn(fields, 'budget used up: no more workers or pods are started');
+  for (const id of await listBudgetedEndpoints(pool, notice)) bus.publish('endpoint', id);
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import { silentLogger } from '../../core/logger.ts';
-import { HistoryKeeper } from './keep-history.ts';
+import { historyLoop } from './keep-history.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -28,7 +28,7 @@ test('runs write minutes, fold hours and delete what is old; two keepers togethe
   );
   let now = hour + 66_000;
   const clock = { now: () => now };
-  const keepers = [1, 2].map(() => new HistoryKeeper({ pool: database.pool, logger: silentLogger, clock }));
+  const keepers = [1, 2].map(() => historyLoop({ pool: database.pool, logger: silentLogger, clock }));
   const run = () => Promise.all(keepers.map((keeper) => keeper.runOnce()));
   await sql("insert into endpoint_counters (endpoint_id, lane, completed) values ('e1', 'p/finish0', 3)");
   await run();

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../core/clock.ts';
 import type { Logger } from '../../core/logger.ts';
-import { Loop, type NextRun } from '../../core/loop.ts';
+import { Loop } from '../../core/loop.ts';
 import type { Pool } from '../../db/pool.ts';
 import { deleteOldHistory, foldHistory } from '../../domain/history/fold-history.ts';
 import { SETTLE_MS, writeHistory } from '../../domain/history/write-history.ts';
@@ -11,35 +11,21 @@ const MARGIN_MS = 1_500;
 /** Deletions per run: twice what is written in one. */
 const MAX_DELETIONS = 4;
 
-/** Writes each minute of the history soon after it is over, folds hours, and deletes what charts no longer reach. */
-export class HistoryKeeper {
-  readonly #deps: { readonly pool: Pool; readonly clock: Clock | undefined };
-  readonly #loop: Loop;
-
-  /** Without `clock`, the database's time counts, as it does for what is counted. */
-  constructor({ pool, logger, clock }: { pool: Pool; logger: Logger; clock?: Clock }) {
-    this.#deps = { pool, clock };
-    this.#loop = new Loop({ name: 'keep-history', tickMs: MINUTE_MS, logger, runOnce: () => this.#run() });
-  }
-
-  start(): void {
-    this.#loop.start();
-  }
-
-  stop(): Promise<void> {
-    return this.#loop.stop();
-  }
-
-  runOnce(): Promise<void> {
-    return this.#loop.runOnce();
-  }
-
-  async #run(): Promise<NextRun> {
-    const { pool, clock } = this.#deps;
-    await writeHistory(pool, clock ? new Date(clock.now()) : null);
-    if (await foldHistory(pool)) return { inMs: 0 };
-    for (let i = 0; i < MAX_DELETIONS && (await deleteOldHistory(pool)); i++);
-    const nowMs = (clock ?? systemClock).now();
-    return { inMs: MINUTE_MS - ((nowMs - SETTLE_MS) % MINUTE_MS) + MARGIN_MS };
-  }
+/**
+ * Writes each minute of the history soon after it is over, folds hours, and deletes what charts no longer reach. Without `clock`,
+ * the database's time counts, as it does for what is counted.
+ */
+export function historyLoop({ pool, logger, clock }: { pool: Pool; logger: Logger; clock?: Clock }): Loop {
+  return new Loop({
+    name: 'keep-history',
+    tickMs: MINUTE_MS,
+    logger,
+    runOnce: async () => {
+      await writeHistory(pool, clock ? new Date(clock.now()) : null);
+      if (await foldHistory(pool)) return { inMs: 0 };
+      for (let i = 0; i < MAX_DELETIONS && (await deleteOldHistory(pool)); i++);
+      const nowMs = (clock ?? systemClock).now();
+      return { inMs: MINUTE_MS - ((nowMs - SETTLE_MS) % MINUTE_MS) + MARGIN_MS };
+    },
+  });
 }

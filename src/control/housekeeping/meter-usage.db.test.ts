@@ -2,10 +2,11 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import { readConfig } from '../../config.ts';
 import { silentLogger } from '../../core/logger.ts';
+import type { Loop } from '../../core/loop.ts';
 import { foldUsage, meterUsage } from '../../domain/billing/meter-usage.ts';
 import { findGpuType } from '../../domain/catalog/catalog.ts';
-import { Cleaner } from './clean-up.ts';
-import { UsageMeter } from './meter-usage.ts';
+import { cleanUpLoop } from './clean-up.ts';
+import { usageLoop } from './meter-usage.ts';
 
 const NOON = Date.parse('2026-03-04T12:00:00.000Z');
 const MINUTE = 60_000;
@@ -14,7 +15,7 @@ const HOUR_USD = findGpuType(GPU)!.price.secure!;
 
 let database: TestDatabase;
 let nowMs: number;
-let meter: UsageMeter;
+let meter: Loop;
 beforeAll(async () => {
   database = await createTestDatabase();
   await query(`insert into users (id, name) values ('ann', 'ann'), ('bob', 'bob')`);
@@ -30,7 +31,7 @@ beforeEach(async () => {
 afterAll(() => database.drop());
 
 const query = (text: string, values: unknown[] = []) => database.pool.query(text, values);
-const newMeter = () => new UsageMeter({ pool: database.pool, logger: silentLogger, clock: { now: () => nowMs } });
+const newMeter = () => usageLoop({ pool: database.pool, logger: silentLogger, clock: { now: () => nowMs } });
 const at = (ms: number) => new Date(NOON + ms);
 
 async function meterAt(ms: number, by = meter): Promise<void> {
@@ -255,7 +256,7 @@ test('old minutes are folded into hours without changing any sum, also when more
 test('an exited worker is deleted only once all of it is metered, however late that is', async () => {
   const week = 7 * 86_400_000;
   nowMs = NOON + week;
-  const cleaner = new Cleaner({
+  const cleaner = cleanUpLoop({
     pool: database.pool,
     clock: { now: () => nowMs },
     logger: silentLogger,

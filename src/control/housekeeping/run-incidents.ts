@@ -17,43 +17,24 @@ interface Deps {
   onChange: () => void;
 }
 
-/** Applies the simulated shortage that was asked for to the leader's runtime, and carries incidents out. */
-export class IncidentRunner {
-  readonly #deps: Deps;
-  readonly #loop: Loop;
-  #unsubscribe = () => {};
-
-  constructor(deps: Deps) {
-    this.#deps = deps;
-    this.#loop = new Loop({
-      name: 'run-incidents',
-      tickMs: TICK_MS,
-      logger: deps.logger,
-      runOnce: () => this.#run(),
-    });
-  }
-
-  start(): void {
-    this.#unsubscribe = this.#deps.bus.subscribe('simulation', () => this.#loop.wake());
-    this.#loop.start();
-  }
-
-  stop(): Promise<void> {
-    this.#unsubscribe();
-    return this.#loop.stop();
-  }
-
-  async #run(): Promise<undefined> {
-    const { pool, logger, runtime, onChange } = this.#deps;
-    const simulation = await findSimulation(pool);
-    if (simulation) runtime.pretend(simulation);
-    for (const incident of await takeIncidents(pool)) {
-      logger.info({ incident }, 'simulating incident');
-      void runtime
-        .happen(incident)
-        .catch((error) => logger.error({ incident, err: error }, `simulated incident failed: ${messageOf(error)}`));
-    }
-    onChange();
-    return undefined;
-  }
+/** Applies the simulated shortage that was requested to the leader's runtime, and carries incidents out. */
+export function incidentLoop({ pool, bus, logger, runtime, onChange }: Deps): Loop {
+  return new Loop({
+    name: 'run-incidents',
+    tickMs: TICK_MS,
+    logger,
+    subscribe: (wake) => [bus.subscribe('simulation', wake)],
+    runOnce: async () => {
+      const simulation = await findSimulation(pool);
+      if (simulation) runtime.pretend(simulation);
+      for (const incident of await takeIncidents(pool)) {
+        logger.info({ incident }, 'simulating incident');
+        void runtime
+          .happen(incident)
+          .catch((error) => logger.error({ incident, err: error }, `simulated incident failed: ${messageOf(error)}`));
+      }
+      onChange();
+      return undefined;
+    },
+  });
 }

@@ -4,9 +4,9 @@ import type { Logger } from '../../core/logger.ts';
 import { Loop, type NextRun } from '../../core/loop.ts';
 import { withTimeout } from '../../core/with-timeout.ts';
 import type { Db } from '../../db/pool.ts';
-import { type Because, because } from '../../domain/decisions/because.ts';
 import { listDisks, type WorkloadDisk } from '../../domain/workers/list-disks.ts';
 import type { DiskMeter } from '../../runtimes/runtime.ts';
+import { type Because, because } from '../../scaling/because.ts';
 
 /** How soon a disk is measured again, at the earliest. */
 const TICK_MS = 30_000;

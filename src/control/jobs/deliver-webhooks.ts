@@ -13,6 +13,7 @@ import { renderBatch } from '../../domain/batches/render-batch.ts';
 import { renderNotice } from '../../domain/budgets/record-notices.ts';
 import { renderJob } from '../../domain/jobs/job.ts';
 import type { JobQueue } from '../../domain/jobs/job-queue.ts';
+import { INPUT } from '../../domain/jobs/payloads.ts';
 import { type WebhookPolicy, WebhookRefused } from '../../domain/jobs/webhook-policy.ts';
 import { recordWebhookRefusal } from '../../domain/jobs/webhook-refusals.ts';
 import { postWebhook, Refused } from './post-webhook.ts';
@@ -230,7 +231,7 @@ export class WebhookDeliverer {
     }
     const job = await this.#deps.queue.find(delivery.jobId);
     const source = await this.#deps.pool.query<{ input: string; extras: string | null }>(
-      'select input, extras from finished_jobs where id = $1 and keep_until > now()',
+      `select ${INPUT} from finished_jobs where id = $1 and keep_until > now()`,
       [delivery.jobId],
     );
     const [row] = source.rows;

@@ -4,11 +4,11 @@ import type { Logger } from '../../core/logger.ts';
 import { Loop, type NextRun } from '../../core/loop.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
-import { because } from '../../domain/decisions/because.ts';
 import { storeDecisions } from '../../domain/decisions/record-decision.ts';
 import { HAS_WORK } from '../../domain/jobs/has-work.ts';
 import type { JobQueue } from '../../domain/jobs/job-queue.ts';
 import { moveTimes } from '../../domain/workers/move-times.ts';
+import { because } from '../../scaling/because.ts';
 import { LeaseGrace } from './lease-grace.ts';
 import { type NotifyDispatch, rescueLeases } from './rescue-leases.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { decideDeadline } from './decide-deadline.ts';
+import { decideDeadline } from './decide-pod.ts';
 
 const NOON = Date.parse('2026-03-04T12:00:00.000Z');
 const at = (ms: number) => new Date(NOON + ms);

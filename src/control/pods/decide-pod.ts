@@ -1,4 +1,5 @@
 import type { ControlledPod } from '../../domain/pods/pod-lifecycle.ts';
+import type { DuePod } from '../../domain/pods/pod-lifetime.ts';
 import type { ObservedState } from '../../runtimes/runtime.ts';
 
 /** What a decision depends on of a pod's row. */
@@ -38,4 +39,22 @@ export function decidePod(pod: PodFacts, container: PodContainer, nowMs: number)
   // A start was cut off, or it is in a pause.
   const notBefore = pod.notBefore?.getTime() ?? 0;
   return notBefore > nowMs ? { do: 'wait', untilMs: notBefore } : { do: 'start' };
+}
+
+export type DeadlineAction =
+  | { do: 'nothing' }
+  | { do: 'stop'; reason: string }
+  | { do: 'terminate'; reason: string }
+  /** The pod does not run when it was to be stopped: the time is over. */
+  | { do: 'forget' };
+
+/** What the times of a pod require now. Pure. A locked pod is stopped when it is unlocked, as its lock says. */
+export function decideDeadline(pod: Omit<DuePod, 'id' | 'userId'>, nowMs: number): DeadlineAction {
+  const { stopAt, terminateAt } = pod;
+  if (terminateAt && terminateAt.getTime() <= nowMs) {
+    return { do: 'terminate', reason: `terminateAfter was ${terminateAt.toISOString()}` };
+  }
+  if (!stopAt || stopAt.getTime() > nowMs) return { do: 'nothing' };
+  if (!pod.isUp) return { do: 'forget' };
+  return pod.isLocked ? { do: 'nothing' } : { do: 'stop', reason: `stopAfter was ${stopAt.toISOString()}` };
 }

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import { newId, type PodId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
+import type { Loop } from '../../core/loop.ts';
 import { Bus } from '../../db/bus.ts';
 import type { Actor } from '../../domain/access/actor.ts';
 import { createUser } from '../../domain/access/users.ts';
@@ -12,7 +13,7 @@ import { getPodRow } from '../../domain/pods/pod-store.ts';
 import { setPodLifetime } from '../../domain/pods/set-pod-options.ts';
 import { updatePod } from '../../domain/pods/update-pod.ts';
 import { createTemplate } from '../../domain/templates/change-template.ts';
-import { LifetimeKeeper } from './keep-lifetimes.ts';
+import { lifetimeLoop } from './keep-lifetimes.ts';
 
 const MINUTE = 60_000;
 const NOON = Date.parse('2099-03-04T12:00:00.000Z');
@@ -21,7 +22,7 @@ let database: TestDatabase;
 let bus: Bus;
 let actor: Actor;
 let now: number;
-let keeper: LifetimeKeeper;
+let keeper: Loop;
 beforeAll(async () => {
   database = await createTestDatabase();
   bus = new Bus({ pool: database.pool, databaseUrl: database.url, processId: 'test', logger: silentLogger });
@@ -38,8 +39,7 @@ afterEach(async () => {
   await database.pool.query('delete from pods');
 });
 
-const newKeeper = () =>
-  new LifetimeKeeper({ pool: database.pool, bus, clock: { now: () => now }, logger: silentLogger });
+const newKeeper = () => lifetimeLoop({ pool: database.pool, bus, clock: { now: () => now }, logger: silentLogger });
 const context = () => ({
   pool: database.pool,
   bus,

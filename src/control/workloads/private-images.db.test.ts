@@ -17,8 +17,8 @@ import { insertWorkers } from '../../domain/workers/worker-lifecycle.ts';
 import type { RegistryAuth, WorkloadSpec } from '../../runtimes/runtime.ts';
 import { createSimulatedRuntime } from '../../runtimes/simulated/simulated-runtime.ts';
 import { SimulatedWorld } from '../../runtimes/simulated/simulated-world.ts';
-import { CapacityLedger } from '../workers/capacity-ledger.ts';
-import { WorkerRunner } from '../workers/run-workers.ts';
+import { CapacityLedger } from '../workers/place/capacity-ledger.ts';
+import { WorkerRunner } from '../workers/run/run-workers.ts';
 import { LogCollector } from './collect-logs.ts';
 import { WorkloadMounts } from './workload-mounts.ts';
 

@@ -1,6 +1,6 @@
 import { notFound } from '../../core/errors.ts';
 import { type JobView, renderJob } from '../../domain/jobs/job.ts';
-import { LARGE_RESULT_BYTES } from '../../domain/jobs/job-sql.ts';
+import { LARGE_RESULT_BYTES } from '../../domain/jobs/payloads.ts';
 import { sendJson } from '../exchange.ts';
 import type { QueueCall } from './queue-call.ts';
 

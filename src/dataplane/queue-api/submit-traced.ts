@@ -1,5 +1,5 @@
 import { keepTraceContext, readTraceContext } from '../../core/trace-context.ts';
-import type { NewJob } from '../../domain/jobs/job-queue.ts';
+import type { NewJob } from '../../domain/jobs/job.ts';
 import type { QueueCall } from './queue-call.ts';
 
 /** Submits the job with its trace context: the client's own, or, where an exporter is configured, that of a child span. */

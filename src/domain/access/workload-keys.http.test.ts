@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type RestFixture, startRestApp } from '../../../test/rest-app.ts';
 import type { EndpointId, PodId, WorkerId } from '../../core/ids.ts';
-import { because } from '../decisions/because.ts';
+import { because } from '../../scaling/because.ts';
 import { markStarting } from '../workers/mark-starting.ts';
 import { insertWorkers, markExited, markUnplaced } from '../workers/worker-lifecycle.ts';
 import { newWorkloadSecret, renewPodKey } from './workload-keys.ts';

@@ -1,6 +1,7 @@
 import { Failure, notFound } from '../../core/errors.ts';
 import { bigintArray, textArray } from '../../db/arrays.ts';
 import type { Db } from '../../db/pool.ts';
+import { INPUT, inputArrays, inputOf } from '../jobs/payloads.ts';
 import {
   type BatchId,
   type BatchStatus,
@@ -64,10 +65,10 @@ export async function appendRequests(
           and accepted + $3 <= ${MAX_REQUESTS} and bytes + $4 <= ${MAX_BATCH_BYTES}
         returning received, accepted
       ), added as (
-        insert into batch_requests (batch_id, number, input, extras, webhook, execution_timeout_ms, ttl_ms)
-        select $1, g.received - $2 + r.at + 1, r.input, r.extras, r.webhook, r.execution_timeout_ms, r.ttl_ms
+        insert into batch_requests (batch_id, number, ${INPUT}, webhook, execution_timeout_ms, ttl_ms)
+        select $1, g.received - $2 + r.at + 1, ${inputOf('r')}, r.webhook, r.execution_timeout_ms, r.ttl_ms
         from grown g, unnest($8::int8[], $9::text[], $10::text[], $11::text[], $12::int8[], $13::int8[])
-          as r(at, input, extras, webhook, execution_timeout_ms, ttl_ms)
+          as r(at, ${INPUT}, webhook, execution_timeout_ms, ttl_ms)
       )
       select received, accepted from grown`,
     values: [
@@ -79,8 +80,7 @@ export async function appendRequests(
       JSON.stringify(rejections.slice(0, MAX_REJECTIONS)),
       expected,
       bigintArray(requests.map(({ at }) => at)),
-      textArray(requests.map(({ input }) => input)),
-      textArray(requests.map(({ extras }) => extras)),
+      ...inputArrays(requests),
       textArray(requests.map(({ webhook }) => webhook)),
       bigintArray(requests.map(({ executionTimeoutMs }) => executionTimeoutMs)),
       bigintArray(requests.map(({ ttlMs }) => ttlMs)),

@@ -1,6 +1,7 @@
 import { notFound } from '../../core/errors.ts';
 import type { EndpointId } from '../../core/ids.ts';
 import { type Pool, transaction } from '../../db/pool.ts';
+import { inputBytes } from '../jobs/payloads.ts';
 import { notDraft } from './append-requests.ts';
 import type { BatchId, BatchStatus } from './batch.ts';
 
@@ -16,7 +17,7 @@ export function deleteRequest(pool: Pool, endpointId: EndpointId, id: BatchId, n
     const { rowCount } = await db.query(
       `with gone as (
          delete from batch_requests where batch_id = $1 and number = $2
-         returning octet_length(input) + coalesce(octet_length(extras), 0) as bytes
+         returning ${inputBytes()} as bytes
        )
        update batches b set accepted = accepted - 1, bytes = b.bytes - gone.bytes, changed_at = now() from gone where b.id = $1`,
       [id, number],

@@ -1,4 +1,5 @@
 import { countEnds } from '../../core/job-states.ts';
+import { ENDED_RESULT, RESULT } from '../jobs/payloads.ts';
 
 /** The counters of a batch, each with an SQL aggregate over jobs that end. */
 const SUMS = {
@@ -15,8 +16,8 @@ const SUMS = {
 export function endBatchJobs(ended: string, lane: string): string {
   return `
   batched as (
-    insert into batch_results (batch_id, number, status, output, error, worker_id, attempt, created_at, started_at, finished_at)
-    select batch_id, batch_number, end_status, end_output, end_error, worker_id, attempt, created_at, started_at, now()
+    insert into batch_results (batch_id, number, status, ${RESULT}, worker_id, attempt, created_at, started_at, finished_at)
+    select batch_id, batch_number, end_status, ${ENDED_RESULT}, worker_id, attempt, created_at, started_at, now()
     from ${ended} where batch_id is not null
   ), batch_counted as (
     insert into batch_counters as k (batch_id, lane, ${Object.keys(SUMS).join(', ')})

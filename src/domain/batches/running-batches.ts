@@ -2,6 +2,7 @@ import type { EndpointId, UserId } from '../../core/ids.ts';
 import { bigintArray } from '../../db/arrays.ts';
 import type { Db } from '../../db/pool.ts';
 import { addToCounters } from '../jobs/counter-sql.ts';
+import { INPUT, inputBytes, inputOf } from '../jobs/payloads.ts';
 import { setLimitsColumns } from '../quotas/limit-store.ts';
 import type { OwnLimits } from '../quotas/limits.ts';
 import type { BatchId, Measured } from './batch.ts';
@@ -101,8 +102,8 @@ export async function feedBatch(db: Db, lane: string, { id, fedTo, numbers, maxB
     name: 'batch-feed',
     text: `
       with picked as (
-        select p.n, r.number, r.input, r.extras, r.webhook, r.execution_timeout_ms, r.ttl_ms,
-               sum(octet_length(r.input) + coalesce(octet_length(r.extras), 0)) over (order by p.n) as total,
+        select p.n, r.number, ${inputOf('r')}, r.webhook, r.execution_timeout_ms, r.ttl_ms,
+               sum(${inputBytes('r.')}) over (order by p.n) as total,
                row_number() over (order by p.n) as nth
         from unnest($3::int8[]) with ordinality as p(number, n)
         cross join lateral (select * from batch_requests r where r.batch_id = $1 and r.number = p.number) r
@@ -114,15 +115,15 @@ export async function feedBatch(db: Db, lane: string, { id, fedTo, numbers, maxB
         where id = $1 and status = 'FINALIZED' and cancelled_at is null and not is_paused and fed_to = $2
         returning endpoint_id, finalized_at
       ), new as (
-        insert into jobs (id, endpoint_id, status, low_priority, is_sync, input, extras, webhook, execution_timeout_ms,
+        insert into jobs (id, endpoint_id, status, low_priority, is_sync, ${INPUT}, webhook, execution_timeout_ms,
                           expires_at, has_own_ttl, batch_id, batch_number)
-        select $1 || '-' || c.number, m.endpoint_id, 'IN_QUEUE', true, false, c.input, c.extras, c.webhook,
+        select $1 || '-' || c.number, m.endpoint_id, 'IN_QUEUE', true, false, ${inputOf('c')}, c.webhook,
                c.execution_timeout_ms,
                case when c.ttl_ms is null then now() + interval '100 years'
                     else greatest(m.finalized_at + c.ttl_ms * interval '1 millisecond', now()) end,
                c.ttl_ms is not null, $1, c.number
         from moved m, chosen c order by c.n
-        returning endpoint_id, octet_length(input) + coalesce(octet_length(extras), 0) as bytes
+        returning endpoint_id, ${inputBytes()} as bytes
       ), counted as (${addToCounters({
         from: 'new',
         lane: '$5',

@@ -1,7 +1,7 @@
 import { Failure } from '../../core/errors.ts';
 import type { UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
-import { type BudgetStop, because } from '../decisions/because.ts';
+import { type BudgetStop, because } from '../../scaling/because.ts';
 import { IS_STOPPED, STOP_JSON } from './budget-sql.ts';
 
 /** Throws `forbidden` while a budget of the user stops new pods. */

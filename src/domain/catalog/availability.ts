@@ -1,6 +1,7 @@
-import type { CpuPlace, GpuStock, Stock } from './capacity-source.ts';
+import type { CpuPlace } from '../../scaling/cpu-slots.ts';
+import { type CudaRule, fitsCuda, isOlderCuda } from '../../scaling/cuda-version.ts';
+import type { GpuStock, Stock } from './capacity-source.ts';
 import { type CpuFlavor, cpuFlavors, findDataCenter, type GpuType, gpuTypes, LOCAL_DATA_CENTER } from './catalog.ts';
-import { type CudaRule, fitsCuda, isOlderCuda } from './cuda-version.ts';
 
 /** How much more of something can be had (docs/interface/rest.md, "Catalog"). */
 export const AVAILABILITIES = ['NONE', 'LOW', 'MEDIUM', 'HIGH'] as const;

@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
 import type { Db } from '../../db/pool.ts';
+import type { CpuPlace } from '../../scaling/cpu-slots.ts';
 import { listGpusInUse } from '../workers/worker-lifecycle.ts';
 import { nameFoundTypes } from './found-types.ts';
 import { type GpusInUse, subtractInUse } from './gpus-in-use.ts';
@@ -25,13 +26,6 @@ export interface Stock {
   memoryBytes: number;
   /** Absent: all of it is in the local data center. */
   places?: readonly CpuPlace[];
-}
-
-/** The machines of a data center, together. */
-export interface CpuPlace {
-  dataCenterId: string;
-  cpus: number;
-  memoryBytes: number;
 }
 
 /** Reads the current stock. Throws `unavailable` if the runtime does not answer. */

@@ -1,4 +1,5 @@
 import { Failure } from '../../core/errors.ts';
+import type { CpuConfig } from '../../scaling/cpu-slots.ts';
 import { findCpuFlavor } from './catalog.ts';
 import { noSuchItem } from './no-such-item.ts';
 
@@ -8,10 +9,7 @@ export interface CpuRequest {
   vcpuCount: number;
 }
 
-/** The same with the memory that goes with it, in GB. */
-export interface CpuConfig extends CpuRequest {
-  memory: number;
-}
+export type { CpuConfig };
 
 /** Adds the flavor's memory. Throws `badRequest`, naming the place in the body, if the catalog does not have it. */
 export function withMemory({ id, vcpuCount }: CpuRequest, place = 'cpu'): CpuConfig {

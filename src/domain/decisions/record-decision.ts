@@ -1,6 +1,6 @@
 import type { EndpointId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
-import type { Because } from './because.ts';
+import type { Because } from '../../scaling/because.ts';
 
 /** Kept per endpoint: recent history, at most a page. */
 const KEPT = 100;

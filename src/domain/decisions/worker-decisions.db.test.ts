@@ -4,11 +4,11 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import { because, CAUSES, type Claimant, seenBy } from '../../scaling/because.ts';
 import { ensureInstallation } from '../installation.ts';
 import { leaveRuntime } from '../workers/leave-runtime.ts';
 import { drainWorker, freezeWorker, orderWorkers, stopWorker, thawWorker } from '../workers/order-workers.ts';
 import { markExited } from '../workers/worker-lifecycle.ts';
-import { because, CAUSES, type Claimant, seenBy } from './because.ts';
 import { deleteDecisionsOfGone, recordDecisions } from './record-decision.ts';
 
 let database: TestDatabase;

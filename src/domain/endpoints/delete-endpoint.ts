@@ -1,9 +1,9 @@
 import type { EndpointId } from '../../core/ids.ts';
+import { because } from '../../scaling/because.ts';
 import { PERMISSIONS } from '../access/permissions.ts';
 import { deleteKeysOfEndpoint } from '../access/workload-keys.ts';
 import { deleteBatchesOfEndpoint } from '../batches/change-batch.ts';
 import type { Operation, Tx } from '../change.ts';
-import { because } from '../decisions/because.ts';
 import { deleteDecisions } from '../decisions/record-decision.ts';
 import { cancelJobsOfEndpoint } from '../jobs/cancel-jobs.ts';
 import { stopWorkersOfEndpoint } from '../workers/stop-workers.ts';

@@ -2,7 +2,7 @@
  * The state of an endpoint for people: what somebody who is called at night wants to know first. Derived here and nowhere
  * else, from one read of `endpoint-facts.ts`; docs/states.md draws it. Pure: time is an argument.
  */
-import { type BudgetStop, because } from '../decisions/because.ts';
+import { type BudgetStop, because } from '../../scaling/because.ts';
 import { quoteOutput, withoutOutput } from '../logs/quote-output.ts';
 
 export const ENDPOINT_STATES = [

@@ -1,7 +1,7 @@
 import { didYouMean } from '../../core/closest.ts';
 import { Failure } from '../../core/errors.ts';
+import { CUDA_VERSION } from '../../scaling/cuda-version.ts';
 import { gpuTypesOfPool } from '../catalog/catalog.ts';
-import { CUDA_VERSION } from '../catalog/cuda-version.ts';
 import { TYPE_EDITS } from '../catalog/no-such-item.ts';
 import type { GpuConfig, GpuRule } from './endpoint.ts';
 

@@ -7,11 +7,8 @@ import { withoutOutput } from '../logs/quote-output.ts';
 import { type ExplainedAttempt, explainJob } from './explain-job.ts';
 import { explainWait, type JobWait } from './explain-wait.ts';
 import { findWebhook, type JobWebhook } from './find-webhook.ts';
-import { LARGE_RESULT_BYTES } from './job-sql.ts';
 import { ENDED_COLUMNS, LIVE_COLUMNS, type ListedJob, PLAN_BY_INDEX } from './list-jobs.ts';
-
-export const PAYLOADS = ['input', 'output', 'error'] as const;
-export type PayloadName = (typeof PAYLOADS)[number];
+import { FINISHED_DETAIL, LIVE_DETAIL } from './payloads.ts';
 
 /**
  * A job with what is known of it. `input` and `output` are JSON texts, null if there is none or it is larger than 64 KiB:
@@ -41,23 +38,17 @@ export interface JobDetail extends ListedJob {
 export const MAX_AHEAD = 10_000;
 export const MAX_CHUNKS = 1_000;
 
-/** The size is known without reading the value: large ones are stored apart, with their length. */
-const payload = (name: string, column: string) => `
-  octet_length(${column}) as "${name}Bytes",
-  case when octet_length(${column}) <= ${LARGE_RESULT_BYTES} then ${column} end as "${name}"`;
-
-const more = (output: string, error: string) => `
+const more = (payloads: string) => `
   is_sync as "isSync", execution_timeout_ms as "executionTimeoutMs", webhook as "webhookUrl",
-  ${payload('input', 'input')}, ${payload('output', output)}, octet_length(${error}) as "errorBytes",
-  left(${error}, ${LARGE_RESULT_BYTES}) as "longError"`;
+  ${payloads}`;
 
 /** $1 job, $2 endpoint. One snapshot of both tables: a job that ends meanwhile is in exactly one. */
 const FIND = `
-  select ${LIVE_COLUMNS}, ${more('progress', 'null::text')}, seq::text,
+  select ${LIVE_COLUMNS}, ${more(LIVE_DETAIL)}, seq::text,
          case when status || '' = 'IN_QUEUE' then expires_at end as "expiresAt"
   from jobs where id = any(array[$1]) and endpoint_id || '' = $2
   union all
-  select ${ENDED_COLUMNS}, ${more('output', 'error')}, null, null
+  select ${ENDED_COLUMNS}, ${more(FINISHED_DETAIL)}, null, null
   from finished_jobs where id = $1 and endpoint_id || '' = $2 and keep_until > now()`;
 
 interface JobRow extends Omit<JobDetail, 'batchId' | 'expiresAt' | 'chunks' | 'webhook' | 'attempts' | 'wait'> {
@@ -140,33 +131,4 @@ function countAhead(
 async function countChunks(db: Db, jobId: JobId): Promise<number> {
   const text = `select count(*)::int as n from (select from job_chunks where job_id = $1 limit ${MAX_CHUNKS}) c`;
   return (await db.query<{ n: number }>(text, [jobId])).rows[0]!.n;
-}
-
-const COLUMNS: Record<PayloadName, [live: string, ended: string]> = {
-  input: ['input', 'input'],
-  output: ['progress', 'output'],
-  error: ['null::text', 'error'],
-};
-
-/** `what`: SQL over a payload; $1 job, $2 endpoint. */
-const ofPayload = (name: PayloadName, what: (column: string) => string) => `
-  select ${what(COLUMNS[name][0])} as value from jobs where id = any(array[$1]) and endpoint_id || '' = $2
-  union all
-  select ${what(COLUMNS[name][1])} from finished_jobs where id = $1 and endpoint_id || '' = $2 and keep_until > now()`;
-
-/** Returns the size of a payload in bytes. Throws `notFound` if there is no such job, or it has no such payload. */
-export async function measurePayload(db: Db, endpointId: EndpointId, jobId: JobId, name: PayloadName): Promise<number> {
-  const text = ofPayload(name, (column) => `octet_length(${column})`);
-  const row = (await db.query<{ value: number | null }>(text, [jobId, endpointId])).rows[0];
-  if (!row) throw notFound('job');
-  if (row.value === null) throw notFound(name);
-  return row.value;
-}
-
-/** Returns a payload, however large. Throws `notFound`. */
-export async function readPayload(db: Db, endpointId: EndpointId, jobId: JobId, name: PayloadName): Promise<string> {
-  const text = ofPayload(name, (column) => column);
-  const value = (await db.query<{ value: string | null }>(text, [jobId, endpointId])).rows[0]?.value;
-  if (value == null) throw notFound('job');
-  return value;
 }

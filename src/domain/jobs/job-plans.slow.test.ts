@@ -8,6 +8,7 @@ import { createTestDatabase, type TestDatabase } from '../../../test/database.ts
 import { createPool, type Pool } from '../../db/pool.ts';
 import { QUEUE_SETTINGS } from './job-queue.ts';
 import * as sql from './job-sql.ts';
+import { MEASURE_INPUT } from './payloads.ts';
 
 const DEPTH = 200_000;
 const LEASED = 10_000;
@@ -99,7 +100,7 @@ const STATEMENTS = {
     indexes: ['jobs_leased', 'jobs_pkey'],
     jobs: BATCH,
   },
-  measure: { text: sql.MEASURE, values: ["'q17'", "'e1'"], indexes: ['jobs_pkey'], jobs: 1 },
+  measure: { text: MEASURE_INPUT, values: ["'q17'", "'e1'"], indexes: ['jobs_pkey'], jobs: 1 },
   resubmit: {
     text: sql.RESUBMIT,
     values: ["'q17'", "'e1'", "'lane'", "'copy'", 'null', 'null', 'null', 'null', false, 'null'],

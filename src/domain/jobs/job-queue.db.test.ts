@@ -4,7 +4,8 @@ import { createTestDatabase, type TestDatabase } from '../../../test/database.ts
 import { type EndpointId, type JobId, newId, newJobId, type WorkerId } from '../../core/ids.ts';
 import { transaction } from '../../db/pool.ts';
 import { cancelJobsOfEndpoint, cancelJobsOfGone } from './cancel-jobs.ts';
-import { JobQueue, type JobResult, type NewJob } from './job-queue.ts';
+import type { JobResult, NewJob } from './job.ts';
+import { JobQueue } from './job-queue.ts';
 import { JobStream } from './job-stream.ts';
 
 let database: TestDatabase;

@@ -4,38 +4,19 @@ import type { EndpointId, JobId, WorkerId } from '../../core/ids.ts';
 import { bigintArray, booleanArray, textArray } from '../../db/arrays.ts';
 import { type Db, isValueFault, type Pool } from '../../db/pool.ts';
 import type { BatchId } from '../batches/batch.ts';
-import type { EndedJob, JobView, TakenJob } from './job.ts';
+import type { EndedJob, FinishOutcome, JobResult, JobView, NewJob, TakenJob } from './job.ts';
+import {
+  type BySize,
+  bySize,
+  COMMIT_TIMEOUT_MS,
+  MAX_BATCH_BYTES,
+  notCommitted,
+  resultNotStored,
+  sizeOf,
+} from './job-batching.ts';
 import type { JobChanges } from './job-body.ts';
 import * as sql from './job-sql.ts';
-
-/** A submitted job. Payloads are JSON texts. */
-export interface NewJob {
-  id: JobId;
-  endpointId: EndpointId;
-  isLowPriority: boolean;
-  isSync: boolean;
-  input: string | Buffer;
-  extras: string | null;
-  webhook: string | null;
-  executionTimeoutMs: number | null;
-  ttlMs: number;
-  hasOwnTtl: boolean;
-  /** A worker that is waiting for a job: this one is committed as leased by it. */
-  workerId: WorkerId | null;
-  /** The process that holds a request for it. */
-  waiter: string | null;
-}
-
-export interface JobResult {
-  jobId: JobId;
-  workerId: WorkerId;
-  status: 'COMPLETED' | 'FAILED';
-  output: string | Buffer | null;
-  error: string | null;
-}
-
-/** What a result did: ended the job; was `stale`, because the job had ended or another worker holds it; or is `unknown`. */
-export type FinishOutcome = { kind: 'ended'; job: EndedJob } | { kind: 'stale'; job: JobView } | { kind: 'unknown' };
+import { inputArrays, MEASURE_INPUT, READ_RESULT, saveProgress } from './payloads.ts';
 
 /**
  * Server settings of the queue's connections. Its statements are planned once, when the tables may be empty: no plan may
@@ -53,10 +34,6 @@ export const QUEUE_SETTINGS = {
 const MAX_BATCH = 256;
 /** With more calls in flight than this, the next ones wait for their batch: half of a statement's cost is its own. */
 const GATHER_ABOVE = 8;
-/** A batch is in memory several times, and so is it in the database. */
-export const MAX_BATCH_BYTES = 8 * 2 ** 20;
-/** How long a job or a result may take to be committed, once it was read. */
-export const COMMIT_TIMEOUT_MS = 10_000;
 const PURGE_SLICE = 2000;
 
 /**
@@ -134,7 +111,7 @@ export class JobQueue {
 
   async readResult(id: JobId): Promise<Pick<JobView, 'output' | 'error'> | undefined> {
     const values = [id];
-    return (await this.#pool.query<JobView>({ name: 'job-result', text: sql.RESULT, values })).rows[0];
+    return (await this.#pool.query<JobView>({ name: 'job-result', text: READ_RESULT, values })).rows[0];
   }
 
   /** True while the endpoint has this job, queued, leased or with its result kept. */
@@ -187,7 +164,7 @@ export class JobQueue {
 
   /** The size of a job's payload in bytes; undefined if there is no such job. */
   async measure(id: JobId, endpointId: EndpointId): Promise<number | undefined> {
-    const query = { name: 'job-measure', text: sql.MEASURE, values: [id, endpointId] };
+    const query = { name: 'job-measure', text: MEASURE_INPUT, values: [id, endpointId] };
     return (await this.#pool.query<{ bytes: number }>(query)).rows[0]?.bytes;
   }
 
@@ -240,7 +217,7 @@ export class JobQueue {
   async saveProgress(jobId: JobId, workerId: WorkerId, progress: string): Promise<boolean> {
     const result = await this.#pool.query({
       name: 'job-progress',
-      text: "update jobs set progress = $3 where id = $1 and worker_id = $2 and status = 'IN_PROGRESS'",
+      text: `update jobs set ${saveProgress('$3')} where id = $1 and worker_id = $2 and status = 'IN_PROGRESS'`,
       values: [jobId, workerId, progress],
     });
     return result.rowCount === 1;
@@ -274,8 +251,7 @@ export class JobQueue {
         textArray(jobs.map((job) => job.endpointId)),
         booleanArray(jobs.map((job) => job.isLowPriority)),
         booleanArray(jobs.map((job) => job.isSync)),
-        textArray(jobs.map((job) => job.input)),
-        textArray(jobs.map((job) => job.extras)),
+        ...inputArrays(jobs),
         textArray(jobs.map((job) => job.webhook)),
         bigintArray(jobs.map((job) => job.executionTimeoutMs)),
         bigintArray(jobs.map((job) => job.ttlMs)),
@@ -363,19 +339,6 @@ export class JobQueue {
   }
 }
 
-/** Chooses the batcher for a call of so many bytes. */
-export type BySize<T> = (bytes: number) => T;
-
-/**
- * A batcher for small calls with two lanes, and one for large ones with a lane of its own: the small jobs of everybody would
- * otherwise wait for the large ones of one user to be written.
- */
-export function bySize<T>(create: (kind: '' | 'Large', lanes: number) => T): BySize<T> {
-  const small = create('', 2);
-  const large = create('Large', 1);
-  return (bytes) => (bytes > sql.LARGE_RESULT_BYTES ? large : small);
-}
-
 /** Keeps the first of several results that a worker reports for one job at the same time. */
 function withoutRepetitions(results: readonly JobResult[]): readonly JobResult[] {
   const seen = new Set<string>();
@@ -386,28 +349,6 @@ interface TakeCall {
   endpointId: EndpointId;
   workerId: WorkerId;
   slots: number;
-}
-
-/** Size in the database. Of small texts the length is near enough, and cheaper. */
-function sizeOf(payload: string | Buffer | null): number {
-  if (payload === null) return 0;
-  return payload.length < 65_536 ? payload.length : Buffer.byteLength(payload);
-}
-
-/** The error for a job that was not committed in time. "Not stored" is said only of one that never will be. */
-export function notCommitted(wasSent: boolean): Failure {
-  const waited = `the database has not answered for ${COMMIT_TIMEOUT_MS / 1000} seconds`;
-  const unknown = 'it may be stored later, and only a repetition with the same Idempotency-Key never runs it twice';
-  const detail = wasSent
-    ? `${waited} whether it stored the job: ${unknown}`
-    : `the job was not stored: ${waited}; try again`;
-  return new Failure('unavailable', detail, { retryAfterSeconds: 5 });
-}
-
-/** The error for a result, progress update or chunk that was not committed in time. */
-export function resultNotStored(): Failure {
-  const detail = `the database has not answered for ${COMMIT_TIMEOUT_MS / 1000} seconds whether it stored this; send it again`;
-  return new Failure('unavailable', detail, { retryAfterSeconds: 5 });
 }
 
 /** The error for a job whose endpoint was deleted while it was being queued. */

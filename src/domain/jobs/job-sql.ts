@@ -2,6 +2,17 @@ import { countEnds, FAILED_ENDS } from '../../core/job-states.ts';
 import { TRACEPARENT_OF_EXTRAS } from '../../core/trace-context.ts';
 import { endBatchJobs } from '../batches/batch-sql.ts';
 import { addToCounters } from './counter-sql.ts';
+import {
+  CLEAR_PROGRESS,
+  ENDED_RESULT,
+  endedWith,
+  FINISHED_RESULT,
+  INPUT,
+  inputBytes,
+  inputOf,
+  LIVE_RESULT,
+  RESULT,
+} from './payloads.ts';
 
 /**
  * The queue's statements, as text. Four rules hold for all of them:
@@ -15,8 +26,14 @@ import { addToCounters } from './counter-sql.ts';
  *   in its order. Where a condition must not suggest jobs_leased or jobs_queue, it is an expression: `status || ''`.
  */
 
-/** The size of a job's payload, which is read without the payload. */
-const BYTES = 'octet_length(input) + coalesce(octet_length(extras), 0)';
+const BYTES = inputBytes();
+
+/** The counters that jobs raise by being queued. */
+const QUEUED = {
+  queued: 'count(*) filter (where not low_priority)',
+  queued_low: 'count(*) filter (where low_priority)',
+  queued_bytes: 'sum(bytes)',
+};
 
 /** Milliseconds between two times. */
 const MS = (from: string, to: string) => `(extract(epoch from ${to} - ${from}) * 1000)::float8`;
@@ -27,15 +44,15 @@ const MS = (from: string, to: string) => `(extract(epoch from ${to} - ${from}) *
  */
 export const SUBMIT = `
   with new as (
-    insert into jobs (id, endpoint_id, status, low_priority, is_sync, input, extras, webhook, execution_timeout_ms,
+    insert into jobs (id, endpoint_id, status, low_priority, is_sync, ${INPUT}, webhook, execution_timeout_ms,
                       expires_at, has_own_ttl, worker_id, attempt, started_at, waiter)
     select c.id, c.endpoint_id, case when c.worker_id is null then 'IN_QUEUE' else 'IN_PROGRESS' end, c.low_priority,
-           c.is_sync, c.input, c.extras, c.webhook, c.execution_timeout_ms,
+           c.is_sync, ${inputOf('c')}, c.webhook, c.execution_timeout_ms,
            now() + c.ttl_ms * interval '1 millisecond', c.has_own_ttl, c.worker_id,
            case when c.worker_id is null then 0 else 1 end, case when c.worker_id is null then null else now() end, c.waiter
     from unnest($1::text[], $2::text[], $3::boolean[], $4::boolean[], $5::text[], $6::text[], $7::text[], $8::bigint[],
                 $9::bigint[], $10::boolean[], $11::text[], $12::text[])
-      as c(id, endpoint_id, low_priority, is_sync, input, extras, webhook, execution_timeout_ms, ttl_ms, has_own_ttl,
+      as c(id, endpoint_id, low_priority, is_sync, ${INPUT}, webhook, execution_timeout_ms, ttl_ms, has_own_ttl,
            worker_id, waiter)
     where exists (select 1 from endpoints e where e.id = c.endpoint_id)
     returning id, endpoint_id, status, low_priority, ${BYTES} as bytes
@@ -72,7 +89,7 @@ export const TAKE = `
   ), taken as (
     update jobs j set status = 'IN_PROGRESS', worker_id = p.workers[p.n], attempt = j.attempt + 1, started_at = now()
     from picked p where j.id = any(array[p.id])
-    returning j.id, j.endpoint_id, j.worker_id, j.input, j.extras, j.low_priority, p.n
+    returning j.id, j.endpoint_id, j.worker_id, ${inputOf('j')}, j.low_priority, p.n
   ), counted as (${addToCounters({
     from: 'taken',
     lane: '$3',
@@ -84,7 +101,7 @@ export const TAKE = `
     },
   })}
   )
-  select id, worker_id as "workerId", input, extras from taken order by n`;
+  select id, worker_id as "workerId", ${INPUT} from taken order by n`;
 
 /**
  * The common part of all statements that end jobs. `ended`: a CTE that deletes rows from `jobs` and returns them with
@@ -94,13 +111,13 @@ export const TAKE = `
 function endJobs(ended: string): string {
   return `
   with ended as (${ended}), kept as (
-    insert into finished_jobs (id, keep_until, endpoint_id, status, low_priority, is_sync, input, extras, webhook,
+    insert into finished_jobs (id, keep_until, endpoint_id, status, low_priority, is_sync, ${INPUT}, webhook,
                                execution_timeout_ms, ttl_ms, worker_id, attempt, created_at, started_at, finished_at,
-                               output, error)
+                               ${RESULT})
     select id, now() + (case when is_sync then $2::float8 else $1::float8 end) * interval '1 millisecond', endpoint_id,
-           end_status, low_priority, is_sync, input, extras, webhook, execution_timeout_ms,
+           end_status, low_priority, is_sync, ${INPUT}, webhook, execution_timeout_ms,
            round(extract(epoch from expires_at - created_at) * 1000), worker_id, attempt, created_at, started_at, now(),
-           end_output, end_error
+           ${ENDED_RESULT}
     from ended
   ), hooked as (
     insert into webhook_deliveries (job_id, endpoint_id, url)
@@ -136,7 +153,7 @@ export const FINISH = `${endJobs(`
     delete from jobs j using unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
       as r(id, worker_id, status, output, error)
     where j.id = any(array[r.id]) and j.worker_id = r.worker_id and j.status || '' = 'IN_PROGRESS'
-    returning j.*, r.status as end_status, r.output as end_output, r.error as end_error`)}
+    returning j.*, ${endedWith('r.status', { output: 'r.output', error: 'r.error' })}`)}
   ${endedView('null::text')}`;
 
 /** Orders the worker to stop a leased job that somebody else ended. */
@@ -148,13 +165,13 @@ const STOP_ORDERS = `, ordered as (
 /** $4 job, $5 endpoint. */
 export const CANCEL = `${endJobs(`
     delete from jobs where id = $4 and endpoint_id = $5
-    returning *, 'CANCELLED' as end_status, null::text as end_output, null::text as end_error`)}${STOP_ORDERS}
+    returning *, ${endedWith("'CANCELLED'")}`)}${STOP_ORDERS}
   ${ENDED_VIEW}`;
 
 /** $4 job, $5 the worker that must hold it, $6 why. */
 export const FAIL_RUNNING = `${endJobs(`
     delete from jobs where id = $4 and worker_id = $5 and status || '' = 'IN_PROGRESS'
-    returning *, 'FAILED' as end_status, null::text as end_output, $6::text as end_error`)}${STOP_ORDERS}
+    returning *, ${endedWith("'FAILED'", { error: '$6::text' })}`)}${STOP_ORDERS}
   ${ENDED_VIEW}`;
 
 /**
@@ -165,7 +182,7 @@ export const CANCEL_ALL = `${endJobs(`
     delete from jobs where id = any(array(
       select id from jobs where endpoint_id = $4 and status = 'IN_QUEUE'
       union all select id from jobs where endpoint_id || '' = $4 and status = 'IN_PROGRESS'))
-    returning *, 'CANCELLED' as end_status, null::text as end_output, null::text as end_error`)}${STOP_ORDERS}
+    returning *, ${endedWith("'CANCELLED'")}`)}${STOP_ORDERS}
   ${ENDED_VIEW}`;
 
 /**
@@ -187,14 +204,14 @@ export const PURGE = `${endJobs(`
     delete from jobs where id = any(array(
       select id from jobs where endpoint_id = $4 and status = 'IN_QUEUE' and created_at <= $5::text::timestamptz and batch_id is null
       order by low_priority, created_at, seq limit $6 for update skip locked))
-    returning *, 'CANCELLED' as end_status, null::text as end_output, null::text as end_error`)}
+    returning *, ${endedWith("'CANCELLED'")}`)}
   ${ENDED_VIEW}`;
 
 /** The queued jobs of a batch: $4. Served by jobs_of_batch. */
 export const CANCEL_BATCH = `${endJobs(`
     delete from jobs where id = any(array(
       select id from jobs where batch_id = $4 and status = 'IN_QUEUE' for update skip locked))
-    returning *, 'CANCELLED' as end_status, null::text as end_output, null::text as end_error`)}
+    returning *, ${endedWith("'CANCELLED'")}`)}
   ${ENDED_VIEW}`;
 
 /** Queued jobs past their time to live; $4 limit. Served by jobs_expiry, which no other statement can use. */
@@ -202,8 +219,9 @@ export const EXPIRE_QUEUED = `${endJobs(`
     delete from jobs where id = any(array(
       select id from jobs where worker_id is null and status || '' = 'IN_QUEUE' and expires_at <= now()
       order by expires_at limit $4 for update skip locked))
-    returning *, 'TIMED_OUT' as end_status, null::text as end_output,
-      'the job waited in the queue longer than its time to live (policy.ttl)' as end_error`)}
+    returning *, ${endedWith("'TIMED_OUT'", {
+      error: "'the job waited in the queue longer than its time to live (policy.ttl)'",
+    })}`)}
   ${ENDED_VIEW}`;
 
 const RAN_TOO_LONG = `coalesce(execution_timeout_ms, (select nullif(e.timeout_ms, 0) from endpoints e where e.id = endpoint_id))
@@ -223,16 +241,16 @@ export const EXPIRE_RUNNING = `${endJobs(`
         and ($4::float8 is null or j.started_at > now() - $4 * interval '1 millisecond')
         and ($5::float8 is null or clock_timestamp() < to_timestamp($5 / 1000))
       for update of j skip locked))
-    returning *, case when ${RAN_TOO_LONG} then 'FAILED' else 'TIMED_OUT' end as end_status, null::text as end_output,
-      case when ${RAN_TOO_LONG} then 'executionTimeout exceeded'
-           else 'the job was still running at the end of its time to live (policy.ttl)' end as end_error`)}${STOP_ORDERS}
+    returning *, ${endedWith(`case when ${RAN_TOO_LONG} then 'FAILED' else 'TIMED_OUT' end`, {
+      error: `case when ${RAN_TOO_LONG} then 'executionTimeout exceeded'
+           else 'the job was still running at the end of its time to live (policy.ttl)' end`,
+    })}`)}${STOP_ORDERS}
   ${ENDED_VIEW}`;
 
 /** Leased jobs of lost workers ($4) that have no retries left ($5: allowed retries). */
 export const FAIL_LOST = `${endJobs(`
     delete from jobs where status = 'IN_PROGRESS' and worker_id = any($4::text[]) and attempt > $5
-    returning *, 'FAILED' as end_status, null::text as end_output,
-      'job timed out after ' || (attempt - 1) || ' retries' as end_error`)}
+    returning *, ${endedWith("'FAILED'", { error: "'job timed out after ' || (attempt - 1) || ' retries'" })}`)}
   ${ENDED_VIEW}`;
 
 /**
@@ -242,7 +260,7 @@ export const FAIL_LOST = `${endJobs(`
  */
 export const RELEASE = `
   with back as (
-    update jobs set status = 'IN_QUEUE', worker_id = null, started_at = null, progress = null,
+    update jobs set status = 'IN_QUEUE', worker_id = null, started_at = null, ${CLEAR_PROGRESS},
       attempt = attempt - case when $3 then 0 else 1 end
     where status = 'IN_PROGRESS' and worker_id = any($2::text[]) and ($1::text[] is null or id = any($1::text[]))
       and (not $3 or attempt <= $5)
@@ -256,9 +274,7 @@ export const RELEASE = `
     from: 'back',
     lane: '$4',
     deltas: {
-      queued: 'count(*) filter (where not low_priority)',
-      queued_low: 'count(*) filter (where low_priority)',
-      queued_bytes: 'sum(bytes)',
+      ...QUEUED,
       in_progress: '-count(*)',
       retried: 'case when $3 then count(*) else 0 end',
     },
@@ -272,32 +288,24 @@ export const RETRY = `
     delete from finished_jobs where id = $1 and endpoint_id = $2 and status in (${FAILED_ENDS.map((status) => `'${status}'`).join(', ')}) and keep_until > now()
     returning *
   ), back as (
-    insert into jobs (id, endpoint_id, status, low_priority, is_sync, input, extras, webhook, execution_timeout_ms,
+    insert into jobs (id, endpoint_id, status, low_priority, is_sync, ${INPUT}, webhook, execution_timeout_ms,
                       expires_at, has_own_ttl)
-    select id, endpoint_id, 'IN_QUEUE', low_priority, is_sync, input, extras, webhook, execution_timeout_ms,
+    select id, endpoint_id, 'IN_QUEUE', low_priority, is_sync, ${INPUT}, webhook, execution_timeout_ms,
            now() + ttl_ms * interval '1 millisecond', true
     from again
     returning id, endpoint_id, low_priority, ${BYTES} as bytes
   ), cleared as (delete from job_chunks where job_id = any(array(select id from back))
-  ), unlost as (delete from lost_attempts where job_id = any(array(select id from back))
+  ), forgotten as (delete from lost_attempts where job_id = any(array(select id from back))
   ), counted as (${addToCounters({
     from: 'back',
     lane: '$3',
     deltas: {
-      queued: 'count(*) filter (where not low_priority)',
-      queued_low: 'count(*) filter (where low_priority)',
-      queued_bytes: 'sum(bytes)',
+      ...QUEUED,
       retried: 'count(*)',
     },
   })}
   )
   select id from back`;
-
-/** $1 job, $2 endpoint: the size of its payload. */
-export const MEASURE = `
-  select ${BYTES} as bytes from jobs where id = any(array[$1]) and endpoint_id || '' = $2
-  union all
-  select ${BYTES} from finished_jobs where id = $1 and endpoint_id || '' = $2 and keep_until > now()`;
 
 /**
  * Queues a copy of a job, whatever its state, under a new id. $1 job, $2 endpoint, $3 the counter lane, $4 the new id. What is
@@ -306,14 +314,14 @@ export const MEASURE = `
  */
 export const RESUBMIT = `
   with source as (
-    select endpoint_id, low_priority, input, extras, webhook, execution_timeout_ms,
+    select endpoint_id, low_priority, ${INPUT}, webhook, execution_timeout_ms,
            round(extract(epoch from expires_at - created_at) * 1000)::bigint as ttl_ms
     from jobs where id = any(array[$1]) and endpoint_id || '' = $2
     union all
-    select endpoint_id, low_priority, input, extras, webhook, execution_timeout_ms, ttl_ms
+    select endpoint_id, low_priority, ${INPUT}, webhook, execution_timeout_ms, ttl_ms
     from finished_jobs where id = $1 and endpoint_id || '' = $2 and keep_until > now()
   ), new as (
-    insert into jobs (id, endpoint_id, status, low_priority, is_sync, input, extras, webhook, execution_timeout_ms,
+    insert into jobs (id, endpoint_id, status, low_priority, is_sync, ${INPUT}, webhook, execution_timeout_ms,
                       expires_at, has_own_ttl)
     select $4, endpoint_id, 'IN_QUEUE', coalesce($8::boolean, low_priority), false, coalesce($5::text, input), extras,
            case when $9::boolean then $10::text else webhook end, coalesce($6::bigint, execution_timeout_ms),
@@ -323,38 +331,18 @@ export const RESUBMIT = `
   ), counted as (${addToCounters({
     from: 'new',
     lane: '$3',
-    deltas: {
-      queued: 'count(*) filter (where not low_priority)',
-      queued_low: 'count(*) filter (where low_priority)',
-      queued_bytes: 'sum(bytes)',
-    },
+    deltas: QUEUED,
   })}
   )
   select id from new`;
 
-/** Larger results are not read with their jobs: many at once would fill the memory. */
-export const LARGE_RESULT_BYTES = 64 * 1024;
-
-/** The size is known without reading the values: large ones are stored apart, with their length. */
-function resultOf(output: string, error: string): string {
-  const bytes = `coalesce(octet_length(${output}), 0) + coalesce(octet_length(${error}), 0)`;
-  const isSmall = `${bytes} <= ${LARGE_RESULT_BYTES}`;
-  return `case when ${isSmall} then ${output} end as output, case when ${isSmall} then ${error} end as error,
-         case when not ${isSmall} then ${bytes} end as "largeBytes"`;
-}
-
 /** The columns of a JobView; $1 job ids. One snapshot of both tables: a job that ends meanwhile is in exactly one. */
 export const STATUS = `
   select id, endpoint_id as "endpointId", status, ${MS('created_at', 'started_at')} as "delayTimeMs",
-         ${MS('started_at', 'now()')} as "executionTimeMs", worker_id as "workerId", ${resultOf('progress', 'null::text')},
+         ${MS('started_at', 'now()')} as "executionTimeMs", worker_id as "workerId", ${LIVE_RESULT},
          ${RETRIES}
   from jobs where id = any($1::text[])
   union all
   select id, endpoint_id, status, ${MS('created_at', 'coalesce(started_at, finished_at)')},
-         ${MS('started_at', 'finished_at')}, worker_id, ${resultOf('output', 'error')}, ${RETRIES}
+         ${MS('started_at', 'finished_at')}, worker_id, ${FINISHED_RESULT}, ${RETRIES}
   from finished_jobs where id = any($1::text[]) and keep_until > now()`;
-
-/** The result of one job, however large; $1 job. */
-export const RESULT = `
-  select progress as output, null as error from jobs where id = $1
-  union all select output, error from finished_jobs where id = $1 and keep_until > now()`;

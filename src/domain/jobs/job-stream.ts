@@ -3,8 +3,8 @@ import type { JobId, WorkerId } from '../../core/ids.ts';
 import { textArray } from '../../db/arrays.ts';
 import { isValueFault, type Pool } from '../../db/pool.ts';
 import type { JobView } from './job.ts';
-import { type BySize, bySize, COMMIT_TIMEOUT_MS, MAX_BATCH_BYTES, resultNotStored } from './job-queue.ts';
-import { LARGE_RESULT_BYTES } from './job-sql.ts';
+import { type BySize, bySize, COMMIT_TIMEOUT_MS, MAX_BATCH_BYTES, resultNotStored } from './job-batching.ts';
+import { LARGE_RESULT_BYTES } from './payloads.ts';
 
 export interface JobChunk {
   seq: number;

@@ -37,6 +37,35 @@ export interface EndedJob extends JobView {
   traceparent: string | null;
 }
 
+/** A submitted job. Payloads are JSON texts. */
+export interface NewJob {
+  id: JobId;
+  endpointId: EndpointId;
+  isLowPriority: boolean;
+  isSync: boolean;
+  input: string | Buffer;
+  extras: string | null;
+  webhook: string | null;
+  executionTimeoutMs: number | null;
+  ttlMs: number;
+  hasOwnTtl: boolean;
+  /** A worker that is waiting for a job: this one is committed as leased by it. */
+  workerId: WorkerId | null;
+  /** The process that holds a request for it. */
+  waiter: string | null;
+}
+
+export interface JobResult {
+  jobId: JobId;
+  workerId: WorkerId;
+  status: 'COMPLETED' | 'FAILED';
+  output: string | Buffer | null;
+  error: string | null;
+}
+
+/** What a result did: ended the job; was `stale`, because the job had ended or another worker holds it; or is `unknown`. */
+export type FinishOutcome = { kind: 'ended'; job: EndedJob } | { kind: 'stale'; job: JobView } | { kind: 'unknown' };
+
 /**
  * The job as JSON text, in the shape of docs/interface/queue.md, "Job states": members that are not known are absent.
  * `more` adds members.

@@ -2,17 +2,17 @@ import { Failure } from '../../core/errors.ts';
 import type { UserId, WorkerId } from '../../core/ids.ts';
 import { ADVISORY_LOCKS } from '../../db/advisory-locks.ts';
 import type { Db } from '../../db/pool.ts';
+import type { Claimant } from '../../scaling/because.ts';
+import { type CudaRule, describeCuda, fitsCuda } from '../../scaling/cuda-version.ts';
+import { type ReclaimableWorker, reclaimForPod } from '../../scaling/reclaim-gpus.ts';
 import { checkBudget } from '../budgets/check-budget.ts';
 import { countFits, cpuAvailability } from '../catalog/availability.ts';
 import { type GpuStock, type Stock, withoutUsed } from '../catalog/capacity-source.ts';
 import { findCpuFlavor, findGpuType } from '../catalog/catalog.ts';
-import { type CudaRule, describeCuda, fitsCuda } from '../catalog/cuda-version.ts';
 import type { GpusInUse } from '../catalog/gpus-in-use.ts';
-import { because, type Claimant, seenBy } from '../decisions/because.ts';
 import { checkMoreGpus } from '../quotas/check-limit.ts';
 import { takesFromQuotas } from '../quotas/pods-beyond-quota.ts';
-import { type FreezingWorker, listFreezingWorkers } from '../workers/frozen-workers.ts';
-import { stopWorker } from '../workers/order-workers.ts';
+import { listReclaimableWorkers, reclaimGpus } from '../workers/reclaimable-workers.ts';
 import { listGpusInUse } from '../workers/worker-lifecycle.ts';
 import type { Pod, PodGpu } from './pod.ts';
 
@@ -60,43 +60,28 @@ export async function placePod(
   return place ? { place, evicted: [] } : placeOverFrozen(db, pod, stock, used);
 }
 
-/** Evicts frozen workers until the pod fits: those without priority first, then those frozen longest. */
+/** Evicts frozen workers until the pod fits. */
 async function placeOverFrozen(
   db: Db,
   pod: Placed,
   stock: Stock,
   used: readonly GpusInUse[],
 ): Promise<{ place: PodPlace; evicted: WorkerId[] }> {
-  const frozen = (await listFreezingWorkers(db))
-    .filter(({ phase, wanted, holdsGpus }) => phase === 'FROZEN' && wanted !== 'RUN' && holdsGpus)
-    .sort((a, b) => Number(a.isPriority) - Number(b.isPriority));
-  const place = choose(pod, placesForGpus(pod, withoutUsed(stock, frozen.reduce(withoutWorker, used))));
-  if (!place) throw noCapacity(pod, needOf(pod) + whatIsShort(pod.gpu!, stock));
+  const workers = await listReclaimableWorkers(db, []);
+  const found = reclaimForPod(workers, pod.gpu!.id, (freed) => {
+    return inOrder(pod, placesForGpus(pod, withoutUsed(stock, freed.reduce(withoutWorker, used))));
+  });
+  if (!found) throw noCapacity(pod, needOf(pod) + whatIsShort(pod.gpu!, stock));
   const claimant: Claimant = { kind: 'pod', name: pod.name, userId: pod.userId };
-  const evicted: WorkerId[] = [];
-  let left = used;
-  const isThere = (one: FreezingWorker) =>
-    one.gpuPool === place.pool && one.dataCenterId === place.dataCenterId && one.gpuTypeId === pod.gpu!.id;
-  for (const worker of frozen.filter(isThere)) {
-    if (
-      placesForGpus(pod, withoutUsed(stock, left)).some(
-        (one) => one.pool === place.pool && one.dataCenterId === place.dataCenterId,
-      )
-    )
-      break;
-    left = withoutWorker(left, worker);
-    await stopWorker(db, worker.id, because('EVICTED', seenBy(claimant, worker.userId)));
-    evicted.push(worker.id);
-  }
-  return { place, evicted };
+  return { place: found.place, evicted: await reclaimGpus(db, found.victims, claimant) };
 }
 
-function withoutWorker(used: readonly GpusInUse[], worker: FreezingWorker): GpusInUse[] {
-  return used.map((one) => (holds(one, worker) ? { ...one, count: one.count - worker.gpuCount } : one));
+function withoutWorker(used: readonly GpusInUse[], worker: ReclaimableWorker): GpusInUse[] {
+  return used.map((one) => (holds(one, worker) ? { ...one, count: one.count - worker.count } : one));
 }
 
-function holds(one: GpusInUse, { gpuPool, gpuTypeId, dataCenterId }: FreezingWorker): boolean {
-  return one.pool === gpuPool && one.gpuTypeId === gpuTypeId && one.dataCenterId === dataCenterId;
+function holds(one: GpusInUse, { pool, gpuTypeId, dataCenterId }: ReclaimableWorker): boolean {
+  return one.pool === pool && one.gpuTypeId === gpuTypeId && one.dataCenterId === dataCenterId;
 }
 
 /** Returns the first place for the GPUs as if nothing ran. Throws `badRequest` if there is none even then. */
@@ -200,12 +185,16 @@ function placesForCpus({ cpu }: Pick<Pod, 'cpu'>, stock: Stock): PodPlace[] {
     .map(({ id }) => ({ pool: null, dataCenterId: id, cudaVersion: null }));
 }
 
-function choose({ dataCenterIds }: Pick<Pod, 'dataCenterIds'>, places: readonly PodPlace[]): PodPlace | undefined {
+function choose(pod: Pick<Pod, 'dataCenterIds'>, places: readonly PodPlace[]): PodPlace | undefined {
+  return inOrder(pod, places)[0];
+}
+
+/** Returns those in the pod's data centers, in the listed order. */
+function inOrder({ dataCenterIds }: Pick<Pod, 'dataCenterIds'>, places: readonly PodPlace[]): PodPlace[] {
   const wanted =
     dataCenterIds.length === 0 ? places : places.filter((place) => dataCenterIds.includes(place.dataCenterId));
   const preference = (place: PodPlace) => dataCenterIds.indexOf(place.dataCenterId);
-  const [best] = wanted.toSorted((a, b) => preference(a) - preference(b));
-  return best;
+  return wanted.toSorted((a, b) => preference(a) - preference(b));
 }
 
 function noCapacity({ dataCenterIds }: Pick<Pod, 'dataCenterIds'>, what: string): Failure {

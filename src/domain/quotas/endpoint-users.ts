@@ -1,7 +1,7 @@
 import type { EndpointId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import type { BudgetStop } from '../../scaling/because.ts';
 import { STOP_OF_ENDPOINT } from '../budgets/budget-sql.ts';
-import type { BudgetStop } from '../decisions/because.ts';
 import { limitsOfRow, setLimitsColumns } from './limit-store.ts';
 import type { OwnLimits } from './limits.ts';
 import { type ComputeUse, NO_COMPUTE, readComputeUse } from './usage.ts';

@@ -1,6 +1,6 @@
 import type { PodId, WorkerId } from '../../core/ids.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
-import { because } from '../decisions/because.ts';
+import { because } from '../../scaling/because.ts';
 import { updateRuntime } from '../installation.ts';
 import { markExited } from './worker-lifecycle.ts';
 

@@ -1,5 +1,6 @@
 import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import { isNewest } from '../../scaling/releases.ts';
 import { getEndpointRow } from '../endpoints/endpoint-store.ts';
 import {
   summarizeWorkers,
@@ -58,7 +59,7 @@ export function toWorker(
 ): Omit<Worker, 'status' | 'reason'> {
   return {
     id: row.id,
-    isStale: row.version !== endpointVersion,
+    isStale: !isNewest({ version: endpointVersion }, row),
     version: row.version,
     image: row.image,
     gpuCount: row.gpuCount,

@@ -1,6 +1,6 @@
 import type { WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
-import type { Because, Cause } from '../decisions/because.ts';
+import type { Because, Cause } from '../../scaling/because.ts';
 import { storeDecisions } from '../decisions/record-decision.ts';
 
 /** The orders for a worker, and the states in which each has an effect. */

@@ -1,7 +1,8 @@
 import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import type { Claimant } from '../../scaling/because.ts';
+import { weightOf } from '../../scaling/releases.ts';
 import type { CpuConfig } from '../catalog/cpu-config.ts';
-import type { Claimant } from '../decisions/because.ts';
 import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
 import { JOBS_OF_WORKER } from '../jobs/jobs-of-worker.ts';
 import type { Schedule } from '../schedules/schedule.ts';
@@ -45,7 +46,8 @@ export interface GpuHolder {
   since: Date;
   isReady: boolean;
   isBusy: boolean;
-  isOutdated: boolean;
+  /** Of its release (scaling/releases.ts). */
+  weight: number;
   isLeaving: boolean;
   yieldsTo: EndpointId | null;
   /** `workers.min` of its endpoint, or its scheduled floor. */
@@ -78,7 +80,9 @@ async function listHolders(
   now: number,
 ): Promise<CpuHolder[]> {
   const holds = what === 'gpu' ? 'w.gpu_pool is not null and w.gpus_released_at is null' : 'w.cpu is not null';
-  const result = await db.query<CpuHolder & { max: number; schedule: Schedule | null }>({
+  const result = await db.query<
+    Omit<CpuHolder, 'weight'> & { isRolloutPaused: boolean; max: number; schedule: Schedule | null }
+  >({
     name: `${what}-holders`,
     text: `select w.id, w.endpoint_id as "endpointId", w.user_id as "userId", w.version, e.version as "newestVersion",
                   w.gpu_pool as pool, w.cpu,
@@ -87,7 +91,7 @@ async function listHolders(
                   coalesce(w.ready_at, (w.timeline ->> 'capacityAt')::timestamptz, w.created_at) as since,
                   w.ready_at is not null as "isReady", w.wanted in ('DRAIN', 'STOP') as "isLeaving",
                   ${JOBS_OF_WORKER} + ${REQUESTS_OF_WORKER} > 0 as "isBusy",
-                  coalesce(w.version <> e.version and not e.is_rollout_paused, false) as "isOutdated",
+                  coalesce(e.is_rollout_paused, true) as "isRolloutPaused",
                   w.yields_to as "yieldsTo", coalesce(e.workers_min, 0) as min,
                   coalesce(e.workers_max, 0) as max, ${SCHEDULE_COLUMN} as schedule
            from workers w left join endpoints e on e.id = w.endpoint_id
@@ -96,8 +100,9 @@ async function listHolders(
              and (${holds} or w.endpoint_id = any($1::text[]))`,
     values: [endpointIds],
   });
-  return result.rows.map(({ max, schedule, ...holder }) => ({
+  return result.rows.map(({ isRolloutPaused, max, schedule, ...holder }) => ({
     ...holder,
+    weight: weightOf({ version: holder.newestVersion, isRolloutPaused }, holder.version),
     min: schedule === null ? holder.min : Math.max(holder.min, Math.min(max, workersMinAt(schedule, now))),
   }));
 }

@@ -50,7 +50,7 @@ export async function releaseGpus(db: Db, id: WorkerId): Promise<boolean> {
 }
 
 /** Takes the GPUs of a sleeping worker back for it, if as many are free. `gpus`: all of its kind and place, free or not. */
-export function claimGpus(
+export function retakeGpus(
   pool: Pool,
   worker: { id: WorkerId; gpuCount: number },
   gpus: readonly { pool: string; gpuTypeId: string; dataCenterId: string; total: number }[],

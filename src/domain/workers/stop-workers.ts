@@ -1,6 +1,6 @@
 import type { EndpointId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
-import type { Because } from '../decisions/because.ts';
+import type { Because } from '../../scaling/because.ts';
 
 /** For the deletion of the endpoint, which takes its decisions with it: orders every live worker of an endpoint to stop. The rows stay until control has removed the containers. */
 export async function stopWorkersOfEndpoint(

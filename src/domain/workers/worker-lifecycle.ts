@@ -1,9 +1,9 @@
 import type { EndpointId, PodId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import type { Cause } from '../../scaling/because.ts';
+import type { CpusInUse } from '../../scaling/cpu-slots.ts';
 import { deleteWorkloadKeys } from '../access/workload-keys.ts';
-import type { CpuConfig } from '../catalog/cpu-config.ts';
 import type { GpusInUse } from '../catalog/gpus-in-use.ts';
-import type { Cause } from '../decisions/because.ts';
 import { storeDecisions } from '../decisions/record-decision.ts';
 import type { EndpointType, ReleaseSpec } from '../endpoints/endpoint.ts';
 import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
@@ -12,13 +12,6 @@ import { inLockOrder } from './lock-order.ts';
 
 export type WorkerPhase = 'PENDING' | 'STARTING' | 'RUNNING' | 'FROZEN' | 'EXITED';
 export type WorkerWanted = 'RUN' | 'FREEZE' | 'DRAIN' | 'STOP';
-
-/** vCPUs that workloads in a data center were given: as many times as `count`. */
-export interface CpusInUse {
-  cpu: CpuConfig;
-  dataCenterId: string | null;
-  count: number;
-}
 
 /** A live worker as control sees it: what is wanted, what was observed, and what it holds. */
 export interface ControlledWorker {

@@ -134,3 +134,16 @@ export async function checkLoggedWorker(
   );
   if (result.rowCount === 0) throw notFound('Worker');
 }
+
+/** Deletes workers that ended before a time, once their usage is metered, and last contacts written after a worker's exit. */
+export async function deleteOldWorkers(db: Db, exitedBefore: Date): Promise<void> {
+  await db.query(
+    `delete from workers
+     where phase = 'EXITED' and exited_at < $1 and exited_at <= (select metered_until from usage_meter)`,
+    [exitedBefore],
+  );
+  await db.query(
+    `delete from worker_activity a
+     where not exists (select from workers w where w.id = a.worker_id and w.phase <> 'EXITED')`,
+  );
+}

@@ -1,6 +1,6 @@
 import type { EndpointId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
-import type { Because } from '../decisions/because.ts';
+import type { Because } from '../../scaling/because.ts';
 import { storeDecisions } from '../decisions/record-decision.ts';
 
 /** A worker that leaves so that another one gets its GPUs, and why. */

@@ -15,8 +15,8 @@ import {
 } from '../../domain/catalog/availability.ts';
 import type { CapacitySource, Stock } from '../../domain/catalog/capacity-source.ts';
 import type { CpuFlavor, DataCenter, GpuType } from '../../domain/catalog/catalog.ts';
-import type { CudaRule } from '../../domain/catalog/cuda-version.ts';
 import { TEMPLATE_SOURCES, type TemplateSource } from '../../domain/templates/template.ts';
+import type { CudaRule } from '../../scaling/cuda-version.ts';
 import type { LeastVcpus } from '../shared/least-vcpus.ts';
 import type { Wire } from '../shared/wire.ts';
 import type {

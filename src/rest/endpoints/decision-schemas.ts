@@ -1,4 +1,4 @@
-import { CAUSES } from '../../domain/decisions/because.ts';
+import { CAUSES } from '../../scaling/because.ts';
 import { dateTime, nullableString, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import type { EndpointId, JobId, UserId } from '../../core/ids.ts';
 import { getEndpointRow } from '../../domain/endpoints/endpoint-store.ts';
-import { measurePayload, type PayloadName, readPayload } from '../../domain/jobs/get-job.ts';
+import { measurePayload, type PayloadName, readPayload } from '../../domain/jobs/payloads.ts';
 import { PERMISSIONS, type RestRoute, type RouteDeps } from '../shared/rest-app.ts';
 import { Type } from '../shared/type.ts';
 import { JobParams } from './job-schemas.ts';

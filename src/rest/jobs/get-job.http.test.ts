@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type RestFixture, startRestApp } from '../../../test/rest-app.ts';
 import { type EndpointId, type JobId, newJobId, type WorkerId } from '../../core/ids.ts';
-import { JobQueue, type NewJob } from '../../domain/jobs/job-queue.ts';
+import type { NewJob } from '../../domain/jobs/job.ts';
+import { JobQueue } from '../../domain/jobs/job-queue.ts';
 
 let rest: RestFixture;
 let id: EndpointId;

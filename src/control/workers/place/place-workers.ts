@@ -1,0 +1,134 @@
+import type { EndpointId, UserId } from '../../../core/ids.ts';
+import type { Pool } from '../../../db/pool.ts';
+import { readLimits } from '../../../domain/quotas/limit-store.ts';
+import { readPodGpus } from '../../../domain/quotas/usage.ts';
+import { listClaimants, listGpuHolders } from '../../../domain/workers/placement-facts.ts';
+import { listReclaimableWorkers, reclaimGpus } from '../../../domain/workers/reclaimable-workers.ts';
+import type { ControlledWorker } from '../../../domain/workers/worker-lifecycle.ts';
+import { listPastYields } from '../../../domain/workers/yield-workers.ts';
+import { type Share, shareCapacity } from '../../../scaling/share-capacity.ts';
+import type { Sharing } from '../../../scaling/sharing.ts';
+import { quotaInGpus } from '../../../scaling/user-quota.ts';
+import { placeCpuWorkers } from './place-cpu-workers.ts';
+import type { PlacementDeps, Placements } from './placement-deps.ts';
+import { toPlaceRequest, toWaiting } from './waiting-workers.ts';
+import { yieldForOthers } from './yield-for-others.ts';
+
+/**
+ * Finds a place for each pending worker, fairly between users and endpoints, and reserves it in the ledger. Without enough
+ * capacity, evicts frozen workers, replaces old ones of a roll-out one at a time or, in the end, preempts workers of others
+ * that hold more than their share; a later run places workers on what that frees.
+ */
+export async function placeWorkers(
+  deps: PlacementDeps,
+  pending: readonly ControlledWorker[],
+  now: number,
+): Promise<Placements> {
+  const { cpu = [], gpu = [] } = Object.groupBy(pending, ({ spec }) => (spec.cpu ? 'cpu' : 'gpu'));
+  const onGpus = await placeGpuWorkers(deps, gpu, now);
+  const onCpus = await placeCpuWorkers(deps, cpu, now);
+  return {
+    placed: new Map([...onGpus.placed, ...onCpus.placed]),
+    missing: new Map([...onGpus.missing, ...onCpus.missing]),
+  };
+}
+
+async function placeGpuWorkers(
+  deps: PlacementDeps,
+  pending: readonly ControlledWorker[],
+  now: number,
+): Promise<Placements> {
+  if (pending.length === 0) return { placed: new Map(), missing: new Map() };
+  const capacities = await deps.capacity.readFree();
+  const known = new Set(capacities.map(({ dataCenterId }) => dataCenterId));
+  const { waiting, nowhere } = await toWaiting(deps, pending, known, ({ spec }, dataCenterIds) => {
+    return spec.gpu && { ...toPlaceRequest(spec.gpu), dataCenterIds };
+  });
+  const reserved = deps.reserved.list(deps.monotonic.now());
+  let share = shareCapacity({ capacities, waiting, reserved, holding: [], minOf: () => 0, now });
+  if (share.missing.size > 0 || waiting.some(({ wasRefused }) => wasRefused)) {
+    const exact = await deps.capacity.readFree({ fresh: true });
+    share = await shareFairly(deps, { capacities: exact, waiting, reserved, now });
+    deps.capacity.expire(); // the next run sees capacity that comes back
+  }
+  for (const worker of waiting) {
+    const place = share.placed.get(worker.id);
+    if (!place || !worker.request) continue;
+    deps.capacity.promise(worker.id, { ...place, count: worker.request.count });
+    deps.reserved.use(worker.endpointId as EndpointId, place, worker.request.count);
+  }
+  const missing = withProblem(share.missing, deps.capacity.machine.gpuProblem);
+  return { placed: share.placed, missing: new Map([...missing, ...nowhere]) };
+}
+
+/** Adds to what is missing which GPUs are out of order, as that may be why. */
+function withProblem(missing: ReadonlyMap<string, string>, problem: string | undefined): ReadonlyMap<string, string> {
+  if (problem === undefined) return missing;
+  return new Map([...missing].map(([id, reason]) => [id, `${reason}; ${problem}`]));
+}
+
+/** Shares what there is when it is not enough for all: only then does it matter who holds how much. */
+async function shareFairly(
+  deps: PlacementDeps,
+  wanted: Pick<Sharing, 'capacities' | 'waiting' | 'reserved' | 'now'>,
+): Promise<Share> {
+  const { pool, records } = deps;
+  const { waiting, now } = wanted;
+  const refused = waiting.filter(({ wasRefused }) => wasRefused).map(({ endpointId }) => endpointId as EndpointId);
+  const pools = [...new Set(waiting.flatMap(({ request }) => request?.pools ?? []))];
+  const [holders, reclaimable, past, recordOf] = await Promise.all([
+    listGpuHolders(pool, refused, now),
+    listReclaimableWorkers(pool, pools),
+    listPastYields(pool),
+    records.read(new Set(waiting.map(({ endpointId }) => endpointId as EndpointId)), now),
+  ]);
+  const quotaOf = await readQuotas(pool, [
+    ...holders.map(({ userId, count }) => ({ userId, gpus: count })),
+    ...waiting.map(({ userId, request }) => ({ userId: userId as UserId, gpus: request?.count ?? 0 })),
+  ]);
+  const mins = new Map(holders.map(({ endpointId, min }) => [endpointId as string, min]));
+  const share = shareCapacity({
+    ...wanted,
+    holding: holders.map((holder) => ({ ...holder, since: holder.since.getTime() })),
+    reclaimable,
+    past,
+    minOf: (endpointId) => mins.get(endpointId) ?? 0,
+    quotaOf,
+    recordOf,
+  });
+  await reclaimForEndpoints(deps, share.reclaims);
+  await yieldForOthers(deps, share.yields, holders, 'GPUs');
+  return share;
+}
+
+/** Returns a function for how many GPUs a user's workers have by right. */
+async function readQuotas(
+  pool: Pool,
+  workers: readonly { userId: UserId; gpus: number }[],
+): Promise<(userId: string) => number> {
+  const ofUser = Map.groupBy(
+    workers.filter(({ gpus }) => gpus > 0),
+    ({ userId }) => userId,
+  );
+  const userIds = [...ofUser.keys()];
+  const limits = await readLimits(pool, userIds);
+  const hasQuota = userIds.filter((id) => limits.get(id)!.gpuQuota !== null || limits.get(id)!.workerQuota !== null);
+  const podGpus = hasQuota.length === 0 ? new Map<UserId, number>() : await readPodGpus(pool, hasQuota);
+  const quotas = hasQuota.map((id) => {
+    const { gpuQuota, workerQuota } = limits.get(id)!;
+    const workerGpus = ofUser.get(id)!.map(({ gpus }) => gpus);
+    return [id, quotaInGpus({ gpuQuota, workerQuota, podGpus: podGpus.get(id) ?? 0, workerGpus })] as const;
+  });
+  const byUser = new Map<string, number>(quotas);
+  return (userId) => byUser.get(userId) ?? 0;
+}
+
+async function reclaimForEndpoints({ pool, bus }: PlacementDeps, reclaims: Share['reclaims']): Promise<void> {
+  if (reclaims.size === 0) return;
+  const claimants = await listClaimants(pool, [...reclaims.keys()]);
+  for (const [endpointId, victims] of reclaims) {
+    const claimant = claimants.get(endpointId);
+    if (!claimant) continue; // deleted meanwhile
+    for (const id of await reclaimGpus(pool, victims, claimant)) bus.publish('worker', id);
+  }
+}

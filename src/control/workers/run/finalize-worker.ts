@@ -1,0 +1,53 @@
+import type { Logger } from '../../../core/logger.ts';
+import type { Bus } from '../../../db/bus.ts';
+import { quoteOutput } from '../../../domain/logs/quote-output.ts';
+import type { ControlledWorker, ExitedWorker } from '../../../domain/workers/worker-lifecycle.ts';
+import type { Runtime } from '../../../runtimes/runtime.ts';
+import type { LogCollector } from '../../workloads/collect-logs.ts';
+import { type LastOutputDeps, readLastOutput } from '../../workloads/read-last-output.ts';
+import type { PhaseWriter } from './phase-writer.ts';
+
+/** How long the log of an ended container may take to arrive. */
+const LOG_TIMEOUT_MS = 2_000;
+
+export interface FinalizeDeps extends LastOutputDeps {
+  bus: Pick<Bus, 'publish'>;
+  logger: Logger;
+  runtime: Pick<Runtime, 'stop' | 'lastOutput'>;
+  logs: Pick<LogCollector, 'system' | 'finish'>;
+  phases: Pick<PhaseWriter, 'exited'>;
+}
+
+export type WorkerExit = Omit<ExitedWorker, 'id'>;
+
+/**
+ * Finalizes a worker without a running container: stores the rest of its log, removes what is left of the container and
+ * records its exit. Idempotent.
+ */
+export async function finalizeWorker(deps: FinalizeDeps, worker: ControlledWorker, exit: WorkerExit): Promise<void> {
+  let output: string[] = [];
+  if (worker.phase !== 'PENDING') {
+    deps.logs.system(worker.id, `ended: ${exit.reason}`);
+    await deps.logs.finish(worker.id, LOG_TIMEOUT_MS);
+    if (exit.isLost) output = await readLastOutput(deps, worker.id);
+    await deps.runtime.stop(worker.id, 0);
+  }
+  await recordExit(deps, worker, exit, output);
+}
+
+/**
+ * Records that a worker is gone: its token dies, its jobs go back to the queue, and the scaler is notified. `output`, the last
+ * lines that a lost one printed, goes into its reason for its user; the operator's log has the sentence only.
+ */
+export async function recordExit(
+  { phases, logger, bus }: Pick<FinalizeDeps, 'phases' | 'logger' | 'bus'>,
+  { id, endpointId }: ControlledWorker,
+  exit: WorkerExit,
+  output: readonly string[] = [],
+): Promise<void> {
+  await phases.exited({ id, ...exit, reason: quoteOutput(exit.reason, output) });
+  logger[exit.isLost ? 'warn' : 'info']({ endpointId, workerId: id, reason: exit.reason }, 'worker ended');
+  bus.publish('worker', id);
+  bus.publish('key', id); // its own key is gone
+  bus.publish('demand', endpointId);
+}

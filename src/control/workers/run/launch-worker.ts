@@ -1,0 +1,203 @@
+import type { Batcher } from '../../../core/batcher.ts';
+import type { Clock } from '../../../core/clock.ts';
+import type { PerGpuSettings } from '../../../core/gpu-share-settings.ts';
+import { newSecret, type UserId } from '../../../core/ids.ts';
+import type { SecretBox } from '../../../core/secret-box.ts';
+import type { WorkloadOptionRules } from '../../../core/workload-option-settings.ts';
+import type { Pool } from '../../../db/pool.ts';
+import { hashSecret } from '../../../domain/access/secret-hash.ts';
+import { KEY_VARIABLE, newWorkloadSecret } from '../../../domain/access/workload-keys.ts';
+import type { CpuConfig } from '../../../domain/catalog/cpu-config.ts';
+import { resolveSecrets } from '../../../domain/secrets/resolve-secrets.ts';
+import { updateWorkerPorts } from '../../../domain/workers/serving-workers.ts';
+import { updateSleepMethod } from '../../../domain/workers/sleeping-workers.ts';
+import { type ControlledWorker, markWaiting } from '../../../domain/workers/worker-lifecycle.ts';
+import { NO_CAPACITY } from '../../../domain/workers/worker-status.ts';
+import {
+  isNothingPermitted,
+  NO_OPTIONS,
+  perGpuWith,
+  permittedOptions,
+  type WorkloadOptions,
+} from '../../../domain/workload-options/workload-options.ts';
+import { readWorkloadOptions } from '../../../domain/workload-options/workload-options-store.ts';
+import type { Runtime, WorkloadSpec } from '../../../runtimes/runtime.ts';
+import type { LogCollector } from '../../workloads/collect-logs.ts';
+import { decideLimits, visibleLimits } from '../../workloads/decide-limits.ts';
+import { startOnPorts } from '../../workloads/start-on-ports.ts';
+import { cudaVersionOf } from '../../workloads/workload-env.ts';
+import type { WorkloadMounts } from '../../workloads/workload-mounts.ts';
+import { hasSleepUrls } from '../freeze/sleep-hooks.ts';
+import type { CapacityLedger } from '../place/capacity-ledger.ts';
+import type { PhaseWriter } from './phase-writer.ts';
+import { workerEnv } from './worker-env.ts';
+import type { WorkerImages } from './worker-images.ts';
+import { workerPorts } from './worker-ports.ts';
+
+/** Where a worker may run; all null for a worker without a GPU. */
+export type Place = {
+  pool: string | null;
+  gpuTypeId: string | null;
+  dataCenterId: string | null;
+  /** The driver's CUDA version, where the endpoint has a rule for it. */
+  cudaVersion?: string;
+  /** What a worker of a CPU endpoint gets. */
+  cpu?: CpuConfig;
+};
+
+export interface LaunchDeps {
+  pool: Pool;
+  runtime: Runtime;
+  logs: LogCollector;
+  capacity: CapacityLedger;
+  phases: PhaseWriter;
+  /** Measures intervals. */
+  monotonic: Clock;
+  /** Opens secrets named in an env. */
+  secretBox: SecretBox;
+  images: WorkerImages;
+  mounts: WorkloadMounts;
+  /** Reads users' SSH public keys. */
+  publicKeys: Batcher<UserId, string>;
+  /** Where workloads reach the worker API. */
+  apiUrl: string;
+  leaseMs: number;
+  perGpu: PerGpuSettings;
+  /** What endpoints may set for their workers. */
+  workloadOptions: WorkloadOptionRules;
+  /** The address on which TCP ports of workers are published; null: that of the machine, which the runtime sets. */
+  publishIp: string | null;
+  /** Where containers reach the API; null unless the operator says so. */
+  publicUrl: string | null;
+}
+
+/**
+ * Takes a worker whose image is there from a place to a running container, and records each stage in its timeline. False when the place was
+ * taken meanwhile. Throws an error whose message is fit for users.
+ */
+export async function launchWorker(
+  deps: LaunchDeps,
+  worker: ControlledWorker,
+  place: Place,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const token = newSecret('pyw');
+  const key = KEY_VARIABLE in worker.spec.env ? null : newWorkloadSecret();
+  const publicKeys = deps.publicKeys.run(worker.userId);
+  publicKeys.catch(() => {}); // awaited once it has its place
+  if (!(await takePlace(deps, worker, place, { token, keyHash: key?.hash ?? null }))) return false;
+  await recordSleepMethod(deps, worker, place);
+  const placedAt = deps.monotonic.now();
+  const sincePlaced = () => deps.monotonic.now() - placedAt;
+  const onProgress = (line: string) => deps.logs.system(worker.id, line);
+  const registry = await deps.images.credentials(worker);
+  const pullMs = sincePlaced();
+  let createMs = pullMs;
+  const onCreated = () => {
+    createMs = sincePlaced();
+  };
+  const onWaiting = (missing: string) => {
+    onProgress(`waits: ${NO_CAPACITY}: ${missing}`);
+    markWaiting(deps.pool, worker.id, `${NO_CAPACITY}: ${missing}`).catch(() => {}); // best effort: it is shown only
+  };
+  const built = await buildSpec(deps, worker, place, { token, apiKey: key?.secret ?? null, publicKeys });
+  const { address } = await startOnPorts(deps, worker.spec.ports, (tcpPorts) =>
+    deps.runtime.start({ ...built(tcpPorts), registry }, { onProgress, onCreated, onWaiting, signal }),
+  );
+  await deps.phases.running({ id: worker.id, address, marks: { pullMs, createMs } });
+  deps.logs.follow(worker.id, { isNew: true });
+  return true;
+}
+
+/** Writes the place and the token's hash down; false when the GPUs were given to another workload meanwhile. */
+async function takePlace(
+  { phases, capacity }: LaunchDeps,
+  { id, gpuCount }: ControlledWorker,
+  place: Place,
+  { token, keyHash }: { token: string; keyHash: Buffer | null },
+): Promise<boolean> {
+  const isPlaced = await phases.starting({ id, ...place, gpuCount, tokenHash: hashSecret(token), keyHash });
+  capacity.settle(id);
+  if (!isPlaced) capacity.expire();
+  return isPlaced;
+}
+
+function gpuOf({ gpuCount }: ControlledWorker, { pool, gpuTypeId, cudaVersion }: Place): WorkloadSpec['gpu'] {
+  if (pool === null) return null;
+  return { pool, count: gpuCount, ...(gpuTypeId && { gpuTypeId }), ...(cudaVersion && { cudaVersion }) };
+}
+
+/** A kit that can sleep says so itself, and is preferred. */
+async function recordSleepMethod(
+  { pool, runtime }: LaunchDeps,
+  { id, spec }: ControlledWorker,
+  place: Place,
+): Promise<void> {
+  if (place.pool === null || runtime.gpuSleep === null) return;
+  if (hasSleepUrls(spec.env)) await updateSleepMethod(pool, id, 'URL');
+  else if ((await runtime.gpuSleep.checkpointHindrance()) === null) await updateSleepMethod(pool, id, 'CHECKPOINT');
+}
+
+/** Returns what to start, given its public ports. */
+async function buildSpec(
+  deps: LaunchDeps,
+  worker: ControlledWorker,
+  place: Place,
+  { token, apiKey, ...given }: { token: string; apiKey: string | null; publicKeys: Promise<string> },
+): Promise<(tcpPorts: ReadonlyMap<number, number>) => Omit<WorkloadSpec, 'registry'>> {
+  const env = await resolveSecrets(deps, worker.userId, worker.spec.env);
+  const publicKeys = await given.publicKeys;
+  const ports = worker.endpointType === 'LOAD_BALANCING' ? await workerPorts(env, deps.runtime) : null;
+  if (ports) await updateWorkerPorts(deps.pool, worker.id, ports);
+  const storage = await deps.mounts.ofWorker(worker, place.dataCenterId);
+  const spec = { ...worker.spec, env };
+  const gpu = gpuOf(worker, place);
+  const { dataCenterId } = place;
+  const { machine } = deps.capacity;
+  const options = await optionsOf(deps, worker);
+  const perGpu = perGpuWith(deps.perGpu, options);
+  const limits = decideLimits({ cpu: place.cpu ?? null, gpu: gpu && { ...gpu, dataCenterId } }, machine, perGpu);
+  const facts = {
+    apiUrl: deps.apiUrl,
+    leaseMs: deps.leaseMs,
+    token,
+    defaults: { publicKeys, apiKey, publicUrl: deps.publicUrl },
+    gpuTypeId: place.gpuTypeId,
+    dataCenterId,
+    ...visibleLimits(limits, machine),
+    canSleep: place.pool !== null && deps.runtime.gpuSleep !== null,
+    ports,
+  };
+  const cudaVersion = place.cudaVersion ?? cudaVersionOf(machine, place);
+  const publicIpFor = (tcpPorts: ReadonlyMap<number, number>) => (tcpPorts.size === 0 ? null : deps.publishIp);
+  return (tcpPorts) => ({
+    id: worker.id,
+    kind: 'worker',
+    image: spec.image,
+    args: spec.args,
+    env: {
+      ...workerEnv({ ...worker, spec }, { ...facts, tcpPorts, publicIp: publicIpFor(tcpPorts) }),
+      ...storage.env,
+    },
+    ...(cudaVersion !== null && { imageDefaults: { CUDA_VERSION: cudaVersion } }),
+    diskGb: spec.diskGb,
+    ports: spec.ports,
+    publicPorts: Object.fromEntries(tcpPorts),
+    gpu,
+    dataCenterId,
+    ...limits,
+    mounts: storage.mounts,
+    endpointId: worker.endpointId,
+    metadata: { labels: options.labels, annotations: options.annotations },
+    isPriority: worker.isPriority,
+  });
+}
+
+/** Most operators permit none: then there is nothing to read. */
+async function optionsOf(
+  { pool, workloadOptions }: LaunchDeps,
+  { endpointId }: ControlledWorker,
+): Promise<WorkloadOptions> {
+  if (isNothingPermitted(workloadOptions)) return NO_OPTIONS;
+  return permittedOptions(await readWorkloadOptions(pool, endpointId), workloadOptions);
+}

@@ -1,0 +1,108 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { ControlLoops } from '../../../../test/control-loops.ts';
+import type { Observed, Runtime } from '../../../runtimes/runtime.ts';
+import { SimulatedWorld } from '../../../runtimes/simulated/simulated-world.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const soon = { timeout: 15_000, interval: 20 };
+const createWorld = () =>
+  new SimulatedWorld({
+    pools: [{ pool: 'ADA_24', gpuTypeId: 'NVIDIA GeForce RTX 4090', dataCenterId: 'DC-1', total: 8 }],
+  });
+let control: ControlLoops;
+afterEach(() => control.close());
+
+/** Replaces the runtime's `list`. */
+function withList(list: (inner: Runtime) => Promise<Observed[]>): (inner: Runtime) => Runtime {
+  return (inner) =>
+    new Proxy(inner, {
+      get(target, name) {
+        if (name === 'list') return () => list(target);
+        const value = Reflect.get(target, name, target);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+}
+
+test('a worker starts while a slow list of the runtime is being made', async () => {
+  const world = createWorld();
+  const { promise: permission, resolve: permit } = Promise.withResolvers<void>();
+  const wrap = withList(async (inner) => {
+    await permission;
+    return inner.list();
+  });
+  control = await ControlLoops.start(world, wrap);
+  const endpoint = await control.endpoint();
+  await control.submit(endpoint);
+  await vi.waitFor(async () => expect(await control.workers(endpoint)).toMatchObject([{ phase: 'RUNNING' }]), soon);
+  const id = (await control.workers(endpoint))[0]!.id;
+  for (const workload of world.workloads.values()) workload.end(1, 'its program failed');
+  permit();
+  await vi.waitFor(async () => {
+    expect((await control.workers(endpoint)).map((worker) => worker.id)).not.toContain(id);
+  }, soon);
+});
+
+test('a failed list changes no worker, and is retried', async () => {
+  const world = createWorld();
+  let failures = 0;
+  let isAway = false;
+  const wrap = withList((inner) => {
+    if (!isAway) return inner.list();
+    failures += 1;
+    return Promise.reject(new Error('the engine is away'));
+  });
+  control = await ControlLoops.start(world, wrap);
+  const endpoint = await control.endpoint({ workers: { min: 1, max: 1 } });
+  await vi.waitFor(async () => expect(await control.workers(endpoint)).toMatchObject([{ phase: 'RUNNING' }]), soon);
+  const id = (await control.workers(endpoint))[0]!.id;
+  isAway = true;
+  await vi.waitFor(() => expect(failures).toBeGreaterThan(1), soon);
+  expect(await control.workers(endpoint)).toMatchObject([{ id, phase: 'RUNNING' }]);
+  for (const workload of world.workloads.values()) workload.end(1, 'its program failed');
+  isAway = false;
+  await vi.waitFor(async () => {
+    const [worker] = await control.workers(endpoint);
+    expect(worker?.phase).toBe('RUNNING');
+    expect(worker?.id).not.toBe(id);
+  }, soon);
+});
+
+test('a decision that could not be written is made again, and delays no other endpoint', async () => {
+  control = await ControlLoops.start(createWorld());
+  const [stuck, other] = [await control.endpoint(), await control.endpoint()];
+  await control.sql(`create function refuse() returns trigger language plpgsql as $$ begin
+    if new.endpoint_id = tg_argv[0] then raise exception 'not now'; end if; return new; end $$`);
+  await control.sql(`create trigger refuse before insert on workers for each row execute function refuse('${stuck}')`);
+  await control.submit(stuck);
+  await vi.waitFor(async () => {
+    await control.submit(other);
+    expect(await control.workers(other)).toMatchObject([{ phase: 'RUNNING' }]);
+  }, soon);
+  expect(await control.workers(stuck)).toEqual([]);
+  await control.sql('drop trigger refuse on workers');
+  await vi.waitFor(async () => expect(await control.workers(stuck)).toMatchObject([{ phase: 'RUNNING' }]), soon);
+});
+
+test('workers that are stopped on purpose lead to no lists of the runtime', async () => {
+  let lists = 0;
+  const wrap = withList((inner) => {
+    lists += 1;
+    return inner.list();
+  });
+  control = await ControlLoops.start(createWorld(), wrap);
+  const running = [];
+  for (let i = 0; i < 8; i++) running.push(await control.endpoint({ workers: { min: 1, max: 1 } }));
+  for (const endpoint of running) {
+    await vi.waitFor(async () => expect(await control.workers(endpoint)).toMatchObject([{ phase: 'RUNNING' }]), soon);
+  }
+  const before = { lists, at: performance.now() };
+  for (const endpoint of running) {
+    await control.sql('update endpoints set workers_min = 0, workers_max = 0 where id = $1', endpoint);
+    control.notify(endpoint);
+    await vi.waitFor(async () => expect(await control.workers(endpoint)).toEqual([]), soon);
+  }
+  const ticks = (performance.now() - before.at) / 1_000;
+  expect(lists - before.lists).toBeLessThan(Math.max(4, 1 + ticks));
+});

@@ -1,0 +1,364 @@
+import { BoundedSet } from '../../../core/bounded-map.ts';
+import { type Clock, monotonicClock } from '../../../core/clock.ts';
+import type { EndpointId, WorkerId } from '../../../core/ids.ts';
+import { Loop, type NextRun } from '../../../core/loop.ts';
+import type { Bus } from '../../../db/bus.ts';
+import type { JobQueue } from '../../../domain/jobs/job-queue.ts';
+import { drainWorker } from '../../../domain/workers/order-workers.ts';
+import { type ControlledWorker, listControlledWorkers } from '../../../domain/workers/worker-lifecycle.ts';
+import type { Because } from '../../../scaling/because.ts';
+import { type NotifyDispatch, rescueLeases } from '../../jobs/rescue-leases.ts';
+import { awaitSecrets } from '../../workloads/await-secrets.ts';
+import { type WorkloadList, WorkloadLists } from '../../workloads/workload-lists.ts';
+import { WorkloadTasks } from '../../workloads/workload-tasks.ts';
+import type { PlacementDeps } from '../place/placement-deps.ts';
+import { ReservedGpus } from '../place/reserved-gpus.ts';
+import { StartRecords } from '../place/start-records.ts';
+import { WorkerPlacer } from '../place/worker-placer.ts';
+import { batchPublicKeys } from './batch-public-keys.ts';
+import { decideWorker, type SeenContainer, type WorkerAction, type WorkerLimits } from './decide-worker.ts';
+import { finalizeWorker } from './finalize-worker.ts';
+import { PhaseWriter } from './phase-writer.ts';
+import { pullFirst } from './pull-first.ts';
+import { type StartDeps, startWorker } from './start-worker.ts';
+import { stopWorker } from './stop-worker.ts';
+import { WorkerCache } from './worker-cache.ts';
+import { WorkerImages } from './worker-images.ts';
+
+/** While there are workers, and otherwise. */
+const TICK_MS = 2_000;
+const IDLE_TICK_MS = 10_000;
+/** Freed GPUs lead to another placement of the waiting workers, at most this often, and in a tenth of the time. */
+const PLACE_INTERVAL_MS = 200;
+const PLACE_PAUSES = 10;
+/** What a worker that broke a limit gets to end by itself. */
+const BROKEN_LIMIT_GRACE_MS = 5_000;
+/** Workers remembered as not ready yet, for the log line when they become ready. */
+const MAX_UNREADY = 10_000;
+const MAX_REFUSED = 10_000;
+
+/** What differs between the runtime's list and the cache; `mark` is the age of the list. */
+interface Difference {
+  containers: ReadonlyMap<WorkerId, SeenContainer>;
+  mark: number;
+}
+
+const NO_DIFFERENCE: Difference = { containers: new Map(), mark: 0 };
+
+type Built = 'phases' | 'monotonic' | 'images' | 'refused' | 'publicKeys';
+
+export interface WorkerRunnerOptions extends Omit<StartDeps, Built>, WorkerLimits {
+  bus: Bus;
+  queue: JobQueue;
+  notify: NotifyDispatch;
+  monotonic?: Clock;
+  /** Called when the runtime was away and is back. */
+  onRuntimeReturn?: () => void;
+}
+
+/**
+ * Reconciles containers with the workers that are wanted. Each run observes (rows that changed, the runtime's list), decides
+ * the next step of each worker (`decideWorker`), and hands it on. The runtime's list is the truth; its events only wake the
+ * loop. A run costs what changed, not what there is (decision 0018).
+ */
+export class WorkerRunner {
+  readonly #deps: WorkerRunnerOptions & StartDeps & PlacementDeps;
+  readonly #loop: Loop;
+  /** Actions in progress. */
+  readonly #tasks: WorkloadTasks;
+  /** Cancels the start of a worker. */
+  readonly #starts = new Map<WorkerId, AbortController>();
+  /** Workers whose containers are being stopped: their end is no news. */
+  readonly #stopping = new Set<string>();
+  readonly #unready = new BoundedSet<WorkerId>(MAX_UNREADY);
+  readonly #cache: WorkerCache;
+  readonly #placer: WorkerPlacer;
+  readonly #lists: WorkloadLists;
+  #unsubscribe: (() => void)[] = [];
+  #tickedAt = Number.NEGATIVE_INFINITY;
+  #placesAt = Number.NEGATIVE_INFINITY;
+  #hasFreedGpus = false;
+
+  constructor(options: WorkerRunnerOptions) {
+    const { pool, capacity, queue, notify, runtime, logger } = options;
+    const phases = new PhaseWriter(pool, capacity, (workers) => {
+      const ids = workers.map(({ id }) => id);
+      return rescueLeases(queue, notify, ids);
+    });
+    const monotonic = options.monotonic ?? monotonicClock;
+    this.#deps = {
+      ...options,
+      phases,
+      monotonic,
+      images: new WorkerImages({ ...options, monotonic }),
+      records: new StartRecords(pool),
+      reserved: new ReservedGpus(),
+      refused: new BoundedSet(MAX_REFUSED),
+      publicKeys: batchPublicKeys(pool),
+    };
+    this.#cache = new WorkerCache(pool);
+    this.#placer = new WorkerPlacer(this.#deps);
+    this.#tasks = new WorkloadTasks({ logger, onEnd: (id) => this.#onActionEnd(id as WorkerId) });
+    this.#lists = new WorkloadLists({ runtime, monotonic, tasks: this.#tasks, onList: () => this.#loop.wake() });
+    this.#loop = new Loop({ name: 'run-workers', tickMs: IDLE_TICK_MS, logger, runOnce: () => this.#run() });
+  }
+
+  start(): void {
+    const { bus, runtime } = this.#deps;
+    this.#unsubscribe = [
+      bus.subscribe('worker', (id) => this.#poll([id as WorkerId])),
+      bus.subscribe('secret', () => this.#poll(this.#cache.pending)),
+      bus.subscribe('demand', (id) => this.#poll(this.#cache.drainingOf(id as EndpointId))),
+      runtime.watch(
+        (id) => {
+          if (this.#stopping.has(id)) return; // the row is read again when that is done
+          this.#lists.markChanged();
+          this.#loop.wake();
+        },
+        () => this.#onReturn(),
+      ),
+    ];
+    this.#reset(); // another leader may have changed anything
+    this.#loop.start();
+    void this.#tidy();
+  }
+
+  /** Ends the loop and waits a moment for actions in progress; the workers keep running. */
+  async stop(): Promise<void> {
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    await this.#loop.stop();
+    await this.#lists.settle();
+    await this.#tasks.settle();
+  }
+
+  /** One run over all workers, for tests. */
+  async runOnce(): Promise<void> {
+    this.#reset();
+    await this.#lists.begin(this.#deps.monotonic.now());
+    await this.#loop.runOnce();
+  }
+
+  /** Stops all workers and waits until they are gone. */
+  async stopAll(): Promise<void> {
+    const { runtime, graceMs } = this.#deps;
+    const workers = (await runtime.list()).filter(({ kind }) => kind === 'worker');
+    await Promise.all(workers.map(({ id }) => runtime.stop(id, graceMs)));
+  }
+
+  /** Begins to start a worker that was just inserted. */
+  add(worker: ControlledWorker): void {
+    this.#cache.add(worker);
+    this.#loop.wake();
+  }
+
+  /** Ends a worker that broke a limit, as a lost one. Does nothing while another action on it is in progress. */
+  end(id: WorkerId, why: Because): void {
+    if (this.#tasks.isBusy(id)) return;
+    this.#tasks.run(id, 'stop', async () => {
+      const [worker] = await listControlledWorkers(this.#deps.pool, { ids: [id] });
+      if (worker?.phase !== 'RUNNING') return;
+      const isLost = worker.wanted === 'RUN';
+      await this.#act(worker, { do: 'stop', graceMs: BROKEN_LIMIT_GRACE_MS, ...why, isLost });
+    });
+  }
+
+  /** The runtime was away, and what failed meanwhile is tried again at once. */
+  #onReturn(): void {
+    this.#tasks.retry();
+    this.#lists.markChanged();
+    this.#loop.retry();
+    this.#deps.onRuntimeReturn?.();
+  }
+
+  /** What is left until the next leader costs little. */
+  async #tidy(): Promise<void> {
+    const { runtime, logger } = this.#deps;
+    await runtime
+      .tidy?.()
+      .catch((error) => logger.warn({ err: error }, 'what killed servers left could not be removed'));
+  }
+
+  /** Reads these workers again soon. */
+  #poll(ids: Iterable<WorkerId>): void {
+    if (this.#cache.markDirty(ids)) this.#loop.wake();
+  }
+
+  #reset(): void {
+    this.#cache.reset();
+    this.#lists.reset();
+  }
+
+  async #run(): Promise<NextRun | undefined> {
+    const now = this.#deps.monotonic.now();
+    const difference = await this.#observe(now);
+    const workers = await this.#cache.readDirty(now, difference.containers.keys());
+    this.#logReadiness(workers);
+    this.#cancelUnwantedStarts(workers);
+    const toStart: ControlledWorker[] = [];
+    for (const worker of workers) {
+      if (this.#tasks.isBusy(worker.id)) continue;
+      const action = this.#decide(worker, difference);
+      if (action.do === 'start') toStart.push(worker);
+      else this.#handOn(worker, action, now);
+    }
+    await this.#startAll(toStart);
+    return this.#cache.size === 0 ? undefined : { inMs: this.#nextAt(now) - now };
+  }
+
+  /** Marks the workers to decide about, and returns how the runtime's list, if one has arrived, differs from the cache. */
+  async #observe(now: number): Promise<Difference> {
+    // With an empty cache there is nothing to compare a list with, and a job is waiting: the list can come a little later.
+    if (this.#cache.size === 0 && this.#cache.hasDirty) this.#lists.postpone(now);
+    this.#lists.beginIfDue(now);
+    const list = this.#lists.take();
+    // After the list, so that every container in it has its row here.
+    for (const id of await this.#cache.resync(now)) this.#deps.logs.follow(id);
+    if (now - this.#tickedAt >= TICK_MS) {
+      this.#tickedAt = now;
+      this.#cache.markSome();
+    }
+    if (this.#hasFreedGpus && now >= this.#placesAt) {
+      this.#placesAt = now + PLACE_INTERVAL_MS;
+      this.#hasFreedGpus = false;
+      this.#cache.markDirty(this.#cache.pending);
+    }
+    return list ? this.#compare(list) : NO_DIFFERENCE;
+  }
+
+  /** Compares the runtime's list with the cache, and removes orphans. */
+  #compare({ workloads, mark }: WorkloadList): Difference {
+    const { monotonic } = this.#deps;
+    const startedAt = monotonic.now();
+    const containers = new Map<WorkerId, SeenContainer>();
+    this.#cache.beginComparison();
+    for (const workload of workloads) {
+      if (workload.kind !== 'worker') continue;
+      const id = workload.id as WorkerId;
+      const worker = this.#cache.see(id);
+      const isUp = workload.state === 'running' || workload.state === 'frozen';
+      if (worker && isUp && worker.phase !== 'STARTING' && workload.loss === undefined) continue;
+      if (this.#tasks.isTouchedSince(id, mark)) continue;
+      if (worker) containers.set(id, workload);
+      else this.#removeOrphan(id);
+    }
+    for (const { id, phase } of this.#cache.unseen()) {
+      if (phase !== 'PENDING' && !this.#tasks.isTouchedSince(id, mark)) containers.set(id, 'absent');
+    }
+    this.#lists.addCost(monotonic.now() - startedAt);
+    return { containers, mark };
+  }
+
+  /** Removes a container without a live worker. Its row is read once more first: the cache may be older than the list. */
+  #removeOrphan(id: WorkerId): void {
+    const { pool, logger, runtime } = this.#deps;
+    this.#tasks.run(id, 'removal of an orphan', async () => {
+      const [worker] = await listControlledWorkers(pool, { ids: [id] });
+      if (worker) return;
+      logger.info({ workerId: id }, 'removing orphaned container');
+      await runtime.stop(id, 0);
+    });
+  }
+
+  /** Adds a log line for each worker that has become ready since it was last read. */
+  #logReadiness(workers: readonly ControlledWorker[]): void {
+    for (const { id, phase, readyAt, startedAt } of workers) {
+      if (readyAt === null && phase !== 'PENDING') this.#unready.add(id);
+      else if (readyAt !== null && this.#unready.delete(id)) {
+        const tookMs = startedAt === null ? null : Math.max(0, readyAt.getTime() - startedAt.getTime());
+        this.#deps.logs.system(id, tookMs === null ? 'ready' : `ready, ${tookMs} ms after its container started`);
+      }
+    }
+  }
+
+  #cancelUnwantedStarts(workers: readonly ControlledWorker[]): void {
+    for (const { id, wanted } of workers) if (wanted !== 'RUN') this.#starts.get(id)?.abort();
+  }
+
+  #decide(worker: ControlledWorker, { containers, mark }: Difference): WorkerAction {
+    const isOutdated = this.#tasks.isTouchedSince(worker.id, mark);
+    const seen = isOutdated ? 'unknown' : (containers.get(worker.id) ?? 'unknown');
+    return decideWorker(worker, seen, this.#deps.clock.now(), this.#deps);
+  }
+
+  #handOn(worker: ControlledWorker, action: WorkerAction, now: number): void {
+    if (action.do === 'nothing') return;
+    if (action.do === 'wait') this.#cache.markDirtyAt(worker.id, now + action.untilMs - this.#deps.clock.now());
+    else this.#tasks.run(worker.id, action.do, () => this.#act(worker, action));
+  }
+
+  async #act(worker: ControlledWorker, action: WorkerAction): Promise<void> {
+    switch (action.do) {
+      case 'adopt':
+        await this.#deps.phases.running({ id: worker.id, address: action.address, marks: null });
+        return this.#deps.logs.follow(worker.id);
+      case 'drain':
+        await drainWorker(this.#deps.pool, worker.id, action);
+        return this.#deps.bus.publish('worker', worker.id);
+      case 'stop':
+        this.#stopping.add(worker.id);
+        await stopWorker(this.#deps, worker, action);
+        break;
+      case 'finalize':
+        this.#stopping.add(worker.id);
+        await finalizeWorker(this.#deps, worker, action);
+        break;
+    }
+    this.#onEnded(worker);
+  }
+
+  /** Keeps what a worker leaves for the endpoint that it leaves it for: in a roll-out its own. */
+  #onEnded(worker: ControlledWorker): void {
+    const { records, reserved, monotonic } = this.#deps;
+    const { endpointId, wanted, yieldsTo, gpuPool } = worker;
+    records.forget(endpointId);
+    if (gpuPool === null) return;
+    this.#hasFreedGpus = true;
+    const isReplaced = wanted !== 'RUN' && this.#cache.hasPending(endpointId);
+    const heir = yieldsTo ?? (isReplaced ? endpointId : null);
+    if (heir !== null) reserved.keep(worker, heir, monotonic.now());
+  }
+
+  async #startAll(pending: readonly ControlledWorker[]): Promise<void> {
+    if (pending.length === 0) return;
+    const { images, monotonic } = this.#deps;
+    const due: ControlledWorker[] = [];
+    for (const worker of await awaitSecrets(this.#deps, pending)) {
+      if (images.isPresent(worker)) due.push(worker);
+      else this.#begin(worker, (signal) => this.#pullAndStart(worker, signal));
+    }
+    const startedAt = monotonic.now();
+    const places = await Promise.all(due.map((worker) => this.#placer.place(worker)));
+    const pauseMs = Math.min(TICK_MS, PLACE_PAUSES * (monotonic.now() - startedAt));
+    this.#placesAt = Math.max(this.#placesAt, startedAt + pauseMs);
+    for (const [i, worker] of due.entries()) {
+      const place = places[i];
+      if (place) this.#begin(worker, (signal) => startWorker(this.#deps, worker, place, signal));
+    }
+  }
+
+  /** A worker that finds no place after its image was pulled is tried again with the others. */
+  async #pullAndStart(worker: ControlledWorker, signal: AbortSignal): Promise<void> {
+    if (!(await pullFirst(this.#deps, worker, signal)) || signal.aborted) return;
+    const place = await this.#placer.place(worker);
+    if (place) await startWorker(this.#deps, worker, place, signal);
+  }
+
+  /** Begins a start, or a part of it, which ends early when the worker is not wanted any more. */
+  #begin(worker: ControlledWorker, part: (signal: AbortSignal) => Promise<void>): void {
+    const cancel = new AbortController();
+    this.#starts.set(worker.id, cancel);
+    this.#tasks.run(worker.id, 'start', () => part(cancel.signal).finally(() => this.#starts.delete(worker.id)));
+  }
+
+  #onActionEnd(id: WorkerId): void {
+    this.#stopping.delete(id);
+    this.#deps.capacity.settle(id);
+    this.#poll([id]);
+  }
+
+  #nextAt(now: number): number {
+    const listAt = this.#lists.nextAt(now) ?? Number.POSITIVE_INFINITY;
+    const placeAt = this.#hasFreedGpus ? this.#placesAt : Number.POSITIVE_INFINITY;
+    return Math.min(this.#tickedAt + TICK_MS, this.#cache.nextAt, listAt, placeAt);
+  }
+}

@@ -1,0 +1,73 @@
+import type { BoundedSet } from '../../../core/bounded-map.ts';
+import type { Clock } from '../../../core/clock.ts';
+import { isReported, messageOf } from '../../../core/errors.ts';
+import type { WorkerId } from '../../../core/ids.ts';
+import { type ControlledWorker, markUnplaced } from '../../../domain/workers/worker-lifecycle.ts';
+import { NO_CAPACITY } from '../../../domain/workers/worker-status.ts';
+import { NoCapacity } from '../../../runtimes/runtime.ts';
+import { because } from '../../../scaling/because.ts';
+import { type FinalizeDeps, recordExit } from './finalize-worker.ts';
+import { type LaunchDeps, launchWorker, type Place } from './launch-worker.ts';
+
+/** The pause after a start that found no capacity or could not reach the runtime. */
+const UNPLACED_PAUSE_MS = 1_000;
+
+export type StartDeps = LaunchDeps &
+  FinalizeDeps & {
+    clock: Clock;
+    /** Workers that the runtime refused although GPUs seemed free. */
+    refused: Pick<BoundedSet<WorkerId>, 'add'>;
+  };
+
+/**
+ * Starts a worker in its place, or records why it did not start. A start that found no capacity, could not reach the
+ * runtime, or was cancelled is no failed start: the worker is PENDING again. Never throws for a reason in the worker itself.
+ */
+export async function startWorker(
+  deps: StartDeps,
+  worker: ControlledWorker,
+  place: Place,
+  signal: AbortSignal,
+): Promise<void> {
+  const { userId, endpointId, id, spec } = worker;
+  try {
+    if (!(await launchWorker(deps, worker, place, signal))) return; // the next run finds another place
+    deps.logger.info({ userId, endpointId, workerId: id, image: spec.image }, 'worker started');
+    deps.bus.publish('worker', id);
+  } catch (error) {
+    await recordFailedStart(deps, worker, error, signal.aborted);
+  }
+}
+
+/** Records why a worker did not start, as `startWorker` says. */
+export async function recordFailedStart(
+  deps: StartDeps,
+  worker: ControlledWorker,
+  error: unknown,
+  isCancelled: boolean,
+): Promise<void> {
+  const reason = messageOf(error);
+  deps.capacity.expire();
+  deps.images.forget(worker);
+  const isRuntimeAway = await deps.runtime.stop(worker.id, 0).then(
+    () => false,
+    () => true,
+  );
+  if (error instanceof NoCapacity) {
+    deps.refused.add(worker.id);
+    return putBack(deps, worker, `${NO_CAPACITY}: ${reason}`);
+  }
+  if (isRuntimeAway || isCancelled) return putBack(deps, worker, reason);
+  deps.logs.system(worker.id, `could not be started: ${reason}`);
+  const { userId, endpointId, id, spec } = worker;
+  const fields = { userId, endpointId, workerId: id, image: spec.image, ...(!isReported(error) && { err: error }) };
+  deps.logger.warn(fields, 'worker start failed');
+  await recordExit(deps, worker, { code: null, ...because('START_FAILED', reason), isLost: true });
+}
+
+/** Makes the worker PENDING again; one that is not wanted any more is finalized as such. */
+async function putBack({ pool, bus, clock, logs }: StartDeps, worker: ControlledWorker, reason: string): Promise<void> {
+  if (worker.phaseReason !== reason) logs.system(worker.id, `waits: ${reason}`);
+  await markUnplaced(pool, worker.id, reason, new Date(clock.now() + UNPLACED_PAUSE_MS));
+  bus.publish('worker', worker.id);
+}

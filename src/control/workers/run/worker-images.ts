@@ -1,0 +1,59 @@
+import { BoundedMap } from '../../../core/bounded-map.ts';
+import type { Clock } from '../../../core/clock.ts';
+import type { RegistryId, WorkerId } from '../../../core/ids.ts';
+import type { SecretBox } from '../../../core/secret-box.ts';
+import type { Pool } from '../../../db/pool.ts';
+import { openCredentials } from '../../../domain/registries/open-credentials.ts';
+import type { ControlledWorker } from '../../../domain/workers/worker-lifecycle.ts';
+import type { OnProgress, Runtime, WorkloadSpec } from '../../../runtimes/runtime.ts';
+import { bringImage } from '../../workloads/bring-image.ts';
+
+/** Of a worker that waits for longer, the runtime is asked again whether the image is there and the user may use it. */
+const PRESENT_MS = 300_000;
+const MAX_REMEMBERED = 50_000;
+
+export interface ImageDeps {
+  pool: Pool;
+  runtime: Runtime;
+  secretBox: SecretBox;
+  /** Measures intervals. */
+  monotonic: Clock;
+}
+
+/**
+ * Brings the images of workers before they claim a place, so that neither a long pull nor an image that does not exist holds
+ * GPUs. (Where the node pulls when a workload starts, nothing can be brought, and the place is claimed first.)
+ */
+export class WorkerImages {
+  readonly #deps: ImageDeps;
+  readonly #broughtAt = new BoundedMap<WorkerId, number>(MAX_REMEMBERED);
+
+  constructor(deps: ImageDeps) {
+    this.#deps = deps;
+  }
+
+  /** True when a worker's image was brought for it. */
+  isPresent({ id }: ControlledWorker): boolean {
+    const at = this.#broughtAt.get(id);
+    return at !== undefined && this.#deps.monotonic.now() - at < PRESENT_MS;
+  }
+
+  /** Pulls a worker's image unless it is present. Throws an error whose message is fit for users. */
+  async bring(worker: ControlledWorker, onProgress: OnProgress): Promise<void> {
+    const at = this.#deps.monotonic.now();
+    const { image, registryId } = worker.spec;
+    await bringImage(this.#deps, { userId: worker.userId, image, registryId }, onProgress);
+    this.#broughtAt.set(worker.id, at);
+  }
+
+  /** Returns the credentials for runtimes that pull when the workload starts. */
+  async credentials({ userId, spec: { registryId } }: ControlledWorker): Promise<WorkloadSpec['registry']> {
+    const auth = registryId && (await openCredentials(this.#deps, userId, registryId as RegistryId));
+    return auth ? { id: registryId, auth } : null;
+  }
+
+  /** A start failed, perhaps because the image is gone. */
+  forget({ id }: ControlledWorker): void {
+    this.#broughtAt.delete(id);
+  }
+}

@@ -1,0 +1,313 @@
+import { BoundedMap } from '../../../core/bounded-map.ts';
+import { type Clock, monotonicClock } from '../../../core/clock.ts';
+import type { EndpointId } from '../../../core/ids.ts';
+import type { Logger } from '../../../core/logger.ts';
+import { Loop, type NextRun } from '../../../core/loop.ts';
+import { SeldomLog } from '../../../core/seldom-log.ts';
+import type { Bus } from '../../../db/bus.ts';
+import type { Pool } from '../../../db/pool.ts';
+import {
+  type EndpointDemand,
+  listActiveEndpoints,
+  listEndpointDemand,
+} from '../../../domain/endpoints/endpoint-demand.ts';
+import { type EndpointUser, readEndpointUsers } from '../../../domain/quotas/endpoint-users.ts';
+import { listFreezingWorkers } from '../../../domain/workers/frozen-workers.ts';
+import { type ControlledWorker, listControlledWorkers } from '../../../domain/workers/worker-lifecycle.ts';
+import { decideWorkers, type ScalingDecision } from '../../../scaling/decide-workers.ts';
+import { type FrozenWorker, reservedBytes } from '../../../scaling/frozen-workers.ts';
+import type { UserCut } from '../../../scaling/situation.ts';
+import { ScalingFacts, toFailedStarts, toScalingEndpoint } from './scaling-facts.ts';
+import { ScalingWriter } from './scaling-writer.ts';
+import { ScheduleClock } from './schedule-clock.ts';
+import { UserAllowances } from './user-allowances.ts';
+
+const TICK_MS = 5_000;
+/** While no endpoint has, or should have, workers or work. */
+const REST_TICK_MS = 30_000;
+/**
+ * Each tick sweeps some endpoints, in steps, because a hint may have been lost: a step looks at so many and polls those that
+ * are active, up to a limit.
+ */
+const SWEEP_STEPS = 20;
+const SWEEP_STEP = { range: 500, limit: 50 };
+/** Polled at once; with more, the first are written while the next are read. */
+const MAX_AT_ONCE = 250;
+/** An endpoint under steady load is polled at most four times a second; one that was quiet, at once. */
+const MIN_INTERVAL_MS = 250;
+/** The pause after a decision that could not be written. */
+const RETRY_MS = 1_000;
+const MAX_POLLED = 10_000;
+
+interface Deps {
+  pool: Pool;
+  bus: Bus;
+  clock: Clock;
+  /** Measures intervals. */
+  monotonic: Clock;
+  logger: Logger;
+  /** What all frozen workers together may hold, bytes; 0 where nothing can or may be frozen. */
+  frozenBudget: () => Promise<number>;
+  /** Receives new workers, whose rows need not be read again. */
+  onInserted: (worker: ControlledWorker) => void;
+}
+
+/**
+ * Decides how many workers each endpoint should have, and writes that down: new rows, and orders to freeze, thaw, drain and
+ * stop. WorkerRunner and WorkerFreezer carry them out. Reads only endpoints that a hint named, and a sweep (decision 0018).
+ */
+export class EndpointScaler {
+  readonly #log: SeldomLog;
+  readonly #deps: Deps;
+  readonly #loop: Loop;
+  readonly #facts = new ScalingFacts();
+  readonly #writer: ScalingWriter;
+  readonly #schedules = new ScheduleClock();
+  readonly #allowances = new UserAllowances();
+  /** Endpoints to poll, and when. This and all times below are monotonic. */
+  readonly #due = new Map<EndpointId, number>();
+  readonly #polledAt = new BoundedMap<EndpointId, number>(MAX_POLLED);
+  /** Endpoints whose last decision is being written: they are not polled before that is done. */
+  readonly #applying = new Map<EndpointId, Promise<void>>();
+  #unsubscribes: (() => void)[] = [];
+  #sweptAt = Number.NEGATIVE_INFINITY;
+  #sweepAfterId = '';
+  #sweepSteps = 0;
+  /** Any endpoint was polled since the sweep last began with the first one. */
+  #foundActive = false;
+  /** The sweep has seen all endpoints, and none is active. */
+  #isAtRest = false;
+  /** Polled because of the sweep alone. */
+  readonly #swept = new Set<EndpointId>();
+  #startedAt = Number.NEGATIVE_INFINITY;
+  /** Every endpoint has been polled since the start. */
+  #hasSeenAll = true;
+
+  constructor({ monotonic = monotonicClock, ...deps }: Omit<Deps, 'monotonic'> & { monotonic?: Clock }) {
+    const { pool, logger } = deps;
+    this.#deps = { ...deps, monotonic };
+    this.#log = new SeldomLog(deps.logger);
+    this.#writer = new ScalingWriter(pool);
+    this.#loop = new Loop({ name: 'scale-endpoints', tickMs: REST_TICK_MS, logger, runOnce: () => this.#run() });
+  }
+
+  start(): void {
+    const { bus, monotonic } = this.#deps;
+    this.#unsubscribes = [
+      bus.subscribe('endpoint', (id) => this.#pollNow(id as EndpointId)),
+      bus.subscribe('demand', (id) => this.#poll(id as EndpointId)),
+      bus.onGap(() => {
+        this.#sweptAt = Number.NEGATIVE_INFINITY;
+        this.#loop.wake();
+      }),
+    ];
+    this.#startedAt = monotonic.now();
+    this.#hasSeenAll = false;
+    this.#sweepAfterId = '';
+    this.#foundActive = true;
+    this.#isAtRest = false;
+    this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    for (const unsubscribe of this.#unsubscribes) unsubscribe();
+    await this.#loop.stop();
+    await this.#applied();
+    this.#log.close();
+  }
+
+  /** Polls an endpoint as soon as its interval allows: something happened that may change the decision. */
+  #poll(endpointId: EndpointId): void {
+    const now = this.#deps.monotonic.now();
+    const at = (this.#polledAt.get(endpointId) ?? Number.NEGATIVE_INFINITY) + MIN_INTERVAL_MS;
+    if (!this.#setDue(endpointId, at)) return;
+    if (at <= now) this.#loop.wake();
+    else setTimeout(() => this.#loop.wake(), at - now);
+  }
+
+  /** Ignores the interval: a user changed the endpoint's settings and waits for the effect. */
+  #pollNow(endpointId: EndpointId): void {
+    this.#due.set(endpointId, Number.NEGATIVE_INFINITY);
+    this.#loop.wake();
+  }
+
+  /** One run over everything that is due, for tests. */
+  async runOnce(): Promise<void> {
+    await this.#loop.runOnce();
+    await this.#applied();
+  }
+
+  async #applied(): Promise<void> {
+    await Promise.all(this.#applying.values());
+  }
+
+  async #run(): Promise<NextRun> {
+    const now = this.#deps.monotonic.now();
+    if (now - this.#sweptAt >= this.#tickMs) {
+      this.#sweptAt = now;
+      this.#swept.clear();
+      this.#sweepSteps = SWEEP_STEPS;
+    }
+    if (this.#sweepSteps > 0) await this.#sweep();
+    const ids = this.#takeDue(now);
+    if (ids.length > 0) {
+      this.#foundActive = true;
+      this.#isAtRest = false;
+      await this.#scale(ids, now);
+    }
+    if (this.#sweepSteps > 0) return { inMs: 0 };
+    let nextAt = this.#sweptAt + this.#tickMs;
+    for (const [id, at] of this.#due) if (!this.#applying.has(id)) nextAt = Math.min(nextAt, at);
+    return { inMs: nextAt - now };
+  }
+
+  get #tickMs(): number {
+    return this.#isAtRest ? REST_TICK_MS : TICK_MS;
+  }
+
+  /** Takes endpoints that are due. */
+  #takeDue(now: number): EndpointId[] {
+    const ids: EndpointId[] = [];
+    for (const [id, at] of this.#due) {
+      if (at > now || this.#applying.has(id)) continue;
+      this.#due.delete(id);
+      this.#polledAt.set(id, now);
+      if (ids.push(id) === MAX_AT_ONCE) break;
+    }
+    return ids;
+  }
+
+  /**
+   * Sweeps one step, so that a hint never waits long. The first sweep after a start goes to the end without a break, as does
+   * any other while it finds workers to start: then many hints were lost.
+   */
+  async #sweep(): Promise<void> {
+    const { ids, lastId } = await listActiveEndpoints(this.#deps.pool, this.#sweepAfterId, SWEEP_STEP);
+    for (const id of ids) if (this.#setDue(id, Number.NEGATIVE_INFINITY)) this.#swept.add(id);
+    this.#sweepAfterId = lastId ?? '';
+    if (this.#hasSeenAll) this.#sweepSteps -= 1;
+    if (ids.length > 0) this.#foundActive = true;
+    if (lastId !== null) return;
+    this.#isAtRest = !this.#foundActive;
+    this.#foundActive = false;
+    this.#hasSeenAll = true;
+    this.#sweepSteps = 0;
+  }
+
+  async #scale(ids: readonly EndpointId[], now: number): Promise<void> {
+    const { pool, frozenBudget } = this.#deps;
+    this.#allowances.beginRead();
+    const [demands, workers, users] = await Promise.all([
+      listEndpointDemand(pool, ids),
+      listControlledWorkers(pool, { endpointIds: ids }),
+      readEndpointUsers(pool, ids),
+    ]);
+    const budgetBytes = await frozenBudget();
+    const frozen = mayFreeze(budgetBytes, demands, workers) ? await this.#listFrozen() : [];
+    const workersOf = Map.groupBy(workers, (worker) => worker.endpointId);
+    for (const demand of demands) {
+      const own = workersOf.get(demand.id) ?? [];
+      const user = users.get(demand.id);
+      const userCut = user === undefined ? null : this.#allowances.cut(user, demand.max, own);
+      const decision = this.#decide(demand, own, { budgetBytes, frozen, userCut }, now);
+      const isQuiet = own.every(({ wanted }) => wanted === 'FREEZE') && decision.actions.length === 0;
+      if (isQuiet) this.#polledAt.delete(demand.id); // the next demand is served at once
+      if (decision.nextAt !== null) {
+        const waitMs = Math.max(decision.nextAt - decision.at, MIN_INTERVAL_MS);
+        this.#setDue(demand.id, now + waitMs);
+      }
+      if (user === undefined) continue;
+      const isUncertain = decision.inputs.userCut !== undefined && this.#allowances.isAdding(user);
+      if (isUncertain) this.#setDue(demand.id, now + MIN_INTERVAL_MS);
+      const isNews = !isUncertain && this.#allowances.isNews(demand.id, decision);
+      if (decision.actions.length > 0 || isNews) this.#apply(user, decision);
+      const isMissed = this.#swept.delete(demand.id) && decision.actions.some(({ kind }) => kind === 'start');
+      if (isMissed) this.#sweepSteps = Math.max(this.#sweepSteps, 1);
+    }
+  }
+
+  #decide(
+    demand: EndpointDemand,
+    workers: readonly ControlledWorker[],
+    { budgetBytes, frozen, userCut }: { budgetBytes: number; frozen: readonly FrozenWorker[]; userCut: UserCut | null },
+    now: number,
+  ): ScalingDecision {
+    const wallNow = this.#deps.clock.now();
+    const floor = demand.schedule && this.#schedules.floorOf(demand.id, demand.schedule, wallNow);
+    const endpoint = toScalingEndpoint(demand, { canFreeze: budgetBytes > 0, userCut, now: wallNow, floor });
+    return decideWorkers({
+      endpoint,
+      demand: {
+        ...demand,
+        oldestQueuedAt: demand.oldestQueuedAt?.getTime() ?? null,
+        oldestBatchAt: demand.oldestBatchAt?.getTime() ?? null,
+      },
+      workers: workers.map((worker) => this.#facts.toWorker(worker, wallNow, now)),
+      failedStarts: toFailedStarts(demand),
+      frozenMemory: { budgetBytes, reservedBytes: reservedBytes(endpoint.flashboot, frozen) },
+      hasObserved: this.#hasSeenAll && now - this.#startedAt >= TICK_MS,
+      now: wallNow,
+    });
+  }
+
+  async #listFrozen(): Promise<FrozenWorker[]> {
+    const frozen = await listFreezingWorkers(this.#deps.pool);
+    return frozen.map((worker) => ({ ...worker, frozenAt: worker.frozenAt?.getTime() ?? 0 }));
+  }
+
+  /** Writes a decision while the scaler continues with other endpoints. */
+  #apply(user: EndpointUser, decision: ScalingDecision): void {
+    const id = user.endpointId;
+    const added = this.#allowances.add(user, decision);
+    const applied = this.#write(id, decision)
+      .catch((error) => {
+        this.#log.error({ endpointId: id, err: error }, 'writing a scaling decision failed');
+        this.#setDue(id, this.#deps.monotonic.now() + RETRY_MS);
+      })
+      .finally(() => {
+        added();
+        this.#applying.delete(id);
+        if (this.#due.has(id)) this.#loop.wake();
+      });
+    this.#applying.set(id, applied);
+  }
+
+  async #write(endpointId: EndpointId, decision: ScalingDecision): Promise<void> {
+    const { logger, bus, onInserted } = this.#deps;
+    const written = decision.actions.map(async (action) => {
+      const applied = await this.#writer.apply(endpointId, action);
+      if (!applied) return [];
+      const { done, inserted } = applied;
+      logger.info({ endpointId, workerId: done.workerId, action: done.kind, reason: done.reason }, 'scaling');
+      if (inserted)
+        onInserted(inserted); // nobody else has anything to do before it starts, which is published
+      else bus.publish('worker', done.workerId);
+      return [done];
+    });
+    const actions = (await Promise.all(written)).flat();
+    if (actions.length > 0 || decision.actions.length === 0) {
+      await this.#writer.record(endpointId, decision, actions);
+    }
+  }
+
+  /** Keeps the earliest time; false if an earlier one was set. */
+  #setDue(endpointId: EndpointId, at: number): boolean {
+    const known = this.#due.get(endpointId);
+    if (known !== undefined && known <= at) return false;
+    this.#due.set(endpointId, at);
+    return true;
+  }
+}
+
+/** True when a decision may freeze a worker: only then are the other frozen ones read, because a thaw waits for each read. */
+function mayFreeze(
+  budgetBytes: number,
+  demands: readonly EndpointDemand[],
+  workers: readonly ControlledWorker[],
+): boolean {
+  return (
+    budgetBytes > 0 &&
+    demands.some(({ flashboot }) => flashboot === 'FLASHBOOT') &&
+    workers.some(({ wanted, phase, leased }) => wanted === 'RUN' && phase === 'RUNNING' && leased === 0)
+  );
+}
