@@ -4,7 +4,7 @@ import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
 import { countUsers } from '../domain/access/users.ts';
 import { updateAddresses } from '../domain/workers/serving-workers.ts';
-import type { EgressGuard } from '../runtimes/docker/egress-guard.ts';
+import type { EgressGuard } from '../runtimes/docker/network/egress-guard.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 
 /**

@@ -4,7 +4,7 @@ import { silentLogger } from '../../core/logger.ts';
 import { runtimeContract } from '../contract.ts';
 import { NODE_PROGRAMS } from '../contract-programs.ts';
 import { createDockerRuntime } from './docker-runtime.ts';
-import { buildImage } from './example-images.ts';
+import { buildImage } from './images/example-images.ts';
 
 if (!hasEngine && process.env.CI === 'true') {
   test('a container engine answers', () =>

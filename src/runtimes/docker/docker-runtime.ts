@@ -27,27 +27,27 @@ import type {
   WorkloadSpec,
   WorkloadStats,
 } from '../runtime.ts';
-import { BridgeNetwork, networkFor } from './bridge-network.ts';
-import { readCgroupMemory } from './cgroup-memory.ts';
-import { gpuOf, LABELS } from './container-config.ts';
-import { ContainerDisks } from './container-disks.ts';
-import { watchContainers } from './container-events.ts';
-import { ContainerFreezer } from './container-freezer.ts';
-import { readMemory, readUsage } from './container-usage.ts';
-import { ContainerWhereabouts } from './container-whereabouts.ts';
-import { Containers } from './containers.ts';
-import { EgressGuard } from './egress-guard.ts';
-import { Engine, isRefusal } from './engine.ts';
-import { EngineImages } from './engine-images.ts';
-import { diskNoticeOf, EngineMachine } from './engine-machine.ts';
-import { GpuDevices } from './gpu-devices.ts';
-import { EngineGroupNetworks } from './group-networks.ts';
-import { ObservedContainers } from './observed-containers.ts';
-import { PreparedNetworks } from './prepared-networks.ts';
-import { readContainerLogs, readLastLines } from './read-container-logs.ts';
-import { refuseOtherNamespace } from './rootless-engine.ts';
-import { runInContainer } from './run-in-container.ts';
-import { type StartParts, startContainer } from './start-container.ts';
+import { readCgroupMemory } from './containers/cgroup-memory.ts';
+import { gpuOf, LABELS } from './containers/container-config.ts';
+import { ContainerDisks } from './containers/container-disks.ts';
+import { watchContainers } from './containers/container-events.ts';
+import { ContainerFreezer } from './containers/container-freezer.ts';
+import { readMemory, readUsage } from './containers/container-usage.ts';
+import { ContainerWhereabouts } from './containers/container-whereabouts.ts';
+import { Containers } from './containers/containers.ts';
+import { ObservedContainers } from './containers/observed-containers.ts';
+import { type StartParts, startContainer } from './containers/start-container.ts';
+import { Engine, isRefusal } from './engine/engine.ts';
+import { diskNoticeOf, EngineMachine } from './engine/engine-machine.ts';
+import { refuseOtherNamespace } from './engine/rootless-engine.ts';
+import { GpuDevices } from './gpus/gpu-devices.ts';
+import { EngineImages } from './images/engine-images.ts';
+import { BridgeNetwork, networkFor } from './network/bridge-network.ts';
+import { EgressGuard } from './network/egress-guard.ts';
+import { EngineGroupNetworks } from './network/group-networks.ts';
+import { PreparedNetworks } from './network/prepared-networks.ts';
+import { readContainerLogs, readLastLines } from './streams/read-container-logs.ts';
+import { runInContainer } from './streams/run-in-container.ts';
 
 export interface DockerRuntimeOptions {
   /** Default: DOCKER_HOST, else the usual socket. */

@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { readKubernetesSettings } from '../../core/kubernetes-settings.ts';
 import { silentLogger } from '../../core/logger.ts';
-import { openAccess } from './cluster-access.ts';
-import { FakeApiServer, openWatch, send, sendList } from './fake-api-server.ts';
+import { openAccess } from './api/cluster-access.ts';
+import { FakeApiServer, openWatch, send, sendList } from './api/fake-api-server.ts';
+import type { Pod } from './api/objects.ts';
 import { createKubernetesRuntime } from './kubernetes-runtime.ts';
-import type { Pod } from './objects.ts';
-import { ANNOTATIONS, CONTAINER, LABELS } from './pod-record.ts';
+import { ANNOTATIONS, CONTAINER, LABELS } from './pods/pod-record.ts';
 
 /** A test's own answers; returns true when it has answered. */
 type Answer = (request: URL, response: ServerResponse, method: string) => boolean;
