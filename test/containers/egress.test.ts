@@ -17,7 +17,6 @@ import { runDirectly, runInContainer } from '../../src/runtimes/docker/network/h
 import { Api, until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { WebClient } from '../e2e/web-load.ts';
-import { engineKind } from '../engine.ts';
 import { workloadSpec } from '../workload-spec.ts';
 import { describeWithEngine, needExampleImages } from './container-engine.ts';
 import { canChangeNetwork, OtherMachine } from './network-namespace.ts';
@@ -214,11 +213,7 @@ describeWithEngine('egress', () => {
     expect(rules().join()).not.toContain(unused);
   });
 
-  test('workers and load-balancing workers of a server keep working under another setting', async ({ skip }) => {
-    skip(
-      !engineKind!.keepsBridges,
-      'with Podman a queue worker that was moved takes no more jobs: docs/guide/images.md, "Engines"',
-    );
+  test('workers and load-balancing workers of a server keep working under another setting', async () => {
     const env: Record<string, string> = { PODYARD_EGRESS: 'lan' };
     const server = await ServerProcess.start({ runtime: 'docker', env });
     const api = new Api(server);

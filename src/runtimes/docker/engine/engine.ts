@@ -1,5 +1,4 @@
 import { Agent } from 'node:http';
-import { createRequire } from 'node:module';
 import type { Duplex, Readable } from 'node:stream';
 import { inspect } from 'node:util';
 import { Failure, messageOf } from '../../../core/errors.ts';
@@ -24,13 +23,13 @@ export interface EngineRequest {
   query?: Record<string, unknown>;
   body?: object;
   /** A tar archive to send instead of `body`. */
-  archive?: Buffer;
+  archive?: Readable;
   auth?: RegistryAuth & { serverAddress: string };
   timeoutMs?: number;
   signal?: AbortSignal;
 }
 
-/** What is used of docker-modem, which sends dockerode's requests and supports DOCKER_HOST, TLS and ssh. */
+/** The members used of docker-modem, which supports DOCKER_HOST, TLS and ssh. */
 interface Modem {
   socketPath?: unknown;
   agent?: Agent;
@@ -107,12 +106,18 @@ export class Engine {
     }
   }
 
-  /** Loads dockerode on the first request: it takes 100 ms. */
+  /** Loads docker-modem on the first request, because that takes tens of milliseconds. */
   async #load(): Promise<Modem> {
-    const { default: Dockerode } = await import('dockerode');
-    refuseRedirects();
+    const [{ default: DockerModem }, { default: http }] = await Promise.all([
+      import('docker-modem'),
+      // @ts-expect-error it has no types
+      import('docker-modem/lib/http.js') as Promise<{ default: { maxRedirects: number } }>,
+    ]);
+    // The engine answers an unclean path (an empty component, `..`) with a redirect, which docker-modem would follow to any host,
+    // without an error handler. Refused, it is an error of the request.
+    http.maxRedirects = 0;
     const options = this.#socketPath === undefined ? undefined : { socketPath: this.#socketPath };
-    const modem = new Dockerode(options).modem as Modem;
+    const modem = new DockerModem(options) as unknown as Modem;
     if (modem.socketPath !== undefined) modem.agent = new ShortAgent({ keepAlive: true });
     return modem;
   }
@@ -123,16 +128,6 @@ class ShortAgent extends Agent {
   [inspect.custom](): string {
     return 'Agent';
   }
-}
-
-/**
- * The engine answers an unclean path (an empty component, `..`) with a redirect, which docker-modem would follow to any
- * host, without an error handler. Refused, it is an error of the request.
- */
-function refuseRedirects(): void {
-  const requireHere = createRequire(import.meta.url);
-  const requireThere = createRequire(requireHere.resolve('dockerode'));
-  (requireThere('docker-modem/lib/http') as { maxRedirects: number }).maxRedirects = 0;
 }
 
 function dial(modem: Modem, request: EngineRequest, as: AnswerKind, limit: AbortSignal): Promise<unknown> {

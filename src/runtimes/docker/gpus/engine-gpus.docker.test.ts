@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { realpathSync } from 'node:fs';
-import { Readable } from 'node:stream';
 import { afterAll, describe, expect, test } from 'vitest';
 import { docker, hasEngine } from '../../../../test/engine.ts';
-import { tar } from '../images/tar.ts';
+import { Engine } from '../engine/engine.ts';
+import { importImage } from '../images/import-image.ts';
 import { EngineGpus } from './engine-gpus.ts';
 
 /** Stands in for NVIDIA's nvidia-smi in a container: answers as it does with one GPU. */
@@ -28,10 +28,7 @@ async function makeImage(): Promise<void> {
     mode: 0o755,
   }));
   const entries = [...files, { path: 'usr/bin/nvidia-smi', content: NVIDIA_SMI, mode: 0o755 }];
-  const archive = Readable.from(tar(entries), { objectMode: false });
-  const [repo, tag] = IMAGE.split(':');
-  const answer = await docker.importImage(archive as never, { repo, tag } as never);
-  await (answer as unknown as Readable).toArray();
+  await importImage(new Engine(undefined), IMAGE, entries);
 }
 
 const left = async () =>

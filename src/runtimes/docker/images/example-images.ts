@@ -7,10 +7,9 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import type Docker from 'dockerode';
-import { type TarEntry, tar } from './tar.ts';
+import { Engine, isRefusal } from '../engine/engine.ts';
+import { type ImageFile, importImage } from './import-image.ts';
 
 export type ExampleName = 'podyard/echo-js' | 'podyard/web-js' | 'podyard/echo-python';
 
@@ -30,7 +29,7 @@ export interface BuildResult {
 }
 
 interface Root {
-  entries: TarEntry[];
+  entries: ImageFile[];
   entrypoint: string[];
 }
 
@@ -41,61 +40,49 @@ const LABEL = 'podyard.example.content';
 const FORMAT = 2;
 
 /** Builds one image, unless the engine has it with the same content. Rejects when the engine cannot be used. */
-export async function buildImage(options: {
-  name: ExampleName;
-  tag: string;
-  docker?: Docker;
-  socketPath?: string;
-}): Promise<BuildResult> {
-  const image = `${options.name}:${options.tag}`;
-  const docker = options.docker ?? (await connect(options.socketPath));
-  const root = rootOf(options.name);
+export async function buildImage({ name, tag }: { name: ExampleName; tag: string }): Promise<BuildResult> {
+  const image = `${name}:${tag}`;
+  const root = rootOf(name);
   if (typeof root === 'string') return { image, status: 'skipped', note: root };
 
-  const content = fingerprint(root);
-  const present = await docker
-    .getImage(image)
-    .inspect()
-    .catch(() => undefined);
-  if (present?.Config?.Labels?.[LABEL] === content) {
-    return { image, status: 'present', note: `${image} is up to date.` };
+  const engine = new Engine(undefined);
+  try {
+    const content = fingerprint(root);
+    const present = await findImage(engine, image);
+    if (present?.Config?.Labels?.[LABEL] === content) {
+      return { image, status: 'present', note: `${image} is up to date.` };
+    }
+    await importImage(engine, image, root.entries, [
+      `ENTRYPOINT ${JSON.stringify(root.entrypoint)}`,
+      'WORKDIR /worker',
+      'ENV PATH=/usr/local/bin:/usr/bin:/bin',
+      'ENV HOME=/root', // on a line of its own: Podman takes a line for one variable
+      `LABEL ${LABEL}=${content}`,
+    ]);
+    // The image that had this name is now 100 MB of waste. The engine refuses while a container still uses it.
+    if (present) await engine.json({ method: 'DELETE', path: `/images/${present.Id}` }).catch(() => {});
+  } finally {
+    await engine.close();
   }
-  await importRoot(docker, options, root, content);
-  // The image that had this name is now 100 MB of waste. The engine refuses while a container still uses it.
-  if (present)
-    await docker
-      .getImage(present.Id)
-      .remove()
-      .catch(() => {});
   const megabytes = Math.round(root.entries.reduce((sum, entry) => sum + sizeOf(entry), 0) / 1e6);
   return { image, status: 'built', note: `${image} was built from this machine's own files, ${megabytes} MB.` };
 }
 
 /** Builds all example images, one after another. */
-export async function buildImages(options: { docker?: Docker; socketPath?: string } = {}): Promise<BuildResult[]> {
+export async function buildImages(): Promise<BuildResult[]> {
   const results: BuildResult[] = [];
-  for (const example of EXAMPLE_IMAGES) results.push(await buildImage({ ...options, ...example }));
+  for (const example of EXAMPLE_IMAGES) results.push(await buildImage(example));
   return results;
 }
 
-async function connect(socketPath?: string): Promise<Docker> {
-  const { default: Dockerode } = await import('dockerode');
-  return new Dockerode(socketPath === undefined ? undefined : { socketPath });
-}
-
-async function importRoot(docker: Docker, to: { name: string; tag: string }, root: Root, content: string) {
-  const changes = [
-    `ENTRYPOINT ${JSON.stringify(root.entrypoint)}`,
-    'WORKDIR /worker',
-    'ENV PATH=/usr/local/bin:/usr/bin:/bin',
-    'ENV HOME=/root', // on a line of its own: Podman takes a line for one variable
-    `LABEL ${LABEL}=${content}`,
-  ];
-  const archive = Readable.from(tar(root.entries), { objectMode: false });
-  const answer = await docker.importImage(archive as never, { repo: `${to.name}:${to.tag}`, changes } as never);
-  const lines = (await (answer as unknown as Readable).toArray()).join('');
-  const failure = /"error":"([^"]*)"/.exec(lines); // the engine answers 200 before it fails
-  if (failure) throw new Error(`the engine could not import ${to.name}:${to.tag}: ${failure[1]}`);
+async function findImage(engine: Engine, image: string) {
+  type Image = { Id: string; Config?: { Labels?: Record<string, string> | null } | null };
+  try {
+    return await engine.json<Image>({ method: 'GET', path: `/images/${image}/json` });
+  } catch (error) {
+    if (isRefusal(error, 404)) return undefined;
+    throw error;
+  }
 }
 
 function rootOf(name: ExampleName): Root | string {
@@ -163,8 +150,8 @@ function findPython(): { binary: string; library: string; version: string } | un
   }
 }
 
-function walk(folder: string, target: string): TarEntry[] {
-  return readdirSync(folder, { withFileTypes: true }).flatMap((item): TarEntry[] => {
+function walk(folder: string, target: string): ImageFile[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((item): ImageFile[] => {
     if (PYTHON_UNUSED.test(item.name)) return [];
     const source = join(folder, item.name);
     if (!existsSync(source)) return []; // a link to nowhere
@@ -173,7 +160,7 @@ function walk(folder: string, target: string): TarEntry[] {
   });
 }
 
-function base(user: string): TarEntry[] {
+function base(user: string): ImageFile[] {
   return [
     { path: 'tmp/', mode: 0o1777 },
     { path: 'root/', mode: 0o700 },
@@ -190,19 +177,19 @@ function base(user: string): TarEntry[] {
 /** What a terminal and a copy of files need of an image, as far as this machine has it: 3 MB. */
 const SHELL_PROGRAMS = ['sh', 'cat', 'env', 'grep', 'ls', 'mkdir', 'mv', 'ps', 'rm', 'sleep', 'stty', 'tar', 'tty'];
 
-function shellPrograms(): TarEntry[] {
+function shellPrograms(): ImageFile[] {
   return SHELL_PROGRAMS.flatMap((name) => {
     const source = ['/bin', '/usr/bin'].map((folder) => join(folder, name)).find((path) => existsSync(path));
     return source === undefined ? [] : [{ path: `bin/${name}`, source: realpathSync(source), mode: 0o755 }];
   });
 }
 
-function sourcesOf(entries: readonly TarEntry[]): string[] {
+function sourcesOf(entries: readonly ImageFile[]): string[] {
   return entries.map(({ source }) => source!);
 }
 
 /** The shared libraries of the binaries, at the paths where the loader looks for them. */
-function libraries(binaries: string[]): TarEntry[] {
+function libraries(binaries: string[]): ImageFile[] {
   const paths = new Set<string>();
   for (const binary of binaries) {
     const text = execFileSync('ldd', [binary], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
@@ -211,7 +198,7 @@ function libraries(binaries: string[]): TarEntry[] {
   return [...paths].map((path) => ({ path: path.slice(1), source: realpathSync(path), mode: 0o755 }));
 }
 
-function sizeOf(entry: TarEntry): number {
+function sizeOf(entry: ImageFile): number {
   return entry.source === undefined ? 0 : statSync(entry.source).size;
 }
 

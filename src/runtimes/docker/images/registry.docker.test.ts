@@ -106,7 +106,7 @@ describe.skipIf(!isPossible)('images in a registry with a password', () => {
 
 /** One file and nothing else: quick to push and pull. */
 async function importTinyImage(): Promise<void> {
-  const archive = Readable.from([execFileSync('tar', ['-c', '-C', import.meta.dirname, 'tar.ts'])]);
+  const archive = Readable.from([execFileSync('tar', ['-c', '-C', import.meta.dirname, 'import-image.ts'])]);
   const answer = await docker.importImage(archive as never, { repo: 'podyard-test/tiny', tag: 'dev' } as never);
   await (answer as unknown as Readable).toArray();
 }
