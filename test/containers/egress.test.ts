@@ -80,6 +80,7 @@ describeWithEngine('egress', () => {
     const { host: gateway } = await runtime.workerApiAddress();
     const workerApi = await listen();
     await runtime.egress.prepare();
+    await runtime.egress.moveWorkloads();
     await runtime.egress.start({ host: gateway, port: portOf(workerApi) });
     const close = async () => {
       for (const { id } of await runtime.list()) await runtime.stop(id, 0);

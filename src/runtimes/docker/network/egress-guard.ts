@@ -85,19 +85,26 @@ export class EgressGuard {
     this.#hasGivenUp = true;
   }
 
-  /** Sets the rules and keeps them until `stop`. Returns the workloads that ran under other settings and have new addresses. */
-  async start(api: { host: string; port: number }): Promise<string[]> {
-    const { installation, engine, containers, network, logger } = this.#options;
+  /**
+   * Moves workloads that ran under other settings. Returns those that have new addresses. Call it before the worker API listens:
+   * a connection to it would outlive its address, and a worker that waits for jobs on it would get none.
+   */
+  async moveWorkloads(): Promise<string[]> {
+    const { engine, containers, network, logger } = this.#options;
+    return moveContainers({ engine, containers, network, logger });
+  }
+
+  /** Sets the rules, opens the worker API, and keeps both until `stop`. */
+  async start(api: { host: string; port: number }): Promise<void> {
+    const { installation, logger } = this.#options;
     this.#api = { installation, ...api };
     const isOff = await this.#isOff();
     if (!isOff) await this.#apply();
-    const moved = await moveContainers({ engine, containers, network, logger });
     await this.#tidy().catch((error) => logger.warn({ err: error }, 'unused egress rules could not be removed'));
-    if (isOff) return moved;
+    if (isOff) return;
     const tickMs = this.#run === runDirectly ? CHECK_MS : SLOW_CHECK_MS;
     this.#loop = new Loop({ name: 'egress', tickMs, logger, runOnce: () => this.#check() });
     this.#loop.start();
-    return moved;
   }
 
   /** Resolves once containers of the current network are limited. Free unless something changed. */
