@@ -15,7 +15,7 @@ const FLOORS = [
 ];
 
 /** Tests may reach for anything; the runtimes' conformance suite is one, for all its name. */
-const TESTS = ['[.]test[.]ts$', '^src/runtimes/contract(-exec)?[.]ts$'];
+const TESTS = ['[.]test[.]ts$', '^src/runtimes/contract(-[a-z]+)?[.]ts$'];
 
 /** What belongs to a name of the table: a file itself, or all of a folder. */
 const pathOf = (name) => (name.endsWith('.ts') ? `^src/${name.replace('.', '[.]')}$` : `^src/${name}/`);

@@ -37,7 +37,7 @@ async function checkRules({ egress: { mode, isExplicit } }: Config): Promise<Fin
     import('../runtimes/docker/engine/engine.ts'),
     import('../runtimes/docker/network/egress-guard.ts'),
     import('../runtimes/docker/network/bridge-network.ts'),
-    import('../runtimes/docker/network/host-commands.ts'),
+    import('../runtimes/docker/network/firewall.ts'),
   ]);
   const engine = new Engine(undefined);
   try {

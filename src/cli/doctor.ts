@@ -113,7 +113,7 @@ async function checkGpus(config: Config, hasEngine: boolean): Promise<Finding[]>
   const [{ detectGpus }, { LocalGpus }, { SIMULATED_BESIDE_REAL, sharingNotice }] = await Promise.all([
     import('../runtimes/gpus/detect-gpus.ts'),
     import('../runtimes/gpus/local-gpus.ts'),
-    import('../runtimes/gpus/gpu-notices.ts'),
+    import('../runtimes/gpus/detect-gpus.ts'),
   ]);
   const sources: [GpuSource, ...GpuSource[]] = [new LocalGpus({ shares })];
   if (hasEngine) {

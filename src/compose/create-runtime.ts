@@ -92,7 +92,7 @@ function simulatedGpusOf({ simulateGpus }: Config): SimulatedGpus[] {
 
 /** `notices`: why one that answers cannot be used. */
 async function lookForEngine(setup: Setup): Promise<{ isUsable: boolean; notices: string[] }> {
-  const { UnusableEngine } = await import('../runtimes/docker/engine/rootless-engine.ts');
+  const { UnusableEngine } = await import('../runtimes/docker/engine/engine-machine.ts');
   return checkEngine(setup).then(
     () => ({ isUsable: true, notices: [] }),
     (error) => ({ isUsable: false, notices: error instanceof UnusableEngine ? [error.message] : [] }),
@@ -149,7 +149,7 @@ async function openDocker(
 async function createKubernetes(setup: Setup): Promise<CreatedRuntime> {
   const { config, installation, pool, logger, inventory } = setup;
   const { createKubernetesRuntime } = await import('../runtimes/kubernetes/kubernetes-runtime.ts');
-  const { hasGpuNodes } = await import('../runtimes/kubernetes/nodes/has-gpu-nodes.ts');
+  const { hasGpuNodes } = await import('../runtimes/kubernetes/nodes/device-slices.ts');
   const settings = config.kubernetes;
   const wasKubernetes = installation.runtime === 'kubernetes';
   const lastKnown = wasKubernetes ? (await findSimulation(pool)) === undefined : null;

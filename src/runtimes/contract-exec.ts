@@ -2,18 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
+import { NOTHING_RUNS, type Suite, until } from './contract-probes.ts';
 import type { ExecRequest, Execution } from './execution.ts';
-import type { Runtime } from './runtime.ts';
-
-interface ExecContract {
-  runtime: () => Runtime;
-  /** Starts a workload that runs until it is stopped. */
-  idle: () => Promise<string>;
-  /** Starts one that has ended when it resolves. */
-  ended: () => Promise<string>;
-  isReal: () => boolean;
-  endsNoInput: () => boolean;
-}
 
 const LARGE_BYTES = 3 * 2 ** 20;
 
@@ -51,7 +41,7 @@ function reader(stream: Readable): (words: string) => Promise<string> {
 }
 
 /** Tests the guarantees of `Runtime.exec`. Called within the suite of a runtime. */
-export function execContract({ runtime, idle, ended, isReal, endsNoInput }: ExecContract): void {
+export function execContract({ runtime, under, started, ready }: Suite): void {
   const shell = (script: string, more: Partial<ExecRequest> = {}, args: readonly string[] = []): ExecRequest => ({
     command: ['sh', '-c', script, 'sh', ...args],
     terminal: null,
@@ -63,8 +53,8 @@ export function execContract({ runtime, idle, ended, isReal, endsNoInput }: Exec
   test('a program gets its arguments and input, and its output, errors and exit code come back apart', async ({
     skip,
   }) => {
-    skip(!isReal() || endsNoInput(), 'the input of no program ends there');
-    const id = await idle();
+    skip(!under().isReal || under().endsNoInput === true, 'the input of no program ends there');
+    const id = await ready('idle');
     const script = 'cat; echo "$1|$LISTEN" >&2; exit 3';
     const program = await run(id, shell(script, { hasInput: true }, [`it's "quoted" $HOME\nhéllo`]));
     program.input.end('žluťoučký 🦄');
@@ -82,8 +72,8 @@ export function execContract({ runtime, idle, ended, isReal, endsNoInput }: Exec
   });
 
   test('large binary data passes through a program unchanged, however slowly it is read', async ({ skip }) => {
-    skip(!isReal() || endsNoInput(), 'the input of no program ends there');
-    const program = await run(await idle(), { command: ['cat'], terminal: null, hasInput: true });
+    skip(!under().isReal || under().endsNoInput === true, 'the input of no program ends there');
+    const program = await run(await ready('idle'), { command: ['cat'], terminal: null, hasInput: true });
     const sent = randomBytes(LARGE_BYTES);
     program.input.end(sent);
     const [output, , code] = await Promise.all([bytesOf(program.output), textOf(program.errors), program.exitCode]);
@@ -94,11 +84,14 @@ export function execContract({ runtime, idle, ended, isReal, endsNoInput }: Exec
   test('a terminal has a size that can change, carries any character, and turns Ctrl-C into an interrupt', async ({
     skip,
   }) => {
-    skip(!isReal(), 'no program really runs there');
+    skip(!under().isReal, NOTHING_RUNS);
     // Engines before API 1.42 and Kubernetes apply a size just after the program has started.
     const script = `sized() { until [ "$(stty size)" = "$1" ]; do sleep 0.1; done; echo "$1"; }; sized "37 91"; read word
       echo "got $word"; sized "50 132"; trap "echo stopped; exit 7" INT; echo ready; while :; do sleep 1; done`;
-    const program = await run(await idle(), shell(script, { terminal: { columns: 91, rows: 37 }, hasInput: true }));
+    const program = await run(
+      await ready('idle'),
+      shell(script, { terminal: { columns: 91, rows: 37 }, hasInput: true }),
+    );
     expect(program.errors).toBeNull();
     const until = reader(program.output);
     await until('37 91');
@@ -113,9 +106,9 @@ export function execContract({ runtime, idle, ended, isReal, endsNoInput }: Exec
   });
 
   test('a signal reaches a program and what it started', async ({ skip }) => {
-    skip(!isReal(), 'no program really runs there');
+    skip(!under().isReal, NOTHING_RUNS);
     const program = await run(
-      await idle(),
+      await ready('idle'),
       shell('trap "echo caught; exit 9" TERM; sh -c "echo ready; exec sleep 60"'),
     );
     const until = reader(program.output);
@@ -127,8 +120,8 @@ export function execContract({ runtime, idle, ended, isReal, endsNoInput }: Exec
   });
 
   test('a program that is ended leaves no process behind', async ({ skip }) => {
-    skip(!isReal(), 'no program really runs there');
-    const id = await idle();
+    skip(!under().isReal, NOTHING_RUNS);
+    const id = await ready('idle');
     const program = await run(id, shell('trap "" HUP; echo "pid $$."; while :; do sleep 1; done'));
     const [, pid] = /pid (\d+)\./.exec(await reader(program.output)('.'))!;
     await program.end();
@@ -138,8 +131,8 @@ export function execContract({ runtime, idle, ended, isReal, endsNoInput }: Exec
   });
 
   test('what a program leaves running when it ends by itself stays', async ({ skip }) => {
-    skip(!isReal(), 'no program really runs there');
-    const id = await idle();
+    skip(!under().isReal, NOTHING_RUNS);
+    const id = await ready('idle');
     const program = await run(id, shell('sleep 600 >/dev/null 2>&1 & echo "pid $!."'));
     const [, pid] = /pid (\d+)\./.exec(await textOf(program.output))!;
     program.errors?.resume();
@@ -150,8 +143,8 @@ export function execContract({ runtime, idle, ended, isReal, endsNoInput }: Exec
   });
 
   test('a program that does not exist is an error or exits with 126 or 127', async ({ skip }) => {
-    skip(!isReal(), 'no program really runs there');
-    const id = await idle();
+    skip(!under().isReal, NOTHING_RUNS);
+    const id = await ready('idle');
     const code = await run(id, { command: ['/no/such/program'], terminal: null, hasInput: false }).then(
       async (program) => {
         program.output.resume();
@@ -165,9 +158,11 @@ export function execContract({ runtime, idle, ended, isReal, endsNoInput }: Exec
   test('no program runs in a workload that is unknown, has ended or is frozen', async ({ skip }) => {
     const request: ExecRequest = { command: ['true'], terminal: null, hasInput: false };
     await expect(run('nosuchworkload', request)).rejects.toMatchObject({ kind: 'notFound' });
-    await expect(run(await ended(), request)).rejects.toMatchObject({ kind: 'conflict' });
-    const id = await idle();
-    if (!isReal()) await expect(run(id, request)).rejects.toMatchObject({ kind: 'conflict' });
+    const ended = await started('exit7');
+    await until(runtime(), ended, (one) => one?.state === 'exited');
+    await expect(run(ended, request)).rejects.toMatchObject({ kind: 'conflict' });
+    const id = await ready('idle');
+    if (!under().isReal) await expect(run(id, request)).rejects.toMatchObject({ kind: 'conflict' });
     skip(runtime().capabilities.freeze !== 'freezer', 'parked workloads keep running');
     await runtime().freeze(id);
     await expect(run(id, request)).rejects.toMatchObject({ kind: 'conflict' });

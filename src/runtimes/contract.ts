@@ -1,43 +1,20 @@
-import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { workloadSpec } from '../../test/workload-spec.ts';
 import { newId } from '../core/ids.ts';
 import { execContract } from './contract-exec.ts';
-import { collect, freePort, lineOf, never, observe, TIMEOUT_MS, textAt, until } from './contract-probes.ts';
-import type { Program } from './contract-programs.ts';
+import { logsContract } from './contract-logs.ts';
+import { placesContract } from './contract-places.ts';
+import {
+  lineOf,
+  observe,
+  type Program,
+  type RuntimeUnderTest,
+  type Suite,
+  TIMEOUT_MS,
+  until,
+} from './contract-probes.ts';
 import { type LogLine, NoCapacity, type Runtime, type WorkloadSpec } from './runtime.ts';
-
-export interface RuntimeUnderTest {
-  /** Opens a runtime; with the same installation again, as a restarted Podyard does. The suite closes each. */
-  open(installation: string): Promise<Runtime>;
-  image: string;
-  programs: Record<Program, string>;
-  /** The least memory of a program, where that is measured. */
-  leastMemoryBytes?: number;
-  /** A pool that has exactly 2 GPUs. */
-  gpuPool: string;
-  /** GPUs are simulated, and a start does not check for free ones: the caller has counted. */
-  trustsPlacement?: boolean;
-  /** Programs really run: the suite can connect to them, and they write files. */
-  isReal: boolean;
-  /** The node pulls when a workload starts; only then is an unknown image refused. */
-  pullsAtStart?: boolean;
-  /** A program's input cannot be ended: an old API server. */
-  endsNoInput?: boolean;
-  /** Changes by other processes are seen with a delay. */
-  seesOthersLate?: boolean;
-  /** Creates storage and returns the `source` of its mount. Default: a directory of this machine. */
-  makeStorage?(): Promise<string>;
-  close?(): Promise<void>;
-}
-
-const NOTHING_RUNS = 'no program really runs there';
 
 /** Tests the guarantees of runtime.ts. Each runtime calls this in its own test file. */
 export function runtimeContract(name: string, makeRuntime: () => Promise<RuntimeUnderTest>): void {
@@ -106,6 +83,34 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       expect(ended).toMatchObject({ kind: 'pod', exitCode: 7, address: null });
       expect(ended!.finishedAt!.getTime()).toBeGreaterThanOrEqual(ended!.startedAt!.getTime());
       expect(reported).toContain(id);
+      unwatch();
+    });
+
+    test('watch survives an engine that was away, and reports its return once; elsewhere it reports none', async () => {
+      const cuttable = await under.openCuttable?.(installation);
+      const watching = cuttable?.runtime ?? runtime;
+      if (cuttable) opened.push(watching);
+      const reported = new Set<string>();
+      let returns = 0;
+      const unwatch = watching.watch(
+        (id) => reported.add(id),
+        () => {
+          returns += 1;
+        },
+      );
+      const id = await ready('idle');
+      await until(watching, id, (seen) => seen?.state === 'running');
+      if (cuttable) {
+        await cuttable.cut();
+        await expect.poll(() => watching.start(spec('idle')).catch(({ kind }) => kind)).toBe('unavailable');
+        expect(returns).toBe(0);
+        await cuttable.restore();
+        await expect.poll(() => returns).toBe(1);
+        await expect.poll(() => watching.list()).toMatchObject([{ id, state: 'running' }]);
+      }
+      await runtime.stop(id, 0);
+      await expect.poll(() => reported).toContain(id);
+      expect(returns).toBe(cuttable ? 1 : 0);
       unwatch();
     });
 
@@ -199,60 +204,6 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       expect(await runtime.list()).toEqual([]);
     });
 
-    test('logs have every line in order, also after the end, and a resume neither loses nor repeats one', async () => {
-      const id = await started('burst');
-      const all = await collect(runtime.logs(id, { follow: true, signal: never() }));
-      const expected = [...Array.from({ length: 2000 }, (_, i) => `line ${i + 1}`), 'last'];
-      expect(all.map(({ line }) => line)).toEqual(expected);
-      await until(runtime, id, (seen) => seen?.state === 'exited');
-      for (const at of [0, 1, 777, 1500, 1999, 2000]) {
-        const { ts } = all[at]!;
-        const seen = all.slice(0, at + 1).filter((line) => line.ts.getTime() === ts.getTime()).length;
-        const rest = await collect(runtime.logs(id, { since: ts, seen, follow: false, signal: never() }));
-        expect(rest).toEqual(all.slice(at + 1));
-        const later = await collect(runtime.logs(id, { since: ts, follow: false, signal: never() }));
-        expect(later).toEqual(all.filter((line) => line.ts > ts));
-      }
-    });
-
-    test('logs can be followed, left, and followed again while the workload runs', async () => {
-      const id = await started('tick');
-      const first: LogLine[] = [];
-      await lineOf(runtime, id, (line, ts) => first.push({ line, ts }) === 5);
-      const { ts } = first.at(-1)!;
-      const seen = first.filter((line) => line.ts.getTime() === ts.getTime()).length;
-      const next: string[] = [];
-      await lineOf(runtime, id, (line) => next.push(line) === 5, { since: ts, seen });
-      expect(next).toEqual(['tick 6', 'tick 7', 'tick 8', 'tick 9', 'tick 10']);
-    });
-
-    test('following logs ends when the workload is stopped or the reader aborts', async () => {
-      const id = await ready('idle');
-      const abort = new AbortController();
-      const aborted = runtime.logs(id, { follow: true, signal: abort.signal })[Symbol.asyncIterator]();
-      const followed = runtime.logs(id, { follow: true, signal: never() })[Symbol.asyncIterator]();
-      for (const one of [aborted, followed]) expect((await one.next()).value).toMatchObject({ line: 'ready' });
-      const ends = [aborted.next(), followed.next()];
-      abort.abort();
-      expect(await ends[0]).toMatchObject({ done: true });
-      await runtime.stop(id, 0);
-      expect(await ends[1]).toMatchObject({ done: true });
-    });
-
-    test('the last lines that a workload printed to stderr are known after its end, until it is stopped', async () => {
-      const id = await started('crash');
-      await until(runtime, id, (seen) => seen?.state === 'exited');
-      expect(await runtime.lastOutput(id, 3)).toEqual(['oops 28', 'oops 29', 'oops 30']);
-      expect((await runtime.lastOutput(id, 100)).slice(-30)[0]).toBe('oops 1');
-      await runtime.stop(id, 0);
-      expect(await runtime.lastOutput(id, 3)).toEqual([]);
-    });
-
-    test('the last lines of a workload that prints nothing to stderr are those of stdout, also while it runs', async () => {
-      const id = await ready('idle');
-      expect(await runtime.lastOutput(id, 3)).toEqual(['ready']);
-    });
-
     test('an unknown image is refused by name', async () => {
       const image = 'podyard.invalid/no-such-image:v1';
       if (!under.pullsAtStart) await expect(runtime.prepare(image)).rejects.toThrow(image);
@@ -309,83 +260,6 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       expect(await free()).toBe(2);
     });
 
-    test('a start returns the workload’s address and ports, as the list does until it ends', async () => {
-      const ports = ['8000/http', '22/tcp'];
-      const wanted = spec('idle', { kind: 'pod', ports });
-      const place = await runtime.start(wanted);
-      expect(await runtime.start(wanted)).toEqual(place);
-      const { address, publishedPorts } = await observe(runtime, wanted.id);
-      expect({ address, publishedPorts }).toEqual(place);
-      expect(publishedPorts.map(({ private: port, type }) => `${port}/${type}`)).toEqual(ports);
-      const ended = await started('exit7', { ports });
-      const seen = await until(runtime, ended, (one) => one?.state === 'exited');
-      expect(seen).toMatchObject({ address: null, publishedPorts: [] });
-    });
-
-    test('a workload’s port can be reached, and a pod’s TCP port is published; nothing else is', async ({ skip }) => {
-      skip(!under.isReal, NOTHING_RUNS);
-      const mine = createServer((_, answer) => answer.end('this machine')).listen(0);
-      await once(mine, 'listening');
-      const stranger = (mine.address() as AddressInfo).port;
-      const port = await freePort();
-      const ports = [`${port}/tcp`, `${port}/http`];
-      const served = await started('serve', { kind: 'pod', ports, env: { LISTEN: String(port) } });
-      await lineOf(runtime, served, (line) => line === 'up');
-      const neighbour = await ready('idle');
-      expect(await textAt(await runtime.reach(served, port))).toBe('hello');
-      const [published, unpublished] = (await observe(runtime, served)).publishedPorts;
-      expect(unpublished).toEqual({ private: port, type: 'http', public: null, ip: null });
-      expect(await textAt({ host: published!.ip!, port: published!.public! })).toBe('hello');
-      expect(await textAt(await runtime.reach(neighbour, port))).toBe('nothing');
-      for (const id of [served, neighbour]) expect(await textAt(await runtime.reach(id, stranger))).toBe('nothing');
-      await runtime.stop(served, 0);
-      expect(await runtime.reach(served, port)).toBeNull();
-      expect(await runtime.reach('nosuchworkload', port)).toBeNull();
-      mine.close();
-      mine.closeAllConnections();
-    });
-
-    test('a group keeps its network until that is removed', async () => {
-      const group = { id: newId<string>(), size: 3, ports: [] };
-      const [network] = await Promise.all([runtime.groups.ensure(group), runtime.groups.ensure(group)]);
-      const again = await runtime.groups.ensure(group);
-      const facts = ({ cidr, primary, port, addressOf }: typeof network) => [cidr, primary, port, addressOf(2)];
-      expect(facts(again)).toEqual(facts(network));
-      if (network.cidr !== null) expect(new Set([0, 1, 2].map(network.addressOf)).size).toBe(3);
-      if (network.cidr !== null) expect(await runtime.groups.list()).toEqual([group.id]);
-      await runtime.groups.remove(group.id);
-      await runtime.groups.remove(group.id);
-      expect(await runtime.groups.list()).toEqual([]);
-    });
-
-    test('a mounted directory is shared and outlives the workloads', async ({ skip }) => {
-      skip(!under.isReal, NOTHING_RUNS);
-      const directory = mkdtempSync(join(tmpdir(), 'podyard-mount-'));
-      const source = (await under.makeStorage?.()) ?? directory;
-      const target = `/${newId<string>()}`;
-      try {
-        for (const [word, said] of Object.entries({ one: 'one', two: 'one,two' })) {
-          const env = { WORD: word, RUNPOD_VOLUME_PATH: target };
-          const id = await started('store', { env, mounts: [{ source, target }] });
-          await lineOf(runtime, id, (line) => line === said);
-          await runtime.stop(id, 0);
-        }
-        if (source !== directory) return; // the second workload has read what the first one wrote
-        expect(readdirSync(source)).toEqual(['words']);
-        expect(readFileSync(join(source, 'words'), 'utf8')).toBe('one\ntwo\n');
-      } finally {
-        rmSync(directory, { recursive: true });
-      }
-    });
-
-    test('a missing mount fails the start with one sentence and leaves nothing behind', async ({ skip }) => {
-      skip(!under.isReal, NOTHING_RUNS);
-      const source = under.makeStorage ? 'podyard-no-such-storage' : join(tmpdir(), 'podyard-no-such-directory');
-      const wanted = spec('idle', { mounts: [{ source, target: '/podyard-test' }] });
-      await expect(runtime.start(wanted)).rejects.toThrow(source);
-      expect(await runtime.list()).toEqual([]);
-    });
-
     test('usage is reported in percent while a workload runs, and not at all otherwise', async () => {
       const id = await started('tick', { gpu: { pool: under.gpuPool, count: 1 } });
       const { cpuUtil, memoryUtil, gpus } = (await runtime.stats(id))!;
@@ -400,16 +274,9 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       expect(await runtime.stats(ended)).toBeNull();
     });
 
-    execContract({
-      runtime: () => runtime,
-      idle: () => ready('idle'),
-      ended: async () => {
-        const id = await started('exit7');
-        await until(runtime, id, (one) => one?.state === 'exited');
-        return id;
-      },
-      isReal: () => under.isReal,
-      endsNoInput: () => under.endsNoInput === true,
-    });
+    const suite: Suite = { under: () => under, runtime: () => runtime, spec, started, ready };
+    logsContract(suite);
+    placesContract(suite);
+    execContract(suite);
   });
 }

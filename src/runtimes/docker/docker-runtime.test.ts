@@ -3,8 +3,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { workloadSpec } from '../../../test/workload-spec.ts';
 import { parseEgress } from '../../core/egress.ts';
 import { silentLogger } from '../../core/logger.ts';
-import { opaqueName } from '../opaque-name.ts';
 import { NoCapacity, type Runtime } from '../runtime.ts';
+import { opaqueName } from '../workload-spec.ts';
 import { createDockerRuntime } from './docker-runtime.ts';
 import { startFakeEngine } from './engine/fake-engine.ts';
 

@@ -12,7 +12,6 @@ import { type DescribePool, describePool, idleGpus } from '../gpu-pools.ts';
 import { GpuInventory } from '../gpus/gpu-inventory.ts';
 import { readGpuUsage } from '../gpus/gpu-usage.ts';
 import { InFlight } from '../in-flight.ts';
-import { parsePort } from '../ports.ts';
 import type {
   Capacity,
   LogLine,
@@ -27,26 +26,25 @@ import type {
   WorkloadSpec,
   WorkloadStats,
 } from '../runtime.ts';
-import { readCgroupMemory } from './containers/cgroup-memory.ts';
+import { parsePort } from '../workload-spec.ts';
+import { readCgroupMemory } from './containers/cgroups.ts';
 import { gpuOf, LABELS } from './containers/container-config.ts';
-import { ContainerDisks } from './containers/container-disks.ts';
 import { watchContainers } from './containers/container-events.ts';
 import { ContainerFreezer } from './containers/container-freezer.ts';
-import { readMemory, readUsage } from './containers/container-usage.ts';
+import { ContainerDisks, readMemory, readUsage } from './containers/container-usage.ts';
 import { ContainerWhereabouts } from './containers/container-whereabouts.ts';
 import { Containers } from './containers/containers.ts';
 import { ObservedContainers } from './containers/observed-containers.ts';
 import { type StartParts, startContainer } from './containers/start-container.ts';
 import { Engine, isRefusal } from './engine/engine.ts';
-import { diskNoticeOf, EngineMachine } from './engine/engine-machine.ts';
-import { refuseOtherNamespace } from './engine/rootless-engine.ts';
+import { diskNoticeOf, EngineMachine, refuseOtherNamespace } from './engine/engine-machine.ts';
 import { GpuDevices } from './gpus/gpu-devices.ts';
 import { EngineImages } from './images/engine-images.ts';
 import { BridgeNetwork, networkFor } from './network/bridge-network.ts';
 import { EgressGuard } from './network/egress-guard.ts';
 import { EngineGroupNetworks } from './network/group-networks.ts';
 import { PreparedNetworks } from './network/prepared-networks.ts';
-import { readContainerLogs, readLastLines } from './streams/read-container-logs.ts';
+import { readContainerLogs, readLastLines } from './streams/container-logs.ts';
 import { runInContainer } from './streams/run-in-container.ts';
 
 export interface DockerRuntimeOptions {

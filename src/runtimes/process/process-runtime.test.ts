@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { workloadSpec } from '../../../test/workload-spec.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { runtimeContract } from '../contract.ts';
-import { NODE_PROGRAMS } from '../contract-programs.ts';
+import { NODE_PROGRAMS } from '../contract-probes.ts';
 import type { Runtime, WorkloadSpec } from '../runtime.ts';
 import { createProcessRuntime } from './process-runtime.ts';
 

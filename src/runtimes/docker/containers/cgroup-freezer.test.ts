@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, readFile, rm, rmdir, symlink, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { findCgroupFreezer } from './cgroup-freezer.ts';
+import { findCgroupFreezer } from './cgroups.ts';
 
 const [ID, OTHER] = ['f'.repeat(64), 'e'.repeat(64)];
 let root: string;

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { readCgroupMemory } from './cgroup-memory.ts';
+import { readCgroupMemory } from './cgroups.ts';
 
 const ID = 'f'.repeat(64);
 let root: string;

@@ -1,9 +1,6 @@
-import { parseArgs } from '../../args.ts';
 import type { Gpu } from '../../gpus/gpu.ts';
-import { WORKLOAD_OOM_SCORE } from '../../oom-score.ts';
-import { opaqueName } from '../../opaque-name.ts';
-import { parsePort } from '../../ports.ts';
 import type { PublishedPort, WorkloadSpec } from '../../runtime.ts';
+import { opaqueName, parseArgs, parsePort, WORKLOAD_OOM_SCORE } from '../../workload-spec.ts';
 import type { GpuSupport } from '../engine/engine-machine.ts';
 import { gpuHostConfig, withVisibleGpus } from '../gpus/gpu-config.ts';
 import { HOLDER_IMAGE, HOLDER_PROGRAM } from '../images/holder-image.ts';

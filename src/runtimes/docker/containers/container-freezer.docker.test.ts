@@ -8,7 +8,7 @@ import type { Runtime } from '../../runtime.ts';
 import { createDockerRuntime } from '../docker-runtime.ts';
 import { Engine } from '../engine/engine.ts';
 import { buildImage } from '../images/example-images.ts';
-import { findCgroupFreezer } from './cgroup-freezer.ts';
+import { findCgroupFreezer } from './cgroups.ts';
 import { LABELS } from './container-config.ts';
 import { ContainerFreezer } from './container-freezer.ts';
 import { Containers } from './containers.ts';

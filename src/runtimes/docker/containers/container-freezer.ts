@@ -1,7 +1,7 @@
 import { BoundedMap } from '../../../core/bounded-map.ts';
 import { notFound } from '../../../core/errors.ts';
 import { isRefusal } from '../engine/engine.ts';
-import { type CgroupFreezer, findCgroupFreezer } from './cgroup-freezer.ts';
+import { type CgroupFreezer, findCgroupFreezer } from './cgroups.ts';
 import type { ContainerDetails, ContainerSummary, Containers } from './containers.ts';
 
 const MAX_FROZEN = 10_000;

@@ -1,8 +1,8 @@
 import { Failure, notFound } from '../../../core/errors.ts';
-import { opaqueName } from '../../opaque-name.ts';
 import type { ObservedState } from '../../runtime.ts';
+import { opaqueName } from '../../workload-spec.ts';
 import { type Engine, EngineError, isRefusal } from '../engine/engine.ts';
-import { isGroupNetwork } from '../network/group-network-names.ts';
+import { isGroupNetwork } from '../network/group-networks.ts';
 import { HOLDER_KIND, LABELS } from './container-config.ts';
 
 /** The members used of an item of `GET /containers/json`. */

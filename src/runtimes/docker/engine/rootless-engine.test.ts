@@ -1,8 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { Engine } from './engine.ts';
-import { EngineMachine } from './engine-machine.ts';
+import { EngineMachine, refuseOtherNamespace, UnusableEngine } from './engine-machine.ts';
 import { startFakeEngine } from './fake-engine.ts';
-import { refuseOtherNamespace, UnusableEngine } from './rootless-engine.ts';
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -3,15 +3,14 @@
  * elsewhere. A short-lived container with all GPUs runs `nvidia-smi`, which NVIDIA's toolkit puts into it.
  */
 import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { messageOf } from '../../../core/errors.ts';
 import type { Gpu, GpuReading, GpuSource } from '../../gpus/gpu.ts';
-import { nvidiaScript } from '../../gpus/nvidia-script.ts';
-import { parseNvidia } from '../../gpus/parse-nvidia.ts';
+import { nvidiaScript, parseNvidia } from '../../gpus/nvidia-gpus.ts';
 import { Engine, EngineError } from '../engine/engine.ts';
 import { EngineMachine, type GpuSupport } from '../engine/engine-machine.ts';
 import { allGpusRequest } from './gpu-config.ts';
-import { findOwnContainer } from './own-container.ts';
 
 export interface EngineGpusOptions {
   /** Default: DOCKER_HOST, else the usual socket. */
@@ -200,4 +199,16 @@ function withoutTool(): GpuReading {
     problem: 'the container engine gave a container GPUs, but no nvidia-smi',
     advice: 'The driver on the engine’s machine has no tools: install them (on Debian or Ubuntu: nvidia-utils)',
   };
+}
+
+/**
+ * Returns the id of the container that this process runs in, as its engine knows it; null outside of one. Engines mount files
+ * of the container's own folder into it, such as `/etc/hostname`, whatever its network and control groups are.
+ */
+export async function findOwnContainer(mountInfo = '/proc/self/mountinfo'): Promise<string | null> {
+  const text = await readFile(mountInfo, 'utf8').catch(() => '');
+  return (
+    /\/(?:containers|overlay-containers)\/([0-9a-f]{64})\/(?:\S*\/)?(?:hostname|resolv\.conf|hosts) /.exec(text)?.[1] ??
+    null
+  );
 }

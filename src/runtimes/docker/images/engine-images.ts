@@ -3,6 +3,10 @@
  * credentials is private: to use it, by name, id or digest, credentials must be valid at the registry. Images that the
  * operator pulled or tagged on the engine are open to all. See docs/decisions/0012-private-images.md.
  */
+
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { BoundedMap } from '../../../core/bounded-map.ts';
 import { type Clock, monotonicClock } from '../../../core/clock.ts';
 import { Failure } from '../../../core/errors.ts';
@@ -11,7 +15,6 @@ import { InFlight } from '../../in-flight.ts';
 import { pullFailure, registryOf } from '../../pull-failure.ts';
 import type { OnProgress, RegistryAuth } from '../../runtime.ts';
 import { type Engine, EngineError, isRefusal } from '../engine/engine.ts';
-import { PrivateImages } from './private-images.ts';
 import { familiarName, pullImage } from './pull-image.ts';
 
 /** How long a registry's answer is cached: revoked credentials start nothing new after this. */
@@ -134,4 +137,29 @@ export class EngineImages {
 /** Users choose the name: escape it so that it stays one part of the path. */
 function inPath(image: string): string {
   return image.split('/').map(encodeURIComponent).join('/');
+}
+
+/** Names and ids of images pulled with credentials. Each is an empty file, so that processes share them. */
+export class PrivateImages {
+  readonly #directory: string | undefined;
+  readonly #added = new Set<string>();
+
+  constructor(stateDir: string | undefined) {
+    this.#directory = stateDir && join(stateDir, 'private-images');
+  }
+
+  has(name: string): boolean {
+    return this.#added.has(name) || (this.#directory !== undefined && existsSync(this.#fileOf(name)));
+  }
+
+  add(name: string): void {
+    this.#added.add(name);
+    if (!this.#directory) return;
+    mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+    writeFileSync(this.#fileOf(name), '');
+  }
+
+  #fileOf(name: string): string {
+    return join(this.#directory!, createHash('sha256').update(name).digest('hex'));
+  }
 }

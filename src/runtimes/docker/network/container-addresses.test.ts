@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ContainerAddresses } from './container-addresses.ts';
+import { ContainerAddresses } from './bridge-network.ts';
 
 test('every address of a subnet is used once before one repeats, except the network’s own', () => {
   const addresses = new ContainerAddresses('10.9.8.0/28', '10.9.8.1', 0.9);

@@ -27,8 +27,14 @@ import {
   planUnhookGroups,
   type WorkerApi,
 } from './egress-rules.ts';
-import { changeFirewall, type FirewallRules, readFirewall } from './firewall.ts';
-import { type RunOnHost, runDirectly, runInContainer } from './host-commands.ts';
+import {
+  changeFirewall,
+  type FirewallRules,
+  type RunOnHost,
+  readFirewall,
+  runDirectly,
+  runInContainer,
+} from './firewall.ts';
 import { moveContainers } from './move-containers.ts';
 
 export interface EgressGuardOptions {

@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import type { EgressSettings } from '../../../core/egress.ts';
 import { MACHINE_SERVICES } from '../../../core/machine-services.ts';
 import type { EngineKind } from '../engine/engine-kind.ts';
-import { GROUP_BRIDGE_PREFIX } from './group-network-names.ts';
+import { GROUP_BRIDGE_PREFIX } from './group-networks.ts';
 
 export type Family = 4 | 6;
 

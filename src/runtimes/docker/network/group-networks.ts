@@ -3,9 +3,9 @@ import { Failure } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { InFlight } from '../../in-flight.ts';
 import { type Group, type GroupNetwork, type GroupNetworks, RENDEZVOUS_PORT } from '../../runtime.ts';
+import { opaqueName } from '../../workload-spec.ts';
 import { type Engine, EngineError, isRefusal } from '../engine/engine.ts';
 import type { NetworkDetails } from './bridge-network.ts';
-import { GROUP_BRIDGE_PREFIX, groupNetworkName } from './group-network-names.ts';
 
 const LABELS = { installation: 'podyard.group.installation', id: 'podyard.group' } as const;
 /**
@@ -146,4 +146,19 @@ function describe({ Name, IPAM }: NetworkDetails): GroupNetwork {
   const prefix = cidr.slice(0, cidr.lastIndexOf('.'));
   const addressOf = (rank: number) => `${prefix}.${FIRST_ADDRESS + rank}`;
   return { cidr, primary: addressOf(0), port: RENDEZVOUS_PORT, interfaceName: INTERFACE, addressOf };
+}
+
+/** The prefix of the names of their bridges' interfaces. */
+export const GROUP_BRIDGE_PREFIX = 'pyg-';
+
+const PREFIX = 'podyard-group-';
+
+/** Returns the name of a group's network. It does not contain the id, as containers' names do not. */
+export function groupNetworkName(installation: string, id: string): string {
+  return `${PREFIX}${opaqueName(installation, id)}`;
+}
+
+/** True for a network that containers have beside the common one. */
+export function isGroupNetwork(name: string): boolean {
+  return name.startsWith(PREFIX);
 }

@@ -3,7 +3,7 @@ import { LABELS } from '../containers/container-config.ts';
 import type { ContainerSummary, Containers } from '../containers/containers.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { BridgeNetwork } from './bridge-network.ts';
-import { isGroupNetwork } from './group-network-names.ts';
+import { isGroupNetwork } from './group-networks.ts';
 
 interface Move {
   engine: Engine;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { LogFrames, LogPlace } from './log-frames.ts';
+import { LogFrames, LogPlace } from './container-logs.ts';
 
 function frame(stream: number, text: string): Buffer {
   const body = Buffer.from(text);

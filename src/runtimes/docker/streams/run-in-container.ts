@@ -14,7 +14,7 @@ import {
 } from '../../execution.ts';
 import { GuardedProgram, guardRequest } from '../../program-guard.ts';
 import { type Engine, EngineError, isRefusal } from '../engine/engine.ts';
-import { ContainerFrames } from './container-frames.ts';
+import { EngineFrames } from './engine-frames.ts';
 
 /** The engine may still say that a program runs whose output has just ended. */
 const END_POLLS = 40;
@@ -140,7 +140,7 @@ class ContainerProgram implements Program {
   }
 
   #readSocket(): Promise<void> {
-    const frames = new ContainerFrames();
+    const frames = new EngineFrames();
     return new Promise((resolve, reject) => {
       this.#socket.on('data', (chunk: Buffer) => {
         if (this.#hasTerminal) this.#joined.write('output', chunk);

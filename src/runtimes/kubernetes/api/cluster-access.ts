@@ -1,3 +1,5 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { Agent as HttpAgent, type RequestOptions } from 'node:http';
 import { Agent } from 'node:https';
@@ -177,4 +179,17 @@ export async function kubeconfigAccess(file: string | null, context: string | nu
     },
     close: () => agents.close(),
   };
+}
+
+/** Returns the address of this machine on the route to the server. Sends nothing: connecting a UDP socket only picks a route. */
+export async function ownAddress(server: URL): Promise<string> {
+  const host = server.hostname.replace(/^\[|\]$/g, '');
+  const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4');
+  try {
+    socket.connect(Number(server.port || 443), host);
+    await once(socket, 'connect');
+    return socket.address().address;
+  } finally {
+    socket.close();
+  }
 }

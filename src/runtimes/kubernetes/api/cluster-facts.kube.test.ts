@@ -6,7 +6,7 @@ import { workloadSpec } from '../../../../test/workload-spec.ts';
 import { newId } from '../../../core/ids.ts';
 import { readKubernetesSettings } from '../../../core/kubernetes-settings.ts';
 import { silentLogger } from '../../../core/logger.ts';
-import { NODE_PROGRAMS } from '../../contract-programs.ts';
+import { NODE_PROGRAMS } from '../../contract-probes.ts';
 import { NoCapacity, type Runtime, type WorkloadSpec } from '../../runtime.ts';
 import type { WorkloadStorage } from '../../storage.ts';
 import { createKubernetesRuntime } from '../kubernetes-runtime.ts';

@@ -3,8 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { Failure } from '../../../core/errors.ts';
 import { silentLogger } from '../../../core/logger.ts';
 import { FakeApiServer, fakeObject, openWatch, send, sendList } from './fake-api-server.ts';
-import type { CachedObject } from './object-cache.ts';
-import type { ApiObject } from './objects.ts';
+import type { ApiObject, CachedObject } from './objects.ts';
 import { Reflector, type Timing } from './reflector.ts';
 
 const PATH = '/api/v1/things';

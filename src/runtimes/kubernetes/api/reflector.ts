@@ -10,8 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, isReported, markReported, messageOf } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { type ApiServer, isRefusal } from './api-server.ts';
-import { type CachedObject, isNewer, ObjectCache, type OnChange } from './object-cache.ts';
-import type { ApiObject } from './objects.ts';
+import { type ApiObject, type CachedObject, isNewer, ObjectCache, type OnChange } from './objects.ts';
 
 export interface Timing {
   /** How long a watch lives. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ApiError, type ApiRequest } from '../api/api-server.ts';
 import type { ClusterView } from '../pods/cluster-view.ts';
-import { groupName } from './group-names.ts';
+import { groupName } from '../pods/pod-record.ts';
 import { GroupServices } from './group-services.ts';
 
 const GROUP = { id: 'abcdefghijklmn', size: 3, ports: ['22/tcp', '80/http', '80/tcp'] };

@@ -1,10 +1,9 @@
-import { parsePort } from '../../ports.ts';
 import { type Group, type GroupNetwork, type GroupNetworks, RENDEZVOUS_PORT } from '../../runtime.ts';
+import { parsePort } from '../../workload-spec.ts';
 import { isRefusal } from '../api/api-server.ts';
 import type { ApiObject } from '../api/objects.ts';
 import type { ClusterView } from '../pods/cluster-view.ts';
-import { LABELS } from '../pods/pod-record.ts';
-import { groupName, memberHostname } from './group-names.ts';
+import { groupName, LABELS, memberHostname } from '../pods/pod-record.ts';
 
 const KIND = 'group';
 const POLICIES = '/apis/networking.k8s.io/v1';

@@ -1,10 +1,9 @@
 import { Failure } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
-import { parsePort } from '../../ports.ts';
 import type { PublishedPort, WorkloadSpec } from '../../runtime.ts';
+import { parsePort } from '../../workload-spec.ts';
 import { ApiError, isRefusal } from '../api/api-server.ts';
-import type { CachedObject } from '../api/object-cache.ts';
-import type { ApiObject, Service } from '../api/objects.ts';
+import type { ApiObject, CachedObject, Service } from '../api/objects.ts';
 import { Reflector } from '../api/reflector.ts';
 import type { ClusterView } from '../pods/cluster-view.ts';
 import { labelsOf, ownerOf, serviceName } from '../pods/pod-manifest.ts';

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { readKubernetesSettings } from '../../../core/kubernetes-settings.ts';
 import { amountOf, type Node, type Taint } from '../api/objects.ts';
-import { clusterCapacity, gpuOfProduct, productsOfPool } from './cluster-capacity.ts';
-import { type NodeRecord, toNodeRecord } from './node-record.ts';
+import { clusterCapacity, gpuOfProduct, type NodeRecord, productsOfPool, toNodeRecord } from './nodes.ts';
 
 function node(
   name: string,

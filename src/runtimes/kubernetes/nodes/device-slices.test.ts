@@ -4,7 +4,7 @@ import { silentLogger } from '../../../core/logger.ts';
 import { FakeApiServer, fakeObject, openWatch, send, sendList } from '../api/fake-api-server.ts';
 import type { ApiObject } from '../api/objects.ts';
 import { countDevices, DeviceSlices, readDevices, toClassRecord, toSliceRecord, withDevices } from './device-slices.ts';
-import { toNodeRecord } from './node-record.ts';
+import { toNodeRecord } from './nodes.ts';
 
 const RESOURCE = 'nvidia.com/gpu';
 const closing: (() => unknown)[] = [];

@@ -3,12 +3,16 @@
  * resource: a driver lists its devices in ResourceSlices, and a DeviceClass says which of them pods may request under the resource's
  * name (`spec.extendedResourceName`, Kubernetes 1.34 and later). Pods request them as before, so only counting them differs.
  */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Failure } from '../../../core/errors.ts';
+import type { KubernetesSettings } from '../../../core/kubernetes-settings.ts';
 import type { Logger } from '../../../core/logger.ts';
-import { type ApiServer, isRefusal } from '../api/api-server.ts';
-import type { CachedObject } from '../api/object-cache.ts';
-import type { ApiObject } from '../api/objects.ts';
+import { ApiServer, isRefusal } from '../api/api-server.ts';
+import { accessOf } from '../api/cluster-access.ts';
+import type { ApiObject, CachedObject } from '../api/objects.ts';
 import { Reflector, type Timing } from '../api/reflector.ts';
-import type { NodeRecord } from './node-record.ts';
+import { type NodeRecord, toNodeRecord } from './nodes.ts';
 
 const SLICES = '/apis/resource.k8s.io/v1/resourceslices';
 const CLASSES = '/apis/resource.k8s.io/v1/deviceclasses';
@@ -149,5 +153,49 @@ export class DeviceSlices {
   close(): void {
     this.#slices.stop();
     this.#classes.stop();
+  }
+}
+
+/** About a minute in all: the API server may start together with Podyard. */
+const TRIES = 12;
+const PAUSE_MS = 5_000;
+/** Where the answer of the last start can be used instead. */
+const SHORT_TIMEOUT_MS = 3_000;
+
+/**
+ * True when a node of the cluster has GPUs that workloads can request. While the API server is away, returns `lastKnown`
+ * (the answer of the last start) at once, so that running workers are adopted without delay; null waits for the server.
+ */
+export async function hasGpuNodes(
+  settings: KubernetesSettings,
+  logger: Logger,
+  lastKnown: boolean | null,
+): Promise<boolean> {
+  const api = new ApiServer(() => accessOf(settings));
+  const limit = lastKnown === null ? {} : { timeoutMs: SHORT_TIMEOUT_MS };
+  const read = async () => {
+    const query = { labelSelector: settings.gpuLabel };
+    const nodes = await api.json<{ items: ApiObject[] }>({ method: 'GET', path: '/api/v1/nodes', query, ...limit });
+    const devices = await readDevices(api, settings.gpuResource, limit);
+    const known = nodes.items.map((node) => toNodeRecord(node, settings));
+    return [...withDevices(known, devices)].some(({ gpus }) => gpus > 0);
+  };
+  try {
+    await api.access();
+    for (let left = TRIES; ; left--) {
+      try {
+        return await read();
+      } catch (error) {
+        if (left === 1 || !(error instanceof Failure)) throw error;
+        if (lastKnown !== null) {
+          logger.warn({ err: error, hasGpus: lastKnown }, 'cluster away, using the GPU setting of the last start');
+          return lastKnown;
+        }
+        logger.warn({ err: error }, 'waiting for the cluster');
+        await sleep(PAUSE_MS);
+      }
+    }
+  } finally {
+    await api.close();
   }
 }

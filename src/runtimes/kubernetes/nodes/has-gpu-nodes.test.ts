@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readKubernetesSettings } from '../../../core/kubernetes-settings.ts';
 import { silentLogger } from '../../../core/logger.ts';
 import { FakeApiServer, sendList } from '../api/fake-api-server.ts';
-import { hasGpuNodes } from './has-gpu-nodes.ts';
+import { hasGpuNodes } from './device-slices.ts';
 
 let folder: string;
 beforeAll(() => {

@@ -1,8 +1,7 @@
 import type { Logger } from '../../../core/logger.ts';
 import type { OnProgress } from '../../runtime.ts';
 import type { ApiServer } from '../api/api-server.ts';
-import type { CachedObject } from '../api/object-cache.ts';
-import type { ApiObject, ClusterEvent } from '../api/objects.ts';
+import type { ApiObject, CachedObject, ClusterEvent } from '../api/objects.ts';
 import { Reflector } from '../api/reflector.ts';
 
 interface EventRecord extends CachedObject {

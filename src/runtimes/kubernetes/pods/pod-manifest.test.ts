@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { workloadSpec } from '../../../../test/workload-spec.ts';
 import { readKubernetesSettings } from '../../../core/kubernetes-settings.ts';
 import type { WorkloadSpec } from '../../runtime.ts';
-import { groupName } from '../network/group-names.ts';
 import { checkEnvironment, environmentSecret, podManifest, registrySecret, serviceName } from './pod-manifest.ts';
+import { groupName } from './pod-record.ts';
 
 const SPEC = workloadSpec({ id: 'w1', image: 'team/model:v1', env: { A: 'b' }, diskGb: 20 });
 

@@ -1,13 +1,10 @@
 import { Failure } from '../../../core/errors.ts';
 import type { KubernetesSettings } from '../../../core/kubernetes-settings.ts';
 import { LOCAL_DATA_CENTER } from '../../../domain/catalog/catalog.ts';
-import { parseArgs } from '../../args.ts';
-import { opaqueName } from '../../opaque-name.ts';
-import { parsePort } from '../../ports.ts';
 import type { RegistryAuth, WorkloadSpec } from '../../runtime.ts';
-import { groupName, memberHostname } from '../network/group-names.ts';
-import { CUDA_LABELS } from '../nodes/node-record.ts';
-import { ANNOTATIONS, CONTAINER, LABELS } from './pod-record.ts';
+import { opaqueName, parseArgs, parsePort } from '../../workload-spec.ts';
+import { CUDA_LABELS } from '../nodes/nodes.ts';
+import { ANNOTATIONS, CONTAINER, groupName, LABELS, memberHostname } from './pod-record.ts';
 
 /** What a manifest needs besides the workload spec. */
 export interface PodPlace {

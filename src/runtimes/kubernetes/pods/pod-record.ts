@@ -1,6 +1,6 @@
 import type { WorkloadSpec } from '../../runtime.ts';
-import type { CachedObject } from '../api/object-cache.ts';
-import { type ApiObject, amountOf, type ContainerStatus, type Pod, timeOf } from '../api/objects.ts';
+import { opaqueName } from '../../workload-spec.ts';
+import { type ApiObject, amountOf, type CachedObject, type ContainerStatus, type Pod, timeOf } from '../api/objects.ts';
 
 export const LABELS = {
   installation: 'podyard.dev/installation',
@@ -124,4 +124,14 @@ export function toPodRecord(object: ApiObject): PodRecord {
 function gpuOf(text: string | undefined): WorkloadSpec['gpu'] {
   const match = /^(.+):(\d+)$/.exec(text ?? '');
   return match && { pool: match[1]!, count: Number(match[2]) };
+}
+
+/** The name of a group's Service, and so of its pods' domain. Does not contain the id, as the names of pods' Services do not. */
+export function groupName(id: string, installation: string): string {
+  return `podyard-${opaqueName(installation, id)}`;
+}
+
+/** The host name of a group's pod: its name in the group's domain. */
+export function memberHostname(rank: number): string {
+  return `rank-${rank}`;
 }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { ManualClock } from '../../simulated/timer-clock.ts';
 import type { Pod } from '../api/objects.ts';
+import { RemovedPods } from './observed-pod.ts';
 import { LABELS, toPodRecord } from './pod-record.ts';
-import { RemovedPods } from './removed-pods.ts';
 
 const pod = (id: string) => {
   const conditions = [{ type: 'DisruptionTarget', status: 'True', reason: 'PreemptionByScheduler' } as const];

@@ -4,7 +4,7 @@ import { NoCapacity, type StartOptions, type WorkloadSpec } from '../../runtime.
 import { ApiError, isRefusal } from '../api/api-server.ts';
 import type { ApiObject } from '../api/objects.ts';
 import type { PodServices } from '../network/pod-services.ts';
-import { productsOfPool } from '../nodes/cluster-capacity.ts';
+import { productsOfPool } from '../nodes/nodes.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { isEnded } from './observed-pod.ts';
 import type { PodEvents } from './pod-events.ts';

@@ -3,7 +3,7 @@ import type { LogLine } from '../../runtime.ts';
 import { send } from '../api/fake-api-server.ts';
 import type { Pod } from '../api/objects.ts';
 import { startFakeCluster } from '../fake-cluster.ts';
-import { LogText } from './log-text.ts';
+import { LogText } from './pod-logs.ts';
 
 let cluster: Awaited<ReturnType<typeof startFakeCluster>> | undefined;
 

@@ -1,13 +1,12 @@
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, notFound } from '../../../core/errors.ts';
-import { LogPlace } from '../../docker/streams/log-frames.ts';
+import { LogPlace } from '../../docker/streams/container-logs.ts';
 import type { LogLine, LogsOptions } from '../../runtime.ts';
 import { ApiError, isRefusal } from '../api/api-server.ts';
 import type { ClusterView } from '../pods/cluster-view.ts';
 import { isEnded } from '../pods/observed-pod.ts';
 import { CONTAINER, type PodRecord } from '../pods/pod-record.ts';
-import { LogText } from './log-text.ts';
 import { NodeCircuitBreaker, type NodePermit } from './node-circuit-breaker.ts';
 
 const FIRST_PAUSE_MS = 100;
@@ -158,4 +157,36 @@ function isTransient(error: unknown): boolean {
 function isNodeFailure(error: unknown): boolean {
   const answer = error instanceof Failure ? error.cause : error;
   return !(answer instanceof ApiError) || /\bGet "?https?:|\bdial\b/.test(answer.message);
+}
+
+/** Longer lines are returned in pieces. */
+const MAX_LINE_CHARACTERS = 256 * 1024;
+
+/** Parses the log of a pod, lines of `<time> <text>`. A line without a time is the kubelet's own, e.g. about a missing file. */
+export class LogText {
+  readonly #decoder = new TextDecoder();
+  #rest = '';
+
+  /** Returns the lines that end within this chunk. */
+  *take(chunk: Buffer): Generator<LogLine> {
+    const lines = (this.#rest + this.#decoder.decode(chunk, { stream: true })).split('\n');
+    this.#rest = lines.pop()!;
+    for (const line of lines) yield* piecesOf(line);
+  }
+
+  /** Returns the line without a line end. */
+  end(): LogLine[] {
+    return this.#rest === '' ? [] : [...piecesOf(this.#rest)];
+  }
+}
+
+function* piecesOf(text: string): Generator<LogLine> {
+  const blank = text.indexOf(' ');
+  const stamp = blank === -1 ? text : text.slice(0, blank);
+  const ts = new Date(stamp);
+  if (Number.isNaN(ts.getTime())) return;
+  const line = text.slice(stamp.length + 1).replace(/\r$/, '');
+  for (let at = 0; at === 0 || at < line.length; at += MAX_LINE_CHARACTERS) {
+    yield { ts, line: line.slice(at, at + MAX_LINE_CHARACTERS) };
+  }
 }

@@ -1,16 +1,23 @@
 const HEADER_BYTES = 8;
 const STDERR = 2;
 
+/** A part of what a program printed. `isLast`: a frame of the engine ends with it. */
+export interface Piece {
+  stream: 'output' | 'errors';
+  bytes: Buffer;
+  isLast: boolean;
+}
+
 /**
- * Splits the engine's multiplexed stream of an exec without a terminal: frames of `[stream, 0, 0, 0, length as 4 bytes]`.
- * A frame is passed on in the pieces in which it arrives, so that nothing is held.
+ * Splits the engine's multiplexed stream of a log, or of an exec without a terminal: frames of `[stream, 0, 0, 0, length as 4
+ * bytes]`. A frame is passed on in the pieces in which it arrives, so that nothing is held.
  */
-export class ContainerFrames {
+export class EngineFrames {
   #header: Buffer = Buffer.alloc(0);
-  #stream: 'output' | 'errors' = 'output';
+  #stream: Piece['stream'] = 'output';
   #left = 0;
 
-  *take(chunk: Buffer): Generator<{ stream: 'output' | 'errors'; bytes: Buffer }> {
+  *take(chunk: Buffer): Generator<Piece> {
     let data = chunk;
     while (data.length > 0) {
       if (this.#left === 0) {
@@ -20,7 +27,7 @@ export class ContainerFrames {
       const bytes = data.subarray(0, this.#left);
       this.#left -= bytes.length;
       data = data.subarray(bytes.length);
-      yield { stream: this.#stream, bytes };
+      yield { stream: this.#stream, bytes, isLast: this.#left === 0 };
     }
   }
 

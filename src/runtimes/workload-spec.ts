@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import { Failure } from '../core/errors.ts';
+import type { PublishedPort } from './runtime.ts';
 
 /** Replaces an image's own entrypoint and command; null keeps the image's. */
 export interface Command {
@@ -53,3 +55,23 @@ export function splitWords(text: string): string[] {
   if (word !== undefined) words.push(word);
   return words;
 }
+
+/** Parses a `<port>/<protocol>` item, which was validated on input. */
+export function parsePort(item: string): Pick<PublishedPort, 'private' | 'type'> {
+  const [port, protocol] = item.split('/');
+  return { private: Number(port), type: protocol === 'tcp' ? 'tcp' : 'http' };
+}
+
+/**
+ * Returns what names a workload where its neighbors can read it: container names, host names and names in the cluster's DNS.
+ * It does not reveal the id, which opens a pod's ports at the proxy. Stable, and nothing to store.
+ */
+export function opaqueName(installation: string, id: string): string {
+  return createHash('sha256').update(`${installation}/${id}`).digest('hex').slice(0, 16);
+}
+
+/**
+ * Added to the score by which the kernel chooses what to kill when the machine runs out of memory: workloads go before
+ * everything else (oom_score_adj in proc(5), from -1000 to 1000).
+ */
+export const WORKLOAD_OOM_SCORE = 500;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseArgs, splitWords } from './args.ts';
+import { parseArgs, splitWords } from './workload-spec.ts';
 
 test('an empty string keeps the image’s command', () => {
   expect(parseArgs('')).toEqual({ entrypoint: null, cmd: null });
