@@ -14,6 +14,7 @@ import { readGpuUsage } from '../gpus/gpu-usage.ts';
 import { InFlight } from '../in-flight.ts';
 import type {
   Capacity,
+  DiskMeter,
   LogLine,
   LogsOptions,
   Observed,
@@ -31,7 +32,7 @@ import { readCgroupMemory } from './containers/cgroups.ts';
 import { gpuOf, LABELS } from './containers/container-config.ts';
 import { watchContainers } from './containers/container-events.ts';
 import { ContainerFreezer } from './containers/container-freezer.ts';
-import { ContainerDisks, readMemory, readUsage } from './containers/container-usage.ts';
+import { containerDisks, readMemory, readUsage } from './containers/container-usage.ts';
 import { ContainerWhereabouts } from './containers/container-whereabouts.ts';
 import { Containers } from './containers/containers.ts';
 import { ObservedContainers } from './containers/observed-containers.ts';
@@ -88,7 +89,7 @@ class DockerRuntime implements EngineRuntime {
   readonly egress: EgressGuard;
   readonly capabilities = { gpu: true, freeze: 'freezer' as const, volumes: true, logs: true, isolation: true };
   readonly gpuSleep: GpuLending;
-  readonly disks: ContainerDisks;
+  readonly disks: DiskMeter;
   readonly evictions = null;
   readonly groups: EngineGroupNetworks;
   readonly #options: DockerRuntimeOptions;
@@ -110,7 +111,7 @@ class DockerRuntime implements EngineRuntime {
     this.#options = options;
     this.#engine = new Engine(options.socketPath);
     this.#containers = new Containers(this.#engine, installation);
-    this.disks = new ContainerDisks(this.#containers);
+    this.disks = containerDisks(this.#containers);
     this.#freezer = new ContainerFreezer(this.#containers);
     this.groups = new EngineGroupNetworks(this.#engine, installation, logger);
     const base = options.network ?? 'podyard';

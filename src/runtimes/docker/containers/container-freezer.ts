@@ -1,6 +1,5 @@
 import { BoundedMap } from '../../../core/bounded-map.ts';
-import { notFound } from '../../../core/errors.ts';
-import { isRefusal } from '../engine/engine.ts';
+import { orAbsent } from '../engine/engine.ts';
 import { type CgroupFreezer, findCgroupFreezer } from './cgroups.ts';
 import type { ContainerDetails, ContainerSummary, Containers } from './containers.ts';
 
@@ -25,7 +24,7 @@ export class ContainerFreezer {
   }
 
   async freeze(id: string): Promise<void> {
-    const details = await this.#inspect(id);
+    const details = await this.#containers.get(id);
     const freezer = details.State.Health?.Status ? null : await this.#freezerOf(details);
     if (freezer && (await freezer.freeze())) this.#frozen.set(id, freezer);
     else await this.#containers.pause(id);
@@ -67,7 +66,7 @@ export class ContainerFreezer {
   }
 
   async #thawUnknown(id: string): Promise<boolean> {
-    const freezer = await this.#freezerOf(await this.#inspect(id));
+    const freezer = await this.#freezerOf(await this.#containers.get(id));
     return freezer !== null && (await freezer.isFrozen()) && (await freezer.thaw());
   }
 
@@ -77,20 +76,7 @@ export class ContainerFreezer {
   }
 
   async #findExample(container: string): Promise<void> {
-    try {
-      const details = await this.#containers.inspect(container);
-      if (details.State.Status === 'running') this.#example = await this.#freezerOf(details);
-    } catch (error) {
-      if (!isRefusal(error, 404)) throw error; // it has just been removed: the next list tries another
-    }
-  }
-
-  async #inspect(id: string): Promise<ContainerDetails> {
-    try {
-      return await this.#containers.inspect(this.#containers.nameOf(id));
-    } catch (error) {
-      if (isRefusal(error, 404)) throw notFound('Workload');
-      throw error;
-    }
+    const details = await orAbsent(this.#containers.inspect(container)); // one that was just removed: the next list tries another
+    if (details?.State.Status === 'running') this.#example = await this.#freezerOf(details);
   }
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DiskMeter, WorkloadStats } from '../../runtime.ts';
-import { type Engine, isRefusal } from '../engine/engine.ts';
+import { type Engine, orAbsent } from '../engine/engine.ts';
 import type { Containers } from './containers.ts';
 
 /** Between two samples: short enough to wait for, long enough for the clock ticks that the counters have. */
@@ -50,24 +50,15 @@ function percent(part: number, whole: number): number {
   return whole > 0 ? Math.min(100, Math.max(0, Math.round((part / whole) * 1000) / 10)) : 0;
 }
 
-/** What containers have written to their own layer, for those whose size the engine does not limit. */
-export class ContainerDisks implements DiskMeter {
-  readonly #containers: Containers;
-
-  constructor(containers: Containers) {
-    this.#containers = containers;
-  }
-
-  async usedBytes(id: string): Promise<number | null> {
-    const container = this.#containers.nameOf(id);
-    try {
-      // The first request is cheap. For the second, the engine reads every directory entry of the layer.
-      const { HostConfig } = await this.#containers.inspect(container);
-      if (HostConfig.StorageOpt?.size !== undefined) return null;
-      return await this.#containers.sizeOf(container);
-    } catch (error) {
-      if (isRefusal(error, 404)) return null;
-      throw error;
-    }
-  }
+/** Measures what containers have written to their own layer, for those whose size the engine does not limit. */
+export function containerDisks(containers: Containers): DiskMeter {
+  return {
+    async usedBytes(id) {
+      const container = containers.nameOf(id);
+      // This request is cheap. For the size, the engine reads every directory entry of the layer.
+      const details = await orAbsent(containers.inspect(container));
+      if (!details || details.HostConfig.StorageOpt?.size !== undefined) return null;
+      return (await orAbsent(containers.sizeOf(container))) ?? null;
+    },
+  };
 }

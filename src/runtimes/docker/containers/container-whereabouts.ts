@@ -3,7 +3,7 @@ import { type Clock, monotonicClock } from '../../../core/clock.ts';
 import { reachableAddress } from '../../../core/reachable-address.ts';
 import { InFlight } from '../../in-flight.ts';
 import type { Whereabouts } from '../../runtime.ts';
-import { isRefusal } from '../engine/engine.ts';
+import { orAbsent } from '../engine/engine.ts';
 import { LABELS, portsOf } from './container-config.ts';
 import { addressOn, type ContainerDetails, type Containers } from './containers.ts';
 
@@ -58,21 +58,12 @@ export class ContainerWhereabouts {
   }
 
   async #networksOf(holder: string): Promise<ContainerDetails['NetworkSettings']> {
-    try {
-      return (await this.#containers.inspect(this.#containers.nameOf(holder))).NetworkSettings;
-    } catch (error) {
-      if (isRefusal(error, 404)) return {};
-      throw error;
-    }
+    return (await orAbsent(this.#containers.inspect(this.#containers.nameOf(holder))))?.NetworkSettings ?? {};
   }
 
   async #lookUp(id: string): Promise<string | null> {
-    try {
-      return (await this.find(id)).address;
-    } catch (error) {
-      if (!isRefusal(error, 404)) throw error;
-      this.set(id, null);
-      return null;
-    }
+    const found = await orAbsent(this.find(id));
+    if (!found) this.set(id, null);
+    return found?.address ?? null;
   }
 }

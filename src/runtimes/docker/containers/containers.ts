@@ -1,7 +1,7 @@
 import { Failure, notFound } from '../../../core/errors.ts';
 import type { ObservedState } from '../../runtime.ts';
 import { opaqueName } from '../../workload-spec.ts';
-import { type Engine, EngineError, isRefusal } from '../engine/engine.ts';
+import { type Engine, EngineError, isRefusal, orAbsent } from '../engine/engine.ts';
 import { isGroupNetwork } from '../network/group-networks.ts';
 import { HOLDER_KIND, LABELS } from './container-config.ts';
 
@@ -95,12 +95,7 @@ export class Containers {
 
   /** Returns which container holds a workload's network; null when its own does, or when it is gone. */
   async holderOf(id: string): Promise<string | null> {
-    try {
-      return (await this.inspect(this.nameOf(id))).Config.Labels[LABELS.holder] ?? null;
-    } catch (error) {
-      if (isRefusal(error, 404)) return null;
-      throw error;
-    }
+    return (await orAbsent(this.inspect(this.nameOf(id))))?.Config.Labels[LABELS.holder] ?? null;
   }
 
   /** Everything of this installation. */
@@ -127,11 +122,8 @@ export class Containers {
 
   /** Returns its processes, as the engine's machine numbers them. */
   async listPids(id: string): Promise<number[]> {
-    const path = `/containers/${this.nameOf(id)}/top`;
-    const { Titles, Processes } = await this.#engine.json<{ Titles: string[]; Processes: string[][] }>({
-      method: 'GET',
-      path,
-    });
+    const request = { method: 'GET', path: `/containers/${this.nameOf(id)}/top` } as const;
+    const { Titles, Processes } = await this.#engine.json<{ Titles: string[]; Processes: string[][] }>(request);
     const at = Titles.indexOf('PID');
     return Processes.map((process) => Number(process[at]));
   }
@@ -152,6 +144,13 @@ export class Containers {
     return this.#engine.json({ method: 'GET', path: `/containers/${container}/json` });
   }
 
+  /** Returns the container of a workload. Throws `notFound`. */
+  async get(id: string): Promise<ContainerDetails> {
+    const found = await orAbsent(this.inspect(this.nameOf(id)));
+    if (!found) throw notFound('Workload');
+    return found;
+  }
+
   /** Returns the bytes that the container has written to its own layer. The engine counts them anew each time. */
   async sizeOf(container: string): Promise<number> {
     const path = `/containers/${container}/json`;
@@ -161,13 +160,8 @@ export class Containers {
 
   async create(id: string, body: object): Promise<void> {
     const query = { name: this.nameOf(id) };
-    await this.#engine.json({
-      method: 'POST',
-      path: '/containers/create',
-      query,
-      body,
-      timeoutMs: CREATE_TIMEOUT_MS,
-    });
+    const timeoutMs = CREATE_TIMEOUT_MS;
+    await this.#engine.json({ method: 'POST', path: '/containers/create', query, body, timeoutMs });
   }
 
   start(id: string): Promise<void> {

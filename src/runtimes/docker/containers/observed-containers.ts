@@ -1,5 +1,5 @@
 import type { Observed, ObservedState } from '../../runtime.ts';
-import { type Engine, isRefusal } from '../engine/engine.ts';
+import { type Engine, orAbsent } from '../engine/engine.ts';
 import type { EngineKind } from '../engine/engine-kind.ts';
 import { LABELS, portsOf } from './container-config.ts';
 import type { ContainerFreezer } from './container-freezer.ts';
@@ -64,14 +64,11 @@ export class ObservedContainers {
   async #endingOf(containerId: string): Promise<Ending | undefined> {
     const known = this.#endings.get(containerId);
     if (known) return known;
-    try {
-      const ending = endingOf(await this.#containers.inspect(containerId), await this.#engine.kind());
-      this.#endings.set(containerId, ending);
-      return ending;
-    } catch (error) {
-      if (isRefusal(error, 404)) return undefined;
-      throw error;
-    }
+    const details = await orAbsent(this.#containers.inspect(containerId));
+    if (!details) return undefined;
+    const ending = endingOf(details, await this.#engine.kind());
+    this.#endings.set(containerId, ending);
+    return ending;
   }
 }
 

@@ -157,6 +157,16 @@ function translate(error: ModemError): Error {
   return new Failure('unavailable', `The container engine cannot be reached: ${messageOf(error)}`, { cause: error });
 }
 
+/** Resolves with undefined when the engine says that something does not exist. */
+export async function orAbsent<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (isRefusal(error, 404)) return undefined;
+    throw error;
+  }
+}
+
 /** True when the engine refused with this status and, where one status has several meanings, with these words. */
 export function isRefusal(error: unknown, status: number, words?: RegExp): error is EngineError {
   return error instanceof EngineError && error.status === status && (words?.test(error.message) ?? true);

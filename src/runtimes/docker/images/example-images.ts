@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Engine, isRefusal } from '../engine/engine.ts';
+import { Engine, orAbsent } from '../engine/engine.ts';
 import { type ImageFile, importImage } from './import-image.ts';
 
 export type ExampleName = 'podyard/echo-js' | 'podyard/web-js' | 'podyard/echo-python';
@@ -26,6 +26,12 @@ export interface BuildResult {
   status: 'built' | 'present' | 'skipped';
   /** One sentence: why it was skipped, else its size. */
   note: string;
+}
+
+/** The members used of `GET /images/{name}/json`. */
+interface Image {
+  Id: string;
+  Config?: { Labels?: Record<string, string> | null } | null;
 }
 
 interface Root {
@@ -48,7 +54,7 @@ export async function buildImage({ name, tag }: { name: ExampleName; tag: string
   const engine = new Engine(undefined);
   try {
     const content = fingerprint(root);
-    const present = await findImage(engine, image);
+    const present = await orAbsent(engine.json<Image>({ method: 'GET', path: `/images/${image}/json` }));
     if (present?.Config?.Labels?.[LABEL] === content) {
       return { image, status: 'present', note: `${image} is up to date.` };
     }
@@ -73,16 +79,6 @@ export async function buildImages(): Promise<BuildResult[]> {
   const results: BuildResult[] = [];
   for (const example of EXAMPLE_IMAGES) results.push(await buildImage(example));
   return results;
-}
-
-async function findImage(engine: Engine, image: string) {
-  type Image = { Id: string; Config?: { Labels?: Record<string, string> | null } | null };
-  try {
-    return await engine.json<Image>({ method: 'GET', path: `/images/${image}/json` });
-  } catch (error) {
-    if (isRefusal(error, 404)) return undefined;
-    throw error;
-  }
 }
 
 function rootOf(name: ExampleName): Root | string {

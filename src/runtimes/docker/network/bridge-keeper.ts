@@ -5,7 +5,7 @@
  */
 import { Failure } from '../../../core/errors.ts';
 import { keeperConfig } from '../containers/container-config.ts';
-import { type Engine, EngineError, isRefusal } from '../engine/engine.ts';
+import { type Engine, EngineError, isRefusal, orAbsent } from '../engine/engine.ts';
 import { EngineMachine } from '../engine/engine-machine.ts';
 import { hasHolderProgram, importHolderImage } from '../images/holder-image.ts';
 
@@ -38,11 +38,8 @@ export async function keepBridge(engine: Engine, network: string): Promise<void>
 
 /** Call before the network is removed. */
 export async function removeKeeper(engine: Engine, network: string): Promise<void> {
-  try {
-    await engine.json({ method: 'DELETE', path: `/containers/${keeperOf(network)}`, query: { force: 1 } });
-  } catch (error) {
-    if (!isRefusal(error, 404)) throw error;
-  }
+  const path = `/containers/${keeperOf(network)}`;
+  await orAbsent(engine.json({ method: 'DELETE', path, query: { force: 1 } }));
 }
 
 /** True when it is the only container on its network. */

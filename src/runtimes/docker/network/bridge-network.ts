@@ -4,7 +4,7 @@ import type { EgressSettings } from '../../../core/egress.ts';
 import { Failure } from '../../../core/errors.ts';
 import { newId } from '../../../core/ids.ts';
 import type { Logger } from '../../../core/logger.ts';
-import { type Engine, EngineError, isRefusal } from '../engine/engine.ts';
+import { type Engine, EngineError, isRefusal, orAbsent } from '../engine/engine.ts';
 import type { EngineKind } from '../engine/engine-kind.ts';
 import { isKeeper, keepBridge, removeKeeper } from './bridge-keeper.ts';
 
@@ -192,13 +192,8 @@ export class BridgeNetwork {
     return this.#engine.json({ method: 'DELETE', path: `/networks/${network}` });
   }
 
-  async #inspect(network: string): Promise<NetworkDetails | undefined> {
-    try {
-      return await this.#engine.json<NetworkDetails>({ method: 'GET', path: `/networks/${network}` });
-    } catch (error) {
-      if (isRefusal(error, 404)) return undefined;
-      throw error;
-    }
+  #inspect(network: string): Promise<NetworkDetails | undefined> {
+    return orAbsent(this.#engine.json({ method: 'GET', path: `/networks/${network}` }));
   }
 }
 

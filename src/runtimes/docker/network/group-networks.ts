@@ -4,7 +4,7 @@ import type { Logger } from '../../../core/logger.ts';
 import { InFlight } from '../../in-flight.ts';
 import { type Group, type GroupNetwork, type GroupNetworks, RENDEZVOUS_PORT } from '../../runtime.ts';
 import { opaqueName } from '../../workload-spec.ts';
-import { type Engine, EngineError, isRefusal } from '../engine/engine.ts';
+import { type Engine, EngineError, orAbsent } from '../engine/engine.ts';
 import type { NetworkDetails } from './bridge-network.ts';
 
 const LABELS = { installation: 'podyard.group.installation', id: 'podyard.group' } as const;
@@ -50,11 +50,7 @@ export class EngineGroupNetworks implements GroupNetworks {
   }
 
   async remove(id: string): Promise<void> {
-    try {
-      await this.#engine.json({ method: 'DELETE', path: `/networks/${this.#nameOf(id)}` });
-    } catch (error) {
-      if (!isRefusal(error, 404)) throw error;
-    }
+    await orAbsent(this.#engine.json({ method: 'DELETE', path: `/networks/${this.#nameOf(id)}` }));
   }
 
   async list(): Promise<string[]> {
@@ -126,13 +122,8 @@ export class EngineGroupNetworks implements GroupNetworks {
     return this.#engine.json({ method: 'POST', path: '/networks/create', body });
   }
 
-  async #inspect(id: string): Promise<NetworkDetails | undefined> {
-    try {
-      return await this.#engine.json<NetworkDetails>({ method: 'GET', path: `/networks/${this.#nameOf(id)}` });
-    } catch (error) {
-      if (isRefusal(error, 404)) return undefined;
-      throw error;
-    }
+  #inspect(id: string): Promise<NetworkDetails | undefined> {
+    return orAbsent(this.#engine.json({ method: 'GET', path: `/networks/${this.#nameOf(id)}` }));
   }
 }
 

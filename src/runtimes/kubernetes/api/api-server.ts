@@ -291,6 +291,16 @@ function statusOf(text: string): Status {
   }
 }
 
+/** Resolves with undefined when the API server says that something does not exist. */
+export async function orAbsent<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (isRefusal(error, 404)) return undefined;
+    throw error;
+  }
+}
+
 /** True when the API server refused with this status and, where one status has several meanings, with these words. */
 export function isRefusal(error: unknown, status: number, words?: RegExp): error is ApiError {
   return error instanceof ApiError && error.status === status && (words?.test(error.message) ?? true);

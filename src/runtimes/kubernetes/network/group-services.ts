@@ -1,6 +1,6 @@
 import { type Group, type GroupNetwork, type GroupNetworks, RENDEZVOUS_PORT } from '../../runtime.ts';
 import { parsePort } from '../../workload-spec.ts';
-import { isRefusal } from '../api/api-server.ts';
+import { isRefusal, orAbsent } from '../api/api-server.ts';
 import type { ApiObject } from '../api/objects.ts';
 import type { ClusterView } from '../pods/cluster-view.ts';
 import { groupName, LABELS, memberHostname } from '../pods/pod-record.ts';
@@ -43,9 +43,7 @@ export class GroupServices implements GroupNetworks {
       `${POLICIES}/namespaces/${cluster.namespace}/networkpolicies/${name}`,
     ];
     for (const path of paths) {
-      await cluster.api.json({ method: 'DELETE', path }).catch((error) => {
-        if (!isRefusal(error, 404)) throw error;
-      });
+      await orAbsent(cluster.api.json({ method: 'DELETE', path }));
     }
   }
 

@@ -2,7 +2,7 @@ import { Failure } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
 import type { PublishedPort, WorkloadSpec } from '../../runtime.ts';
 import { parsePort } from '../../workload-spec.ts';
-import { ApiError, isRefusal } from '../api/api-server.ts';
+import { ApiError, isRefusal, orAbsent } from '../api/api-server.ts';
 import type { ApiObject, CachedObject, Service } from '../api/objects.ts';
 import { Reflector } from '../api/reflector.ts';
 import type { ClusterView } from '../pods/cluster-view.ts';
@@ -124,11 +124,7 @@ export class PodServices {
   /** Removes the Service of an earlier pod whose deletion is still in progress. */
   async #removeOld(pod: PodRecord): Promise<void> {
     const name = serviceName(pod.id, this.#installation);
-    try {
-      await this.#cluster.api.json({ method: 'DELETE', path: this.#cluster.path('services', name) });
-    } catch (error) {
-      if (!isRefusal(error, 404)) throw error;
-    }
+    await orAbsent(this.#cluster.api.json({ method: 'DELETE', path: this.#cluster.path('services', name) }));
   }
 
   async #awaitIngress(pod: PodRecord): Promise<void> {

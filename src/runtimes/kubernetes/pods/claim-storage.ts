@@ -1,7 +1,7 @@
 import { Failure } from '../../../core/errors.ts';
 import type { KubernetesSettings } from '../../../core/kubernetes-settings.ts';
 import type { StorageOwner, StorageRequest, WorkloadStorage } from '../../storage.ts';
-import { ApiError, type ApiServer, isRefusal, MERGE_PATCH } from '../api/api-server.ts';
+import { ApiError, type ApiServer, isRefusal, MERGE_PATCH, orAbsent } from '../api/api-server.ts';
 import { type ApiObject, amountOf, type Quantities } from '../api/objects.ts';
 import { LABELS } from './pod-record.ts';
 
@@ -34,26 +34,19 @@ export class ClaimStorage implements WorkloadStorage {
     const { api, path } = this.#options;
     const name = claimName(owner);
     const claims = await path();
-    try {
-      const claim = await api.json<Claim>({ method: 'GET', path: `${claims}/${name}` });
-      if (claim.metadata.deletionTimestamp) throw new Failure('unavailable', `The storage '${name}' is being removed`);
-      if (amountOf(claim.spec.resources?.requests?.storage) < request.sizeGb * 2 ** 30) {
-        await this.#grow(`${claims}/${name}`, name, request);
-      }
-    } catch (error) {
-      if (!isRefusal(error, 404)) throw error;
-      await this.#create(claims, owner, request);
+    const claim = await orAbsent(api.json<Claim>({ method: 'GET', path: `${claims}/${name}` }));
+    if (!claim) await this.#create(claims, owner, request);
+    else if (claim.metadata.deletionTimestamp) {
+      throw new Failure('unavailable', `The storage '${name}' is being removed`);
+    } else if (amountOf(claim.spec.resources?.requests?.storage) < request.sizeGb * 2 ** 30) {
+      await this.#grow(`${claims}/${name}`, name, request);
     }
     return name;
   }
 
   async remove(owner: StorageOwner): Promise<void> {
     const { api, path } = this.#options;
-    try {
-      await api.json({ method: 'DELETE', path: `${await path()}/${claimName(owner)}` });
-    } catch (error) {
-      if (!isRefusal(error, 404)) throw error;
-    }
+    await orAbsent(api.json({ method: 'DELETE', path: `${await path()}/${claimName(owner)}` }));
   }
 
   usedBytes(owner: StorageOwner): Promise<number | null> {

@@ -4,7 +4,7 @@ import { type Clock, monotonicClock } from '../../../core/clock.ts';
 import { Failure, notFound } from '../../../core/errors.ts';
 import type { KubernetesSettings } from '../../../core/kubernetes-settings.ts';
 import type { Logger } from '../../../core/logger.ts';
-import { type ApiServer, isRefusal } from '../api/api-server.ts';
+import { type ApiServer, isRefusal, orAbsent } from '../api/api-server.ts';
 import { type ApiObject, amountOf, type CachedObject, type Pod } from '../api/objects.ts';
 import { Reflector, type Timing } from '../api/reflector.ts';
 import { DeviceSlices, withDevices } from '../nodes/device-slices.ts';
@@ -99,14 +99,9 @@ export class ClusterView {
     await this.pods.current();
     const known = this.pods.get(name);
     if (known) return known;
-    try {
-      const object = await this.api.json<ApiObject>({ method: 'GET', path: this.path('pods', name) });
-      const isOurs = object.metadata.labels?.[LABELS.installation] === this.#installation;
-      return isOurs ? this.pods.put(object) : undefined;
-    } catch (error) {
-      if (isRefusal(error, 404)) return undefined;
-      throw error;
-    }
+    const object = await orAbsent(this.api.json<ApiObject>({ method: 'GET', path: this.path('pods', name) }));
+    const isOurs = object?.metadata.labels?.[LABELS.installation] === this.#installation;
+    return object && isOurs ? this.pods.put(object) : undefined;
   }
 
   async getPod(id: string): Promise<PodRecord> {

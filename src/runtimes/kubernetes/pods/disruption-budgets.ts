@@ -1,5 +1,5 @@
 import type { EvictionGuard } from '../../runtime.ts';
-import { APPLY_PATCH, isRefusal } from '../api/api-server.ts';
+import { APPLY_PATCH, isRefusal, orAbsent } from '../api/api-server.ts';
 import type { ApiObject } from '../api/objects.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { LABELS } from './pod-record.ts';
@@ -60,22 +60,13 @@ export class DisruptionBudgets implements EvictionGuard {
       spec: { minAvailable: workers, selector: { matchLabels: { [LABELS.endpoint]: endpointId } } },
     };
     const query = { fieldManager: 'podyard', force: true };
-    await cluster.api.json({
-      method: 'PATCH',
-      path: `${pathOf(cluster)}/${name}`,
-      query,
-      body,
-      contentType: APPLY_PATCH,
-    });
+    const path = `${pathOf(cluster)}/${name}`;
+    await cluster.api.json({ method: 'PATCH', path, query, body, contentType: APPLY_PATCH });
   }
 
   async release(endpointId: string): Promise<void> {
     const cluster = await this.#open();
-    await cluster.api
-      .json({ method: 'DELETE', path: `${pathOf(cluster)}/${nameOf(endpointId)}` })
-      .catch((error: unknown) => {
-        if (!isRefusal(error, 404)) throw error;
-      });
+    await orAbsent(cluster.api.json({ method: 'DELETE', path: `${pathOf(cluster)}/${nameOf(endpointId)}` }));
   }
 }
 

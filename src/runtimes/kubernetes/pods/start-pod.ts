@@ -1,7 +1,7 @@
 import { Failure } from '../../../core/errors.ts';
 import type { Semaphore } from '../../../core/semaphore.ts';
 import { NoCapacity, type StartOptions, type WorkloadSpec } from '../../runtime.ts';
-import { ApiError, isRefusal } from '../api/api-server.ts';
+import { ApiError, isRefusal, orAbsent } from '../api/api-server.ts';
 import type { ApiObject } from '../api/objects.ts';
 import type { PodServices } from '../network/pod-services.ts';
 import { productsOfPool } from '../nodes/nodes.ts';
@@ -84,12 +84,8 @@ function stoppedFailure(): Failure {
 
 async function findClaim(cluster: ClusterView, name: string): Promise<void> {
   const path = cluster.path('persistentvolumeclaims', encodeURIComponent(name));
-  try {
-    await cluster.api.json({ method: 'GET', path });
-  } catch (error) {
-    if (!isRefusal(error, 404)) throw error;
-    throw new Failure('unavailable', `Storage '${name}' does not exist in the cluster`, { cause: error });
-  }
+  const claim = await orAbsent(cluster.api.json({ method: 'GET', path }));
+  if (!claim) throw new Failure('unavailable', `Storage '${name}' does not exist in the cluster`);
 }
 
 /** Removes what is left of an earlier pod of that name first. */
