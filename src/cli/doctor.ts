@@ -111,9 +111,9 @@ async function checkGpus(config: Config, hasEngine: boolean): Promise<Finding[]>
   const what = 'GPUs';
   const { shareGpus: shares, gpuProbeImage: image } = config;
   const [{ detectGpus }, { LocalGpus }, { SIMULATED_BESIDE_REAL, sharingNotice }] = await Promise.all([
-    import('../runtimes/gpus/detect-gpus.ts'),
+    import('../runtimes/gpus/gpu.ts'),
     import('../runtimes/gpus/local-gpus.ts'),
-    import('../runtimes/gpus/detect-gpus.ts'),
+    import('../runtimes/gpus/gpu.ts'),
   ]);
   const sources: [GpuSource, ...GpuSource[]] = [new LocalGpus({ shares })];
   if (hasEngine) {

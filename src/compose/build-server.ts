@@ -28,7 +28,7 @@ import { refuseMoved } from '../domain/move-mark.ts';
 import { openSecretBox } from '../domain/secrets/open-secret-box.ts';
 import { Readiness } from '../http/readiness.ts';
 import { type ProcessFigures, readProcessFigures } from '../rest/installation/process-figures.ts';
-import type { WorkloadStorage } from '../runtimes/storage.ts';
+import type { WorkloadStorage } from '../runtimes/runtime.ts';
 import { compactWhenIdle } from './compact-when-idle.ts';
 import { createRuntime } from './create-runtime.ts';
 import { describeInstallation } from './describe-installation.ts';

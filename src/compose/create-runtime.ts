@@ -7,21 +7,15 @@ import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
 import { gpuPools, LOCAL_DATA_CENTER } from '../domain/catalog/catalog.ts';
 import type { Installation } from '../domain/installation.ts';
-import {
-  ensureSimulation,
-  findSimulation,
-  getSimulation,
-  type SimulatedGpus,
-} from '../domain/simulation/simulation.ts';
+import { ensureSimulation, findSimulation, getSimulation, type SimulatedGpus } from '../domain/simulation/simulation.ts';
 import { StorageDirectories } from '../runtimes/directories/storage-directories.ts';
 import { StorageQuotas } from '../runtimes/directories/storage-quotas.ts';
 import type { EngineRuntime } from '../runtimes/docker/docker-runtime.ts';
 import type { EgressGuard } from '../runtimes/docker/network/egress-guard.ts';
 import type { GpuInventory } from '../runtimes/gpus/gpu-inventory.ts';
 import { LocalGpus } from '../runtimes/gpus/local-gpus.ts';
-import type { Runtime } from '../runtimes/runtime.ts';
+import type { Runtime, WorkloadStorage } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
-import type { WorkloadStorage } from '../runtimes/storage.ts';
 import { chooseRuntime } from './choose-runtime.ts';
 import { openGpus } from './open-gpus.ts';
 

@@ -45,9 +45,8 @@ import { JobQueue, QUEUE_SETTINGS } from '../domain/jobs/job-queue.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import { leaveRuntime } from '../domain/workers/leave-runtime.ts';
 import type { WorkloadDisk } from '../domain/workers/list-disks.ts';
-import type { Runtime } from '../runtimes/runtime.ts';
+import type { Runtime, WorkloadStorage } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
-import type { WorkloadStorage } from '../runtimes/storage.ts';
 import { readDiskOf } from './installation-problems.ts';
 import { MAIN_SETTINGS } from './open-database.ts';
 

@@ -4,7 +4,7 @@ import { chmod, mkdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Failure } from '../../core/errors.ts';
-import type { StorageOwner, StorageRequest, WorkloadStorage } from '../storage.ts';
+import type { StorageOwner, StorageRequest, WorkloadStorage } from '../runtime.ts';
 import type { StorageQuotas } from './storage-quotas.ts';
 
 /** Podyard makes the ids and the operator names the data centers: any other name is a bug, and must not become a path. */

@@ -6,7 +6,7 @@ import { silentLogger } from '../../core/logger.ts';
 import { NoCapacity, type Runtime } from '../runtime.ts';
 import { opaqueName } from '../workload-spec.ts';
 import { createDockerRuntime } from './docker-runtime.ts';
-import { startFakeEngine } from './engine/fake-engine.ts';
+import { startFakeEngine } from '../../../test/fake-engine.ts';
 
 const SPEC = workloadSpec({ id: 'w1', image: 'a:v1', env: { TOKEN: 'hunter2' }, diskGb: 7 });
 const NETWORK = {

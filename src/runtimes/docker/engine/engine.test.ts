@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import { silentLogger } from '../../../core/logger.ts';
 import { createDockerRuntime } from '../docker-runtime.ts';
 import { Engine } from './engine.ts';
-import { startFakeEngine } from './fake-engine.ts';
+import { startFakeEngine } from '../../../../test/fake-engine.ts';
 
 const closers: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { startFakeEngine } from '../engine/fake-engine.ts';
+import { startFakeEngine } from '../../../../test/fake-engine.ts';
 import { EngineGpus, type EngineGpusOptions } from './engine-gpus.ts';
 
 /** What NVIDIA's toolkit makes of the script in a container with one GPU. */

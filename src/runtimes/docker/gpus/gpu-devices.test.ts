@@ -5,7 +5,7 @@ import type { Gpu, GpuReading } from '../../gpus/gpu.ts';
 import { GpuInventory } from '../../gpus/gpu-inventory.ts';
 import type { Runtime } from '../../runtime.ts';
 import { createDockerRuntime } from '../docker-runtime.ts';
-import { startFakeEngine } from '../engine/fake-engine.ts';
+import { startFakeEngine } from '../../../../test/fake-engine.ts';
 
 interface Container {
   Id: string;

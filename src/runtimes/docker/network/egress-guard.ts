@@ -11,6 +11,7 @@ import { messageOf } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { Loop } from '../../../core/loop.ts';
 import { NoCapacity } from '../../runtime.ts';
+import { LABELS } from '../containers/container-config.ts';
 import type { Containers } from '../containers/containers.ts';
 import type { Engine } from '../engine/engine.ts';
 import { removeKeeper } from './bridge-keeper.ts';
@@ -35,7 +36,7 @@ import {
   runDirectly,
   runInContainer,
 } from './firewall.ts';
-import { moveContainers } from './move-containers.ts';
+import { isGroupNetwork } from './group-networks.ts';
 
 export interface EgressGuardOptions {
   engine: Engine;
@@ -92,12 +93,28 @@ export class EgressGuard {
   }
 
   /**
-   * Moves workloads that ran under other settings. Returns those that have new addresses. Call it before the worker API listens:
-   * a connection to it would outlive its address, and a worker that waits for jobs on it would get none.
+   * Moves containers that ran under other settings to the network of these. They get new addresses, and lose the connections they
+   * have. One that cannot be moved is removed; control replaces it. Returns the workloads that moved. Call it before the worker API
+   * listens: a connection to it would outlive the container's address, and a worker that waits for jobs on it would get none.
    */
   async moveWorkloads(): Promise<string[]> {
-    const { engine, containers, network, logger } = this.#options;
-    return moveContainers({ engine, containers, network, logger });
+    const { containers, network, logger } = this.#options;
+    const moved: string[] = [];
+    for (const container of await containers.listAlive()) {
+      const names = Object.keys(container.NetworkSettings?.Networks ?? {}).filter((name) => !isGroupNetwork(name));
+      if (names.includes(network.name)) continue; // with none, a move was interrupted
+      const workloadId = container.Labels[LABELS.id] ?? '';
+      await network.ensure();
+      try {
+        await this.#move(container.holderId ?? container.Id, names);
+        moved.push(workloadId);
+        logger.info({ workloadId, network: network.name }, 'workload moved to another network');
+      } catch (error) {
+        logger.warn({ err: error, workloadId }, 'workload could not be moved to another network: removing it');
+        await containers.remove(workloadId);
+      }
+    }
+    return moved;
   }
 
   /** Sets the rules, opens the worker API, and keeps both until `stop`. */
@@ -141,6 +158,16 @@ export class EgressGuard {
     if (!this.#run || (this.#api && (await answers(this.#api)))) return;
     this.#api = null;
     await this.#tidy();
+  }
+
+  /** Leaves the old networks first: the engine publishes ports on the first network only. */
+  async #move(Container: string, from: readonly string[]): Promise<void> {
+    const { engine, network } = this.#options;
+    for (const name of from) {
+      const path = `/networks/${encodeURIComponent(name)}/disconnect`;
+      await engine.json({ method: 'POST', path, body: { Container, Force: true } });
+    }
+    await engine.json({ method: 'POST', path: `/networks/${network.name}/connect`, body: { Container } });
   }
 
   /** True when nothing has to be limited, or nothing can be. */

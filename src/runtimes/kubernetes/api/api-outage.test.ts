@@ -4,7 +4,7 @@ import { type Logger, silentLogger } from '../../../core/logger.ts';
 import { ApiOutage } from './api-outage.ts';
 import { ApiServer } from './api-server.ts';
 import { openAccess } from './cluster-access.ts';
-import { FakeApiServer, send } from './fake-api-server.ts';
+import { FakeApiServer, send } from '../../../../test/fake-api-server.ts';
 
 function start() {
   const lines: string[] = [];

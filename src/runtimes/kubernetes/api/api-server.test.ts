@@ -3,7 +3,7 @@ import { createServer, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { ApiServer } from './api-server.ts';
 import { openAccess } from './cluster-access.ts';
-import { FakeApiServer, send } from './fake-api-server.ts';
+import { FakeApiServer, send } from '../../../../test/fake-api-server.ts';
 
 const closing: (() => Promise<void>)[] = [];
 

@@ -7,8 +7,7 @@ import { newId } from '../../../core/ids.ts';
 import { readKubernetesSettings } from '../../../core/kubernetes-settings.ts';
 import { silentLogger } from '../../../core/logger.ts';
 import { NODE_PROGRAMS } from '../../contract-probes.ts';
-import { NoCapacity, type Runtime, type WorkloadSpec } from '../../runtime.ts';
-import type { WorkloadStorage } from '../../storage.ts';
+import { NoCapacity, type Runtime, type WorkloadSpec, type WorkloadStorage } from '../../runtime.ts';
 import { createKubernetesRuntime } from '../kubernetes-runtime.ts';
 
 const PRODUCT = 'NVIDIA-A100-SXM4-80GB';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readKubernetesSettings } from '../../../core/kubernetes-settings.ts';
 import { silentLogger } from '../../../core/logger.ts';
-import { FakeApiServer, sendList } from '../api/fake-api-server.ts';
+import { FakeApiServer, sendList } from '../../../../test/fake-api-server.ts';
 import { hasGpuNodes } from './device-slices.ts';
 
 let folder: string;

@@ -1,6 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { send } from '../api/fake-api-server.ts';
-import { startFakeCluster } from '../fake-cluster.ts';
+import { send, startFakeCluster } from '../../../../test/fake-api-server.ts';
 import { ANNOTATIONS, CONTAINER } from './pod-record.ts';
 
 let cluster: Awaited<ReturnType<typeof startFakeCluster>>;

@@ -1,8 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import type { LogLine } from '../../runtime.ts';
-import { send } from '../api/fake-api-server.ts';
+import { send, startFakeCluster } from '../../../../test/fake-api-server.ts';
 import type { Pod } from '../api/objects.ts';
-import { startFakeCluster } from '../fake-cluster.ts';
 import { LogText } from './pod-logs.ts';
 
 let cluster: Awaited<ReturnType<typeof startFakeCluster>> | undefined;

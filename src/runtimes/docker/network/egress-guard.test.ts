@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
+import { parseEgress } from '../../../core/egress.ts';
 import { silentLogger } from '../../../core/logger.ts';
 import type { Containers } from '../containers/containers.ts';
 import type { Engine, EngineRequest } from '../engine/engine.ts';
 import type { BridgeNetwork } from './bridge-network.ts';
-import { moveContainers } from './move-containers.ts';
+import { EgressGuard } from './egress-guard.ts';
 
 test('a worker in a prepared network is moved by the container that holds it, and keeps running', async () => {
   const requests: string[] = [];
@@ -21,7 +22,9 @@ test('a worker in a prepared network is moved by the container that holds it, an
     ],
   } as unknown as Containers;
   const network = { name: 'podyard-internet', ensure: async () => {} } as unknown as BridgeNetwork;
-  expect(await moveContainers({ engine, containers, network, logger: silentLogger })).toEqual(['w1', 'w2']);
+  const settings = parseEgress('internet', undefined);
+  const guard = new EgressGuard({ engine, containers, network, settings, installation: 'i', logger: silentLogger });
+  expect(await guard.moveWorkloads()).toEqual(['w1', 'w2']);
   expect(requests).toEqual([
     '/networks/podyard/disconnect h1',
     '/networks/podyard-internet/connect h1',
