@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { readKubernetesSettings } from '../src/core/kubernetes-settings.ts';
+import { silentLogger } from '../src/core/logger.ts';
 import { ApiServer } from '../src/runtimes/kubernetes/api/api-server.ts';
 import { openAccess } from '../src/runtimes/kubernetes/api/cluster-access.ts';
 import type { ApiObject, Pod } from '../src/runtimes/kubernetes/api/objects.ts';
-import { readKubernetesSettings } from '../src/core/kubernetes-settings.ts';
-import { silentLogger } from '../src/core/logger.ts';
 import { createKubernetesRuntime } from '../src/runtimes/kubernetes/kubernetes-runtime.ts';
 import { ANNOTATIONS, CONTAINER, LABELS } from '../src/runtimes/kubernetes/pods/pod-record.ts';
 

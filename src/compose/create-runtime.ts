@@ -7,7 +7,12 @@ import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
 import { gpuPools, LOCAL_DATA_CENTER } from '../domain/catalog/catalog.ts';
 import type { Installation } from '../domain/installation.ts';
-import { ensureSimulation, findSimulation, getSimulation, type SimulatedGpus } from '../domain/simulation/simulation.ts';
+import {
+  ensureSimulation,
+  findSimulation,
+  getSimulation,
+  type SimulatedGpus,
+} from '../domain/simulation/simulation.ts';
 import { StorageDirectories } from '../runtimes/directories/storage-directories.ts';
 import { StorageQuotas } from '../runtimes/directories/storage-quotas.ts';
 import type { EngineRuntime } from '../runtimes/docker/docker-runtime.ts';

@@ -4,7 +4,14 @@ import type { Logger } from '../core/logger.ts';
 import type { Pool } from '../db/pool.ts';
 import { findGpuRecord, saveGpuRecord } from '../domain/gpu-record.ts';
 import { findSimulation } from '../domain/simulation/simulation.ts';
-import { detectGpus, SIMULATED_BESIDE_REAL, sharingNotice, unreadableText, type GpuReading, type GpuSource } from '../runtimes/gpus/gpu.ts';
+import {
+  detectGpus,
+  type GpuReading,
+  type GpuSource,
+  SIMULATED_BESIDE_REAL,
+  sharingNotice,
+  unreadableText,
+} from '../runtimes/gpus/gpu.ts';
 import { GpuInventory } from '../runtimes/gpus/gpu-inventory.ts';
 
 /** A container for each check costs more than a program. */

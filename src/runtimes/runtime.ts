@@ -1,6 +1,6 @@
 /**
  * The interface to a place that runs containers. A runtime knows workloads, not endpoints or pods, so that one interface
- * runs both. Every runtime passes the suite in contract.ts.
+ * runs both. Every runtime passes the suite in test/runtime-contract/contract.ts.
  */
 
 import { Failure } from '../core/errors.ts';

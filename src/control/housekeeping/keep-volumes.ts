@@ -4,7 +4,13 @@ import { Loop, type NextRun } from '../../core/loop.ts';
 import { SeldomLog } from '../../core/seldom-log.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
-import { deleteVolumeRemoval, listMeasuredStorage, listVolumeRemovals, type MeasuredStorage, updateVolumeUsage } from '../../domain/volumes/measured-storage.ts';
+import {
+  deleteVolumeRemoval,
+  listMeasuredStorage,
+  listVolumeRemovals,
+  type MeasuredStorage,
+  updateVolumeUsage,
+} from '../../domain/volumes/measured-storage.ts';
 import type { StorageOwner, WorkloadStorage } from '../../runtimes/runtime.ts';
 import type { LogCollector } from '../workloads/collect-logs.ts';
 

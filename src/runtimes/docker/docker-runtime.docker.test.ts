@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CuttableProxy } from '../../../test/cuttable-proxy.ts';
 import { hasEngine } from '../../../test/engine.ts';
+import { runtimeContract } from '../../../test/runtime-contract/contract.ts';
+import { NODE_PROGRAMS } from '../../../test/runtime-contract/probes.ts';
 import { silentLogger } from '../../core/logger.ts';
-import { runtimeContract } from '../contract.ts';
-import { NODE_PROGRAMS } from '../contract-probes.ts';
 import { createDockerRuntime } from './docker-runtime.ts';
 import { buildImage } from './images/example-images.ts';
 

@@ -1,4 +1,3 @@
-
 /** A GPU of a machine, or a MIG slice of one: what a workload is given as a whole. */
 export interface Gpu {
   /** How driver and engine address it: `GPU-…` or `MIG-…`. Never an index, which changes when another GPU is lost. */

@@ -1,11 +1,11 @@
 import { CuttableProxy } from '../../../test/cuttable-proxy.ts';
 import { Cluster, describeOnCluster } from '../../../test/kubernetes/cluster.ts';
 import { needImages } from '../../../test/kubernetes/images.ts';
+import { runtimeContract } from '../../../test/runtime-contract/contract.ts';
+import { freePort, NODE_PROGRAMS } from '../../../test/runtime-contract/probes.ts';
 import { newId } from '../../core/ids.ts';
 import { readKubernetesSettings } from '../../core/kubernetes-settings.ts';
 import { silentLogger } from '../../core/logger.ts';
-import { runtimeContract } from '../contract.ts';
-import { freePort, NODE_PROGRAMS } from '../contract-probes.ts';
 import { accessOf, type ClusterAccess } from './api/cluster-access.ts';
 import { createKubernetesRuntime } from './kubernetes-runtime.ts';
 

@@ -9,7 +9,19 @@ import { Semaphore } from '../../core/semaphore.ts';
 import { type ExecRequest, type Execution, notRunning } from '../execution.ts';
 import { type DescribePool, describePool, gpuCapacity, idleGpus } from '../gpu-pools.ts';
 import { InFlight } from '../in-flight.ts';
-import type { Capacity, LogLine, LogsOptions, Observed, OnEvent, Runtime, StartOptions, Whereabouts, WorkloadSpec, WorkloadStats, WorkloadStorage } from '../runtime.ts';
+import type {
+  Capacity,
+  LogLine,
+  LogsOptions,
+  Observed,
+  OnEvent,
+  Runtime,
+  StartOptions,
+  Whereabouts,
+  WorkloadSpec,
+  WorkloadStats,
+  WorkloadStorage,
+} from '../runtime.ts';
 import { ApiOutage } from './api/api-outage.ts';
 import { ApiServer, isRefusal } from './api/api-server.ts';
 import { accessOf, type ClusterAccess, ownAddress } from './api/cluster-access.ts';

@@ -1,4 +1,4 @@
-/** Containers that the kernel froze without the engine's knowledge. What every freeze must do is in ../contract.ts. */
+/** Containers that the kernel froze without the engine's knowledge. What every freeze must do is in test/runtime-contract/contract.ts. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { docker, hasEngine } from '../../../../test/engine.ts';
 import { workloadSpec } from '../../../../test/workload-spec.ts';

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
+import { startFakeEngine } from '../../../../test/fake-engine.ts';
 import { silentLogger } from '../../../core/logger.ts';
 import { createDockerRuntime } from '../docker-runtime.ts';
 import { Engine } from './engine.ts';
-import { startFakeEngine } from '../../../../test/fake-engine.ts';
 
 const closers: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
+import { startFakeEngine } from '../../../../test/fake-engine.ts';
 import { Engine } from './engine.ts';
 import { EngineMachine, refuseOtherNamespace, UnusableEngine } from './engine-machine.ts';
-import { startFakeEngine } from '../../../../test/fake-engine.ts';
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { startFakeEngine } from '../../../../test/fake-engine.ts';
 import { workloadSpec } from '../../../../test/workload-spec.ts';
 import { silentLogger } from '../../../core/logger.ts';
 import type { Gpu, GpuReading } from '../../gpus/gpu.ts';
 import { GpuInventory } from '../../gpus/gpu-inventory.ts';
 import type { Runtime } from '../../runtime.ts';
 import { createDockerRuntime } from '../docker-runtime.ts';
-import { startFakeEngine } from '../../../../test/fake-engine.ts';
 
 interface Container {
   Id: string;

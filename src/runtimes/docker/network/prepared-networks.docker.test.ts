@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { docker, engineKind, hasEngine } from '../../../../test/engine.ts';
+import { NODE_PROGRAMS } from '../../../../test/runtime-contract/probes.ts';
 import { workloadSpec } from '../../../../test/workload-spec.ts';
 import { newId } from '../../../core/ids.ts';
 import { silentLogger } from '../../../core/logger.ts';
-import { NODE_PROGRAMS } from '../../contract-probes.ts';
 import { HOLDER_KIND, LABELS } from '../containers/container-config.ts';
 import { createDockerRuntime, type EngineRuntime } from '../docker-runtime.ts';
 import { buildImage } from '../images/example-images.ts';

@@ -1,4 +1,5 @@
 import { notFound } from '../../../core/errors.ts';
+import { type LineParser, LogPlace, MAX_LINE_CHARACTERS, readLines } from '../../log-lines.ts';
 import type { LogLine, LogsOptions } from '../../runtime.ts';
 import { type Engine, isRefusal } from '../engine/engine.ts';
 import { EngineFrames, type Piece } from './engine-frames.ts';
@@ -52,31 +53,24 @@ async function readTail(
   count: number,
 ): Promise<string[]> {
   const query = { stdout: 0, stderr: 0, ...streams, timestamps: 1, follow: 0, tail: count };
-  const frames = new LogFrames();
-  const lines: string[] = [];
   try {
     const stream = await engine.stream({ method: 'GET', path: `/containers/${container}/logs`, query });
-    for await (const chunk of stream) for (const { line } of frames.take(chunk as Buffer)) lines.push(line);
+    return await readLines(stream, new LogFrames());
   } catch (error) {
     if (isRefusal(error, 404) || isRefusal(error, 409)) return [];
     throw error;
   }
-  return [...lines, ...frames.end().map(({ line }) => line)];
 }
 
-/** The engine sends long lines in pieces of 16 KiB. Beyond this limit they are returned in pieces too. */
-const MAX_LINE_CHARACTERS = 256 * 1024;
-
 /**
- * Parses the engine's log stream, whose frames are `<time> <text>`. A text without a line end is continued by the next frame of its
- * stream; the line has the time of its first piece.
+ * Parses the engine's log stream, whose frames are `<time> <text>`, of at most 16 KiB. A text without a line end is continued by the next
+ * frame of its stream; the line has the time of its first piece.
  */
-export class LogFrames {
+export class LogFrames implements LineParser {
   readonly #frames = new EngineFrames();
   #pieces: Buffer[] = [];
   readonly #open = new Map<Piece['stream'], LogLine>();
 
-  /** Returns the lines that end within this chunk. */
   *take(chunk: Buffer): Generator<LogLine> {
     for (const { stream, bytes, isLast } of this.#frames.take(chunk)) {
       this.#pieces.push(bytes);
@@ -87,7 +81,6 @@ export class LogFrames {
     }
   }
 
-  /** Returns the lines without a line end. */
   end(): LogLine[] {
     return [...this.#open.values()];
   }
@@ -104,49 +97,5 @@ export class LogFrames {
     }
     this.#open.delete(stream);
     return line;
-  }
-}
-
-/** A reader's position, as `Runtime.logs` counts it: the latest time, and the number of lines of exactly that time. */
-export class LogPlace {
-  hasStarted = false;
-  #latestMs: number;
-  #had: number;
-  /** The position when the pass began, and how many lines of that time the pass has skipped. */
-  #sinceMs = 0;
-  #seen = 0;
-  #skipped = 0;
-
-  constructor({ since, seen }: Pick<LogsOptions, 'since' | 'seen'>) {
-    this.#latestMs = since?.getTime() ?? Number.NEGATIVE_INFINITY;
-    this.#had = seen ?? Number.POSITIVE_INFINITY;
-  }
-
-  /** Starts a pass. Returns the query: the engine omits what is older than `since`, and repeats what has exactly that time. */
-  beginPass(): { since?: number } {
-    this.#sinceMs = this.#latestMs;
-    this.#seen = this.#had;
-    this.#skipped = 0;
-    return Number.isFinite(this.#sinceMs) ? { since: this.#sinceMs / 1000 } : {};
-  }
-
-  /**
-   * True when the line is new to the reader; it then counts as read. Within a pass a line may be older than the one before
-   * it (the engine stamps stdout and stderr concurrently), so only the position at the start of the pass decides.
-   */
-  pass({ ts }: LogLine): boolean {
-    this.hasStarted = true;
-    const ms = ts.getTime();
-    if (ms < this.#sinceMs) return false;
-    if (ms === this.#sinceMs && this.#skipped < this.#seen) {
-      this.#skipped += 1;
-      return false;
-    }
-    if (ms === this.#latestMs) this.#had += 1;
-    if (ms > this.#latestMs) {
-      this.#latestMs = ms;
-      this.#had = 1;
-    }
-    return true;
   }
 }

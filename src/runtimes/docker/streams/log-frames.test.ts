@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { LogFrames, LogPlace } from './container-logs.ts';
+import { LogPlace } from '../../log-lines.ts';
+import { LogFrames } from './container-logs.ts';
 
 function frame(stream: number, text: string): Buffer {
   const body = Buffer.from(text);

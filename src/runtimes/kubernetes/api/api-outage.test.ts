@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
+import { FakeApiServer, send } from '../../../../test/fake-api-server.ts';
 import { Failure, isReported } from '../../../core/errors.ts';
 import { type Logger, silentLogger } from '../../../core/logger.ts';
 import { ApiOutage } from './api-outage.ts';
 import { ApiServer } from './api-server.ts';
 import { openAccess } from './cluster-access.ts';
-import { FakeApiServer, send } from '../../../../test/fake-api-server.ts';
 
 function start() {
   const lines: string[] = [];

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
+import { FakeApiServer, send } from '../../../../test/fake-api-server.ts';
 import { ApiServer } from './api-server.ts';
 import { openAccess } from './cluster-access.ts';
-import { FakeApiServer, send } from '../../../../test/fake-api-server.ts';
 
 const closing: (() => Promise<void>)[] = [];
 

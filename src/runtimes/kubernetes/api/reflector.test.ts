@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
+import { FakeApiServer, fakeObject, openWatch, send, sendList } from '../../../../test/fake-api-server.ts';
 import type { Failure } from '../../../core/errors.ts';
 import { silentLogger } from '../../../core/logger.ts';
-import { FakeApiServer, fakeObject, openWatch, send, sendList } from '../../../../test/fake-api-server.ts';
 import type { ApiObject, CachedObject } from './objects.ts';
 import { Reflector, type Timing } from './reflector.ts';
 

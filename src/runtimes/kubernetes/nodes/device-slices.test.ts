@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
+import { FakeApiServer, fakeObject, openWatch, send, sendList } from '../../../../test/fake-api-server.ts';
 import { readKubernetesSettings } from '../../../core/kubernetes-settings.ts';
 import { silentLogger } from '../../../core/logger.ts';
-import { FakeApiServer, fakeObject, openWatch, send, sendList } from '../../../../test/fake-api-server.ts';
 import type { ApiObject } from '../api/objects.ts';
 import { countDevices, DeviceSlices, readDevices, toClassRecord, toSliceRecord, withDevices } from './device-slices.ts';
 import { toNodeRecord } from './nodes.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { silentLogger } from '../../../core/logger.ts';
 import { FakeApiServer, fakeObject, openWatch, sendList } from '../../../../test/fake-api-server.ts';
+import { silentLogger } from '../../../core/logger.ts';
 import { PodEvents } from './pod-events.ts';
 
 let version = 1;

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
-import type { LogLine } from '../../runtime.ts';
 import { send, startFakeCluster } from '../../../../test/fake-api-server.ts';
+import type { LogLine } from '../../runtime.ts';
 import type { Pod } from '../api/objects.ts';
 import { LogText } from './pod-logs.ts';
 

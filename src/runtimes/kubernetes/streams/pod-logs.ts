@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, notFound } from '../../../core/errors.ts';
-import { LogPlace } from '../../docker/streams/container-logs.ts';
+import { type LineParser, LogPlace, MAX_LINE_CHARACTERS, readLines } from '../../log-lines.ts';
 import type { LogLine, LogsOptions } from '../../runtime.ts';
 import { ApiError, isRefusal } from '../api/api-server.ts';
 import type { ClusterView } from '../pods/cluster-view.ts';
@@ -55,21 +55,15 @@ export class PodLogs {
   async last(id: string, count: number): Promise<string[]> {
     const pod = await this.#cluster.findPod(id);
     if (!pod) return [];
-    const text = new LogText();
-    const lines: string[] = [];
     try {
       const path = this.#cluster.path('pods', pod.key, 'log');
-      const stream = await this.#cluster.api.stream({
-        method: 'GET',
-        path,
-        query: { container: CONTAINER, timestamps: true, tailLines: count },
-      });
-      for await (const chunk of stream) for (const { line } of text.take(chunk as Buffer)) lines.push(line);
+      const query = { container: CONTAINER, timestamps: true, tailLines: count };
+      const stream = await this.#cluster.api.stream({ method: 'GET', path, query });
+      return (await readLines(stream, new LogText())).slice(-count);
     } catch (error) {
       if (isRefusal(error, 400) || isRefusal(error, 404)) return []; // its container has not started, or it is gone
       throw error;
     }
-    return [...lines, ...text.end().map(({ line }) => line)].slice(-count);
   }
 
   /** One pass over what the node has. A pod that is gone has no more lines. */
@@ -159,22 +153,17 @@ function isNodeFailure(error: unknown): boolean {
   return !(answer instanceof ApiError) || /\bGet "?https?:|\bdial\b/.test(answer.message);
 }
 
-/** Longer lines are returned in pieces. */
-const MAX_LINE_CHARACTERS = 256 * 1024;
-
 /** Parses the log of a pod, lines of `<time> <text>`. A line without a time is the kubelet's own, e.g. about a missing file. */
-export class LogText {
+export class LogText implements LineParser {
   readonly #decoder = new TextDecoder();
   #rest = '';
 
-  /** Returns the lines that end within this chunk. */
   *take(chunk: Buffer): Generator<LogLine> {
     const lines = (this.#rest + this.#decoder.decode(chunk, { stream: true })).split('\n');
     this.#rest = lines.pop()!;
     for (const line of lines) yield* piecesOf(line);
   }
 
-  /** Returns the line without a line end. */
   end(): LogLine[] {
     return this.#rest === '' ? [] : [...piecesOf(this.#rest)];
   }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LogLine, Observed, Runtime, WorkloadSpec } from './runtime.ts';
+import type { LogLine, Observed, Runtime, WorkloadSpec } from '../../src/runtimes/runtime.ts';
 
 export interface RuntimeUnderTest {
   /** Opens a runtime; with the same installation again, as a restarted Podyard does. The suite closes each. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { collect, lineOf, never, type Suite, until } from './contract-probes.ts';
-import type { LogLine } from './runtime.ts';
+import type { LogLine } from '../../src/runtimes/runtime.ts';
+import { collect, lineOf, never, type Suite, until } from './probes.ts';
 
 /** Tests what runtime.ts guarantees of `logs` and `lastOutput`. */
 export function logsContract({ runtime, started, ready }: Suite): void {

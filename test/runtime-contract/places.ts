@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { newId } from '../core/ids.ts';
-import { freePort, lineOf, NOTHING_RUNS, observe, type Suite, textAt, until } from './contract-probes.ts';
+import { newId } from '../../src/core/ids.ts';
+import { freePort, lineOf, NOTHING_RUNS, observe, type Suite, textAt, until } from './probes.ts';
 
 /** Tests what runtime.ts guarantees of addresses, ports, groups and mounts. */
 export function placesContract({ runtime, spec, started, ready, under }: Suite): void {

@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { NOTHING_RUNS, type Suite, until } from './contract-probes.ts';
-import type { ExecRequest, Execution } from './execution.ts';
+import type { ExecRequest, Execution } from '../../src/runtimes/execution.ts';
+import { NOTHING_RUNS, type Suite, until } from './probes.ts';
 
 const LARGE_BYTES = 3 * 2 ** 20;
 

@@ -1,20 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { workloadSpec } from '../../test/workload-spec.ts';
-import { newId } from '../core/ids.ts';
-import { execContract } from './contract-exec.ts';
-import { logsContract } from './contract-logs.ts';
-import { placesContract } from './contract-places.ts';
-import {
-  lineOf,
-  observe,
-  type Program,
-  type RuntimeUnderTest,
-  type Suite,
-  TIMEOUT_MS,
-  until,
-} from './contract-probes.ts';
-import { type LogLine, NoCapacity, type Runtime, type WorkloadSpec } from './runtime.ts';
+import { newId } from '../../src/core/ids.ts';
+import { type LogLine, NoCapacity, type Runtime, type WorkloadSpec } from '../../src/runtimes/runtime.ts';
+import { workloadSpec } from '../workload-spec.ts';
+import { execContract } from './exec.ts';
+import { logsContract } from './logs.ts';
+import { placesContract } from './places.ts';
+import { lineOf, observe, type Program, type RuntimeUnderTest, type Suite, TIMEOUT_MS, until } from './probes.ts';
 
 /** Tests the guarantees of runtime.ts. Each runtime calls this in its own test file. */
 export function runtimeContract(name: string, makeRuntime: () => Promise<RuntimeUnderTest>): void {
