@@ -1,3 +1,3 @@
-import { buildImages } from '../src/runtimes/docker/example-images.ts';
+import { buildImages } from '../src/runtimes/docker/images/example-images.ts';
 
 for (const result of await buildImages()) console.log(result.note);

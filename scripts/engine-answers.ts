@@ -1,4 +1,4 @@
 /** Exits with 0 if a container engine answers at DOCKER_HOST or the default socket. */
-import Docker from 'dockerode';
+import { Engine } from '../src/runtimes/docker/engine/engine.ts';
 
-await new Docker({ timeout: 5000 }).ping().catch(() => process.exit(1));
+await new Engine(undefined).json({ method: 'GET', path: '/_ping', timeoutMs: 5000 }).catch(() => process.exit(1));

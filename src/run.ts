@@ -123,7 +123,7 @@ Console: ${server.url}/ (sign in with the key above). Documentation: ${server.ur
 
 /** Builds the images from this machine's files: no registry is needed. */
 async function buildExampleImages(): Promise<void> {
-  const { buildImage } = await import('./runtimes/docker/example-images.ts');
+  const { buildImage } = await import('./runtimes/docker/images/example-images.ts');
   for (const tag of ['dev', 'v2']) print(`            ${(await buildImage({ name: 'podyard/echo-js', tag })).note}`);
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { buildImages } from '../../src/runtimes/docker/example-images.ts';
+import { buildImages } from '../../src/runtimes/docker/images/example-images.ts';
 import { now, PROGRAM } from '../coldstart/bare.ts';
 import { Client, KEY } from '../coldstart/client.ts';
 import { type Begun, OneJobServer } from '../coldstart/one-job-server.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { buildImages } from '../../src/runtimes/docker/example-images.ts';
+import { buildImages } from '../../src/runtimes/docker/images/example-images.ts';
 import { median } from '../median.ts';
 import { Missing } from '../needs.ts';
 import { Latencies } from '../queue/latencies.ts';

@@ -1,10 +1,9 @@
 import type { KubernetesSettings } from '../core/kubernetes-settings.ts';
 import { findDataCenter, gpuPools, LOCAL_DATA_CENTER } from '../domain/catalog/catalog.ts';
 import { partOf, type TypeInPool } from '../domain/catalog/part-types.ts';
-import { gpuOfProduct } from '../runtimes/kubernetes/cluster-capacity.ts';
-import { withDevices } from '../runtimes/kubernetes/device-slices.ts';
-import { type NodeRecord, toNodeRecord } from '../runtimes/kubernetes/node-record.ts';
-import type { Node } from '../runtimes/kubernetes/objects.ts';
+import type { Node } from '../runtimes/kubernetes/api/objects.ts';
+import { withDevices } from '../runtimes/kubernetes/nodes/device-slices.ts';
+import { gpuOfProduct, type NodeRecord, toNodeRecord } from '../runtimes/kubernetes/nodes/nodes.ts';
 import type { Finding } from './finding.ts';
 
 /** Returns the usable nodes by data center and GPU pool, and what of their labels the catalog doesn't know. */

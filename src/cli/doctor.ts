@@ -81,7 +81,7 @@ async function checkOwnCluster(config: Config): Promise<Finding[]> {
 async function checkEngine(config: Config): Promise<Finding> {
   const what = 'engine';
   if (config.runtime === 'process') return { what, verdict: 'note', found: 'not used: --runtime process' };
-  const { Engine } = await import('../runtimes/docker/engine.ts');
+  const { Engine } = await import('../runtimes/docker/engine/engine.ts');
   try {
     const request = { method: 'GET', path: '/version', timeoutMs: 3_000 } as const;
     const { Version } = await new Engine(undefined).json<{ Version: string }>(request);
@@ -97,8 +97,8 @@ async function checkEngine(config: Config): Promise<Finding> {
 async function checkContainerDisks(config: Config, hasEngine: boolean): Promise<Finding[]> {
   if (config.runtime === 'process' || !hasEngine) return [];
   const [{ Engine }, { diskNoticeOf, EngineMachine }] = await Promise.all([
-    import('../runtimes/docker/engine.ts'),
-    import('../runtimes/docker/engine-machine.ts'),
+    import('../runtimes/docker/engine/engine.ts'),
+    import('../runtimes/docker/engine/engine-machine.ts'),
   ]);
   const machine = await new EngineMachine(new Engine(undefined)).read().catch(() => null); // checkEngine says why
   const found = machine && diskNoticeOf(machine);
@@ -111,13 +111,13 @@ async function checkGpus(config: Config, hasEngine: boolean): Promise<Finding[]>
   const what = 'GPUs';
   const { shareGpus: shares, gpuProbeImage: image } = config;
   const [{ detectGpus }, { LocalGpus }, { SIMULATED_BESIDE_REAL, sharingNotice }] = await Promise.all([
-    import('../runtimes/gpus/detect-gpus.ts'),
+    import('../runtimes/gpus/gpu.ts'),
     import('../runtimes/gpus/local-gpus.ts'),
-    import('../runtimes/gpus/gpu-notices.ts'),
+    import('../runtimes/gpus/gpu.ts'),
   ]);
   const sources: [GpuSource, ...GpuSource[]] = [new LocalGpus({ shares })];
   if (hasEngine) {
-    const { EngineGpus } = await import('../runtimes/docker/engine-gpus.ts');
+    const { EngineGpus } = await import('../runtimes/docker/gpus/engine-gpus.ts');
     sources.push(new EngineGpus({ installation: 'doctor', shares, image }));
   }
   const isSimulated = config.simulateGpus !== null && config.simulateGpus.length > 0;

@@ -28,12 +28,12 @@ import { refuseMoved } from '../domain/move-mark.ts';
 import { openSecretBox } from '../domain/secrets/open-secret-box.ts';
 import { Readiness } from '../http/readiness.ts';
 import { type ProcessFigures, readProcessFigures } from '../rest/installation/process-figures.ts';
-import type { WorkloadStorage } from '../runtimes/storage.ts';
+import type { WorkloadStorage } from '../runtimes/runtime.ts';
 import { compactWhenIdle } from './compact-when-idle.ts';
 import { createRuntime } from './create-runtime.ts';
 import { describeInstallation } from './describe-installation.ts';
 import { keepRequestsYoung } from './keep-requests-young.ts';
-import { prepareEgress, startEgress } from './limit-egress.ts';
+import { moveWorkloads, prepareEgress, startEgress } from './limit-egress.ts';
 import { hostInUrl } from './listen.ts';
 import { openPools } from './open-database.ts';
 import { registryPolicyOf } from './registry-policy.ts';
@@ -123,11 +123,12 @@ export async function buildServer(options: Start): Promise<RunningServer> {
   startReporter(base);
   const data = createDataPlane(config, base);
   const parts: ServerParts = { ...base, data, readiness: new Readiness({ ...base, findFullDisk }) };
+  if (guard) await moveWorkloads(guard, parts);
   const serving = isFirstOfSeveral
     ? await serveByProcesses(config, parts, options.dataProcessFile)
     : await servePorts(config, await loadingRest!, parts, companion?.readPage ?? null);
   useRegistries(registryPolicyOf(config, { port: config.port, workerApiUrl: serving.workerApiUrl }));
-  if (guard) await startEgress(guard, parts, serving.workerApiUrl);
+  if (guard) await startEgress(guard, serving.workerApiUrl);
   await takeControl(options, parts, serving, storage);
   const port = await serving.begin();
   useRegistries(registryPolicyOf(config, { port, workerApiUrl: serving.workerApiUrl })); // port 0 is known now

@@ -16,12 +16,11 @@ import {
 import { StorageDirectories } from '../runtimes/directories/storage-directories.ts';
 import { StorageQuotas } from '../runtimes/directories/storage-quotas.ts';
 import type { EngineRuntime } from '../runtimes/docker/docker-runtime.ts';
-import type { EgressGuard } from '../runtimes/docker/egress-guard.ts';
+import type { EgressGuard } from '../runtimes/docker/network/egress-guard.ts';
 import type { GpuInventory } from '../runtimes/gpus/gpu-inventory.ts';
 import { LocalGpus } from '../runtimes/gpus/local-gpus.ts';
-import type { Runtime } from '../runtimes/runtime.ts';
+import type { Runtime, WorkloadStorage } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
-import type { WorkloadStorage } from '../runtimes/storage.ts';
 import { chooseRuntime } from './choose-runtime.ts';
 import { openGpus } from './open-gpus.ts';
 
@@ -92,7 +91,7 @@ function simulatedGpusOf({ simulateGpus }: Config): SimulatedGpus[] {
 
 /** `notices`: why one that answers cannot be used. */
 async function lookForEngine(setup: Setup): Promise<{ isUsable: boolean; notices: string[] }> {
-  const { UnusableEngine } = await import('../runtimes/docker/rootless-engine.ts');
+  const { UnusableEngine } = await import('../runtimes/docker/engine/engine-machine.ts');
   return checkEngine(setup).then(
     () => ({ isUsable: true, notices: [] }),
     (error) => ({ isUsable: false, notices: error instanceof UnusableEngine ? [error.message] : [] }),
@@ -100,7 +99,7 @@ async function lookForEngine(setup: Setup): Promise<{ isUsable: boolean; notices
 }
 
 async function createDocker(setup: Setup): Promise<CreatedRuntime> {
-  const { EngineGpus } = await import('../runtimes/docker/engine-gpus.ts');
+  const { EngineGpus } = await import('../runtimes/docker/gpus/engine-gpus.ts');
   await checkEngine(setup); // fails here, not at the first start, when no engine answers
   const { shareGpus: shares, gpuProbeImage: image } = setup.config;
   const engine = new EngineGpus({ installation: setup.installation.id, shares, image });
@@ -149,7 +148,7 @@ async function openDocker(
 async function createKubernetes(setup: Setup): Promise<CreatedRuntime> {
   const { config, installation, pool, logger, inventory } = setup;
   const { createKubernetesRuntime } = await import('../runtimes/kubernetes/kubernetes-runtime.ts');
-  const { hasGpuNodes } = await import('../runtimes/kubernetes/has-gpu-nodes.ts');
+  const { hasGpuNodes } = await import('../runtimes/kubernetes/nodes/device-slices.ts');
   const settings = config.kubernetes;
   const wasKubernetes = installation.runtime === 'kubernetes';
   const lastKnown = wasKubernetes ? (await findSimulation(pool)) === undefined : null;

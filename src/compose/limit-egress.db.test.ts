@@ -3,7 +3,7 @@ import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
 import { readConfig } from '../config.ts';
 import { EgressUnavailable } from '../core/egress.ts';
 import { createUser } from '../domain/access/users.ts';
-import type { EgressGuard } from '../runtimes/docker/egress-guard.ts';
+import type { EgressGuard } from '../runtimes/docker/network/egress-guard.ts';
 import { prepareEgress } from './limit-egress.ts';
 
 let database: TestDatabase;

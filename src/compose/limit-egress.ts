@@ -4,7 +4,7 @@ import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
 import { countUsers } from '../domain/access/users.ts';
 import { updateAddresses } from '../domain/workers/serving-workers.ts';
-import type { EgressGuard } from '../runtimes/docker/egress-guard.ts';
+import type { EgressGuard } from '../runtimes/docker/network/egress-guard.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 
 /**
@@ -42,18 +42,22 @@ export async function prepareEgress(
   }
 }
 
-/** Limits workloads from now on. `workerApiUrl`: what stays open. Workers that had to move serve again at their new address. */
-export async function startEgress(
+/** Moves workloads that ran under other settings, before the worker API listens. They serve again at their new addresses. */
+export async function moveWorkloads(
   guard: EgressGuard,
   { runtime, pool, bus }: { runtime: Runtime; pool: Pool; bus: Pick<Bus, 'publish'> },
-  workerApiUrl: string,
 ): Promise<void> {
-  const { hostname, port } = new URL(workerApiUrl);
-  const moved = await guard.start({ host: hostname, port: Number(port) });
+  const moved = await guard.moveWorkloads();
   if (moved.length === 0) return;
   await updateAddresses(
     pool,
     (await runtime.list()).filter(({ id }) => moved.includes(id)),
   );
   for (const id of moved) bus.publish('worker', id);
+}
+
+/** Limits workloads from now on. `workerApiUrl`: what stays open. */
+export async function startEgress(guard: EgressGuard, workerApiUrl: string): Promise<void> {
+  const { hostname, port } = new URL(workerApiUrl);
+  await guard.start({ host: hostname, port: Number(port) });
 }

@@ -4,10 +4,15 @@ import type { Logger } from '../core/logger.ts';
 import type { Pool } from '../db/pool.ts';
 import { findGpuRecord, saveGpuRecord } from '../domain/gpu-record.ts';
 import { findSimulation } from '../domain/simulation/simulation.ts';
-import { detectGpus, unreadableText } from '../runtimes/gpus/detect-gpus.ts';
-import type { GpuReading, GpuSource } from '../runtimes/gpus/gpu.ts';
+import {
+  detectGpus,
+  type GpuReading,
+  type GpuSource,
+  SIMULATED_BESIDE_REAL,
+  sharingNotice,
+  unreadableText,
+} from '../runtimes/gpus/gpu.ts';
 import { GpuInventory } from '../runtimes/gpus/gpu-inventory.ts';
-import { SIMULATED_BESIDE_REAL, sharingNotice } from '../runtimes/gpus/gpu-notices.ts';
 
 /** A container for each check costs more than a program. */
 const CONTAINER_INTERVAL_MS = 300_000;

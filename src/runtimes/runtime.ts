@@ -1,6 +1,6 @@
 /**
  * The interface to a place that runs containers. A runtime knows workloads, not endpoints or pods, so that one interface
- * runs both. Every runtime passes the suite in contract.ts.
+ * runs both. Every runtime passes the suite in test/runtime-contract/contract.ts.
  */
 
 import { Failure } from '../core/errors.ts';
@@ -322,4 +322,23 @@ export interface Runtime {
   tidy?(): Promise<void>;
   /** Releases connections, and what was prepared for starts. Workloads keep running. */
   close(): Promise<void>;
+}
+
+/** What storage belongs to: a network volume, or the persistent storage of one pod. */
+export type StorageOwner = { kind: 'volume'; dataCenterId: string; id: string } | { kind: 'pod'; id: string };
+
+/** The size of the storage, and its speed where there is a choice. */
+export interface StorageRequest {
+  sizeGb: number;
+  type: 'STANDARD' | 'HIGH_PERFORMANCE';
+}
+
+/** Storage of a runtime's workloads that outlives them. */
+export interface WorkloadStorage {
+  /** Creates or grows the storage as needed. Returns the `source` of its `Mount`. Rejects with a sentence fit for users. */
+  ensure(owner: StorageOwner, request: StorageRequest): Promise<string>;
+  /** Removes the storage and its contents. Does nothing when it does not exist. Called again after a failure. */
+  remove(owner: StorageOwner): Promise<void>;
+  /** Bytes in use; null where it cannot be measured. */
+  usedBytes(owner: StorageOwner): Promise<number | null>;
 }

@@ -7,17 +7,15 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type EgressSettings, parseEgress } from '../../src/core/egress.ts';
 import { newId } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
-import { removeKeeper } from '../../src/runtimes/docker/bridge-keeper.ts';
-import { interfaceOf } from '../../src/runtimes/docker/bridge-network.ts';
 import { createDockerRuntime } from '../../src/runtimes/docker/docker-runtime.ts';
-import { bridgeKeyOf } from '../../src/runtimes/docker/egress-rules.ts';
-import { Engine } from '../../src/runtimes/docker/engine.ts';
-import { readFirewall } from '../../src/runtimes/docker/firewall.ts';
-import { runDirectly, runInContainer } from '../../src/runtimes/docker/host-commands.ts';
+import { Engine } from '../../src/runtimes/docker/engine/engine.ts';
+import { removeKeeper } from '../../src/runtimes/docker/network/bridge-keeper.ts';
+import { interfaceOf } from '../../src/runtimes/docker/network/bridge-network.ts';
+import { bridgeKeyOf } from '../../src/runtimes/docker/network/egress-rules.ts';
+import { readFirewall, runDirectly, runInContainer } from '../../src/runtimes/docker/network/firewall.ts';
 import { Api, until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { WebClient } from '../e2e/web-load.ts';
-import { engineKind } from '../engine.ts';
 import { workloadSpec } from '../workload-spec.ts';
 import { describeWithEngine, needExampleImages } from './container-engine.ts';
 import { canChangeNetwork, OtherMachine } from './network-namespace.ts';
@@ -81,6 +79,7 @@ describeWithEngine('egress', () => {
     const { host: gateway } = await runtime.workerApiAddress();
     const workerApi = await listen();
     await runtime.egress.prepare();
+    await runtime.egress.moveWorkloads();
     await runtime.egress.start({ host: gateway, port: portOf(workerApi) });
     const close = async () => {
       for (const { id } of await runtime.list()) await runtime.stop(id, 0);
@@ -214,11 +213,7 @@ describeWithEngine('egress', () => {
     expect(rules().join()).not.toContain(unused);
   });
 
-  test('workers and load-balancing workers of a server keep working under another setting', async ({ skip }) => {
-    skip(
-      !engineKind!.keepsBridges,
-      'with Podman a queue worker that was moved takes no more jobs: docs/guide/images.md, "Engines"',
-    );
+  test('workers and load-balancing workers of a server keep working under another setting', async () => {
     const env: Record<string, string> = { PODYARD_EGRESS: 'lan' };
     const server = await ServerProcess.start({ runtime: 'docker', env });
     const api = new Api(server);

@@ -1,10 +1,10 @@
 /** An engine that is away while workers have to stop: a few lines in the log, and all is done once it is back. */
 import { mkdtemp, rm } from 'node:fs/promises';
-import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { CuttableProxy } from '../cuttable-proxy.ts';
 import { Api, until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { containersOf, describeWithEngine, needExampleImages } from './container-engine.ts';
@@ -15,51 +15,21 @@ const AWAY_MS = 17_500;
 /** From the return of the engine until all is done, with the stop of three containers. */
 const MAX_RETURN_MS = 6_000;
 
-/** Passes connections on to the engine's socket until it is cut. */
-class EngineProxy {
-  readonly path: string;
-  #server: Server | undefined;
-  readonly #sockets = new Set<Socket>();
-
-  constructor(folder: string) {
-    this.path = join(folder, 'engine.sock');
-  }
-
-  async connect(): Promise<void> {
-    this.#server = createServer((socket) => {
-      const engine = connect(ENGINE);
-      for (const one of [socket, engine]) {
-        this.#sockets.add(one.on('error', () => {}));
-        one.on('close', () => this.#sockets.delete(one));
-      }
-      socket.pipe(engine).pipe(socket);
-      socket.on('close', () => engine.destroy());
-      engine.on('close', () => socket.destroy());
-    });
-    await new Promise<void>((resolve) => this.#server!.listen(this.path, resolve));
-  }
-
-  async cut(): Promise<void> {
-    const closed = new Promise((resolve) => this.#server!.close(resolve));
-    for (const socket of this.#sockets) socket.destroy();
-    await closed;
-    await rm(this.path, { force: true });
-  }
-}
-
 describeWithEngine('an engine that is away', () => {
   let folder: string;
-  let proxy: EngineProxy;
+  let proxy: CuttableProxy;
+  let socket: string;
   let server: ServerProcess;
   beforeAll(async () => {
     await needExampleImages();
     folder = await mkdtemp(join(tmpdir(), 'podyard-engine-'));
-    proxy = new EngineProxy(folder);
+    socket = join(folder, 'engine.sock');
+    proxy = new CuttableProxy({ path: socket }, () => ({ path: ENGINE }));
     await proxy.connect();
     server = await ServerProcess.start({
       runtime: 'docker',
       gpus: 'ADA_24:10',
-      env: { DOCKER_HOST: `unix://${proxy.path}` },
+      env: { DOCKER_HOST: `unix://${socket}` },
     });
   });
   afterAll(async () => {

@@ -6,7 +6,7 @@ import { systemClock } from '../../src/core/clock.ts';
 import { createApiKey } from '../../src/domain/access/create-api-key.ts';
 import { createUser } from '../../src/domain/access/users.ts';
 import { change } from '../../src/domain/change.ts';
-import { buildImage } from '../../src/runtimes/docker/example-images.ts';
+import { buildImage } from '../../src/runtimes/docker/images/example-images.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api, until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';

@@ -1,4 +1,4 @@
-import { buildImages } from '../../src/runtimes/docker/example-images.ts';
+import { buildImages } from '../../src/runtimes/docker/images/example-images.ts';
 import type { Cluster } from './cluster.ts';
 
 /**

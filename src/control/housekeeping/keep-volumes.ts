@@ -11,7 +11,7 @@ import {
   type MeasuredStorage,
   updateVolumeUsage,
 } from '../../domain/volumes/measured-storage.ts';
-import type { StorageOwner, WorkloadStorage } from '../../runtimes/storage.ts';
+import type { StorageOwner, WorkloadStorage } from '../../runtimes/runtime.ts';
 import type { LogCollector } from '../workloads/collect-logs.ts';
 
 const TICK_MS = 60_000;

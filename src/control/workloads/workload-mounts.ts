@@ -5,8 +5,7 @@ import type { Pod } from '../../domain/pods/pod.ts';
 import { checkMountPath } from '../../domain/volumes/check-mount-path.ts';
 import type { Volume } from '../../domain/volumes/volume.ts';
 import { listVolumesById } from '../../domain/volumes/volume-store.ts';
-import type { Mount } from '../../runtimes/runtime.ts';
-import type { StorageOwner, StorageRequest, WorkloadStorage } from '../../runtimes/storage.ts';
+import type { Mount, StorageOwner, StorageRequest, WorkloadStorage } from '../../runtimes/runtime.ts';
 
 /** What a start needs of storage: the mounts, and the variables that describe them to the workload. */
 export interface MountedStorage {

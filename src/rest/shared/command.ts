@@ -1,4 +1,4 @@
-import { parseArgs } from '../../runtimes/args.ts';
+import { parseArgs } from '../../runtimes/workload-spec.ts';
 import { Type } from './type.ts';
 
 /** An image's entrypoint and command in lists, as some clients write `args`: an empty list keeps the image's. */

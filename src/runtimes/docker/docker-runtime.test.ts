@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { startFakeEngine } from '../../../test/fake-engine.ts';
 import { workloadSpec } from '../../../test/workload-spec.ts';
 import { parseEgress } from '../../core/egress.ts';
 import { silentLogger } from '../../core/logger.ts';
-import { opaqueName } from '../opaque-name.ts';
 import { NoCapacity, type Runtime } from '../runtime.ts';
+import { opaqueName } from '../workload-spec.ts';
 import { createDockerRuntime } from './docker-runtime.ts';
-import { startFakeEngine } from './fake-engine.ts';
 
 const SPEC = workloadSpec({ id: 'w1', image: 'a:v1', env: { TOKEN: 'hunter2' }, diskGb: 7 });
 const NETWORK = {

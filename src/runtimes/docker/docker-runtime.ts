@@ -12,9 +12,9 @@ import { type DescribePool, describePool, idleGpus } from '../gpu-pools.ts';
 import { GpuInventory } from '../gpus/gpu-inventory.ts';
 import { readGpuUsage } from '../gpus/gpu-usage.ts';
 import { InFlight } from '../in-flight.ts';
-import { parsePort } from '../ports.ts';
 import type {
   Capacity,
+  DiskMeter,
   LogLine,
   LogsOptions,
   Observed,
@@ -27,27 +27,26 @@ import type {
   WorkloadSpec,
   WorkloadStats,
 } from '../runtime.ts';
-import { BridgeNetwork, networkFor } from './bridge-network.ts';
-import { readCgroupMemory } from './cgroup-memory.ts';
-import { gpuOf, LABELS } from './container-config.ts';
-import { ContainerDisks } from './container-disks.ts';
-import { watchContainers } from './container-events.ts';
-import { ContainerFreezer } from './container-freezer.ts';
-import { readMemory, readUsage } from './container-usage.ts';
-import { ContainerWhereabouts } from './container-whereabouts.ts';
-import { Containers } from './containers.ts';
-import { EgressGuard } from './egress-guard.ts';
-import { Engine, isRefusal } from './engine.ts';
-import { EngineImages } from './engine-images.ts';
-import { diskNoticeOf, EngineMachine } from './engine-machine.ts';
-import { GpuDevices } from './gpu-devices.ts';
-import { EngineGroupNetworks } from './group-networks.ts';
-import { ObservedContainers } from './observed-containers.ts';
-import { PreparedNetworks } from './prepared-networks.ts';
-import { readContainerLogs, readLastLines } from './read-container-logs.ts';
-import { refuseOtherNamespace } from './rootless-engine.ts';
-import { runInContainer } from './run-in-container.ts';
-import { type StartParts, startContainer } from './start-container.ts';
+import { parsePort } from '../workload-spec.ts';
+import { readCgroupMemory } from './containers/cgroups.ts';
+import { gpuOf, LABELS } from './containers/container-config.ts';
+import { watchContainers } from './containers/container-events.ts';
+import { ContainerFreezer } from './containers/container-freezer.ts';
+import { containerDisks, readMemory, readUsage } from './containers/container-usage.ts';
+import { ContainerWhereabouts } from './containers/container-whereabouts.ts';
+import { Containers } from './containers/containers.ts';
+import { ObservedContainers } from './containers/observed-containers.ts';
+import { type StartParts, startContainer } from './containers/start-container.ts';
+import { Engine, isRefusal } from './engine/engine.ts';
+import { diskNoticeOf, EngineMachine, refuseOtherNamespace } from './engine/engine-machine.ts';
+import { GpuDevices } from './gpus/gpu-devices.ts';
+import { EngineImages } from './images/engine-images.ts';
+import { BridgeNetwork, networkFor } from './network/bridge-network.ts';
+import { EgressGuard } from './network/egress-guard.ts';
+import { EngineGroupNetworks } from './network/group-networks.ts';
+import { PreparedNetworks } from './network/prepared-networks.ts';
+import { readContainerLogs, readLastLines } from './streams/container-logs.ts';
+import { runInContainer } from './streams/run-in-container.ts';
 
 export interface DockerRuntimeOptions {
   /** Default: DOCKER_HOST, else the usual socket. */
@@ -90,7 +89,7 @@ class DockerRuntime implements EngineRuntime {
   readonly egress: EgressGuard;
   readonly capabilities = { gpu: true, freeze: 'freezer' as const, volumes: true, logs: true, isolation: true };
   readonly gpuSleep: GpuLending;
-  readonly disks: ContainerDisks;
+  readonly disks: DiskMeter;
   readonly evictions = null;
   readonly groups: EngineGroupNetworks;
   readonly #options: DockerRuntimeOptions;
@@ -112,7 +111,7 @@ class DockerRuntime implements EngineRuntime {
     this.#options = options;
     this.#engine = new Engine(options.socketPath);
     this.#containers = new Containers(this.#engine, installation);
-    this.disks = new ContainerDisks(this.#containers);
+    this.disks = containerDisks(this.#containers);
     this.#freezer = new ContainerFreezer(this.#containers);
     this.groups = new EngineGroupNetworks(this.#engine, installation, logger);
     const base = options.network ?? 'podyard';

@@ -3,8 +3,7 @@ import { existsSync } from 'node:fs';
 import { messageOf } from '../../core/errors.ts';
 import { readAmdGpus } from './amd-gpus.ts';
 import type { GpuReading, GpuSource } from './gpu.ts';
-import { nvidiaScript } from './nvidia-script.ts';
-import { parseNvidia } from './parse-nvidia.ts';
+import { nvidiaScript, parseNvidia } from './nvidia-gpus.ts';
 
 /** Longer than the commands in the script may take together. */
 const TIMEOUT_MS = 70_000;

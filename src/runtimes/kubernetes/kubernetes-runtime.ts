@@ -20,30 +20,28 @@ import type {
   Whereabouts,
   WorkloadSpec,
   WorkloadStats,
+  WorkloadStorage,
 } from '../runtime.ts';
-import type { WorkloadStorage } from '../storage.ts';
-import { ApiOutage } from './api-outage.ts';
-import { ApiServer, isRefusal } from './api-server.ts';
-import { ClaimStorage } from './claim-storage.ts';
-import { accessOf, type ClusterAccess } from './cluster-access.ts';
-import { clusterCapacity } from './cluster-capacity.ts';
-import { ClusterView } from './cluster-view.ts';
-import { DisruptionBudgets } from './disruption-budgets.ts';
-import { GroupServices } from './group-services.ts';
-import { observe, stateOf } from './observed-pod.ts';
-import { ownAddress } from './own-address.ts';
-import { Parking } from './parking.ts';
-import { PodEvents } from './pod-events.ts';
-import { PodLogs } from './pod-logs.ts';
-import { nameOf } from './pod-manifest.ts';
-import type { PodRecord } from './pod-record.ts';
-import { PodServices } from './pod-services.ts';
-import { PodUsage, statsOf } from './pod-usage.ts';
-import type { Timing } from './reflector.ts';
-import { RegistrySecrets } from './registry-secrets.ts';
-import { RemovedPods } from './removed-pods.ts';
-import { PodPrograms } from './run-in-pod.ts';
-import { startPod } from './start-pod.ts';
+import { ApiOutage } from './api/api-outage.ts';
+import { ApiServer, isRefusal } from './api/api-server.ts';
+import { accessOf, type ClusterAccess, ownAddress } from './api/cluster-access.ts';
+import type { Timing } from './api/reflector.ts';
+import { GroupServices } from './network/group-services.ts';
+import { PodServices } from './network/pod-services.ts';
+import { clusterCapacity } from './nodes/nodes.ts';
+import { ClaimStorage } from './pods/claim-storage.ts';
+import { ClusterView } from './pods/cluster-view.ts';
+import { DisruptionBudgets } from './pods/disruption-budgets.ts';
+import { observe, RemovedPods, stateOf } from './pods/observed-pod.ts';
+import { Parking } from './pods/parking.ts';
+import { PodEvents } from './pods/pod-events.ts';
+import { nameOf } from './pods/pod-manifest.ts';
+import type { PodRecord } from './pods/pod-record.ts';
+import { PodUsage, statsOf } from './pods/pod-usage.ts';
+import { RegistrySecrets } from './pods/registry-secrets.ts';
+import { startPod } from './pods/start-pod.ts';
+import { PodLogs } from './streams/pod-logs.ts';
+import { PodPrograms } from './streams/run-in-pod.ts';
 
 export interface KubernetesRuntimeOptions {
   settings: KubernetesSettings;

@@ -3,7 +3,6 @@ import type { GpuLending } from '../gpu-lending.ts';
 import { type DescribePool, gpuCapacity, requireGpus } from '../gpu-pools.ts';
 import { capacityOf, claimGpus } from '../gpus/claim-gpus.ts';
 import type { Gpu } from '../gpus/gpu.ts';
-import { gpuEnvironment } from '../gpus/gpu-environment.ts';
 import { GpuInventory } from '../gpus/gpu-inventory.ts';
 import type { Capacity, WorkloadSpec } from '../runtime.ts';
 import type { Workload, WorkloadFolders } from './workload-folders.ts';
@@ -101,4 +100,18 @@ export class ProcessGpus {
   #alive(): Workload[] {
     return this.#folders.ids().flatMap((id) => (this.#folders.isOver(id) ? [] : (this.#folders.find(id) ?? [])));
   }
+}
+
+/**
+ * Which GPUs the programs of a process see: those with these UUIDs and no others, none without any. CUDA takes UUIDs, of
+ * slices too. ROCm takes UUIDs in the outer variable, and numbers what it leaves from 0 for the inner one.
+ */
+export function gpuEnvironment(gpus: readonly Pick<Gpu, 'uuid' | 'vendor'>[]): Record<string, string> {
+  const uuidsOf = (vendor: Gpu['vendor']) => gpus.filter((gpu) => gpu.vendor === vendor).map(({ uuid }) => uuid);
+  const amd = uuidsOf('AMD');
+  return {
+    CUDA_VISIBLE_DEVICES: uuidsOf('NVIDIA').join(','),
+    ROCR_VISIBLE_DEVICES: amd.join(','),
+    HIP_VISIBLE_DEVICES: amd.map((_, i) => i).join(','),
+  };
 }

@@ -5,10 +5,10 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { runtimeContract } from '../../../test/runtime-contract/contract.ts';
+import { NODE_PROGRAMS } from '../../../test/runtime-contract/probes.ts';
 import { workloadSpec } from '../../../test/workload-spec.ts';
 import { silentLogger } from '../../core/logger.ts';
-import { runtimeContract } from '../contract.ts';
-import { NODE_PROGRAMS } from '../contract-programs.ts';
 import type { Runtime, WorkloadSpec } from '../runtime.ts';
 import { createProcessRuntime } from './process-runtime.ts';
 

@@ -7,8 +7,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { Failure, notFound } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
-import { parseArgs } from '../args.ts';
-import { directoryBytes } from '../directories/directory-bytes.ts';
+import { directoryBytes } from '../directories/storage-directories.ts';
 import { type ExecRequest, type Execution, notRunning } from '../execution.ts';
 import { GpuLending, NO_REAL_GPUS } from '../gpu-lending.ts';
 import { type DescribePool, describePool, idleGpus } from '../gpu-pools.ts';
@@ -17,7 +16,6 @@ import { GpuInventory } from '../gpus/gpu-inventory.ts';
 import { readGpuUsage } from '../gpus/gpu-usage.ts';
 import { InFlight } from '../in-flight.ts';
 import { LOOPBACK_GROUPS } from '../loopback-groups.ts';
-import { parsePort } from '../ports.ts';
 import type {
   Capacity,
   DiskMeter,
@@ -32,11 +30,10 @@ import type {
   WorkloadSpec,
   WorkloadStats,
 } from '../runtime.ts';
+import { parseArgs, parsePort } from '../workload-spec.ts';
 import { FollowedFolders } from './followed-folders.ts';
 import { GroupListeners } from './group-listeners.ts';
-import { readGroupUsage } from './group-usage.ts';
 import { findExecutable, findImage } from './images-file.ts';
-import { mountEnv } from './mount-links.ts';
 import { ProcessGpus } from './process-gpus.ts';
 import {
   type GroupId,
@@ -44,12 +41,13 @@ import {
   killOrphans,
   MARKER,
   membersOf,
+  readGroupUsage,
   signalGroup,
   waitForState,
 } from './process-group.ts';
 import { runInWorkload } from './run-in-workload.ts';
 import { spawnWorkload } from './spawn-workload.ts';
-import { type Workload, WorkloadFolders } from './workload-folders.ts';
+import { mountEnv, type Workload, WorkloadFolders } from './workload-folders.ts';
 
 export interface ProcessRuntimeOptions {
   stateDir: string;

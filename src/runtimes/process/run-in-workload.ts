@@ -7,8 +7,8 @@ import { Failure } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import { takeTurn } from '../../core/turns.ts';
 import { EXEC_MARKER, type ExecRequest, type Execution, type Program, TERM, type TerminalSize } from '../execution.ts';
-import { WORKLOAD_OOM_SCORE } from '../oom-score.ts';
 import { GuardedProgram, guardRequest } from '../program-guard.ts';
+import { WORKLOAD_OOM_SCORE } from '../workload-spec.ts';
 import { type GroupId, readText } from './process-group.ts';
 
 /** Owns the starts of programs on the event loop: each takes a large process milliseconds. */

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { WORKLOAD_OOM_SCORE } from '../oom-score.ts';
+import { WORKLOAD_OOM_SCORE } from '../workload-spec.ts';
 import { identify } from './process-group.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { runtimeContract } from '../../../test/runtime-contract/contract.ts';
+import type { Program } from '../../../test/runtime-contract/probes.ts';
 import { workloadSpec } from '../../../test/workload-spec.ts';
-import { runtimeContract } from '../contract.ts';
-import type { Program } from '../contract-programs.ts';
 import type { WorkloadSpec } from '../runtime.ts';
 import { createSimulatedRuntime } from './simulated-runtime.ts';
 import { type Behaviour, SimulatedWorld } from './simulated-world.ts';

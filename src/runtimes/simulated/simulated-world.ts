@@ -1,5 +1,5 @@
-import { parsePort } from '../ports.ts';
 import type { GpuCapacity, Observed, RegistryAuth, Whereabouts, WorkloadSpec } from '../runtime.ts';
+import { parsePort } from '../workload-spec.ts';
 import { realTimerClock, type TimerClock } from './timer-clock.ts';
 
 /** How a workload behaves. Times count only while it is not frozen. */

@@ -1,4 +1,4 @@
-{{- /* What `egress` closes; src/runtimes/docker/egress-rules.ts closes the same on a machine. As JSON: {v4: [], v6: []}. */ -}}
+{{- /* What `egress` closes; src/runtimes/docker/network/egress-rules.ts closes the same on a machine. As JSON: {v4: [], v6: []}. */ -}}
 {{- define "podyard.closedCidrs" -}}
 {{- $v4 := list "169.254.0.0/16" "100.100.100.200/32" "168.63.129.16/32" "192.0.0.192/32" -}}
 {{- $v6 := list "fe80::/10" "fd00:ec2::254/128" "fd20:ce::254/128" "fd00:c1::a9fe:a9fe/128" -}}

@@ -1,0 +1,95 @@
+import { afterEach, expect, test } from 'vitest';
+import { startFakeEngine } from '../../../../test/fake-engine.ts';
+import { silentLogger } from '../../../core/logger.ts';
+import { createDockerRuntime } from '../docker-runtime.ts';
+import { Engine } from './engine.ts';
+
+const closers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function fake(answer: Parameters<typeof startFakeEngine>[0]): Promise<string> {
+  const engine = await startFakeEngine(answer);
+  closers.push(engine.close);
+  return engine.socketPath;
+}
+
+function runtimeAt(socketPath: string) {
+  const runtime = createDockerRuntime({ socketPath, installation: 'i', gpus: new Map(), logger: silentLogger });
+  closers.push(() => runtime.close());
+  return runtime;
+}
+
+test('a request to an engine that never answers times out', async () => {
+  const engine = new Engine(await fake(() => {}));
+  closers.push(() => engine.close());
+  const request = engine.json({ method: 'GET', path: '/info', timeoutMs: 50 });
+  await expect(request).rejects.toMatchObject({
+    kind: 'unavailable',
+    message: expect.stringMatching(/did not answer within 0.05 s/),
+  });
+});
+
+test('a response that never ends times out as well', async () => {
+  const engine = new Engine(await fake((_, response) => void response.writeHead(200).write('{')));
+  closers.push(() => engine.close());
+  await expect(engine.json({ method: 'GET', path: '/info', timeoutMs: 200 })).rejects.toMatchObject({
+    kind: 'unavailable',
+  });
+});
+
+test('a missing engine is one sentence', async () => {
+  const runtime = runtimeAt('/no/such/engine.sock');
+  await expect(runtime.list()).rejects.toMatchObject({
+    kind: 'unavailable',
+    message: expect.stringMatching(/cannot be reached/),
+  });
+});
+
+test('watch survives a restart of the engine', async () => {
+  let connections = 0;
+  const event = JSON.stringify({ Actor: { Attributes: { 'podyard.id': 'w1' } } });
+  const socketPath = await fake((_, response) => {
+    connections += 1;
+    response.writeHead(200).write(`${event}\n`);
+    setImmediate(() => response.destroy());
+  });
+  const runtime = runtimeAt(socketPath);
+  const reported: string[] = [];
+  await new Promise<void>((resolve) => {
+    const unwatch = runtime.watch((id) => {
+      reported.push(id);
+      if (connections < 3) return;
+      unwatch();
+      resolve();
+    });
+  });
+  expect(new Set(reported)).toEqual(new Set(['w1']));
+});
+
+test('a pull reports its progress, sends the credentials, and fails with a sentence when the engine finds out late', async () => {
+  const seen: { url: string; auth: unknown }[] = [];
+  const socketPath = await fake((request, response) => {
+    if (request.method === 'GET') return void response.writeHead(404).end('{"message":"no such image"}');
+    const auth = request.headers['x-registry-auth'];
+    seen.push({ url: request.url!, auth: auth && JSON.parse(Buffer.from(String(auth), 'base64url').toString()) });
+    const last = request.url!.includes('bad')
+      ? { error: 'unauthorized: authentication required' }
+      : { status: 'Status: Downloaded' };
+    response.end(`${JSON.stringify({ status: 'Pulling fs layer', id: 'a' })}\r\n${JSON.stringify(last)}\r\n`);
+  });
+  const runtime = runtimeAt(socketPath);
+  const auth = { username: 'u', password: 'p' };
+  const lines: string[] = [];
+  await Promise.all(
+    [1, 2].map(() => runtime.prepare('reg.example/good', { auth, onProgress: (line) => lines.push(line) })),
+  );
+  expect(seen).toEqual([
+    { url: '/images/create?fromImage=reg.example%2Fgood%3Alatest', auth: { ...auth, serveraddress: 'reg.example' } },
+  ]);
+  expect(lines[0]).toBe('Pulling image reg.example/good');
+  expect(lines.at(-1)).toMatch(/^Pulled image reg\.example\/good in /);
+  await expect(runtime.prepare('reg.example/bad:v1', { auth })).rejects.toThrow('refused the credentials');
+  await expect(runtime.prepare('reg.example/bad:v1')).rejects.toThrow('needs registry credentials');
+});

@@ -1,0 +1,165 @@
+/**
+ * The engine's images. All users share the engine, but not every user may use every image. An image that Podyard pulled with
+ * credentials is private: to use it, by name, id or digest, credentials must be valid at the registry. Images that the
+ * operator pulled or tagged on the engine are open to all. See docs/decisions/0012-private-images.md.
+ */
+
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { BoundedMap } from '../../../core/bounded-map.ts';
+import { type Clock, monotonicClock } from '../../../core/clock.ts';
+import { Failure } from '../../../core/errors.ts';
+import { checkRegistryAddress } from '../../../domain/images/registry-policy.ts';
+import { InFlight } from '../../in-flight.ts';
+import { pullFailure, registryOf } from '../../pull-failure.ts';
+import type { OnProgress, RegistryAuth } from '../../runtime.ts';
+import { type Engine, EngineError, isRefusal } from '../engine/engine.ts';
+import { familiarName, pullImage } from './pull-image.ts';
+
+/** How long a registry's answer is cached: revoked credentials start nothing new after this. */
+const ACCESS_TTL_MS = 5 * 60_000;
+const CHECK_TIMEOUT_MS = 20_000;
+const MAX_CACHED = 10_000;
+
+/** The members used of `GET /images/{name}/json`. */
+interface PresentImage {
+  Id: string;
+  RepoTags: string[] | null;
+  Config?: { Env?: string[] | null } | null;
+}
+
+interface PrepareOptions {
+  auth?: RegistryAuth;
+  onProgress?: OnProgress;
+}
+
+export class EngineImages {
+  readonly #engine: Engine;
+  readonly #private: PrivateImages;
+  readonly #accessTtlMs: number;
+  readonly #clock: Clock;
+  readonly #work = new InFlight();
+  /** By image and credentials: when access was last confirmed. For images open to all it does not expire. */
+  readonly #known = new BoundedMap<string, { image: string; isOpen: boolean; at: number }>(MAX_CACHED);
+
+  /** `stateDir` records which images are private; without it only this process knows. */
+  constructor(engine: Engine, options: { stateDir?: string; accessTtlMs?: number; clock?: Clock }) {
+    this.#engine = engine;
+    this.#private = new PrivateImages(options.stateDir);
+    this.#accessTtlMs = options.accessTtlMs ?? ACCESS_TTL_MS;
+    this.#clock = options.clock ?? monotonicClock;
+  }
+
+  /** See `Runtime.prepare`. */
+  async prepare(image: string, options: PrepareOptions): Promise<void> {
+    // Users' credentials must not share a pull: one may have access and the other not.
+    const key = JSON.stringify([image, options.auth?.username, options.auth?.password]);
+    const known = this.#known.get(key);
+    if (known && (known.isOpen || this.#clock.now() - known.at < this.#accessTtlMs)) return;
+    await this.#work.run(key, async () => {
+      const at = this.#clock.now();
+      const isOpen = await this.#ensure(image, options, known !== undefined);
+      this.#known.set(key, { image, isOpen, at });
+    });
+  }
+
+  /** Call when the image turned out to be missing: the next `prepare` asks the engine again. */
+  forget(image: string): void {
+    for (const [key, known] of this.#known) if (known.image === image) this.#known.delete(key);
+  }
+
+  /** Returns the names of the variables that an image sets; none for one that is not present. */
+  async variablesOf(image: string): Promise<Set<string>> {
+    const variables = (await this.#find(image))?.Config?.Env ?? [];
+    return new Set(variables.map((variable) => variable.split('=', 1)[0]!));
+  }
+
+  /** Resolves once the image is present and the caller may use it; with true when it is open to all. */
+  async #ensure(image: string, options: PrepareOptions, hadAccess: boolean): Promise<boolean> {
+    const present = await this.#find(image);
+    if (!present) return this.#pull(image, options);
+    if (!this.#isPrivate(image, present)) return true;
+    try {
+      await this.#checkAccess(image, options.auth);
+    } catch (error) {
+      // A registry that is away does not stop those who had access; others wait for it.
+      const isAway = error instanceof Failure && error.kind === 'unavailable';
+      if (!isAway || !hadAccess) throw error;
+    }
+    return false;
+  }
+
+  async #pull(image: string, options: PrepareOptions): Promise<boolean> {
+    await checkRegistryAddress(image);
+    if (options.auth) this.#private.add(familiarName(image)); // before the pull: a kill in between must not open it to all
+    await pullImage(this.#engine, image, { ...options, clock: this.#clock });
+    if (!options.auth) return true;
+    const pulled = await this.#find(image);
+    if (pulled) this.#private.add(pulled.Id);
+    this.#known.clear(); // an image open until now may be this one
+    return false;
+  }
+
+  /** A tag that nobody pulled with credentials was made by the operator, even if the image has private names too. */
+  #isPrivate(image: string, { Id, RepoTags }: PresentImage): boolean {
+    const name = familiarName(image);
+    if (this.#private.has(name)) return true;
+    return this.#private.has(Id) && !(RepoTags ?? []).some((tag) => familiarName(tag) === name);
+  }
+
+  /** Requests the image's manifest from the registry, through the engine. Throws a Failure with a sentence for users. */
+  async #checkAccess(image: string, auth: RegistryAuth | undefined): Promise<void> {
+    await checkRegistryAddress(image);
+    try {
+      await this.#engine.json({
+        method: 'GET',
+        path: `/distribution/${inPath(image)}/json`,
+        ...(auth && { auth: { ...auth, serverAddress: registryOf(image) } }),
+        timeoutMs: CHECK_TIMEOUT_MS,
+      });
+    } catch (error) {
+      throw error instanceof EngineError ? pullFailure(image, error, auth) : error;
+    }
+  }
+
+  async #find(image: string): Promise<PresentImage | undefined> {
+    try {
+      return await this.#engine.json<PresentImage>({ method: 'GET', path: `/images/${inPath(image)}/json` });
+    } catch (error) {
+      // 400: not a valid image name; the pull explains it better
+      if (isRefusal(error, 404) || isRefusal(error, 400)) return undefined;
+      throw error;
+    }
+  }
+}
+
+/** Users choose the name: escape it so that it stays one part of the path. */
+function inPath(image: string): string {
+  return image.split('/').map(encodeURIComponent).join('/');
+}
+
+/** Names and ids of images pulled with credentials. Each is an empty file, so that processes share them. */
+export class PrivateImages {
+  readonly #directory: string | undefined;
+  readonly #added = new Set<string>();
+
+  constructor(stateDir: string | undefined) {
+    this.#directory = stateDir && join(stateDir, 'private-images');
+  }
+
+  has(name: string): boolean {
+    return this.#added.has(name) || (this.#directory !== undefined && existsSync(this.#fileOf(name)));
+  }
+
+  add(name: string): void {
+    this.#added.add(name);
+    if (!this.#directory) return;
+    mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+    writeFileSync(this.#fileOf(name), '');
+  }
+
+  #fileOf(name: string): string {
+    return join(this.#directory!, createHash('sha256').update(name).digest('hex'));
+  }
+}
