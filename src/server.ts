@@ -3,7 +3,7 @@ import type { Companion, RunningServer } from './compose/build-server.ts';
 import { pickRoles } from './compose/roles.ts';
 import { refuseSecondServer } from './compose/server-record.ts';
 import { launchDatabase } from './compose/start-database.ts';
-import type { Config } from './config.ts';
+import type { Config } from './config/config.ts';
 import { CleanUpStack } from './core/clean-up-stack.ts';
 import type { Logger } from './core/logger.ts';
 import { readCertificate } from './dataplane/wire/certificate.ts';

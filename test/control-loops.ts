@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { NO_WORKLOAD_OPTIONS, type WorkloadOptionRules } from '../src/config/workload-option-settings.ts';
 import { CapacityLedger } from '../src/control/workers/capacity-ledger.ts';
 import { WorkerRunner } from '../src/control/workers/run-workers.ts';
 import { EndpointScaler } from '../src/control/workers/scale-endpoints.ts';
@@ -8,7 +9,6 @@ import { systemClock } from '../src/core/clock.ts';
 import type { EndpointId, UserId } from '../src/core/ids.ts';
 import { silentLogger } from '../src/core/logger.ts';
 import { createSecretBox } from '../src/core/secret-box.ts';
-import { NO_WORKLOAD_OPTIONS, type WorkloadOptionRules } from '../src/core/workload-option-settings.ts';
 import { Bus } from '../src/db/bus.ts';
 import { createUser } from '../src/domain/access/users.ts';
 import { createEndpoint, type NewEndpoint } from '../src/domain/endpoints/create-endpoint.ts';

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { Cleaner } from '../../src/control/housekeeping/clean-up.ts';
 import { systemClock } from '../../src/core/clock.ts';
-import { readJobLimits } from '../../src/core/limit-settings.ts';
+import { readJobLimits } from '../../src/config/limit-settings.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { deleteOldHistory } from '../../src/domain/history/fold-history.ts';
 import { ServerProcess } from '../../test/e2e/server-process.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Config, Role } from '../config.ts';
+import type { Config, Role } from '../config/config.ts';
 import { makePartitions } from '../control/housekeeping/clean-up.ts';
 import type { CleanUpStack } from '../core/clean-up-stack.ts';
 import { monotonicClock } from '../core/clock.ts';

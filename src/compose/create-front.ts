@@ -7,7 +7,7 @@ import {
 } from 'node:http';
 import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
-import type { Config, Role } from '../config.ts';
+import type { Config, Role } from '../config/config.ts';
 import type { CleanUpStack } from '../core/clean-up-stack.ts';
 import { type Clock, monotonicClock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';

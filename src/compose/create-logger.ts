@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { Logger } from '../core/logger.ts';
 
 /** Logs JSON lines to stderr; stdout is for results. `name`: of this process among several, or null. */

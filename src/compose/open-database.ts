@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { CleanUpStack } from '../core/clean-up-stack.ts';
 import { newId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';

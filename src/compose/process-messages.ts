@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { MetricsDelta } from '../core/metrics-delta.ts';
 import type { ProcessFigures } from '../rest/installation/process-figures.ts';
 

@@ -1,4 +1,4 @@
-import { ROLES, type Role } from '../config.ts';
+import { ROLES, type Role } from '../config/config.ts';
 import { Failure } from '../core/errors.ts';
 
 const SERVED: Record<Role, string> = {

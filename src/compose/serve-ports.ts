@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { readCertificate } from '../dataplane/wire/certificate.ts';
 import { createCapacitySource } from '../domain/catalog/capacity-source.ts';
 import { createPodFigures } from '../domain/pods/pod-figures.ts';

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { CleanUpStack } from '../core/clean-up-stack.ts';
 import type { Logger } from '../core/logger.ts';
 import type { WireServer } from '../dataplane/wire/wire-server.ts';

@@ -1,6 +1,6 @@
+import type { WorkloadOptionRules } from '../../config/workload-option-settings.ts';
 import { Failure } from '../../core/errors.ts';
 import type { EndpointId } from '../../core/ids.ts';
-import type { WorkloadOptionRules } from '../../core/workload-option-settings.ts';
 import { transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Context } from '../context.ts';

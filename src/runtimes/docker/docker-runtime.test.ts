@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { workloadSpec } from '../../../test/workload-spec.ts';
-import { parseEgress } from '../../core/egress.ts';
+import { parseEgress } from '../../config/egress.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { opaqueName } from '../opaque-name.ts';
 import { NoCapacity, type Runtime } from '../runtime.ts';

@@ -6,7 +6,7 @@
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type EgressSettings, EgressUnavailable } from '../../core/egress.ts';
+import { type EgressSettings, EgressUnavailable } from '../../config/egress.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { Loop } from '../../core/loop.ts';

@@ -5,7 +5,7 @@
  * on one bridge write the same; only the rules that open a server's worker API belong to its installation.
  */
 import { createHash } from 'node:crypto';
-import type { EgressSettings } from '../../core/egress.ts';
+import type { EgressSettings } from '../../config/egress.ts';
 import { MACHINE_SERVICES } from '../../core/machine-services.ts';
 import type { EngineKind } from './engine-kind.ts';
 import { GROUP_BRIDGE_PREFIX } from './group-network-names.ts';

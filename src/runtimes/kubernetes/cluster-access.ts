@@ -3,8 +3,8 @@ import { Agent as HttpAgent, type RequestOptions } from 'node:http';
 import { Agent } from 'node:https';
 import { createSecureContext } from 'node:tls';
 import type { Cluster, KubeConfig } from '@kubernetes/client-node';
+import type { KubernetesSettings } from '../../config/kubernetes-settings.ts';
 import { Failure, messageOf } from '../../core/errors.ts';
-import type { KubernetesSettings } from '../../core/kubernetes-settings.ts';
 
 /** The address of an API server, and how to authenticate. */
 export interface ClusterAccess {

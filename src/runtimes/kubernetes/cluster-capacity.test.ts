@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readKubernetesSettings } from '../../core/kubernetes-settings.ts';
+import { readKubernetesSettings } from '../../config/kubernetes-settings.ts';
 import { clusterCapacity, gpuOfProduct, productsOfPool } from './cluster-capacity.ts';
 import { type NodeRecord, toNodeRecord } from './node-record.ts';
 import { amountOf, type Node, type Taint } from './objects.ts';

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { readKubernetesSettings } from '../../core/kubernetes-settings.ts';
+import { readKubernetesSettings } from '../../config/kubernetes-settings.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { countDevices, DeviceSlices, readDevices, toClassRecord, toSliceRecord, withDevices } from './device-slices.ts';
 import { FakeApiServer, fakeObject, openWatch, send, sendList } from './fake-api-server.ts';

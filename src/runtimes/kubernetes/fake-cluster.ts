@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { readKubernetesSettings } from '../../core/kubernetes-settings.ts';
+import { readKubernetesSettings } from '../../config/kubernetes-settings.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { openAccess } from './cluster-access.ts';
 import { FakeApiServer, openWatch, send, sendList } from './fake-api-server.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readKubernetesSettings } from '../../core/kubernetes-settings.ts';
+import { readKubernetesSettings } from '../../config/kubernetes-settings.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { FakeApiServer, sendList } from './fake-api-server.ts';
 import { hasGpuNodes } from './has-gpu-nodes.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { KubernetesSettings } from '../../config/kubernetes-settings.ts';
 import { Failure } from '../../core/errors.ts';
-import type { KubernetesSettings } from '../../core/kubernetes-settings.ts';
 import type { Logger } from '../../core/logger.ts';
 import { ApiServer } from './api-server.ts';
 import { accessOf } from './cluster-access.ts';

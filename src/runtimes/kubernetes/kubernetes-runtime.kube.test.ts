@@ -1,7 +1,7 @@
 import { Cluster, describeOnCluster } from '../../../test/kubernetes/cluster.ts';
 import { needImages } from '../../../test/kubernetes/images.ts';
+import { readKubernetesSettings } from '../../config/kubernetes-settings.ts';
 import { newId } from '../../core/ids.ts';
-import { readKubernetesSettings } from '../../core/kubernetes-settings.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { runtimeContract } from '../contract.ts';
 import { NODE_PROGRAMS } from '../contract-programs.ts';

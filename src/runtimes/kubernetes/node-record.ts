@@ -1,4 +1,4 @@
-import type { KubernetesSettings, Toleration } from '../../core/kubernetes-settings.ts';
+import type { KubernetesSettings, Toleration } from '../../config/kubernetes-settings.ts';
 import type { CachedObject } from './object-cache.ts';
 import { type ApiObject, amountOf, type Node, type Taint, timeOf } from './objects.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { workloadSpec } from '../../../test/workload-spec.ts';
-import { readKubernetesSettings } from '../../core/kubernetes-settings.ts';
+import { readKubernetesSettings } from '../../config/kubernetes-settings.ts';
 import type { WorkloadSpec } from '../runtime.ts';
 import { groupName } from './group-names.ts';
 import { checkEnvironment, environmentSecret, podManifest, registrySecret, serviceName } from './pod-manifest.ts';

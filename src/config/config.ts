@@ -1,7 +1,12 @@
 import { join, resolve } from 'node:path';
-import { type EgressSettings, parseEgress } from './core/egress.ts';
-import { type PerGpuSettings, parseCpusPerGpu, parseMemoryPerGpu } from './core/gpu-share-settings.ts';
-import { type KubernetesSettings, readKubernetesSettings } from './core/kubernetes-settings.ts';
+import { type MasterKeySource, parseMasterKeys } from '../core/master-key.ts';
+import type { TracingSettings } from '../core/otlp-tracing.ts';
+import { parseRateQuotas, type RateQuotas } from '../core/rate-quotas.ts';
+import { REST_REVISIONS, type RestRevision } from '../core/rest-revisions.ts';
+import { UsageError } from '../core/usage-error.ts';
+import { type EgressSettings, parseEgress } from './egress.ts';
+import { type PerGpuSettings, parseCpusPerGpu, parseMemoryPerGpu } from './gpu-share-settings.ts';
+import { type KubernetesSettings, readKubernetesSettings } from './kubernetes-settings.ts';
 import {
   type JobLimits,
   type LoadBalancingLimits,
@@ -11,9 +16,7 @@ import {
   readPodProxyLimits,
   readTerminalLimits,
   type TerminalLimits,
-} from './core/limit-settings.ts';
-import { type MasterKeySource, parseMasterKeys } from './core/master-key.ts';
-import type { TracingSettings } from './core/otlp-tracing.ts';
+} from './limit-settings.ts';
 import {
   integerVariable,
   parseHostName,
@@ -25,15 +28,12 @@ import {
   parseRegistries,
   parseUrl,
   secondsVariable,
-} from './core/parse-setting.ts';
-import { parseRateQuotas, type RateQuotas } from './core/rate-quotas.ts';
-import { REST_REVISIONS, type RestRevision } from './core/rest-revisions.ts';
-import { readTracingSettings } from './core/tracing-settings.ts';
-import { UsageError } from './core/usage-error.ts';
-import { parseWebhookNetworks, type WebhookSettings } from './core/webhook-settings.ts';
-import { readWorkloadOptionRules, type WorkloadOptionRules } from './core/workload-option-settings.ts';
+} from './parse-setting.ts';
+import { readTracingSettings } from './tracing-settings.ts';
+import { parseWebhookNetworks, type WebhookSettings } from './webhook-settings.ts';
+import { readWorkloadOptionRules, type WorkloadOptionRules } from './workload-option-settings.ts';
 
-export type { JobLimits, LoadBalancingLimits, PodProxyLimits } from './core/limit-settings.ts';
+export type { JobLimits, LoadBalancingLimits, PodProxyLimits } from './limit-settings.ts';
 
 /**
  * Everything that an operator can set. Only this file, with the parsers it calls in core/, reads the environment. A flag

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
-import { trimSlashes } from './trim-slashes.ts';
-import { UsageError } from './usage-error.ts';
+import { trimSlashes } from '../core/trim-slashes.ts';
+import { UsageError } from '../core/usage-error.ts';
 
 /** Parsers of settings. Each throws a sentence with the setting's name, its value and what is allowed. */
 

@@ -1,5 +1,5 @@
+import { UsageError } from '../core/usage-error.ts';
 import { parseInteger, parseOneOf } from './parse-setting.ts';
-import { UsageError } from './usage-error.ts';
 
 /** An operator's settings for the cluster that workloads run in. */
 export interface KubernetesSettings {

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
+import { UsageError } from '../core/usage-error.ts';
 import { isPort, parseNetworkAndPort } from './parse-setting.ts';
-import { UsageError } from './usage-error.ts';
 
 /** A receiver of webhooks that is not on the public internet: all its ports, or one. */
 export type AllowedReceiver = ({ network: string } | { host: string }) & { port: number | null };

@@ -1,5 +1,5 @@
+import { UsageError } from '../core/usage-error.ts';
 import { parseNetworkAndPort, parseOneOf } from './parse-setting.ts';
-import { UsageError } from './usage-error.ts';
 
 const MODES = ['internet', 'lan', 'all'] as const;
 

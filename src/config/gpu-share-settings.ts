@@ -1,5 +1,5 @@
+import { UsageError } from '../core/usage-error.ts';
 import { parseMemory } from './parse-setting.ts';
-import { UsageError } from './usage-error.ts';
 
 /** What a workload gets for each of its GPUs. `auto`: its share of the machine by GPU; null: no limit. */
 export interface PerGpuSettings {

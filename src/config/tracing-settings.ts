@@ -1,4 +1,4 @@
-import type { TracingSettings } from './otlp-tracing.ts';
+import type { TracingSettings } from '../core/otlp-tracing.ts';
 import { integerVariable, parseInteger } from './parse-setting.ts';
 
 /** Reads OpenTelemetry's own variables. As its specification asks, an unknown value falls back to the default. */

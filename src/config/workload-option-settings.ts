@@ -1,5 +1,5 @@
+import { UsageError } from '../core/usage-error.ts';
 import { parseMemory } from './parse-setting.ts';
-import { UsageError } from './usage-error.ts';
 
 /** What the operator lets endpoints set for their workers. Nothing by default: a label can open a network, and memory is others' too. */
 export interface WorkloadOptionRules {
