@@ -143,7 +143,7 @@ async function startObservability(options: Start): Promise<{ metrics: Metrics; t
   cleanUp.add(metrics.watchEventLoop());
   cleanUp.add(compactWhenIdle());
   if (config.tracing === null) return { metrics, tracing: null };
-  const { startOtlpTracing } = await import('../core/otlp-tracing.ts'); // OpenTelemetry is loaded only when it is used
+  const { startOtlpTracing } = await import('./otlp-tracing.ts'); // OpenTelemetry is loaded only when it is used
   const tracing = startOtlpTracing(config.tracing, logger);
   cleanUp.add(() => tracing.stop());
   return { metrics, tracing };

@@ -1,5 +1,6 @@
 import { UsageError } from '../core/usage-error.ts';
 import { parseNetworkAndPort, parseOneOf } from './parse-setting.ts';
+import { optional, readSettings, setting, type ValuesOf } from './setting.ts';
 
 const MODES = ['internet', 'lan', 'all'] as const;
 
@@ -35,17 +36,42 @@ export class EgressUnavailable extends Error {
   }
 }
 
-/** Reads `--egress` and `--egress-allow`. Throws a sentence with the setting, its value and what is allowed. */
-export function parseEgress(mode: string | undefined, allow: string | undefined): EgressSettings {
-  const settings = {
-    mode: parseOneOf('--egress', mode ?? 'lan', MODES),
-    allow: (allow ?? '').split(',').flatMap((item) => (item.trim() === '' ? [] : [parseAllowed(item.trim())])),
-    isExplicit: mode !== undefined,
-  };
-  if (settings.mode === 'all' && settings.allow.length > 0) {
+export const EGRESS = {
+  /** Null: the operator named none. */
+  mode: optional({
+    variable: 'PODYARD_EGRESS',
+    flag: 'egress',
+    takes: '<scope>',
+    shownDefault: 'lan',
+    parse: (name, text) => parseOneOf(name, text, MODES),
+    page: 'What workers and pods reach: internet, lan, all: see [egress](guide/security.md#egress)',
+    help: 'what workers and pods can reach: internet, lan (also private networks) or all',
+    chart: { value: 'egress', as: 'template' },
+  }),
+  allow: setting({
+    variable: 'PODYARD_EGRESS_ALLOW',
+    flag: 'egressAllow',
+    takes: '<networks>',
+    default: '',
+    shownDefault: 'none',
+    parse: (_name, text) => text.split(',').flatMap((item) => (item.trim() === '' ? [] : [parseAllowed(item.trim())])),
+    page: 'Networks that they reach as well: `10.0.5.0/24,192.168.1.10:5432`',
+    help: 'what they can reach as well, e.g. 10.0.5.0/24,192.168.1.10:5432',
+    chart: { value: 'egressAllow', as: 'template' },
+  }),
+};
+
+/** Applies the default mode. Throws if the two settings contradict each other. */
+export function egressOf({ mode, allow }: ValuesOf<typeof EGRESS>): EgressSettings {
+  if (mode === 'all' && allow.length > 0) {
     throw new UsageError('--egress-allow has no effect with --egress all: leave it out, or choose lan or internet');
   }
-  return settings;
+  return { mode: mode ?? 'lan', allow, isExplicit: mode !== null };
+}
+
+/** Reads the values of `--egress` and `--egress-allow`. */
+export function parseEgress(egress: string | undefined, egressAllow: string | undefined): EgressSettings {
+  return egressOf(readSettings(EGRESS, { egress, egressAllow }, {}));
 }
 
 function parseAllowed(item: string): AllowedEgress {
