@@ -150,7 +150,7 @@ export function onOff<F extends string = never>(info: SettingInfo<F> & { default
   const { default: standard, ...rest } = info;
   return {
     ...rest,
-    shownDefault: standard ? 'on' : 'off',
+    shownDefault: info.flag === undefined ? String(standard) : standard ? 'on' : 'off',
     switchesTo: !standard,
     parse: (_name, given) => (given === String(!standard) ? !standard : standard),
   };

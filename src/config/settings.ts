@@ -278,7 +278,7 @@ const ACCESS = {
   isGraphqlIntrospectable: onOff({
     variable: 'PODYARD_GRAPHQL_INTROSPECTION',
     default: true,
-    page: '`/graphql` allows no introspection',
+    page: '`false`: `/graphql` allows no introspection',
   }),
   /** Encrypts the secrets in the database; null: in a file in `dataDir` that the first start creates. Never logged. */
   masterKey: optional({

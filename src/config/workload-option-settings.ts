@@ -15,7 +15,7 @@ export const WORKLOAD_OPTION_RULES = {
     default: '',
     shownDefault: 'none',
     parse: metadataNames,
-    page: 'Labels and annotations that [endpoints may set](interface/rest.md#workload-options): `<name>,…`',
+    page: 'With Kubernetes: labels and annotations that [endpoints may set](interface/rest.md#workload-options): `<name>,…`',
     chart: { value: 'workloads.endpointMetadata', as: 'list' },
   }),
   /** Null: endpoints may not set it. */
