@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { EndpointId } from './ids.ts';
-import { Metrics } from './metrics.ts';
-import { addDelta, takeDelta } from './metrics-delta.ts';
+import { addDelta, Metrics, takeDelta } from './metrics.ts';
 
 const [A, B, C] = ['a', 'b', 'c'] as EndpointId[];
 
