@@ -8,7 +8,9 @@ import type { Logger } from '../core/logger.ts';
 import { Metrics } from '../core/metrics.ts';
 import type { Tracing } from '../core/tracing.ts';
 import { DataPlane } from '../dataplane/data-plane.ts';
+import { streamBinding } from '../dataplane/wire/stream-binding.ts';
 import { TrustedProxies } from '../dataplane/wire/trusted-proxies.ts';
+import { SocketWire } from '../dataplane/wire/wire.ts';
 import { Bus } from '../db/bus.ts';
 import { DatabaseClock } from '../db/database-clock.ts';
 import { DatabaseHealth } from '../db/database-health.ts';
@@ -29,10 +31,8 @@ import { openSecretBox } from '../domain/secrets/open-secret-box.ts';
 import { Readiness } from '../http/readiness.ts';
 import { type ProcessFigures, readProcessFigures } from '../rest/installation/process-figures.ts';
 import type { WorkloadStorage } from '../runtimes/storage.ts';
-import { compactWhenIdle } from './compact-when-idle.ts';
 import { createRuntime } from './create-runtime.ts';
 import { describeInstallation } from './describe-installation.ts';
-import { keepRequestsYoung } from './keep-requests-young.ts';
 import { prepareEgress, startEgress } from './limit-egress.ts';
 import { hostInUrl } from './listen.ts';
 import { openPools } from './open-database.ts';
@@ -43,6 +43,7 @@ import { recordServer } from './server-record.ts';
 import type { ServerParts, Serving } from './serving.ts';
 import { startControl } from './start-control.ts';
 import type { LaunchedDatabase } from './start-database.ts';
+import { compactWhenIdle, disablePretenuring } from './v8-memory.ts';
 
 export interface RunningServer {
   /** Where clients reach it. */
@@ -197,7 +198,8 @@ function startReporter({ pool, metrics, clock, logger, cleanUp }: Omit<ServerPar
 }
 
 function createDataPlane(config: Config, parts: Omit<ServerParts, 'data' | 'readiness'>): DataPlane {
-  if (config.roles.has('data')) keepRequestsYoung();
+  if (config.roles.has('data')) disablePretenuring();
+  countFallbackWrites(parts);
   const { runtime } = parts;
   return new DataPlane({
     ...parts,
@@ -207,6 +209,16 @@ function createDataPlane(config: Config, parts: Omit<ServerParts, 'data' | 'read
     // Without isolation a worker's port is one of this machine, which another program may take after the worker's death.
     reachWorker: runtime.capabilities.isolation ? null : (id, port) => runtime.reach(id, port),
   });
+}
+
+/** Warns where Node.js has no binding for the fast way to write, and counts what takes the slower one. */
+function countFallbackWrites({ metrics, logger }: Pick<ServerParts, 'metrics' | 'logger'>): void {
+  if (streamBinding !== null) return;
+  SocketWire.onFallback = () => metrics.fallbackWrites.add();
+  logger.warn(
+    { node: process.version },
+    'this version of Node.js lacks stream_wrap: each request takes about 10 µs more',
+  );
 }
 
 /** Resolves when this process leads, or waits to lead, where its roles say so. */

@@ -4,6 +4,7 @@ import type { EndpointId } from './ids.ts';
 import { JOB_ENDS, type JobEnd } from './job-states.ts';
 import {
   addAll,
+  Counter,
   type Counts,
   type DeltaOf,
   Family,
@@ -138,6 +139,8 @@ export class Metrics {
   readonly coldStarts = new Family<string, Counts, Histogram>(() => new Histogram(START_BOUNDS));
   readonly thaws = new Histogram(START_BOUNDS);
   readonly eventLoopLag = new Histogram(LAG_BOUNDS);
+  /** Writes that took the slower way (dataplane/wire/stream-binding.ts). */
+  readonly fallbackWrites = new Counter();
   readonly jobs: JobFamily;
   /** For the history, not for a scrape: each process stores its own. */
   readonly activity = new EndpointActivity();
@@ -189,8 +192,8 @@ export class Metrics {
 type FieldOf<T> = { [K in keyof T]: T[K] extends (...args: never[]) => unknown ? never : K }[keyof T];
 
 /** Every metric. One that is missing here, or that several processes cannot add up, does not compile. */
-function allOf({ routes, proxy, coldStarts, thaws, eventLoopLag, jobs }: Metrics) {
-  const all = { routes, proxy, coldStarts, thaws, eventLoopLag, jobs };
+function allOf({ routes, proxy, coldStarts, thaws, eventLoopLag, fallbackWrites, jobs }: Metrics) {
+  const all = { routes, proxy, coldStarts, thaws, eventLoopLag, fallbackWrites, jobs };
   return all satisfies Record<Exclude<FieldOf<Metrics>, 'activity'>, SummableTree>;
 }
 

@@ -64,6 +64,20 @@ export class Histogram implements Summable<Counts> {
   }
 }
 
+export class Counter implements Summable<number> {
+  value = 0;
+
+  add(times = 1): void {
+    this.value += times;
+  }
+
+  take(): number {
+    const taken = this.value;
+    this.value = 0;
+    return taken;
+  }
+}
+
 /** How often each key was counted. */
 export class Tally<K> extends Map<K, number> implements Summable<[K, number][]> {
   count(key: K, times = 1): void {

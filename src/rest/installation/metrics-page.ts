@@ -78,6 +78,9 @@ export class MetricsPage {
     ]);
     addConnections(out, processes);
     out.histogram('podyard_event_loop_lag_seconds', 'Delay of timers.', [[{}, this.#deps.metrics.eventLoopLag]]);
+    out.counter('podyard_fallback_writes_total', 'Writes to connections that took the slower way.', [
+      [{}, this.#deps.metrics.fallbackWrites.value],
+    ]);
     addProcesses(out, processes);
     return out.toString();
   }
