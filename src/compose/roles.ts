@@ -7,7 +7,7 @@ const SERVED: Record<Role, string> = {
   control: 'nothing to clients: it starts and stops workers and pods',
 };
 
-/** Those of `roles` that are among `wanted`. */
+/** Returns the roles that are among `wanted`. */
 export function pickRoles(roles: ReadonlySet<Role>, ...wanted: Role[]): ReadonlySet<Role> {
   return new Set(wanted.filter((role) => roles.has(role)));
 }
