@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config, Role } from '../config/config.ts';
 import { makePartitions } from '../control/housekeeping/clean-up.ts';
-import type { CleanUpStack } from '../core/clean-up-stack.ts';
 import { monotonicClock } from '../core/clock.ts';
 import { newId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
@@ -31,6 +30,7 @@ import { openSecretBox } from '../domain/secrets/open-secret-box.ts';
 import { Readiness } from '../http/readiness.ts';
 import { type ProcessFigures, readProcessFigures } from '../rest/installation/process-figures.ts';
 import type { WorkloadStorage } from '../runtimes/storage.ts';
+import type { CleanUpStack } from './clean-up-stack.ts';
 import { createRuntime } from './create-runtime.ts';
 import { describeInstallation } from './describe-installation.ts';
 import { prepareEgress, startEgress } from './limit-egress.ts';

@@ -8,7 +8,6 @@ import {
 import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
 import type { Config } from '../config/config.ts';
-import type { CleanUpStack } from '../core/clean-up-stack.ts';
 import type { Logger } from '../core/logger.ts';
 import { withoutRevision } from '../core/rest-revisions.ts';
 import { type DataPlane, isQueuePath } from '../dataplane/data-plane.ts';
@@ -25,6 +24,7 @@ import { PipelineGate } from '../http/pipeline-gate.ts';
 import { refuseUnreadable } from '../http/refuse-unreadable.ts';
 import { HEAD_TIMEOUTS, SlowBodies } from '../http/slow-bodies.ts';
 import { type ApiParts, type ApiPlane, createApiPlane, type Responder, type RestModule } from './api-plane.ts';
+import type { CleanUpStack } from './clean-up-stack.ts';
 import { keepDescriptorReserve } from './descriptor-reserve.ts';
 import { hostInUrl } from './listen.ts';
 import { createDispatch, type Dispatch } from './proxy-plane.ts';

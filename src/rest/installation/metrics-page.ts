@@ -1,6 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { systemClock } from '../../core/clock.ts';
-import { Exposition } from '../../core/exposition.ts';
 import type { EndpointId } from '../../core/ids.ts';
 import { type Metrics, OTHER_ENDPOINTS } from '../../core/metrics.ts';
 import type { Histogram } from '../../core/summable.ts';
@@ -8,6 +7,7 @@ import type { Pool } from '../../db/pool.ts';
 import { ENDPOINT_STATES } from '../../domain/endpoints/endpoint-state.ts';
 import { type InstallationFigures, readInstallationFigures } from '../../domain/metrics/installation-figures.ts';
 import type { WorkerStatus } from '../../domain/workers/worker-status.ts';
+import { Exposition } from './exposition.ts';
 import { type ProcessFigures, readProcessFigures } from './process-figures.ts';
 
 /** Limit of the database queries of a scrape, which must succeed even when the database is down. */
