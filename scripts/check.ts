@@ -15,7 +15,7 @@ const PARTS: [name: string, command: string, ...args: string[]][] = [
   ['patterns take linear time', 'node', 'scripts/check-patterns.ts'],
   ['package-lock.json is complete', 'node', 'scripts/complete-lock.ts', '--check'],
   ['api/openapi.json is fresh', 'node', 'scripts/write-openapi.ts', '--check'],
-  ['values in the README of the chart are fresh', 'node', 'scripts/write-chart-readme.ts', '--check'],
+  ['tables of settings and chart values are fresh', 'node', 'scripts/write-tables.ts', '--check'],
   ['fast tests', 'vitest', 'run', '--project', 'fast', '--reporter', 'dot'],
 ];
 

@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import swagger from '@fastify/swagger';
+import { NO_WORKLOAD_OPTIONS } from '../src/config/workload-option-settings.ts';
 import { silentLogger } from '../src/core/logger.ts';
 import { REST_REVISIONS } from '../src/core/rest-revisions.ts';
-import { NO_WORKLOAD_OPTIONS } from '../src/core/workload-option-settings.ts';
 import { unlimited } from '../src/http/rate-limiter.ts';
 import { buildRestApp, OPENAPI_FILES } from '../src/rest/app.ts';
 import { describeApi, examplesOf } from '../src/rest/openapi.ts';

@@ -6,7 +6,7 @@
 import type { ToChild, ToFirst } from './compose/process-messages.ts';
 import { Failure, messageOf } from './core/errors.ts';
 import type { Logger } from './core/logger.ts';
-import { takeDelta } from './core/metrics-delta.ts';
+import { takeDelta } from './core/metrics.ts';
 import type { RunningServer } from './server.ts';
 
 /** A process that is killed loses the counts since its last report. */

@@ -11,7 +11,7 @@ import { createOutput, createTerminal } from './cli/remote/process-terminal.ts';
 import type { SystemdUnit } from './cli/systemd-unit.ts';
 import { endOnSignal } from './compose/end-on-signal.ts';
 import { FIRST_PROCESS } from './compose/process-messages.ts';
-import { type Config, type Flags, readConfig } from './config.ts';
+import { type Config, type Flags, readConfig } from './config/config.ts';
 import type { Logger } from './core/logger.ts';
 import type { MasterKeySource } from './core/master-key.ts';
 import type { Context } from './domain/context.ts';

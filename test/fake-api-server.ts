@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { readKubernetesSettings } from '../src/core/kubernetes-settings.ts';
+import { readKubernetesSettings } from '../src/config/kubernetes-settings.ts';
 import { silentLogger } from '../src/core/logger.ts';
 import { ApiServer } from '../src/runtimes/kubernetes/api/api-server.ts';
 import { openAccess } from '../src/runtimes/kubernetes/api/cluster-access.ts';

@@ -1,5 +1,5 @@
-import type { JobLimits, LoadBalancingLimits } from '../src/config.ts';
-import { readConfig } from '../src/config.ts';
+import type { JobLimits, LoadBalancingLimits } from '../src/config/config.ts';
+import { readConfig } from '../src/config/config.ts';
 import { systemClock } from '../src/core/clock.ts';
 import type { EndpointId, UserId } from '../src/core/ids.ts';
 import { silentLogger } from '../src/core/logger.ts';

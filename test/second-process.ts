@@ -1,4 +1,4 @@
-import { readConfig } from '../src/config.ts';
+import { readConfig } from '../src/config/config.ts';
 import type { EndpointId } from '../src/core/ids.ts';
 import { silentLogger } from '../src/core/logger.ts';
 import { ensureInstallation } from '../src/domain/installation.ts';

@@ -5,8 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { cleanUpLoop } from '../../src/control/housekeeping/clean-up.ts';
+import { JOB_LIMITS } from '../../src/config/limit-settings.ts';
+import { readSettings } from '../../src/config/setting.ts';
 import { systemClock } from '../../src/core/clock.ts';
-import { readJobLimits } from '../../src/core/limit-settings.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { deleteOldHistory } from '../../src/domain/history/fold-history.ts';
 import { ServerProcess } from '../../test/e2e/server-process.ts';
@@ -110,7 +111,8 @@ async function writeSettings(dataDir: string, seconds: number, more: readonly st
 /** The leader's housekeeping, beside the leader's own, at the pace of the shortened day. */
 function createHousekeeping(databaseUrl: string, env: Record<string, string>, seconds: number) {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
-  const cleaner = cleanUpLoop({ pool, clock: systemClock, logger: silentLogger, limits: readJobLimits({}, env) });
+  const limits = readSettings(JOB_LIMITS, {}, env);
+  const cleaner = cleanUpLoop({ pool, clock: systemClock, logger: silentLogger, limits });
   const everyMs = Math.max(1_000, (CLEAN_UP_SECONDS * 1000 * seconds) / DAY_SECONDS);
   const keepMs = (seconds * 1000) / TENTHS / 2;
   const runOnce = async () => {

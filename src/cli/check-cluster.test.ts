@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { readKubernetesSettings } from '../core/kubernetes-settings.ts';
 import { openAccess } from '../runtimes/kubernetes/api/cluster-access.ts';
+import { readKubernetesSettings } from '../config/kubernetes-settings.ts';
 import { checkCluster } from './check-cluster.ts';
 import type { Finding } from './finding.ts';
 

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
-import type { EgressMode } from '../core/egress.ts';
+import type { EgressMode } from '../config/egress.ts';
+import type { KubernetesSettings } from '../config/kubernetes-settings.ts';
 import { messageOf } from '../core/errors.ts';
-import type { KubernetesSettings } from '../core/kubernetes-settings.ts';
 import { ApiServer, isRefusal } from '../runtimes/kubernetes/api/api-server.ts';
 import { accessOf, type ClusterAccess } from '../runtimes/kubernetes/api/cluster-access.ts';
 import type { ApiObject, Node } from '../runtimes/kubernetes/api/objects.ts';

@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Config } from '../config.ts';
-import { EgressUnavailable } from '../core/egress.ts';
+import type { Config } from '../config/config.ts';
+import { EgressUnavailable } from '../config/egress.ts';
 import { messageOf } from '../core/errors.ts';
 import type { Finding } from './finding.ts';
 

@@ -1,4 +1,4 @@
-import type { KubernetesSettings } from '../core/kubernetes-settings.ts';
+import type { KubernetesSettings } from '../config/kubernetes-settings.ts';
 import { findDataCenter, gpuPools, LOCAL_DATA_CENTER } from '../domain/catalog/catalog.ts';
 import { partOf, type TypeInPool } from '../domain/catalog/part-types.ts';
 import type { Node } from '../runtimes/kubernetes/api/objects.ts';

@@ -1,4 +1,4 @@
-import type { Flags } from '../config.ts';
+import type { Flags } from '../config/config.ts';
 import type { MasterKeySource } from '../core/master-key.ts';
 import type { Context } from '../domain/context.ts';
 import type { Runtime } from '../runtimes/runtime.ts';

@@ -3,7 +3,7 @@ import { access, constants, mkdir, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { availableParallelism, totalmem } from 'node:os';
 import { dirname, resolve } from 'node:path';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { messageOf } from '../core/errors.ts';
 import { useCatalog } from '../domain/catalog/catalog.ts';
 import { readCatalogFile } from '../domain/catalog/read-catalog-file.ts';

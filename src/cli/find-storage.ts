@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Flags } from '../config.ts';
+import type { Flags } from '../config/config.ts';
 import { nameOf } from './backup.ts';
 import type { CliPieces, Storage } from './cli-pieces.ts';
 

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { messageOf } from '../core/errors.ts';
+import { isRuntimeName, RUNTIME_NAMES, type RuntimeName } from '../core/runtime-names.ts';
 import { connectionOptions } from '../db/connection-options.ts';
 import type { Installation } from '../domain/installation.ts';
 import { refuseMoved } from '../domain/move-mark.ts';
@@ -13,11 +14,10 @@ export interface StopWorkersOptions {
   runtime: string | null;
   graceMs: number;
   /** Opens a runtime with this installation's workloads. */
-  open(name: Runtime['name'], installation: string): Promise<Runtime>;
+  open(name: RuntimeName, installation: string): Promise<Runtime>;
 }
 
 const PROGRESS_MS = 5_000;
-const RUNTIMES: readonly string[] = ['docker', 'process', 'simulated', 'kubernetes'] satisfies Runtime['name'][];
 
 /**
  * Stops the workers and pods that a server left running, and removes the networks of clusters. Records and files stay; the next server starts what is wanted.
@@ -33,11 +33,11 @@ export async function stopWorkers(storage: Storage, options: StopWorkersOptions,
       const installation = await findInstallation(client);
       await refuseMoved(client);
       const name = options.runtime ?? installation.runtime;
-      if (name === undefined || !RUNTIMES.includes(name)) {
-        throw new Error(`the runtime is unknown: name it with --runtime ${RUNTIMES.join(', ')}`);
+      if (name === undefined || !isRuntimeName(name)) {
+        throw new Error(`the runtime is unknown: name it with --runtime ${RUNTIME_NAMES.join(', ')}`);
       }
       if (name === (installation.runtime ?? name)) await holdWithoutServers(client, nameOf(storage));
-      const runtime = await options.open(name as Runtime['name'], installation.id);
+      const runtime = await options.open(name, installation.id);
       try {
         await stopAll(runtime, name, options.graceMs, output);
       } finally {

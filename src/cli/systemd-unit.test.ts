@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Flags, readConfig } from '../config.ts';
+import { type Flags, readConfig } from '../config/config.ts';
 import type { CliPieces } from './cli-pieces.ts';
 import { findStorage } from './find-storage.ts';
 import { readSystemdUnit, type SystemdUnit } from './systemd-unit.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
-import { readConfig } from '../config.ts';
+import { readConfig } from '../config/config.ts';
 import { silentLogger } from '../core/logger.ts';
 import type { Bus } from '../db/bus.ts';
 import { findSimulation } from '../domain/simulation/simulation.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { closest } from '../core/closest.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Bus } from '../db/bus.ts';

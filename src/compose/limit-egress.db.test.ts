@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
-import { readConfig } from '../config.ts';
-import { EgressUnavailable } from '../core/egress.ts';
+import { readConfig } from '../config/config.ts';
+import { EgressUnavailable } from '../config/egress.ts';
 import { createUser } from '../domain/access/users.ts';
 import type { EgressGuard } from '../runtimes/docker/network/egress-guard.ts';
 import { prepareEgress } from './limit-egress.ts';

@@ -1,5 +1,5 @@
-import type { Config } from '../config.ts';
-import { EgressUnavailable } from '../core/egress.ts';
+import type { Config } from '../config/config.ts';
+import { EgressUnavailable } from '../config/egress.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
 import { countUsers } from '../domain/access/users.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
-import { readConfig } from '../config.ts';
+import { readConfig } from '../config/config.ts';
 import { silentLogger } from '../core/logger.ts';
 import { createPool } from '../db/pool.ts';
 import { openDatabase } from './open-database.ts';

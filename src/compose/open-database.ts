@@ -1,7 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Config } from '../config.ts';
-import { CleanUpStack } from '../core/clean-up-stack.ts';
+import type { Config } from '../config/config.ts';
 import { newId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { Bus } from '../db/bus.ts';
@@ -13,6 +12,7 @@ import type { Context } from '../domain/context.ts';
 import { QUEUE_SETTINGS } from '../domain/jobs/job-queue.ts';
 import { refuseMoved } from '../domain/move-mark.ts';
 import { type RateLimiter, SharedRateLimiter, unlimited } from '../http/rate-limiter.ts';
+import { CleanUpStack } from './clean-up-stack.ts';
 import type { ServerParts } from './serving.ts';
 import { startDatabase } from './start-database.ts';
 

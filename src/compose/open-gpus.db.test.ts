@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
-import { readConfig } from '../config.ts';
+import { readConfig } from '../config/config.ts';
 import { silentLogger } from '../core/logger.ts';
 import { ensureSimulation } from '../domain/simulation/simulation.ts';
 import type { Gpu, GpuReading, GpuSource } from '../runtimes/gpus/gpu.ts';

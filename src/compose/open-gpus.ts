@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { messageOf } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Pool } from '../db/pool.ts';

@@ -1,5 +1,5 @@
-import type { Config } from '../config.ts';
-import type { MetricsDelta } from '../core/metrics-delta.ts';
+import type { Config } from '../config/config.ts';
+import type { MetricsDelta } from '../core/metrics.ts';
 import type { ProcessFigures } from '../rest/installation/process-figures.ts';
 
 /** What the first process sends to a process that it started, over their IPC channel. */

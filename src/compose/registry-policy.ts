@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { RegistryPolicy } from '../domain/images/registry-policy.ts';
 
 /** Returns the registries that images may come from: not Podyard's own ports, whatever the machine is called. */

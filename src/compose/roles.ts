@@ -1,4 +1,4 @@
-import { ROLES, type Role } from '../config.ts';
+import { ROLES, type Role } from '../config/config.ts';
 import { Failure } from '../core/errors.ts';
 
 const SERVED: Record<Role, string> = {
@@ -7,7 +7,7 @@ const SERVED: Record<Role, string> = {
   control: 'nothing to clients: it starts and stops workers and pods',
 };
 
-/** Those of `roles` that are among `wanted`. */
+/** Returns the roles that are among `wanted`. */
 export function pickRoles(roles: ReadonlySet<Role>, ...wanted: Role[]): ReadonlySet<Role> {
   return new Set(wanted.filter((role) => roles.has(role)));
 }

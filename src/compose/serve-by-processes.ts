@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { MetricsPage } from '../rest/installation/metrics-page.ts';
 import type { DataProcesses } from './data-processes.ts';
 import { reservePort, rethrowPortInUse } from './listen.ts';

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { readCertificate } from '../dataplane/wire/certificate.ts';
 import { createCapacitySource } from '../domain/catalog/capacity-source.ts';
 import { createPodFigures } from '../domain/pods/pod-figures.ts';
@@ -24,14 +24,15 @@ export async function servePorts(
   const isShared = readSharedPage !== null;
   const workerApiUrl = await openWorkerApi(config, parts, isShared);
   if (config.roles.has('data')) data.start();
-  const front = createFront(config, rest, {
+  const tls = config.tls === null ? null : await readCertificate(config.tls);
+  const apiParts = {
     ...parts,
-    tls: config.tls === null ? null : await readCertificate(config.tls),
     rateLimiter: createRateLimiter(config, parts),
     capacity: createCapacitySource({ pool: parts.pool, clock: parts.clock, readRuntime: () => runtime.capacity() }),
     podFigures: createPodFigures({ clock: parts.clock, readUsage: (podId) => runtime.stats(podId) }),
     metricsPage: createMetricsPage(config, parts, readSharedPage),
-  });
+  };
+  const front = createFront(config, rest, apiParts, tls);
   serveNewCertificates(config, parts.logger, front, cleanUp);
   return {
     workerApiUrl,

@@ -1,4 +1,3 @@
-import type { CleanUpStack } from '../core/clean-up-stack.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
 import type { SecretBox } from '../core/secret-box.ts';
@@ -14,6 +13,7 @@ import type { InstallationFacts } from '../domain/installation-facts.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import type { Readiness } from '../http/readiness.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
+import type { CleanUpStack } from './clean-up-stack.ts';
 
 /** What a process is built from, whether it serves its ports itself or starts others that do. */
 export interface ServerParts {

@@ -1,6 +1,7 @@
 import { freemem, totalmem } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
+import { NO_WORKLOAD_OPTIONS } from '../config/workload-option-settings.ts';
 import { ClusterRunner } from '../control/clusters/run-clusters.ts';
 import { guardRuntime } from '../control/guard-runtime.ts';
 import { cleanUpLoop } from '../control/housekeeping/clean-up.ts';
@@ -35,7 +36,6 @@ import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
 import type { SecretBox } from '../core/secret-box.ts';
 import type { Tracing } from '../core/tracing.ts';
-import { NO_WORKLOAD_OPTIONS } from '../core/workload-option-settings.ts';
 import type { DataPlane } from '../dataplane/data-plane.ts';
 import type { Bus } from '../db/bus.ts';
 import type { DatabaseHealth } from '../db/database-health.ts';

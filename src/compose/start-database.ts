@@ -1,7 +1,7 @@
-import type { Config } from '../config.ts';
-import type { CleanUpStack } from '../core/clean-up-stack.ts';
+import type { Config } from '../config/config.ts';
 import type { Logger } from '../core/logger.ts';
 import { startEmbeddedServer } from '../db/embedded-server.ts';
+import type { CleanUpStack } from './clean-up-stack.ts';
 
 /** A database that may still be starting. */
 export interface LaunchedDatabase {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readConfig } from '../config.ts';
+import { readConfig } from '../config/config.ts';
 import type { Pool } from '../db/pool.ts';
 import type { Installation } from '../domain/installation.ts';
 import type { Runtime } from '../runtimes/runtime.ts';

@@ -1,10 +1,10 @@
-import type { Config } from '../config.ts';
-import type { CleanUpStack } from '../core/clean-up-stack.ts';
+import type { Config } from '../config/config.ts';
 import type { Logger } from '../core/logger.ts';
 import type { WireServer } from '../dataplane/wire/wire-server.ts';
 import type { Pool } from '../db/pool.ts';
 import { type Installation, saveWorkerApiPort } from '../domain/installation.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
+import type { CleanUpStack } from './clean-up-stack.ts';
 import { keepDescriptorReserve } from './descriptor-reserve.ts';
 import { hostInUrl, listen, reservePort } from './listen.ts';
 

@@ -2,6 +2,18 @@ import { monotonicClock } from './clock.ts';
 import { EndpointActivity } from './endpoint-activity.ts';
 import type { EndpointId } from './ids.ts';
 import { JOB_ENDS, type JobEnd } from './job-states.ts';
+import {
+  addAll,
+  Counter,
+  type Counts,
+  type DeltaOf,
+  Family,
+  Histogram,
+  type Summable,
+  type SummableTree,
+  Tally,
+  takeAll,
+} from './summable.ts';
 
 /**
  * This process's metrics, as plain numbers: counting is an addition, and text is rendered only on a scrape
@@ -22,61 +34,89 @@ export const OTHER_ENDPOINTS = 'other';
 /** The client disconnected before the response; no server sends this status. */
 export const CLIENT_GONE = 499;
 
-/** Counts values by the smallest bound that holds them; readers add up cumulative buckets. */
-export class Histogram {
-  readonly bounds: readonly number[];
-  /** One more than there are bounds: the last one counts larger values. */
-  readonly counts: number[];
-  sum = 0;
-
-  constructor(bounds: readonly number[]) {
-    this.bounds = bounds;
-    this.counts = new Array<number>(bounds.length + 1).fill(0);
-  }
-
-  observe(value: number): void {
-    let i = 0;
-    while (i < this.bounds.length && value > this.bounds[i]!) i += 1;
-    this.counts[i]! += 1;
-    this.sum += value;
-  }
-
-  /** Adds the counts of a histogram with the same bounds. */
-  add({ counts, sum }: Counts): void {
-    for (const [i, count] of counts.entries()) this.counts[i]! += count;
-    this.sum += sum;
-  }
-
-  /** Returns the counts and resets them. */
-  take(): Counts {
-    const taken = { counts: [...this.counts], sum: this.sum };
-    this.counts.fill(0);
-    this.sum = 0;
-    return taken;
-  }
-}
-
-/** The content of a histogram. */
-export interface Counts {
-  readonly counts: readonly number[];
-  readonly sum: number;
-}
+type Ends = Readonly<Record<JobEnd, number>>;
+type JobCounts = { submitted: number; ended: Ends; wait: Counts; execution: Counts };
 
 /** The metrics of one endpoint's jobs, or of all unlabelled endpoints together. */
-export interface JobFigures {
+export class JobFigures implements Summable<JobCounts> {
   readonly label: string;
-  submitted: number;
-  readonly ended: Record<JobEnd, number>;
+  submitted = 0;
+  ended: Record<JobEnd, number> = noEnds();
   /** Seconds in the queue and in the worker, observed when a job ends. */
-  readonly wait: Histogram;
-  readonly execution: Histogram;
+  readonly wait = new Histogram(JOB_BOUNDS);
+  readonly execution = new Histogram(JOB_BOUNDS);
+
+  constructor(label: string) {
+    this.label = label;
+  }
+
+  take(): JobCounts {
+    const { submitted, ended } = this;
+    this.submitted = 0;
+    this.ended = noEnds();
+    return { submitted, ended, wait: this.wait.take(), execution: this.execution.take() };
+  }
+
+  add({ submitted, ended, wait, execution }: JobCounts): void {
+    this.submitted += submitted;
+    for (const end of JOB_ENDS) this.ended[end] += ended[end];
+    this.wait.add(wait);
+    this.execution.add(execution);
+  }
 }
 
+/** The metrics of jobs by endpoint. What is not labelled is counted, but not taken: a process that reports to another labels all. */
+export class JobFamily implements Summable<[EndpointId, JobCounts][]> {
+  readonly labelled = new Map<EndpointId, JobFigures>();
+  readonly others = new JobFigures(OTHER_ENDPOINTS);
+  readonly #maxEndpoints: number;
+
+  /** `maxEndpoints`: how many endpoints get their own label: first come, first served, until they are deleted. */
+  constructor(maxEndpoints: number) {
+    this.#maxEndpoints = maxEndpoints;
+  }
+
+  of(endpointId: EndpointId): JobFigures {
+    const known = this.labelled.get(endpointId);
+    if (known !== undefined) return known;
+    if (this.labelled.size >= this.#maxEndpoints) return this.others;
+    const figures = new JobFigures(endpointId);
+    this.labelled.set(endpointId, figures);
+    return figures;
+  }
+
+  /** Each endpoint's figures, those of the unlabelled ones last. */
+  get all(): JobFigures[] {
+    return [...this.labelled.values(), this.others];
+  }
+
+  take(): [EndpointId, JobCounts][] {
+    const taken = [...this.labelled].map(([id, figures]): [EndpointId, JobCounts] => [id, figures.take()]);
+    this.labelled.clear();
+    return taken;
+  }
+
+  add(delta: [EndpointId, JobCounts][]): void {
+    for (const [id, counts] of delta) this.of(id).add(counts);
+  }
+}
+
+type RouteCounts = { answers: [status: number, count: number][]; duration: Counts };
+
 /** The metrics of one route. */
-export interface RouteFigures {
+export class RouteFigures implements Summable<RouteCounts> {
   /** By status. */
-  readonly answers: Map<number, number>;
-  readonly duration: Histogram;
+  readonly answers = new Tally<number>();
+  readonly duration = new Histogram(REQUEST_BOUNDS);
+
+  take(): RouteCounts {
+    return { answers: this.answers.take(), duration: this.duration.take() };
+  }
+
+  add({ answers, duration }: RouteCounts): void {
+    this.answers.add(answers);
+    this.duration.add(duration);
+  }
 }
 
 export type Api = 'rest' | 'graphql' | 'queue' | 'worker';
@@ -85,38 +125,32 @@ export type StatusClass = '1xx' | '2xx' | '3xx' | '4xx' | '5xx';
 const CLASSES: readonly StatusClass[] = ['1xx', '2xx', '3xx', '4xx', '5xx'];
 
 export class Metrics {
-  readonly routes: Readonly<Record<Api, Map<string, RouteFigures>>> = {
-    rest: new Map(),
-    graphql: new Map(),
-    queue: new Map(),
-    worker: new Map(),
+  readonly routes: Readonly<Record<Api, Family<string, RouteCounts, RouteFigures>>> = {
+    rest: byRoute(),
+    graphql: byRoute(),
+    queue: byRoute(),
+    worker: byRoute(),
   };
   readonly proxy: Readonly<Record<ProxyPlane, Readonly<Record<StatusClass, Histogram>>>> = {
     endpoint: byClass(),
     pod: byClass(),
   };
   /** By the stage's name. */
-  readonly coldStarts = new Map<string, Histogram>();
+  readonly coldStarts = new Family<string, Counts, Histogram>(() => new Histogram(START_BOUNDS));
   readonly thaws = new Histogram(START_BOUNDS);
   readonly eventLoopLag = new Histogram(LAG_BOUNDS);
-  /** For the history, not for a scrape. */
+  /** Writes that took the slower way (dataplane/wire/stream-binding.ts). */
+  readonly fallbackWrites = new Counter();
+  readonly jobs: JobFamily;
+  /** For the history, not for a scrape: each process stores its own. */
   readonly activity = new EndpointActivity();
-  readonly #maxEndpoints: number;
-  readonly #jobs = new Map<EndpointId, JobFigures>();
-  readonly #others = jobFigures(OTHER_ENDPOINTS);
 
-  /** `maxEndpoints`: how many endpoints get their own label: first come, first served, until they are deleted. */
-  constructor(options: { maxEndpoints: number }) {
-    this.#maxEndpoints = options.maxEndpoints;
+  constructor({ maxEndpoints }: { maxEndpoints: number }) {
+    this.jobs = new JobFamily(maxEndpoints);
   }
 
   jobsOf(endpointId: EndpointId): JobFigures {
-    const known = this.#jobs.get(endpointId);
-    if (known !== undefined) return known;
-    if (this.#jobs.size >= this.#maxEndpoints) return this.#others;
-    const figures = jobFigures(endpointId);
-    this.#jobs.set(endpointId, figures);
-    return figures;
+    return this.jobs.of(endpointId);
   }
 
   jobEnded(endpointId: EndpointId, status: JobEnd, delayMs: number | null, executionMs: number | null): void {
@@ -129,18 +163,9 @@ export class Metrics {
 
   /** `route`: the program's name for it, never the client's path. */
   requestEnded(api: Api, route: string, status: number, durationMs: number): void {
-    const figures = this.routeOf(api, route);
-    figures.answers.set(status, (figures.answers.get(status) ?? 0) + 1);
+    const figures = this.routes[api].of(route);
+    figures.answers.count(status);
     figures.duration.observe(durationMs / 1000);
-  }
-
-  routeOf(api: Api, route: string): RouteFigures {
-    let figures = this.routes[api].get(route);
-    if (figures === undefined) {
-      figures = { answers: new Map(), duration: new Histogram(REQUEST_BOUNDS) };
-      this.routes[api].set(route, figures);
-    }
-    return figures;
   }
 
   proxyEnded(plane: ProxyPlane, status: number, durationMs: number): void {
@@ -149,31 +174,7 @@ export class Metrics {
   }
 
   coldStartStage(stage: string, durationMs: number): void {
-    this.stageOf(stage).observe(durationMs / 1000);
-  }
-
-  stageOf(stage: string): Histogram {
-    let histogram = this.coldStarts.get(stage);
-    if (histogram === undefined) {
-      histogram = new Histogram(START_BOUNDS);
-      this.coldStarts.set(stage, histogram);
-    }
-    return histogram;
-  }
-
-  /** The endpoints with their own label. */
-  get endpointIds(): EndpointId[] {
-    return [...this.#jobs.keys()];
-  }
-
-  /** Each endpoint's figures, those of the unlabelled ones last. */
-  get jobs(): JobFigures[] {
-    return [...this.#jobs.values(), this.#others];
-  }
-
-  /** Frees the labels of deleted endpoints. */
-  forgetEndpoints(gone: readonly EndpointId[]): void {
-    for (const id of gone) this.#jobs.delete(id);
+    this.coldStarts.of(stage).observe(durationMs / 1000);
   }
 
   /** Measures how late timers fire. Returns the function that stops it; it does not keep the process alive. */
@@ -188,14 +189,35 @@ export class Metrics {
   }
 }
 
-function jobFigures(label: string): JobFigures {
-  return {
-    label,
-    submitted: 0,
-    ended: Object.fromEntries(JOB_ENDS.map((status) => [status, 0])) as Record<JobEnd, number>,
-    wait: new Histogram(JOB_BOUNDS),
-    execution: new Histogram(JOB_BOUNDS),
-  };
+type FieldOf<T> = { [K in keyof T]: T[K] extends (...args: never[]) => unknown ? never : K }[keyof T];
+
+/** Every metric. One that is missing here, or that several processes cannot add up, does not compile. */
+function allOf({ routes, proxy, coldStarts, thaws, eventLoopLag, fallbackWrites, jobs }: Metrics) {
+  const all = { routes, proxy, coldStarts, thaws, eventLoopLag, fallbackWrites, jobs };
+  return all satisfies Record<Exclude<FieldOf<Metrics>, 'activity'>, SummableTree>;
+}
+
+/** What a process counted since its last report: plain values for another process to add up. */
+export type MetricsDelta = DeltaOf<ReturnType<typeof allOf>>;
+
+/**
+ * Returns what these metrics counted and resets them, so that nothing is counted twice. They must label every endpoint; the
+ * receiver decides which keep their label.
+ */
+export function takeDelta(metrics: Metrics): MetricsDelta {
+  return takeAll(allOf(metrics));
+}
+
+export function addDelta(metrics: Metrics, delta: MetricsDelta): void {
+  addAll(allOf(metrics), delta);
+}
+
+function noEnds(): Record<JobEnd, number> {
+  return Object.fromEntries(JOB_ENDS.map((end) => [end, 0])) as Record<JobEnd, number>;
+}
+
+function byRoute(): Family<string, RouteCounts, RouteFigures> {
+  return new Family(() => new RouteFigures());
 }
 
 function byClass(): Record<StatusClass, Histogram> {

@@ -1,4 +1,4 @@
-import type { JobLimits, LoadBalancingLimits } from '../config.ts';
+import type { JobLimits, LoadBalancingLimits } from '../config/config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { EndpointId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';

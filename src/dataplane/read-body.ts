@@ -1,6 +1,6 @@
-import type { ByteReservation } from '../core/byte-budget.ts';
 import { Failure } from '../core/errors.ts';
 import type { UserId } from '../core/ids.ts';
+import type { ByteReservation } from '../http/byte-budget.ts';
 import type { CallRequest, CallResponse } from '../http/call-messages.ts';
 import { slowBody } from '../http/slow-bodies.ts';
 import { type BodyBudget, SMALL_BYTES, yieldedBody } from './body-budget.ts';

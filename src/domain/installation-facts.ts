@@ -1,3 +1,5 @@
+import type { RuntimeName } from '../core/runtime-names.ts';
+
 /** Which frozen workers can give their GPUs to others: any, by checkpoint; those that sleep by themselves; none. */
 export type SleepSupport = 'CHECKPOINT' | 'COOPERATIVE' | 'NONE';
 
@@ -6,7 +8,7 @@ export interface InstallationFacts {
   /** Labels its containers and pods. */
   id: string;
   version: string;
-  runtime: 'docker' | 'process' | 'simulated' | 'kubernetes';
+  runtime: RuntimeName;
   /** True if workers are isolated from this machine and from each other. */
   isIsolated: boolean;
   areGpusSimulated: boolean;

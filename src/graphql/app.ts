@@ -10,12 +10,12 @@ import {
 } from 'graphql';
 import { clientNetwork } from '../core/client-address.ts';
 import { Failure } from '../core/errors.ts';
-import { FairSlots } from '../core/fair-slots.ts';
 import { takeTurn } from '../core/turns.ts';
 import type { Actor } from '../domain/access/actor.ts';
 import { acceptOnlyJson, BODY_LIMIT_BYTES } from '../http/accept-only-json.ts';
 import { authenticate } from '../http/authenticate.ts';
 import { readBearer } from '../http/bearer.ts';
+import { FairSlots } from '../http/fair-slots.ts';
 import { logFailure, renderProblem } from '../http/problem.ts';
 import { refuseExceeded } from '../http/rate-limiter.ts';
 import { newRequestId } from '../http/request-id.ts';

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure } from '../core/errors.ts';
-import { FairSlots } from '../core/fair-slots.ts';
 import { findShapeFault } from '../core/json-shape.ts';
 import { takeTurn } from '../core/turns.ts';
+import { FairSlots } from './fair-slots.ts';
 import { validationFailure } from './validation-failure.ts';
 
 /** The largest request body of the GraphQL API. */

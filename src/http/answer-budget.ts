@@ -1,7 +1,7 @@
-import { ByteBudget, type ByteReservation } from '../core/byte-budget.ts';
 import { Failure } from '../core/errors.ts';
 import type { UserId } from '../core/ids.ts';
 import { Semaphore } from '../core/semaphore.ts';
+import { ByteBudget, type ByteReservation } from './byte-budget.ts';
 import type { CallResponse } from './call-messages.ts';
 import { READER_CHECK_MS, READER_MIN_BYTES, takenBytes } from './taken-bytes.ts';
 

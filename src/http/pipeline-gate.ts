@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { enterRequestTurn, leaveRequestTurn } from '../core/request-turns.ts';
 import { enterTurn } from '../core/turns.ts';
 import { type ConnectionPace, isRefusal, type PacedTaker } from './refusal-pace.ts';
+import { enterRequestTurn, leaveRequestTurn } from './request-turns.ts';
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 /** What a refusal by node's server and a framework costs, measured in those of the queue API. */

@@ -4,6 +4,7 @@
  */
 
 import { Failure } from '../core/errors.ts';
+import type { RuntimeName } from '../core/runtime-names.ts';
 import type { ExecRequest, Execution } from './execution.ts';
 
 /** GPUs of a pool on one node. `free`: those held by no workload of this installation. */
@@ -244,7 +245,7 @@ export interface EvictionGuard {
 }
 
 export interface Runtime {
-  readonly name: 'docker' | 'process' | 'simulated' | 'kubernetes';
+  readonly name: RuntimeName;
   /** `freeze` is null where the runtime cannot freeze. */
   readonly capabilities: {
     gpu: boolean;

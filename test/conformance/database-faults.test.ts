@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import type { EndpointId } from '../../src/core/ids.ts';
 import { type Logger, silentLogger } from '../../src/core/logger.ts';
 import { type RunningServer, startServer } from '../../src/server.ts';

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, type MockInstance, onTestFinished, test, vi } from 'vitest';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import type { EndpointId } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { HandOver } from '../../src/dataplane/hand-over.ts';

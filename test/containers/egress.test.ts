@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Docker from 'dockerode';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { type EgressSettings, parseEgress } from '../../src/core/egress.ts';
+import { type EgressSettings, parseEgress } from '../../src/config/egress.ts';
 import { newId } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { createDockerRuntime } from '../../src/runtimes/docker/docker-runtime.ts';

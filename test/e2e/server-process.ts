@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { silentLogger } from '../../src/core/logger.ts';
+import type { RuntimeName } from '../../src/core/runtime-names.ts';
 import { startEmbeddedServer } from '../../src/db/embedded-server.ts';
 import { findPostmaster } from '../../src/db/postmaster.ts';
 import { createDockerRuntime } from '../../src/runtimes/docker/docker-runtime.ts';
@@ -21,7 +22,7 @@ const STOP_TIMEOUT_MS = 40_000;
 const KEPT_OUTPUT = 200_000;
 
 /** `simulated`: workloads that do nothing and end with the server. */
-export type TestedRuntime = 'docker' | 'process' | 'kubernetes' | 'simulated';
+export type TestedRuntime = RuntimeName;
 
 /** What tests that run on several runtimes need to know of a cluster; empty elsewhere. */
 export interface RuntimePlace extends Pick<ServerProcessOptions, 'env' | 'openRuntime'> {

@@ -1,4 +1,4 @@
-import { readKubernetesSettings } from '../../src/core/kubernetes-settings.ts';
+import { readKubernetesSettings } from '../../src/config/kubernetes-settings.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { createKubernetesRuntime } from '../../src/runtimes/kubernetes/kubernetes-runtime.ts';
 import type { RuntimePlace } from '../e2e/server-process.ts';

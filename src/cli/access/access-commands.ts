@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { Flags } from '../../config.ts';
+import type { Flags } from '../../config/config.ts';
 import { REST_REVISIONS } from '../../core/rest-revisions.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { LIMIT_NAMES } from '../../domain/quotas/limits.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Flags } from '../../config.ts';
+import type { Flags } from '../../config/config.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { CliPieces } from '../cli-pieces.ts';
 import { addDatabaseOptions } from '../command-options.ts';

@@ -1,4 +1,4 @@
-import { parseMemory } from '../../core/parse-setting.ts';
+import { parseMemory } from '../../config/parse-setting.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { LimitChanges } from '../../domain/quotas/limit-store.ts';
 import { effectiveLimits, LIMIT_NAMES, type LimitName, type OwnLimits } from '../../domain/quotas/limits.ts';

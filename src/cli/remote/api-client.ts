@@ -1,5 +1,5 @@
-import { wordFieldError } from '../../core/field-words.ts';
 import { REST_REVISIONS, REVISION_HEADER } from '../../core/rest-revisions.ts';
+import { wordFieldError } from './field-words.ts';
 import type { Target } from './target.ts';
 import type { Terminal } from './terminal.ts';
 import { explainUnreachable } from './unreachable.ts';

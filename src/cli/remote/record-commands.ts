@@ -1,5 +1,5 @@
 import { Argument, type Command, Option } from 'commander';
-import type { Flags } from '../../config.ts';
+import type { Flags } from '../../config/config.ts';
 import { TEMPLATE_SOURCES } from '../../domain/templates/template.ts';
 import type { CliPieces } from '../cli-pieces.ts';
 import { addDatabaseOptions } from '../command-options.ts';

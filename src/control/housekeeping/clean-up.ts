@@ -1,4 +1,4 @@
-import type { JobLimits } from '../../config.ts';
+import type { JobLimits } from '../../config/config.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Logger } from '../../core/logger.ts';
 import { Loop } from '../../core/loop.ts';

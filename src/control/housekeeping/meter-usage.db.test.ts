@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
-import { readConfig } from '../../config.ts';
+import { readConfig } from '../../config/config.ts';
 import { silentLogger } from '../../core/logger.ts';
 import type { Loop } from '../../core/loop.ts';
 import { foldUsage, meterUsage } from '../../domain/billing/meter-usage.ts';

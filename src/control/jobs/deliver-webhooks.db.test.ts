@@ -4,8 +4,8 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import type { WebhookSettings } from '../../config/webhook-settings.ts';
 import { silentLogger } from '../../core/logger.ts';
-import type { WebhookSettings } from '../../core/webhook-settings.ts';
 import { Bus } from '../../db/bus.ts';
 import { JobQueue } from '../../domain/jobs/job-queue.ts';
 import { WebhookPolicy } from '../../domain/jobs/webhook-policy.ts';

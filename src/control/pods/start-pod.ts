@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { PerGpuSettings } from '../../core/gpu-share-settings.ts';
+import type { PerGpuSettings } from '../../config/gpu-share-settings.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import type { LogRates } from '../../config/limit-settings.ts';
 import { newId, type UserId } from '../../core/ids.ts';
-import type { LogRates } from '../../core/limit-settings.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { createUser } from '../../domain/access/users.ts';
 import { beginLogSegment, dropLogSegment, listLogSegments } from '../../domain/logs/log-segments.ts';

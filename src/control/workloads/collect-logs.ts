@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DEFAULT_LOG_RATES, type LogRates } from '../../config/limit-settings.ts';
 import { Batcher } from '../../core/batcher.ts';
 import { type Clock, systemClock } from '../../core/clock.ts';
 import { isReported } from '../../core/errors.ts';
 import type { UserId } from '../../core/ids.ts';
-import { DEFAULT_LOG_RATES, type LogRates } from '../../core/limit-settings.ts';
 import type { Logger } from '../../core/logger.ts';
 import { Loop } from '../../core/loop.ts';
 import { SeldomLog } from '../../core/seldom-log.ts';

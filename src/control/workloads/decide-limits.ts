@@ -1,4 +1,4 @@
-import type { PerGpuSettings } from '../../core/gpu-share-settings.ts';
+import type { PerGpuSettings } from '../../config/gpu-share-settings.ts';
 import type { Capacity } from '../../runtimes/runtime.ts';
 
 /** What a workload may use; null: no limit. See `WorkloadSpec`. */

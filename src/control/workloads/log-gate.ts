@@ -4,7 +4,7 @@
  * time is an argument, in milliseconds since 1970.
  */
 
-import type { LogRates } from '../../core/limit-settings.ts';
+import type { LogRates } from '../../config/limit-settings.ts';
 import { overDay } from '../../domain/quotas/over-limit.ts';
 
 /** Once a bucket is empty, everything is dropped for this long: so one line can say what was, and the rest is in one piece. */

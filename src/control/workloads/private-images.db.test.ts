@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { NO_WORKLOAD_OPTIONS } from '../../config/workload-option-settings.ts';
 import { systemClock } from '../../core/clock.ts';
 import { newId, type WorkerId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { createSecretBox } from '../../core/secret-box.ts';
-import { NO_WORKLOAD_OPTIONS } from '../../core/workload-option-settings.ts';
 import { Bus } from '../../db/bus.ts';
 import type { Actor } from '../../domain/access/actor.ts';
 import { createUser } from '../../domain/access/users.ts';

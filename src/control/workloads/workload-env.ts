@@ -1,5 +1,5 @@
 /** The variables that workers and pods have in common (docs/guide/images.md). */
-import { reachableAddress } from '../../core/reachable-address.ts';
+import { reachableAddress } from '../../runtimes/reachable-address.ts';
 import type { Capacity } from '../../runtimes/runtime.ts';
 
 /** What a workload has, and where it is. */

@@ -4,7 +4,7 @@ import { type Actor, isPermitted } from '../../domain/access/actor.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
 import { bodyOverLimit } from '../../domain/quotas/over-limit.ts';
 import { readKey } from '../../http/bearer.ts';
-import { hashTextOnConnection } from '../../http/connection-hash.ts';
+import { hashTextOnConnection } from '../connection-hash.ts';
 import type { EndpointDirectory, EndpointEntry } from '../endpoint-directory.ts';
 import { joinedValues } from '../proxy/header-rules.ts';
 import type { ClientExchange } from '../wire/client-exchange.ts';

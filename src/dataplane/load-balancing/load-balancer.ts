@@ -1,4 +1,4 @@
-import type { LoadBalancingLimits } from '../../config.ts';
+import type { LoadBalancingLimits } from '../../config/config.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
 import type { EndpointId, KeyId } from '../../core/ids.ts';

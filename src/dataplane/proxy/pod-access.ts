@@ -2,7 +2,7 @@ import { Failure } from '../../core/errors.ts';
 import type { KeyId, UserId } from '../../core/ids.ts';
 import { type Actor, isPermitted } from '../../domain/access/actor.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
-import { hashTextOnConnection } from '../../http/connection-hash.ts';
+import { hashTextOnConnection } from '../connection-hash.ts';
 import type { ClientExchange, RawHeaders } from '../wire/client-exchange.ts';
 import type { HeaderList } from '../wire/header-list.ts';
 import { joinedValues } from './header-rules.ts';

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { ByteReservation } from '../../core/byte-budget.ts';
 import { Failure } from '../../core/errors.ts';
 import { type JobId, newJobId } from '../../core/ids.ts';
 import { withTimeout } from '../../core/with-timeout.ts';
@@ -10,6 +9,7 @@ import { JOB_MEMBERS, type ParsedJson, parseJobBody } from '../../domain/jobs/jo
 import { endpointGone } from '../../domain/jobs/job-queue.ts';
 import { parseInTurns } from '../../domain/jobs/parse-in-turns.ts';
 import { bodyOverLimit } from '../../domain/quotas/over-limit.ts';
+import type { ByteReservation } from '../../http/byte-budget.ts';
 import { readWaitMs, sendJson } from '../exchange.ts';
 import type { JobWaiters } from '../job-waiters.ts';
 import { type BodySource, withBody } from '../read-body.ts';

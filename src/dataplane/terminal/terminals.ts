@@ -1,8 +1,8 @@
+import type { TerminalLimits } from '../../config/limit-settings.ts';
 import { clientAddress, clientNetwork, type TrustedAddresses } from '../../core/client-address.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
 import type { TerminalId } from '../../core/ids.ts';
-import type { TerminalLimits } from '../../core/limit-settings.ts';
 import type { Logger } from '../../core/logger.ts';
 import { Loop, type NextRun } from '../../core/loop.ts';
 import type { Bus } from '../../db/bus.ts';

@@ -1,5 +1,5 @@
-import { enterRequestTurn, leaveRequestTurn } from '../../core/request-turns.ts';
 import type { ConnectionPace, PacedTaker } from '../../http/refusal-pace.ts';
+import { enterRequestTurn, leaveRequestTurn } from '../../http/request-turns.ts';
 import { CHECK_MS, isTooSlow } from '../../http/slow-bodies.ts';
 import { READER_CHECK_MS, READER_MIN_BYTES } from '../../http/taken-bytes.ts';
 import type { WireReader } from './client-exchange.ts';

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { WireReader } from './client-exchange.ts';
+import { streamBinding } from './stream-binding.ts';
 import { SocketWire } from './wire.ts';
 
 const LINE = `${'x'.repeat(1022)}\r\n`;
@@ -9,6 +10,7 @@ const LINE = `${'x'.repeat(1022)}\r\n`;
 let server: Server;
 let client: Socket;
 let wire: SocketWire;
+let Wire = SocketWire;
 
 beforeEach(async () => {
   server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true });
@@ -17,7 +19,7 @@ beforeEach(async () => {
   client = connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1' });
   client.on('error', () => {});
   const [accepted] = (await once(server, 'connection')) as [Socket];
-  wire = SocketWire.accept(accepted);
+  wire = Wire.accept(accepted);
 });
 
 afterEach(async () => {
@@ -42,6 +44,24 @@ async function readAll(): Promise<string> {
   return text;
 }
 
+/** Loads the wire as in a version of Node.js without the binding. */
+function useFallback(): void {
+  beforeAll(async () => {
+    vi.resetModules();
+    vi.doMock('./stream-binding.ts', () => ({ streamBinding: null }));
+    Wire = (await import('./wire.ts')).SocketWire;
+  });
+  beforeEach(() => {
+    Wire.onFallback = vi.fn();
+  });
+  afterEach(() => expect(Wire.onFallback).toHaveBeenCalled());
+  afterAll(() => {
+    vi.doUnmock('./stream-binding.ts');
+    vi.resetModules();
+    Wire = SocketWire;
+  });
+}
+
 const reader = (parts: Partial<WireReader>): WireReader => ({
   onBytes() {},
   onEnd() {},
@@ -50,7 +70,13 @@ const reader = (parts: Partial<WireReader>): WireReader => ({
   ...parts,
 });
 
-describe('what is written to a wire', () => {
+test('this version of Node.js has the binding that spares a write the stream', () => {
+  expect(streamBinding).not.toBeNull();
+});
+
+describe.each(['with', 'without'])('what is written to a wire, in a Node.js %s that binding,', (has) => {
+  if (has === 'without') useFallback();
+
   test('arrives in order, also when the peer reads late', async () => {
     const lines = fill();
     wire.writeBytes(Buffer.from('some bytes\r\n'));

@@ -4,6 +4,7 @@ import { getSystemErrorName } from 'node:util';
 import { takenBytes } from '../../http/taken-bytes.ts';
 import { type BulkReader, mayReadOn } from './bulk-reads.ts';
 import type { Wire, WireReader } from './client-exchange.ts';
+import { streamBinding, type WriteRequest } from './stream-binding.ts';
 
 const READ_BYTES = 262_144;
 /** Up to this size a copy comes from node's buffer pool. */
@@ -36,19 +37,6 @@ interface HandleHolder {
   _server: unknown;
 }
 
-/** A handle's write request, kept only if the kernel does not take all of it at once. */
-interface WriteRequest {
-  oncomplete?: (status: number) => void;
-}
-
-interface StreamBinding {
-  WriteWrap: new () => WriteRequest;
-  streamBaseState: Int32Array;
-  kLastWriteWasAsync: number;
-}
-
-/** Null in a node version without it: then everything is written through streams. */
-const binding = findBinding();
 let spareRequest: WriteRequest | null = null;
 
 /**
@@ -61,6 +49,8 @@ const noReader: WireReader = { onBytes() {}, onEnd() {}, onDrain() {}, onClosed(
 
 /** A TCP or TLS connection. Plain TCP reads share one buffer. */
 export class SocketWire implements Wire, BulkReader {
+  /** Called for each write through a stream for want of `streamBinding`. */
+  static onFallback: () => void = () => {};
   reader: WireReader = noReader;
   readonly socket: Socket;
   #error: Error | null = null;
@@ -238,7 +228,12 @@ export class SocketWire implements Wire, BulkReader {
     if (text === '') return;
     this.#corked = '';
     if (this.#mayPassStream(text)) this.#writePastStream(text);
-    else if (!this.socket.destroyed) this.socket.write(text, 'latin1', this.#onWritten);
+    else if (!this.socket.destroyed) this.#writeToStream(text);
+  }
+
+  #writeToStream(text: string): void {
+    if (streamBinding === null) SocketWire.onFallback();
+    this.socket.write(text, 'latin1', this.#onWritten);
   }
 
   /** Only when nothing is pending: handle and stream each keep the order of their own writes only. */
@@ -246,7 +241,7 @@ export class SocketWire implements Wire, BulkReader {
     const { socket } = this;
     return (
       this.#isShared &&
-      binding !== null &&
+      streamBinding !== null &&
       this.#pendingChars === 0 &&
       socket.writableLength === 0 &&
       !socket.writableEnded &&
@@ -260,7 +255,7 @@ export class SocketWire implements Wire, BulkReader {
    * to wait for. What it does not take is pending in the handle, before later writes, and counts for `isFull`.
    */
   #writePastStream(text: string): void {
-    const { WriteWrap, streamBaseState, kLastWriteWasAsync } = binding!;
+    const { WriteWrap, streamBaseState, kLastWriteWasAsync } = streamBinding!;
     const request = spareRequest ?? new WriteWrap();
     const code = (this.socket as unknown as HandleHolder)._handle!.writeLatin1String(request, text);
     const isPending = code === 0 && streamBaseState[kLastWriteWasAsync] !== 0;
@@ -295,18 +290,6 @@ function viewOf(size: number): Buffer {
   if (size >= MAX_VIEWS) return readBuffer.subarray(0, size);
   views[size] ??= readBuffer.subarray(0, size);
   return views[size];
-}
-
-function findBinding(): StreamBinding | null {
-  try {
-    const { WriteWrap, streamBaseState, kLastWriteWasAsync } = (
-      process as unknown as { binding(name: string): Partial<StreamBinding> }
-    ).binding('stream_wrap');
-    if (!WriteWrap || !streamBaseState || kLastWriteWasAsync === undefined) return null;
-    return { WriteWrap, streamBaseState, kLastWriteWasAsync };
-  } catch {
-    return null;
-  }
 }
 
 /** Takes over a connection that reads into the shared buffer, as its handle goes on to do, for readers that keep what they get. */

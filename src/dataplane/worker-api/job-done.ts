@@ -1,4 +1,3 @@
-import type { ByteReservation } from '../../core/byte-budget.ts';
 import { Failure, notFound } from '../../core/errors.ts';
 import { findShapeFault } from '../../core/json-shape.ts';
 import { withTimeout } from '../../core/with-timeout.ts';
@@ -8,6 +7,7 @@ import { type ParsedJson, sliceMembers } from '../../domain/jobs/job-body.ts';
 import { LARGE_JSON_BYTES, LargeJson, scanInTurns } from '../../domain/jobs/parse-in-turns.ts';
 import { drainWorker } from '../../domain/workers/order-workers.ts';
 import { because } from '../../scaling/because.ts';
+import type { ByteReservation } from '../../http/byte-budget.ts';
 import { sendJson } from '../exchange.ts';
 import { withBody } from '../read-body.ts';
 import { markObeyed } from './job-stop.ts';

@@ -1,4 +1,4 @@
-import type { JobLimits } from '../../config.ts';
+import type { JobLimits } from '../../config/config.ts';
 import type { JobId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Metrics } from '../../core/metrics.ts';

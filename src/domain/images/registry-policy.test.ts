@@ -1,7 +1,7 @@
 import { hostname, networkInterfaces } from 'node:os';
 import { afterEach, expect, test } from 'vitest';
 import { registryPolicyOf } from '../../compose/registry-policy.ts';
-import { readConfig } from '../../config.ts';
+import { readConfig } from '../../config/config.ts';
 import { ANY_REGISTRY, checkRegistryAddress, findImageRefusal, useRegistries } from './registry-policy.ts';
 
 afterEach(() => useRegistries(ANY_REGISTRY));

@@ -6,8 +6,8 @@ import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { Failure } from '../../core/errors.ts';
 import { MACHINE_SERVICES } from '../../core/machine-services.ts';
-import { isOwnAddress, NetworkList, unmapped } from '../../core/network-list.ts';
 import { findImageFault, parseImageReference } from './image-reference.ts';
+import { isOwnAddress, NetworkList, unmapped } from './network-list.ts';
 
 export interface RegistryPolicy {
   /** Patterns of `--registries`; null: any. */

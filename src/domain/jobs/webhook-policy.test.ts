@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os';
 import { describe, expect, test } from 'vitest';
-import { parseWebhookNetworks } from '../../core/webhook-settings.ts';
+import { parseWebhookNetworks } from '../../config/webhook-settings.ts';
 import { WebhookPolicy, WebhookRefused } from './webhook-policy.ts';
 
 const policy = (networks?: string, allowPrivate = false) =>

@@ -4,9 +4,9 @@
  */
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
+import type { AllowedReceiver, WebhookSettings } from '../../config/webhook-settings.ts';
 import { MACHINE_SERVICES } from '../../core/machine-services.ts';
-import { isOwnAddress, LOOPBACK_NETWORKS, NetworkList, unmapped } from '../../core/network-list.ts';
-import type { AllowedReceiver, WebhookSettings } from '../../core/webhook-settings.ts';
+import { isOwnAddress, LOOPBACK_NETWORKS, NetworkList, unmapped } from '../images/network-list.ts';
 
 /** Never reached, whatever the settings: nothing there receives webhooks, and metadata services give out credentials. */
 const machineServices = new NetworkList([...MACHINE_SERVICES[4], ...MACHINE_SERVICES[6]]);

@@ -1,6 +1,6 @@
+import type { TerminalLimits } from '../../config/limit-settings.ts';
 import { Failure } from '../../core/errors.ts';
 import { type EndpointId, newId, newSecret, type PodId, type TerminalId, type WorkerId } from '../../core/ids.ts';
-import type { TerminalLimits } from '../../core/limit-settings.ts';
 import type { Db } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import { PERMISSIONS } from '../access/permissions.ts';

@@ -1,6 +1,6 @@
+import type { WorkloadOptionRules } from '../../config/workload-option-settings.ts';
 import { Failure } from '../../core/errors.ts';
 import type { EndpointId } from '../../core/ids.ts';
-import type { WorkloadOptionRules } from '../../core/workload-option-settings.ts';
 import { PERMISSIONS } from '../access/permissions.ts';
 import type { Operation, Tx } from '../change.ts';
 import { getEndpointRow } from '../endpoints/endpoint-store.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { NO_WORKLOAD_OPTIONS } from '../../core/workload-option-settings.ts';
+import { NO_WORKLOAD_OPTIONS } from '../../config/workload-option-settings.ts';
 import { NO_OPTIONS, perGpuWith, permittedOptions } from './workload-options.ts';
 
 const OPTIONS = { labels: { a: '1', b: '2' }, annotations: { a: '3' }, cpusPerGpu: 8, memoryGbPerGpu: 64 };

@@ -1,5 +1,5 @@
-import type { PerGpuSettings } from '../../core/gpu-share-settings.ts';
-import type { WorkloadOptionRules } from '../../core/workload-option-settings.ts';
+import type { PerGpuSettings } from '../../config/gpu-share-settings.ts';
+import type { WorkloadOptionRules } from '../../config/workload-option-settings.ts';
 
 /** What an endpoint sets for its workers beside the container settings (docs/interface/rest.md, "Workload options"). */
 export interface WorkloadOptions {

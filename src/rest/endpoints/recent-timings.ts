@@ -1,4 +1,5 @@
-import type { Histogram, JobFigures } from '../../core/metrics.ts';
+import type { JobFigures } from '../../core/metrics.ts';
+import type { Histogram } from '../../core/summable.ts';
 
 /** Percentiles over the jobs that ended between two reads, in milliseconds, rounded up to histogram bounds. */
 export interface Timings {

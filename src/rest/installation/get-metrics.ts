@@ -1,7 +1,7 @@
-import { EXPOSITION_TYPE } from '../../core/exposition.ts';
 import { checkOperator } from '../../domain/access/check-operator.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { Type } from '../shared/type.ts';
+import { EXPOSITION_TYPE } from './exposition.ts';
 
 const EXAMPLE = `# HELP podyard_jobs_submitted_total Jobs that were accepted.
 # TYPE podyard_jobs_submitted_total counter

@@ -1,3 +1,4 @@
+import { RUNTIME_NAMES } from '../../core/runtime-names.ts';
 import { stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -5,7 +6,7 @@ export const InstallationResponse = Type.Object(
   {
     id: Type.String({ description: 'Identifier; a label on its containers and pods.' }),
     version: Type.String(),
-    runtime: stringEnum(['docker', 'kubernetes', 'process', 'simulated']),
+    runtime: stringEnum(RUNTIME_NAMES.toSorted()),
     isolation: Type.Boolean({ description: 'True if workers are isolated from the machine and from each other.' }),
     gpus: stringEnum(['REAL', 'SIMULATED'], { description: 'With `SIMULATED`, workers run on the CPU.' }),
     freeze: stringEnum(['STOPPED', 'PARKED', 'NONE'], {

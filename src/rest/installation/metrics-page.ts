@@ -1,12 +1,13 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { systemClock } from '../../core/clock.ts';
-import { Exposition } from '../../core/exposition.ts';
 import type { EndpointId } from '../../core/ids.ts';
-import { type Histogram, type Metrics, OTHER_ENDPOINTS } from '../../core/metrics.ts';
+import { type Metrics, OTHER_ENDPOINTS } from '../../core/metrics.ts';
+import type { Histogram } from '../../core/summable.ts';
 import type { Pool } from '../../db/pool.ts';
 import { ENDPOINT_STATES } from '../../domain/endpoints/endpoint-state.ts';
 import { type InstallationFigures, readInstallationFigures } from '../../domain/metrics/installation-figures.ts';
 import type { WorkerStatus } from '../../domain/workers/worker-status.ts';
+import { Exposition } from './exposition.ts';
 import { type ProcessFigures, readProcessFigures } from './process-figures.ts';
 
 /** Limit of the database queries of a scrape, which must succeed even when the database is down. */
@@ -61,11 +62,12 @@ export class MetricsPage {
 
   async #read(): Promise<string> {
     const processes = await this.#collect();
-    const known = this.#deps.metrics.endpointIds;
+    const { labelled } = this.#deps.metrics.jobs;
+    const known = [...labelled.keys()];
     const figures = await this.#askDatabase(known);
     if (figures) {
       const existing = new Set(figures.endpoints.map(({ id }) => id));
-      this.#deps.metrics.forgetEndpoints(known.filter((id) => !existing.has(id)));
+      for (const id of known) if (!existing.has(id)) labelled.delete(id);
     }
     const out = new Exposition();
     if (figures) this.#addInstallation(out, figures);
@@ -76,6 +78,9 @@ export class MetricsPage {
     ]);
     addConnections(out, processes);
     out.histogram('podyard_event_loop_lag_seconds', 'Delay of timers.', [[{}, this.#deps.metrics.eventLoopLag]]);
+    out.counter('podyard_fallback_writes_total', 'Writes to connections that took the slower way.', [
+      [{}, this.#deps.metrics.fallbackWrites.value],
+    ]);
     addProcesses(out, processes);
     return out.toString();
   }
@@ -135,7 +140,7 @@ export class MetricsPage {
   /** Of endpoints that have a label already: idle ones must not take the labels of those with work. */
   #addEndpointStates(out: Exposition, states: InstallationFigures['states']): void {
     const { metrics } = this.#deps;
-    const labelled = new Set(metrics.endpointIds);
+    const { labelled } = metrics.jobs;
     const totals = new Totals();
     for (const { endpointId, state: current } of states) {
       const endpoint = labelled.has(endpointId) ? endpointId : OTHER_ENDPOINTS;
@@ -145,7 +150,8 @@ export class MetricsPage {
   }
 
   #addJobs(out: Exposition): void {
-    const { jobs, coldStarts, thaws } = this.#deps.metrics;
+    const { coldStarts, thaws } = this.#deps.metrics;
+    const jobs = this.#deps.metrics.jobs.all;
     const submitted = jobs.map(({ label, submitted: count }) => [{ endpoint: label }, count] as const);
     out.counter('podyard_jobs_submitted_total', 'Accepted jobs.', submitted);
     const ended = jobs.flatMap(({ label, ended: counts }) =>

@@ -8,13 +8,13 @@ import type {
   RawServerDefault,
 } from 'fastify';
 import type { Static, TSchema } from 'typebox';
+import type { TerminalLimits } from '../../config/limit-settings.ts';
+import type { WorkloadOptionRules } from '../../config/workload-option-settings.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { FailureKind } from '../../core/errors.ts';
-import type { TerminalLimits } from '../../core/limit-settings.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
-import type { WorkloadOptionRules } from '../../core/workload-option-settings.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Actor, Permission } from '../../domain/access/actor.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';

@@ -1,4 +1,4 @@
-import { METADATA_NAME } from '../../core/workload-option-settings.ts';
+import { METADATA_NAME } from '../../config/workload-option-settings.ts';
 import { closed } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import type { WorkloadOptionRules } from '../../core/workload-option-settings.ts';
+import type { WorkloadOptionRules } from '../../config/workload-option-settings.ts';
 import type { WorkloadOptions } from '../../domain/workload-options/workload-options.ts';
 import type { WorkloadOptionsResponse } from './workload-option-schemas.ts';
 

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { startFakeEngine } from '../../../test/fake-engine.ts';
 import { workloadSpec } from '../../../test/workload-spec.ts';
-import { parseEgress } from '../../core/egress.ts';
+import { parseEgress } from '../../config/egress.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { NoCapacity, type Runtime } from '../runtime.ts';
 import { opaqueName } from '../workload-spec.ts';

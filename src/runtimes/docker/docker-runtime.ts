@@ -3,7 +3,7 @@
  * labels mark our containers, so that a restarted Podyard finds them again. A start takes two requests, create and start;
  * what else it needs (network, image, GPUs of this machine) is looked up once and cached.
  */
-import type { EgressSettings } from '../../core/egress.ts';
+import type { EgressSettings } from '../../config/egress.ts';
 import { notFound } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { type ExecRequest, type Execution, notRunning } from '../execution.ts';

@@ -3,8 +3,8 @@ import { Cluster, describeOnCluster } from '../../../test/kubernetes/cluster.ts'
 import { needImages } from '../../../test/kubernetes/images.ts';
 import { runtimeContract } from '../../../test/runtime-contract/contract.ts';
 import { freePort, NODE_PROGRAMS } from '../../../test/runtime-contract/probes.ts';
+import { readKubernetesSettings } from '../../config/kubernetes-settings.ts';
 import { newId } from '../../core/ids.ts';
-import { readKubernetesSettings } from '../../core/kubernetes-settings.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { accessOf, type ClusterAccess } from './api/cluster-access.ts';
 import { createKubernetesRuntime } from './kubernetes-runtime.ts';

@@ -3,7 +3,7 @@
  * keeps all state: labels mark our pods, so that a restarted Podyard finds them again. State is read by watches
  * (reflector.ts, docs/decisions/0025); requests are made only for changes.
  */
-import type { KubernetesSettings } from '../../core/kubernetes-settings.ts';
+import type { KubernetesSettings } from '../../config/kubernetes-settings.ts';
 import type { Logger } from '../../core/logger.ts';
 import { Semaphore } from '../../core/semaphore.ts';
 import { type ExecRequest, type Execution, notRunning } from '../execution.ts';

@@ -11,41 +11,41 @@
   "PODYARD_KUBERNETES_NAMESPACE" (include "podyard.workloadNamespace" .)
   "PODYARD_KUBERNETES_TOLERATIONS" (include "podyard.tolerations" .Values.workloads.tolerations)
 -}}
-{{- with .Values.workloads -}}
+{{- /* Values that are settings: made by scripts/write-tables.ts. */ -}}
 {{- range $name, $value := dict
-  "GPU_LABEL" .gpuLabel
-  "GPU_RESOURCE" .gpuResource
-  "GPU_RUNTIME_CLASS" .gpuRuntimeClass
-  "DATA_CENTER_LABEL" .dataCenterLabel
-  "NODE_SELECTOR" (include "podyard.pairs" .nodeSelector)
-  "STORAGE_CLASSES" (include "podyard.pairs" .storageClasses)
-  "ACCESS_MODE" .accessMode
-  "PULL_POLICY" .pullPolicy
-  "POD_SECURITY" .podSecurity
-  "USER_NAMESPACES" (ternary "true" "" .userNamespaces)
-  "POD_LABELS" (include "podyard.pairs" .podLabels)
-  "POD_ANNOTATIONS" (include "podyard.pairs" .podAnnotations)
-  "ENDPOINT_METADATA" (join "," .endpointMetadata)
-  "PENDING_SECONDS" (toString (int .pendingSeconds))
-  "SERVICE_TYPE" .serviceType
-  "PUBLIC_IP" .publicIp
-  "PRIORITY_CLASSES" (include "podyard.priorityClasses" $)
+  "PODYARD_PROXY_HOST" (toString (default "" .Values.podsHost))
+  "PODYARD_LB_HOST" (toString (default "" .Values.lbHost))
+  "PODYARD_TRUSTED_PROXIES" (join "," .Values.trustedProxies)
+  "PODYARD_SIMULATE_GPUS" (toString (default "" .Values.workloads.simulateGpus))
+  "PODYARD_MEMORY_PER_GPU" (toString (default "" .Values.workloads.memoryPerGpu))
+  "PODYARD_CPUS_PER_GPU" (toString (default "" .Values.workloads.cpusPerGpu))
+  "PODYARD_KUBERNETES_ENDPOINT_METADATA" (join "," .Values.workloads.endpointMetadata)
+  "PODYARD_MAX_CPUS_PER_GPU" (toString (default "" .Values.workloads.maxCpusPerGpu))
+  "PODYARD_MAX_MEMORY_PER_GPU" (toString (default "" .Values.workloads.maxMemoryPerGpu))
+  "PODYARD_LOG_SIZE" (toString (default "" .Values.logs.size))
+  "PODYARD_KUBERNETES_GPU_LABEL" (toString (default "" .Values.workloads.gpuLabel))
+  "PODYARD_KUBERNETES_GPU_RESOURCE" (toString (default "" .Values.workloads.gpuResource))
+  "PODYARD_KUBERNETES_GPU_RUNTIME_CLASS" (toString (default "" .Values.workloads.gpuRuntimeClass))
+  "PODYARD_KUBERNETES_DATA_CENTER_LABEL" (toString (default "" .Values.workloads.dataCenterLabel))
+  "PODYARD_KUBERNETES_NODE_SELECTOR" (include "podyard.pairs" .Values.workloads.nodeSelector)
+  "PODYARD_KUBERNETES_PENDING_SECONDS" (toString (int .Values.workloads.pendingSeconds))
+  "PODYARD_KUBERNETES_PULL_POLICY" (toString (default "" .Values.workloads.pullPolicy))
+  "PODYARD_KUBERNETES_POD_SECURITY" (toString (default "" .Values.workloads.podSecurity))
+  "PODYARD_KUBERNETES_USER_NAMESPACES" (ternary "true" "" .Values.workloads.userNamespaces)
+  "PODYARD_KUBERNETES_POD_LABELS" (include "podyard.pairs" .Values.workloads.podLabels)
+  "PODYARD_KUBERNETES_POD_ANNOTATIONS" (include "podyard.pairs" .Values.workloads.podAnnotations)
+  "PODYARD_KUBERNETES_STORAGE_CLASSES" (include "podyard.pairs" .Values.workloads.storageClasses)
+  "PODYARD_KUBERNETES_ACCESS_MODE" (toString (default "" .Values.workloads.accessMode))
+  "PODYARD_KUBERNETES_SERVICE_TYPE" (toString (default "" .Values.workloads.serviceType))
+  "PODYARD_KUBERNETES_PUBLIC_IP" (toString (default "" .Values.workloads.publicIp))
 -}}
-{{- if $value }}{{ $_ := set $settings (printf "PODYARD_KUBERNETES_%s" $name) $value }}{{ end -}}
+{{- if $value }}{{ $_ := set $settings $name $value }}{{ end -}}
 {{- end -}}
-{{- end -}}
+{{- /* End of these. */ -}}
+{{- with include "podyard.priorityClasses" . }}{{ $_ := set $settings "PODYARD_KUBERNETES_PRIORITY_CLASSES" . }}{{ end -}}
 {{- with include "podyard.publicUrl" . }}{{ $_ := set $settings "PODYARD_PUBLIC_URL" . }}{{ end -}}
-{{- with .Values.podsHost }}{{ $_ := set $settings "PODYARD_PROXY_HOST" . }}{{ end -}}
-{{- with .Values.lbHost }}{{ $_ := set $settings "PODYARD_LB_HOST" . }}{{ end -}}
 {{- if and .Values.egressAllow .Values.networkPolicy.enabled (ne .Values.egress "all") }}{{ $_ := set $settings "PODYARD_EGRESS_ALLOW" (join "," .Values.egressAllow) }}{{ end -}}
-{{- with .Values.trustedProxies }}{{ $_ := set $settings "PODYARD_TRUSTED_PROXIES" (join "," .) }}{{ end -}}
 {{- with .Values.logs.retentionDays }}{{ $_ := set $settings "PODYARD_LOG_RETENTION_SECONDS" (toString (mul (int .) 86400)) }}{{ end -}}
-{{- with .Values.logs.size }}{{ $_ := set $settings "PODYARD_LOG_SIZE" . }}{{ end -}}
-{{- with .Values.workloads.memoryPerGpu }}{{ $_ := set $settings "PODYARD_MEMORY_PER_GPU" . }}{{ end -}}
-{{- with .Values.workloads.cpusPerGpu }}{{ $_ := set $settings "PODYARD_CPUS_PER_GPU" (toString .) }}{{ end -}}
-{{- with .Values.workloads.maxMemoryPerGpu }}{{ $_ := set $settings "PODYARD_MAX_MEMORY_PER_GPU" . }}{{ end -}}
-{{- with .Values.workloads.maxCpusPerGpu }}{{ $_ := set $settings "PODYARD_MAX_CPUS_PER_GPU" (toString .) }}{{ end -}}
-{{- with .Values.workloads.simulateGpus }}{{ $_ := set $settings "PODYARD_SIMULATE_GPUS" . }}{{ end -}}
 {{- if .Values.catalog }}{{ $_ := set $settings "PODYARD_CATALOG" "/etc/podyard/catalog/catalog.json" }}{{ end -}}
 {{- if .Values.tlsSecret -}}
 {{- $_ := set $settings "PODYARD_TLS_CERT" "/etc/podyard/tls/tls.crt" -}}

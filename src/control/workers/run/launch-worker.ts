@@ -1,9 +1,9 @@
+import type { WorkloadOptionRules } from '../../../config/workload-option-settings.ts';
+import type { PerGpuSettings } from '../../../config/gpu-share-settings.ts';
 import type { Batcher } from '../../../core/batcher.ts';
 import type { Clock } from '../../../core/clock.ts';
-import type { PerGpuSettings } from '../../../core/gpu-share-settings.ts';
 import { newSecret, type UserId } from '../../../core/ids.ts';
 import type { SecretBox } from '../../../core/secret-box.ts';
-import type { WorkloadOptionRules } from '../../../core/workload-option-settings.ts';
 import type { Pool } from '../../../db/pool.ts';
 import { hashSecret } from '../../../domain/access/secret-hash.ts';
 import { KEY_VARIABLE, newWorkloadSecret } from '../../../domain/access/workload-keys.ts';

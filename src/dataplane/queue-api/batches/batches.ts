@@ -18,12 +18,12 @@ import {
   updateBatch,
 } from '../../../domain/batches/change-batch.ts';
 import { renderBatch } from '../../../domain/batches/render-batch.ts';
-import { bodyStream } from '../../body-stream.ts';
 import { sendJson, sendProblem } from '../../exchange.ts';
 import { withBody } from '../../read-body.ts';
 import type { QueueCall } from '../queue-call.ts';
 import { bodySource } from '../submit.ts';
 import { readBatchBody, readChanges } from './batch-body.ts';
+import { bodyStream } from './body-stream.ts';
 import { sendPage, sendResults } from './send-lines.ts';
 import { type UploadResult, uploadRequests } from './upload-requests.ts';
 

@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
-import type { ByteReservation } from '../../../core/byte-budget.ts';
 import { Failure } from '../../../core/errors.ts';
 import { takeTurn } from '../../../core/turns.ts';
 import { appendRequests, type NewRequest, type Portion } from '../../../domain/batches/append-requests.ts';
 import { type BatchId, MAX_REJECTIONS, type Rejection } from '../../../domain/batches/batch.ts';
 import { parseJobBody, parseJson } from '../../../domain/jobs/job-body.ts';
 import type { WebhookPolicy } from '../../../domain/jobs/webhook-policy.ts';
+import type { ByteReservation } from '../../../http/byte-budget.ts';
 import { yieldedBody } from '../../body-budget.ts';
 import { waitForRoom } from '../../read-body.ts';
 import type { QueueCall } from '../queue-call.ts';

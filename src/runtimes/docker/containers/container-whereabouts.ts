@@ -1,6 +1,6 @@
+import { reachableAddress } from '../../reachable-address.ts';
 import { BoundedMap } from '../../../core/bounded-map.ts';
 import { type Clock, monotonicClock } from '../../../core/clock.ts';
-import { reachableAddress } from '../../../core/reachable-address.ts';
 import { InFlight } from '../../in-flight.ts';
 import type { Whereabouts } from '../../runtime.ts';
 import { orAbsent } from '../engine/engine.ts';

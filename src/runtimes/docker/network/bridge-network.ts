@@ -1,6 +1,6 @@
+import type { EgressSettings } from '../../../config/egress.ts';
 import { createHash, randomBytes } from 'node:crypto';
 import { type Clock, systemClock } from '../../../core/clock.ts';
-import type { EgressSettings } from '../../../core/egress.ts';
 import { Failure } from '../../../core/errors.ts';
 import { newId } from '../../../core/ids.ts';
 import type { Logger } from '../../../core/logger.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseEgress } from '../../../core/egress.ts';
+import { parseEgress } from '../../../config/egress.ts';
 import { silentLogger } from '../../../core/logger.ts';
 import type { Containers } from '../containers/containers.ts';
 import type { Engine, EngineRequest } from '../engine/engine.ts';

@@ -1,3 +1,4 @@
+import type { KubernetesSettings } from '../../../config/kubernetes-settings.ts';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -6,7 +7,6 @@ import { Agent } from 'node:https';
 import { createSecureContext } from 'node:tls';
 import type { Cluster, KubeConfig } from '@kubernetes/client-node';
 import { Failure, messageOf } from '../../../core/errors.ts';
-import type { KubernetesSettings } from '../../../core/kubernetes-settings.ts';
 
 /** The address of an API server, and how to authenticate. */
 export interface ClusterAccess {

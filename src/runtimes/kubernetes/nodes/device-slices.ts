@@ -6,7 +6,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../../../core/errors.ts';
-import type { KubernetesSettings } from '../../../core/kubernetes-settings.ts';
+import type { KubernetesSettings } from '../../../config/kubernetes-settings.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { ApiServer, isRefusal } from '../api/api-server.ts';
 import { accessOf } from '../api/cluster-access.ts';

@@ -1,4 +1,4 @@
-import type { KubernetesSettings, Toleration } from '../../../core/kubernetes-settings.ts';
+import type { KubernetesSettings, Toleration } from '../../../config/kubernetes-settings.ts';
 import { gpuPools, gpuTypes, gpuTypesOfPool, LOCAL_DATA_CENTER } from '../../../domain/catalog/catalog.ts';
 import { migTypeOf, poolOf, sharedTypeOf } from '../../../domain/catalog/part-types.ts';
 import type { Capacity, GpuCapacity } from '../../runtime.ts';

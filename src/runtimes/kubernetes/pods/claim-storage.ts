@@ -1,5 +1,5 @@
+import type { KubernetesSettings } from '../../../config/kubernetes-settings.ts';
 import { Failure } from '../../../core/errors.ts';
-import type { KubernetesSettings } from '../../../core/kubernetes-settings.ts';
 import type { StorageOwner, StorageRequest, WorkloadStorage } from '../../runtime.ts';
 import { ApiError, type ApiServer, isRefusal, MERGE_PATCH, orAbsent } from '../api/api-server.ts';
 import { type ApiObject, amountOf, type Quantities } from '../api/objects.ts';

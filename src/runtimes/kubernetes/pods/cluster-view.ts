@@ -1,8 +1,8 @@
 /** The cluster as the runtime sees it: our pods and their nodes, watched from the first read on. */
 
+import type { KubernetesSettings } from '../../../config/kubernetes-settings.ts';
 import { type Clock, monotonicClock } from '../../../core/clock.ts';
 import { Failure, notFound } from '../../../core/errors.ts';
-import type { KubernetesSettings } from '../../../core/kubernetes-settings.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { type ApiServer, isRefusal, orAbsent } from '../api/api-server.ts';
 import { type ApiObject, amountOf, type CachedObject, type Pod } from '../api/objects.ts';

@@ -1,5 +1,5 @@
+import type { KubernetesSettings } from '../../../config/kubernetes-settings.ts';
 import { Failure } from '../../../core/errors.ts';
-import type { KubernetesSettings } from '../../../core/kubernetes-settings.ts';
 import { LOCAL_DATA_CENTER } from '../../../domain/catalog/catalog.ts';
 import type { RegistryAuth, WorkloadSpec } from '../../runtime.ts';
 import { opaqueName, parseArgs, parsePort } from '../../workload-spec.ts';

@@ -2,9 +2,10 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
-import { silentLogger } from './logger.ts';
-import { startOtlpTracing, type TracingSettings } from './otlp-tracing.ts';
-import type { SpanOptions, Tracing } from './tracing.ts';
+import type { TracingSettings } from '../config/tracing-settings.ts';
+import { silentLogger } from '../core/logger.ts';
+import type { SpanOptions, Tracing } from '../core/tracing.ts';
+import { startOtlpTracing } from './otlp-tracing.ts';
 
 const SAMPLED = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'a=b' };
 const UNSAMPLED = { ...SAMPLED, traceparent: SAMPLED.traceparent.replace(/01$/, '00') };

@@ -70,3 +70,16 @@ export function findCollector(): (() => void) | null {
   if (typeof gc !== 'function') return null;
   return () => gc({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }
+
+/** An option of V8 (`node --v8-options`). A V8 without it says so on stderr, and requests are allocated as before. */
+export const NO_PRETENURING = '--no-allocation-site-pretenuring';
+
+/**
+ * Makes V8 allocate the objects of requests in the young generation, always. By default it learns which code creates objects that
+ * outlive collections, and has that code allocate them in old space from then on. Under load it is the code of requests, and
+ * everything that an old request refers to stays in memory until the next full collection
+ * (docs/decisions/0066-requests-that-v8-creates-old.md).
+ */
+export function disablePretenuring(): void {
+  setFlagsFromString(NO_PRETENURING);
+}

@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
-import { NO_WORKLOAD_OPTIONS, readWorkloadOptionRules } from './workload-option-settings.ts';
+import { readSettings } from './setting.ts';
+import { NO_WORKLOAD_OPTIONS, WORKLOAD_OPTION_RULES } from './workload-option-settings.ts';
+
+const readWorkloadOptionRules = (env: NodeJS.ProcessEnv) => readSettings(WORKLOAD_OPTION_RULES, {}, env);
 
 test('by default endpoints may set nothing', () => {
   expect(readWorkloadOptionRules({})).toEqual(NO_WORKLOAD_OPTIONS);

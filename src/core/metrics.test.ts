@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { EndpointId } from './ids.ts';
-import { Metrics } from './metrics.ts';
-import { addDelta, takeDelta } from './metrics-delta.ts';
+import { addDelta, Metrics, takeDelta } from './metrics.ts';
 
 const [A, B, C] = ['a', 'b', 'c'] as EndpointId[];
 
@@ -16,6 +15,7 @@ function count(metrics: Metrics): void {
   metrics.coldStartStage('pull', 900);
   metrics.thaws.observe(0.02);
   metrics.eventLoopLag.observe(0.001);
+  metrics.fallbackWrites.add();
 }
 
 test('deltas of several processes add up to what one process would have counted, in any order', () => {
@@ -32,6 +32,7 @@ test('deltas of several processes add up to what one process would have counted,
   expect(sum.routes).toEqual(alone.routes);
   expect(sum.proxy).toEqual(alone.proxy);
   expect([sum.coldStarts, sum.thaws, sum.eventLoopLag]).toEqual([alone.coldStarts, alone.thaws, alone.eventLoopLag]);
+  expect(sum.fallbackWrites).toEqual(alone.fallbackWrites);
 });
 
 test('a delta is returned only once', () => {

@@ -1,5 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { findCollector, IdleCompactor } from './compact-when-idle.ts';
+import { findCollector, IdleCompactor, NO_PRETENURING } from './v8-memory.ts';
 
 const MB = 2 ** 20;
 
@@ -49,4 +50,9 @@ test('this version of Node.js gives its collector, and the collection frees what
       resolve();
     });
   });
+});
+
+test('this Node.js knows the option that allocates requests in the young generation', () => {
+  const { status, stderr } = spawnSync(process.execPath, [NO_PRETENURING, '--eval', '']);
+  expect({ status, stderr: String(stderr) }).toEqual({ status: 0, stderr: '' });
 });

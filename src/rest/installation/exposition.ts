@@ -1,4 +1,4 @@
-import type { Histogram } from './metrics.ts';
+import type { Histogram } from '../../core/summable.ts';
 
 type Labels = Readonly<Record<string, string>>;
 

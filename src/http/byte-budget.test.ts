@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { Failure } from '../core/errors.ts';
 import { ByteBudget, type ByteReservation } from './byte-budget.ts';
-import { Failure } from './errors.ts';
 
 const LIMIT = 100;
 const TIMEOUT_MS = 1_000;

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
-import { trimSlashes } from './trim-slashes.ts';
-import { UsageError } from './usage-error.ts';
+import { trimSlashes } from '../core/trim-slashes.ts';
+import { UsageError } from '../core/usage-error.ts';
 
 /** Parsers of settings. Each throws a sentence with the setting's name, its value and what is allowed. */
 
@@ -18,19 +18,6 @@ export function parseInteger(
   return number;
 }
 
-export function integerVariable(
-  env: NodeJS.ProcessEnv,
-  name: string,
-  range: { min: number; max: number; fallback: number },
-): number {
-  return parseInteger(name, env[name], range);
-}
-
-/** A variable in seconds, at most a week. Returns milliseconds. */
-export function secondsVariable(env: NodeJS.ProcessEnv, name: string, fallback: number): number {
-  return integerVariable(env, name, { min: 0, max: 7 * 86_400, fallback }) * 1000;
-}
-
 export function parseOneOf<const T extends string>(name: string, value: string, allowed: readonly T[]): T {
   const match = allowed.find((candidate) => candidate === value);
   if (match === undefined) throw new UsageError(`${name} is '${value}', but must be one of ${allowed.join(', ')}`);
@@ -38,8 +25,7 @@ export function parseOneOf<const T extends string>(name: string, value: string, 
 }
 
 /** Returns the URL without trailing slashes. */
-export function parseUrl(name: string, value: string | undefined): string | null {
-  if (value === undefined) return null;
+export function parseUrl(name: string, value: string): string {
   if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol)) {
     throw new UsageError(`${name} is '${value}', but must be an http or https URL`);
   }
@@ -47,23 +33,21 @@ export function parseUrl(name: string, value: string | undefined): string | null
 }
 
 /** Returns a host name with an optional port, in lower case. */
-export function parseHostName(name: string, value: string | undefined): string | null {
-  if (value === undefined) return null;
+export function parseHostName(name: string, value: string): string {
   if (!/^[a-z0-9-]+(\.[a-z0-9-]+)*(:\d{1,5})?$/i.test(value)) {
     throw new UsageError(`${name} is '${value}', but must be a host name with an optional port, e.g. pods.example.com`);
   }
   return value.toLowerCase();
 }
 
-export function parseIpAddress(name: string, value: string | undefined, fallback: string): string {
-  if (value === undefined || value === '') return fallback;
+export function parseIpAddress(name: string, value: string): string {
   if (isIP(value) === 0) throw new UsageError(`${name} is '${value}', but must be an IP address`);
   return value;
 }
 
 /** Addresses and networks separated by commas, e.g. `10.0.0.0/8,::1`. */
-export function parseNetworks(name: string, value: string | undefined): string[] {
-  const items = (value ?? '').split(',').flatMap((item) => item.trim() || []);
+export function parseNetworks(name: string, value: string): readonly string[] {
+  const items = value.split(',').flatMap((item) => item.trim() || []);
   for (const item of items) {
     const [address, prefix, ...more] = item.split('/');
     const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address!)]!;
@@ -93,8 +77,8 @@ export function isPort(port: number): boolean {
 }
 
 /** Patterns of registries separated by commas, e.g. `docker.io,*.example.com,registry.lan:5000`; null where there are none. */
-export function parseRegistries(name: string, value: string | undefined): string[] | null {
-  const items = (value ?? '').split(',').flatMap((item) => item.trim().toLowerCase() || []);
+export function parseRegistries(name: string, value: string): readonly string[] | null {
+  const items = value.split(',').flatMap((item) => item.trim().toLowerCase() || []);
   for (const item of items) {
     if (!/^(?:[a-z0-9*.-]+|\[[0-9a-f:]+\])(?::(?:\d{1,5}|\*))?$/.test(item)) {
       throw new UsageError(

@@ -22,22 +22,11 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import { monotonicClock } from './clock.ts';
-import type { Logger } from './logger.ts';
-import type { TraceContext } from './trace-context.ts';
-import type { OpenSpan, SpanOptions, Tracing } from './tracing.ts';
-
-/** The OpenTelemetry variables that its packages do not read themselves. */
-export interface TracingSettings {
-  sampler: 'always_on' | 'always_off' | 'traceidratio';
-  /** The client's sampling decision comes first. */
-  isParentBased: boolean;
-  /** For `traceidratio`, 0 to 1. */
-  ratio: number;
-  delayMs: number;
-  /** For a batch with all its tries. They outlast `stop`, so an absent collector can delay the exit by this. */
-  timeoutMs: number;
-}
+import type { TracingSettings } from '../config/tracing-settings.ts';
+import { monotonicClock } from '../core/clock.ts';
+import type { Logger } from '../core/logger.ts';
+import type { TraceContext } from '../core/trace-context.ts';
+import type { OpenSpan, SpanOptions, Tracing } from '../core/tracing.ts';
 
 const STOP_MS = 2_000;
 const WARN_EVERY_MS = 60_000;

@@ -1,5 +1,16 @@
-import type { TracingSettings } from './otlp-tracing.ts';
-import { integerVariable, parseInteger } from './parse-setting.ts';
+import { parseInteger } from './parse-setting.ts';
+
+/** The OpenTelemetry variables that its packages do not read themselves. */
+export interface TracingSettings {
+  sampler: 'always_on' | 'always_off' | 'traceidratio';
+  /** The client's sampling decision comes first. */
+  isParentBased: boolean;
+  /** For `traceidratio`, 0 to 1. */
+  ratio: number;
+  delayMs: number;
+  /** For a batch with all its tries. They outlast `stop`, so an absent collector can delay the exit by this. */
+  timeoutMs: number;
+}
 
 /** Reads OpenTelemetry's own variables. As its specification asks, an unknown value falls back to the default. */
 export function readTracingSettings(env: NodeJS.ProcessEnv): TracingSettings | null {
@@ -14,7 +25,11 @@ export function readTracingSettings(env: NodeJS.ProcessEnv): TracingSettings | n
     sampler: sampler as TracingSettings['sampler'],
     isParentBased: parent !== undefined,
     ratio: ratio >= 0 && ratio <= 1 ? ratio : 1,
-    delayMs: integerVariable(env, 'OTEL_BSP_SCHEDULE_DELAY', { min: 1, max: 3_600_000, fallback: 5_000 }),
+    delayMs: parseInteger('OTEL_BSP_SCHEDULE_DELAY', env.OTEL_BSP_SCHEDULE_DELAY, {
+      min: 1,
+      max: 3_600_000,
+      fallback: 5_000,
+    }),
     timeoutMs: parseInteger('OTEL_EXPORTER_OTLP_TIMEOUT', timeout, { min: 1, max: 60_000, fallback: 3_000 }),
   };
 }

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
-import type { CallRequest } from '../http/call-messages.ts';
-import { closedEarly } from './read-body.ts';
+import type { CallRequest } from '../../../http/call-messages.ts';
+import { closedEarly } from '../../read-body.ts';
 
 /** The body as a stream, which the connection is read for. What is left when it is destroyed is dropped once it arrives. */
 export function bodyStream(req: CallRequest): Readable {

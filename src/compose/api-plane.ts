@@ -1,0 +1,89 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Config, Role } from '../config/config.ts';
+import { withoutRevision } from '../core/rest-revisions.ts';
+import { isQueuePath } from '../dataplane/data-plane.ts';
+import { sendProblem, setCommonHeaders } from '../dataplane/exchange.ts';
+import type { CapacitySource } from '../domain/catalog/capacity-source.ts';
+import type { PodFigures } from '../domain/pods/pod-figures.ts';
+import { isGraphqlPath, lazyGraphqlApp } from '../graphql/lazy-app.ts';
+import type { RateLimiter } from '../http/rate-limiter.ts';
+import { newRequestId } from '../http/request-id.ts';
+import type { MetricsPage } from '../rest/installation/metrics-page.ts';
+import { LogSearches } from '../rest/logs/log-searches.ts';
+import type * as restApps from '../rest/rest-apps.ts';
+import { isV1Path, lazyV1App, refuseV1 } from '../rest/v1/lazy-v1-app.ts';
+import { missingRole } from './roles.ts';
+import type { ServerParts } from './serving.ts';
+
+/** Answers requests on node's HTTP server. */
+export type Responder = (req: IncomingMessage, res: ServerResponse) => void;
+
+export type RestModule = Pick<typeof restApps, 'RestApps' | 'isOperatorPath'>;
+
+/** What REST and GraphQL are built from, besides what all planes share. */
+export interface ApiParts extends ServerParts {
+  rateLimiter: RateLimiter;
+  capacity: CapacitySource;
+  podFigures: PodFigures;
+  metricsPage: Pick<MetricsPage, 'isToken' | 'read'>;
+}
+
+/** REST, GraphQL and the queue API, on node's HTTP server. */
+export interface ApiPlane {
+  respond: Responder;
+  /** Compiles the schemas. Requests that come earlier wait for it. */
+  prepare: () => void;
+  close: () => Promise<void>;
+}
+
+/** Finds the app by path. A request for a role that this process does not have is a 421. */
+export function createApiPlane(
+  config: Config,
+  { RestApps, isOperatorPath }: RestModule,
+  { data, ...deps }: ApiParts,
+  publicUrlFor: (request: IncomingMessage) => string,
+): ApiPlane {
+  const { roles } = config;
+  const options = { plain: config.restRevision, isWhole: roles.has('api') };
+  const restDeps = {
+    ...deps,
+    answers: data.answers,
+    logSearches: new LogSearches(),
+    publicUrlFor,
+    lbHost: config.lbHost,
+    terminal: config.terminal,
+    workloadOptions: config.workloadOptions,
+    hasV1: config.isRestV1On,
+  };
+  const rest = new RestApps(restDeps, options);
+  const v1 = config.isRestV1On ? lazyV1App(restDeps) : null;
+  const graphql = lazyGraphqlApp({ ...deps, isIntrospectable: config.isGraphqlIntrospectable });
+  return {
+    respond: (req, res) => {
+      const url = withoutRevision(req.url!);
+      const role = isQueuePath(url) ? 'data' : 'api';
+      if (!roles.has(role) && !isOperatorPath(url)) refuseRole(res, role, roles);
+      else if (role === 'data') data.handle(at(req, url), res);
+      else if (isGraphqlPath(url)) graphql.handle(at(req, url), res);
+      else if (isV1Path(req.url!)) v1 ? v1.handle(req, res) : refuseV1(req, res);
+      else rest.handle(req, res);
+    },
+    prepare: () => rest.prepare(),
+    close: async () => {
+      await rest.close(); // ends the open log streams
+      await graphql.close();
+      await v1?.close();
+    },
+  };
+}
+
+/** Only REST differs between revisions: everything else is the same under each prefix. */
+function at(req: IncomingMessage, url: string): IncomingMessage {
+  req.url = url;
+  return req;
+}
+
+function refuseRole(res: ServerResponse, role: Role, roles: ReadonlySet<Role>): void {
+  setCommonHeaders(res, ['x-request-id', newRequestId(), 'cache-control', 'no-store']);
+  sendProblem(res, missingRole(role, roles));
+}
