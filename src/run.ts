@@ -5,10 +5,10 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Storage } from './cli/cli-pieces.ts';
 import { runCli } from './cli/program.ts';
-import { createOutput, createTerminal } from './cli/remote/process-terminal.ts';
-import type { SystemdUnit } from './cli/systemd-unit.ts';
+import type { Storage } from './cli/shared/cli-pieces.ts';
+import type { SystemdUnit } from './cli/storage/systemd-unit.ts';
+import { createOutput, createTerminal } from './cli/terminal/process-terminal.ts';
 import { endOnSignal } from './compose/end-on-signal.ts';
 import { FIRST_PROCESS } from './compose/process-messages.ts';
 import { type Config, type Flags, readConfig } from './config.ts';
@@ -91,7 +91,7 @@ function stopOnSignal(server: RunningServer): Promise<never> {
 }
 
 async function demo(flags: Flags & { exit?: boolean }): Promise<void> {
-  const { runDemo } = await import('./cli/demo.ts');
+  const { runDemo } = await import('./cli/server/demo.ts');
   const config = readConfig({ logLevel: 'warn', rateLimit: 'off', ...flags }, process.env); // it polls often
   const adminKey = config.adminKey ?? (await demoKey(config.dataDir));
   const startedAt = performance.now();
@@ -155,7 +155,7 @@ function storage(flags: Flags, more: Readonly<Record<string, string>> = {}): Sto
 }
 
 async function systemdUnit(): Promise<SystemdUnit | null> {
-  return (await import('./cli/systemd-unit.ts')).readSystemdUnit();
+  return (await import('./cli/storage/systemd-unit.ts')).readSystemdUnit();
 }
 
 async function openRuntime(flags: Flags, name: Runtime['name'], installation: string): Promise<Runtime> {
@@ -173,7 +173,7 @@ function allowsInsecureProcesses(flags: Flags): boolean {
 }
 
 async function doctor(flags: Flags, isJson: boolean): Promise<boolean> {
-  const { runDoctor } = await import('./cli/doctor.ts');
+  const { runDoctor } = await import('./cli/doctor/doctor.ts');
   return runDoctor(readConfig(flags, process.env), isJson, { print, note });
 }
 

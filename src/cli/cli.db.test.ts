@@ -5,9 +5,9 @@ import { ensureFirstUser } from '../domain/access/ensure-first-user.ts';
 import { findKeyBySecretHash } from '../domain/access/key-store.ts';
 import { hashSecret } from '../domain/access/secret-hash.ts';
 import { ensureInstallation, updateRuntime } from '../domain/installation.ts';
-import type { CliPieces } from './cli-pieces.ts';
 import { buildCli, runCli } from './program.ts';
-import { testTerminal } from './test-terminal.ts';
+import type { CliPieces } from './shared/cli-pieces.ts';
+import { testTerminal } from './terminal/test-terminal.ts';
 
 let database: TestDatabase;
 let printed: string[];

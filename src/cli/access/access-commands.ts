@@ -3,10 +3,10 @@ import type { Flags } from '../../config.ts';
 import { REST_REVISIONS } from '../../core/rest-revisions.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { LIMIT_NAMES } from '../../domain/quotas/limits.ts';
-import type { CliPieces } from '../cli-pieces.ts';
-import { addDatabaseOptions, parseTime } from '../command-options.ts';
-import { addConfirm, type ConfirmOptions, requireConfirmable } from '../confirm.ts';
-import { addName, findName, requireName } from '../name-argument.ts';
+import type { CliPieces } from '../shared/cli-pieces.ts';
+import { addDatabaseOptions, parseTime } from '../shared/command-options.ts';
+import { addConfirm, type ConfirmOptions, requireConfirmable } from '../shared/confirm.ts';
+import { addName, findName, requireName } from '../shared/name-argument.ts';
 import { addSideOptions, type SideOptions, withSide } from './side-options.ts';
 
 const users = () => import('./users.ts');
@@ -179,7 +179,7 @@ export function addSecrets(program: Command, pieces: CliPieces): void {
   addDatabaseOptions(secrets.command('rotate-key'))
     .description("re-encrypt all secrets and passwords under a new master key while servers run; prints the key's id")
     .action(async (options: Flags) => {
-      const { rotateKey } = await import('../secrets.ts');
+      const { rotateKey } = await import('../storage/secrets.ts');
       const source = pieces.masterKeySource(options);
       await pieces.withDatabase(options, (context) => rotateKey(context, source, pieces));
     });

@@ -3,7 +3,7 @@
  * print the same.
  */
 import type { LimitChanges } from '../../domain/quotas/limit-store.ts';
-import type { Wire } from '../remote/records.ts';
+import type { Wire } from '../shared/records.ts';
 
 export interface NewUserBody {
   name: string;

@@ -18,8 +18,8 @@ import { planRemoval, requestRemoval } from '../../domain/users/request-removal.
 import { toApiKeyResponse } from '../../rest/account/api-key-wire.ts';
 import { renderInstallationLimits } from '../../rest/limits/limit-wire.ts';
 import { renderRateLimit, renderUserAccount, toRateLimit } from '../../rest/users/user-wire.ts';
-import { findIdInDatabase } from '../find-in-database.ts';
-import type { Wire } from '../remote/records.ts';
+import { findIdInDatabase } from '../server/find-in-database.ts';
+import type { Wire } from '../shared/records.ts';
 import { type AccessSide, type NewKeyBody, type NewUserBody, noSuchUser, type ScopedKind } from './access-side.ts';
 
 const FIRST_KEY = { name: 'first key', scopes: ['all'], expiresAt: null, restRevision: null };

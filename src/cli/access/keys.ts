@@ -2,12 +2,12 @@ import { didYouMean } from '../../core/closest.ts';
 import { messageOf } from '../../core/errors.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { parseScope } from '../../domain/access/scopes.ts';
-import type { CliOutput, CommandOutput } from '../cli-pieces.ts';
-import { type ConfirmOptions, confirmDeletion } from '../confirm.ts';
-import { ID } from '../remote/find-record.ts';
-import { showRecords, type Wire } from '../remote/records.ts';
-import type { Column } from '../table.ts';
-import { jsonText } from '../terminal-text.ts';
+import type { CliOutput, CommandOutput } from '../shared/cli-pieces.ts';
+import { type ConfirmOptions, confirmDeletion } from '../shared/confirm.ts';
+import { ID } from '../shared/find-record.ts';
+import { showRecords, type Wire } from '../shared/records.ts';
+import type { Column } from '../terminal/table.ts';
+import { jsonText } from '../terminal/terminal-text.ts';
 import type { AccessSide, ScopedKind } from './access-side.ts';
 
 interface KeyOptions {

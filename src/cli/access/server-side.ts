@@ -1,8 +1,8 @@
 import { UsageError } from '../../core/usage-error.ts';
 import type { LimitChanges } from '../../domain/quotas/limit-store.ts';
-import { type ApiClient, ApiRefusal } from '../remote/api-client.ts';
-import { findRecord } from '../remote/find-record.ts';
-import { RECORDS, type Wire } from '../remote/records.ts';
+import { type ApiClient, ApiRefusal } from '../shared/api-client.ts';
+import { findRecord } from '../shared/find-record.ts';
+import { RECORDS, type Wire } from '../shared/records.ts';
 import { type AccessSide, type NewKeyBody, type NewUserBody, noSuchUser, type ScopedKind } from './access-side.ts';
 
 const USERS = '/v2/account/users';

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import type { Flags } from '../../config.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import type { CliPieces } from '../cli-pieces.ts';
-import { addDatabaseOptions } from '../command-options.ts';
-import { addCommon, type Common, connect } from '../remote/command-shape.ts';
+import type { CliPieces } from '../shared/cli-pieces.ts';
+import { addDatabaseOptions } from '../shared/command-options.ts';
+import { addCommon, type Common, connect } from '../shared/command-shape.ts';
 import type { AccessSide } from './access-side.ts';
 
 export type SideOptions = Common & Omit<Flags, 'restRevision'>;
@@ -42,6 +42,6 @@ async function isOnServer({ terminal }: CliPieces, options: SideOptions): Promis
   }
   if (isDatabase || options.context !== undefined) return !isDatabase;
   if (terminal.env.PODYARD_URL || terminal.env.PODYARD_API_KEY) return true;
-  const { readContexts } = await import('../remote/contexts.ts');
+  const { readContexts } = await import('../account/contexts.ts');
   return (await readContexts(terminal)).current !== null;
 }

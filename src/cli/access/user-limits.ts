@@ -2,11 +2,11 @@ import { parseMemory } from '../../core/parse-setting.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { LimitChanges } from '../../domain/quotas/limit-store.ts';
 import { effectiveLimits, LIMIT_NAMES, type LimitName, type OwnLimits } from '../../domain/quotas/limits.ts';
-import type { CliOutput, Screen } from '../cli-pieces.ts';
-import { formatUserLimits, limitText, type ShownLimits } from '../limit-table.ts';
-import { formatTable } from '../table.ts';
-import { jsonText } from '../terminal-text.ts';
+import type { CliOutput, Screen } from '../shared/cli-pieces.ts';
+import { formatTable } from '../terminal/table.ts';
+import { jsonText } from '../terminal/terminal-text.ts';
 import type { AccessSide } from './access-side.ts';
+import { formatUserLimits, limitText, type ShownLimits } from './limit-table.ts';
 
 /** Changes the limits of a user, or of all users without their own (`name` undefined), and prints them. */
 export async function limitUser(

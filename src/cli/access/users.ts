@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { formatRateQuotas, parseRateQuotas } from '../../core/rate-quotas.ts';
-import type { CliOutput, CommandOutput } from '../cli-pieces.ts';
-import { type ConfirmOptions, confirmDeletion } from '../confirm.ts';
-import { useOf } from '../limit-table.ts';
-import type { Wire } from '../remote/records.ts';
-import { type Column, formatTable } from '../table.ts';
-import { jsonText } from '../terminal-text.ts';
+import type { CliOutput, CommandOutput } from '../shared/cli-pieces.ts';
+import { type ConfirmOptions, confirmDeletion } from '../shared/confirm.ts';
+import type { Wire } from '../shared/records.ts';
+import { type Column, formatTable } from '../terminal/table.ts';
+import { jsonText } from '../terminal/terminal-text.ts';
 import type { AccessSide } from './access-side.ts';
+import { useOf } from './limit-table.ts';
 
 interface Json {
   json?: boolean;

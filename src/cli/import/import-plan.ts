@@ -1,0 +1,197 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { RestRevision } from '../../core/rest-revisions.ts';
+import type { Wire } from '../shared/records.ts';
+import { toEndpointBody, toTemplateBody, toVolumeBody } from './import-bodies.ts';
+import type { ImportSource } from './import-source.ts';
+
+export type ImportKind = 'volume' | 'registry' | 'secret' | 'template' | 'endpoint';
+
+/** One record of the other side and what becomes of it here. */
+export interface ImportItem {
+  kind: ImportKind;
+  name: string;
+  /** Empty for a secret. */
+  sourceId: string;
+  /** EXISTS: with the same settings; DIFFERS: with others, which stay. SKIP: it cannot be made; `note` says why. */
+  action: 'CREATE' | 'EXISTS' | 'DIFFERS' | 'SKIP';
+  note: string | null;
+  /** Of the record here; null if there is none yet. */
+  hereId: string | null;
+  /** What to send, with references of the other side; null where nothing is sent. */
+  body: Wire | null;
+  revision: RestRevision;
+}
+
+/** What this side has, in the shapes that the plan compares with. */
+export interface ImportTarget {
+  volumes: Wire[];
+  registries: Wire[];
+  secrets: Wire[];
+  templates: Wire[];
+  /** As `mergeShapes` returns them, and in the newer shape by id. */
+  endpoints: Wire[];
+  newerEndpoints: ReadonlyMap<string, Wire>;
+  /** The GPU types of each pool. */
+  pools: ReadonlyMap<string, readonly string[]>;
+  /** Data centers in which this side can run something. */
+  dataCenters: ReadonlySet<string>;
+}
+
+export interface PlanOptions {
+  /** Takes the place of every data center; null: they are kept. */
+  dataCenter: string | null;
+}
+
+/** Templates that belong to one endpoint: its settings come with the endpoint. */
+const BOUND = /__template__/;
+
+/** Returns what to do with each record, in the order in which they can be made. Sends nothing. */
+export function planImport(source: ImportSource, target: ImportTarget, options: PlanOptions): ImportItem[] {
+  const names = { source: namesOf(source), here: namesOf(target) };
+  return [
+    ...planRecords('volume', source.volumes, target.volumes, (record) => ({
+      ...nothing,
+      body: moved(toVolumeBody(record), options),
+      note: noteOfVolume(record, target, options),
+    })),
+    ...planNames('registry', source.registries, target.registries),
+    ...planNames(
+      'secret',
+      source.secrets.map((name) => ({ id: '', name })),
+      target.secrets,
+    ),
+    ...planRecords('template', source.templates, target.templates, (record) => {
+      if (BOUND.test(record.name)) return { ...nothing, skip: 'it belongs to an endpoint, which brings its settings' };
+      return toTemplateBody(record, source.revision);
+    }),
+    ...planRecords('endpoint', source.endpoints, target.endpoints, (record) => {
+      const { body, revision } = toEndpointBody(record);
+      return { revision, ...withKnownPools(moved(body, options), target, options) };
+    }),
+  ].map((item) => compared(item, names, target));
+}
+
+/** What the functions below say of a record. */
+interface Wanted {
+  body?: Wire;
+  revision?: RestRevision;
+  note?: string | null;
+  skip?: string;
+}
+const nothing: Wanted = {};
+
+interface Paired extends ImportItem {
+  here: Wire | null;
+}
+
+/** Pairs records by name: the first of a name with the first one here, and so on, because names may repeat. */
+function planRecords(
+  kind: ImportKind,
+  records: readonly Wire[],
+  existing: readonly Wire[],
+  want: (record: Wire) => Wanted,
+): Paired[] {
+  const left = Map.groupBy(existing, ({ name }) => name as string);
+  return records.map((record) => {
+    const { body = null, revision = '2026-08', note = null, skip } = wantOrSkip(record, want);
+    const here = skip === undefined ? (left.get(record.name)?.shift() ?? null) : null;
+    const action = skip !== undefined ? 'SKIP' : here ? 'EXISTS' : 'CREATE';
+    const hereId = here?.id ?? null;
+    return { kind, name: record.name, sourceId: record.id, action, note: skip ?? note, hereId, body, revision, here };
+  });
+}
+
+/** The other side may answer anything. */
+function wantOrSkip(record: Wire, want: (record: Wire) => Wanted): Wanted {
+  try {
+    return want(record);
+  } catch (error) {
+    if (error instanceof TypeError) return { skip: 'it is not what REST v2 describes' };
+    throw error;
+  }
+}
+
+/** Plans records of which only the name is known. */
+function planNames(kind: ImportKind, records: readonly Wire[], existing: readonly Wire[]): Paired[] {
+  const what = kind === 'secret' ? 'its value is not copied' : 'its credentials are not copied';
+  return planRecords(kind, records, existing, () => ({ note: `${what}: it is asked for` }));
+}
+
+function moved(body: Wire, { dataCenter }: PlanOptions): Wire {
+  if (dataCenter === null) return body;
+  return {
+    ...body,
+    ...(body.dataCenter !== undefined && { dataCenter }),
+    ...(body.dataCenterIds?.length > 0 && { dataCenterIds: [dataCenter] }),
+  };
+}
+
+function noteOfVolume(record: Wire, { dataCenters }: ImportTarget, { dataCenter }: PlanOptions): string {
+  const place = dataCenter ?? record.dataCenter;
+  const where = dataCenters.has(place) ? '' : `; nothing runs in ${place} here: see --data-center`;
+  return `empty: its files are not copied${where}`;
+}
+
+function withKnownPools(body: Wire, target: ImportTarget, options: PlanOptions): Wanted {
+  const places: string[] = body.dataCenterIds ?? [];
+  const isNowhere = places.length > 0 && !places.some((id) => target.dataCenters.has(id));
+  const note =
+    isNowhere && options.dataCenter === null ? `nothing runs in ${places.join(', ')} here: see --data-center` : null;
+  if (!body.gpu) return { body, note };
+  const { pools, excludedTypes = [], ...others } = body.gpu as { pools: string[]; excludedTypes?: string[] };
+  const [known, unknown] = split(pools, (pool) => target.pools.has(pool));
+  const types = known.flatMap((pool) => target.pools.get(pool) ?? []);
+  const [excluded, unknownTypes] = split(excludedTypes, (type) => types.includes(type));
+  const missing = [
+    ...(unknown.length > 0 ? [`GPU pool ${unknown.join(', ')}`] : []),
+    ...(unknownTypes.length > 0 ? [`excluded GPU type ${unknownTypes.join(', ')}`] : []),
+  ];
+  const dropped = missing.length === 0 ? null : `this side has no ${missing.join(' and no ')}`;
+  if (known.length === 0) return { skip: dropped! };
+  const gpu = { pools: known, ...others, ...(excluded.length > 0 && { excludedTypes: excluded }) };
+  return { body: { ...body, gpu }, note: [dropped, note].filter(Boolean).join('; ') || null };
+}
+
+function split(list: readonly string[], isKnown: (item: string) => boolean): [known: string[], unknown: string[]] {
+  return [list.filter(isKnown), list.filter((item) => !isKnown(item))];
+}
+
+interface Names {
+  volumes: Map<string, string>;
+  registries: Map<string, string>;
+}
+
+function namesOf({ volumes, registries }: Pick<ImportSource, 'volumes' | 'registries'>): Names {
+  const byId = (records: readonly Wire[]) => new Map(records.map(({ id, name }) => [id as string, name as string]));
+  return { volumes: byId(volumes), registries: byId(registries) };
+}
+
+/** Tells whether the record here has the same settings; ids are compared by the names of what they mean. */
+function compared(
+  { here, ...item }: Paired,
+  names: { source: Names; here: Names },
+  { newerEndpoints }: ImportTarget,
+): ImportItem {
+  if (here === null || item.body === null) return here === null ? item : { ...item, note: null };
+  const wanted = byName(item.body, names.source);
+  const inItsShape = item.revision === '2026-08' ? (newerEndpoints.get(here.id) ?? here) : here;
+  const found = byName(bodyOf(item, inItsShape), names.here);
+  const fields = [...new Set([...Object.keys(wanted), ...Object.keys(found)])];
+  const different = fields.filter((field) => !isDeepStrictEqual(wanted[field], found[field]));
+  if (different.length === 0) return { ...item, note: null };
+  return { ...item, action: 'DIFFERS', note: `${different.join(', ')}; the one here stays as it is` };
+}
+
+function bodyOf({ kind, revision }: ImportItem, here: Wire): Wire {
+  if (kind === 'volume') return toVolumeBody(here);
+  return kind === 'template' ? toTemplateBody(here, revision).body : toEndpointBody(here).body;
+}
+
+function byName(body: Wire, { volumes, registries }: Names): Wire {
+  const volumeIds: string[] = body.networkVolumes ?? [];
+  return {
+    ...body,
+    ...(body.registry && { registry: registries.get(body.registry) ?? body.registry }),
+    ...(body.networkVolumes && { networkVolumes: volumeIds.map((id) => volumes.get(id) ?? id) }),
+  };
+}
