@@ -20,7 +20,7 @@ test.each([
 ] as const)('the kit for %s is copied, and copied again: %s', async (language, name, source) => {
   await copyKit(language, { into, force: false, output });
   await copyKit(language, { into, force: false, output });
-  const kit = await readFile(new URL(`../../workers/${source}`, import.meta.url), 'utf8');
+  const kit = await readFile(new URL(`../../../workers/${source}`, import.meta.url), 'utf8');
   expect(await readFile(join(into, name), 'utf8')).toBe(kit);
   expect(printed.at(-1)).toContain(name);
 });
