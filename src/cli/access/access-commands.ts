@@ -1,13 +1,12 @@
 import { type Command, Option } from 'commander';
 import type { Flags } from '../../config.ts';
-import { REST_REVISIONS } from '../../core/rest-revisions.ts';
+import { REST_REVISIONS, type RestRevision } from '../../core/rest-revisions.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { LIMIT_NAMES } from '../../domain/quotas/limits.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
-import { addDatabaseOptions, parseTime } from '../shared/command-options.ts';
-import { addConfirm, type ConfirmOptions, requireConfirmable } from '../shared/confirm.ts';
-import { addName, findName, requireName } from '../shared/name-argument.ts';
-import { addSideOptions, type SideOptions, withSide } from './side-options.ts';
+import { addConfirm, type ConfirmOptions, requireConfirmable } from '../shared/command-shape.ts';
+import { addDatabaseOptions, addName, findName, parseTime, requireName } from '../shared/options.ts';
+import { addSideOptions, type SideOptions, withSide } from './access-side.ts';
 
 const users = () => import('./users.ts');
 
@@ -16,7 +15,7 @@ interface KeyFlags extends SideOptions {
   name?: string;
   scope: string[];
   expires?: Date;
-  restRevision?: string;
+  restRevision?: RestRevision;
 }
 
 type NewUserOptions = SideOptions & { name?: string; email?: string; admin?: boolean; key: boolean };
@@ -111,7 +110,7 @@ function addChanges(parent: Command, pieces: CliPieces): void {
     .argument('<name>', 'name or id of the user')
     .option('--email <address>', 'their email address; empty for none')
     .addOption(new Option('--role <role>', 'what they may do').choices(['admin', 'user']))
-    .action(async (name: string, options: SideOptions & { email?: string; role?: string }) => {
+    .action(async (name: string, options: SideOptions & { email?: string; role?: 'admin' | 'user' }) => {
       const { updateUser } = await users();
       await withSide(pieces, options, (side) => updateUser(side, { ...options, name }, pieces));
     });
@@ -158,7 +157,7 @@ function addLimits(parent: Command, pieces: CliPieces): void {
       if (isUser === (options.defaults === true)) {
         throw new UsageError('name a user, or use --defaults: podyard users limits <name> workers=50');
       }
-      const { limitUser } = await import('./user-limits.ts');
+      const { limitUser } = await import('./limits.ts');
       const given = options.defaults
         ? { name: undefined, changes: name === undefined ? changes : [name, ...changes] }
         : { name, changes };

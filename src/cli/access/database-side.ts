@@ -19,8 +19,16 @@ import { toApiKeyResponse } from '../../rest/account/api-key-wire.ts';
 import { renderInstallationLimits } from '../../rest/limits/limit-wire.ts';
 import { renderRateLimit, renderUserAccount, toRateLimit } from '../../rest/users/user-wire.ts';
 import { findIdInDatabase } from '../server/find-in-database.ts';
-import type { Wire } from '../shared/records.ts';
-import { type AccessSide, type NewKeyBody, type NewUserBody, noSuchUser, type ScopedKind } from './access-side.ts';
+import type { Schemas } from '../shared/api-types.ts';
+import {
+  type AccessSide,
+  type KeyOwner,
+  type NewKeyBody,
+  type NewUserBody,
+  noSuchUser,
+  type ScopedKind,
+  type User,
+} from './access-side.ts';
 
 const FIRST_KEY = { name: 'first key', scopes: ['all'], expiresAt: null, restRevision: null };
 
@@ -34,8 +42,8 @@ export class DatabaseSide implements AccessSide {
     this.#allowInsecureProcesses = allowInsecureProcesses;
   }
 
-  async listUsers(): Promise<Wire[]> {
-    const users: Wire[] = [];
+  async listUsers(): Promise<User[]> {
+    const users: User[] = [];
     for (let after: string | null = ''; after !== null; ) {
       const page = await listUserPage(this.#context.pool, { limit: MAX_USERS, ...(after && { after }) });
       users.push(...page.users.map(renderUserAccount));
@@ -44,18 +52,18 @@ export class DatabaseSide implements AccessSide {
     return users;
   }
 
-  async findUser(nameOrId: string): Promise<Wire> {
+  async findUser(nameOrId: string): Promise<User> {
     const { pool } = this.#context;
     const user = (await findUserByName(pool, nameOrId)) ?? (await findUser(pool, nameOrId as UserId));
     if (!user) throw new Error(noSuchUser(nameOrId));
     return this.#read(user.id);
   }
 
-  findOwnUser(): Promise<Wire> {
+  findOwnUser(): Promise<User> {
     return this.findUser(FIRST_USER);
   }
 
-  async createUser({ key, ...input }: NewUserBody): Promise<Wire> {
+  async createUser({ key, ...input }: NewUserBody): Promise<Schemas['CreatedUser']> {
     const { pool } = this.#context;
     if (!this.#allowInsecureProcesses) await refuseUserBesideProcesses(pool);
     const { id } = await createUser(pool, input);
@@ -63,47 +71,58 @@ export class DatabaseSide implements AccessSide {
     return { ...(await this.#read(id)), key: made };
   }
 
-  async updateUser(id: string, changes: Wire): Promise<Wire> {
+  async updateUser(id: string, changes: Schemas['UpdateUserRequest']): Promise<User> {
     await updateUser(this.#context, null, id as UserId, changes);
     return this.#read(id);
   }
 
-  async suspendUser(id: string, { workloads, reason }: Wire): Promise<Wire> {
-    await suspendUser(this.#context, null, id as UserId, { workloads: workloads as SuspendedWorkloads, reason });
+  async suspendUser(id: string, { workloads, reason }: Schemas['SuspendUserRequest']): Promise<User> {
+    await suspendUser(this.#context, null, id as UserId, {
+      workloads: workloads as SuspendedWorkloads,
+      reason: reason ?? null,
+    });
     return this.#read(id);
   }
 
-  async resumeUser(id: string): Promise<Wire> {
+  async resumeUser(id: string): Promise<User> {
     await resumeUser(this.#context, null, id as UserId);
     return this.#read(id);
   }
 
-  async planRemoval(id: string, heirId: string | null): Promise<Wire> {
+  async planRemoval(id: string, heirId: string | null): Promise<Schemas['RemovalPlan']> {
     return planRemoval(this.#context.pool, id as UserId, heirId as UserId | null);
   }
 
-  async removeUser(id: string, heirId: string | null): Promise<Wire> {
+  async removeUser(id: string, heirId: string | null): Promise<User> {
     await requestRemoval(this.#context, null, id as UserId, heirId as UserId | null);
     return this.#read(id);
   }
 
-  async readRemoval(id: string): Promise<Wire | null> {
+  async readRemoval(id: string): Promise<User | null> {
     return (await findUser(this.#context.pool, id as UserId)) ? this.#read(id) : null;
   }
 
-  async listKeys({ userId }: Wire): Promise<Wire[]> {
-    return (await listKeys(this.#context.pool, userId)).map(toApiKeyResponse);
+  async listKeys({ userId }: KeyOwner): Promise<Schemas['ApiKey'][]> {
+    return (await listKeys(this.#context.pool, userId as UserId)).map(toApiKeyResponse);
   }
 
-  findRecordId({ userId }: Wire, kind: ScopedKind, idOrName: string): Promise<string> {
-    return findIdInDatabase(this.#context.pool, kind === 'volumes' ? 'network_volumes' : kind, idOrName, userId);
+  findRecordId({ userId }: KeyOwner, kind: ScopedKind, idOrName: string): Promise<string> {
+    return findIdInDatabase(
+      this.#context.pool,
+      kind === 'volumes' ? 'network_volumes' : kind,
+      idOrName,
+      userId as UserId,
+    );
   }
 
-  async createKey({ userId }: Wire, { name, scopes, expiresAt, restRevision }: NewKeyBody): Promise<Wire> {
+  async createKey(
+    { userId }: Pick<KeyOwner, 'userId'>,
+    { name, scopes, expiresAt, restRevision }: NewKeyBody,
+  ): Promise<Schemas['CreatedApiKey']> {
     const { key, secret } = await createApiKey(
       { ...this.#context, clock: systemClock },
       {
-        userId,
+        userId: userId as UserId,
         name,
         scopes: scopes.map(parseScope),
         expiresAt: expiresAt === null ? null : new Date(expiresAt),
@@ -113,11 +132,11 @@ export class DatabaseSide implements AccessSide {
     return { ...toApiKeyResponse(key), secret };
   }
 
-  revokeKey({ userId }: Wire, keyId: string): Promise<void> {
-    return revokeApiKey(this.#context, { userId, keyId: keyId as KeyId });
+  revokeKey({ userId }: KeyOwner, keyId: string): Promise<void> {
+    return revokeApiKey(this.#context, { userId: userId as UserId, keyId: keyId as KeyId });
   }
 
-  async readLimits(id: string | null): Promise<Wire> {
+  async readLimits(id: string | null): Promise<Schemas['UserLimits'] | Schemas['InstallationLimits']> {
     if (id !== null) return this.#read(id);
     return renderInstallationLimits((await readSetLimits(this.#context.pool, [])).installation);
   }
@@ -126,11 +145,11 @@ export class DatabaseSide implements AccessSide {
     await updateLimits(this.#context, id as UserId | null, changes);
   }
 
-  async readRateLimit(id: string): Promise<Wire> {
+  async readRateLimit(id: string): Promise<Schemas['UserRateLimit']> {
     return renderRateLimit((await findUserRateLimit(this.#context.pool, id as UserId)) ?? {});
   }
 
-  async replaceRateLimit(id: string, limit: Wire): Promise<void> {
+  async replaceRateLimit(id: string, limit: Schemas['UserRateLimit']): Promise<void> {
     await updateUserRateLimit(
       this.#context.pool,
       id as UserId,
@@ -138,7 +157,7 @@ export class DatabaseSide implements AccessSide {
     );
   }
 
-  async #read(id: string): Promise<Wire> {
+  async #read(id: string): Promise<User> {
     return renderUserAccount(await getUserAccount(this.#context.pool, id as UserId));
   }
 }

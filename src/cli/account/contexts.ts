@@ -4,8 +4,7 @@ import { dirname, join } from 'node:path';
 import { didYouMean } from '../../core/closest.ts';
 import { trimSlashes } from '../../core/trim-slashes.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { ApiRefusal } from '../shared/api-client.ts';
-import type { Target } from '../shared/target.ts';
+import { ApiRefusal, type Target } from '../shared/api-client.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
 interface ContextsFile {

@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process';
 import { trimSlashes } from '../../core/trim-slashes.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { ApiClient } from '../shared/api-client.ts';
+import { findRecord } from '../records/find-record.ts';
+import { RECORDS } from '../records/kinds.ts';
+import { ApiClient, type Target } from '../shared/api-client.ts';
 import type { CliOutput, CliPieces } from '../shared/cli-pieces.ts';
-import { findRecord } from '../shared/find-record.ts';
-import { RECORDS } from '../shared/records.ts';
-import type { Target } from '../shared/target.ts';
 import { type Column, formatTable } from '../terminal/table.ts';
 import { readSecret } from '../terminal/terminal.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
@@ -18,7 +17,7 @@ export async function login(pieces: CliPieces, options: { url: string; name: str
   if (!URL.canParse(url)) throw new UsageError(`'${options.url}' is not a URL: write it like http://127.0.0.1:8080`);
   const key = await readSecret(terminal, 'API key');
   const client = new ApiClient({ url, key }, terminal);
-  const account = await client.call<{ name: string }>('GET', '/v2/account');
+  const account = await client.call('get', '/v2/account');
   await saveContext(terminal, options.name, { url, key });
   pieces.note(`Signed in to ${url} as ${account.name}; saved as context '${options.name}'.`);
 }
@@ -58,7 +57,7 @@ function reportNoBrowser(output: CliOutput): void {
 }
 
 async function pageOf(client: ApiClient, id: string): Promise<string> {
-  const pods = await client.call<{ pods: { id: string; name: string }[] }>('GET', '/v2/pods');
-  const pod = pods.pods.find((candidate) => candidate.id === id || candidate.name === id);
+  const pods = await RECORDS.pods.list(client);
+  const pod = pods.find((candidate) => candidate.id === id || candidate.name === id);
   return pod ? `pods/${pod.id}` : `endpoints/${(await findRecord(client, RECORDS.endpoints, id)).id}`;
 }

@@ -1,12 +1,11 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import { wholeNumber } from '../records/fields.ts';
+import { type Command, Option } from 'commander';
 import type { CliPieces } from '../shared/cli-pieces.ts';
-import { addCommon, type Common, connect } from '../shared/command-shape.ts';
-import { addConfirm, type ConfirmOptions } from '../shared/confirm.ts';
-import type { BillingOptions, BudgetOptions } from './show-billing.ts';
+import { addCommon, addConfirm, type Common, type ConfirmOptions, connect } from '../shared/command-shape.ts';
+import { parsePositive } from '../shared/options.ts';
+import type { BillingOptions, BudgetOptions, Group, Period } from './show-billing.ts';
 
-const PERIODS = ['hour', 'day', 'week', 'month', 'year'];
-const GROUPS = ['product', 'endpoint', 'pod', 'cluster', 'volume', 'user'];
+const PERIODS: readonly Period[] = ['hour', 'day', 'week', 'month', 'year'];
+const GROUPS: readonly Group[] = ['product', 'endpoint', 'pod', 'cluster', 'volume', 'user'];
 
 const load = () => import('./show-billing.ts');
 
@@ -61,12 +60,6 @@ export function addBudgets(program: Command, pieces: CliPieces): void {
       const { removeBudget } = await load();
       await removeBudget(await connect(pieces, options), which, options, pieces);
     });
-}
-
-function parsePositive(text: string): number {
-  const value = wholeNumber(text);
-  if (value < 1) throw new InvalidArgumentError('It must be at least 1.');
-  return value;
 }
 
 function parsePercents(text: string, before: number[] | undefined): number[] {

@@ -1,18 +1,23 @@
 import { didYouMean } from '../../core/closest.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { toCents } from '../../domain/billing/money.ts';
-import { endpointIdOfUser, userIdOf } from '../access/find-user.ts';
-import { type ApiClient, ApiRefusal } from '../shared/api-client.ts';
+import { userIdOf } from '../access/server-side.ts';
+import { present } from '../fields/field.ts';
+import { findRecord, ID } from '../records/find-record.ts';
+import { RECORDS } from '../records/kinds.ts';
+import { type ApiClient, ApiRefusal, type Query, queryText } from '../shared/api-client.ts';
+import type { Schemas } from '../shared/api-types.ts';
 import type { CliOutput, CommandOutput } from '../shared/cli-pieces.ts';
-import type { Common } from '../shared/command-shape.ts';
-import { type ConfirmOptions, confirmDeletion, requireConfirmable } from '../shared/confirm.ts';
-import { findRecord } from '../shared/find-record.ts';
-import { RECORDS, showRecords, type Wire } from '../shared/records.ts';
+import { type Common, type ConfirmOptions, confirmDeletion, requireConfirmable } from '../shared/command-shape.ts';
+import { showRecords } from '../shared/show-records.ts';
 import { type Column, formatTable } from '../terminal/table.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
 
+export type Period = Schemas['Billing']['metadata']['query']['bucketSize'];
+export type Group = Schemas['Costs']['by'];
+
 export interface BillingOptions {
-  by: string;
+  by: Period | Group;
   from?: string;
   to?: string;
   last?: number;
@@ -22,7 +27,7 @@ export interface BillingOptions {
 
 export interface BudgetOptions {
   endpoint?: string;
-  action?: string;
+  action?: 'notify' | 'stop';
   notifyAt?: number[];
   webhook?: string;
   user?: string;
@@ -31,10 +36,8 @@ export interface BudgetOptions {
 const DAY_MS = 86_400_000;
 const DEFAULT_LAST = 30;
 const DAY = /^\d{4}-\d\d-\d\d$/;
-const PERIODS = new Set(['hour', 'day', 'week', 'month', 'year']);
 const NOTHING_BILLED = 'Nothing was billed in this period. `--last 90` or `--from 2026-01-01` looks further back.';
 const NO_BUDGET = 'There is no budget. Set one, in US dollars a month: `podyard budgets set 250`.';
-const BUDGETS = '/v2/billing/budgets';
 
 /** Prints costs by period or group as a table, JSON or CSV. */
 export async function showBilling(
@@ -43,23 +46,26 @@ export async function showBilling(
   output: CommandOutput,
 ): Promise<void> {
   const { by, csv, json } = options;
-  const isByPeriod = PERIODS.has(by);
+  const isByPeriod = isPeriod(by);
   if (csv && json) throw new UsageError('--csv and --json are two formats: choose one');
   if (csv && isByPeriod && by !== 'day') throw new UsageError(`--csv has a line for each day: it cannot be --by ${by}`);
   if (isByPeriod && !csv && options.user !== undefined)
     throw new UsageError('--user needs --by product, endpoint, pod, volume or user');
-  const query = periodOf(options);
-  const user = await readUser(client, options.user);
-  if (!isByPeriod) query.set('by', by);
-  if (user !== undefined) query.set('userId', user);
-  if (csv) return printCsv(client, query, output);
-  if (isByPeriod) return showPeriods(client, by, query, options, output);
-  const costs = await client.call<Wire>('GET', `/v2/billing/costs?${query}`);
+  const time = periodOf(options);
+  const userId = await readUser(client, options.user);
+  const ofUser = present({ userId });
+  if (csv) return printCsv(client, { ...time, ...(isByPeriod ? {} : { by }), ...ofUser }, output);
+  if (isByPeriod) return showPeriods(client, { ...time, bucketSize: by }, options, output);
+  const costs = await client.call('get', '/v2/billing/costs', { query: { ...time, by, ...ofUser } });
   if (json) return output.print(jsonText(costs));
-  showRecords(costs.groups, { columns: costColumns(costs, user), none: NOTHING_BILLED }, false, output);
+  showRecords(costs.groups, { columns: costColumns(costs, userId), none: NOTHING_BILLED }, false, output);
   if (costs.otherCount > 0) output.note(`${costs.otherCount} more: ${toCents(costs.otherAmount)} USD.`);
   output.note(`Total: ${toCents(costs.total)} USD.`);
-  await noteForecast(client, user, output);
+  await noteForecast(client, userId, output);
+}
+
+function isPeriod(by: Period | Group): by is Period {
+  return ['hour', 'day', 'week', 'month', 'year'].includes(by);
 }
 
 /** Returns the id of `--user`, which takes a name too, and `all`. */
@@ -68,13 +74,13 @@ async function readUser(client: ApiClient, user: string | undefined): Promise<st
 }
 
 /** `--to` is the last day, where the API takes the end. */
-function periodOf({ from, to, last }: BillingOptions): URLSearchParams {
+function periodOf({ from, to, last }: BillingOptions): { lastN?: number; startTime?: string; endTime?: string } {
   if (last !== undefined && (from ?? to) !== undefined) throw new UsageError('--last excludes --from and --to');
-  if (from === undefined && to === undefined) return new URLSearchParams({ lastN: String(last ?? DEFAULT_LAST) });
-  return new URLSearchParams({
+  if (from === undefined && to === undefined) return { lastN: last ?? DEFAULT_LAST };
+  return {
     ...(from !== undefined && { startTime: new Date(readDay('--from', from)).toISOString() }),
     ...(to !== undefined && { endTime: new Date(readDay('--to', to) + DAY_MS).toISOString() }),
-  });
+  };
 }
 
 function readDay(option: string, text: string): number {
@@ -83,30 +89,31 @@ function readDay(option: string, text: string): number {
   return ms;
 }
 
-async function printCsv(client: ApiClient, query: URLSearchParams, { terminal }: CommandOutput): Promise<void> {
-  const response = await client.send('GET', `/v2/billing/export?${query}`);
+async function printCsv(client: ApiClient, query: Query, { terminal }: CommandOutput): Promise<void> {
+  const response = await client.send('GET', `/v2/billing/export${queryText(query)}`);
   for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) terminal.write(chunk);
 }
 
 async function showPeriods(
   client: ApiClient,
-  by: string,
-  query: URLSearchParams,
+  query: { bucketSize: Period; lastN?: number; startTime?: string; endTime?: string },
   { json }: Common,
   output: CliOutput,
 ): Promise<void> {
-  query.set('bucketSize', by);
-  const { records } = await client.call<{ records: Wire[] }>('GET', `/v2/billing?${query}`);
-  showRecords(records, { columns: PERIOD_COLUMNS, none: NOTHING_BILLED }, json === true, output);
+  const { records } = await client.call('get', '/v2/billing', { query });
+  showRecords(records, { columns: PERIOD_COLUMNS, none: NOTHING_BILLED }, json, output);
   if (!json) await noteForecast(client, undefined, output);
 }
 
+type PeriodCosts = Schemas['Billing']['records'][number];
+type Amount = Exclude<keyof PeriodCosts, 'startTime' | 'endTime'>;
+
 const sum =
-  (...names: string[]) =>
-  (r: Wire) =>
+  (...names: Amount[]) =>
+  (r: PeriodCosts) =>
     names.reduce((all, name) => all + (r[name] ?? 0), 0).toFixed(4);
 
-const PERIOD_COLUMNS: readonly Column<Wire>[] = [
+const PERIOD_COLUMNS: readonly Column<PeriodCosts>[] = [
   ['FROM', (r) => r.startTime],
   ['ENDPOINTS', sum('serverlessGpuAmount', 'serverlessCpuAmount', 'serverlessDiskAmount', 'serverlessFeeAmount')],
   ['PODS', sum('podGpuAmount', 'podCpuAmount', 'podDiskAmount')],
@@ -124,10 +131,12 @@ const PRODUCTS: Readonly<Record<string, string>> = {
 
 const cost = (amount: string) => Number(amount).toFixed(4);
 
-function costColumns({ by, total }: Wire, user: string | undefined): readonly Column<Wire>[] {
-  const whose: Column<Wire>[] =
+type CostGroup = Schemas['Costs']['groups'][number];
+
+function costColumns({ by, total }: Schemas['Costs'], user: string | undefined): readonly Column<CostGroup>[] {
+  const whose: Column<CostGroup>[] =
     user === 'all' && by !== 'user' && by !== 'product' ? [['USER', (r) => r.userName]] : [];
-  const what: Column<Wire>[] =
+  const what: Column<CostGroup>[] =
     by === 'product'
       ? [['PRODUCT', (r) => PRODUCTS[r.id] ?? r.id]]
       : [
@@ -146,14 +155,16 @@ function costColumns({ by, total }: Wire, user: string | undefined): readonly Co
 }
 
 async function noteForecast(client: ApiClient, user: string | undefined, { note }: CliOutput): Promise<void> {
-  const query = user === undefined ? '' : `?userId=${encodeURIComponent(user)}`;
-  const { month, spent, forecast, low, high, method } = await client.call<Wire>('GET', `/v2/billing/forecast${query}`);
+  const query = present({ userId: user });
+  const { month, spent, forecast, low, high, method } = await client.call('get', '/v2/billing/forecast', { query });
   const soFar = `${month}: ${toCents(spent)} USD so far`;
   if (forecast === null) return note(`${soFar}. ${method}`);
-  note(`${soFar}, about ${toCents(forecast)} at its end (${toCents(low)} to ${toCents(high)}). ${method}`);
+  note(`${soFar}, about ${toCents(forecast)} at its end (${toCents(low!)} to ${toCents(high!)}). ${method}`);
 }
 
-const BUDGET_COLUMNS: readonly Column<Wire>[] = [
+type Budget = Schemas['Budget'];
+
+const BUDGET_COLUMNS: readonly Column<Budget>[] = [
   ['ID', (r) => r.id],
   ['OF', (r) => (r.endpointId === null ? 'account' : `endpoint ${r.endpointName ?? r.endpointId}`)],
   ['USER', (r) => r.userName],
@@ -161,14 +172,13 @@ const BUDGET_COLUMNS: readonly Column<Wire>[] = [
   ['SPENT', (r) => toCents(r.spent)],
   ['USED', (r) => (Number(r.amount) === 0 ? '-' : `${((Number(r.spent) / Number(r.amount)) * 100).toFixed(1)} %`)],
   ['ACTION', (r) => r.action.toLowerCase()],
-  ['NOTIFIES AT', (r) => r.notifyAt.map((percent: number) => `${percent} %`).join(', ') || '-'],
+  ['NOTIFIES AT', (r) => r.notifyAt.map((percent) => `${percent} %`).join(', ') || '-'],
   ['SET BY', (r) => (r.isByAdmin ? 'administrator' : 'user')],
   ['STATE', (r) => (r.isStopped ? 'STOPPED: used up' : 'ok')],
 ];
 
-async function readBudgets(client: ApiClient, user: string | undefined): Promise<Wire[]> {
-  const query = user === undefined ? '' : `?userId=${encodeURIComponent(user)}`;
-  return (await client.call<{ budgets: Wire[] }>('GET', BUDGETS + query)).budgets;
+async function readBudgets(client: ApiClient, userId: string | undefined): Promise<Budget[]> {
+  return (await client.call('get', '/v2/billing/budgets', { query: present({ userId }) })).budgets;
 }
 
 export async function listBudgets(
@@ -176,12 +186,8 @@ export async function listBudgets(
   { user, json }: BudgetOptions & Common,
   output: CliOutput,
 ): Promise<void> {
-  showRecords(
-    await readBudgets(client, await readUser(client, user)),
-    { columns: BUDGET_COLUMNS, none: NO_BUDGET },
-    json === true,
-    output,
-  );
+  const budgets = await readBudgets(client, await readUser(client, user));
+  showRecords(budgets, { columns: BUDGET_COLUMNS, none: NO_BUDGET }, json, output);
 }
 
 /** Changes the budget that there is for the account or the endpoint, or sets the first one. */
@@ -198,24 +204,33 @@ export async function setBudget(
   const endpointId = endpoint === undefined ? null : await endpointOf(client, user, endpoint);
   const settings = {
     amount: usd,
-    ...(action !== undefined && { action: action.toUpperCase() }),
-    ...(notifyAt !== undefined && { notifyAt }),
-    ...(webhook !== undefined && { webhook: webhook === 'none' ? null : webhook }),
+    ...present({
+      action: action?.toUpperCase() as Budget['action'] | undefined,
+      notifyAt,
+      webhook: webhook === 'none' ? null : webhook,
+    }),
   };
   const isForOther = user !== undefined;
   const existing = (await readBudgets(client, user)).find(
     (one) => one.endpointId === endpointId && one.isByAdmin === isForOther,
   );
+  const ofUser = present({ userId: user });
   const budget = existing
-    ? await client.call<Wire>('PATCH', `${BUDGETS}/${existing.id}`, settings)
-    : await client.call<Wire>('POST', BUDGETS, { ...settings, endpointId, ...(isForOther && { userId: user }) });
+    ? await client.call('patch', '/v2/billing/budgets/{budgetId}', { path: { budgetId: existing.id }, body: settings })
+    : await client.call('post', '/v2/billing/budgets', { body: { ...settings, endpointId, ...ofUser } });
   if (json) return output.print(jsonText(budget));
   output.print(formatTable(BUDGET_COLUMNS, [budget], output.screen));
 }
 
-async function endpointOf(client: ApiClient, user: string | undefined, endpoint: string): Promise<string> {
-  if (user !== undefined) return endpointIdOfUser(client, user, endpoint);
-  return (await findRecord(client, RECORDS.endpoints, endpoint)).id;
+/** Finds an endpoint. Another user's endpoints only the costs name: those are found by id, or by a name that has cost something. */
+async function endpointOf(client: ApiClient, userId: string | undefined, idOrName: string): Promise<string> {
+  if (userId === undefined) return (await findRecord(client, RECORDS.endpoints, idOrName)).id;
+  if (ID.test(idOrName)) return idOrName;
+  const query = { by: 'endpoint', userId, lastN: 30 } as const;
+  const { groups } = await client.call('get', '/v2/billing/costs', { query });
+  const named = groups.filter(({ name, isDeleted }) => name === idOrName && !isDeleted);
+  if (named.length === 1) return named[0]!.id;
+  throw new ApiRefusal(404, `this user has no endpoint named '${idOrName}' with costs: use its id`);
 }
 
 export async function removeBudget(
@@ -238,6 +253,6 @@ export async function removeBudget(
   }
   const name = budget.endpointId === null ? 'account' : (budget.endpointName ?? budget.endpointId);
   await confirmDeletion(output, { what: `the budget of ${name}`, name, id: budget.id }, options);
-  await client.call('DELETE', `${BUDGETS}/${budget.id}`);
+  await client.call('delete', '/v2/billing/budgets/{budgetId}', { path: { budgetId: budget.id } });
   output.note(`The budget of ${name} is removed.`);
 }

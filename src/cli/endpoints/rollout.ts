@@ -1,19 +1,7 @@
 import type { ApiClient } from '../shared/api-client.ts';
+import type { Schemas } from '../shared/api-types.ts';
 import type { CliOutput, CommandOutput } from '../shared/cli-pieces.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
-
-interface Rollout {
-  inProgress: boolean;
-  workersOnLatest: number;
-  workersTotal: number;
-  percentOnLatest: number;
-  paused: boolean;
-}
-
-interface Releases {
-  endpointVersion: number;
-  releases: { id: string; version: number }[];
-}
 
 const BAR_WIDTH = 30;
 
@@ -25,8 +13,8 @@ export async function rollBack(
   { json, wait }: { json?: boolean; wait?: boolean },
   output: CliOutput,
 ): Promise<void> {
-  const path = `/v2/serverless/${endpointId}`;
-  const { releases, endpointVersion } = await client.call<Releases>('GET', `${path}/releases`);
+  const path = { id: endpointId };
+  const { releases, endpointVersion } = await client.call('get', '/v2/serverless/{id}/releases', { path });
   const wanted = releases.find((release) => release.version === (version ?? endpointVersion - 1));
   if (!wanted) {
     const known = releases.map((release) => release.version).join(', ');
@@ -34,15 +22,17 @@ export async function rollBack(
       version === undefined ? 'there is no release before the newest' : `there is no release ${version}, but: ${known}`,
     );
   }
-  await client.call('POST', `${path}/releases/${wanted.id}/rollback`);
+  const release = { ...path, releaseId: wanted.id };
+  await client.call('post', '/v2/serverless/{id}/releases/{releaseId}/rollback', { path: release });
   output.note(`Release ${endpointVersion + 1} has the settings of release ${wanted.version}.`);
   if (json && !wait) output.print(jsonText({ endpointVersion: endpointVersion + 1, settingsOf: wanted.version }));
 }
 
+/** The parts of an endpoint's live state that a roll-out shows. */
 interface Snapshot {
-  rollout: Rollout;
+  rollout: Schemas['Rollout'];
   endpointVersion: number;
-  workers: { version: number | null; status: string; reason: string | null }[];
+  workers: Pick<Schemas['Worker'], 'version' | 'status' | 'reason'>[];
 }
 
 /**
@@ -55,7 +45,7 @@ export async function watchRollout(
   output: CommandOutput,
   { json }: { json?: boolean } = {},
 ): Promise<void> {
-  let told = '';
+  let noted = '';
   for await (const data of client.events(`/v2/serverless/${endpointId}/live`)) {
     const snapshot = JSON.parse(data) as Snapshot;
     const { rollout, endpointVersion } = snapshot;
@@ -72,12 +62,12 @@ export async function watchRollout(
       output.terminal.progress('');
       throw new Error(`version ${endpointVersion} is not rolled out: ${failure}`);
     }
-    const waitsFor = whatItWaitsFor(snapshot);
+    const waitsFor = describeWait(snapshot);
     const done = Math.round((BAR_WIDTH * rollout.percentOnLatest) / 100);
     const bar = '#'.repeat(done).padEnd(BAR_WIDTH, '.');
     output.terminal.progress(`[${bar}] ${counts} on version ${endpointVersion}; ${waitsFor}`);
-    if (!output.terminal.isInteractive && waitsFor !== told) output.note(`${counts} run it; ${waitsFor}`);
-    told = waitsFor;
+    if (!output.terminal.isInteractive && waitsFor !== noted) output.note(`${counts} run it; ${waitsFor}`);
+    noted = waitsFor;
   }
 }
 
@@ -88,7 +78,7 @@ function failureOf({ rollout, endpointVersion, workers }: Snapshot): string | nu
   return failing ? (failing.reason ?? 'its workers are unhealthy') : null;
 }
 
-function whatItWaitsFor({ endpointVersion, workers }: Snapshot): string {
+function describeWait({ endpointVersion, workers }: Snapshot): string {
   const waiting = workers.filter(({ version, status }) => {
     return version === endpointVersion && (status === 'THROTTLED' || status === 'INITIALIZING');
   });

@@ -38,11 +38,11 @@ export function addExec(program: Command, pieces: CliPieces): void {
     .action(async (name: string | undefined, command: string[], options: ExecOptions) => {
       const client = await connect(pieces, options);
       if (options.end !== undefined) {
-        await client.call('DELETE', `/v2/account/terminals/${encodeURIComponent(options.end)}`);
+        await client.call('delete', '/v2/account/terminals/{id}', { path: { id: options.end } });
         return;
       }
       if (options.sessions) {
-        const { showSessions } = await import('./show-sessions.ts');
+        const { showSessions } = await import('./list-sessions.ts');
         await showSessions(client, { isOfAll: options.all === true, isJson: options.json === true }, pieces);
         return;
       }

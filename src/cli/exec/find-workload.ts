@@ -1,7 +1,7 @@
 import { UsageError } from '../../core/usage-error.ts';
+import { findRecord, idOf } from '../records/find-record.ts';
+import { RECORDS } from '../records/kinds.ts';
 import { type ApiClient, ApiRefusal } from '../shared/api-client.ts';
-import { findRecord, idOf } from '../shared/find-record.ts';
-import { listRecords, RECORDS } from '../shared/records.ts';
 import type { SessionPlace } from './remote-session.ts';
 
 /** Endpoints whose workers are asked for at once. */
@@ -20,13 +20,13 @@ export async function findWorkload(
   { name, endpoint, worker }: WorkloadNames,
 ): Promise<SessionPlace> {
   if (endpoint !== undefined) {
-    const path = `/v2/serverless/${encodeURIComponent(await idOf(client, RECORDS.endpoints, endpoint))}`;
-    return { path, ...(worker !== undefined && { workerId: worker }) };
+    const endpointId = await idOf(client, RECORDS.endpoints, endpoint);
+    return { endpointId, ...(worker !== undefined && { workerId: worker }) };
   }
   if (worker !== undefined) throw new UsageError('--worker needs --endpoint; without it, name the worker alone');
   if (name === undefined) throw new UsageError('name a pod or a worker, or an endpoint with --endpoint');
   try {
-    return { path: `/v2/pods/${encodeURIComponent(await idOf(client, RECORDS.pods, name))}` };
+    return { podId: await idOf(client, RECORDS.pods, name) };
   } catch (error) {
     if (!(error instanceof ApiRefusal) || error.status !== 404) throw error;
     const found = await findWorker(client, name);
@@ -38,12 +38,11 @@ export async function findWorkload(
 }
 
 async function findWorker(client: ApiClient, workerId: string): Promise<SessionPlace | undefined> {
-  const endpoints = await listRecords(client, RECORDS.endpoints);
+  const endpoints = await RECORDS.endpoints.list(client);
   for (let at = 0; at < endpoints.length; at += CONCURRENT) {
     const places = endpoints.slice(at, at + CONCURRENT).map(async ({ id }) => {
-      const path = `/v2/serverless/${id}`;
-      const { workers } = await client.call<{ workers: { id: string }[] }>('GET', `${path}/workers`);
-      return workers.some((worker) => worker.id === workerId) ? { path, workerId } : undefined;
+      const { workers } = await client.call('get', '/v2/serverless/{id}/workers', { path: { id } });
+      return workers.some((worker) => worker.id === workerId) ? { endpointId: id, workerId } : undefined;
     });
     const found = (await Promise.all(places)).find((place) => place !== undefined);
     if (found) return found;

@@ -9,20 +9,13 @@ export interface SessionEnd {
 }
 
 export interface SessionRequest {
-  command?: readonly string[];
+  command?: string[];
   terminal: { columns: number; rows: number } | null;
   input: boolean;
 }
 
-/** Where a program runs: the path of a pod, or of an endpoint with one of its workers. */
-export interface SessionPlace {
-  path: string;
-  workerId?: string;
-}
-
-interface Ticket {
-  protocols: string[];
-}
+/** Where a program runs: in a pod, or in a worker of an endpoint, any that runs by default. */
+export type SessionPlace = { podId: string } | { endpointId: string; workerId?: string };
 
 /** What the protocol lets a side send before it is acknowledged (docs/interface/terminals.md, "Flow control"). */
 const WINDOW_BYTES = 256 * 1024;
@@ -34,11 +27,10 @@ const [INPUT, OUTPUT] = [0, 1];
 /** Starts a program in a pod or worker. Throws the server's refusal. */
 export async function openSession(
   client: ApiClient,
-  { path, workerId }: SessionPlace,
+  place: SessionPlace,
   request: SessionRequest,
 ): Promise<RemoteSession> {
-  const body = { ...request, ...(workerId !== undefined && { workerId }) };
-  const { protocols } = await client.call<Ticket>('POST', `${path}/terminals`, body).catch((error) => {
+  const { protocols } = await requestSession(client, place, request).catch((error) => {
     const isKey = error instanceof ApiRefusal && error.status === 403 && error.message === 'access denied';
     throw isKey ? new ApiRefusal(403, `access denied: ${NEEDS_SCOPE}`) : error;
   });
@@ -48,6 +40,14 @@ export async function openSession(
     throw new Error(explainUnreachable(client.target.url, cause, {}), { cause });
   });
   return session;
+}
+
+function requestSession(client: ApiClient, place: SessionPlace, request: SessionRequest) {
+  if ('podId' in place) {
+    return client.call('post', '/v2/pods/{id}/terminals', { path: { id: place.podId }, body: request });
+  }
+  const { endpointId: id, ...worker } = place;
+  return client.call('post', '/v2/serverless/{id}/terminals', { path: { id }, body: { ...request, ...worker } });
 }
 
 /** A program that runs elsewhere. Streams that nobody reads pause it. */

@@ -21,7 +21,7 @@ const CUT_OFF = 255;
 export async function runProgram(
   client: ApiClient,
   place: SessionPlace,
-  command: readonly string[],
+  command: string[],
   options: RunProgramOptions,
   { terminal, note }: Pick<CliPieces, 'terminal' | 'note'>,
 ): Promise<void> {

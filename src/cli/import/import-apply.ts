@@ -1,15 +1,14 @@
 import { messageOf } from '../../core/errors.ts';
 import { type ApiClient, ApiRefusal } from '../shared/api-client.ts';
 import type { CommandOutput } from '../shared/cli-pieces.ts';
-import type { Wire } from '../shared/records.ts';
-import { splitRule } from './import-bodies.ts';
+import { type EndpointBody, type ImportBody, splitRule } from './import-bodies.ts';
 import type { Credentials } from './import-credentials.ts';
 import type { ImportItem, ImportKind } from './import-plan.ts';
 
-/** What became of a record. */
+/** The outcome of a record. */
 export interface ImportResult extends Pick<ImportItem, 'kind' | 'name' | 'note'> {
   result: 'CREATED' | 'EXISTS' | 'DIFFERS' | 'SKIPPED' | 'FAILED';
-  /** Of the record here; null if there is none. */
+  /** The id of the record here; null if there is none. */
   id: string | null;
 }
 
@@ -21,7 +20,8 @@ interface Ids {
 
 /**
  * Makes what the plan says, one record after the other, and reports each to `onResult`. A record that this side refuses does
- * not keep the others from being made. `existing`: what is here already, also of kinds that are not imported. Throws when the server cannot be reached, or refuses the key: run again, it continues.
+ * not keep the others from being made. `existing`: the records that are here already, also of kinds that are not imported.
+ * Throws when the server cannot be reached, or refuses the key: run again, it continues.
  */
 export async function applyImport(
   client: ApiClient,
@@ -59,8 +59,8 @@ async function applyItem(
   const call = toCall(item, credentials, ids);
   if (typeof call === 'string') return { ...shown, result: 'SKIPPED', note: call };
   try {
-    const { id } = await client.call<Wire>('POST', call.path, call.body);
-    if (call.rest) await client.call('PATCH', `/2026-08/v2/serverless/${id}`, call.rest);
+    const { id } = await client.json<{ id: string }>('POST', call.path, call.body);
+    if (call.rest) await client.json('PATCH', `/2026-08/v2/serverless/${id}`, call.rest);
     return { ...shown, result: 'CREATED', id, note: kind === 'secret' || kind === 'registry' ? null : note };
   } catch (error) {
     if (!(error instanceof ApiRefusal) || isFatal(error.status)) throw error;
@@ -77,9 +77,9 @@ const PATHS = { volume: 'network-volumes', registry: 'registries', template: 'te
 
 interface Call {
   path: string;
-  body: Wire;
-  /** What is changed at once, because the create cannot take it. */
-  rest?: Wire | null;
+  body: object;
+  /** A change that follows at once, because the create cannot take it. */
+  rest?: object | null;
 }
 
 /** Returns the request that makes a record, or why there is none. */
@@ -96,18 +96,19 @@ function toCall(item: ImportItem, credentials: Credentials, ids: Ids): Call | st
     return { path: '/v2/registries', body: { name, ...login } };
   }
   const body = withIds(item.body!, ids);
-  return typeof body === 'string' ? body : { path: `/${revision}/v2/${PATHS[kind]}`, ...splitRule({ revision, body }) };
+  return typeof body === 'string' ? body : { path: `/${revision}/v2/${PATHS[kind]}`, ...splitRule({ revision, body: body as EndpointBody['body'] }) };
 }
 
-/** Replaces ids of the other side; or says what is missing here. */
-function withIds(body: Wire, ids: Ids): Wire | string {
-  const { registry, networkVolumes } = body;
+/** Replaces ids of the other side, or returns why it cannot. */
+function withIds(body: ImportBody, ids: Ids): ImportBody | string {
+  const { registry, networkVolumes = [] } = body;
   if (registry && !ids.registries.has(registry)) return 'its registry is missing here: make that first';
-  const volumes: string[] = networkVolumes ?? [];
-  if (volumes.some((id) => !ids.volumes.has(id))) return 'its network volume is missing here: make that first';
+  if (networkVolumes.some((id) => !ids.volumes.has(id))) {
+    return 'its network volume is missing here: make that first';
+  }
   return {
     ...body,
-    ...(registry && { registry: ids.registries.get(registry) }),
-    ...(networkVolumes && { networkVolumes: volumes.map((id) => ids.volumes.get(id)) }),
+    ...(registry && { registry: ids.registries.get(registry)! }),
+    ...(body.networkVolumes && { networkVolumes: networkVolumes.map((id) => ids.volumes.get(id)!) }),
   };
 }

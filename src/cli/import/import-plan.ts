@@ -1,7 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { RestRevision } from '../../core/rest-revisions.ts';
-import type { Wire } from '../shared/records.ts';
-import { toEndpointBody, toTemplateBody, toVolumeBody } from './import-bodies.ts';
+import type { Named } from '../records/kinds.ts';
+import type { Schemas } from '../shared/api-types.ts';
+import {
+  type EndpointBody,
+  type ImportBody,
+  type References,
+  type SourceEndpoint,
+  toEndpointBody,
+  toTemplateBody,
+  toVolumeBody,
+} from './import-bodies.ts';
 import type { ImportSource } from './import-source.ts';
 
 export type ImportKind = 'volume' | 'registry' | 'secret' | 'template' | 'endpoint';
@@ -18,19 +27,19 @@ export interface ImportItem {
   /** Of the record here; null if there is none yet. */
   hereId: string | null;
   /** What to send, with references of the other side; null where nothing is sent. */
-  body: Wire | null;
+  body: ImportBody | null;
   revision: RestRevision;
 }
 
 /** What this side has, in the shapes that the plan compares with. */
 export interface ImportTarget {
-  volumes: Wire[];
-  registries: Wire[];
-  secrets: Wire[];
-  templates: Wire[];
+  volumes: readonly Schemas['NetworkVolume'][];
+  registries: readonly Named[];
+  secrets: readonly Named[];
+  templates: readonly Schemas['Template'][];
   /** As `mergeShapes` returns them, and in the newer shape by id. */
-  endpoints: Wire[];
-  newerEndpoints: ReadonlyMap<string, Wire>;
+  endpoints: readonly SourceEndpoint[];
+  newerEndpoints: ReadonlyMap<string, SourceEndpoint>;
   /** The GPU types of each pool. */
   pools: ReadonlyMap<string, readonly string[]>;
   /** Data centers in which this side can run something. */
@@ -50,7 +59,6 @@ export function planImport(source: ImportSource, target: ImportTarget, options: 
   const names = { source: namesOf(source), here: namesOf(target) };
   return [
     ...planRecords('volume', source.volumes, target.volumes, (record) => ({
-      ...nothing,
       body: moved(toVolumeBody(record), options),
       note: noteOfVolume(record, target, options),
     })),
@@ -61,8 +69,8 @@ export function planImport(source: ImportSource, target: ImportTarget, options: 
       target.secrets,
     ),
     ...planRecords('template', source.templates, target.templates, (record) => {
-      if (BOUND.test(record.name)) return { ...nothing, skip: 'it belongs to an endpoint, which brings its settings' };
-      return toTemplateBody(record, source.revision);
+      if (BOUND.test(record.name)) return { skip: 'it belongs to an endpoint, which brings its settings' };
+      return { revision: source.revision, body: toTemplateBody(record) };
     }),
     ...planRecords('endpoint', source.endpoints, target.endpoints, (record) => {
       const { body, revision } = toEndpointBody(record);
@@ -71,27 +79,25 @@ export function planImport(source: ImportSource, target: ImportTarget, options: 
   ].map((item) => compared(item, names, target));
 }
 
-/** What the functions below say of a record. */
+/** How a record is to be made here, or why it cannot be. */
 interface Wanted {
-  body?: Wire;
+  body?: ImportBody;
   revision?: RestRevision;
   note?: string | null;
   skip?: string;
 }
-const nothing: Wanted = {};
-
-interface Paired extends ImportItem {
-  here: Wire | null;
+interface Paired<T extends Named> extends ImportItem {
+  here: T | null;
 }
 
 /** Pairs records by name: the first of a name with the first one here, and so on, because names may repeat. */
-function planRecords(
+function planRecords<T extends Named, Here extends Named>(
   kind: ImportKind,
-  records: readonly Wire[],
-  existing: readonly Wire[],
-  want: (record: Wire) => Wanted,
-): Paired[] {
-  const left = Map.groupBy(existing, ({ name }) => name as string);
+  records: readonly T[],
+  existing: readonly Here[],
+  want: (record: T) => Wanted,
+): Paired<Here>[] {
+  const left = Map.groupBy(existing, ({ name }) => name);
   return records.map((record) => {
     const { body = null, revision = '2026-08', note = null, skip } = wantOrSkip(record, want);
     const here = skip === undefined ? (left.get(record.name)?.shift() ?? null) : null;
@@ -102,7 +108,7 @@ function planRecords(
 }
 
 /** The other side may answer anything. */
-function wantOrSkip(record: Wire, want: (record: Wire) => Wanted): Wanted {
+function wantOrSkip<T>(record: T, want: (record: T) => Wanted): Wanted {
   try {
     return want(record);
   } catch (error) {
@@ -112,33 +118,42 @@ function wantOrSkip(record: Wire, want: (record: Wire) => Wanted): Wanted {
 }
 
 /** Plans records of which only the name is known. */
-function planNames(kind: ImportKind, records: readonly Wire[], existing: readonly Wire[]): Paired[] {
+function planNames(kind: ImportKind, records: readonly Named[], existing: readonly Named[]): Paired<Named>[] {
   const what = kind === 'secret' ? 'its value is not copied' : 'its credentials are not copied';
   return planRecords(kind, records, existing, () => ({ note: `${what}: it is asked for` }));
 }
 
-function moved(body: Wire, { dataCenter }: PlanOptions): Wire {
+interface Places {
+  dataCenter?: string;
+  dataCenterIds?: string[];
+}
+
+function moved<Body extends Places>(body: Body, { dataCenter }: PlanOptions): Body {
   if (dataCenter === null) return body;
   return {
     ...body,
     ...(body.dataCenter !== undefined && { dataCenter }),
-    ...(body.dataCenterIds?.length > 0 && { dataCenterIds: [dataCenter] }),
+    ...(body.dataCenterIds !== undefined && body.dataCenterIds.length > 0 && { dataCenterIds: [dataCenter] }),
   };
 }
 
-function noteOfVolume(record: Wire, { dataCenters }: ImportTarget, { dataCenter }: PlanOptions): string {
+function noteOfVolume(
+  record: Schemas['NetworkVolume'],
+  { dataCenters }: ImportTarget,
+  { dataCenter }: PlanOptions,
+): string {
   const place = dataCenter ?? record.dataCenter;
   const where = dataCenters.has(place) ? '' : `; nothing runs in ${place} here: see --data-center`;
   return `empty: its files are not copied${where}`;
 }
 
-function withKnownPools(body: Wire, target: ImportTarget, options: PlanOptions): Wanted {
-  const places: string[] = body.dataCenterIds ?? [];
+function withKnownPools(body: EndpointBody['body'], target: ImportTarget, options: PlanOptions): Wanted {
+  const places = body.dataCenterIds ?? [];
   const isNowhere = places.length > 0 && !places.some((id) => target.dataCenters.has(id));
   const note =
     isNowhere && options.dataCenter === null ? `nothing runs in ${places.join(', ')} here: see --data-center` : null;
   if (!body.gpu) return { body, note };
-  const { pools, excludedTypes = [], ...others } = body.gpu as { pools: string[]; excludedTypes?: string[] };
+  const { pools, excludedTypes = [], ...others } = body.gpu;
   const [known, unknown] = split(pools, (pool) => target.pools.has(pool));
   const types = known.flatMap((pool) => target.pools.get(pool) ?? []);
   const [excluded, unknownTypes] = split(excludedTypes, (type) => types.includes(type));
@@ -162,36 +177,36 @@ interface Names {
 }
 
 function namesOf({ volumes, registries }: Pick<ImportSource, 'volumes' | 'registries'>): Names {
-  const byId = (records: readonly Wire[]) => new Map(records.map(({ id, name }) => [id as string, name as string]));
+  const byId = (records: readonly Named[]) => new Map(records.map(({ id, name }) => [id, name]));
   return { volumes: byId(volumes), registries: byId(registries) };
 }
 
-/** Tells whether the record here has the same settings; ids are compared by the names of what they mean. */
+/** Tells whether the record here has the same settings; ids are compared by the names of their records. */
 function compared(
-  { here, ...item }: Paired,
+  { here, ...item }: Paired<Named>,
   names: { source: Names; here: Names },
   { newerEndpoints }: ImportTarget,
 ): ImportItem {
   if (here === null || item.body === null) return here === null ? item : { ...item, note: null };
   const wanted = byName(item.body, names.source);
   const inItsShape = item.revision === '2026-08' ? (newerEndpoints.get(here.id) ?? here) : here;
-  const found = byName(bodyOf(item, inItsShape), names.here);
-  const fields = [...new Set([...Object.keys(wanted), ...Object.keys(found)])];
+  const found = byName(bodyOf(item.kind, inItsShape), names.here);
+  const fields = [...new Set([...Object.keys(wanted), ...Object.keys(found)])] as (keyof typeof wanted)[];
   const different = fields.filter((field) => !isDeepStrictEqual(wanted[field], found[field]));
   if (different.length === 0) return { ...item, note: null };
   return { ...item, action: 'DIFFERS', note: `${different.join(', ')}; the one here stays as it is` };
 }
 
-function bodyOf({ kind, revision }: ImportItem, here: Wire): Wire {
+function bodyOf(kind: ImportKind, here: Named): ImportBody {
   if (kind === 'volume') return toVolumeBody(here);
-  return kind === 'template' ? toTemplateBody(here, revision).body : toEndpointBody(here).body;
+  return kind === 'template' ? toTemplateBody(here) : toEndpointBody(here as SourceEndpoint).body;
 }
 
-function byName(body: Wire, { volumes, registries }: Names): Wire {
-  const volumeIds: string[] = body.networkVolumes ?? [];
+function byName<Body extends References>(body: Body, { volumes, registries }: Names): Body {
+  const { registry, networkVolumes } = body;
   return {
     ...body,
-    ...(body.registry && { registry: registries.get(body.registry) ?? body.registry }),
-    ...(body.networkVolumes && { networkVolumes: volumeIds.map((id) => volumes.get(id) ?? id) }),
+    ...(registry && { registry: registries.get(registry) ?? registry }),
+    ...(networkVolumes && { networkVolumes: networkVolumes.map((id) => volumes.get(id) ?? id) }),
   };
 }

@@ -2,21 +2,22 @@ import type { RestRevision } from '../../core/rest-revisions.ts';
 import { trimSlashes } from '../../core/trim-slashes.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { secretNamesIn } from '../../domain/secrets/secret-references.ts';
+import type { Named } from '../records/kinds.ts';
 import { type ApiClient, ApiRefusal } from '../shared/api-client.ts';
-import type { Wire } from '../shared/records.ts';
-import { mergeShapes, revisionOf } from './import-endpoints.ts';
+import type { NewerSchemas, Schemas } from '../shared/api-types.ts';
+import { mergeShapes, revisionOf, type SourceEndpoint } from './import-bodies.ts';
 
-/** What the other side has, as its REST v2 answers it. */
+/** The records of the other side, as its REST v2 returns them. */
 export interface ImportSource {
-  /** What it speaks at best. */
+  /** The newest revision that it speaks. */
   revision: RestRevision;
-  volumes: Wire[];
-  registries: Wire[];
+  volumes: readonly Schemas['NetworkVolume'][];
+  registries: readonly Named[];
   /** Names only: no interface returns values. */
   secrets: string[];
-  templates: Wire[];
-  endpoints: Wire[];
-  /** What could not be read. */
+  templates: readonly Schemas['Template'][];
+  endpoints: readonly SourceEndpoint[];
+  /** Sentences about what could not be read. */
   notes: string[];
 }
 
@@ -37,11 +38,10 @@ export async function readSource(client: ApiClient): Promise<ImportSource> {
   const notes: string[] = [];
   const prefix = (await speaksBoth(client)) ? '/2026-08' : '';
   const path = (name: string) => `${prefix}/v2/${name}`;
-  const shown = await readList(client, path('serverless'), 'endpoints');
-  const endpoints =
-    prefix === '' ? shown : mergeShapes(await readList(client, '/2026-07/v2/serverless', 'endpoints'), shown);
-  const templates = await readList(client, path('templates'), 'templates');
-  const volumes = await readList(client, path('network-volumes'), 'networkVolumes');
+  const shown = await readList<SourceEndpoint>(client, path('serverless'), 'endpoints');
+  const endpoints = prefix === '' ? shown : mergeShapes(await readOlder(client), shown as NewerSchemas['Endpoint'][]);
+  const templates = await readList<Schemas['Template']>(client, path('templates'), 'templates');
+  const volumes = await readList<Schemas['NetworkVolume']>(client, path('network-volumes'), 'networkVolumes');
   const registries = await readList(client, path('registries'), 'registries');
   const listed = await readList(client, path('account/secrets'), 'secrets').catch((error: unknown) => {
     if (!(error instanceof ApiRefusal) || error.status < 400 || error.status >= 500) throw error;
@@ -49,7 +49,7 @@ export async function readSource(client: ApiClient): Promise<ImportSource> {
     return [];
   });
   const referenced = [...endpoints, ...templates].flatMap(({ env }) => secretNamesIn(envOf(env)));
-  const secrets = [...new Set([...listed.map(({ name }) => name as string), ...referenced])];
+  const secrets = [...new Set([...listed.map(({ name }) => name), ...referenced])];
   const revision = shown.some((record) => revisionOf(record) === '2026-08') ? '2026-08' : '2026-07';
   return { revision, endpoints, templates, volumes, registries, secrets, notes };
 }
@@ -57,7 +57,9 @@ export async function readSource(client: ApiClient): Promise<ImportSource> {
 /** True for a Podyard server that has both revisions, unless the URL names the older one. */
 async function speaksBoth(client: ApiClient): Promise<boolean> {
   if (client.target.url.endsWith('/2026-07')) return false;
-  const description = await client.call<Wire>('GET', '/2026-08/v2/openapi.json').catch(refusedOrNoJson);
+  const description = await client
+    .json<{ openapi?: unknown }>('GET', '/2026-08/v2/openapi.json')
+    .catch(refusedOrNoJson);
   return typeof description?.openapi === 'string';
 }
 
@@ -67,18 +69,23 @@ function refusedOrNoJson(error: unknown): undefined {
   return undefined;
 }
 
-async function readList(client: ApiClient, path: string, name: string): Promise<Wire[]> {
-  const answer = await client.call<Wire | undefined>('GET', path).catch((error: unknown) => {
+function readOlder(client: ApiClient): Promise<Schemas['Endpoint'][]> {
+  return readList(client, '/2026-07/v2/serverless', 'endpoints');
+}
+
+/** Reads a list of records of the other side, of which only ids and names are checked: the rest may be anything. */
+async function readList<T extends Named>(client: ApiClient, path: string, name: string): Promise<T[]> {
+  const answer = await client.json<Record<string, unknown> | undefined>('GET', path).catch((error: unknown) => {
     if (error instanceof ApiRefusal && error.status >= 400) throw atSource(client, path, error);
     if (error instanceof SyntaxError) throw notRestV2(client, path, 'JSON');
     throw error;
   });
   const list: unknown = answer?.[name];
   if (!Array.isArray(list) || !list.every(isRecord)) throw notRestV2(client, path, `a list of ${name}`);
-  return list;
+  return list as T[];
 }
 
-function isRecord(value: unknown): value is Wire {
+function isRecord(value: unknown): boolean {
   const { id, name } = (value ?? {}) as { id?: unknown; name?: unknown };
   return typeof id === 'string' && typeof name === 'string';
 }

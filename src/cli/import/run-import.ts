@@ -1,13 +1,14 @@
 import { inOneLine } from '../../domain/logs/quote-output.ts';
+import { RECORDS } from '../records/kinds.ts';
 import { ApiClient } from '../shared/api-client.ts';
+import type { NewerSchemas, Schemas } from '../shared/api-types.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
-import { listRecords, RECORDS, type RecordKind, type Wire } from '../shared/records.ts';
 import { type Column, formatTable } from '../terminal/table.ts';
 import { readSecret } from '../terminal/terminal.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
 import { applyImport, type ImportResult } from './import-apply.ts';
+import { mergeShapes } from './import-bodies.ts';
 import { askForMissing, type Credentials, readCredentialsFile } from './import-credentials.ts';
-import { mergeShapes } from './import-endpoints.ts';
 import { type ImportItem, type ImportKind, type ImportTarget, planImport } from './import-plan.ts';
 import { baseUrlOf, type ImportSource, readSource } from './import-source.ts';
 
@@ -74,32 +75,27 @@ async function readKey({ terminal, note }: CliPieces, argument: string | undefin
 
 /** Reads what the plan compares with. */
 async function readTarget(client: ApiClient): Promise<ImportTarget> {
-  const list = (kind: RecordKind, shape = '2026-08') => listRecords(client, { ...kind, path: `/${shape}${kind.path}` });
-  const newer = await list(RECORDS.endpoints);
-  const [pools, places] = await Promise.all([
-    client.call<Wire>('GET', '/v2/catalog/gpus'),
-    client.call<Wire>('GET', '/v2/catalog/datacenters?include=GPU_AVAILABILITY,CPU_AVAILABILITY'),
+  const newer = await client.json<NewerSchemas['EndpointList']>('GET', '/2026-08/v2/serverless');
+  const templates = await client.json<Schemas['TemplateList']>('GET', '/2026-08/v2/templates');
+  const include = 'GPU_AVAILABILITY,CPU_AVAILABILITY';
+  const [{ gpus }, { dataCenters }] = await Promise.all([
+    client.call('get', '/v2/catalog/gpus'),
+    client.call('get', '/v2/catalog/datacenters', { query: { include } }),
   ]);
-  const isServing = ({ gpuAvailability = [], cpuAvailability = [] }: Wire) =>
+  const isServing = ({ gpuAvailability = [], cpuAvailability = [] }: Schemas['DataCenter']) =>
     [...gpuAvailability, ...cpuAvailability].some(({ availability }) => availability !== 'NONE');
+  const pooled = gpus.flatMap(({ id, pool }) => (pool ? [{ id, pool }] : []));
+  const types = Map.groupBy(pooled, ({ pool }) => pool);
   return {
-    volumes: await list(RECORDS.volumes),
-    registries: await list(RECORDS.registries),
-    secrets: await list(RECORDS.secrets),
-    templates: await list(RECORDS.templates),
-    endpoints: mergeShapes(await list(RECORDS.endpoints, '2026-07'), newer),
-    newerEndpoints: new Map(newer.map((record) => [record.id, record])),
-    pools: typesByPool(pools.gpus),
-    dataCenters: new Set(places.dataCenters.filter(isServing).map(({ id }: Wire) => id)),
+    volumes: await RECORDS.volumes.list(client),
+    registries: await RECORDS.registries.list(client),
+    secrets: await RECORDS.secrets.list(client),
+    templates: templates.templates,
+    endpoints: mergeShapes(await RECORDS.endpoints.list(client), newer.endpoints),
+    newerEndpoints: new Map(newer.endpoints.map((record) => [record.id, record])),
+    pools: new Map([...types].map(([pool, members]) => [pool, members.map(({ id }) => id)])),
+    dataCenters: new Set(dataCenters.filter(isServing).map(({ id }) => id)),
   };
-}
-
-function typesByPool(gpus: readonly Wire[]): Map<string, string[]> {
-  const pooled = Map.groupBy(
-    gpus.filter(({ pool }) => pool),
-    ({ pool }) => pool as string,
-  );
-  return new Map([...pooled].map(([pool, types]) => [pool, types.map(({ id }) => id as string)]));
 }
 
 /** Prints the plan. Resolves with true if it is to be made. */

@@ -1,16 +1,11 @@
 import type { Command } from 'commander';
 import { UsageError } from '../../core/usage-error.ts';
-import type { LogOptions } from '../jobs/show-log.ts';
-import { envQuery, patchVariables, requireVariables } from '../records/env-options.ts';
-import {
-  addContainerOptions,
-  type PodOptions,
-  type PodUpdateOptions,
-  podBody,
-  podUpdateBody,
-  wholeNumber,
-} from '../records/fields.ts';
+import { type EnvOptions, envQuery, patchVariables, requireVariables } from '../fields/env-options.ts';
+import { addFields, bodyOf } from '../fields/field.ts';
+import { CREATE_POD, UPDATE_POD } from '../fields/fields.ts';
+import type { LogOptions } from '../logs/show-log.ts';
 import type { ApiClient } from '../shared/api-client.ts';
+import type { Schemas } from '../shared/api-types.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
 import {
   addCommon,
@@ -18,153 +13,116 @@ import {
   addRecordCommands,
   type Common,
   connect,
+  onRecord,
+  printNamed,
   records,
-  send,
 } from '../shared/command-shape.ts';
-import { requireName } from '../shared/name-argument.ts';
-import type { Wire } from '../shared/records.ts';
+import { addName, requireName } from '../shared/options.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
 import type { LifetimeOptions } from './pod-lifetime.ts';
 
-type CreatePodOptions = PodOptions & LifetimeOptions & Common & { private?: boolean; wait?: boolean };
+type CreatePodOptions = LifetimeOptions & Common & { name?: string; private?: boolean; wait?: boolean };
 
-const LIFETIME = {
-  stopAfter: 'when it is stopped: a time such as 2030-01-31T12:00:00Z, a span such as 2h, or `never`',
-  terminateAfter: 'when it is terminated: the same',
-};
+const lifetime = () => import('./pod-lifetime.ts');
+const STOP_AFTER = 'when it is stopped: a time such as 2030-01-31T12:00:00Z, a span such as 2h, or `never`';
+const TERMINATE_AFTER = 'when it is terminated: the same';
+const PRIVATE = 'ask for an API key of yours at its HTTP ports';
 
 export function addPods(program: Command, pieces: CliPieces): void {
   const pods = program.command('pods').description('manage pods: containers that run until you stop them');
-  const kindOf = async () => (await records()).RECORDS.pods;
-  addRecordCommands(pods, pieces, kindOf);
-  addCommon(addContainerOptions(pods.command('create'), 'create'))
+  addRecordCommands(pods, pieces, 'pods');
+  addCommon(addFields(addName(pods.command('create')), CREATE_POD, 'create'))
     .description('create and start a pod')
-    .option('--template <id>', 'template to copy container settings from, by id or name')
-    .option('--gpu <id>', 'GPU type, as listed by `podyard catalog gpus`')
-    .option('--gpu-count <number>', 'number of GPUs (default: 1)', wholeNumber)
-    .option('--cpu <id>', 'CPU flavor, as listed by `podyard catalog cpus`')
-    .option('--vcpus <number>', 'number of vCPUs (default: 2)', wholeNumber)
-    .option('--data-center <id...>', 'data centers, preferred first (default: any)')
-    .option('--persistent <gb[:path]>', 'storage in GB that outlives the container (default path: /workspace)')
-    .option('--network-volume <id[:path]>', 'network volume to mount, by id or name (default path: /workspace)')
-    .option('--ssh', 'pass your SSH keys to the pod and publish port 22; the image must start an SSH server')
-    .option('--jupyter', 'pass a password to the pod and expose port 8888; the image must start Jupyter')
-    .option('--private', 'ask for an API key of yours at its HTTP ports')
-    .option('--stop-after <time>', LIFETIME.stopAfter)
-    .option('--terminate-after <time>', LIFETIME.terminateAfter)
+    .option('--private', PRIVATE)
+    .option('--stop-after <time>', STOP_AFTER)
+    .option('--terminate-after <time>', TERMINATE_AFTER)
     .option('--wait', 'wait until the pod runs')
     .action(async (name: string | undefined, options: CreatePodOptions) => {
-      const given = podBody({ ...options, name: requireName(name, options.name, 'pods create') });
+      const given = bodyOf(CREATE_POD, { ...options, name: requireName(name, options.name, 'pods create') });
       const [client, query] = await Promise.all([connect(pieces, options), createQuery(options)]);
       const body = await (await records()).resolveNames(client, given);
-      const pod = await send(pieces, options, () => client.call('POST', `/v2/pods${query}`, body));
+      const pod = await client.call('post', '/v2/pods', { query, body });
+      printNamed(pieces, options, pod);
       if (options.wait) await wait(client, pod.id, pieces);
     });
   addUpdate(pods, pieces);
-  addLifetime(pods, pieces);
+  onRecord<LifetimeOptions, 'pods'>(pods.command('lifetime'), pieces, 'pods', async (client, { id }, options) =>
+    (await lifetime()).editLifetime(client, id, options, pieces),
+  )
+    .description('show or set when a pod is stopped and terminated')
+    .option('--stop-after <time>', STOP_AFTER)
+    .option('--terminate-after <time>', TERMINATE_AFTER);
   addAccess(pods, pieces);
   for (const action of ['start', 'stop', 'restart'] as const) {
-    const command = addCommon(pods.command(action)).description(`${action} a pod`).argument('<id>', 'id or name');
+    const command = onRecord<{ wait?: boolean }, 'pods'>(
+      pods.command(action),
+      pieces,
+      'pods',
+      async (client, { id }, options) => {
+        const pod = await client.call('post', '/v2/pods/{id}/action', { path: { id }, body: { action } });
+        if (pod) printNamed(pieces, options, pod);
+        if (options.wait) await wait(client, id, pieces);
+      },
+    ).description(`${action} a pod`);
     if (action !== 'stop') command.option('--wait', 'wait until the pod runs');
-    command.action(async (id: string, options: Common & { wait?: boolean }) => {
-      const [{ findRecord }, kind, client] = await Promise.all([records(), kindOf(), connect(pieces, options)]);
-      const pod = await findRecord(client, kind, id);
-      await send(pieces, options, () => client.call('POST', `/v2/pods/${pod.id}/action`, { action }));
-      if (options.wait) await wait(client, pod.id, pieces);
-    });
   }
-  addLogOptions(addCommon(pods.command('logs')))
-    .description('show the log of a pod')
-    .argument('<id>', 'id or name')
-    .action(async (id: string, options: LogOptions & Common) => {
-      const [{ findRecord }, kind, client] = await Promise.all([records(), kindOf(), connect(pieces, options)]);
-      const pod = await findRecord(client, kind, id);
-      const { showLog } = await import('../jobs/show-log.ts');
-      await showLog(client, { place: `/v2/pods/${pod.id}` }, options, pieces);
-    });
+  const logs = onRecord<LogOptions, 'pods'>(pods.command('logs'), pieces, 'pods', async (client, { id }, options) => {
+    const { showLog } = await import('../logs/show-log.ts');
+    await showLog(client, { podId: id }, options, pieces);
+  });
+  addLogOptions(logs).description('show the log of a pod');
 }
 
 function addAccess(pods: Command, pieces: CliPieces): void {
-  addCommon(pods.command('ssh'))
-    .description('print the command that opens an SSH session in a pod')
-    .argument('<id>', 'id or name')
-    .action(async (id: string, options: Common) => {
-      const [{ findRecord, RECORDS }, client] = await Promise.all([records(), connect(pieces, options)]);
-      const { name, status, ssh } = await findRecord(client, RECORDS.pods, id);
-      const why = status === 'RUNNING' ? 'its port 22/tcp is not published: create it with --ssh' : `it is ${status}`;
-      if (ssh.direct === null) throw new Error(`${name} cannot be reached by SSH: ${why}`);
-      pieces.print(options.json ? jsonText(ssh) : ssh.direct.command);
-    });
-  addCommon(pods.command('jupyter'))
-    .description('print the password of the Jupyter in a pod')
-    .argument('<id>', 'id or name')
-    .action(async (id: string, options: Common) => {
-      const [{ findRecord, RECORDS }, client] = await Promise.all([records(), connect(pieces, options)]);
-      const pod = await findRecord(client, RECORDS.pods, id);
-      const answer = await client.call<{ password: string | null }>('GET', `/v2/pods/${pod.id}/jupyter`);
-      const why = 'it was not created with --jupyter, never started, or its env sets JUPYTER_PASSWORD';
-      if (answer.password === null) throw new Error(`${pod.name} has no password of its own: ${why}`);
-      pieces.print(options.json ? jsonText(answer) : answer.password);
-    });
+  onRecord(pods.command('ssh'), pieces, 'pods', async (_client, { name, status, ssh }, { json }) => {
+    const why = status === 'RUNNING' ? 'its port 22/tcp is not published: create it with --ssh' : `it is ${status}`;
+    if (ssh.direct === null) throw new Error(`${name} cannot be reached by SSH: ${why}`);
+    pieces.print(json ? jsonText(ssh) : ssh.direct.command);
+  }).description('print the command that opens an SSH session in a pod');
+  onRecord(pods.command('jupyter'), pieces, 'pods', async (client, { id, name }, { json }) => {
+    const found = await client.call('get', '/v2/pods/{id}/jupyter', { path: { id } });
+    const why = 'it was not created with --jupyter, never started, or its env sets JUPYTER_PASSWORD';
+    if (found.password === null) throw new Error(`${name} has no password of its own: ${why}`);
+    pieces.print(json ? jsonText(found) : found.password);
+  }).description('print the password of the Jupyter in a pod');
 }
 
 function addUpdate(pods: Command, pieces: CliPieces): void {
-  addCommon(addContainerOptions(pods.command('update'), 'update'))
+  addCommon(addFields(pods.command('update'), UPDATE_POD, 'update'))
     .description('change the given settings; new container settings replace the container')
     .argument('<id>', 'id or name')
-    .option('--private', 'ask for an API key of yours at its HTTP ports')
+    .option('--private', PRIVATE)
     .option('--public', 'let everybody who knows the name use its HTTP ports')
-    .option('--lock', 'refuse to stop and restart it')
-    .option('--unlock', 'allow to stop and restart it')
-    .option('--global-networking', 'ask for the network of all pods; stored, without effect here')
-    .option('--no-global-networking', 'leave it')
-    .option(
-      '--persistent <gb[:path]>',
-      'new size of its persistent storage, which can only grow, and where it is mounted',
-    )
-    .option('--network-volume <id:path>', 'where its network volume is mounted; the volume cannot be replaced')
-    .option('--template <id>', 'template whose container settings replace the pod’s, by id or name; the given ones win')
-    .action(async (id: string, options: PodUpdateOptions & Common & { private?: boolean; public?: boolean }) => {
+    .action(async (name: string, options: EnvOptions & Common & { private?: boolean; public?: boolean }) => {
       if (options.private && options.public) throw new UsageError('--private and --public exclude each other');
-      podUpdateBody(options); // refuses a malformed command line before anything is read
+      bodyOf(UPDATE_POD, options); // refuses a malformed command line before anything is read
       envQuery(options);
       const [{ findRecord, RECORDS, resolveNames }, client] = await Promise.all([records(), connect(pieces, options)]);
-      const pod = await findRecord(client, RECORDS.pods, id);
-      requireVariables(options, pod as never);
-      const paths = { persistent: pod.mounts?.persistent?.path, network: pod.mounts?.network?.[0]?.path };
-      const body = await resolveNames(client, podUpdateBody(options, paths));
-      const path = `${RECORDS.pods.path}/${pod.id}`;
+      const pod = await findRecord(client, RECORDS.pods, name);
+      requireVariables(options, pod);
+      const paths = { persistent: pod.mounts.persistent?.path, network: pod.mounts.network?.[0]?.path };
+      const body = await resolveNames(client, bodyOf(UPDATE_POD, { ...options, paths }));
+      const path = { id: pod.id };
       const isPrivate = options.private ?? (options.public ? false : undefined);
-      if (isPrivate !== undefined) await client.call('PUT', `${path}/access`, { private: isPrivate });
-      const patch = (change: Wire, query: string) => client.call<Wire>('PATCH', `${path}${query}`, change);
-      await send(pieces, options, () => patchVariables({ before: pod, body, options }, patch, pieces));
+      if (isPrivate !== undefined) {
+        await client.call('put', '/v2/pods/{id}/access', { path, body: { private: isPrivate } });
+      }
+      const patch = (change: Schemas['UpdatePodRequest'], query: object) =>
+        client.call('patch', '/v2/pods/{id}', { path, query, body: change });
+      printNamed(pieces, options, await patchVariables({ before: pod, body, options }, patch, pieces));
     });
 }
 
-function addLifetime(pods: Command, pieces: CliPieces): void {
-  addCommon(pods.command('lifetime'))
-    .description('show or set when a pod is stopped and terminated')
-    .argument('<id>', 'id or name')
-    .option('--stop-after <time>', LIFETIME.stopAfter)
-    .option('--terminate-after <time>', LIFETIME.terminateAfter)
-    .action(async (id: string, options: LifetimeOptions & Common) => {
-      const [{ findRecord, RECORDS }, client] = await Promise.all([records(), connect(pieces, options)]);
-      const pod = await findRecord(client, RECORDS.pods, id);
-      await (await import('./pod-lifetime.ts')).editLifetime(client, pod.id, options, pieces);
-    });
-}
-
-/** The options of a create that are no part of the record. */
-async function createQuery(options: LifetimeOptions & { private?: boolean }): Promise<string> {
-  const { stopAfter, terminateAfter } = (await import('./pod-lifetime.ts')).readLifetime(options);
-  const query = new URLSearchParams({
-    ...(options.private && { private: 'true' }),
+/** The options of a create that are not in the record. */
+async function createQuery(options: LifetimeOptions & { private?: boolean }) {
+  const { stopAfter, terminateAfter } = (await lifetime()).readLifetime(options);
+  return {
+    ...(options.private && { private: true }),
     ...(stopAfter && { stopAfter }),
     ...(terminateAfter && { terminateAfter }),
-  });
-  return query.size === 0 ? '' : `?${query}`;
+  };
 }
 
-async function wait(client: ApiClient, id: unknown, pieces: CliPieces): Promise<void> {
-  await (await import('./wait-for-pod.ts')).waitForPod(client, String(id), pieces);
+async function wait(client: ApiClient, id: string, pieces: CliPieces): Promise<void> {
+  await (await lifetime()).waitForPod(client, id, pieces);
 }

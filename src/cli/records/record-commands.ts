@@ -1,21 +1,27 @@
 import { Argument, type Command, Option } from 'commander';
 import type { Flags } from '../../config.ts';
 import { TEMPLATE_SOURCES } from '../../domain/templates/template.ts';
+import { type EnvOptions, envQuery, patchVariables, requireVariables } from '../fields/env-options.ts';
+import { addFields, bodyOf, present } from '../fields/field.ts';
+import { TEMPLATE_FIELDS } from '../fields/fields.ts';
+import type { Schemas } from '../shared/api-types.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
-import { addDatabaseOptions } from '../shared/command-options.ts';
-import { addCommon, addRecordCommands, type Common, connect, records, send } from '../shared/command-shape.ts';
-import { addName, requireName } from '../shared/name-argument.ts';
-import type { Wire } from '../shared/records.ts';
-import { envQuery, patchVariables, requireVariables } from './env-options.ts';
 import {
-  addContainerOptions,
-  defaultsFor,
-  type Purpose,
-  present,
-  type TemplateOptions,
-  templateBody,
-  wholeNumber,
-} from './fields.ts';
+  addCommon,
+  addRecordCommands,
+  type Common,
+  connect,
+  onRecord,
+  printNamed,
+  records,
+} from '../shared/command-shape.ts';
+import { addDatabaseOptions, addName, requireName, wholeNumber } from '../shared/options.ts';
+import type { Listing } from './catalog.ts';
+
+type NameOption = Common & { name?: string };
+
+const readSecret = async (pieces: CliPieces, what: string) =>
+  (await import('../terminal/terminal.ts')).readSecret(pieces.terminal, what);
 
 export function addOtherRecords(program: Command, pieces: CliPieces): void {
   addTemplates(program, pieces);
@@ -28,40 +34,41 @@ function addTemplates(program: Command, pieces: CliPieces): void {
   const templates = program
     .command('templates')
     .description('manage templates: container settings for endpoints and pods');
-  addRecordCommands(templates, pieces, async () => (await records()).RECORDS.templates);
-  addTemplateOptions(templates.command('create'), 'create')
+  addRecordCommands(templates, pieces, 'templates');
+  addCommon(
+    addFields<Schemas['CreateTemplateRequest']>(addName(templates.command('create')), TEMPLATE_FIELDS, 'create'),
+  )
     .description('create a template')
-    .action(async (name: string | undefined, options: TemplateOptions & Common) => {
-      const given = templateBody({ ...options, name: requireName(name, options.name, 'templates create') });
-      const { resolveNames } = await records();
-      await send(pieces, options, async (client) =>
-        client.call('POST', '/v2/templates', await resolveNames(client, given)),
-      );
+    .action(async (name: string | undefined, options: NameOption) => {
+      const named = { ...options, name: requireName(name, options.name, 'templates create') };
+      const given = bodyOf<Schemas['CreateTemplateRequest']>(TEMPLATE_FIELDS, named);
+      const [{ resolveNames }, client] = await Promise.all([records(), connect(pieces, options)]);
+      const body = await resolveNames(client, given);
+      printNamed(pieces, options, await client.call('post', '/v2/templates', { body }));
     });
-  addTemplateOptions(templates.command('update'), 'update')
+  addCommon(addFields<Schemas['UpdateTemplateRequest']>(templates.command('update'), TEMPLATE_FIELDS, 'update'))
     .description('change the given settings only; what was made from it does not change')
     .argument('<id>', 'id or name')
-    .action(async (id: string, options: TemplateOptions & Common) => {
-      const given = templateBody(options);
+    .action(async (name: string, options: EnvOptions & Common) => {
+      const given = bodyOf<Schemas['UpdateTemplateRequest']>(TEMPLATE_FIELDS, options);
       envQuery(options); // refuses a malformed command line before anything is read
       const [{ findRecord, RECORDS, resolveNames }, client] = await Promise.all([records(), connect(pieces, options)]);
-      const template = await findRecord(client, RECORDS.templates, id);
-      requireVariables(options, template as never);
+      const before = await findRecord(client, RECORDS.templates, name);
+      requireVariables(options, before);
       const body = await resolveNames(client, given);
-      const path = `/v2/templates/${template.id}`;
-      const patch = (change: Wire, query: string) => client.call<Wire>('PATCH', `${path}${query}`, change);
-      await send(pieces, options, () => patchVariables({ before: template, body, options }, patch, pieces));
+      const patch = (change: Schemas['UpdateTemplateRequest'], query: object) =>
+        client.call('patch', '/v2/templates/{id}', { path: { id: before.id }, query, body: change });
+      printNamed(pieces, options, await patchVariables({ before, body, options }, patch, pieces));
     });
   addCommon(templates.command('public'))
     .description('list public templates: the installation’s own, verified ones, and those of other users')
     .addOption(new Option('--source <source...>', 'of these sources only').choices([...TEMPLATE_SOURCES]))
     .action(async (options: Common & { source?: string[] }) => {
-      const { listRecords, RECORDS, showRecords } = await records();
-      const query = options.source ? `?source=${options.source.join(',')}` : '';
+      const [{ RECORDS, showRecords }, client] = await Promise.all([records(), connect(pieces, options)]);
+      const query = present({ source: options.source?.join(',') });
       const none = 'There are none. To publish one of yours: `podyard templates update <template> --public`.';
-      const kind = { ...RECORDS.templates, none, path: `/v2/catalog/templates${query}` };
-      const found = await listRecords(await connect(pieces, options), kind);
-      showRecords(found, kind, options.json === true, pieces);
+      const found = (await client.call('get', '/v2/catalog/templates', { query })).templates;
+      showRecords(found, { ...RECORDS.templates, none }, options.json, pieces);
     });
   addDatabaseOptions(templates.command('mark'))
     .description('say that a public template is official or verified, directly in the database')
@@ -73,87 +80,92 @@ function addTemplates(program: Command, pieces: CliPieces): void {
     });
 }
 
-function addTemplateOptions(command: Command, purpose: Purpose): Command {
-  const by = defaultsFor(purpose);
-  addCommon(addContainerOptions(command, purpose))
-    .option('--serverless', `a template for endpoints${by('for pods')}`)
-    .option('--public', `let other users see and use it${by('no')}`)
-    .addOption(new Option('--category <hardware>', `what it is for${by('NVIDIA')}`).choices(['CPU', 'NVIDIA', 'AMD']))
-    .option('--ssh', 'pods made from it get the SSH keys of their account')
-    .option('--jupyter', 'pods made from it get a password for Jupyter')
-    .option('--cuda <version...>', 'CUDA versions that it may run on, e.g. 12.8')
-    .option('--persistent <gb[:path]>', 'storage of its pods that outlives the container (default path: /workspace)');
-  if (purpose === 'create') return command;
-  return command
-    .option('--no-serverless', 'a template for pods')
-    .option('--no-public', 'keep it to yourself')
-    .option('--no-ssh', 'pods made from it get no SSH keys')
-    .option('--no-jupyter', 'pods made from it get no password for Jupyter');
-}
-
 function addSecrets(program: Command, pieces: CliPieces): void {
   const secrets = program.commands.find((command) => command.name() === 'secrets')!;
-  addRecordCommands(secrets, pieces, async () => (await records()).RECORDS.secrets);
+  addRecordCommands(secrets, pieces, 'secrets');
   addCommon(addName(secrets.command('create')))
     .description('store a value; it is prompted for, or read from stdin, and never shown again')
     .option('--description <text>', 'description')
-    .action(async (given: string | undefined, options: Common & { name?: string; description?: string }) => {
+    .action(async (given: string | undefined, options: NameOption & { description?: string }) => {
       const name = requireName(given, options.name, 'secrets create');
-      const { readSecret } = await import('../terminal/terminal.ts');
-      const value = await readSecret(pieces.terminal, `Value of ${name}`);
+      const value = await readSecret(pieces, `Value of ${name}`);
+      const client = await connect(pieces, options);
       const body = { name, value, description: options.description ?? null };
-      await send(pieces, options, (client) => client.call('POST', '/v2/account/secrets', body));
+      printNamed(pieces, options, await client.call('post', '/v2/account/secrets', { body }));
     });
-  addCommon(secrets.command('update'))
-    .description('replace a value; it is prompted for, or read from stdin')
-    .argument('<id>', 'id or name')
-    .action(async (id: string, options: Common) => {
-      const [{ findRecord, RECORDS }, client] = await Promise.all([records(), connect(pieces, options)]);
-      const secret = await findRecord(client, RECORDS.secrets, id);
-      const { readSecret } = await import('../terminal/terminal.ts');
-      const value = await readSecret(pieces.terminal, `New value of ${secret.name}`);
-      await send(pieces, options, () => client.call('PATCH', `/v2/account/secrets/${secret.id}`, { value }));
-    });
+  onRecord(secrets.command('update'), pieces, 'secrets', async (client, { id, name }, options) => {
+    const value = await readSecret(pieces, `New value of ${name}`);
+    printNamed(
+      pieces,
+      options,
+      await client.call('patch', '/v2/account/secrets/{id}', { path: { id }, body: { value } }),
+    );
+  }).description('replace a value; it is prompted for, or read from stdin');
 }
 
 function addVolumes(program: Command, pieces: CliPieces): void {
   const volumes = program.command('volumes').description('manage network volumes');
-  addRecordCommands(volumes, pieces, async () => (await records()).RECORDS.volumes);
+  addRecordCommands(volumes, pieces, 'volumes');
   addCommon(addName(volumes.command('create')))
     .description('create a volume')
     .requiredOption('--size <gb>', 'size in GB; it can grow later', wholeNumber)
     .requiredOption('--data-center <id>', 'data center of the volume')
-    .action(
-      async (given: string | undefined, options: Common & { name?: string; size: number; dataCenter: string }) => {
-        const name = requireName(given, options.name, 'volumes create');
-        const body = { name, size: options.size, dataCenter: options.dataCenter };
-        await send(pieces, options, (client) => client.call('POST', '/v2/network-volumes', body));
-      },
-    );
-  addCommon(volumes.command('update'))
-    .description('rename or enlarge a volume')
-    .argument('<id>', 'id or name')
-    .option('--name <text>', 'new name')
-    .option('--size <gb>', 'new size in GB', wholeNumber)
-    .action(async (id: string, { name, size, ...options }: Common & { name?: string; size?: number }) => {
-      const [{ findRecord, RECORDS }, client] = await Promise.all([records(), connect(pieces, options)]);
-      const volume = await findRecord(client, RECORDS.volumes, id);
-      const body = present({ name, size });
-      await send(pieces, options, () => client.call('PATCH', `/v2/network-volumes/${volume.id}`, body));
+    .action(async (given: string | undefined, options: NameOption & { size: number; dataCenter: string }) => {
+      const name = requireName(given, options.name, 'volumes create');
+      const body = { name, size: options.size, dataCenter: options.dataCenter };
+      const client = await connect(pieces, options);
+      printNamed(pieces, options, await client.call('post', '/v2/network-volumes', { body }));
     });
+  onRecord<{ name?: string; size?: number }, 'volumes'>(
+    volumes.command('update'),
+    pieces,
+    'volumes',
+    async (client, { id }, { name, size, ...options }) => {
+      const body = present({ name, size });
+      printNamed(pieces, options, await client.call('patch', '/v2/network-volumes/{id}', { path: { id }, body }));
+    },
+  )
+    .description('rename or enlarge a volume')
+    .option('--name <text>', 'new name')
+    .option('--size <gb>', 'new size in GB', wholeNumber);
 }
 
 function addRegistries(program: Command, pieces: CliPieces): void {
   const registries = program.command('registries').description('manage credentials for private images');
-  addRecordCommands(registries, pieces, async () => (await records()).RECORDS.registries);
+  addRecordCommands(registries, pieces, 'registries');
   addCommon(addName(registries.command('create')))
     .description('save credentials; the password is prompted for, or read from stdin')
     .requiredOption('--username <name>', 'user name at the registry')
-    .action(async (given: string | undefined, options: Common & { name?: string; username: string }) => {
+    .action(async (given: string | undefined, options: NameOption & { username: string }) => {
       const name = requireName(given, options.name, 'registries create');
-      const { readSecret } = await import('../terminal/terminal.ts');
-      const password = await readSecret(pieces.terminal, 'Password');
+      const password = await readSecret(pieces, 'Password');
+      const client = await connect(pieces, options);
       const body = { name, username: options.username, password };
-      await send(pieces, options, (client) => client.call('POST', '/v2/registries', body));
+      printNamed(pieces, options, await client.call('post', '/v2/registries', { body }));
     });
+}
+
+export function addModels(program: Command, pieces: CliPieces): void {
+  addListing(program.command('models'), pieces, 'models').description(
+    'list what `model` may be in calls to /openai/v1; starts no worker',
+  );
+}
+
+export function addCatalog(program: Command, pieces: CliPieces): void {
+  const catalog = program.command('catalog').description('GPU types, CPU flavors and data centers, with what is free');
+  addListing(catalog.command('gpus'), pieces, 'gpus').description('list the GPUs');
+  addListing(catalog.command('cpus'), pieces, 'cpus').description('list the CPUs');
+  addListing(catalog.command('datacenters'), pieces, 'datacenters').description('list the data centers');
+}
+
+function addListing(
+  command: Command,
+  pieces: CliPieces,
+  name: keyof typeof import('./catalog.ts')['CATALOG'],
+): Command {
+  return addCommon(command).action(async (options: Common) => {
+    const [{ CATALOG }, { showRecords }] = await Promise.all([import('./catalog.ts'), records()]);
+    const listing = CATALOG[name] as Listing<object>;
+    showRecords(await listing.rows(await connect(pieces, options)), listing, options.json, pieces);
+  });
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Flags } from '../../config.ts';
 import type { SimulateRequest } from '../../domain/simulation/simulate.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
-import { addDatabaseOptions, parseCount } from '../shared/command-options.ts';
+import { addDatabaseOptions, parseCount } from '../shared/options.ts';
 
 type Run = (flags: Flags & { json?: boolean }, request: SimulateRequest) => Promise<void>;
 

@@ -1,8 +1,15 @@
+import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { wordFieldError } from '../../core/field-words.ts';
 import { REST_REVISIONS, REVISION_HEADER } from '../../core/rest-revisions.ts';
 import type { Terminal } from '../terminal/terminal.ts';
-import type { Target } from './target.ts';
+import type { Method, PathWith, Request, Result } from './api-types.ts';
 import { explainUnreachable } from './unreachable.ts';
+
+/** A server and a key for it. */
+export interface Target {
+  url: string;
+  key: string;
+}
 
 /** An error response of the server, with its text. */
 export class ApiRefusal extends Error {
@@ -29,8 +36,19 @@ export class ApiClient {
     this.#env = env;
   }
 
-  /** Resolves with the response's JSON; undefined if it has no body. */
-  async call<T>(method: string, path: string, body?: unknown): Promise<T> {
+  /** Calls an operation of the API's description. Resolves with the response's JSON; undefined if it has no body. */
+  call<M extends Method, P extends PathWith<M>>(
+    method: M,
+    path: P,
+    ...[request]: object extends Request<M, P> ? [Request<M, P>?] : [Request<M, P>]
+  ): Promise<Result<M, P>> {
+    const { path: names = {}, query, body } = (request ?? {}) as AnyRequest;
+    const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(names[name]!));
+    return this.json(method.toUpperCase(), `${filled}${queryText(query)}`, body);
+  }
+
+  /** Calls what the description does not have: the queue API, and another revision. The caller knows the type. */
+  async json<T>(method: string, path: string, body?: unknown): Promise<T> {
     const response = await this.send(method, path, { body });
     const text = await response.text();
     if (text === '') return undefined as T;
@@ -42,24 +60,13 @@ export class ApiClient {
     }
   }
 
-  /**
-   * Yields the data of server-sent events until the stream ends, `signal` aborts, or Ctrl-C. `onOpen` is called for each
-   * chunk; the first one of a log holds the lines stored so far.
-   */
-  async *events(path: string, signal = this.#signal, onOpen = () => {}): AsyncGenerator<string> {
+  /** Yields the data of server-sent events until the stream ends, `signal` aborts, or Ctrl-C. */
+  async *events(path: string, signal = this.#signal): AsyncGenerator<string> {
     const either = AbortSignal.any([signal, this.#signal]);
     const response = await this.send('GET', path, { signal: either });
-    let text = '';
+    const events = response.body!.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
     try {
-      for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
-        onOpen();
-        const events = (text + chunk).split('\n\n');
-        text = events.pop()!;
-        for (const event of events) {
-          const data = event.split('\n').find((line) => line.startsWith('data: '));
-          if (data !== undefined) yield data.slice(6);
-        }
-      }
+      for await (const { data } of events) yield data;
     } catch (error) {
       if (!either.aborted) throw error;
     }
@@ -99,6 +106,22 @@ export class ApiClient {
   }
 }
 
+interface AnyRequest {
+  path?: Record<string, string>;
+  query?: Query;
+  body?: unknown;
+}
+
+export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+/** Returns a query with its `?`, without what is undefined; empty if nothing is left. */
+export function queryText(query: Query = {}): string {
+  const given = Object.entries(query).flatMap(([name, value]): [string, string][] =>
+    value === undefined ? [] : [[name, String(value)]],
+  );
+  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
+}
+
 interface Problem {
   detail?: string;
   error?: string | { message: string };
@@ -121,7 +144,7 @@ async function refusalOf(response: Response, url: string): Promise<ApiRefusal> {
   return new ApiRefusal(status, lines.join('\n'));
 }
 
-/** What to say of a refusal that is not ours. */
+/** Explains a refusal that is not Podyard's. */
 function foreignAnswer({ status, redirected, url: answered }: Response, url: string): string {
   if (redirected)
     return `${url} leads to ${new URL(answered).origin}, which responded with ${status}: use the URL of the server itself`;

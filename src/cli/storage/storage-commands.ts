@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Flags } from '../../config.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
-import { addDatabaseOptions, parseCount } from '../shared/command-options.ts';
+import { addDatabaseOptions, parseCount } from '../shared/options.ts';
 import { readVersion } from '../shared/read-version.ts';
 import type { StopWorkersOptions } from './stop-workers.ts';
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { wholeNumber } from '../records/fields.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
 import { addCommon, type Common, connect, onEndpoint, records } from '../shared/command-shape.ts';
+import { wholeNumber } from '../shared/options.ts';
 
 const batches = () => import('./batches.ts');
 
@@ -60,13 +60,8 @@ function onBatch<Options>(
   pieces: CliPieces,
   work: (client: Awaited<ReturnType<typeof connect>>, path: string, options: Options & Common) => Promise<void>,
 ): Command {
-  return addCommon(command)
-    .argument('<endpoint>', 'id or name')
-    .argument('<batch>', "the batch's id, or its name")
-    .action(async (endpoint: string, batch: string, options: Options & Common) => {
-      const [{ findRecord, RECORDS }, client] = await Promise.all([records(), connect(pieces, options)]);
-      const { id } = await findRecord(client, RECORDS.endpoints, endpoint);
-      const { findBatch } = await batches();
-      await work(client, `/v2/${id}/batch/${encodeURIComponent(await findBatch(client, id, batch))}`, options);
-    });
+  return onEndpoint<Options>(command, pieces, async (client, id, options, _name, batch) => {
+    const { findBatch } = await batches();
+    await work(client, `/v2/${id}/batch/${encodeURIComponent(await findBatch(client, id, batch!))}`, options);
+  }).argument('<batch>', "the batch's id, or its name");
 }

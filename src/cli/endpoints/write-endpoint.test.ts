@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { toNewerChange, toNewerCreate } from './newer-endpoint.ts';
+import { toNewerChange, toNewerCreate } from './write-endpoint.ts';
 
 const cpu = [{ id: 'cpu3c', vcpuCount: 2 }];
-const current = { scaling: { type: 'QUEUE_DELAY', value: 4, idleTimeout: 5 } };
+const current = { scaling: { type: 'QUEUE_DELAY', value: 4, idleTimeout: 5 } } as const;
 
 test('a create has what the newer revision requires', () => {
   expect(toNewerCreate({ name: 'a', cpu })).toEqual({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readFloor } from './schedule.ts';
+import { readFloor } from './endpoint-settings.ts';
 
 test.each([
   ['mon-fri 08:00-18:00 3', ['MON', 'TUE', 'WED', 'THU', 'FRI']],

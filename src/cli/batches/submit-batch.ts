@@ -5,7 +5,7 @@ import { createGunzip } from 'node:zlib';
 import { type ApiClient, ApiRefusal } from '../shared/api-client.ts';
 import type { CommandOutput } from '../shared/cli-pieces.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
-import { type BatchRecord, describeBatch, showBatch } from './batches.ts';
+import { type Batch, describeBatch, showBatch } from './batches.ts';
 
 /** Lines are sent in calls of about this size: what is lost when one breaks off is sent again. */
 const CALL_BYTES = 4 * 2 ** 20;
@@ -41,7 +41,7 @@ export async function submitBatch(
   const { size } = await stat(file);
   const path = `/v2/${endpointId}/batch`;
   const batch = options.batch
-    ? await client.call<BatchRecord & { linesReceived: number }>('GET', `${path}/${encodeURIComponent(options.batch)}`)
+    ? await client.json<Batch>('GET', `${path}/${encodeURIComponent(options.batch)}`)
     : { ...(await createDraft(client, path, options)), linesReceived: 0 };
   try {
     await upload(client, `${path}/${batch.id}/requests`, { file, size, received: batch.linesReceived }, output);
@@ -53,7 +53,7 @@ export async function submitBatch(
   }
   output.terminal.progress('');
   const own = `${path}/${batch.id}`;
-  const now = await client.call<BatchRecord>(...finalizeOrShow(own, options.finalize));
+  const now = await client.json<Batch>(...finalizeOrShow(own, options.finalize));
   if (options.wait && options.finalize) {
     output.note(`${now.id}  ${describeBatch(now)}`);
     await showBatch(client, own, options, output);
@@ -64,9 +64,9 @@ function finalizeOrShow(path: string, isFinal: boolean): [method: string, path: 
   return isFinal ? ['POST', `${path}/finalize`] : ['GET', path];
 }
 
-function createDraft(client: ApiClient, path: string, options: SubmitOptions): Promise<BatchRecord> {
+function createDraft(client: ApiClient, path: string, options: SubmitOptions): Promise<Batch> {
   const { name, webhook, order: ordered } = options;
-  return client.call('POST', path, { ordered, ...(name && { name }), ...(webhook && { webhook }) });
+  return client.json('POST', path, { ordered, ...(name && { name }), ...(webhook && { webhook }) });
 }
 
 async function upload(

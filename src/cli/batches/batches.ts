@@ -6,12 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { didYouMean } from '../../core/closest.ts';
 import { type ApiClient, ApiRefusal, JobFailed } from '../shared/api-client.ts';
 import type { CliOutput, CommandOutput } from '../shared/cli-pieces.ts';
-import { showRecords, type Wire } from '../shared/records.ts';
+import { showRecords } from '../shared/show-records.ts';
 import type { Column } from '../terminal/table.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
 
 /** A batch as the server returns it. */
-export interface BatchRecord extends Record<string, unknown> {
+export interface Batch {
   id: string;
   status: string;
   name?: string;
@@ -20,6 +20,7 @@ export interface BatchRecord extends Record<string, unknown> {
   requestFailed: number;
   requestInProgress: number;
   requestRejected: number;
+  linesReceived: number;
   createdAt: number;
   reason?: string;
   estimate?: { basedOnRequests: number; executionSeconds: number; costUsd?: number };
@@ -30,7 +31,7 @@ const MAX_PAGE = 100;
 const POLL_MS = 1_000;
 const MAX_TRIES = 5;
 
-const COLUMNS: readonly Column<Wire>[] = [
+const COLUMNS: readonly Column<Batch>[] = [
   ['ID', (r) => r.id],
   ['NAME', (r) => r.name],
   ['STATUS', (r) => r.status],
@@ -44,12 +45,12 @@ const COLUMNS: readonly Column<Wire>[] = [
 export async function findBatch(client: ApiClient, endpointId: string, idOrName: string): Promise<string> {
   if (/^batch_\w+$/.test(idOrName)) return idOrName;
   const all = await readBatches(client, endpointId, Number.POSITIVE_INFINITY);
-  const named = all.filter(({ name }) => name === idOrName).map(({ id }) => id as string);
+  const named = all.filter(({ name }) => name === idOrName).map(({ id }) => id);
   if (named.length === 1) return named[0]!;
   if (named.length > 1) {
     throw new Error(`${named.length} batches are named '${idOrName}': use an id, one of ${named.join(', ')}`);
   }
-  const names = all.flatMap(({ name }) => (name ? [String(name)] : []));
+  const names = all.flatMap(({ name }) => name ?? []);
   throw new ApiRefusal(404, `Batch not found: '${idOrName}'${didYouMean(idOrName, names)}`);
 }
 
@@ -61,15 +62,18 @@ export async function listBatches(
 ): Promise<void> {
   const found = await readBatches(client, endpointId, limit);
   const none = `${name} has no batches. Submit one: \`podyard batch submit <file> --endpoint ${name}\`.`;
-  showRecords(found, { columns: COLUMNS, none }, json === true, output);
+  showRecords(found, { columns: COLUMNS, none }, json, output);
 }
 
-async function readBatches(client: ApiClient, endpointId: string, count: number): Promise<Wire[]> {
-  const found: Wire[] = [];
+async function readBatches(client: ApiClient, endpointId: string, count: number): Promise<Batch[]> {
+  const found: Batch[] = [];
   let hasMore = true;
   while (hasMore && found.length < count) {
     const limit = Math.min(MAX_PAGE, count - found.length);
-    const page = await client.call<Wire>('GET', `/v2/${endpointId}/batch?offset=${found.length}&limit=${limit}`);
+    const page = await client.json<{ batches: Batch[]; hasMore: boolean }>(
+      'GET',
+      `/v2/${endpointId}/batch?offset=${found.length}&limit=${limit}`,
+    );
     found.push(...page.batches);
     hasMore = page.hasMore;
   }
@@ -83,7 +87,7 @@ export async function showBatch(
   options: { wait?: boolean; json?: boolean },
   output: CommandOutput,
 ): Promise<void> {
-  const batch = options.wait ? await waitForEnd(client, path, output) : await client.call<BatchRecord>('GET', path);
+  const batch = options.wait ? await waitForEnd(client, path, output) : await client.json<Batch>('GET', path);
   if (options.json) output.print(jsonText(batch));
   else output.print(`${batch.id}  ${describeBatch(batch)}`);
   if (options.wait && batch.status !== 'COMPLETED') {
@@ -91,9 +95,9 @@ export async function showBatch(
   }
 }
 
-async function waitForEnd(client: ApiClient, path: string, { terminal }: CommandOutput): Promise<BatchRecord> {
+async function waitForEnd(client: ApiClient, path: string, { terminal }: CommandOutput): Promise<Batch> {
   for (;;) {
-    const batch = await client.call<BatchRecord>('GET', path);
+    const batch = await client.json<Batch>('GET', path);
     if (!['DRAFT', 'FINALIZED'].includes(batch.status)) {
       terminal.progress('');
       return batch;
@@ -104,7 +108,7 @@ async function waitForEnd(client: ApiClient, path: string, { terminal }: Command
 }
 
 /** Returns one line about how far a batch is. */
-export function describeBatch(batch: BatchRecord): string {
+export function describeBatch(batch: Batch): string {
   const { status, requestTotal, requestCompleted, requestFailed, requestInProgress, requestRejected } = batch;
   const ended = requestCompleted + requestFailed;
   const share = requestTotal === 0 ? 0 : Math.floor((ended / requestTotal) * 100);
@@ -125,14 +129,14 @@ export async function cancelBatch(
   options: { json?: boolean },
   output: CliOutput,
 ): Promise<void> {
-  const batch = await client.call<BatchRecord>('POST', `${path}/cancel`);
+  const batch = await client.json<Batch>('POST', `${path}/cancel`);
   if (options.json) output.print(jsonText(batch));
   else output.print(`${batch.id}  ${describeBatch(batch)}`);
 }
 
 /**
- * Prints the results, or writes them to a file: first to FILE.part, of which a later download keeps what it has, and under
- * its name once complete. A connection that breaks is opened again.
+ * Prints the results, or writes them to a file: first to FILE.part, which a later download continues, and under its
+ * name once complete. A connection that breaks is opened again.
  */
 export async function downloadResults(
   client: ApiClient,
@@ -145,7 +149,7 @@ export async function downloadResults(
     for await (const text of response.body!.pipeThrough(new TextDecoderStream())) terminal.write(text);
     return;
   }
-  const batch = await client.call<BatchRecord>('GET', path);
+  const batch = await client.json<Batch>('GET', path);
   const hasEnded = !['DRAFT', 'FINALIZED'].includes(batch.status);
   const part = `${file}.${hasEnded ? batch.id : 'partial'}.part`;
   for (let tries = 1; ; tries++) {
