@@ -4,9 +4,16 @@ import { REST_REVISIONS, type RestRevision } from '../../core/rest-revisions.ts'
 import { UsageError } from '../../core/usage-error.ts';
 import { LIMIT_NAMES } from '../../domain/quotas/limits.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
-import { addConfirm, type ConfirmOptions, requireConfirmable } from '../shared/command-shape.ts';
+import {
+  addCommon,
+  addConfirm,
+  type Common,
+  type ConfirmOptions,
+  connect,
+  requireConfirmable,
+} from '../shared/command-shape.ts';
 import { addDatabaseOptions, addName, findName, parseTime, requireName } from '../shared/options.ts';
-import { addSideOptions, type SideOptions, withSide } from './access-side.ts';
+import type { AccessSide } from './access-side.ts';
 
 const users = () => import('./users.ts');
 
@@ -182,4 +189,44 @@ export function addSecrets(program: Command, pieces: CliPieces): void {
       const source = pieces.masterKeySource(options);
       await pieces.withDatabase(options, (context) => rotateKey(context, source, pieces));
     });
+}
+
+type SideOptions = Common & Omit<Flags, 'restRevision'>;
+
+/** What `--help` of every such command ends with. */
+const WHERE = `
+Works on the server that you are signed in to: the current context, or PODYARD_URL and PODYARD_API_KEY. With --data-dir or
+--database-url, and where you are not signed in, it works on the database of a server on this machine, which needs no key.`;
+
+/** Adds what chooses between a server and a database. */
+function addSideOptions(command: Command): Command {
+  return addDatabaseOptions(addCommon(command)).addHelpText('after', WHERE);
+}
+
+/** Runs `work` on the server or the database that options and environment name. */
+async function withSide<T>(
+  pieces: CliPieces,
+  options: SideOptions,
+  work: (side: AccessSide) => Promise<T>,
+): Promise<T> {
+  if (await isOnServer(pieces, options)) {
+    const [client, { ServerSide }] = await Promise.all([connect(pieces, options), import('./server-side.ts')]);
+    return work(new ServerSide(client));
+  }
+  const { DatabaseSide } = await import('./database-side.ts');
+  const { json: _, context: __, ...flags } = options;
+  return pieces.withDatabase(flags, (context) =>
+    work(new DatabaseSide(context, pieces.allowsInsecureProcesses(flags))),
+  );
+}
+
+async function isOnServer({ terminal }: CliPieces, options: SideOptions): Promise<boolean> {
+  const isDatabase = options.dataDir !== undefined || options.databaseUrl !== undefined;
+  if (isDatabase && options.context !== undefined) {
+    throw new UsageError('--context names a server, --data-dir and --database-url a database: use one of them');
+  }
+  if (isDatabase || options.context !== undefined) return !isDatabase;
+  if (terminal.env.PODYARD_URL || terminal.env.PODYARD_API_KEY) return true;
+  const { readContexts } = await import('../account/contexts.ts');
+  return (await readContexts(terminal)).current !== null;
 }
