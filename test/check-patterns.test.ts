@@ -9,7 +9,7 @@ const SCRIPT = fileURLToPath(new URL('../scripts/check-patterns.ts', import.meta
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'podyard-patterns-'));
-}, 60_000);
+});
 afterAll(() => rm(folder, { recursive: true }));
 
 test('a pattern whose time can grow faster than its input is found, and one of linear time is not', async () => {
