@@ -138,13 +138,15 @@ async function demoKey(dataDir: string): Promise<string> {
   return key;
 }
 
-async function withDatabase<T>(flags: Flags, work: (context: Context) => Promise<T>): Promise<T> {
-  const config = readConfig({ logLevel: 'warn', ...flags }, process.env);
+type Env = Readonly<Record<string, string>>;
+
+async function withDatabase<T>(flags: Flags, work: (context: Context) => Promise<T>, more: Env = {}): Promise<T> {
+  const config = readConfig({ logLevel: 'warn', ...flags }, { ...more, ...process.env });
   const [{ openDatabase }, logger] = await Promise.all([import('./compose/open-database.ts'), openLogger(config)]);
   return openDatabase(config, logger, work);
 }
 
-function storage(flags: Flags, more: Readonly<Record<string, string>> = {}): Storage {
+function storage(flags: Flags, more: Env = {}): Storage {
   const config = readConfig({ logLevel: 'warn', ...flags }, { ...more, ...process.env });
   const { dataDir, databaseUrl, masterKey } = config;
   const withEmbedded: Storage['withEmbedded'] = async (work) => {
@@ -158,23 +160,28 @@ async function systemdUnit(): Promise<SystemdUnit | null> {
   return (await import('./cli/storage/systemd-unit.ts')).readSystemdUnit();
 }
 
-async function openRuntime(flags: Flags, name: Runtime['name'], installation: string): Promise<Runtime> {
-  const config = readConfig({ logLevel: 'warn', ...flags }, process.env);
+async function openRuntime(
+  flags: Flags,
+  name: Runtime['name'],
+  installation: string,
+  more: Env = {},
+): Promise<Runtime> {
+  const config = readConfig({ logLevel: 'warn', ...flags }, { ...more, ...process.env });
   const { openRuntime: open } = await import('./compose/open-runtime.ts');
   return open(config, name, installation, await openLogger(config));
 }
 
-function masterKeySource(flags: Flags): MasterKeySource {
-  return readConfig(flags, process.env).masterKey;
+function masterKeySource(flags: Flags, more: Env = {}): MasterKeySource {
+  return readConfig(flags, { ...more, ...process.env }).masterKey;
 }
 
-function allowsInsecureProcesses(flags: Flags): boolean {
-  return readConfig(flags, process.env).allowInsecureProcesses;
+function allowsInsecureProcesses(flags: Flags, more: Env = {}): boolean {
+  return readConfig(flags, { ...more, ...process.env }).allowInsecureProcesses;
 }
 
-async function doctor(flags: Flags, isJson: boolean): Promise<boolean> {
+async function doctor(flags: Flags, isJson: boolean, more: Env = {}): Promise<boolean> {
   const { runDoctor } = await import('./cli/doctor/doctor.ts');
-  return runDoctor(readConfig(flags, process.env), isJson, { print, note });
+  return runDoctor(readConfig(flags, { ...more, ...process.env }), isJson, { print, note });
 }
 
 async function openLogger(config: Config): Promise<Logger> {

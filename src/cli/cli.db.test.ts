@@ -37,8 +37,13 @@ beforeEach(() => {
       opened.push(flags);
       return work({ pool: database.pool, bus: { publish: () => {} } });
     },
-    storage: () => expect.fail('only backup, restore and move use it'),
-    systemdUnit: () => expect.fail('only backup uses it'),
+    storage: () => ({
+      dataDir: '/nowhere',
+      databaseUrl: 'postgres://named',
+      masterKey: null as never,
+      withEmbedded: null as never,
+    }),
+    systemdUnit: () => expect.fail('a database is named'),
     openRuntime: () => expect.fail('only stop-workers uses it'),
     masterKeySource: () => ({ keys: [Buffer.alloc(32, 1)], file: '/nowhere/master-key' }),
     allowsInsecureProcesses: (flags) => readConfig(flags, {}).allowInsecureProcesses,

@@ -10,6 +10,7 @@ import {
   type Common,
   type ConfirmOptions,
   connect,
+  onDatabase,
   requireConfirmable,
 } from '../shared/command-shape.ts';
 import { addDatabaseOptions, addName, findName, parseTime, requireName } from '../shared/options.ts';
@@ -186,8 +187,9 @@ export function addSecrets(program: Command, pieces: CliPieces): void {
     .description("re-encrypt all secrets and passwords under a new master key while servers run; prints the key's id")
     .action(async (options: Flags) => {
       const { rotateKey } = await import('../storage/secrets.ts');
-      const source = pieces.masterKeySource(options);
-      await pieces.withDatabase(options, (context) => rotateKey(context, source, pieces));
+      await onDatabase(pieces, options, (context, more) =>
+        rotateKey(context, pieces.masterKeySource(options, more), pieces),
+      );
     });
 }
 
@@ -215,8 +217,8 @@ async function withSide<T>(
   }
   const { DatabaseSide } = await import('./database-side.ts');
   const { json: _, context: __, ...flags } = options;
-  return pieces.withDatabase(flags, (context) =>
-    work(new DatabaseSide(context, pieces.allowsInsecureProcesses(flags))),
+  return onDatabase(pieces, flags, (context, more) =>
+    work(new DatabaseSide(context, pieces.allowsInsecureProcesses(flags, more))),
   );
 }
 

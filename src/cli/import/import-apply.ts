@@ -96,7 +96,9 @@ function toCall(item: ImportItem, credentials: Credentials, ids: Ids): Call | st
     return { path: '/v2/registries', body: { name, ...login } };
   }
   const body = withIds(item.body!, ids);
-  return typeof body === 'string' ? body : { path: `/${revision}/v2/${PATHS[kind]}`, ...splitRule({ revision, body: body as EndpointBody['body'] }) };
+  return typeof body === 'string'
+    ? body
+    : { path: `/${revision}/v2/${PATHS[kind]}`, ...splitRule({ revision, body: body as EndpointBody['body'] }) };
 }
 
 /** Replaces ids of the other side, or returns why it cannot. */

@@ -11,6 +11,7 @@ import {
   addRecordCommands,
   type Common,
   connect,
+  onDatabase,
   onRecord,
   printNamed,
   records,
@@ -76,7 +77,7 @@ function addTemplates(program: Command, pieces: CliPieces): void {
     .addArgument(new Argument('<mark>', 'what the catalog says of it').choices(['official', 'verified', 'none']))
     .action(async (id: string, mark: string, options: Flags) => {
       const { markTemplate } = await import('../server/mark-template.ts');
-      await pieces.withDatabase(options, (context) => markTemplate(context, id, mark, pieces));
+      await onDatabase(pieces, options, (context) => markTemplate(context, id, mark, pieces));
     });
 }
 

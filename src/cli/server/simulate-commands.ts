@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Flags } from '../../config.ts';
 import type { SimulateRequest } from '../../domain/simulation/simulate.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
+import { onDatabase } from '../shared/command-shape.ts';
 import { addDatabaseOptions, parseCount } from '../shared/options.ts';
 
 type Run = (flags: Flags & { json?: boolean }, request: SimulateRequest) => Promise<void>;
@@ -17,13 +18,13 @@ export function addSimulate(program: Command, pieces: CliPieces): void {
     .description('simulate shortage on a server with simulated GPUs, to test how clients cope');
   const run: Run = async (flags, request) => {
     const { simulateShortage } = await import('./simulate.ts');
-    await pieces.withDatabase(flags, (context) => simulateShortage(context, request, flags, pieces));
+    await onDatabase(pieces, flags, (context) => simulateShortage(context, request, flags, pieces));
   };
   addOptions(simulate.command('show'))
     .description('show the current simulation')
     .action(async (flags: Flags & { json?: boolean }) => {
       const { showSimulation } = await import('./simulate.ts');
-      await pieces.withDatabase(flags, (context) => showSimulation(context, flags, pieces));
+      await onDatabase(pieces, flags, (context) => showSimulation(context, flags, pieces));
     });
   addShortages(simulate, run);
   addIncidents(simulate, run);

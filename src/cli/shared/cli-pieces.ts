@@ -33,26 +33,29 @@ export interface Storage {
   withEmbedded<T>(work: (databaseUrl: string) => Promise<T>): Promise<T>;
 }
 
-/** What the commands act on. Injected, so that `--help` loads none of it. */
+/** Variables of a server, which count less than those of the environment. */
+type Env = Readonly<Record<string, string>>;
+
+/** What the commands act on: each from flags, environment and `more` variables. Injected, so that `--help` loads none of it. */
 export interface CliPieces extends CliOutput {
   /** Runs the server until a signal stops it. */
   serve(flags: Flags): Promise<void>;
   /** Runs the demo; with `exit` it does not stay up. */
   demo(flags: Flags & { exit?: boolean }): Promise<void>;
   /** Runs `work` with the database that the flags name, migrated. */
-  withDatabase<T>(flags: Flags, work: (context: Context) => Promise<T>): Promise<T>;
-  /** Returns where the data is, from flags, environment and `more` variables, which count less. Opens nothing. */
-  storage(flags: Flags, more?: Readonly<Record<string, string>>): Storage;
+  withDatabase<T>(flags: Flags, work: (context: Context) => Promise<T>, more?: Env): Promise<T>;
+  /** Returns where the data is. Opens nothing. */
+  storage(flags: Flags, more?: Env): Storage;
   /** Reads how systemd runs a server on this machine; null if it does not. */
   systemdUnit(): Promise<SystemdUnit | null>;
   /** Opens a runtime with this installation's workloads. The caller closes it. */
-  openRuntime(flags: Flags, name: Runtime['name'], installation: string): Promise<Runtime>;
-  /** Returns where the master keys are, from flags and environment. */
-  masterKeySource(flags: Flags): MasterKeySource;
-  /** Returns whether several users may share the process runtime, from flags and environment. */
-  allowsInsecureProcesses(flags: Flags): boolean;
+  openRuntime(flags: Flags, name: Runtime['name'], installation: string, more?: Env): Promise<Runtime>;
+  /** Returns where the master keys are. */
+  masterKeySource(flags: Flags, more?: Env): MasterKeySource;
+  /** Returns whether several users may share the process runtime. */
+  allowsInsecureProcesses(flags: Flags, more?: Env): boolean;
   /** Checks this machine for a server with these flags. Resolves with false if it cannot run. */
-  doctor(flags: Flags, isJson: boolean): Promise<boolean>;
+  doctor(flags: Flags, isJson: boolean, more?: Env): Promise<boolean>;
   /** The user's terminal, for commands that talk to a server or run for long. */
   terminal: Terminal;
 }

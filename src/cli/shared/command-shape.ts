@@ -1,5 +1,7 @@
 import { type Command, Option } from 'commander';
+import type { Flags } from '../../config.ts';
 import { UsageError } from '../../core/usage-error.ts';
+import type { Context } from '../../domain/context.ts';
 import type { Findable, Named, RecordKind } from '../records/kinds.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
 import type { ApiClient } from './api-client.ts';
@@ -25,6 +27,17 @@ export async function connect(pieces: CliPieces, { context }: Common): Promise<A
     import('../account/contexts.ts'),
   ]);
   return new ApiClient(await findTarget(pieces.terminal, context), pieces.terminal);
+}
+
+/** Runs `work` with the database of the installation that the flags name, or else of the one on this machine, migrated. */
+export async function onDatabase<T>(
+  pieces: CliPieces,
+  flags: Flags,
+  work: (context: Context, more: Readonly<Record<string, string>>) => Promise<T>,
+): Promise<T> {
+  const { findInstallation } = await import('../storage/find-installation.ts');
+  const { more } = await findInstallation(pieces, flags);
+  return pieces.withDatabase(flags, (context) => work(context, more), more);
 }
 
 /** Loaded when a command runs, so that `--help` stays fast. */

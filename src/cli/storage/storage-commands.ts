@@ -13,6 +13,8 @@ export function addStorageCommands(program: Command, pieces: CliPieces): void {
   addStopWorkers(program, pieces);
 }
 
+const installation = () => import('./find-installation.ts');
+
 const WHERE = `
 Without options and variables, it takes the database in ./.podyard; if there is none, that of the systemd unit podyard.service.`;
 
@@ -23,7 +25,7 @@ function addBackup(program: Command, pieces: CliPieces): void {
     .addHelpText('after', WHERE)
     .option('--with-master-key', 'include the master key, which decrypts the secrets: keep the file as safe', false)
     .action(async (file: string, { withMasterKey, ...flags }: Flags & { withMasterKey: boolean }) => {
-      const [{ backUp }, { findStorage }] = await Promise.all([import('./backup.ts'), import('./find-storage.ts')]);
+      const [{ backUp }, { findStorage }] = await Promise.all([import('./backup.ts'), installation()]);
       await backUp(await findStorage(pieces, flags), { file, withMasterKey, version: readVersion() }, pieces);
     });
 }
@@ -32,9 +34,11 @@ function addRestore(program: Command, pieces: CliPieces): void {
   addDatabaseOptions(program.command('restore'))
     .description('restore a backup into an empty database: all of it, or nothing')
     .argument('<file>', 'a file written by `podyard backup`')
+    .addHelpText('after', WHERE)
     .action(async (file: string, flags: Flags) => {
-      const { restore } = await import('./backup.ts');
-      await restore(pieces.storage(flags), { file }, pieces);
+      const [{ restore }, { findInstallation }] = await Promise.all([import('./backup.ts'), installation()]);
+      const { storage } = await findInstallation(pieces, flags, 'Restoring into');
+      await restore(storage, { file }, pieces);
     });
 }
 
@@ -42,9 +46,11 @@ function addMove(program: Command, pieces: CliPieces): void {
   addDatabaseOptions(program.command('move'))
     .description('move everything to another database; all servers must be stopped')
     .requiredOption('--to <database>', 'a PostgreSQL URL, or `embedded` for the one in the data directory')
+    .addHelpText('after', WHERE)
     .action(async ({ to, ...flags }: Flags & { to: string }) => {
-      const { move } = await import('./move.ts');
-      await move(pieces.storage(flags), { to }, pieces);
+      const [{ move }, { findInstallation }] = await Promise.all([import('./move.ts'), installation()]);
+      const { storage } = await findInstallation(pieces, flags, 'Moving');
+      await move(storage, { to }, pieces);
     });
 }
 
@@ -53,10 +59,12 @@ function addStopWorkers(program: Command, pieces: CliPieces): void {
     .description('stop the workers and pods that a server left running')
     .option('--runtime <name>', "docker, process or kubernetes (default: the last server's runtime)")
     .option('--grace <seconds>', 'how long a program may take to exit (default: 10)', parseCount)
+    .addHelpText('after', WHERE)
     .action(async ({ grace, runtime, ...flags }: Flags & { grace?: number }) => {
-      const { stopWorkers } = await import('./stop-workers.ts');
-      const open: StopWorkersOptions['open'] = (name, installation) => pieces.openRuntime(flags, name, installation);
+      const [{ stopWorkers }, { findInstallation }] = await Promise.all([import('./stop-workers.ts'), installation()]);
+      const { storage, more } = await findInstallation(pieces, flags);
+      const open: StopWorkersOptions['open'] = (name, id) => pieces.openRuntime(flags, name, id, more);
       const options = { runtime: runtime ?? null, graceMs: (grace ?? 10) * 1000, open };
-      await stopWorkers(pieces.storage(flags), options, pieces);
+      await stopWorkers(storage, options, pieces);
     });
 }

@@ -4,8 +4,10 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Flags, readConfig } from '../../config.ts';
+import { runCli } from '../program.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
-import { findStorage } from './find-storage.ts';
+import { testTerminal } from '../terminal/test-terminal.ts';
+import { findStorage } from './find-installation.ts';
 import { readSystemdUnit, type SystemdUnit } from './systemd-unit.ts';
 
 const SHIPPED = fileURLToPath(new URL('../../../deploy/podyard.service', import.meta.url));
@@ -109,8 +111,59 @@ describe('backup without options', () => {
       await mkdir(join(root, 'others'));
       await chown(join(root, 'others'), 65534, 65534);
     }
-    await expect(find({}, unit)).rejects.toThrow(
-      'belongs to the user podyard, who alone can open the database: run this with `sudo -u podyard`',
+    const refusal = 'belongs to the user podyard, who alone can open the database: run this with `sudo -u podyard`';
+    await expect(find({}, unit)).rejects.toThrow(refusal);
+    const notYet = unitOf({ PODYARD_DATA_DIR: join(unit.env.PODYARD_DATA_DIR!, '.podyard') });
+    await expect(find({}, notYet)).rejects.toThrow(refusal);
+  });
+});
+
+describe('the other commands on an installation', () => {
+  /** Runs a command with pieces that refuse to act, and returns the variables that they were given. */
+  const variablesOf = async (...args: string[]) => {
+    const given: unknown[] = [];
+    noted.length = 0;
+    const refuse = (more: unknown) => {
+      given.push(more);
+      throw new Error('stopped here');
+    };
+    const pieces = {
+      ...{ terminal: testTerminal(), print: () => {}, note: (text: string) => noted.push(text) },
+      systemdUnit: async () => ({ path: '/etc/podyard.service', user: null, env: UNIT_ENV, unreadable: [] }),
+      storage: (flags: Flags, more?: object) => ({
+        ...readConfig(flags, { PODYARD_DATA_DIR: join(root, 'here'), ...more }),
+        withEmbedded: async () => refuse(more),
+      }),
+      withDatabase: async (_flags: Flags, _work: unknown, more: unknown) => refuse(more),
+      doctor: async (_flags: Flags, _isJson: boolean, more: unknown) => refuse(more),
+    };
+    await runCli(pieces as unknown as CliPieces, args);
+    return given;
+  };
+  const noted: string[] = [];
+  let UNIT_ENV: Record<string, string>;
+  beforeEach(async () => {
+    UNIT_ENV = { PODYARD_DATA_DIR: join(root, 'there') };
+    await mkdir(join(root, 'there/postgres'), { recursive: true });
+  });
+
+  test.each([
+    ['move', '--to', 'postgres://db/x'],
+    ['stop-workers'],
+    ['users', 'list'],
+    ['keys', 'list'],
+    ['secrets', 'rotate-key'],
+    ['simulate', 'show'],
+    ['templates', 'mark', 'x', 'none'],
+    ['doctor'],
+  ])('%s takes that of the systemd unit, with its variables', async (...args) => {
+    expect(await variablesOf(...args)).toEqual([UNIT_ENV]);
+    expect(await variablesOf(...args, '--data-dir', join(root, 'there'))).not.toEqual([UNIT_ENV]);
+  });
+  test('restore takes it, too, and says so', async () => {
+    await variablesOf('restore', join(root, 'missing.backup'));
+    expect(noted[0]).toBe(
+      `Restoring into the embedded database in ${join(root, 'there')}, which /etc/podyard.service names.`,
     );
   });
 });
