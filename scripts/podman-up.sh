@@ -7,15 +7,16 @@ HOME_DIR=${TMPDIR:-/tmp}/podyard-podman
 SOCKET=unix://$HOME_DIR/podman.sock
 WAIT_SECONDS=30
 
+# $1: how many seconds to wait for it
 answers() {
-  DOCKER_HOST=$SOCKET node scripts/engine-answers.ts
+  DOCKER_HOST=$SOCKET node scripts/engine-answers.ts "$1"
 }
 
 hard_limit() {
   sed -n "s/^Max $1  *[^ ]*  *\([^ ]*\).*/\1/p" /proc/self/limits
 }
 
-answers && exit 0
+answers 0 && exit 0
 mkdir -p "$HOME_DIR/networks"
 chmod 700 "$HOME_DIR"
 
@@ -37,11 +38,6 @@ CONTAINERS_CONF=$HOME_DIR/containers.conf setsid podman \
   --root "$HOME_DIR/storage" --runroot "$HOME_DIR/run" --tmpdir "$HOME_DIR/tmp" --network-config-dir "$HOME_DIR/networks" \
   system service --time 0 "$SOCKET" >>"$HOME_DIR/log" 2>&1 </dev/null &
 
-waited=0
-while [ "$waited" -lt "$WAIT_SECONDS" ]; do
-  answers && exit 0
-  sleep 1
-  waited=$((waited + 1))
-done
+answers "$WAIT_SECONDS" && exit 0
 echo "podman did not answer within $WAIT_SECONDS s; see $HOME_DIR/log" >&2
 exit 1

@@ -46,10 +46,6 @@ need_postgres() {
   need_program /usr/lib/postgresql/15/bin/postgres postgresql-15
 }
 
-engine_answers() {
-  node scripts/engine-answers.ts
-}
-
 start_engine() {
   if [ -d /run/systemd/system ] && systemctl start docker >/dev/null 2>&1; then return 0; fi
   # Without systemd the control groups may not be mounted.
@@ -59,19 +55,14 @@ start_engine() {
 }
 
 need_engine() {
-  engine_answers && return 0
+  node scripts/engine-answers.ts && return 0
   if may_install; then
     # dockerd needs iptables, which its package only recommends.
     need_program dockerd docker.io
     need_program iptables iptables
     if command -v dockerd >/dev/null 2>&1; then
       start_engine
-      waited=0
-      while [ "$waited" -lt "$WAIT_SECONDS" ]; do
-        engine_answers && return 0
-        sleep 1
-        waited=$((waited + 1))
-      done
+      node scripts/engine-answers.ts "$WAIT_SECONDS" && return 0
       say "dockerd did not answer within $WAIT_SECONDS s; see $DOCKERD_LOG"
     fi
   fi

@@ -1,4 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import swagger from '@fastify/swagger';
 import { NO_WORKLOAD_OPTIONS } from '../src/config/workload-option-settings.ts';
 import { silentLogger } from '../src/core/logger.ts';
@@ -13,7 +14,7 @@ import { WIRES } from '../src/rest/wires.ts';
 
 /**
  * Writes the OpenAPI descriptions that servers answer with: `api/openapi.json`, one for each later revision, and one for REST v1, from the
- * routes themselves. With `--check` it writes nothing and fails when a file is out of date.
+ * routes themselves; and the types of the revisions, for the command line. With `--check` it writes nothing and fails when a file is out of date.
  */
 
 const DEPS: RestDeps = {
@@ -40,19 +41,48 @@ const DEPS: RestDeps = {
   workloadOptions: NO_WORKLOAD_OPTIONS,
 };
 
+/** Members of a description that the types need not have: failures, texts and headers. */
+const LEFT_OUT = /^(?:[345]\d\d|default|description|summary|examples?|headers)$/;
+
 for (const revision of REST_REVISIONS) {
   const describe = (app: RestApp) => void app.register(swagger, describeApi(revision, examplesOf(WIRES[revision])));
-  await write(OPENAPI_FILES[revision], buildRestApp(DEPS, { revision, isWhole: true, describe }));
+  const description = await descriptionOf(buildRestApp(DEPS, { revision, isWhole: true, describe }));
+  const name = OPENAPI_FILES[revision];
+  await write(name, description);
+  await write(name.replace('.json', '.d.ts'), await typesOf(description));
 }
-await write(
-  'openapi-v1.json',
-  buildV1App(DEPS, (app) => void app.register(swagger, V1_OPENAPI)),
-);
+await write('openapi-v1.json', await descriptionOf(buildV1App(DEPS, (app) => void app.register(swagger, V1_OPENAPI))));
 
-async function write(name: string, app: RestApp): Promise<void> {
+async function descriptionOf(app: RestApp): Promise<string> {
   await app.ready();
   const text = `${JSON.stringify(app.swagger(), null, 2)}\n`;
   await app.close();
+  return text;
+}
+
+/** Returns the types of requests and of successful responses. The generator is the console's, with the TypeScript that it needs. */
+async function typesOf(description: string): Promise<string> {
+  const { default: toTypes, astToString } = createRequire(new URL('../console/', import.meta.url))(
+    'openapi-typescript',
+  );
+  const document = JSON.parse(description, (key, value) =>
+    LEFT_OUT.test(key) && !isSchema(value) ? undefined : value,
+  );
+  const types: string = astToString(await toTypes(document, { defaultNonNullable: false }));
+  const saysNothing =
+    /^ +(?:\w+\?: never;|headers: \{\s+\[name: string\]: unknown;\s+\};|\/\*\* @enum \{string\} \*\/)\n/gm;
+  return types
+    .replaceAll(saysNothing, '')
+    .replaceAll(/\{\s+\}/g, '{}')
+    .replaceAll('    ', '  ');
+}
+
+/** True for a member of a record that is called like a part of the description. */
+function isSchema(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && ('type' in value || 'anyOf' in value);
+}
+
+async function write(name: string, text: string): Promise<void> {
   const file = new URL(`../api/${name}`, import.meta.url);
   if (!process.argv.includes('--check')) {
     await writeFile(file, text);

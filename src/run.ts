@@ -5,10 +5,10 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Storage } from './cli/cli-pieces.ts';
 import { runCli } from './cli/program.ts';
-import { createOutput, createTerminal } from './cli/remote/process-terminal.ts';
-import type { SystemdUnit } from './cli/systemd-unit.ts';
+import type { Storage } from './cli/shared/cli-pieces.ts';
+import type { SystemdUnit } from './cli/storage/systemd-unit.ts';
+import { createOutput, createTerminal } from './cli/terminal/process-terminal.ts';
 import { endOnSignal } from './compose/end-on-signal.ts';
 import { FIRST_PROCESS } from './compose/process-messages.ts';
 import { type Config, type Flags, readConfig } from './config/config.ts';
@@ -91,7 +91,7 @@ function stopOnSignal(server: RunningServer): Promise<never> {
 }
 
 async function demo(flags: Flags & { exit?: boolean }): Promise<void> {
-  const { runDemo } = await import('./cli/demo.ts');
+  const { runDemo } = await import('./cli/server/demo.ts');
   const config = readConfig({ logLevel: 'warn', rateLimit: 'off', ...flags }, process.env); // it polls often
   const adminKey = config.adminKey ?? (await demoKey(config.dataDir));
   const startedAt = performance.now();
@@ -138,13 +138,15 @@ async function demoKey(dataDir: string): Promise<string> {
   return key;
 }
 
-async function withDatabase<T>(flags: Flags, work: (context: Context) => Promise<T>): Promise<T> {
-  const config = readConfig({ logLevel: 'warn', ...flags }, process.env);
+type Env = Readonly<Record<string, string>>;
+
+async function withDatabase<T>(flags: Flags, work: (context: Context) => Promise<T>, more: Env = {}): Promise<T> {
+  const config = readConfig({ logLevel: 'warn', ...flags }, { ...more, ...process.env });
   const [{ openDatabase }, logger] = await Promise.all([import('./compose/open-database.ts'), openLogger(config)]);
   return openDatabase(config, logger, work);
 }
 
-function storage(flags: Flags, more: Readonly<Record<string, string>> = {}): Storage {
+function storage(flags: Flags, more: Env = {}): Storage {
   const config = readConfig({ logLevel: 'warn', ...flags }, { ...more, ...process.env });
   const { dataDir, databaseUrl, masterKey } = config;
   const withEmbedded: Storage['withEmbedded'] = async (work) => {
@@ -155,26 +157,31 @@ function storage(flags: Flags, more: Readonly<Record<string, string>> = {}): Sto
 }
 
 async function systemdUnit(): Promise<SystemdUnit | null> {
-  return (await import('./cli/systemd-unit.ts')).readSystemdUnit();
+  return (await import('./cli/storage/systemd-unit.ts')).readSystemdUnit();
 }
 
-async function openRuntime(flags: Flags, name: Runtime['name'], installation: string): Promise<Runtime> {
-  const config = readConfig({ logLevel: 'warn', ...flags }, process.env);
+async function openRuntime(
+  flags: Flags,
+  name: Runtime['name'],
+  installation: string,
+  more: Env = {},
+): Promise<Runtime> {
+  const config = readConfig({ logLevel: 'warn', ...flags }, { ...more, ...process.env });
   const { openRuntime: open } = await import('./compose/open-runtime.ts');
   return open(config, name, installation, await openLogger(config));
 }
 
-function masterKeySource(flags: Flags): MasterKeySource {
-  return readConfig(flags, process.env).masterKey;
+function masterKeySource(flags: Flags, more: Env = {}): MasterKeySource {
+  return readConfig(flags, { ...more, ...process.env }).masterKey;
 }
 
-function allowsInsecureProcesses(flags: Flags): boolean {
-  return readConfig(flags, process.env).allowInsecureProcesses;
+function allowsInsecureProcesses(flags: Flags, more: Env = {}): boolean {
+  return readConfig(flags, { ...more, ...process.env }).allowInsecureProcesses;
 }
 
-async function doctor(flags: Flags, isJson: boolean): Promise<boolean> {
-  const { runDoctor } = await import('./cli/doctor.ts');
-  return runDoctor(readConfig(flags, process.env), isJson, { print, note });
+async function doctor(flags: Flags, isJson: boolean, more: Env = {}): Promise<boolean> {
+  const { runDoctor } = await import('./cli/doctor/doctor.ts');
+  return runDoctor(readConfig(flags, { ...more, ...process.env }), isJson, { print, note });
 }
 
 async function openLogger(config: Config): Promise<Logger> {

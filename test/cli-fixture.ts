@@ -3,9 +3,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { CliPieces, Screen } from '../src/cli/cli-pieces.ts';
 import { runCli } from '../src/cli/program.ts';
-import { testTerminal } from '../src/cli/test-terminal.ts';
+import type { CliPieces, Screen } from '../src/cli/shared/cli-pieces.ts';
+import { testTerminal } from '../src/cli/terminal/test-terminal.ts';
 import { type RestFixture, startRestApp } from './rest-app.ts';
 
 export interface CliRun {

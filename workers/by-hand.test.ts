@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { copyKit } from '../src/cli/kit.ts';
+import { copyKit } from '../src/cli/server/kit.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 

@@ -5,9 +5,9 @@ import { ensureFirstUser } from '../domain/access/ensure-first-user.ts';
 import { findKeyBySecretHash } from '../domain/access/key-store.ts';
 import { hashSecret } from '../domain/access/secret-hash.ts';
 import { ensureInstallation, updateRuntime } from '../domain/installation.ts';
-import type { CliPieces } from './cli-pieces.ts';
 import { buildCli, runCli } from './program.ts';
-import { testTerminal } from './test-terminal.ts';
+import type { CliPieces } from './shared/cli-pieces.ts';
+import { testTerminal } from './terminal/test-terminal.ts';
 
 let database: TestDatabase;
 let printed: string[];
@@ -37,8 +37,13 @@ beforeEach(() => {
       opened.push(flags);
       return work({ pool: database.pool, bus: { publish: () => {} } });
     },
-    storage: () => expect.fail('only backup, restore and move use it'),
-    systemdUnit: () => expect.fail('only backup uses it'),
+    storage: () => ({
+      dataDir: '/nowhere',
+      databaseUrl: 'postgres://named',
+      masterKey: null as never,
+      withEmbedded: null as never,
+    }),
+    systemdUnit: () => expect.fail('a database is named'),
     openRuntime: () => expect.fail('only stop-workers uses it'),
     masterKeySource: () => ({ keys: [Buffer.alloc(32, 1)], file: '/nowhere/master-key' }),
     allowsInsecureProcesses: (flags) => readConfig(flags, {}).allowInsecureProcesses,

@@ -3,16 +3,26 @@ import { didYouMean } from '../core/closest.ts';
 import { messageOf } from '../core/errors.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { addKeys, addSecrets, addUsers } from './access/access-commands.ts';
-import type { CliPieces } from './cli-pieces.ts';
-import { completionScript, findCandidates, SHELLS, type Shell } from './completion.ts';
-import { addExamples } from './help-examples.ts';
-import { addKit } from './kit.ts';
-import { readVersion } from './read-version.ts';
-import { ExitStatus } from './remote/exit-status.ts';
-import { addRemoteCommands } from './remote-program.ts';
-import { addDoctor, addServerCommands } from './server-commands.ts';
-import { addSimulate } from './simulate-commands.ts';
-import { addStorageCommands } from './storage-commands.ts';
+import { addLimits, addSignIn, addSshKeys } from './account/account-commands.ts';
+import { addBatches } from './batches/batch-commands.ts';
+import { addBilling, addBudgets } from './billing/billing-commands.ts';
+import { addEndpoints } from './endpoints/endpoint-commands.ts';
+import { addCopy, addExec } from './exec/exec-commands.ts';
+import { completionScript, findCandidates, SHELLS, type Shell } from './help/completion.ts';
+import { addExamples } from './help/help-examples.ts';
+import { addImport } from './import/import-command.ts';
+import { addJobs } from './jobs/job-commands.ts';
+import { addLogs } from './logs/log-commands.ts';
+import { addClusters } from './pods/cluster-commands.ts';
+import { addPods } from './pods/pod-commands.ts';
+import { addCatalog, addModels, addOtherRecords } from './records/record-commands.ts';
+import { addKit } from './server/kit.ts';
+import { addDoctor, addServerCommands } from './server/server-commands.ts';
+import { addSimulate } from './server/simulate-commands.ts';
+import type { CliPieces } from './shared/cli-pieces.ts';
+import { readVersion } from './shared/read-version.ts';
+import { addStorageCommands } from './storage/storage-commands.ts';
+import { ExitStatus } from './terminal/exit-status.ts';
 
 /** A command that reports an unknown word as an unknown command, not as an excess argument of its default command. */
 class CommandLine extends Command {
@@ -51,7 +61,23 @@ export function buildCli(pieces: CliPieces): Command {
   addSimulate(program, pieces);
   addSecrets(program, pieces);
   addStorageCommands(program, pieces);
-  addRemoteCommands(program, pieces);
+  addSignIn(program, pieces);
+  addEndpoints(program, pieces);
+  addJobs(program, pieces);
+  addLogs(program, pieces);
+  addBatches(program, pieces);
+  addModels(program, pieces);
+  addPods(program, pieces);
+  addExec(program, pieces);
+  addCopy(program, pieces);
+  addSshKeys(program, pieces);
+  addClusters(program, pieces);
+  addOtherRecords(program, pieces);
+  addCatalog(program, pieces);
+  addBilling(program, pieces);
+  addBudgets(program, pieces);
+  addLimits(program, pieces);
+  addImport(program, pieces);
   addDoctor(program, pieces);
   addKit(program, pieces);
   addCompletion(program, pieces);
@@ -74,7 +100,7 @@ export async function runCli(pieces: CliPieces, args: readonly string[]): Promis
     if (pieces.terminal.interrupted.aborted) return 130; // as shells report Ctrl-C
     pieces.note(`podyard: ${messageOf(error)}`);
     if (error instanceof UsageError) return 2;
-    return (await import('./remote/api-client.ts')).exitStatusOf(error);
+    return (await import('./shared/api-client.ts')).exitStatusOf(error);
   }
 }
 
@@ -89,7 +115,7 @@ function addCompletion(program: Command, pieces: CliPieces): void {
     .description('print what may complete a command line, for the scripts of `podyard completion`')
     .argument('[words...]', 'the words after `podyard`, after --; the last one is unfinished')
     .action(async (words: string[]) => {
-      const { complete } = await import('./remote/complete.ts');
+      const { complete } = await import('./help/complete.ts');
       const at = words.indexOf('--context');
       const context = at < 0 ? undefined : words[at + 1];
       const lines = await complete(findCandidates(program, words), words.at(-1) ?? '', context, pieces.terminal);

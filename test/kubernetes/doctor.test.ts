@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Finding } from '../../src/cli/finding.ts';
+import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { podyard, run } from '../e2e/podyard-command.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { Cluster, describeOnCluster } from './cluster.ts';

@@ -1,13 +1,20 @@
 import { type Command, Option } from 'commander';
 import type { Flags } from '../../config/config.ts';
-import { REST_REVISIONS } from '../../core/rest-revisions.ts';
+import { REST_REVISIONS, type RestRevision } from '../../core/rest-revisions.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { LIMIT_NAMES } from '../../domain/quotas/limits.ts';
-import type { CliPieces } from '../cli-pieces.ts';
-import { addDatabaseOptions, parseTime } from '../command-options.ts';
-import { addConfirm, type ConfirmOptions, requireConfirmable } from '../confirm.ts';
-import { addName, findName, requireName } from '../name-argument.ts';
-import { addSideOptions, type SideOptions, withSide } from './side-options.ts';
+import type { CliPieces } from '../shared/cli-pieces.ts';
+import {
+  addCommon,
+  addConfirm,
+  type Common,
+  type ConfirmOptions,
+  connect,
+  onDatabase,
+  requireConfirmable,
+} from '../shared/command-shape.ts';
+import { addDatabaseOptions, addName, findName, parseTime, requireName } from '../shared/options.ts';
+import type { AccessSide } from './access-side.ts';
 
 const users = () => import('./users.ts');
 
@@ -16,7 +23,7 @@ interface KeyFlags extends SideOptions {
   name?: string;
   scope: string[];
   expires?: Date;
-  restRevision?: string;
+  restRevision?: RestRevision;
 }
 
 type NewUserOptions = SideOptions & { name?: string; email?: string; admin?: boolean; key: boolean };
@@ -111,7 +118,7 @@ function addChanges(parent: Command, pieces: CliPieces): void {
     .argument('<name>', 'name or id of the user')
     .option('--email <address>', 'their email address; empty for none')
     .addOption(new Option('--role <role>', 'what they may do').choices(['admin', 'user']))
-    .action(async (name: string, options: SideOptions & { email?: string; role?: string }) => {
+    .action(async (name: string, options: SideOptions & { email?: string; role?: 'admin' | 'user' }) => {
       const { updateUser } = await users();
       await withSide(pieces, options, (side) => updateUser(side, { ...options, name }, pieces));
     });
@@ -158,7 +165,7 @@ function addLimits(parent: Command, pieces: CliPieces): void {
       if (isUser === (options.defaults === true)) {
         throw new UsageError('name a user, or use --defaults: podyard users limits <name> workers=50');
       }
-      const { limitUser } = await import('./user-limits.ts');
+      const { limitUser } = await import('./limits.ts');
       const given = options.defaults
         ? { name: undefined, changes: name === undefined ? changes : [name, ...changes] }
         : { name, changes };
@@ -179,8 +186,49 @@ export function addSecrets(program: Command, pieces: CliPieces): void {
   addDatabaseOptions(secrets.command('rotate-key'))
     .description("re-encrypt all secrets and passwords under a new master key while servers run; prints the key's id")
     .action(async (options: Flags) => {
-      const { rotateKey } = await import('../secrets.ts');
-      const source = pieces.masterKeySource(options);
-      await pieces.withDatabase(options, (context) => rotateKey(context, source, pieces));
+      const { rotateKey } = await import('../storage/secrets.ts');
+      await onDatabase(pieces, options, (context, more) =>
+        rotateKey(context, pieces.masterKeySource(options, more), pieces),
+      );
     });
+}
+
+type SideOptions = Common & Omit<Flags, 'restRevision'>;
+
+/** What `--help` of every such command ends with. */
+const WHERE = `
+Works on the server that you are signed in to: the current context, or PODYARD_URL and PODYARD_API_KEY. With --data-dir or
+--database-url, and where you are not signed in, it works on the database of a server on this machine, which needs no key.`;
+
+/** Adds what chooses between a server and a database. */
+function addSideOptions(command: Command): Command {
+  return addDatabaseOptions(addCommon(command)).addHelpText('after', WHERE);
+}
+
+/** Runs `work` on the server or the database that options and environment name. */
+async function withSide<T>(
+  pieces: CliPieces,
+  options: SideOptions,
+  work: (side: AccessSide) => Promise<T>,
+): Promise<T> {
+  if (await isOnServer(pieces, options)) {
+    const [client, { ServerSide }] = await Promise.all([connect(pieces, options), import('./server-side.ts')]);
+    return work(new ServerSide(client));
+  }
+  const { DatabaseSide } = await import('./database-side.ts');
+  const { json: _, context: __, ...flags } = options;
+  return onDatabase(pieces, flags, (context, more) =>
+    work(new DatabaseSide(context, pieces.allowsInsecureProcesses(flags, more))),
+  );
+}
+
+async function isOnServer({ terminal }: CliPieces, options: SideOptions): Promise<boolean> {
+  const isDatabase = options.dataDir !== undefined || options.databaseUrl !== undefined;
+  if (isDatabase && options.context !== undefined) {
+    throw new UsageError('--context names a server, --data-dir and --database-url a database: use one of them');
+  }
+  if (isDatabase || options.context !== undefined) return !isDatabase;
+  if (terminal.env.PODYARD_URL || terminal.env.PODYARD_API_KEY) return true;
+  const { readContexts } = await import('../account/contexts.ts');
+  return (await readContexts(terminal)).current !== null;
 }

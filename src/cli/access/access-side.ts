@@ -3,12 +3,22 @@
  * print the same.
  */
 import type { LimitChanges } from '../../domain/quotas/limit-store.ts';
-import type { Wire } from '../remote/records.ts';
+import type { Schemas } from '../shared/api-types.ts';
+
+export type User = Schemas['UserAccount'];
+
+/** Whose keys are meant. */
+export interface KeyOwner {
+  userId: string;
+  name: string;
+  /** True for the owner of the key in use, who need not be an admin. */
+  isOwn?: boolean;
+}
 
 export interface NewUserBody {
   name: string;
   email: string | null;
-  role: 'ADMIN' | 'USER';
+  role: User['role'];
   /** Null: without a key. */
   key: null | object;
 }
@@ -17,7 +27,7 @@ export interface NewKeyBody {
   name: string;
   scopes: string[];
   expiresAt: string | null;
-  restRevision: string | null;
+  restRevision: Schemas['ApiKey']['restRevision'];
 }
 
 /** Kinds of records that a key can be restricted to one of. */
@@ -27,28 +37,28 @@ export type ScopedKind = 'endpoints' | 'pods' | 'templates' | 'volumes' | 'regis
 type OfUser = string | null;
 
 export interface AccessSide {
-  listUsers(): Promise<Wire[]>;
+  listUsers(): Promise<User[]>;
   /** By name or id. Throws a sentence if there is none. */
-  findUser(nameOrId: string): Promise<Wire>;
+  findUser(nameOrId: string): Promise<User>;
   /** Whose keys are meant when nobody is named: on a server, the owner of the key in use. */
-  findOwnUser(): Promise<Wire>;
-  createUser(body: NewUserBody): Promise<Wire>;
-  updateUser(id: string, changes: Wire): Promise<Wire>;
-  suspendUser(id: string, how: Wire): Promise<Wire>;
-  resumeUser(id: string): Promise<Wire>;
-  planRemoval(id: string, heirId: string | null): Promise<Wire>;
-  removeUser(id: string, heirId: string | null): Promise<Wire>;
+  findOwnUser(): Promise<KeyOwner>;
+  createUser(body: NewUserBody): Promise<Schemas['CreatedUser']>;
+  updateUser(id: string, changes: Schemas['UpdateUserRequest']): Promise<User>;
+  suspendUser(id: string, how: Schemas['SuspendUserRequest']): Promise<User>;
+  resumeUser(id: string): Promise<User>;
+  planRemoval(id: string, heirId: string | null): Promise<Schemas['RemovalPlan']>;
+  removeUser(id: string, heirId: string | null): Promise<User>;
   /** Null once the user is deleted. */
-  readRemoval(id: string): Promise<Wire | null>;
-  listKeys(user: Wire): Promise<Wire[]>;
+  readRemoval(id: string): Promise<User | null>;
+  listKeys(owner: KeyOwner): Promise<Schemas['ApiKey'][]>;
   /** Returns the id of a record of the user, by id or name. Throws a sentence if there is none, or several. */
-  findRecordId(user: Wire, kind: ScopedKind, idOrName: string): Promise<string>;
-  createKey(user: Wire, body: NewKeyBody): Promise<Wire>;
-  revokeKey(user: Wire, keyId: string): Promise<void>;
-  readLimits(id: OfUser): Promise<Wire>;
+  findRecordId(owner: KeyOwner, kind: ScopedKind, idOrName: string): Promise<string>;
+  createKey(owner: KeyOwner, body: NewKeyBody): Promise<Schemas['CreatedApiKey']>;
+  revokeKey(owner: KeyOwner, keyId: string): Promise<void>;
+  readLimits(id: OfUser): Promise<Schemas['UserLimits'] | Schemas['InstallationLimits']>;
   updateLimits(id: OfUser, changes: LimitChanges): Promise<void>;
-  readRateLimit(id: string): Promise<Wire>;
-  replaceRateLimit(id: string, limit: Wire): Promise<void>;
+  readRateLimit(id: string): Promise<Schemas['UserRateLimit']>;
+  replaceRateLimit(id: string, limit: Schemas['UserRateLimit']): Promise<void>;
 }
 
 export function noSuchUser(nameOrId: string): string {

@@ -1,14 +1,16 @@
 import { didYouMean } from '../../core/closest.ts';
 import { messageOf } from '../../core/errors.ts';
+import type { RestRevision } from '../../core/rest-revisions.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { parseScope } from '../../domain/access/scopes.ts';
-import type { CliOutput, CommandOutput } from '../cli-pieces.ts';
-import { type ConfirmOptions, confirmDeletion } from '../confirm.ts';
-import { ID } from '../remote/find-record.ts';
-import { showRecords, type Wire } from '../remote/records.ts';
-import type { Column } from '../table.ts';
-import { jsonText } from '../terminal-text.ts';
-import type { AccessSide, ScopedKind } from './access-side.ts';
+import { ID } from '../records/find-record.ts';
+import type { Schemas } from '../shared/api-types.ts';
+import type { CliOutput, CommandOutput } from '../shared/cli-pieces.ts';
+import { type ConfirmOptions, confirmDeletion } from '../shared/command-shape.ts';
+import { showRecords } from '../shared/show-records.ts';
+import type { Column } from '../terminal/table.ts';
+import { jsonText } from '../terminal/terminal-text.ts';
+import type { AccessSide, KeyOwner, ScopedKind } from './access-side.ts';
 
 interface KeyOptions {
   /** Absent: whose key is in use; on a database, `admin`. */
@@ -46,7 +48,7 @@ const KINDS: Readonly<Record<string, readonly ScopedKind[]>> = {
 };
 
 /** Returns the scope with the id of the record that it names. */
-async function withId(side: AccessSide, user: Wire, scope: string): Promise<string> {
+async function withId(side: AccessSide, user: KeyOwner, scope: string): Promise<string> {
   const [, kind, name, area, other] = OF_ONE.exec(scope) ?? [];
   const idOrName = name ?? other;
   const kinds = KINDS[kind ?? area ?? ''];
@@ -62,7 +64,7 @@ async function withId(side: AccessSide, user: Wire, scope: string): Promise<stri
 /** Prints only the secret on stdout, for scripts. */
 export async function createKey(
   side: AccessSide,
-  options: KeyOptions & { name: string; scope: string[]; expires?: Date; restRevision?: string },
+  options: KeyOptions & { name: string; scope: string[]; expires?: Date; restRevision?: RestRevision },
   output: CliOutput,
 ): Promise<void> {
   const user = await userOf(side, options);
@@ -77,7 +79,7 @@ export async function createKey(
   output.note(`This is key ${key.id} of ${user.name}. It is shown only once.`);
 }
 
-const COLUMNS: readonly Column<Wire>[] = [
+const COLUMNS: readonly Column<Schemas['ApiKey']>[] = [
   ['ID', ({ id }) => id],
   ['NAME', ({ name }) => name],
   ['CREATED', ({ createdAt }) => createdAt],
@@ -92,7 +94,7 @@ const NO_KEY = 'There are no keys. Create one: `podyard keys create <name>`.';
 
 export async function listKeys(side: AccessSide, options: KeyOptions, output: CliOutput): Promise<void> {
   const keys = await side.listKeys(await userOf(side, options));
-  showRecords(keys, { columns: COLUMNS, none: NO_KEY }, options.json === true, output);
+  showRecords(keys, { columns: COLUMNS, none: NO_KEY }, options.json, output);
 }
 
 /** By id, or by a name that one key has. */
@@ -120,6 +122,6 @@ export async function revokeKey(
   else output.note(`Key ${id} is revoked.`);
 }
 
-function userOf(side: AccessSide, { user }: KeyOptions): Promise<Wire> {
+function userOf(side: AccessSide, { user }: KeyOptions): Promise<KeyOwner> {
   return user === undefined ? side.findOwnUser() : side.findUser(user);
 }

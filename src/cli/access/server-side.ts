@@ -1,13 +1,20 @@
 import { UsageError } from '../../core/usage-error.ts';
 import type { LimitChanges } from '../../domain/quotas/limit-store.ts';
-import { type ApiClient, ApiRefusal } from '../remote/api-client.ts';
-import { findRecord } from '../remote/find-record.ts';
-import { RECORDS, type Wire } from '../remote/records.ts';
-import { type AccessSide, type NewKeyBody, type NewUserBody, noSuchUser, type ScopedKind } from './access-side.ts';
+import { findRecord } from '../records/find-record.ts';
+import { type Findable, type Named, RECORDS } from '../records/kinds.ts';
+import { type ApiClient, ApiRefusal } from '../shared/api-client.ts';
+import type { Schemas } from '../shared/api-types.ts';
+import {
+  type AccessSide,
+  type KeyOwner,
+  type NewKeyBody,
+  type NewUserBody,
+  noSuchUser,
+  type ScopedKind,
+  type User,
+} from './access-side.ts';
 
-const USERS = '/v2/account/users';
-const path = (id: string, rest = '') => `${USERS}/${encodeURIComponent(id)}${rest}`;
-const heirQuery = (heirId: string | null) => (heirId === null ? '' : `?handOverTo=${encodeURIComponent(heirId)}`);
+const removalQuery = (heirId: string | null) => (heirId === null ? {} : { handOverTo: heirId });
 
 /** Users and keys over the API. */
 export class ServerSide implements AccessSide {
@@ -17,101 +24,110 @@ export class ServerSide implements AccessSide {
     this.#client = client;
   }
 
-  async listUsers(search = ''): Promise<Wire[]> {
-    const users: Wire[] = [];
-    const found = search === '' ? '' : `&search=${encodeURIComponent(search)}`;
+  async listUsers(search = ''): Promise<User[]> {
+    const users: User[] = [];
     for (let after: string | null = ''; after !== null; ) {
-      const page: Wire = await this.#client.call('GET', `${USERS}?limit=1000${found}${after && `&after=${after}`}`);
+      const query = { limit: 1000, ...(search && { search }), ...(after && { after }) };
+      const page: Schemas['UserAccountList'] = await this.#client.call('get', '/v2/account/users', { query });
       users.push(...page.users);
       after = page.next;
     }
     return users;
   }
 
-  async findUser(nameOrId: string): Promise<Wire> {
+  async findUser(nameOrId: string): Promise<User> {
     const byName = (await this.listUsers(nameOrId)).find(({ name }) => name === nameOrId);
     const user = byName ?? (await this.readRemoval(nameOrId));
     if (user === null) throw new ApiRefusal(404, noSuchUser(nameOrId));
     return user;
   }
 
-  async findOwnUser(): Promise<Wire> {
-    const { id, ...account } = await this.#client.call<Wire>('GET', '/v2/account');
+  async findOwnUser(): Promise<KeyOwner> {
+    const { id, ...account } = await this.#client.call('get', '/v2/account');
     return { ...account, userId: id, isOwn: true };
   }
 
-  createUser(body: NewUserBody): Promise<Wire> {
-    return this.#client.call('POST', USERS, body);
+  createUser(body: NewUserBody): Promise<Schemas['CreatedUser']> {
+    return this.#client.call('post', '/v2/account/users', { body });
   }
 
-  updateUser(id: string, changes: Wire): Promise<Wire> {
-    return this.#client.call('PATCH', path(id), changes);
+  updateUser(id: string, body: Schemas['UpdateUserRequest']): Promise<User> {
+    return this.#client.call('patch', '/v2/account/users/{id}', { path: { id }, body });
   }
 
-  suspendUser(id: string, how: Wire): Promise<Wire> {
-    return this.#client.call('POST', path(id, '/suspend'), how);
+  suspendUser(id: string, body: Schemas['SuspendUserRequest']): Promise<User> {
+    return this.#client.call('post', '/v2/account/users/{id}/suspend', { path: { id }, body });
   }
 
-  resumeUser(id: string): Promise<Wire> {
-    return this.#client.call('POST', path(id, '/resume'));
+  resumeUser(id: string): Promise<User> {
+    return this.#client.call('post', '/v2/account/users/{id}/resume', { path: { id } });
   }
 
-  planRemoval(id: string, heirId: string | null): Promise<Wire> {
-    return this.#client.call('GET', path(id, `/removal${heirQuery(heirId)}`));
+  planRemoval(id: string, heirId: string | null): Promise<Schemas['RemovalPlan']> {
+    const request = { path: { id }, query: removalQuery(heirId) };
+    return this.#client.call('get', '/v2/account/users/{id}/removal', request);
   }
 
-  removeUser(id: string, heirId: string | null): Promise<Wire> {
-    return this.#client.call('DELETE', path(id, heirQuery(heirId)));
+  removeUser(id: string, heirId: string | null): Promise<User> {
+    return this.#client.call('delete', '/v2/account/users/{id}', { path: { id }, query: removalQuery(heirId) });
   }
 
-  readRemoval(id: string): Promise<Wire | null> {
-    return this.#client.call<Wire>('GET', path(id)).catch((error: unknown) => {
+  readRemoval(id: string): Promise<User | null> {
+    return this.#client.call('get', '/v2/account/users/{id}', { path: { id } }).catch((error: unknown) => {
       if (error instanceof ApiRefusal && error.status === 404) return null;
       throw error;
     });
   }
 
-  async listKeys(user: Wire): Promise<Wire[]> {
-    return (await this.#client.call<Wire>('GET', keysPath(user))).apiKeys;
+  async listKeys({ userId: id, isOwn }: KeyOwner): Promise<Schemas['ApiKey'][]> {
+    const { apiKeys } = isOwn
+      ? await this.#client.call('get', '/v2/account/api-keys')
+      : await this.#client.call('get', '/v2/account/users/{id}/api-keys', { path: { id } });
+    return apiKeys;
   }
 
-  async findRecordId({ isOwn }: Wire, kind: ScopedKind, idOrName: string): Promise<string> {
-    if (isOwn) return (await findRecord(this.#client, RECORDS[kind], idOrName)).id;
-    throw new UsageError(
-      `'${idOrName}' is not an id, and only its owner can find ${RECORDS[kind].one} by name: use the id`,
-    );
+  async findRecordId({ isOwn }: KeyOwner, kind: ScopedKind, idOrName: string): Promise<string> {
+    const found: Findable<Named> = RECORDS[kind];
+    if (isOwn) return (await findRecord(this.#client, found, idOrName)).id;
+    throw new UsageError(`'${idOrName}' is not an id, and only its owner can find ${found.one} by name: use the id`);
   }
 
-  createKey(user: Wire, body: NewKeyBody): Promise<Wire> {
-    return this.#client.call('POST', keysPath(user), body);
+  createKey({ userId: id, isOwn }: KeyOwner, body: NewKeyBody): Promise<Schemas['CreatedApiKey']> {
+    if (isOwn) return this.#client.call('post', '/v2/account/api-keys', { body });
+    return this.#client.call('post', '/v2/account/users/{id}/api-keys', { path: { id }, body });
   }
 
-  revokeKey(user: Wire, keyId: string): Promise<void> {
-    return this.#client.call('DELETE', `${keysPath(user)}/${encodeURIComponent(keyId)}`);
+  async revokeKey({ userId: id, isOwn }: KeyOwner, keyId: string): Promise<void> {
+    if (isOwn) await this.#client.call('delete', '/v2/account/api-keys/{id}', { path: { id: keyId } });
+    else await this.#client.call('delete', '/v2/account/users/{id}/api-keys/{keyId}', { path: { id, keyId } });
   }
 
-  readLimits(id: string | null): Promise<Wire> {
-    return this.#client.call('GET', limitsPath(id));
+  readLimits(id: string | null): Promise<Schemas['UserLimits'] | Schemas['InstallationLimits']> {
+    if (id === null) return this.#client.call('get', '/v2/account/installation/limits');
+    return this.#client.call('get', '/v2/account/users/{id}/limits', { path: { id } });
   }
 
-  updateLimits(id: string | null, changes: LimitChanges): Promise<void> {
-    return this.#client.call('PATCH', limitsPath(id), changes);
+  async updateLimits(id: string | null, body: LimitChanges): Promise<void> {
+    if (id === null) await this.#client.call('patch', '/v2/account/installation/limits', { body });
+    else await this.#client.call('patch', '/v2/account/users/{id}/limits', { path: { id }, body });
   }
 
-  readRateLimit(id: string): Promise<Wire> {
-    return this.#client.call('GET', path(id, '/rate-limit'));
+  readRateLimit(id: string): Promise<Schemas['UserRateLimit']> {
+    return this.#client.call('get', '/v2/account/users/{id}/rate-limit', { path: { id } });
   }
 
-  replaceRateLimit(id: string, limit: Wire): Promise<void> {
-    return this.#client.call('PUT', path(id, '/rate-limit'), limit);
+  async replaceRateLimit(id: string, body: Schemas['UserRateLimit']): Promise<void> {
+    await this.#client.call('put', '/v2/account/users/{id}/rate-limit', { path: { id }, body });
   }
 }
 
-/** Nobody needs to be an admin for their own keys. */
-function keysPath({ userId, isOwn }: Wire): string {
-  return isOwn ? '/v2/account/api-keys' : path(userId, '/api-keys');
-}
-
-function limitsPath(id: string | null): string {
-  return id === null ? '/v2/account/installation/limits' : path(id, '/limits');
+/** Returns the id of a user, by id or name; the text itself, for the server to judge, if the key may not list users. */
+export async function userIdOf(client: ApiClient, nameOrId: string): Promise<string> {
+  return new ServerSide(client).findUser(nameOrId).then(
+    ({ userId }) => userId,
+    (error: unknown) => {
+      if (error instanceof ApiRefusal && error.status === 403) return nameOrId;
+      throw error;
+    },
+  );
 }

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { formatRateQuotas, parseRateQuotas } from '../../core/rate-quotas.ts';
-import type { CliOutput, CommandOutput } from '../cli-pieces.ts';
-import { type ConfirmOptions, confirmDeletion } from '../confirm.ts';
-import { useOf } from '../limit-table.ts';
-import type { Wire } from '../remote/records.ts';
-import { type Column, formatTable } from '../table.ts';
-import { jsonText } from '../terminal-text.ts';
-import type { AccessSide } from './access-side.ts';
+import type { Schemas } from '../shared/api-types.ts';
+import type { CliOutput, CommandOutput } from '../shared/cli-pieces.ts';
+import { type ConfirmOptions, confirmDeletion } from '../shared/command-shape.ts';
+import { type Column, formatTable } from '../terminal/table.ts';
+import { jsonText } from '../terminal/terminal-text.ts';
+import type { AccessSide, User } from './access-side.ts';
+import { useOf } from './limits.ts';
 
 interface Json {
   json?: boolean;
@@ -26,7 +26,7 @@ export async function createUser(
   if (user.key) output.note(`The first key of ${name}, shown only once: ${user.key.secret}`);
 }
 
-const COLUMNS: readonly Column<Wire>[] = [
+const COLUMNS: readonly Column<User>[] = [
   ['ID', ({ userId }) => userId],
   ['NAME', ({ name }) => name],
   ['ROLE', ({ role }) => role.toLowerCase()],
@@ -44,7 +44,7 @@ const COLUMNS: readonly Column<Wire>[] = [
   ['EMAIL', ({ email }) => email ?? ''],
 ];
 
-function stateOf({ suspension, removal }: Wire): string {
+function stateOf({ suspension, removal }: User): string {
   if (removal) return 'being deleted';
   return suspension ? 'suspended' : 'active';
 }
@@ -60,12 +60,15 @@ export async function showUser(side: AccessSide, { name }: { name: string }, out
 
 export async function updateUser(
   side: AccessSide,
-  options: Json & { name: string; email?: string; role?: string },
+  options: Json & { name: string; email?: string; role?: 'admin' | 'user' },
   output: CliOutput,
 ): Promise<void> {
   const { userId } = await side.findUser(options.name);
   const { email, role } = options;
-  const changes = { ...(email !== undefined && { email: email || null }), ...(role && { role: role.toUpperCase() }) };
+  const changes = {
+    ...(email !== undefined && { email: email || null }),
+    ...(role && { role: role.toUpperCase() as User['role'] }),
+  };
   show(await side.updateUser(userId, changes), options, output);
 }
 
@@ -75,7 +78,7 @@ export async function suspendUser(
   output: CliOutput,
 ): Promise<void> {
   const { userId } = await side.findUser(options.name);
-  const how = { workloads: options.stop ? 'STOP' : 'KEEP', reason: options.reason ?? null };
+  const how = { workloads: options.stop ? 'STOP' : 'KEEP', reason: options.reason ?? null } as const;
   show(await side.suspendUser(userId, how), options, output);
 }
 
@@ -84,7 +87,7 @@ export async function resumeUser(side: AccessSide, options: Json & { name: strin
   show(await side.resumeUser(userId), options, output);
 }
 
-function show(user: Wire, { json }: Json, output: CliOutput): void {
+function show(user: User, { json }: Json, output: CliOutput): void {
   const workloads = user.suspension ? `, workloads: ${user.suspension.workloads.toLowerCase()}` : '';
   if (json) output.print(jsonText(user));
   else output.note(`${user.name} is ${stateOf(user)} (${user.role.toLowerCase()}${workloads}).`);
@@ -151,7 +154,7 @@ export async function limitRate(
   output.print(current.exempt ? 'exempt' : formatRateQuotas(quotas) || 'default');
 }
 
-function parseLimit(text: string): Wire {
+function parseLimit(text: string): Schemas['UserRateLimit'] {
   const inherited = { exempt: false, minute: null, hour: null, day: null };
   if (text === 'default') return inherited;
   return text === 'exempt' ? { ...inherited, exempt: true } : { ...inherited, ...parseRateQuotas('the limit', text) };

@@ -1,0 +1,133 @@
+import { type Command, Option } from 'commander';
+import { type EnvOptions, envQuery, patchVariables, requireVariables } from '../fields/env-options.ts';
+import { addFields, bodyOf } from '../fields/field.ts';
+import { CREATE_ENDPOINT, UPDATE_ENDPOINT } from '../fields/fields.ts';
+import type { CliPieces } from '../shared/cli-pieces.ts';
+import {
+  addCommon,
+  addRecordCommands,
+  type Common,
+  connect,
+  onEndpoint,
+  printNamed,
+  records,
+} from '../shared/command-shape.ts';
+import { addName, requireName, wholeNumber } from '../shared/options.ts';
+import type { GpuRuleOptions, ScheduleOptions, WorkloadOptionFlags } from './endpoint-settings.ts';
+import type { HistoryOptions } from './show-endpoint.ts';
+
+const show = () => import('./show-endpoint.ts');
+const rollout = () => import('./rollout.ts');
+const settings = () => import('./endpoint-settings.ts');
+
+export function addEndpoints(program: Command, pieces: CliPieces): void {
+  const endpoints = program.command('endpoints').description('manage serverless endpoints');
+  addRecordCommands(endpoints, pieces, 'endpoints');
+  addCommon(addFields(addName(endpoints.command('create')), CREATE_ENDPOINT, 'create'))
+    .description('deploy an endpoint')
+    .action(async (name: string | undefined, options: Common & { name?: string }) => {
+      const given = { ...options, name: requireName(name, options.name, 'endpoints create') };
+      const body = bodyOf(CREATE_ENDPOINT, given);
+      const [{ resolveNames }, { createEndpoint }] = await Promise.all([records(), import('./write-endpoint.ts')]);
+      const client = await connect(pieces, options);
+      printNamed(pieces, options, await createEndpoint(client, await resolveNames(client, body)));
+    });
+  addUpdate(endpoints, pieces);
+  addSettings(endpoints, pieces);
+  onEndpoint<{ ended?: boolean }>(program.command('workers'), pieces, async (client, id, options, name) =>
+    (await show()).showWorkers(client, { id, name }, options, pieces),
+  )
+    .description('list the workers of an endpoint')
+    .option('--ended', 'those that ended within 24 hours, at most the last 100, with the reason');
+  addReleases(program, pieces);
+  addHistory(program, pieces);
+  onEndpoint(program.command('decisions'), pieces, async (client, id, options, name) =>
+    (await show()).showDecisions(client, { id, name }, options, pieces),
+  ).description('list the latest scaling decisions of an endpoint, with reasons');
+}
+
+function addUpdate(endpoints: Command, pieces: CliPieces): void {
+  const command = addFields(endpoints.command('update'), UPDATE_ENDPOINT, 'update');
+  addCommon(command)
+    .description('change the given settings only; variables are added to those that are there')
+    .argument('<id>', 'id or name')
+    .option('--wait', 'wait until every worker runs the new release')
+    .action(async (id: string, options: EnvOptions & Common & { wait?: boolean }) => {
+      const given = bodyOf(UPDATE_ENDPOINT, options);
+      envQuery(options); // refuses a malformed command line before anything is read
+      const [{ findRecord, resolveNames, RECORDS }, { updateEndpoint }] = await Promise.all([
+        records(),
+        import('./write-endpoint.ts'),
+      ]);
+      const client = await connect(pieces, options);
+      const before = await findRecord(client, RECORDS.endpoints, id);
+      requireVariables(options, before);
+      const body = await resolveNames(client, given);
+      const patch = (change: typeof body, query: object) => updateEndpoint(client, before, change, query);
+      printNamed(pieces, options, await patchVariables({ before, body, options }, patch, pieces));
+      if (options.wait) await (await rollout()).watchRollout(client, before.id, pieces);
+    });
+}
+
+function addSettings(endpoints: Command, pieces: CliPieces): void {
+  onEndpoint<ScheduleOptions>(endpoints.command('schedule'), pieces, async (client, id, options, name) =>
+    (await settings()).editSchedule(client, id, { ...options, name }, pieces),
+  )
+    .description('show or set floors of workers by weekday and time of day')
+    .option('--time-zone <name>', 'IANA time zone of the floors, e.g. Europe/Berlin')
+    .option('--floor <text...>', "replaces all floors, each e.g. 'mon-fri 07:45-18:00 3'")
+    .option('--clear', 'delete the schedule');
+  onEndpoint<GpuRuleOptions>(endpoints.command('gpu-rule'), pieces, async (client, id, options) =>
+    (await settings()).editGpuRule(client, id, options, pieces),
+  )
+    .description('show or set which GPUs of its pools an endpoint may get')
+    .option('--exclude <type...>', "GPU types that its workers never get, e.g. 'NVIDIA L4'")
+    .option('--cuda <version...>', 'only drivers that support one of these CUDA versions')
+    .option('--min-cuda <version>', 'only drivers that support this CUDA version or a newer one')
+    .option('--clear', 'remove the rule before setting what else is given');
+  onEndpoint<WorkloadOptionFlags>(endpoints.command('workload-options'), pieces, async (client, id, options) =>
+    (await settings()).editWorkloadOptions(client, id, options, pieces),
+  )
+    .description('show or set labels, annotations, CPUs and memory of an endpoint’s workers')
+    .option('--label <name=value...>', 'labels of its workers’ pods on Kubernetes')
+    .option('--annotation <name=value...>', 'annotations of those pods')
+    .option('--cpus-per-gpu <number>', 'CPUs of a worker for each of its GPUs')
+    .option('--memory-per-gpu <gb>', 'GB of memory, likewise')
+    .option('--clear', 'remove all options before setting what else is given');
+}
+
+function addHistory(program: Command, pieces: CliPieces): void {
+  addCommon(program.command('history'))
+    .argument('[endpoint]', 'id or name; for the operator also without one, for the installation')
+    .description('show what an endpoint did: jobs or requests, latency, cold starts, workers and cost')
+    .option('--pool <name>', 'of this GPU pool, for the operator')
+    .action(async (name: string | undefined, options: HistoryOptions & Common) => {
+      const [{ findRecord, RECORDS }, client] = await Promise.all([records(), connect(pieces, options)]);
+      const id = name === undefined ? null : (await findRecord(client, RECORDS.endpoints, name)).id;
+      await (await show()).showHistory(client, id, options, pieces);
+    })
+    .addOption(new Option('--range <range>', 'how far back').choices(['1h', '24h', '7d', '30d']).default('1h'))
+    .addOption(new Option('--step <seconds>', 'seconds per line; beyond 24h only 3600').choices(['60', '300', '3600']));
+}
+
+function addReleases(program: Command, pieces: CliPieces): void {
+  onEndpoint(program.command('releases'), pieces, async (client, id, options) =>
+    (await show()).showReleases(client, id, options, pieces),
+  ).description('list the releases of an endpoint, newest first');
+  onEndpoint<{ to?: number; wait: boolean }>(program.command('rollback'), pieces, async (client, id, options) => {
+    const { rollBack, watchRollout } = await rollout();
+    await rollBack(client, id, options.to, options, pieces);
+    if (options.wait) await watchRollout(client, id, pieces, options);
+  })
+    .description('create a release with the settings of an older one')
+    .option('--to <version>', 'version to roll back to (default: the one before the newest)', wholeNumber)
+    .option('--no-wait', 'do not wait until every worker runs it');
+  onEndpoint<{ pause?: boolean; resume?: boolean }>(program.command('rollout'), pieces, async (client, id, options) => {
+    const action = options.pause ? 'pause' : options.resume ? 'resume' : undefined;
+    if (action) await client.call('post', '/v2/serverless/{id}/rollout', { path: { id }, body: { action } });
+    await (await rollout()).watchRollout(client, id, pieces, options);
+  })
+    .description('watch, pause or resume the roll-out of the newest release')
+    .option('--pause', 'keep workers of older releases')
+    .option('--resume', 'continue to replace them');
+}

@@ -1,0 +1,36 @@
+import type { Command } from 'commander';
+import type { Flags } from '../../config/config.ts';
+import { SETTINGS } from '../../config/settings.ts';
+import type { CliPieces } from '../shared/cli-pieces.ts';
+import { addSettings } from '../shared/options.ts';
+
+const ENVIRONMENT = `
+Every option can also be set by a variable, such as PODYARD_PORT or PODYARD_DATA_DIR; an option wins over its variable.
+DATABASE_URL is read as well. PODYARD_ADMIN_KEY sets the first user's key; without it, one is generated and shown once.`;
+
+/** Adds `serve` and `demo`. */
+export function addServerCommands(program: Command, pieces: CliPieces): void {
+  addServerOptions(program.command('serve', { isDefault: true }))
+    .description('run the server (the default command)')
+    .action((flags: Flags) => pieces.serve(flags));
+  addServerOptions(program.command('demo'))
+    .description('start a server, deploy an example endpoint, run jobs, roll out a release, and stay up')
+    .option('--exit', 'exit after the demo instead of staying up')
+    .action((flags: Flags & { exit?: boolean }) => pieces.demo(flags));
+}
+
+export function addDoctor(program: Command, pieces: CliPieces): void {
+  addServerOptions(program.command('doctor'))
+    .description('check what a server would use on this machine, and how to fix what is missing')
+    .option('--json', 'print JSON, for programs')
+    .action(async ({ json, ...flags }: Flags & { json?: boolean }) => {
+      const { unitVariables } = await import('../storage/find-installation.ts');
+      const more = await unitVariables(pieces, flags);
+      if (!(await pieces.doctor(flags, json === true, more))) throw new Error('a server cannot run here yet');
+    });
+}
+
+/** Adds every setting of a server that has a flag. */
+function addServerOptions(command: Command): Command {
+  return addSettings(command, SETTINGS).addHelpText('after', ENVIRONMENT);
+}

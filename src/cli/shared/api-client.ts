@@ -1,0 +1,168 @@
+import { wordFieldError } from '../exec/field-words.ts';
+import { REST_REVISIONS, REVISION_HEADER } from '../../core/rest-revisions.ts';
+import { EventSourceParserStream } from 'eventsource-parser/stream';
+import type { Terminal } from '../terminal/terminal.ts';
+import type { Method, PathWith, Request, Result } from './api-types.ts';
+import { explainUnreachable } from './unreachable.ts';
+
+/** A server and a key for it. */
+export interface Target {
+  url: string;
+  key: string;
+}
+
+/** An error response of the server, with its text. */
+export class ApiRefusal extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** The response is not JSON: something else than Podyard answers. */
+export class NotJson extends SyntaxError {}
+
+/** A client of the public API. Throws `ApiRefusal` for every unsuccessful response. */
+export class ApiClient {
+  readonly target: Target;
+  readonly #signal: AbortSignal;
+  readonly #env: Terminal['env'];
+
+  constructor(target: Target, { interrupted, env }: Pick<Terminal, 'interrupted' | 'env'>) {
+    this.target = target;
+    this.#signal = interrupted;
+    this.#env = env;
+  }
+
+  /** Calls an operation of the API's description. Resolves with the response's JSON; undefined if it has no body. */
+  call<M extends Method, P extends PathWith<M>>(
+    method: M,
+    path: P,
+    ...[request]: object extends Request<M, P> ? [Request<M, P>?] : [Request<M, P>]
+  ): Promise<Result<M, P>> {
+    const { path: names = {}, query, body } = (request ?? {}) as AnyRequest;
+    const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(names[name]!));
+    return this.json(method.toUpperCase(), `${filled}${queryText(query)}`, body);
+  }
+
+  /** Calls what the description does not have: the queue API, and another revision. The caller knows the type. */
+  async json<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const response = await this.send(method, path, { body });
+    const text = await response.text();
+    if (text === '') return undefined as T;
+    try {
+      return JSON.parse(text) as T;
+    } catch {
+      const type = response.headers.get('content-type')?.split(';', 1)[0] ?? 'no type';
+      throw new NotJson(`${this.target.url} is not a Podyard server, or something in between answers: it sent ${type}`);
+    }
+  }
+
+  /** Yields the data of server-sent events until the stream ends, `signal` aborts, or Ctrl-C. */
+  async *events(path: string, signal = this.#signal): AsyncGenerator<string> {
+    const either = AbortSignal.any([signal, this.#signal]);
+    const response = await this.send('GET', path, { signal: either });
+    const events = response.body!.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
+    try {
+      for await (const { data } of events) yield data;
+    } catch (error) {
+      if (!either.aborted) throw error;
+    }
+  }
+
+  /** `body` is sent as JSON, `raw` as it is. */
+  async send(
+    method: string,
+    path: string,
+    options: {
+      body?: unknown;
+      raw?: Uint8Array<ArrayBuffer>;
+      headers?: Record<string, string>;
+      signal?: AbortSignal;
+    } = {},
+  ): Promise<Response> {
+    const { url, key } = this.target;
+    const { signal = this.#signal } = options;
+    const hasBody = options.body !== undefined;
+    const response = await fetch(url + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        [REVISION_HEADER]: REST_REVISIONS[0],
+        ...(hasBody ? { 'content-type': 'application/json' } : {}),
+        ...options.headers,
+      },
+      ...(hasBody ? { body: JSON.stringify(options.body) } : {}),
+      ...(options.raw ? { body: options.raw } : {}),
+      signal,
+    }).catch((cause: unknown) => {
+      if (signal.aborted) throw cause;
+      throw new ApiRefusal(0, explainUnreachable(url, cause, this.#env));
+    });
+    if (!response.ok) throw await refusalOf(response, url);
+    return response;
+  }
+}
+
+interface AnyRequest {
+  path?: Record<string, string>;
+  query?: Query;
+  body?: unknown;
+}
+
+export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+/** Returns a query with its `?`, without what is undefined; empty if nothing is left. */
+export function queryText(query: Query = {}): string {
+  const given = Object.entries(query).flatMap(([name, value]): [string, string][] =>
+    value === undefined ? [] : [[name, String(value)]],
+  );
+  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
+}
+
+interface Problem {
+  detail?: string;
+  error?: string | { message: string };
+  errors?: string[];
+}
+
+async function refusalOf(response: Response, url: string): Promise<ApiRefusal> {
+  const { status } = response;
+  const problem = (await response.json().catch(() => undefined)) as Problem | undefined;
+  if (problem === undefined) return new ApiRefusal(status, foreignAnswer(response, url));
+  const own = typeof problem.error === 'object' ? problem.error.message : problem.error;
+  const detail = problem.detail ?? own ?? `the server responded with ${status}`;
+  const wait = response.headers.get('retry-after');
+  const hint =
+    status === 401 ? `: your key for ${url} is wrong, revoked or expired. Sign in with \`podyard login ${url}\`` : '';
+  const lines = [
+    wait ? `${detail}; try again in ${wait} s` : `${detail}${hint}`,
+    ...(problem.errors ?? []).map((error) => `  ${wordFieldError(error).text}`),
+  ];
+  return new ApiRefusal(status, lines.join('\n'));
+}
+
+/** Explains a refusal that is not Podyard's. */
+function foreignAnswer({ status, redirected, url: answered }: Response, url: string): string {
+  if (redirected)
+    return `${url} leads to ${new URL(answered).origin}, which responded with ${status}: use the URL of the server itself`;
+  if (status >= 502 && status <= 504)
+    return `a proxy in front of ${url} responded with ${status}: the server behind it may be down`;
+  return `${url} responded with ${status}, and not as a Podyard server does: check the address`;
+}
+
+/** Exit statuses for scripts: 3 API key refused, 4 not found, 5 invalid request, 6 retry later, 7 job failed, 1 other. */
+export function exitStatusOf(error: unknown): number {
+  if (error instanceof JobFailed) return 7;
+  if (!(error instanceof ApiRefusal)) return 1;
+  const { status } = error;
+  if (status === 401 || status === 403) return 3;
+  if (status === 404) return 4;
+  if (status === 0 || status === 429 || status >= 500) return 6;
+  return 5;
+}
+
+/** A job ended in another state than COMPLETED. */
+export class JobFailed extends Error {}

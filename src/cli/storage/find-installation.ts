@@ -1,0 +1,67 @@
+import { stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Flags } from '../../config/settings.ts';
+import type { CliPieces, Storage } from '../shared/cli-pieces.ts';
+import { nameOf } from './backup.ts';
+import type { SystemdUnit } from './systemd-unit.ts';
+
+interface Installation {
+  storage: Storage;
+  /** The variables of the systemd unit that runs it, which count less than the environment's. */
+  more: Readonly<Record<string, string>>;
+}
+
+/**
+ * Returns the installation that options and environment name. If they name none, and there is no database in this folder, it is
+ * that of the server that systemd runs on this machine, which stderr says. Throws if its data is another user's.
+ */
+export async function findInstallation(pieces: CliPieces, flags: Flags, doing = 'Using'): Promise<Installation> {
+  const storage = pieces.storage(flags);
+  const unit = (await hasData(storage)) || flags.dataDir !== undefined ? null : await pieces.systemdUnit();
+  if (unit === null) return { storage, more: {} };
+  const found = pieces.storage(flags, unit.env);
+  noteUnit(pieces, unit, `${doing} ${nameOf(found)}`);
+  if (found.databaseUrl === null) await requireOwner(found.dataDir, unit.user ?? 'root');
+  return { storage: found, more: unit.env };
+}
+
+/** Returns the installation to back up, and says on stderr which one it is. */
+export async function findStorage(pieces: CliPieces, flags: Flags): Promise<Storage> {
+  const { storage, more } = await findInstallation(pieces, flags, 'Backing up');
+  if (Object.keys(more).length === 0 && (await hasData(storage))) pieces.note(`Backing up ${nameOf(storage)}.`);
+  return storage;
+}
+
+/** Returns the variables of the systemd unit, for a check that opens no data; none where options or environment name an installation. */
+export async function unitVariables(pieces: CliPieces, flags: Flags): Promise<Installation['more']> {
+  if (flags.dataDir !== undefined || (await hasData(pieces.storage(flags)))) return {};
+  const unit = await pieces.systemdUnit();
+  if (unit === null) return {};
+  noteUnit(pieces, unit, 'Checking the server');
+  return unit.env;
+}
+
+async function hasData({ databaseUrl, dataDir }: Storage): Promise<boolean> {
+  return databaseUrl !== null || (await ownerOf(join(dataDir, 'postgres'))) !== undefined;
+}
+
+function noteUnit({ note }: CliPieces, { path, unreadable }: SystemdUnit, what: string): void {
+  note(`${what}, which ${path} names.`);
+  for (const file of unreadable) {
+    note(`! You may not read ${file}, which may name another database: if it does, name that with --database-url.`);
+  }
+}
+
+/** The embedded database lets in only the user that runs it; one that does not exist yet belongs to the owner of its folder. */
+async function requireOwner(dataDir: string, user: string): Promise<void> {
+  const owner = (await ownerOf(dataDir)) ?? (await ownerOf(dirname(dataDir)));
+  if (owner === undefined || owner === process.getuid?.()) return;
+  throw new Error(
+    `${dataDir} belongs to the user ${user}, who alone can open the database: run this with \`sudo -u ${user}\`, and name ` +
+      `files where ${user} may read and write, such as ${join(dataDir, 'podyard.backup')}`,
+  );
+}
+
+async function ownerOf(path: string): Promise<number | undefined> {
+  return (await stat(path).catch(() => undefined))?.uid;
+}
