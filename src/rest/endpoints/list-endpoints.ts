@@ -11,7 +11,7 @@ import type { EndpointWire } from './endpoint-wire.ts';
 import { toStateResponse } from './state-schemas.ts';
 
 export const listEndpointsRoute = (wire: EndpointWire): RestRoute => {
-  const Item = { ...ref(wire.Response) };
+  const Item = { ...wire.Response };
   return (app, deps) => {
     app.get(
       '/v2/serverless',

@@ -2,12 +2,11 @@ import type { EndpointId } from '../../core/ids.ts';
 import { updateEndpoint } from '../../domain/endpoints/update-endpoint.ts';
 import { EnvQuery, editEnv } from '../shared/env-query.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
-import { ref } from '../shared/schema.ts';
 import { EndpointParams } from './endpoint-schemas.ts';
 import type { EndpointWire } from './endpoint-wire.ts';
 
 export const updateEndpointRoute =
-  (wire: EndpointWire): RestRoute =>
+  <Update>(wire: EndpointWire<unknown, Update>): RestRoute =>
   (app, deps) => {
     app.patch(
       '/v2/serverless/:id',
@@ -20,17 +19,18 @@ export const updateEndpointRoute =
           tags: ['serverless'],
           params: EndpointParams,
           querystring: EnvQuery,
-          body: ref(wire.UpdateRequest),
-          response: { 200: ref(wire.Response) },
+          body: wire.UpdateRequest,
+          response: { 200: wire.Response },
         },
         config: { permission: PERMISSIONS.writeEndpoint, failures: ['notFound'] },
       },
       async (request) => {
         const { actor, body, params, query } = request;
-        const update = wire.toChange(body);
-        const endpoint = await updateEndpoint(deps, actor, params.id as EndpointId, (before) =>
-          editEnv(typeof update === 'function' ? update(before) : update, before, query),
-        ).catch(wire.refuse);
+        const endpoint = await updateEndpoint(deps, actor, params.id as EndpointId, (before) => {
+          const change = editEnv(wire.toChange(body as Update, before), before, query);
+          wire.checkChange?.(before, change);
+          return change;
+        }).catch(wire.refuse);
         return wire.toResponse(endpoint, { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost });
       },
     );
