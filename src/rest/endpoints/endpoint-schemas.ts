@@ -1,5 +1,6 @@
+import { HIDDEN } from '../../http/fields.ts';
 import { CONTAINER_FIELDS } from '../shared/container-fields.ts';
-import { field, HIDDEN, required, shown } from '../shared/fields.ts';
+import { field, required, shown } from '../shared/fields.ts';
 import { includeQuery } from '../shared/include-query.ts';
 import { dateTime, MAX_INTEGER, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';

@@ -28,10 +28,7 @@ export interface EndpointWire<Create = unknown, Update = unknown> extends Wire {
 /** An endpoint together with what its URLs are built from. */
 export type ShownEndpoint = Endpoint & { urls: UrlBases };
 
-/** Members that an update may give in part, or otherwise than the record has them. */
-export type EndpointGiven = Pick<EndpointChange, 'gpu' | 'cpu' | 'workers' | 'scaling'>;
-
-/** What request URLs are built from: the API's public URL, and the load-balancing host, null if not configured. */
+/** The base of request URLs: the API's public URL, and the load-balancing host, null if not configured. */
 export interface UrlBases {
   publicUrl: string;
   lbHost: string | null;

@@ -5,15 +5,16 @@ import type { CpuConfig, Endpoint, EndpointType, GpuConfig } from '../../domain/
 import type { GpuChange } from '../../domain/endpoints/gpu-rule.ts';
 import { healthPath } from '../../domain/endpoints/health-path.ts';
 import type { EndpointChange } from '../../domain/endpoints/update-endpoint.ts';
+import { answerOf, changeOf, type FieldMap, newOf } from '../../http/fields.ts';
 import { validationFailure } from '../../http/validation-failure.ts';
 import { CONTAINER } from '../shared/container-schemas.ts';
-import { answerOf, changeOf, type FieldMap, membersOf, newOf } from '../shared/fields.ts';
+import { membersOf } from '../shared/fields.ts';
 import { refuseTemplate } from '../shared/refuse-template.ts';
 import { closed, ref } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 import { BUILD_ROUTES, BUILD_SCHEMAS } from './builds-2026-08.ts';
 import { EndpointList, IDENTITY, SETTINGS } from './endpoint-schemas.ts';
-import { baseUrl, type EndpointGiven, type EndpointWire, type ShownEndpoint, type UrlBases } from './endpoint-wire.ts';
+import { baseUrl, type EndpointWire, type ShownEndpoint, type UrlBases } from './endpoint-wire.ts';
 import { ENDPOINT_EXAMPLES_2026_08 } from './examples-2026-08.ts';
 import {
   CREATE_RULES,
@@ -110,7 +111,7 @@ const FIELDS = {
     ),
     toNew: (body: { templateId?: string }) => body.templateId ?? null,
   },
-} satisfies FieldMap<ShownEndpoint, EndpointGiven>;
+} satisfies FieldMap<ShownEndpoint, EndpointChange>;
 
 const CreateEndpointRequest = closed(
   membersOf(FIELDS, 'create', ['name', 'type', 'scaling', 'gpu', 'cpu', ...Object.keys(CONTAINER)]),

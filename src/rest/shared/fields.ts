@@ -1,34 +1,30 @@
 import type { Static, TProperties, TSchema } from 'typebox';
+import { type All, type AnyField, answerOf, type BodyOf, changeOf, newOf } from '../../http/fields.ts';
 import { byDefault, closed } from './schema.ts';
 import { Type } from './type.ts';
 
-/**
- * How an interface spells one member of a record: under which names, with which schemas, and how values are mapped. A member may be
- * spread over several names. What is left out, the interface does not have.
- */
-interface Field<T, Given> {
-  /** Its part of a create, of an update and of an answer. */
+/** A field (http/fields.ts) that also has the schemas of its part of a create, of an update and of an answer. */
+interface SchemaField extends AnyField {
   readonly create?: TProperties;
   readonly update?: TProperties;
   readonly answer?: TProperties;
-  /** Returns the value of a new record; undefined: the domain fills it in. */
-  readonly toNew?: (body: never) => T | Given | undefined;
-  /** Returns what an update gives; undefined: nothing. */
-  readonly toChange?: (body: never) => Given | undefined;
-  /** Returns its part of an answer. */
-  readonly toAnswer?: (value: T, record: never) => object;
 }
+type SchemaFields = Readonly<Record<string, SchemaField>>;
+type Part = 'create' | 'update' | 'answer';
+type Properties<T> = T extends TProperties ? T : never;
+type Members<M extends SchemaFields, P extends Part> = Properties<
+  All<{ [K in keyof M]: M[K] extends { readonly [Q in P]: infer S } ? S : never }[keyof M]>
+>;
 
-/**
- * How an interface spells every member of a record. Checked with `satisfies`, so that a new member is a compiler error in each interface
- * until it has a line there. `Given` has the types of members that an update may give in part.
- */
-export type FieldMap<R, Given = R> = {
-  readonly [K in keyof R]-?: Field<R[K], K extends keyof Given ? NonNullable<Given[K]> | R[K] : R[K]>;
-};
-
-/** A member that the interface does not have. */
-export const HIDDEN = {};
+/** Returns the properties of a schema, in the order of the map; those in `first` come first. */
+export function membersOf<M extends SchemaFields, P extends Part>(
+  fields: M,
+  part: P,
+  first: readonly string[] = [],
+): Members<M, P> {
+  const all: TProperties = Object.assign({}, ...Object.values(fields).map((one) => one[part]));
+  return { ...Object.fromEntries(first.map((name) => [name, all[name]!])), ...all } as Members<M, P>;
+}
 
 /** A member with a name of its own, and with a default that is filled in here. */
 export function field<N extends string, S extends TSchema>(name: N, schema: S, initial: Static<S>) {
@@ -67,13 +63,13 @@ export function fixed<N extends string, S extends TSchema>(name: N, schema: S, i
 }
 
 /** A member that is an object of members with defaults. An update gives some of them. */
-export function group<N extends string, M extends Fields>(name: N, fields: M) {
+export function group<N extends string, M extends SchemaFields>(name: N, fields: M) {
+  const none = {} as BodyOf<M, 'toNew'>;
   return {
     create: member(name, Type.Optional(closed(membersOf(fields, 'create')))),
     update: member(name, Type.Optional(closed(membersOf(fields, 'update')))),
     answer: member(name, Type.Object(membersOf(fields, 'answer'))),
-    toNew: (body: { readonly [K in N]?: BodyOf<M, 'toNew'> }) =>
-      newOf(fields, body[name] ?? ({} as BodyOf<M, 'toNew'>)),
+    toNew: (body: { readonly [K in N]?: BodyOf<M, 'toNew'> }) => newOf(fields, body[name] ?? none),
     toChange: (body: { readonly [K in N]?: BodyOf<M, 'toChange'> }) => body[name] && changeOf(fields, body[name]),
     toAnswer: (value: { readonly [K in keyof M]: unknown }) => member(name, answerOf(fields, value)),
   };
@@ -86,80 +82,4 @@ export function shown<N extends string, S extends TSchema>(name: N, schema: S) {
 
 function member<N extends string, T>(name: N, value: T): { [K in N]: T } {
   return { [name]: value } as { [K in N]: T };
-}
-
-type Part = 'create' | 'update' | 'answer';
-interface AnyField {
-  readonly create?: TProperties;
-  readonly update?: TProperties;
-  readonly answer?: TProperties;
-  readonly toNew?: (body: never) => unknown;
-  readonly toChange?: (body: never) => unknown;
-  readonly toAnswer?: (value: never, record: never) => object;
-}
-type Fields = Readonly<Record<string, AnyField>>;
-
-/** The intersection of a union. */
-type All<U> = (U extends unknown ? (one: U) => void : never) extends (all: infer I) => void
-  ? { [K in keyof I]: I[K] }
-  : never;
-type Members<M extends Fields, P extends Part> = Properties<
-  All<{ [K in keyof M]: M[K] extends { readonly [Q in P]: infer S } ? S : never }[keyof M]>
->;
-type Properties<T> = T extends TProperties ? T : never;
-type Mapped<M extends Fields, F extends 'toNew' | 'toChange'> = {
-  [K in keyof M as M[K] extends { readonly [Q in F]: (body: never) => infer T }
-    ? undefined extends T
-      ? never
-      : K
-    : never]: M[K] extends { readonly [Q in F]: (body: never) => infer T } ? T : never;
-} & {
-  [K in keyof M as M[K] extends { readonly [Q in F]: (body: never) => infer T }
-    ? undefined extends T
-      ? K
-      : never
-    : never]?: M[K] extends { readonly [Q in F]: (body: never) => infer T } ? Exclude<T, undefined> : never;
-};
-/** A body that has what all these functions read. */
-type BodyOf<M extends Fields, F extends 'toNew' | 'toChange'> = All<
-  { [K in keyof M]: M[K] extends { readonly [Q in F]: (body: infer B) => unknown } ? B : never }[keyof M]
->;
-type Answer<M extends Fields> = All<
-  {
-    [K in keyof M]: M[K] extends { readonly toAnswer: (value: never, record: never) => infer O } ? O : never;
-  }[keyof M]
->;
-
-/** Returns the properties of a schema, in the order of the map; those in `first` come first. */
-export function membersOf<M extends Fields, P extends Part>(
-  fields: M,
-  part: P,
-  first: readonly string[] = [],
-): Members<M, P> {
-  const all: TProperties = Object.assign({}, ...Object.values(fields).map((field) => field[part]));
-  return { ...Object.fromEntries(first.map((name) => [name, all[name]!])), ...all } as Members<M, P>;
-}
-
-/** Maps a create. Members that the domain fills in are absent. */
-export function newOf<M extends Fields>(fields: M, body: BodyOf<M, 'toNew'>): Mapped<M, 'toNew'> {
-  return mapped(fields, ({ toNew }) => toNew?.(body as never)) as Mapped<M, 'toNew'>;
-}
-
-/** Maps the members that an update gives: absent and null differ. */
-export function changeOf<M extends Fields>(fields: M, body: BodyOf<M, 'toChange'>): Mapped<M, 'toChange'> {
-  return mapped(fields, ({ toChange }) => toChange?.(body as never)) as Mapped<M, 'toChange'>;
-}
-
-function mapped(fields: Fields, map: (field: AnyField) => unknown): object {
-  const values = Object.entries(fields).map(([name, field]) => [name, map(field)] as const);
-  return Object.fromEntries(values.filter(([, value]) => value !== undefined));
-}
-
-/** Returns the answer that shows a record. */
-export function answerOf<M extends Fields>(fields: M, record: { readonly [K in keyof M]: unknown }): Answer<M> {
-  const answer = {};
-  for (const [name, field] of Object.entries(fields)) {
-    Object.assign(answer, field.toAnswer?.(record[name] as never, record as never));
-  }
-  return answer as Answer<M>;
 }
