@@ -46,15 +46,8 @@ import {
   NetworkVolumeResponse,
   UpdateNetworkVolumeRequest,
 } from './network-volumes/volume-schemas.ts';
-import {
-  PodAccess,
-  PodActionRequest,
-  PodJupyter,
-  PodLifetime,
-  PodList,
-  PodResponse,
-  UpdatePodRequest,
-} from './pods/pod-schemas.ts';
+import { PodList, PodResponse, UpdatePodRequest } from './pods/pod-fields.ts';
+import { PodAccess, PodActionRequest, PodJupyter, PodLifetime } from './pods/pod-schemas.ts';
 import {
   CreateDelegationRequest,
   CreateRegistryRequest,
@@ -74,7 +67,7 @@ import { CreateSecretRequest, SecretList, SecretResponse, UpdateSecretRequest } 
 import { ErrorResponse } from './shared/error-response.ts';
 import { LogLines } from './shared/log-schemas.ts';
 import { SimulateRequest, SimulationResponse } from './simulation/simulation-schemas.ts';
-import { TemplateList, TemplateResponse, UpdateTemplateRequest } from './templates/template-schemas.ts';
+import { TemplateList, TemplateResponse, UpdateTemplateRequest } from './templates/template-wire.ts';
 import { TERMINAL_SCHEMAS } from './terminals/terminal-schemas.ts';
 import { USER_SCHEMAS } from './users/user-schemas.ts';
 import type { Wires } from './wires.ts';

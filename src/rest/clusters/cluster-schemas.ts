@@ -1,7 +1,8 @@
 import { CLUSTER_TYPES } from '../../domain/clusters/cluster.ts';
 import { POD_STATUSES } from '../../domain/pods/pod.ts';
-import { podMounts } from '../pods/pod-schemas.ts';
-import { CONTAINER, OPTIONAL_CONTAINER_WITH_DEFAULTS } from '../shared/container-schemas.ts';
+import { mounts } from '../pods/pod-fields.ts';
+import { CONTAINER_FIELDS } from '../shared/container-fields.ts';
+import { membersOf } from '../shared/fields.ts';
 import { includeQuery } from '../shared/include-query.ts';
 import { byDefault, closed, dateTime, MAX_INTEGER, nullableString, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
@@ -19,16 +20,15 @@ const compute = closed(
   },
   { description: 'What each pod gets, and how many pods there are. Fixed.' },
 );
-const { registry: _, ...container } = OPTIONAL_CONTAINER_WITH_DEFAULTS;
+const { registryId: _, ...container } = CONTAINER_FIELDS;
 
 export const CreateClusterRequest = closed(
   {
     name,
     type,
     compute,
-    image: Type.Optional(CONTAINER.image),
-    ...container,
-    mounts: Type.Optional(byDefault(podMounts, {})),
+    ...membersOf(container, 'create'),
+    mounts: Type.Optional(byDefault(mounts, {})),
     dataCenterIds: Type.Optional(
       byDefault(Type.Array(Type.String(), { description: 'Preferred first; empty for any. All pods are in one.' }), []),
     ),

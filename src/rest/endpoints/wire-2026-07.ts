@@ -3,14 +3,14 @@ import { Failure } from '../../core/errors.ts';
 import type { CpuConfig, Endpoint, GpuConfig } from '../../domain/endpoints/endpoint.ts';
 import type { EndpointChange } from '../../domain/endpoints/update-endpoint.ts';
 import { answerOf, changeOf, type FieldMap, newOf } from '../../http/fields.ts';
-import { CONTAINER } from '../shared/container-schemas.ts';
+import { CONTAINER } from '../shared/container-fields.ts';
 import { field, fixed, group, membersOf } from '../shared/fields.ts';
 import { LEAST_VCPUS, showVcpus } from '../shared/least-vcpus.ts';
 import { closed, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
+import { ENDPOINT_EXAMPLES_2026_07 } from './endpoint-examples.ts';
 import { EndpointList, GPU_COUNT, GPU_POOLS, IDENTITY, SETTINGS, url, WORKERS } from './endpoint-schemas.ts';
 import { baseUrl, type EndpointWire, type ShownEndpoint, type UrlBases } from './endpoint-wire.ts';
-import { ENDPOINT_EXAMPLES_2026_07 } from './examples-2026-07.ts';
 import { describeSpellings } from './spellings.ts';
 
 const type = stringEnum(['QUEUE_BASED', 'LOAD_BALANCING'], { description: 'Request routing; fixed at creation.' });

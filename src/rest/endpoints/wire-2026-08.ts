@@ -7,15 +7,15 @@ import { healthPath } from '../../domain/endpoints/health-path.ts';
 import type { EndpointChange } from '../../domain/endpoints/update-endpoint.ts';
 import { answerOf, changeOf, type FieldMap, newOf } from '../../http/fields.ts';
 import { validationFailure } from '../../http/validation-failure.ts';
-import { CONTAINER } from '../shared/container-schemas.ts';
+import { BUILD_ROUTES, BUILD_SCHEMAS } from '../builds/build-routes.ts';
+import { CONTAINER } from '../shared/container-fields.ts';
 import { membersOf } from '../shared/fields.ts';
 import { refuseTemplate } from '../shared/refuse-template.ts';
 import { closed, ref } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
-import { BUILD_ROUTES, BUILD_SCHEMAS } from './builds-2026-08.ts';
+import { ENDPOINT_EXAMPLES_2026_08 } from './endpoint-examples.ts';
 import { EndpointList, IDENTITY, SETTINGS } from './endpoint-schemas.ts';
 import { baseUrl, type EndpointWire, type ShownEndpoint, type UrlBases } from './endpoint-wire.ts';
-import { ENDPOINT_EXAMPLES_2026_08 } from './examples-2026-08.ts';
 import {
   CREATE_RULES,
   changedGpu,

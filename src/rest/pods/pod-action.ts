@@ -2,7 +2,8 @@ import type { PodId } from '../../core/ids.ts';
 import { actOnPod } from '../../domain/pods/act-on-pod.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { noContent, ref } from '../shared/schema.ts';
-import { PodActionRequest, PodParams, PodResponse } from './pod-schemas.ts';
+import { PodResponse } from './pod-fields.ts';
+import { PodActionRequest, PodParams } from './pod-schemas.ts';
 import { type PodWire, readPodResponse } from './pod-wire.ts';
 
 export const podActionRoute =

@@ -1,8 +1,7 @@
 import { createTemplate } from '../../domain/templates/create-template.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
-import { TemplateResponse } from './template-schemas.ts';
-import { type TemplateWire, toNewTemplate, toTemplateResponse } from './template-wire.ts';
+import { TemplateResponse, type TemplateWire, toNewTemplate, toTemplateResponse } from './template-wire.ts';
 
 export const createTemplateRoute =
   (wire: TemplateWire): RestRoute =>
@@ -14,7 +13,7 @@ export const createTemplateRoute =
           operationId: 'createTemplate',
           summary: 'Create a template',
           tags: ['templates'],
-          body: ref(wire.CreateRequest),
+          body: wire.CreateRequest,
           response: { 201: ref(TemplateResponse) },
         },
         config: { permission: PERMISSIONS.writeTemplate },

@@ -2,7 +2,7 @@ import type { TemplateId } from '../../core/ids.ts';
 import { deleteTemplate } from '../../domain/templates/delete-template.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { noContent } from '../shared/schema.ts';
-import { TemplateParams } from './template-schemas.ts';
+import { TemplateParams } from './template-wire.ts';
 
 export const deleteTemplateRoute: RestRoute = (app, deps) => {
   app.delete(

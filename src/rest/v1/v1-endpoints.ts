@@ -11,7 +11,7 @@ import type { GpuChange } from '../../domain/endpoints/gpu-rule.ts';
 import type { EndpointChange } from '../../domain/endpoints/update-endpoint.ts';
 import { answerOf, changeOf, type FieldMap, HIDDEN, newOf } from '../../http/fields.ts';
 
-import { CONTAINER } from '../shared/container-schemas.ts';
+import { CONTAINER } from '../shared/container-fields.ts';
 import { field, optional, shown } from '../shared/fields.ts';
 import { byDefault, closed, dateTime, MAX_INTEGER, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
