@@ -4,15 +4,15 @@ import { acceptOnlyJson, REST_BODY_LIMIT_BYTES } from '../http/accept-only-json.
 import { newRequestId } from '../http/request-id.ts';
 import { toRequestFailure } from '../http/to-failure.ts';
 import { openApiRoute } from './installation/get-openapi.ts';
+import { LiveViews } from './live/live-views.ts';
 import { namedSchemas } from './named-schemas.ts';
 import { OPERATOR_ROUTES, routesOf } from './routes.ts';
-import { sendFrameworkProblem, sendProblem } from './shared/error-handler.ts';
-import { LiveViews } from './shared/live-views.ts';
-import { rejectOtherMethods } from './shared/other-methods.ts';
-import { addRequestHooks, type HandOver, pathNotFound } from './shared/request-hooks.ts';
+import { sendFrameworkProblem, sendProblem } from './setup/error-handler.ts';
+import { rejectOtherMethods } from './setup/other-methods.ts';
+import { addRequestHooks, type HandOver, pathNotFound } from './setup/request-hooks.ts';
+import { createSerializerCompiler } from './setup/serialization.ts';
+import { createValidatorCompiler } from './setup/validation.ts';
 import type { RestApp, RestDeps, RestRoute } from './shared/rest-app.ts';
-import { createSerializerCompiler } from './shared/serialization.ts';
-import { createValidatorCompiler } from './shared/validation.ts';
 import { hintsOf, WIRES } from './wires.ts';
 
 export interface RestAppOptions {

@@ -40,6 +40,7 @@ import { HistoryResponse } from './history/history-schemas.ts';
 import { InstallationResponse } from './installation/installation-schemas.ts';
 import { JobDetailResponse, JobList } from './jobs/job-schemas.ts';
 import { LIMIT_SCHEMAS } from './limits/limit-schemas.ts';
+import { LogLines } from './logs/log-schemas.ts';
 import {
   CreateNetworkVolumeRequest,
   NetworkVolumeList,
@@ -65,7 +66,6 @@ import {
 import { ReplaceScheduleRequest, ScheduleResponse } from './schedules/schedule-schemas.ts';
 import { CreateSecretRequest, SecretList, SecretResponse, UpdateSecretRequest } from './secrets/secret-schemas.ts';
 import { ErrorResponse } from './shared/error-response.ts';
-import { LogLines } from './shared/log-schemas.ts';
 import { SimulateRequest, SimulationResponse } from './simulation/simulation-schemas.ts';
 import { TemplateList, TemplateResponse, UpdateTemplateRequest } from './templates/template-wire.ts';
 import { TERMINAL_SCHEMAS } from './terminals/terminal-schemas.ts';

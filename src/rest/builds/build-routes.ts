@@ -3,7 +3,7 @@ import { notFound } from '../../core/errors.ts';
 import type { EndpointId } from '../../core/ids.ts';
 import { getEndpointRow } from '../../domain/endpoints/endpoint-store.ts';
 import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
-import { eventStreamSchema } from '../shared/event-stream.ts';
+import { eventStreamSchema } from '../live/event-stream.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { dateTime, ref } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';

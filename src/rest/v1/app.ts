@@ -5,11 +5,11 @@ import { acceptOnlyJson, REST_BODY_LIMIT_BYTES } from '../../http/accept-only-js
 import { newRequestId } from '../../http/request-id.ts';
 import { toFailure, toRequestFailure } from '../../http/to-failure.ts';
 import { openApiRoute } from '../installation/get-openapi.ts';
-import { rejectOtherMethods } from '../shared/other-methods.ts';
-import { addRequestHooks, countRequestOfAnyKey, pathNotFound, setCommonHeaders } from '../shared/request-hooks.ts';
+import { rejectOtherMethods } from '../setup/other-methods.ts';
+import { addRequestHooks, countRequestOfAnyKey, pathNotFound, setCommonHeaders } from '../setup/request-hooks.ts';
+import { createSerializerCompiler } from '../setup/serialization.ts';
+import { createValidatorCompiler } from '../setup/validation.ts';
 import type { RestApp, RestDeps } from '../shared/rest-app.ts';
-import { createSerializerCompiler } from '../shared/serialization.ts';
-import { createValidatorCompiler } from '../shared/validation.ts';
 import { billingRoutes } from './v1-billing.ts';
 import { endpointRoutes } from './v1-endpoint-routes.ts';
 import { sendV1Error } from './v1-error.ts';

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { asciiJson } from '../../core/ascii-json.ts';
 import { FAILURES, type Failure, type FailureKind } from '../../core/errors.ts';
 import { logFailure, renderProblem } from '../../http/problem.ts';
-import { routeOf } from '../shared/request-hooks.ts';
+import { routeOf } from '../setup/request-hooks.ts';
 import type { RestDeps } from '../shared/rest-app.ts';
 import { Type } from '../shared/type.ts';
 

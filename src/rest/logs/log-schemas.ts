@@ -1,6 +1,6 @@
 import { LOG_LEVELS } from '../../domain/logs/log-level.ts';
-import { dateTime, nullableString, stringEnum } from './schema.ts';
-import { Type } from './type.ts';
+import { dateTime, nullableString, stringEnum } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 
 const MAX_SEARCH = 200;
 

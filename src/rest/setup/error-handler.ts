@@ -3,8 +3,8 @@ import { asciiJson } from '../../core/ascii-json.ts';
 import type { Failure } from '../../core/errors.ts';
 import { logFailure, PROBLEM_JSON, renderProblem } from '../../http/problem.ts';
 import { toFailure } from '../../http/to-failure.ts';
+import type { RestDeps } from '../shared/rest-app.ts';
 import { countRequestOfAnyKey, routeOf, setCommonHeaders } from './request-hooks.ts';
-import type { RestDeps } from './rest-app.ts';
 
 /** Sends a failure as a problem record. The one place where REST does. */
 export function sendProblem(deps: RestDeps, failure: Failure, request: FastifyRequest, reply: FastifyReply): void {

@@ -3,8 +3,8 @@ import type { FastifySchemaCompiler } from 'fastify';
 import { findImageFault, IMAGE_PATTERN } from '../../domain/images/image-reference.ts';
 import { badTexts } from '../../http/bad-texts.ts';
 import { MAX_ERRORS, validationFailure } from '../../http/validation-failure.ts';
+import type { Wire } from '../shared/wire.ts';
 import { useUniqueItems } from './unique-items.ts';
-import type { Wire } from './wire.ts';
 
 /**
  * Two validators: bodies are validated as they are, while the text of URLs is coerced. Neither removes unknown properties
