@@ -28,11 +28,11 @@ const SHARED: Options = {
   },
 };
 
+/** By `$id` of a schema: returns explanations of a refused body. */
+export type Hints = NonNullable<Wire['hints']>;
+
 /** `schemas` are those with an `$id`. `hints`, by `$id`, explain a refused body further. */
-export function createValidatorCompiler(
-  schemas: readonly object[],
-  hints: NonNullable<Wire['hints']> = {},
-): FastifySchemaCompiler<object> {
+export function createValidatorCompiler(schemas: readonly object[], hints: Hints = {}): FastifySchemaCompiler<object> {
   // Created when they are needed: they read all schemas.
   let bodies: Ajv | undefined;
   let urls: Ajv | undefined;
