@@ -1,7 +1,6 @@
 import type { TSchema } from 'typebox';
 import type { Wire } from '../shared/wire.ts';
-import { SSH_KEY } from './account-examples.ts';
-import { SshKeyList, SshKeyListWithBoth } from './account-schemas.ts';
+import { SSH_KEY, SshKeyList, SshKeyListWithBoth } from './account-schemas.ts';
 
 /** How a revision lists SSH keys; either spelling is taken by both. */
 export interface SshKeyWire extends Wire {

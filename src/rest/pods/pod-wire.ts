@@ -10,7 +10,6 @@ import { refuseTemplate } from '../shared/refuse-template.ts';
 import type { RouteDeps } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import type { Wire } from '../shared/wire.ts';
-import { POD_EXAMPLES } from './pod-examples.ts';
 import {
   type CreatePodRequest,
   CreatePodRequest07,
@@ -21,6 +20,7 @@ import {
   toPodResponse,
 } from './pod-fields.ts';
 import type { CreatePodQuery } from './pod-schemas.ts';
+import { POD_EXAMPLES } from './pod-schemas.ts';
 
 type Response = Static<typeof PodResponse>;
 

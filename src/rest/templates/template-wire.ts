@@ -4,11 +4,11 @@ import type { NewTemplate } from '../../domain/templates/create-template.ts';
 import type { Template } from '../../domain/templates/template.ts';
 import { answerOf, changeOf, type FieldMap, HIDDEN, newOf } from '../../http/fields.ts';
 import { ARGS_OR_COMMAND, CONTAINER, CONTAINER_FIELDS } from '../shared/container-fields.ts';
+import { CONTAINER_EXAMPLE, type Examples } from '../shared/example-values.ts';
 import { field, membersOf, optional, required, shown } from '../shared/fields.ts';
 import { byDefault, CUDA_PATTERN, closed, MAX_INTEGER, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 import type { Wire } from '../shared/wire.ts';
-import { TEMPLATE_EXAMPLES } from './template-examples.ts';
 
 const name = Type.String({ minLength: 1, description: 'Unique among your templates.' });
 const persistent = closed(
@@ -130,6 +130,26 @@ export interface TemplateWire extends Wire {
   /** Whether pods made from a template that does not mention SSH get the account's keys. */
   readonly sshByDefault: boolean;
 }
+
+const settings = {
+  ...CONTAINER_EXAMPLE,
+  name: 'transcriber-base',
+  mounts: {},
+  serverless: true,
+  public: false,
+  category: 'NVIDIA',
+  startSsh: true,
+  startJupyter: false,
+  allowedCudaVersions: ['12.8'],
+};
+const template = { id: 't8p3l5k1m6n9bv', ...settings };
+
+export const TEMPLATE_EXAMPLES: Examples = {
+  Template: template,
+  TemplateList: { templates: [template] },
+  CreateTemplateRequest: settings,
+  UpdateTemplateRequest: { image: 'ghcr.io/example/transcriber:1.5.0' },
+};
 
 const examples = { CreateTemplateRequest: TEMPLATE_EXAMPLES.CreateTemplateRequest };
 
