@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { knownRevisionIn, REST_REVISIONS, type RestRevision, withoutRevision } from '../src/core/rest-revisions.ts';
-import { useUniqueItems } from '../src/rest/shared/unique-items.ts';
+import { useUniqueItems } from '../src/rest/setup/unique-items.ts';
 import { resolveResponses } from './resolve-responses.ts';
 
 /**

@@ -7,6 +7,7 @@ import type { GpuChange } from '../domain/endpoints/gpu-rule.ts';
 import type { OwnTemplate } from '../domain/endpoints/template-container.ts';
 import type { EndpointChange } from '../domain/endpoints/update-endpoint.ts';
 import { CUDA_VERSION } from '../scaling/cuda-version.ts';
+import { answerOf, changeOf, type FieldMap, HIDDEN, newOf } from '../http/fields.ts';
 import { toEnvironmentVariables, toId } from './container-wire.ts';
 import { readList, readNumber, readOneOf, readText } from './inputs.ts';
 import { type TemplateInput, toNewTemplate } from './template-wire.ts';
@@ -38,8 +39,6 @@ export interface EndpointInput {
   type?: string | null;
 }
 
-/** Defaults of docs/interface/graphql.md, "Endpoints", which differ from REST's. */
-const DEFAULTS = { workersMax: 3, idleTimeout: 10, scalerValue: 4, executionTimeoutMs: 300_000, gpuCount: 1 };
 const SCALER_TYPES: Record<string, ScalerType> = { QUEUE_DELAY: 'QUEUE_DELAY', REQUEST_COUNT: 'REQUEST_COUNT' };
 const FLASHBOOTS: Record<string, FlashBoot> = {
   OFF: 'OFF',
@@ -48,73 +47,117 @@ const FLASHBOOTS: Record<string, FlashBoot> = {
 };
 const TYPES: Record<string, EndpointType> = { QB: 'QUEUE_BASED', LB: 'LOAD_BALANCING' };
 
+/** Members that an update replaces with the same value as a create has: a default where nothing is given. */
+function both<T>(read: (input: EndpointInput) => T) {
+  return { toNew: read, toChange: read };
+}
+
+/** Its defaults are those of docs/interface/graphql.md, "Endpoints", which differ from REST's. */
+const FIELDS = {
+  id: { toAnswer: (id) => ({ id }) },
+  userId: { toAnswer: (userId) => ({ userId }) },
+  image: HIDDEN,
+  args: HIDDEN,
+  diskGb: HIDDEN,
+  ports: HIDDEN,
+  registryId: HIDDEN,
+  env: { toAnswer: (env) => ({ env: toEnvironmentVariables(env) }) },
+  cpu: {
+    toNew: (input) => toCpu(input) ?? null,
+    toChange: (input) => toCpu(input),
+    toAnswer: (cpu) => ({ computeType: cpu ? 'CPU' : 'GPU', instanceIds: (cpu ?? []).map(formatInstanceId) }),
+  },
+  gpu: {
+    toNew: toNewGpu,
+    toChange: (input, { gpu }) => (gpu === null ? toPools(input) : { ...toPools(input), ...toGpuRule(input) }),
+    toAnswer: (gpu) => ({
+      gpuIds: formatGpuIds(gpu),
+      gpuCount: gpu?.count ?? 0,
+      allowedCudaVersions: gpu?.allowedCudaVersions?.join(',') ?? '',
+      minCudaVersion: gpu?.minCudaVersion ?? '',
+    }),
+  },
+  workers: {
+    ...both(({ workersMin, workersMax }) => ({
+      min: readNumber(workersMin, 'workersMin', { min: 0, fallback: 0 }),
+      max: readNumber(workersMax, 'workersMax', { min: 0, fallback: 3 }),
+    })),
+    toAnswer: ({ min, max }) => ({ workersMin: min, workersMax: max, workersStandby: min }),
+  },
+  scaling: {
+    ...both(({ scalerType, scalerValue, idleTimeout }) => ({
+      type: readOneOf(scalerType, 'scalerType', SCALER_TYPES, 'QUEUE_DELAY'),
+      value: readNumber(scalerValue, 'scalerValue', { min: 1, fallback: 4 }),
+      idleTimeoutSeconds: readNumber(idleTimeout, 'idleTimeout', { min: 0, fallback: 10 }),
+    })),
+    toAnswer: ({ type, value, idleTimeoutSeconds }) => ({
+      scalerType: type,
+      scalerValue: value,
+      idleTimeout: idleTimeoutSeconds,
+    }),
+  },
+  dataCenterIds: {
+    ...both(({ locations }) => readList(locations)),
+    toAnswer: (ids) => ({ locations: ids.join(',') }),
+  },
+  networkVolumeIds: { ...both(toVolumes), toAnswer: (ids) => ({ networkVolumeId: ids[0] ?? null }) },
+  timeoutMs: {
+    ...both(({ executionTimeoutMs }) =>
+      readNumber(executionTimeoutMs, 'executionTimeoutMs', { min: 0, fallback: 300_000 }),
+    ),
+    toAnswer: (ms) => ({ executionTimeoutMs: ms }),
+  },
+  flashboot: {
+    ...both(({ flashBootType }) => readOneOf(flashBootType, 'flashBootType', FLASHBOOTS, 'OFF')),
+    toAnswer: (kind) => ({ flashBootType: kind, workersPFBTarget: kind === 'PRIORITY_FLASHBOOT' ? 1 : 0 }),
+  },
+  modelReferences: { ...both(toModelReferences), toAnswer: (models) => ({ modelReferences: models }) },
+  name: {
+    toNew: (input) => readText(input.name, 'name'),
+    toChange: (input) => toId(input.name) ?? undefined,
+    toAnswer: (name) => ({ name }),
+  },
+  type: {
+    toNew: (input) => readOneOf(input.type, 'type', TYPES, 'QUEUE_BASED'),
+    toAnswer: (type) => ({ type: type === 'QUEUE_BASED' ? 'QB' : 'LB' }),
+  },
+  /** An update copies from it, but does not set it by itself: `toReplacement`. */
+  templateId: { toNew: (input) => toId(input.templateId), toAnswer: (templateId) => ({ templateId }) },
+  version: { toAnswer: (version) => ({ version }) },
+  createdAt: { toAnswer: (at) => ({ createdAt: at.toISOString() }) },
+} satisfies FieldMap<Endpoint, EndpointChange, EndpointInput, EndpointInput>;
+
 /** Throws `badRequest`, also without a template or its id: there is no image then. */
 export function toNewEndpoint(input: EndpointInput): NewEndpoint {
-  const templateId = toId(input.templateId);
   const ownTemplate = toOwnTemplate(input);
-  if (templateId === null && ownTemplate === undefined) {
+  if (toId(input.templateId) === null && ownTemplate === undefined) {
     throw new Failure('badRequest', 'templateId: must be set, unless there is a template');
   }
-  const cpu = toCpu(input);
-  const gpu = toPools(input);
-  if (gpu === undefined && cpu === undefined) throw new Failure('badRequest', 'gpuIds: must name a GPU pool');
-  return {
-    ...toSettings(input),
-    name: readText(input.name, 'name'),
-    gpu: gpu === undefined ? null : { ...gpu, ...(toGpuRule(input) as Partial<GpuConfig>) },
-    cpu: cpu ?? null,
-    type: readOneOf(input.type, 'type', TYPES, 'QUEUE_BASED'),
-    templateId,
-    ...(ownTemplate ? { ownTemplate } : {}),
-  };
+  refuseUnsupported(input);
+  return { ...newOf(FIELDS, input), ...(ownTemplate && { ownTemplate }) };
 }
 
 /**
  * Maps an input that replaces the whole endpoint, except name, pools and template if they are absent. Throws `badRequest`,
  * also if `type` differs from `current`.
  */
-export function toReplacement(input: EndpointInput, current: Pick<Endpoint, 'type' | 'gpu'>): EndpointChange {
+export function toReplacement(input: EndpointInput, current: Endpoint): EndpointChange {
   const ownTemplate = toOwnTemplate(input);
   const templateId = toId(input.templateId);
-  const cpu = toCpu(input);
-  const pools = toPools(input);
-  const gpu: GpuChange | undefined = current.gpu === null ? pools : { ...pools, ...toGpuRule(input) };
   if (readOneOf(input.type, 'type', TYPES, current.type) !== current.type) {
     throw new Failure('badRequest', 'type: is fixed at creation');
   }
-  return {
-    ...toSettings(input),
-    ...(toId(input.name) === null ? {} : { name: input.name! }),
-    ...(gpu === undefined ? {} : { gpu }),
-    ...(cpu === undefined ? {} : { cpu }),
-    ...(ownTemplate ? { template: { ownTemplate } } : templateId === null ? {} : { template: { templateId } }),
-  };
+  refuseUnsupported(input);
+  const change = changeOf(FIELDS, input, current);
+  if (ownTemplate) return { ...change, template: { ownTemplate } };
+  return templateId === null ? change : { ...change, template: { templateId } };
 }
 
-function toSettings(input: EndpointInput) {
-  refuseUnsupported(input);
-  const volumes = (input.networkVolumeIds ?? []).flatMap((one) => one?.networkVolumeId ?? []);
-  const volume = toId(input.networkVolumeId);
-  return {
-    workers: {
-      min: readNumber(input.workersMin, 'workersMin', { min: 0, fallback: 0 }),
-      max: readNumber(input.workersMax, 'workersMax', { min: 0, fallback: DEFAULTS.workersMax }),
-    },
-    scaling: {
-      type: readOneOf(input.scalerType, 'scalerType', SCALER_TYPES, 'QUEUE_DELAY'),
-      value: readNumber(input.scalerValue, 'scalerValue', { min: 1, fallback: DEFAULTS.scalerValue }),
-      idleTimeoutSeconds: readNumber(input.idleTimeout, 'idleTimeout', { min: 0, fallback: DEFAULTS.idleTimeout }),
-    },
-    dataCenterIds: readList(input.locations),
-    // Clients send the same volume in both fields.
-    networkVolumeIds: volume === null || volumes.includes(volume) ? volumes : [volume, ...volumes],
-    timeoutMs: readNumber(input.executionTimeoutMs, 'executionTimeoutMs', {
-      min: 0,
-      fallback: DEFAULTS.executionTimeoutMs,
-    }),
-    flashboot: readOneOf(input.flashBootType, 'flashBootType', FLASHBOOTS, 'OFF'),
-    modelReferences: toModelReferences(input),
-  };
+/** Clients send the same volume in both fields. */
+function toVolumes({ networkVolumeId, networkVolumeIds }: EndpointInput): string[] {
+  const volumes = (networkVolumeIds ?? []).flatMap((one) => one?.networkVolumeId ?? []);
+  const volume = toId(networkVolumeId);
+  return volume === null || volumes.includes(volume) ? volumes : [volume, ...volumes];
 }
 
 const MAX_MODELS = 20;
@@ -152,11 +195,19 @@ function toCpu({ instanceIds }: EndpointInput): CpuRequest[] | undefined {
   });
 }
 
+/** Null for a CPU endpoint. Throws `badRequest` if neither GPUs nor CPUs are named. */
+function toNewGpu(input: EndpointInput): GpuConfig | null {
+  const gpu = toPools(input);
+  if (gpu) return { ...gpu, ...(toGpuRule(input) as Partial<GpuConfig>) };
+  if (toCpu(input) === undefined) throw new Failure('badRequest', 'gpuIds: must name a GPU pool');
+  return null;
+}
+
 /** Parses `POOL,POOL,-TYPE`. Undefined if no pool is named. */
 function toPools(input: EndpointInput): { pools: string[]; count: number } | undefined {
   const { pools } = parseGpuIds(input.gpuIds ?? '');
   if (pools.length === 0) return undefined;
-  return { pools, count: readNumber(input.gpuCount, 'gpuCount', { min: 1, fallback: DEFAULTS.gpuCount }) };
+  return { pools, count: readNumber(input.gpuCount, 'gpuCount', { min: 1, fallback: 1 }) };
 }
 
 /** Throws `badRequest` for what is no CUDA version: no GPU would ever fit. */
@@ -184,36 +235,5 @@ function toOwnTemplate({ template }: EndpointInput): OwnTemplate | undefined {
 
 /** Maps to the type Endpoint, without fields of other records. */
 export function toEndpoint(endpoint: Endpoint) {
-  const { gpu, cpu } = endpoint;
-  return {
-    endpoint,
-    id: endpoint.id,
-    name: endpoint.name,
-    userId: endpoint.userId,
-    aiKey: null,
-    type: endpoint.type === 'QUEUE_BASED' ? 'QB' : 'LB',
-    gpuIds: formatGpuIds(gpu),
-    gpuCount: gpu?.count ?? 0,
-    instanceIds: (cpu ?? []).map(formatInstanceId),
-    workersMin: endpoint.workers.min,
-    workersMax: endpoint.workers.max,
-    workersStandby: endpoint.workers.min,
-    workersPFBTarget: endpoint.flashboot === 'PRIORITY_FLASHBOOT' ? 1 : 0,
-    idleTimeout: endpoint.scaling.idleTimeoutSeconds,
-    scalerType: endpoint.scaling.type,
-    scalerValue: endpoint.scaling.value,
-    locations: endpoint.dataCenterIds.join(','),
-    networkVolumeId: endpoint.networkVolumeIds[0] ?? null,
-    templateId: endpoint.templateId,
-    allowedCudaVersions: gpu?.allowedCudaVersions?.join(',') ?? '',
-    minCudaVersion: gpu?.minCudaVersion ?? '',
-    executionTimeoutMs: endpoint.timeoutMs,
-    flashBootType: endpoint.flashboot,
-    computeType: cpu ? 'CPU' : 'GPU',
-    modelReferences: endpoint.modelReferences,
-    compliance: [],
-    env: toEnvironmentVariables(endpoint.env),
-    version: endpoint.version,
-    createdAt: endpoint.createdAt.toISOString(),
-  };
+  return { endpoint, aiKey: null, compliance: [], ...answerOf(FIELDS, endpoint) };
 }

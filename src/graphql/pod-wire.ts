@@ -1,5 +1,6 @@
 import { Failure } from '../core/errors.ts';
 import { dataCenters, findCpuFlavor, findDataCenter, findGpuType } from '../domain/catalog/catalog.ts';
+import { parseInstanceId } from '../domain/catalog/cpu-config.ts';
 import type { NewPod } from '../domain/pods/create-pod.ts';
 import type { Cloud, Pod, PodGpu, PodMounts, PodStatus } from '../domain/pods/pod.ts';
 import type { PodUsage } from '../domain/pods/pod-figures.ts';
@@ -56,7 +57,6 @@ const CLOUDS: Record<string, readonly Cloud[]> = {
   COMMUNITY: ['COMMUNITY'],
 };
 const MAX_GPU_TYPES = 20;
-const INSTANCE_ID = /^(\w+)-(\d{1,4})-(\d{1,5})$/;
 
 /** Returns the candidates in order of preference: by GPU type, then by cloud. Throws `badRequest`. */
 export function toGpuPods(input: GpuPodInput, nowMs: number): NewPod[] {
@@ -91,9 +91,10 @@ function cloudsOf(gpuTypeId: string, { cloudType }: PodInput): readonly Cloud[] 
 
 /** Parses `cpu3c-2-4`. Throws `badRequest`, also if the memory does not match the flavor and its vCPUs. */
 export function readInstanceId(instanceId: string): { id: string; vcpuCount: number } {
-  const [, id = '', vcpus, memory] = INSTANCE_ID.exec(instanceId) ?? [];
-  const flavor = findCpuFlavor(id);
-  if (flavor && Number(vcpus) * flavor.ramGbPerVcpu === Number(memory)) return { id, vcpuCount: Number(vcpus) };
+  const request = parseInstanceId(instanceId);
+  const flavor = request && findCpuFlavor(request.id);
+  const memory = Number(instanceId.slice(instanceId.lastIndexOf('-') + 1));
+  if (flavor && request.vcpuCount * flavor.ramGbPerVcpu === memory) return request;
   throw new Failure('badRequest', 'instanceId: must be <flavor>-<vCPUs>-<GB>, with the GB of the flavor: cpu3c-2-4');
 }
 

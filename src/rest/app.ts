@@ -1,18 +1,13 @@
-import Fastify from 'fastify';
 import { knownRevisionIn, type RestRevision, withoutRevision } from '../core/rest-revisions.ts';
-import { acceptOnlyJson, REST_BODY_LIMIT_BYTES } from '../http/accept-only-json.ts';
-import { newRequestId } from '../http/request-id.ts';
-import { toRequestFailure } from '../http/to-failure.ts';
 import { openApiRoute } from './installation/get-openapi.ts';
+import { LiveViews } from './live/live-views.ts';
 import { namedSchemas } from './named-schemas.ts';
 import { OPERATOR_ROUTES, routesOf } from './routes.ts';
-import { sendFrameworkProblem, sendProblem } from './shared/error-handler.ts';
-import { LiveViews } from './shared/live-views.ts';
-import { rejectOtherMethods } from './shared/other-methods.ts';
-import { addRequestHooks, type HandOver, pathNotFound } from './shared/request-hooks.ts';
+import { sendProblem } from './setup/error-handler.ts';
+import { newApp } from './setup/new-app.ts';
+import { rejectOtherMethods } from './setup/other-methods.ts';
+import type { HandOver } from './setup/request-hooks.ts';
 import type { RestApp, RestDeps, RestRoute } from './shared/rest-app.ts';
-import { createSerializerCompiler } from './shared/serialization.ts';
-import { createValidatorCompiler } from './shared/validation.ts';
 import { hintsOf, WIRES } from './wires.ts';
 
 export interface RestAppOptions {
@@ -38,30 +33,15 @@ export const OPENAPI_FILES: Record<RestRevision, string> = {
  */
 export function buildRestApp(outerDeps: RestDeps, { revision, isWhole, handOver, describe }: RestAppOptions): RestApp {
   const deps = { ...outerDeps, publicUrlFor: publicUrlWithRevision(outerDeps) };
-  const app: RestApp = Fastify({
-    bodyLimit: REST_BODY_LIMIT_BYTES,
-    genReqId: newRequestId,
-    requestIdHeader: false,
-    return503OnClosing: false, // Fastify's 503 is not a problem record; the outer server stops accepting first
-    routerOptions: { maxParamLength: 500 },
-    rewriteUrl: ({ url }) => withoutRevision(url!),
-    frameworkErrors: (error, request, reply) => sendFrameworkProblem(deps, error, request, reply),
-  });
-  acceptOnlyJson(app, {
-    ownerOf: ({ actor }) => actor?.userId ?? '',
-    isEmptyAllowed: true, // clients send the header with a bodiless DELETE
-    detail: 'The request could not be processed: its body is not valid JSON.',
-  });
   const wires = WIRES[revision];
-  const schemas = namedSchemas(wires);
-  app.setValidatorCompiler(createValidatorCompiler(schemas, hintsOf(wires)));
-  app.setSerializerCompiler(createSerializerCompiler(schemas));
-  for (const schema of schemas) app.addSchema(schema);
-  app.setErrorHandler((error, request, reply) =>
-    sendProblem(deps, toRequestFailure(error, request.raw), request, reply),
-  );
-  app.setNotFoundHandler((request, reply) => sendProblem(deps, pathNotFound(request), request, reply));
-  addRequestHooks(app, { deps, revision, handOver: handOver ?? null });
+  const app = newApp(deps, {
+    schemas: namedSchemas(wires),
+    hints: hintsOf(wires),
+    revision,
+    handOver: handOver ?? null,
+    rewriteUrl: withoutRevision,
+    sendFailure: sendProblem,
+  });
   describe?.(app);
   const own = [...routesOf(wires), openApiRoute('/v2/openapi.json', OPENAPI_FILES[revision])];
   addRoutes(app, deps, isWhole ? [...own, ...OPERATOR_ROUTES] : OPERATOR_ROUTES);

@@ -40,21 +40,15 @@ import { HistoryResponse } from './history/history-schemas.ts';
 import { InstallationResponse } from './installation/installation-schemas.ts';
 import { JobDetailResponse, JobList } from './jobs/job-schemas.ts';
 import { LIMIT_SCHEMAS } from './limits/limit-schemas.ts';
+import { LogLines } from './logs/log-schemas.ts';
 import {
   CreateNetworkVolumeRequest,
   NetworkVolumeList,
   NetworkVolumeResponse,
   UpdateNetworkVolumeRequest,
 } from './network-volumes/volume-schemas.ts';
-import {
-  PodAccess,
-  PodActionRequest,
-  PodJupyter,
-  PodLifetime,
-  PodList,
-  PodResponse,
-  UpdatePodRequest,
-} from './pods/pod-schemas.ts';
+import { PodList, PodResponse, UpdatePodRequest } from './pods/pod-fields.ts';
+import { PodAccess, PodActionRequest, PodJupyter, PodLifetime } from './pods/pod-schemas.ts';
 import {
   CreateDelegationRequest,
   CreateRegistryRequest,
@@ -72,9 +66,8 @@ import {
 import { ReplaceScheduleRequest, ScheduleResponse } from './schedules/schedule-schemas.ts';
 import { CreateSecretRequest, SecretList, SecretResponse, UpdateSecretRequest } from './secrets/secret-schemas.ts';
 import { ErrorResponse } from './shared/error-response.ts';
-import { LogLines } from './shared/log-schemas.ts';
 import { SimulateRequest, SimulationResponse } from './simulation/simulation-schemas.ts';
-import { TemplateList, TemplateResponse, UpdateTemplateRequest } from './templates/template-schemas.ts';
+import { TemplateList, TemplateResponse, UpdateTemplateRequest } from './templates/template-wire.ts';
 import { TERMINAL_SCHEMAS } from './terminals/terminal-schemas.ts';
 import { USER_SCHEMAS } from './users/user-schemas.ts';
 import type { Wires } from './wires.ts';

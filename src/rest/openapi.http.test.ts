@@ -4,7 +4,7 @@ import { type RestFixture, startRestApp } from '../../test/rest-app.ts';
 import { REST_REVISIONS } from '../core/rest-revisions.ts';
 import { namedSchemas } from './named-schemas.ts';
 import { examplesOf } from './openapi.ts';
-import { createValidatorCompiler } from './shared/validation.ts';
+import { createValidatorCompiler } from './setup/validation.ts';
 import { WIRES } from './wires.ts';
 
 interface Media {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { knownRevisionIn, type RestRevision } from '../core/rest-revisions.ts';
 import { LazyApp } from '../http/lazy-app.ts';
 import { buildRestApp } from './app.ts';
-import type { HandOver } from './shared/request-hooks.ts';
+import type { HandOver } from './setup/request-hooks.ts';
 import type { RestApp, RestDeps } from './shared/rest-app.ts';
 
 export { isOperatorPath } from './routes.ts';

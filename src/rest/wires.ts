@@ -1,20 +1,12 @@
 import type { RestRevision } from '../core/rest-revisions.ts';
-import type { SshKeyWire } from './account/ssh-key-wire.ts';
-import { SSH_KEY_WIRE_2026_07 } from './account/wire-2026-07.ts';
-import { SSH_KEY_WIRE_2026_08 } from './account/wire-2026-08.ts';
-import type { CatalogWire } from './catalog/catalog-wire.ts';
-import { CATALOG_WIRE_2026_07 } from './catalog/wire-2026-07.ts';
-import { CATALOG_WIRE_2026_08 } from './catalog/wire-2026-08.ts';
+import { SSH_KEY_WIRE_2026_07, SSH_KEY_WIRE_2026_08, type SshKeyWire } from './account/ssh-key-wire.ts';
+import { CATALOG_WIRE_2026_07, CATALOG_WIRE_2026_08, type CatalogWire } from './catalog/catalog-wire.ts';
 import type { EndpointWire } from './endpoints/endpoint-wire.ts';
 import { ENDPOINT_WIRE_2026_07 } from './endpoints/wire-2026-07.ts';
 import { ENDPOINT_WIRE_2026_08 } from './endpoints/wire-2026-08.ts';
-import type { PodWire } from './pods/pod-wire.ts';
-import { POD_WIRE_2026_07 } from './pods/wire-2026-07.ts';
-import { POD_WIRE_2026_08 } from './pods/wire-2026-08.ts';
+import { POD_WIRE_2026_07, POD_WIRE_2026_08, type PodWire } from './pods/pod-wire.ts';
 import type { Wire } from './shared/wire.ts';
-import type { TemplateWire } from './templates/template-wire.ts';
-import { TEMPLATE_WIRE_2026_07 } from './templates/wire-2026-07.ts';
-import { TEMPLATE_WIRE_2026_08 } from './templates/wire-2026-08.ts';
+import { TEMPLATE_WIRE_2026_07, TEMPLATE_WIRE_2026_08, type TemplateWire } from './templates/template-wire.ts';
 
 /** How a revision spells the resources in which revisions differ. Routes get theirs from here; nothing below knows a revision. */
 export interface Wires extends Readonly<Record<string, Wire>> {

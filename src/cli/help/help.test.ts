@@ -1,6 +1,6 @@
+import { ENDPOINT_WIRE_2026_07 } from '../../rest/endpoints/wire-2026-07.ts';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { ENDPOINT_DEFAULTS } from '../../rest/endpoints/schemas-2026-07.ts';
 import { buildCli, runCli } from '../program.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
 import { testTerminal } from '../terminal/test-terminal.ts';
@@ -85,16 +85,17 @@ test.each(Object.entries(EXAMPLES).flatMap(([path, lines]) => lines.map((line) =
 
 test('the defaults in the help of endpoints create are those of the server', () => {
   const create = walk(build()).find(([path]) => path === 'endpoints create')![1];
-  const { workers, scaling, timeout, flashboot, gpuCount } = ENDPOINT_DEFAULTS;
+  const made = ENDPOINT_WIRE_2026_07.toNew({ name: 'tts', gpu: { pools: ['ADA_24'] } });
+  const { workers, scaling, timeoutMs, flashboot, gpu } = made;
   const defaults = {
     '--workers-min': workers.min,
     '--workers-max': workers.max,
     '--scaler': scaling.type,
     '--scaler-value': scaling.value,
-    '--idle-timeout': scaling.idleTimeout,
-    '--timeout': timeout,
+    '--idle-timeout': scaling.idleTimeoutSeconds,
+    '--timeout': timeoutMs,
     '--flashboot': flashboot,
-    '--gpu-count': gpuCount,
+    '--gpu-count': gpu!.count,
   };
   for (const [name, value] of Object.entries(defaults)) {
     const option = create.options.find(({ long }) => long === name)!;

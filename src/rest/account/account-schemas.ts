@@ -1,5 +1,6 @@
 import { REST_REVISIONS, type RestRevision } from '../../core/rest-revisions.ts';
 import { ROLES } from '../../domain/access/users.ts';
+import { CREATED_AT, ENDPOINT_ID, type Examples, USER_ID } from '../shared/example-values.ts';
 import { closed, dateTime, nullableString, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -78,7 +79,7 @@ export const newApiKeyFields = {
 export const CreateApiKeyRequest = closed(newApiKeyFields, { $id: 'CreateApiKeyRequest' });
 
 /** A line of `authorized_keys`: type, key, optional comment. No options: they could run a command. */
-const SSH_KEY =
+const SSH_KEY_PATTERN =
   '^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)|sk-(ssh-ed25519|ecdsa-sha2-nistp256)@openssh\\.com) [A-Za-z0-9+/]+={0,2}( [^\\r\\n]*)?$';
 
 const SSH_KEY_LIST = {
@@ -102,7 +103,7 @@ const KEY = '^(ssh|ecdsa|sk)-\\S+ \\S+([ \\t].*)?$';
 export const ReplaceSshKeysRequest = closed(
   {
     sshKeys: Type.Optional(
-      Type.Array(Type.String({ pattern: SSH_KEY }), {
+      Type.Array(Type.String({ pattern: SSH_KEY_PATTERN }), {
         description: 'Each one line, as in an OpenSSH `.pub` file; 16384 characters in total. Empty: no keys.',
       }),
     ),
@@ -118,3 +119,25 @@ export const ReplaceSshKeysRequest = closed(
 );
 
 export const ApiKeyParams = Type.Object({ id: Type.String({ description: 'Key identifier.' }) });
+
+export const SSH_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKv0f9o0Wq1l7y1cXn5S7h2m3b4t8z6d9e0pQwErTyUi alice@laptop';
+
+const apiKey = {
+  id: 'a1q9w3e7r5t2yu',
+  name: 'deploy',
+  scopes: ['serverless:write', `invoke/${ENDPOINT_ID}`],
+  createdAt: CREATED_AT,
+  expiresAt: '2027-11-20T00:00:00.000Z',
+  restRevision: null,
+  lastUsedAt: '2026-11-22T08:15:00.000Z',
+  createdBy: { userId: USER_ID, userName: 'alice', keyId: 'b2w8e4r6t1y9ui', keyName: 'first key' },
+};
+
+export const ACCOUNT_EXAMPLES: Examples = {
+  Account: { id: USER_ID, name: 'alice', email: 'alice@example.org', createdAt: CREATED_AT, role: 'USER' },
+  ApiKey: apiKey,
+  ApiKeyList: { apiKeys: [apiKey] },
+  CreateApiKeyRequest: { name: apiKey.name, scopes: apiKey.scopes, restRevision: '2026-08' },
+  CreatedApiKey: { ...apiKey, secret: 'pyk_shown_once_and_never_again' },
+  ReplaceSshKeysRequest: { sshKeys: [SSH_KEY] },
+};

@@ -1,6 +1,6 @@
 import type { Permission } from '../../domain/access/actor.ts';
 import { readAccountActivity } from '../../domain/endpoints/account-activity.ts';
-import { eventStreamSchema, sendEventStream, streamFeed } from '../shared/event-stream.ts';
+import { eventStreamSchema, sendEventStream, streamFeed } from '../live/event-stream.ts';
 import type { RestRoute } from '../shared/rest-app.ts';
 
 const SNAPSHOTS = eventStreamSchema(

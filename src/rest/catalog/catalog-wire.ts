@@ -17,18 +17,18 @@ import type { CapacitySource, Stock } from '../../domain/catalog/capacity-source
 import type { CpuFlavor, DataCenter, GpuType } from '../../domain/catalog/catalog.ts';
 import { TEMPLATE_SOURCES, type TemplateSource } from '../../domain/templates/template.ts';
 import type { CudaRule } from '../../scaling/cuda-version.ts';
-import type { LeastVcpus } from '../shared/least-vcpus.ts';
+import { LEAST_VCPUS, type LeastVcpus } from '../shared/least-vcpus.ts';
 import type { Wire } from '../shared/wire.ts';
-import type {
-  CpuFlavorQuery,
-  CpuFlavorResponse,
+import {
+  type CpuFlavorQuery,
+  type CpuFlavorResponse,
   cpuFlavorQueries,
-  DataCenterListQuery,
-  DataCenterResponse,
-  GpuTypeQuery,
-  GpuTypeResponse,
+  type DataCenterListQuery,
+  type DataCenterResponse,
+  type GpuTypeQuery,
+  type GpuTypeResponse,
   gpuTypeQueries,
-  PublicTemplateQuery,
+  type PublicTemplateQuery,
 } from './catalog-schemas.ts';
 
 type Extra = { availability?: Availability; dataCenters?: Available[]; cudaVersions?: CudaOffer[] };
@@ -43,6 +43,33 @@ export interface CatalogWire extends Wire {
   /** Removes the lists that the revision leaves out. */
   withoutEmpty<T extends object>(entry: T): T;
 }
+
+export const CATALOG_WIRE_2026_07: CatalogWire = {
+  schemas: [],
+  examples: {},
+  gpuQueries: gpuTypeQueries('^[0-9]{1,3}([.][0-9]{1,3}){0,2}$', false),
+  cpuQueries: cpuFlavorQueries(false, LEAST_VCPUS['2026-07']),
+  leastVcpus: LEAST_VCPUS['2026-07'],
+  checkQuery: () => {},
+  withoutEmpty: (entry) => entry,
+};
+
+export const CATALOG_WIRE_2026_08: CatalogWire = {
+  schemas: [],
+  examples: {},
+  gpuQueries: gpuTypeQueries('^\\d+(\\.\\d+)?$', true),
+  cpuQueries: cpuFlavorQueries(true, LEAST_VCPUS['2026-08']),
+  leastVcpus: LEAST_VCPUS['2026-08'],
+  checkQuery: ({ include, product }) => {
+    if ((include === undefined) === (product === undefined)) return;
+    const [given, missing] = include === undefined ? ['product', 'include=AVAILABILITY'] : ['include', 'product'];
+    throw new Failure('badRequest', `${given}: requires ${missing}`);
+  },
+  withoutEmpty: (entry) => {
+    const isKept = ([, value]: [string, unknown]) => !(Array.isArray(value) && value.length === 0);
+    return Object.fromEntries(Object.entries(entry).filter(isKept)) as typeof entry;
+  },
+};
 
 /** Returns the availability of a catalog entry; nothing, unless the query includes it. */
 export type Describe<T> = (entry: T) => Extra;

@@ -1,8 +1,7 @@
 import { listPublicTemplates } from '../../domain/templates/template-store.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
-import { TemplateList } from '../templates/template-schemas.ts';
-import { type TemplateWire, toTemplateResponse } from '../templates/template-wire.ts';
+import { TemplateList, type TemplateWire, toTemplateResponse } from '../templates/template-wire.ts';
 import { MAX_TEMPLATES, PublicTemplateQuery } from './catalog-schemas.ts';
 import { toTemplateSources } from './catalog-wire.ts';
 

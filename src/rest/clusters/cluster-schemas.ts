@@ -1,7 +1,9 @@
 import { CLUSTER_TYPES } from '../../domain/clusters/cluster.ts';
 import { POD_STATUSES } from '../../domain/pods/pod.ts';
-import { podMounts } from '../pods/pod-schemas.ts';
-import { CONTAINER, OPTIONAL_CONTAINER_WITH_DEFAULTS } from '../shared/container-schemas.ts';
+import { mounts } from '../pods/pod-fields.ts';
+import { CONTAINER_FIELDS } from '../shared/container-fields.ts';
+import { CREATED_AT, type Examples } from '../shared/example-values.ts';
+import { membersOf } from '../shared/fields.ts';
 import { includeQuery } from '../shared/include-query.ts';
 import { byDefault, closed, dateTime, MAX_INTEGER, nullableString, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
@@ -19,16 +21,15 @@ const compute = closed(
   },
   { description: 'What each pod gets, and how many pods there are. Fixed.' },
 );
-const { registry: _, ...container } = OPTIONAL_CONTAINER_WITH_DEFAULTS;
+const { registryId: _, ...container } = CONTAINER_FIELDS;
 
 export const CreateClusterRequest = closed(
   {
     name,
     type,
     compute,
-    image: Type.Optional(CONTAINER.image),
-    ...container,
-    mounts: Type.Optional(byDefault(podMounts, {})),
+    ...membersOf(container, 'create'),
+    mounts: Type.Optional(byDefault(mounts, {})),
     dataCenterIds: Type.Optional(
       byDefault(Type.Array(Type.String(), { description: 'Preferred first; empty for any. All pods are in one.' }), []),
     ),
@@ -114,3 +115,31 @@ export const ClusterList = Type.Object(
 export const ClusterQuery = includeQuery('`REASON`: adds why each cluster waits or failed.');
 
 export const ClusterParams = Type.Object({ id: Type.String({ description: 'Cluster identifier.' }) });
+
+const settings = {
+  name: 'pretraining',
+  type: 'TRAINING',
+  compute: { gpuTypeId: 'NVIDIA GeForce RTX 4090', gpuCountPerPod: 2, podCount: 3 },
+};
+
+const cluster = {
+  id: 'c8w2n5q9t4k7zb',
+  ...settings,
+  pods: { total: 3, byStatus: { RUNNING: 3 } },
+  createdAt: CREATED_AT,
+  dataCenterId: 'LOCAL-1',
+  network: { cidr: '198.18.37.0/24' },
+  primary: { podId: 'p6f3k9x2m5h8rd', status: 'RUNNING', sshEndpoint: '203.0.113.7:32768' },
+};
+
+export const CLUSTER_EXAMPLES: Examples = {
+  Cluster: cluster,
+  ClusterList: { clusters: [cluster] },
+  CreateClusterRequest: {
+    ...settings,
+    image: 'ghcr.io/example/trainer:4.0.0',
+    args: 'torchrun --nnodes=$NUM_NODES train.py',
+    ports: ['22/tcp'],
+  },
+  UpdateClusterRequest: { name: 'pretraining-2' },
+};

@@ -1,8 +1,9 @@
 import type { Static } from 'typebox';
 import type { ClusterWithPods } from '../../domain/clusters/cluster.ts';
 import type { NewCluster } from '../../domain/clusters/create-cluster.ts';
-import { toMounts } from '../pods/pod-wire.ts';
-import { toContainer } from '../shared/container-wire.ts';
+import { newOf } from '../../http/fields.ts';
+import { toMounts } from '../pods/pod-fields.ts';
+import { CONTAINER_FIELDS } from '../shared/container-fields.ts';
 import { includes } from '../shared/include-query.ts';
 import type { ClusterResponse, CreateClusterRequest } from './cluster-schemas.ts';
 
@@ -15,7 +16,7 @@ export function toNewCluster(body: Static<typeof CreateClusterRequest>): NewClus
     gpuTypeId: compute.gpuTypeId,
     gpusPerPod: compute.gpuCountPerPod,
     podCount: compute.podCount,
-    ...toContainer(body),
+    ...newOf(CONTAINER_FIELDS, body),
     ...(mounts === undefined ? {} : { mounts: toMounts(mounts) }),
     dataCenterIds,
     templateId,

@@ -1,7 +1,8 @@
 import type { ClusterId } from '../../core/ids.ts';
 import { getClusterRow } from '../../domain/clusters/cluster-store.ts';
 import { listClusterPodRows } from '../../domain/pods/pod-store.ts';
-import { PodList, PodQuery } from '../pods/pod-schemas.ts';
+import { PodList } from '../pods/pod-fields.ts';
+import { PodQuery } from '../pods/pod-schemas.ts';
 import { type PodWire, readPodResponses, reasonOf } from '../pods/pod-wire.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';

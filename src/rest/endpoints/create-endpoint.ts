@@ -1,11 +1,10 @@
 import { change } from '../../domain/change.ts';
 import { createEndpoint } from '../../domain/endpoints/create-endpoint.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
-import { ref } from '../shared/schema.ts';
 import type { EndpointWire } from './endpoint-wire.ts';
 
 export const createEndpointRoute =
-  (wire: EndpointWire): RestRoute =>
+  <Create>(wire: EndpointWire<Create>): RestRoute =>
   (app, deps) => {
     app.post(
       '/v2/serverless',
@@ -15,13 +14,14 @@ export const createEndpointRoute =
           summary: 'Create a serverless endpoint',
           description: 'Workers start when there is work, or at once with `workers.min`.',
           tags: ['serverless'],
-          body: ref(wire.CreateRequest),
-          response: { 201: ref(wire.Response) },
+          body: wire.CreateRequest,
+          response: { 201: wire.Response },
         },
         config: { permission: PERMISSIONS.writeEndpoint, failures: wire.createFailures ?? [] },
       },
       async (request, reply) => {
-        const endpoint = await change(deps, request.actor, createEndpoint, wire.toNew(request.body)).catch(wire.refuse);
+        const input = wire.toNew(request.body as Create);
+        const endpoint = await change(deps, request.actor, createEndpoint, input).catch(wire.refuse);
         const bases = { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost };
         return reply.code(201).send(wire.toResponse(endpoint, bases));
       },

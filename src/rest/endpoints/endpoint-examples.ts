@@ -1,4 +1,4 @@
-import { ENDPOINT_ID, type Examples } from '../shared/example-values.ts';
+import { CONTAINER_EXAMPLE, CREATED_AT, ENDPOINT_ID, type Examples } from '../shared/example-values.ts';
 
 const decision = {
   at: '2026-11-20T10:02:09.119Z',
@@ -38,7 +38,7 @@ const figures = {
   costToday: 1.8312,
 };
 
-/** Of the schemas that all revisions share. */
+/** Examples of the schemas that all revisions share. */
 export const ENDPOINT_EXAMPLES: Examples = {
   EndpointState: {
     id: ENDPOINT_ID,
@@ -55,4 +55,89 @@ export const ENDPOINT_EXAMPLES: Examples = {
     ],
   },
   DecisionList: { decisions: [decision] },
+};
+
+const PATH_07 = `https://cloud.example.org/v2/${ENDPOINT_ID}`;
+
+const settings07 = {
+  name: 'transcriber',
+  gpu: { pools: ['ADA_24', 'AMPERE_24'], count: 1 },
+  workers: { min: 0, max: 3 },
+  scaling: { type: 'QUEUE_DELAY', value: 4, idleTimeout: 5 },
+  dataCenterIds: [],
+  networkVolumes: ['v5n2b8r0t6y4wq'],
+  timeout: 300_000,
+  flashboot: 'OFF',
+};
+
+const endpoint07 = {
+  id: ENDPOINT_ID,
+  ...settings07,
+  ...CONTAINER_EXAMPLE,
+  type: 'QUEUE_BASED',
+  requestUrls: {
+    run: `${PATH_07}/run`,
+    runSync: `${PATH_07}/runsync`,
+  },
+  cpu: null,
+  createdAt: CREATED_AT,
+};
+
+export const ENDPOINT_EXAMPLES_2026_07: Examples = {
+  Endpoint: endpoint07,
+  EndpointList: { endpoints: [endpoint07] },
+  CreateEndpointRequest: { ...settings07, ...CONTAINER_EXAMPLE },
+  UpdateEndpointRequest: { workers: { max: 5 }, image: CONTAINER_EXAMPLE.image },
+};
+
+const PATH_08 = `https://cloud.example.org/2026-08/v2/${ENDPOINT_ID}`;
+
+const settings08 = {
+  name: 'transcriber',
+  type: 'QUEUE',
+  workers: { min: 0, max: 3, idleTimeout: 10 },
+  scaling: { type: 'QUEUE_DELAY', queueDelay: 4 },
+  dataCenterIds: [],
+  networkVolumes: ['v5n2b8r0t6y4wq'],
+  timeout: 300_000,
+  flashboot: 'OFF',
+};
+
+const endpoint08 = {
+  id: ENDPOINT_ID,
+  ...settings08,
+  ...CONTAINER_EXAMPLE,
+  requestUrls: {
+    run: `${PATH_08}/run`,
+    runSync: `${PATH_08}/runsync`,
+    status: `${PATH_08}/status/{job_id}`,
+    stream: `${PATH_08}/stream/{job_id}`,
+    cancel: `${PATH_08}/cancel/{job_id}`,
+    retry: `${PATH_08}/retry/{job_id}`,
+    purgeQueue: `${PATH_08}/purge-queue`,
+    health: `${PATH_08}/health`,
+  },
+  gpu: {
+    pools: ['ADA_24', 'AMPERE_24'],
+    count: 1,
+    excludedTypes: ['NVIDIA L4'],
+    allowedCudaVersions: [],
+    minCudaVersion: '12.8',
+  },
+  createdAt: CREATED_AT,
+};
+
+const build = { id: 'b2x7m4q9v1c8za', createdAt: CREATED_AT };
+
+export const ENDPOINT_EXAMPLES_2026_08: Examples = {
+  Endpoint: endpoint08,
+  EndpointList: { endpoints: [endpoint08] },
+  CreateEndpointRequest: {
+    ...settings08,
+    ...CONTAINER_EXAMPLE,
+    gpu: { pools: ['ADA_24', 'AMPERE_24'], excludedTypes: ['NVIDIA L4'], minCudaVersion: '12.8' },
+  },
+  UpdateEndpointRequest: { workers: { max: 5, idleTimeout: 30 }, scaling: { type: 'REQUEST_COUNT', requestCount: 2 } },
+  Build: build,
+  BuildList: { builds: [build] },
 };

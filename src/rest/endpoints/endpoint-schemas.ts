@@ -1,5 +1,8 @@
+import { HIDDEN } from '../../http/fields.ts';
+import { CONTAINER_FIELDS } from '../shared/container-fields.ts';
+import { field, required, shown } from '../shared/fields.ts';
 import { includeQuery } from '../shared/include-query.ts';
-import { MAX_INTEGER, ref, stringEnum } from '../shared/schema.ts';
+import { dateTime, MAX_INTEGER, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 import { EndpointStateResponse } from './state-schemas.ts';
 
@@ -16,15 +19,37 @@ const timeout = Type.Integer({
   description: 'Execution timeout per request in milliseconds; 0 for none.',
 });
 const flashboot = stringEnum(['OFF', 'FLASHBOOT', 'PRIORITY_FLASHBOOT']);
-const pools = Type.Array(Type.String(), {
+
+/** Members that both revisions spell alike, in groups: the order of the description is that of the rows. */
+export const IDENTITY = {
+  id: shown('id', Type.String()),
+  userId: HIDDEN,
+  version: HIDDEN,
+  modelReferences: HIDDEN,
+  name: { ...required('name', name), answer: { name: Type.String() } },
+};
+export const SETTINGS = {
+  dataCenterIds: field('dataCenterIds', dataCenterIds, []),
+  networkVolumeIds: field('networkVolumes', networkVolumes, []),
+  timeoutMs: field('timeout', timeout, 300_000),
+  flashboot: field('flashboot', flashboot, 'OFF'),
+  ...CONTAINER_FIELDS,
+  createdAt: { answer: { createdAt: dateTime() }, toAnswer: (at: Date) => ({ createdAt: at.toISOString() }) },
+};
+
+export const GPU_POOLS = Type.Array(Type.String(), {
   minItems: 1,
   description: 'GPU pools; workers run wherever there is capacity.',
 });
-const count = Type.Integer({ minimum: 1, maximum: MAX_INTEGER, default: 1, description: 'GPUs per worker.' });
-const min = Type.Integer({ minimum: 0, maximum: MAX_INTEGER });
-const max = Type.Integer({ minimum: 0, maximum: MAX_INTEGER });
+export const GPU_COUNT = Type.Integer({
+  minimum: 1,
+  maximum: MAX_INTEGER,
+  default: 1,
+  description: 'GPUs per worker.',
+});
+export const WORKERS = Type.Integer({ minimum: 0, maximum: MAX_INTEGER });
 
-export const ENDPOINT_FIELDS = { name, dataCenterIds, networkVolumes, timeout, flashboot, pools, count, min, max };
+export const url = (description: string) => Type.String({ format: 'uri', description });
 
 /** Refers to the revision's own `Endpoint`. */
 export const EndpointList = Type.Object(

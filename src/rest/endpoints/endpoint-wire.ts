@@ -1,28 +1,34 @@
-import type { TSchema } from 'typebox';
+import type { TUnsafe } from 'typebox';
 import type { FailureKind } from '../../core/errors.ts';
 import type { EndpointId } from '../../core/ids.ts';
 import type { NewEndpoint } from '../../domain/endpoints/create-endpoint.ts';
 import type { Endpoint } from '../../domain/endpoints/endpoint.ts';
-import type { EndpointUpdate } from '../../domain/endpoints/update-endpoint.ts';
+import type { EndpointChange } from '../../domain/endpoints/update-endpoint.ts';
 import type { Wire } from '../shared/wire.ts';
 
 /** How a revision spells endpoints. Bodies have passed the wire's own schemas. */
-export interface EndpointWire extends Wire {
-  readonly CreateRequest: TSchema;
-  readonly UpdateRequest: TSchema;
-  readonly Response: TSchema;
+export interface EndpointWire<Create = unknown, Update = unknown> extends Wire {
+  /** References to the schemas. */
+  readonly CreateRequest: TUnsafe<Create>;
+  readonly UpdateRequest: TUnsafe<Update>;
+  readonly Response: TUnsafe<object>;
   /** What a create may fail with, besides what every create does. */
   readonly createFailures?: FailureKind[];
   /** Fills in the defaults of a create, except those of the container, which a template may provide. */
-  toNew(body: unknown): NewEndpoint;
+  toNew(body: Create): NewEndpoint;
   /** Maps the fields that are present: absent and null differ. */
-  toChange(body: unknown): EndpointUpdate;
-  toResponse(endpoint: Endpoint, bases: UrlBases): unknown;
+  toChange(body: Update, before: Endpoint): EndpointChange;
+  /** Throws `badRequest` for a change that this revision must not make. */
+  checkChange?(before: Endpoint, change: EndpointChange): void;
+  toResponse(endpoint: Endpoint, bases: UrlBases): object;
   /** Throws the error of a create or an update as this revision answers it. */
   refuse(error: unknown): never;
 }
 
-/** What request URLs are built from: the API's public URL, and the load-balancing host, null if not configured. */
+/** An endpoint together with what its URLs are built from. */
+export type ShownEndpoint = Endpoint & { urls: UrlBases };
+
+/** The base of request URLs: the API's public URL, and the load-balancing host, null if not configured. */
 export interface UrlBases {
   publicUrl: string;
   lbHost: string | null;

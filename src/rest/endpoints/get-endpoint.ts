@@ -1,7 +1,6 @@
 import type { EndpointId } from '../../core/ids.ts';
 import { getEndpointRow } from '../../domain/endpoints/endpoint-store.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
-import { ref } from '../shared/schema.ts';
 import { EndpointParams } from './endpoint-schemas.ts';
 import type { EndpointWire } from './endpoint-wire.ts';
 
@@ -16,7 +15,7 @@ export const getEndpointRoute =
           summary: 'Get a serverless endpoint',
           tags: ['serverless'],
           params: EndpointParams,
-          response: { 200: ref(wire.Response) },
+          response: { 200: wire.Response },
         },
         config: { permission: PERMISSIONS.readEndpoint, failures: ['notFound'] },
       },

@@ -3,15 +3,15 @@ import type { Endpoint } from '../../domain/endpoints/endpoint.ts';
 import { listEndpointPages } from '../../domain/endpoints/endpoint-store.ts';
 import { listEndpointStates } from '../../domain/endpoints/list-endpoint-states.ts';
 import { includes } from '../shared/include-query.ts';
-import { renderList } from '../shared/render-list.ts';
 import { PERMISSIONS, type RestDeps, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { EndpointList, EndpointQuery } from './endpoint-schemas.ts';
 import type { EndpointWire } from './endpoint-wire.ts';
+import { renderList } from './render-list.ts';
 import { toStateResponse } from './state-schemas.ts';
 
 export const listEndpointsRoute = (wire: EndpointWire): RestRoute => {
-  const Item = { ...ref(wire.Response) };
+  const Item = { ...wire.Response };
   return (app, deps) => {
     app.get(
       '/v2/serverless',

@@ -1,14 +1,14 @@
 import type { EndpointId } from '../../core/ids.ts';
 import { change } from '../../domain/change.ts';
+import type { Endpoint } from '../../domain/endpoints/endpoint.ts';
 import { updateEndpoint } from '../../domain/endpoints/update-endpoint.ts';
 import { EnvQuery, editEnv } from '../shared/env-query.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
-import { ref } from '../shared/schema.ts';
 import { EndpointParams } from './endpoint-schemas.ts';
 import type { EndpointWire } from './endpoint-wire.ts';
 
 export const updateEndpointRoute =
-  (wire: EndpointWire): RestRoute =>
+  <Update>(wire: EndpointWire<unknown, Update>): RestRoute =>
   (app, deps) => {
     app.patch(
       '/v2/serverless/:id',
@@ -21,18 +21,20 @@ export const updateEndpointRoute =
           tags: ['serverless'],
           params: EndpointParams,
           querystring: EnvQuery,
-          body: ref(wire.UpdateRequest),
-          response: { 200: ref(wire.Response) },
+          body: wire.UpdateRequest,
+          response: { 200: wire.Response },
         },
         config: { permission: PERMISSIONS.writeEndpoint, failures: ['notFound'] },
       },
       async (request) => {
         const { actor, body, params, query } = request;
-        const update = wire.toChange(body);
-        const endpoint = await change(deps, actor, updateEndpoint, {
-          id: params.id as EndpointId,
-          update: (before) => editEnv(typeof update === 'function' ? update(before) : update, before, query),
-        }).catch(wire.refuse);
+        const update = (before: Endpoint) => {
+          const fields = editEnv(wire.toChange(body as Update, before), before, query);
+          wire.checkChange?.(before, fields);
+          return fields;
+        };
+        const input = { id: params.id as EndpointId, update };
+        const endpoint = await change(deps, actor, updateEndpoint, input).catch(wire.refuse);
         return wire.toResponse(endpoint, { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost });
       },
     );

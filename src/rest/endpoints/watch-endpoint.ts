@@ -1,6 +1,6 @@
 import type { EndpointId } from '../../core/ids.ts';
 import { getEndpointRow } from '../../domain/endpoints/endpoint-store.ts';
-import { eventStreamSchema, sendEventStream, streamFeed } from '../shared/event-stream.ts';
+import { eventStreamSchema, sendEventStream, streamFeed } from '../live/event-stream.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { EndpointParams } from './endpoint-schemas.ts';
 import { endpointSnapshotReader } from './endpoint-snapshot.ts';

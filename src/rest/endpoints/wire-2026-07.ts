@@ -1,98 +1,134 @@
 import type { Static } from 'typebox';
-import type { NewEndpoint } from '../../domain/endpoints/create-endpoint.ts';
-import type { Endpoint } from '../../domain/endpoints/endpoint.ts';
+import { Failure } from '../../core/errors.ts';
+import type { CpuConfig, Endpoint, GpuConfig } from '../../domain/endpoints/endpoint.ts';
 import type { EndpointChange } from '../../domain/endpoints/update-endpoint.ts';
-import { toContainer, toContainerResponse } from '../shared/container-wire.ts';
+import { answerOf, changeOf, type FieldMap, newOf } from '../../http/fields.ts';
+import { CONTAINER } from '../shared/container-fields.ts';
+import { field, fixed, group, membersOf } from '../shared/fields.ts';
 import { LEAST_VCPUS, showVcpus } from '../shared/least-vcpus.ts';
-import { EndpointList } from './endpoint-schemas.ts';
-import { baseUrl, type EndpointWire, type UrlBases } from './endpoint-wire.ts';
-import { ENDPOINT_EXAMPLES_2026_07 } from './examples-2026-07.ts';
-import {
-  CreateEndpointRequest,
-  ENDPOINT_DEFAULTS,
-  EndpointResponse,
-  UpdateEndpointRequest,
-} from './schemas-2026-07.ts';
+import { closed, ref, stringEnum } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
+import { ENDPOINT_EXAMPLES_2026_07 } from './endpoint-examples.ts';
+import { EndpointList, GPU_COUNT, GPU_POOLS, IDENTITY, SETTINGS, url, WORKERS } from './endpoint-schemas.ts';
+import { baseUrl, type EndpointWire, type ShownEndpoint, type UrlBases } from './endpoint-wire.ts';
 import { describeSpellings } from './spellings.ts';
 
-/** Fills in the defaults of a create, except those of the container, which a template may provide. */
-function toNew(body: Static<typeof CreateEndpointRequest>): NewEndpoint {
-  const scaling = { ...ENDPOINT_DEFAULTS.scaling, ...body.scaling };
-  return {
-    name: body.name,
-    type: body.type ?? ENDPOINT_DEFAULTS.type,
-    ...toContainer(body),
-    gpu: toGpu(body.gpu),
-    workers: { ...ENDPOINT_DEFAULTS.workers, ...body.workers },
-    scaling: { type: scaling.type, value: scaling.value, idleTimeoutSeconds: scaling.idleTimeout },
-    dataCenterIds: body.dataCenterIds ?? [],
-    networkVolumeIds: body.networkVolumes ?? [],
-    timeoutMs: body.timeout ?? ENDPOINT_DEFAULTS.timeout,
-    flashboot: body.flashboot ?? ENDPOINT_DEFAULTS.flashboot,
-    templateId: body.templateId ?? null,
-  };
-}
+const type = stringEnum(['QUEUE_BASED', 'LOAD_BALANCING'], { description: 'Request routing; fixed at creation.' });
+const gpu = closed({ pools: GPU_POOLS, count: Type.Optional(GPU_COUNT) });
+const scalerType = stringEnum(['QUEUE_DELAY', 'REQUEST_COUNT'], {
+  description: 'Scale on the seconds a request waits, or on the number of requests in flight.',
+});
+const scalerValue = Type.Number({ minimum: 0.5, format: 'float' });
+const idleTimeout = Type.Integer({
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: 'Seconds before an idle worker is scaled down.',
+});
+const cpu = Type.Object({
+  id: Type.String({ minLength: 1 }),
+  vcpuCount: Type.Integer({ minimum: 2 }),
+  memory: Type.Integer({ minimum: 1, description: 'GB.' }),
+});
+const requestUrls = Type.Union([
+  closed({ run: url('Submits a job.'), runSync: url('Submits a job and waits for its result.') }),
+  closed({ base: url('Base URL; paths are defined by the workers.') }),
+]);
 
-/** Maps the fields that are present: absent and null differ. */
-function toChange(body: Static<typeof UpdateEndpointRequest>): EndpointChange {
-  const { gpu, scaling, networkVolumes, timeout, disk: _, registry: __, ...sameNames } = body;
-  const change: EndpointChange = { ...sameNames, ...toContainer(body), gpuOnly: true };
-  if (gpu !== undefined) change.gpu = toGpu(gpu);
-  if (networkVolumes !== undefined) change.networkVolumeIds = networkVolumes;
-  if (timeout !== undefined) change.timeoutMs = timeout;
-  if (scaling !== undefined) {
-    const { idleTimeout, ...rest } = scaling;
-    change.scaling = idleTimeout === undefined ? rest : { ...rest, idleTimeoutSeconds: idleTimeout };
-  }
-  return change;
-}
-
-function toGpu(gpu: { pools: string[]; count?: number }): { pools: string[]; count: number } {
-  return { pools: gpu.pools, count: gpu.count ?? ENDPOINT_DEFAULTS.gpuCount };
-}
-
-function toResponse(endpoint: Endpoint, bases: UrlBases): Static<typeof EndpointResponse> {
-  return {
-    id: endpoint.id,
-    name: endpoint.name,
-    type: endpoint.type,
-    requestUrls: toRequestUrls(endpoint, bases),
-    gpu: endpoint.gpu && { pools: endpoint.gpu.pools, count: endpoint.gpu.count },
-    cpu: endpoint.cpu?.[0] ? showVcpus(endpoint.cpu[0], LEAST_VCPUS['2026-07']) : null,
-    workers: endpoint.workers,
-    scaling: {
-      type: endpoint.scaling.type,
-      value: endpoint.scaling.value,
-      idleTimeout: endpoint.scaling.idleTimeoutSeconds,
+const FIELDS = {
+  ...IDENTITY,
+  type: fixed('type', type, 'QUEUE_BASED'),
+  urls: {
+    answer: { requestUrls },
+    toAnswer: (urls: UrlBases, endpoint: ShownEndpoint) => ({ requestUrls: toRequestUrls(endpoint, urls) }),
+  },
+  gpu: {
+    create: { gpu },
+    update: { gpu: Type.Optional(gpu) },
+    answer: { gpu: Type.Union([Type.Object({ pools: GPU_POOLS, count: GPU_COUNT }), Type.Null()]) },
+    toNew: (body: { gpu: Gpu }) => toGpu(body.gpu),
+    toChange: (body: { gpu?: Gpu }) => body.gpu && toGpu(body.gpu),
+    toAnswer: (value: GpuConfig | null) => ({ gpu: value && { pools: value.pools, count: value.count } }),
+  },
+  cpu: {
+    answer: { cpu: Type.Union([cpu, Type.Null()], { description: 'CPU configuration of a CPU endpoint.' }) },
+    toAnswer: (list: CpuConfig[] | null) => ({ cpu: list?.[0] ? showVcpus(list[0], LEAST_VCPUS['2026-07']) : null }),
+  },
+  workers: group('workers', { min: field('min', WORKERS, 0), max: field('max', WORKERS, 3) }),
+  scaling: group('scaling', {
+    type: field('type', scalerType, 'QUEUE_DELAY'),
+    value: field('value', scalerValue, 4),
+    idleTimeoutSeconds: field('idleTimeout', idleTimeout, 5),
+  }),
+  ...SETTINGS,
+  templateId: {
+    create: {
+      templateId: Type.Optional(
+        Type.String({
+          description:
+            'Podyard only: a serverless template, own or public. Its container settings are copied once. The request’s values win; `env` is merged by name.',
+        }),
+      ),
     },
-    dataCenterIds: endpoint.dataCenterIds,
-    networkVolumes: endpoint.networkVolumeIds,
-    timeout: endpoint.timeoutMs,
-    flashboot: endpoint.flashboot,
-    ...toContainerResponse(endpoint),
-    createdAt: endpoint.createdAt.toISOString(),
-  };
+    toNew: (body: { templateId?: string }) => body.templateId ?? null,
+  },
+} satisfies FieldMap<ShownEndpoint, EndpointChange>;
+
+const CreateEndpointRequest = closed(membersOf(FIELDS, 'create', ['name', 'gpu', 'type', ...Object.keys(CONTAINER)]), {
+  $id: 'CreateEndpointRequest',
+  description: '`image` is required unless a template provides one.',
+  if: { not: { required: ['templateId'] } },
+  // biome-ignore lint/suspicious/noThenProperty: the word of JSON Schema
+  then: { required: ['image'] },
+});
+/** No defaults at the top level: they would overwrite omitted fields. */
+const UpdateEndpointRequest = closed(membersOf(FIELDS, 'update'), {
+  $id: 'UpdateEndpointRequest',
+  description: 'Only the given fields change.',
+});
+const EndpointResponse = Type.Object(membersOf(FIELDS, 'answer'), {
+  $id: 'Endpoint',
+  description: 'A serverless endpoint.',
+});
+
+type Gpu = Static<typeof gpu>;
+type RequestUrls = Static<typeof requestUrls>;
+
+function toGpu({ pools, count = 1 }: Gpu): GpuConfig {
+  return { pools, count };
 }
 
-function toRequestUrls({ id, type }: Endpoint, bases: UrlBases): Static<typeof EndpointResponse>['requestUrls'] {
-  if (type === 'LOAD_BALANCING') return { base: baseUrl(id, bases) };
+function toRequestUrls({ id, type: endpointType }: ShownEndpoint, bases: UrlBases): RequestUrls {
+  if (endpointType === 'LOAD_BALANCING') return { base: baseUrl(id, bases) };
   const path = `${bases.publicUrl}/v2/${id}`;
   return { run: `${path}/run`, runSync: `${path}/runsync` };
 }
 
-export const ENDPOINT_WIRE_2026_07: EndpointWire = {
-  CreateRequest: CreateEndpointRequest,
-  UpdateRequest: UpdateEndpointRequest,
-  Response: EndpointResponse,
+/** A revision that cannot show all of a CPU endpoint must not change it. Throws `badRequest`. */
+function checkChange(before: Endpoint, change: EndpointChange): void {
+  if (before.gpu !== null || Object.keys(change).length === 0) return;
+  throw new Failure(
+    'badRequest',
+    'cpu: updating a CPU endpoint is not supported in this revision of the API: use 2026-08',
+  );
+}
+
+type CreateBody = Static<typeof CreateEndpointRequest>;
+type UpdateBody = Static<typeof UpdateEndpointRequest>;
+
+export const ENDPOINT_WIRE_2026_07: EndpointWire<CreateBody, UpdateBody> = {
+  CreateRequest: ref(CreateEndpointRequest),
+  UpdateRequest: ref(UpdateEndpointRequest),
+  Response: ref(EndpointResponse),
   schemas: [EndpointResponse, EndpointList, CreateEndpointRequest, UpdateEndpointRequest],
   examples: ENDPOINT_EXAMPLES_2026_07,
   hints: {
     CreateEndpointRequest: (body) => describeSpellings(body, '2026-07'),
     UpdateEndpointRequest: (body) => describeSpellings(body, '2026-07'),
   },
-  toNew,
-  toChange,
-  toResponse,
+  toNew: (body) => newOf(FIELDS, body),
+  toChange: (body) => changeOf(FIELDS, body),
+  checkChange,
+  toResponse: (endpoint, urls): Static<typeof EndpointResponse> => answerOf(FIELDS, { ...endpoint, urls }),
   refuse: (error) => {
     throw error;
   },

@@ -1,89 +1,158 @@
+import type { Static } from 'typebox';
 import { Failure } from '../../core/errors.ts';
-import type { NewEndpoint } from '../../domain/endpoints/create-endpoint.ts';
-import type { Endpoint, EndpointType } from '../../domain/endpoints/endpoint.ts';
+import type { CpuRequest } from '../../domain/catalog/cpu-config.ts';
+import type { CpuConfig, Endpoint, EndpointType, GpuConfig } from '../../domain/endpoints/endpoint.ts';
 import type { GpuChange } from '../../domain/endpoints/gpu-rule.ts';
 import { healthPath } from '../../domain/endpoints/health-path.ts';
-import type { EndpointChange, EndpointUpdate } from '../../domain/endpoints/update-endpoint.ts';
+import type { EndpointChange } from '../../domain/endpoints/update-endpoint.ts';
+import { answerOf, changeOf, type FieldMap, newOf } from '../../http/fields.ts';
 import { validationFailure } from '../../http/validation-failure.ts';
-import { toContainer, toContainerResponse } from '../shared/container-wire.ts';
+import { BUILD_ROUTES, BUILD_SCHEMAS } from '../builds/build-routes.ts';
+import { CONTAINER } from '../shared/container-fields.ts';
+import { membersOf } from '../shared/fields.ts';
 import { refuseTemplate } from '../shared/refuse-template.ts';
-import { BUILD_ROUTES, BUILD_SCHEMAS } from './builds-2026-08.ts';
-import { EndpointList } from './endpoint-schemas.ts';
-import { baseUrl, type EndpointWire, type UrlBases } from './endpoint-wire.ts';
-import { ENDPOINT_EXAMPLES_2026_08 } from './examples-2026-08.ts';
+import { closed, ref } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
+import { ENDPOINT_EXAMPLES_2026_08 } from './endpoint-examples.ts';
+import { EndpointList, IDENTITY, SETTINGS } from './endpoint-schemas.ts';
+import { baseUrl, type EndpointWire, type ShownEndpoint, type UrlBases } from './endpoint-wire.ts';
 import {
-  type CreateBody,
-  CreateEndpointRequest,
-  DEFAULTS_2026_08 as DEFAULTS,
-  type EndpointAnswer,
-  EndpointResponse,
+  CREATE_RULES,
+  changedGpu,
+  changedWorkers,
+  cpu,
   IDLE_TIMEOUT,
+  newGpu,
+  newWorkers,
+  requestUrls,
   SCALER_LIMITS,
-  type UpdateBody,
-  UpdateEndpointRequest,
+  scaling,
+  shownCpu,
+  shownGpu,
+  shownWorkers,
+  type,
 } from './schemas-2026-08.ts';
 import { describeSpellings } from './spellings.ts';
 
-/** QUEUE_BASED is QUEUE here, LOAD_BALANCING is LOAD_BALANCER. */
 const TYPES = { QUEUE_BASED: 'QUEUE', LOAD_BALANCING: 'LOAD_BALANCER' } as const;
-const TYPES_IN: Record<(typeof TYPES)[EndpointType], EndpointType> = {
-  QUEUE: 'QUEUE_BASED',
-  LOAD_BALANCER: 'LOAD_BALANCING',
-};
+type Type08 = (typeof TYPES)[EndpointType];
+const TYPES_IN: Record<Type08, EndpointType> = { QUEUE: 'QUEUE_BASED', LOAD_BALANCER: 'LOAD_BALANCING' };
 
-/** Fills in the defaults of a create, except those of the container, which a template may provide. */
-function toNew(body: CreateBody): NewEndpoint {
-  const { idleTimeout, ...workers } = { ...DEFAULTS.workers, ...body.workers };
-  if (body.gpu) checkCudaRule(body.gpu, body.gpu);
-  return {
-    name: body.name,
-    type: TYPES_IN[body.type],
-    ...toContainer(body),
-    gpu: body.gpu ? { ...body.gpu, count: body.gpu.count ?? DEFAULTS.gpuCount } : null,
-    cpu: body.cpu ?? null,
-    workers,
-    scaling: { ...toScaling(body.scaling), idleTimeoutSeconds: idleTimeout },
-    dataCenterIds: body.dataCenterIds ?? [],
-    networkVolumeIds: body.networkVolumes ?? [],
-    timeoutMs: body.timeout ?? DEFAULTS.timeout,
-    flashboot: body.flashboot ?? DEFAULTS.flashboot,
-    templateId: body.templateId ?? null,
-  };
+type Scaling = Static<typeof scaling>;
+interface Workers {
+  workers?: Static<typeof changedWorkers>;
 }
+const templateId = (description: string) => ({ templateId: Type.Optional(Type.String({ description })) });
 
-function toChange(body: UpdateBody): EndpointUpdate {
-  const { gpu, cpu, workers, scaling, networkVolumes, timeout, templateId, name, dataCenterIds, flashboot } = body;
-  const { idleTimeout, ...range } = workers ?? {};
-  const idle = idleTimeout === undefined ? {} : { idleTimeoutSeconds: idleTimeout };
-  const change: EndpointChange = {
-    ...(name !== undefined && { name }),
-    ...(dataCenterIds !== undefined && { dataCenterIds }),
-    ...(flashboot !== undefined && { flashboot }),
-    ...toContainer(body),
-    ...(networkVolumes !== undefined && { networkVolumeIds: networkVolumes }),
-    ...(timeout !== undefined && { timeoutMs: timeout }),
-    ...(workers !== undefined && { workers: range }),
-    ...((scaling !== undefined || idleTimeout !== undefined) && {
-      scaling: { ...(scaling && toScaling(scaling)), ...idle },
+const FIELDS = {
+  ...IDENTITY,
+  type: {
+    create: { type },
+    answer: { type },
+    toNew: (body: { type: Type08 }) => TYPES_IN[body.type],
+    toAnswer: (value: EndpointType) => ({ type: TYPES[value] }),
+  },
+  urls: {
+    answer: { requestUrls },
+    toAnswer: (urls: UrlBases, endpoint: ShownEndpoint) => ({ requestUrls: toRequestUrls(endpoint, urls) }),
+  },
+  gpu: {
+    create: { gpu: Type.Optional(newGpu) },
+    update: { gpu: Type.Optional(changedGpu) },
+    answer: { gpu: Type.Union([shownGpu, Type.Null()]) },
+    toNew: (body: { gpu?: Static<typeof newGpu> }) => (body.gpu ? toNewGpu(body.gpu) : null),
+    toChange: (body: { gpu?: Static<typeof changedGpu> }) => body.gpu && toGpuChange(body.gpu),
+    toAnswer: (value: GpuConfig | null) => ({ gpu: value && toGpuAnswer(value) }),
+  },
+  cpu: {
+    create: { cpu: Type.Optional(cpu) },
+    update: { cpu: Type.Optional(cpu) },
+    answer: { cpu: Type.Optional(shownCpu) },
+    toNew: (body: { cpu?: CpuRequest[] }) => body.cpu ?? null,
+    toChange: (body: { cpu?: CpuRequest[] }) => body.cpu,
+    toAnswer: (value: CpuConfig[] | null) => ({ ...(value && { cpu: value }) }),
+  },
+  workers: {
+    create: { workers: Type.Optional(newWorkers) },
+    update: { workers: Type.Optional(changedWorkers) },
+    answer: { workers: shownWorkers },
+    toNew: ({ workers: { min = 0, max = 3 } = {} }: Workers) => ({ min, max }),
+    toChange: ({ workers }: Workers) => {
+      const { idleTimeout: _, ...range } = workers ?? {};
+      return workers && range;
+    },
+    toAnswer: (workers: Endpoint['workers'], endpoint: Endpoint) => ({
+      workers: { ...workers, ...shownIdleTimeout(endpoint) },
     }),
-    ...(gpu !== undefined && { gpu: toGpuChange(gpu) }),
-    ...(cpu !== undefined && { cpu }),
-    ...(templateId !== undefined && { template: { templateId }, isEnvMerged: true as const }),
-  };
-  return (before) => {
-    checkScaling(before, body);
-    if (gpu && before.gpu) checkCudaRule(gpu, { ...before.gpu, ...gpu });
-    return change;
-  };
+  },
+  scaling: {
+    create: { scaling },
+    update: { scaling: Type.Optional(scaling) },
+    answer: { scaling },
+    toNew: (body: Workers & { scaling: Scaling }) => ({
+      ...toScaling(body.scaling),
+      idleTimeoutSeconds: body.workers?.idleTimeout ?? IDLE_TIMEOUT.default,
+    }),
+    toChange: (body: Workers & { scaling?: Scaling }) => {
+      const idle = body.workers?.idleTimeout;
+      if (!body.scaling && idle === undefined) return undefined;
+      return { ...(body.scaling && toScaling(body.scaling)), ...(idle !== undefined && { idleTimeoutSeconds: idle }) };
+    },
+    toAnswer: (value: Endpoint['scaling']) => ({ scaling: toScalingAnswer(value) }),
+  },
+  ...SETTINGS,
+  /** An update copies from it, but does not set it by itself: `toChange` below. */
+  templateId: {
+    create: templateId(
+      'A serverless template, own or public. Its container settings are copied once. The request’s values win; `env` is merged by name. Its CUDA versions count unless `gpu` has a rule.',
+    ),
+    update: templateId(
+      'A serverless template, own or public. Its container settings are copied once; the request’s values win, and `env` is the template’s with the request’s.',
+    ),
+    toNew: (body: { templateId?: string }) => body.templateId ?? null,
+  },
+} satisfies FieldMap<ShownEndpoint, EndpointChange>;
+
+const CreateEndpointRequest = closed(
+  membersOf(FIELDS, 'create', ['name', 'type', 'scaling', 'gpu', 'cpu', ...Object.keys(CONTAINER)]),
+  {
+    $id: 'CreateEndpointRequest',
+    description: 'Exactly one of `gpu` and `cpu` is required; `image` is, unless a template provides one.',
+    allOf: CREATE_RULES,
+  },
+);
+/** No defaults at the top level: they would overwrite omitted fields. */
+const UpdateEndpointRequest = closed(membersOf(FIELDS, 'update'), {
+  $id: 'UpdateEndpointRequest',
+  description: 'Only the given fields change. The family is fixed: `gpu` or `cpu`.',
+});
+const EndpointResponse = Type.Object(membersOf(FIELDS, 'answer'), {
+  $id: 'Endpoint',
+  description: 'A serverless endpoint.',
+});
+
+type CreateBody = Static<typeof CreateEndpointRequest>;
+type UpdateBody = Static<typeof UpdateEndpointRequest>;
+
+function toChange(body: UpdateBody, before: Endpoint): EndpointChange {
+  checkScaling(before, body);
+  if (body.gpu && before.gpu) checkCudaRule(body.gpu, { ...before.gpu, ...body.gpu });
+  const change = changeOf(FIELDS, body);
+  if (body.templateId === undefined) return change;
+  return { ...change, template: { templateId: body.templateId }, isEnvMerged: true };
 }
 
-function toScaling(scaling: CreateBody['scaling']): Pick<Endpoint['scaling'], 'type' | 'value'> {
-  const { type } = scaling;
-  return { type, value: type === 'QUEUE_DELAY' ? scaling.queueDelay : scaling.requestCount };
+function toNewGpu({ count = 1, ...gpu }: Static<typeof newGpu>): GpuConfig {
+  checkCudaRule(gpu, gpu);
+  return { ...gpu, count };
+}
+
+function toScaling(given: Scaling): Pick<Endpoint['scaling'], 'type' | 'value'> {
+  return { type: given.type, value: given.type === 'QUEUE_DELAY' ? given.queueDelay : given.requestCount };
 }
 
 /** Pools without excluded types clear those, even if the pools are the same. */
-function toGpuChange(gpu: NonNullable<UpdateBody['gpu']>): GpuChange {
+function toGpuChange(gpu: Static<typeof changedGpu>): GpuChange {
   return gpu.pools !== undefined && gpu.excludedTypes === undefined ? { ...gpu, excludedTypes: [] } : gpu;
 }
 
@@ -100,57 +169,40 @@ function checkCudaRule(given: CudaRule, after: CudaRule): void {
 }
 
 /** What the description of an update cannot say: it depends on the endpoint. Throws `unprocessable`. */
-function checkScaling({ type, scaling }: Endpoint, { scaling: given, workers }: UpdateBody): void {
-  const scalerType = given?.type ?? scaling.type;
-  if (given?.type === 'QUEUE_DELAY' && type === 'LOAD_BALANCING') {
+function checkScaling(
+  { type: endpointType, scaling: before }: Endpoint,
+  { scaling: given, workers }: UpdateBody,
+): void {
+  const scalerType = given?.type ?? before.type;
+  if (given?.type === 'QUEUE_DELAY' && endpointType === 'LOAD_BALANCING') {
     throw validationFailure(['/scaling/type: must be REQUEST_COUNT: this endpoint is a LOAD_BALANCER']);
   }
-  if (workers?.idleTimeout !== undefined && type === 'QUEUE_BASED' && scalerType === 'REQUEST_COUNT') {
+  if (workers?.idleTimeout !== undefined && endpointType === 'QUEUE_BASED' && scalerType === 'REQUEST_COUNT') {
     const why = 'this endpoint is a QUEUE that scales on REQUEST_COUNT, which has no idle timeout';
     throw validationFailure([`/workers/idleTimeout: must be left out: ${why}`]);
   }
 }
 
-function toResponse(endpoint: Endpoint, bases: UrlBases): EndpointAnswer {
-  const { type, gpu, cpu, workers, scaling } = endpoint;
-  const hasIdleTimeout = type === 'LOAD_BALANCING' || scaling.type === 'QUEUE_DELAY';
-  return {
-    id: endpoint.id,
-    name: endpoint.name,
-    type: TYPES[type],
-    requestUrls: toRequestUrls(endpoint, bases),
-    gpu: gpu && toGpuAnswer(gpu),
-    ...(cpu && { cpu }),
-    workers: { ...workers, ...(hasIdleTimeout && { idleTimeout: shownIdleTimeout(scaling.idleTimeoutSeconds) }) },
-    scaling: toScalingAnswer(scaling),
-    dataCenterIds: endpoint.dataCenterIds,
-    networkVolumes: endpoint.networkVolumeIds,
-    timeout: endpoint.timeoutMs,
-    flashboot: endpoint.flashboot,
-    ...toContainerResponse(endpoint),
-    createdAt: endpoint.createdAt.toISOString(),
-  };
-}
-
-function toGpuAnswer(gpu: NonNullable<Endpoint['gpu']>): NonNullable<EndpointAnswer['gpu']> {
+function toGpuAnswer(gpu: GpuConfig): Static<typeof shownGpu> {
   const { pools, count, excludedTypes, allowedCudaVersions = [], minCudaVersion = null } = gpu;
   return { pools, count, ...(excludedTypes?.length && { excludedTypes }), allowedCudaVersions, minCudaVersion };
 }
 
 /** Returns the nearest values of this revision: other interfaces can set others. A fraction is rounded up. */
-function toScalingAnswer({ type, value }: Endpoint['scaling']): EndpointAnswer['scaling'] {
-  if (type === 'QUEUE_DELAY') return { type, queueDelay: Math.max(value, SCALER_LIMITS.minDelay) };
+function toScalingAnswer({ type: scalerType, value }: Endpoint['scaling']): Scaling {
+  if (scalerType === 'QUEUE_DELAY') return { type: scalerType, queueDelay: Math.max(value, SCALER_LIMITS.minDelay) };
   const { minCount, maxCount } = SCALER_LIMITS;
-  return { type, requestCount: Math.min(Math.max(Math.ceil(value), minCount), maxCount) };
+  return { type: scalerType, requestCount: Math.min(Math.max(Math.ceil(value), minCount), maxCount) };
 }
 
-/** Returns the nearest value of this revision. */
-function shownIdleTimeout(seconds: number): number {
-  return Math.min(Math.max(seconds, IDLE_TIMEOUT.min), IDLE_TIMEOUT.max);
+/** Returns the nearest value of this revision, where it has one. */
+function shownIdleTimeout({ type: endpointType, scaling: { type: scalerType, idleTimeoutSeconds } }: Endpoint) {
+  if (endpointType !== 'LOAD_BALANCING' && scalerType !== 'QUEUE_DELAY') return {};
+  return { idleTimeout: Math.min(Math.max(idleTimeoutSeconds, IDLE_TIMEOUT.min), IDLE_TIMEOUT.max) };
 }
 
-function toRequestUrls({ id, type, env }: Endpoint, bases: UrlBases): EndpointAnswer['requestUrls'] {
-  if (type === 'LOAD_BALANCING') {
+function toRequestUrls({ id, type: endpointType, env }: Endpoint, bases: UrlBases): Static<typeof requestUrls> {
+  if (endpointType === 'LOAD_BALANCING') {
     const base = baseUrl(id, bases);
     return { base, health: `${base}${healthPath(env.HEALTH_CHECK_PATH ?? '')}` };
   }
@@ -167,10 +219,10 @@ function toRequestUrls({ id, type, env }: Endpoint, bases: UrlBases): EndpointAn
   };
 }
 
-export const ENDPOINT_WIRE_2026_08: EndpointWire = {
-  CreateRequest: CreateEndpointRequest,
-  UpdateRequest: UpdateEndpointRequest,
-  Response: EndpointResponse,
+export const ENDPOINT_WIRE_2026_08: EndpointWire<CreateBody, UpdateBody> = {
+  CreateRequest: ref(CreateEndpointRequest),
+  UpdateRequest: ref(UpdateEndpointRequest),
+  Response: ref(EndpointResponse),
   schemas: [EndpointResponse, EndpointList, CreateEndpointRequest, UpdateEndpointRequest, ...BUILD_SCHEMAS],
   examples: ENDPOINT_EXAMPLES_2026_08,
   hints: {
@@ -179,8 +231,8 @@ export const ENDPOINT_WIRE_2026_08: EndpointWire = {
   },
   ownRoutes: BUILD_ROUTES,
   createFailures: ['notFound'],
-  toNew,
+  toNew: (body) => newOf(FIELDS, body),
   toChange,
-  toResponse,
+  toResponse: (endpoint, urls): Static<typeof EndpointResponse> => answerOf(FIELDS, { ...endpoint, urls }),
   refuse: refuseTemplate,
 };

@@ -1,3 +1,4 @@
+import type { Examples } from '../shared/example-values.ts';
 import { closed } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -29,3 +30,7 @@ export const GpuRuleResponse = Type.Object(members, {
   $id: 'GpuRule',
   description: 'Podyard only: which GPUs of its pools an endpoint may get.',
 });
+
+const rule = { excludedGpuTypes: ['NVIDIA L4'], allowedCudaVersions: [], minCudaVersion: '12.8' };
+
+export const GPU_RULE_EXAMPLES: Examples = { ReplaceGpuRuleRequest: rule, GpuRule: rule };

@@ -1,5 +1,6 @@
 import type { TOptional, TUnsafe } from 'typebox';
-import { LIMIT_NAMES, type LimitName } from '../../domain/quotas/limits.ts';
+import { effectiveLimits, LIMIT_NAMES, type LimitName } from '../../domain/quotas/limits.ts';
+import { type Examples, USER_ID } from '../shared/example-values.ts';
 import { closed, nullableInteger, ref } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -107,3 +108,33 @@ export const LIMIT_SCHEMAS = [
 ] as const;
 
 export const UserParams = Type.Object({ id: Type.String({ description: 'User identifier.' }) });
+
+const own = { workers: 50, gpuQuota: 4 };
+const limits = effectiveLimits(own, {});
+const gpus = { quota: 4, used: 6, borrowed: 2 };
+
+const user = {
+  userId: USER_ID,
+  name: 'alice',
+  limits,
+  own,
+  usage: {
+    endpoints: 3,
+    pods: 1,
+    workers: 7,
+    gpus: 7,
+    queuedJobs: 120,
+    queuedBytes: 524_288,
+    logBytesToday: 1_048_576,
+  },
+  quotas: { workers: { quota: null, used: 6, borrowed: 0 }, gpus },
+};
+
+export const LIMIT_EXAMPLES: Examples = {
+  Limits: limits,
+  OwnLimits: own,
+  QuotaUse: gpus,
+  UserLimits: user,
+  InstallationLimits: { limits: effectiveLimits({}, { pods: 20 }), own: { pods: 20 } },
+  UpdateLimitsRequest: { workers: 50, gpuQuota: 4, gpus: null, pods: 'DEFAULT' },
+};

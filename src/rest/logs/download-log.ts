@@ -7,12 +7,12 @@ import type { LogEntry } from '../../domain/logs/log-line.ts';
 import { type LogScope, lastLogSeq } from '../../domain/logs/log-scope.ts';
 import type { LogFilter } from '../../domain/logs/read-log.ts';
 import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
+import { whileConnected } from '../live/event-stream.ts';
 import { PodParams } from '../pods/pod-schemas.ts';
-import { whileConnected } from '../shared/event-stream.ts';
-import { EndpointLogDownloadQuery, LogDownloadQuery } from '../shared/log-schemas.ts';
 import { PERMISSIONS, type RestRoute, type RouteDeps } from '../shared/rest-app.ts';
 import { Type } from '../shared/type.ts';
 import { readRange, scopeOfEndpoint, scopeOfPod } from './log-query.ts';
+import { EndpointLogDownloadQuery, LogDownloadQuery } from './log-schemas.ts';
 
 /** Lines of one read: as many bytes as a few of them wait for a slow client. */
 const PORTION = 500;

@@ -1,9 +1,9 @@
 import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
-import { eventStreamSchema, sendEventStream } from '../shared/event-stream.ts';
-import { EndpointLogQuery, LogHeaders } from '../shared/log-schemas.ts';
-import { readLogStart, streamLog } from '../shared/log-stream.ts';
+import { eventStreamSchema, sendEventStream } from '../live/event-stream.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { readFilter, scopeOfEndpoint } from './log-query.ts';
+import { EndpointLogQuery, LogHeaders } from './log-schemas.ts';
+import { readLogStart, streamLog } from './log-stream.ts';
 
 const LOG_EVENTS = eventStreamSchema(
   'Server-sent events, one per line; `data` has `source`, `line`, `ts`, `level` (or null) and `workerId`. An event named `stopped` says how far a search for the last lines came: `searchedTo` and `nextCursor`, as in a page of lines.',

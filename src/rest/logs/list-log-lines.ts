@@ -7,10 +7,10 @@ import type { LogScope } from '../../domain/logs/log-scope.ts';
 import { findKeptSince } from '../../domain/logs/log-segments.ts';
 import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
 import { PodParams } from '../pods/pod-schemas.ts';
-import { EndpointLogLinesQuery, LogLines, LogLinesQuery } from '../shared/log-schemas.ts';
 import { PERMISSIONS, type RestRoute, type RouteDeps } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { readRange, scopeOfEndpoint, scopeOfPod } from './log-query.ts';
+import { EndpointLogLinesQuery, LogLines, LogLinesQuery } from './log-schemas.ts';
 
 const DEFAULT_LIMIT = 200;
 const RULES =

@@ -2,8 +2,9 @@ import { change } from '../../domain/change.ts';
 import { createPod } from '../../domain/pods/create-pod.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
+import { PodResponse } from './pod-fields.ts';
 import { toLifetime } from './pod-lifetime-wire.ts';
-import { CreatePodQuery, PodResponse } from './pod-schemas.ts';
+import { CreatePodQuery } from './pod-schemas.ts';
 import { type PodWire, readPodResponse, toNewPod } from './pod-wire.ts';
 
 export const createPodRoute =
@@ -19,7 +20,7 @@ export const createPodRoute =
             'The pod starts at once. Without capacity, the response is a 400 whose detail begins with `There are no longer any instances available`.',
           tags: ['pods'],
           querystring: CreatePodQuery,
-          body: ref(wire.CreateRequest),
+          body: wire.CreateRequest,
           response: { 201: ref(PodResponse) },
         },
         config: { permission: PERMISSIONS.writePod, failures: wire.createFailures },

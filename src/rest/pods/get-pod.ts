@@ -2,7 +2,8 @@ import type { PodId } from '../../core/ids.ts';
 import { getPodRow } from '../../domain/pods/pod-store.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
-import { PodParams, PodQuery, PodResponse } from './pod-schemas.ts';
+import { PodResponse } from './pod-fields.ts';
+import { PodParams, PodQuery } from './pod-schemas.ts';
 import { type PodWire, readPodResponse, reasonOf } from './pod-wire.ts';
 
 export const getPodRoute =

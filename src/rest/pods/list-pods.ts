@@ -1,7 +1,8 @@
 import { listPodRows } from '../../domain/pods/pod-store.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
-import { PodList, PodListQuery } from './pod-schemas.ts';
+import { PodList } from './pod-fields.ts';
+import { PodListQuery } from './pod-schemas.ts';
 import { type PodWire, readPodResponses, reasonOf } from './pod-wire.ts';
 
 export const listPodsRoute =

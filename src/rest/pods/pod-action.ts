@@ -3,7 +3,8 @@ import { change } from '../../domain/change.ts';
 import { POD_ACTIONS } from '../../domain/pods/act-on-pod.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { noContent, ref } from '../shared/schema.ts';
-import { PodActionRequest, PodParams, PodResponse } from './pod-schemas.ts';
+import { PodResponse } from './pod-fields.ts';
+import { PodActionRequest, PodParams } from './pod-schemas.ts';
 import { type PodWire, readPodResponse } from './pod-wire.ts';
 
 export const podActionRoute =

@@ -4,8 +4,9 @@ import { updatePod } from '../../domain/pods/update-pod.ts';
 import { EnvQuery, editEnv } from '../shared/env-query.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
-import { PodParams, PodResponse, UpdatePodRequest } from './pod-schemas.ts';
-import { type PodWire, readPodResponse, toPodChange } from './pod-wire.ts';
+import { PodResponse, toPodChange, UpdatePodRequest } from './pod-fields.ts';
+import { PodParams } from './pod-schemas.ts';
+import { type PodWire, readPodResponse } from './pod-wire.ts';
 
 export const updatePodRoute =
   (wire: PodWire): RestRoute =>

@@ -1,6 +1,6 @@
 import type { Permission } from '../../domain/access/actor.ts';
 import { listPodRows } from '../../domain/pods/pod-store.ts';
-import { eventStreamSchema, sendEventStream, streamFeed } from '../shared/event-stream.ts';
+import { eventStreamSchema, sendEventStream, streamFeed } from '../live/event-stream.ts';
 import type { RestRoute } from '../shared/rest-app.ts';
 import { type PodWire, readPodResponses } from './pod-wire.ts';
 

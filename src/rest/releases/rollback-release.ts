@@ -3,7 +3,6 @@ import { change } from '../../domain/change.ts';
 import { rollbackRelease } from '../../domain/releases/rollback-release.ts';
 import type { EndpointWire } from '../endpoints/endpoint-wire.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
-import { ref } from '../shared/schema.ts';
 import { ReleaseParams } from './release-schemas.ts';
 
 export const rollbackReleaseRoute =
@@ -19,7 +18,7 @@ export const rollbackReleaseRoute =
             'Podyard only. Creates a release with the configuration of this one: container settings, `gpu` and `networkVolumes`. It rolls out at once, even if the roll-out was paused. If nothing would change, no release is created.',
           tags: ['serverless'],
           params: ReleaseParams,
-          response: { 200: ref(wire.Response) },
+          response: { 200: wire.Response },
         },
         config: { permission: PERMISSIONS.writeEndpoint, failures: ['badRequest', 'notFound'] },
       },

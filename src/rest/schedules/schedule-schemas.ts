@@ -1,4 +1,5 @@
 import { WEEKDAYS } from '../../domain/schedules/schedule.ts';
+import type { Examples } from '../shared/example-values.ts';
 import { closed, dateTime, MAX_INTEGER, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -51,3 +52,13 @@ export const ScheduleResponse = Type.Object(
   },
   { $id: 'Schedule', description: 'Podyard only: an endpoint’s floors of workers by weekday and time of day.' },
 );
+
+const schedule = {
+  timeZone: 'Europe/Berlin',
+  floors: [{ days: ['MON', 'TUE', 'WED', 'THU', 'FRI'], from: '07:45', until: '18:00', workersMin: 2 }],
+};
+
+export const SCHEDULE_EXAMPLES: Examples = {
+  ReplaceScheduleRequest: schedule,
+  Schedule: { ...schedule, current: { workersMin: 2, until: '2026-11-20T17:00:00.000Z' } },
+};

@@ -7,7 +7,8 @@ export interface Command {
   cmd: string[];
 }
 
-const MEMBERS = {
+/** The two as members of a create. */
+export const COMMAND = {
   entrypoint: Type.Optional(
     Type.Array(Type.String(), {
       description: 'Replaces the ENTRYPOINT of the image; empty: keeps it. Not with `args`.',
@@ -17,11 +18,6 @@ const MEMBERS = {
     Type.Array(Type.String(), { description: 'Replaces the CMD of the image; empty: keeps it. Not with `args`.' }),
   ),
 };
-
-/** The two as members of a request, beside `args`, in the revision that has them. */
-export function commandMembers(isThere: boolean): typeof MEMBERS {
-  return isThere ? MEMBERS : ({} as typeof MEMBERS);
-}
 
 /** Splits the `args` of a container. Text that cannot be split is shown as one word. */
 export function toCommand(args: string): Command {

@@ -27,8 +27,8 @@ import type { AnswerBudget } from '../../http/answer-budget.ts';
 import type { RateLimiter } from '../../http/rate-limiter.ts';
 import type { Readiness } from '../../http/readiness.ts';
 import type { MetricsPage } from '../installation/metrics-page.ts';
+import type { LiveViews } from '../live/live-views.ts';
 import type { LogSearches } from '../logs/log-searches.ts';
-import type { LiveViews } from './live-views.ts';
 
 export { PERMISSIONS } from '../../domain/access/permissions.ts';
 

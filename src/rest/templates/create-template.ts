@@ -2,8 +2,7 @@ import { change } from '../../domain/change.ts';
 import { createTemplate } from '../../domain/templates/change-template.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
-import { TemplateResponse } from './template-schemas.ts';
-import { type TemplateWire, toNewTemplate, toTemplateResponse } from './template-wire.ts';
+import { TemplateResponse, type TemplateWire, toNewTemplate, toTemplateResponse } from './template-wire.ts';
 
 export const createTemplateRoute =
   (wire: TemplateWire): RestRoute =>
@@ -15,7 +14,7 @@ export const createTemplateRoute =
           operationId: 'createTemplate',
           summary: 'Create a template',
           tags: ['templates'],
-          body: ref(wire.CreateRequest),
+          body: wire.CreateRequest,
           response: { 201: ref(TemplateResponse) },
         },
         config: { permission: PERMISSIONS.writeTemplate },

@@ -3,7 +3,7 @@ import { change } from '../../domain/change.ts';
 import { deleteTemplate } from '../../domain/templates/change-template.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { noContent } from '../shared/schema.ts';
-import { TemplateParams } from './template-schemas.ts';
+import { TemplateParams } from './template-wire.ts';
 
 export const deleteTemplateRoute: RestRoute = (app, deps) => {
   app.delete(

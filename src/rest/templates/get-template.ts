@@ -2,8 +2,7 @@ import type { TemplateId } from '../../core/ids.ts';
 import { getReadableTemplate } from '../../domain/templates/template-store.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
-import { TemplateParams, TemplateResponse } from './template-schemas.ts';
-import { type TemplateWire, toTemplateResponse } from './template-wire.ts';
+import { TemplateParams, TemplateResponse, type TemplateWire, toTemplateResponse } from './template-wire.ts';
 
 export const getTemplateRoute =
   (wire: TemplateWire): RestRoute =>

@@ -1,8 +1,7 @@
 import { listTemplateRows } from '../../domain/templates/template-store.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
-import { TemplateList } from './template-schemas.ts';
-import { type TemplateWire, toTemplateResponse } from './template-wire.ts';
+import { TemplateList, type TemplateWire, toTemplateResponse } from './template-wire.ts';
 
 export const listTemplatesRoute =
   (wire: TemplateWire): RestRoute =>

@@ -4,8 +4,14 @@ import { updateTemplate } from '../../domain/templates/change-template.ts';
 import { EnvQuery, editEnv } from '../shared/env-query.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
-import { TemplateParams, TemplateResponse, UpdateTemplateRequest } from './template-schemas.ts';
-import { type TemplateWire, toTemplateChange, toTemplateResponse } from './template-wire.ts';
+import {
+  TemplateParams,
+  TemplateResponse,
+  type TemplateWire,
+  toTemplateChange,
+  toTemplateResponse,
+  UpdateTemplateRequest,
+} from './template-wire.ts';
 
 export const updateTemplateRoute =
   (wire: TemplateWire): RestRoute =>

@@ -1,4 +1,5 @@
 import { MAX_TERMINAL_SIDE } from '../../domain/terminals/terminal.ts';
+import { CREATED_AT, type Examples, USER_ID } from '../shared/example-values.ts';
 import { closed, dateTime, nullableInteger, nullableString, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -88,3 +89,35 @@ export const TerminalListQuery = Type.Object({
   user: Type.Optional(stringEnum(['me', 'all'], { description: 'Whose; `all` is for admins. Default: `me`.' })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'Default: 100.' })),
 });
+
+const session = {
+  id: 't4k8w2n6x1d7bs',
+  userId: USER_ID,
+  userName: 'alice',
+  keyId: 'a1q9w3e7r5t2yu',
+  keyName: 'laptop',
+  podId: 'p2n6s9x4d8w1bv',
+  endpointId: null,
+  workerId: null,
+  program: 'sh',
+  hasTerminal: true,
+  status: 'OPEN',
+  clientAddress: '203.0.113.7',
+  createdAt: CREATED_AT,
+  openedAt: CREATED_AT,
+  endedAt: null,
+  exitCode: null,
+  endReason: null,
+};
+
+export const TERMINAL_EXAMPLES: Examples = {
+  CreatePodTerminalRequest: { terminal: { columns: 120, rows: 40 } },
+  CreateWorkerTerminalRequest: { command: ['nvidia-smi'], terminal: null, input: false, workerId: null },
+  TerminalSession: session,
+  TerminalTicket: {
+    session: { ...session, status: 'PENDING', clientAddress: null, openedAt: null },
+    url: 'wss://podyard.example.org/v2/account/terminals/connect',
+    protocols: ['podyard.terminal.v1', 'ticket.pyt_works_once_within_a_minute'],
+  },
+  TerminalList: { terminals: [session] },
+};

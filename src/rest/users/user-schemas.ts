@@ -1,7 +1,8 @@
 import { ROLES, SUSPENDED_WORKLOADS } from '../../domain/access/users.ts';
 import { MAX_USERS } from '../../domain/users/list-users.ts';
-import { CreatedApiKeyResponse, newApiKeyFields } from '../account/account-schemas.ts';
-import { UserLimitsResponse } from '../limits/limit-schemas.ts';
+import { ACCOUNT_EXAMPLES, CreatedApiKeyResponse, newApiKeyFields } from '../account/account-schemas.ts';
+import { LIMIT_EXAMPLES, UserLimitsResponse } from '../limits/limit-schemas.ts';
+import { CREATED_AT, type Examples } from '../shared/example-values.ts';
 import { closed, dateTime, nullableInteger, nullableString, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -185,3 +186,32 @@ export const USER_SCHEMAS = [
   UserRateLimit,
   RemovalPlanResponse,
 ] as const;
+
+const account = {
+  ...(LIMIT_EXAMPLES.UserLimits as object),
+  email: 'alice@example.org',
+  role: 'USER',
+  createdAt: CREATED_AT,
+  apiKeys: 2,
+  lastUsedAt: '2026-11-22T08:15:00.000Z',
+  suspension: null,
+  removal: null,
+};
+
+export const USER_EXAMPLES: Examples = {
+  UserAccount: {
+    ...account,
+    suspension: { since: '2026-11-22T09:00:00.000Z', by: 'admin', reason: 'Left the team', workloads: 'STOP' },
+  },
+  UserAccountList: { users: [account], next: null },
+  CreateUserRequest: { name: 'alice', email: 'alice@example.org', key: { name: 'laptop', scopes: ['all'] } },
+  CreatedUser: { ...account, apiKeys: 1, lastUsedAt: null, key: ACCOUNT_EXAMPLES.CreatedApiKey },
+  UpdateUserRequest: { role: 'ADMIN' },
+  SuspendUserRequest: { workloads: 'STOP', reason: 'Left the team' },
+  RemovalPlan: {
+    owned: { endpoints: 3, workers: 7, clusters: 0, pods: 1, volumes: 1, templates: 2, secrets: 2, registries: 1 },
+    renamed: [{ kind: 'secret', id: 's3c5r8e2t1k9id', from: 'HF_TOKEN', to: 'HF_TOKEN_alice' }],
+    exceeded: [],
+  },
+  UserRateLimit: { exempt: false, minute: 600, hour: null, day: null },
+};

@@ -1,15 +1,9 @@
-import Fastify from 'fastify';
 import { Failure } from '../../core/errors.ts';
 import { REST_REVISIONS } from '../../core/rest-revisions.ts';
-import { acceptOnlyJson, REST_BODY_LIMIT_BYTES } from '../../http/accept-only-json.ts';
-import { newRequestId } from '../../http/request-id.ts';
-import { toFailure, toRequestFailure } from '../../http/to-failure.ts';
 import { openApiRoute } from '../installation/get-openapi.ts';
-import { rejectOtherMethods } from '../shared/other-methods.ts';
-import { addRequestHooks, countRequestOfAnyKey, pathNotFound, setCommonHeaders } from '../shared/request-hooks.ts';
+import { newApp } from '../setup/new-app.ts';
+import { rejectOtherMethods } from '../setup/other-methods.ts';
 import type { RestApp, RestDeps } from '../shared/rest-app.ts';
-import { createSerializerCompiler } from '../shared/serialization.ts';
-import { createValidatorCompiler } from '../shared/validation.ts';
 import { billingRoutes } from './v1-billing.ts';
 import { endpointRoutes } from './v1-endpoint-routes.ts';
 import { sendV1Error } from './v1-error.ts';
@@ -35,33 +29,12 @@ const ROUTES: readonly V1Route[] = [
  * keys, permissions and limits. Await `ready()`.
  */
 export function buildV1App(deps: RestDeps, describe?: (app: RestApp) => void): RestApp {
-  const app: RestApp = Fastify({
-    bodyLimit: REST_BODY_LIMIT_BYTES,
-    genReqId: newRequestId,
-    requestIdHeader: false,
-    return503OnClosing: false, // Fastify's 503 has another shape; the outer server stops accepting first
-    routerOptions: { maxParamLength: 500 },
-    frameworkErrors: (error, request, reply) => {
-      setCommonHeaders(request, reply);
-      void countRequestOfAnyKey(deps, request, reply)
-        .then(() => error)
-        .catch((refusal: unknown) => refusal)
-        .then((reason) => sendV1Error(deps, toFailure(reason), request, reply));
-    },
+  const app = newApp(deps, {
+    schemas: V1_SCHEMAS,
+    revision: REST_REVISIONS[0], // it has no revisions
+    handOver: null,
+    sendFailure: sendV1Error,
   });
-  acceptOnlyJson(app, {
-    ownerOf: ({ actor }) => actor?.userId ?? '',
-    isEmptyAllowed: true, // clients send the header with a bodiless POST
-    detail: 'The request could not be processed: its body is not valid JSON.',
-  });
-  app.setValidatorCompiler(createValidatorCompiler(V1_SCHEMAS));
-  app.setSerializerCompiler(createSerializerCompiler(V1_SCHEMAS));
-  for (const schema of V1_SCHEMAS) app.addSchema(schema);
-  app.setErrorHandler((error, request, reply) =>
-    sendV1Error(deps, toRequestFailure(error, request.raw), request, reply),
-  );
-  app.setNotFoundHandler((request, reply) => sendV1Error(deps, pathNotFound(request), request, reply));
-  addRequestHooks(app, { deps, revision: REST_REVISIONS[0], handOver: null }); // it has no revisions
   app.addHook('preValidation', async (request) =>
     listRepeated(request.query, request.routeOptions.schema?.querystring),
   );

@@ -1,6 +1,6 @@
 import type { ContainerConfig } from '../../domain/endpoints/endpoint.ts';
 import { toArgs, toCommand } from '../shared/command.ts';
-import { CONTAINER } from '../shared/container-schemas.ts';
+import { CONTAINER } from '../shared/container-fields.ts';
 import { MAX_INTEGER, nullableInteger, nullableString } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 

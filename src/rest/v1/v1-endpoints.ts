@@ -9,7 +9,9 @@ import { formatGpuIds, parseGpuIds } from '../../domain/endpoints/gpu-ids.ts';
 import type { GpuChange } from '../../domain/endpoints/gpu-rule.ts';
 import type { EndpointChange } from '../../domain/endpoints/update-endpoint.ts';
 import { CUDA_VERSION } from '../../scaling/cuda-version.ts';
-import { CONTAINER } from '../shared/container-schemas.ts';
+import { answerOf, changeOf, type FieldMap, HIDDEN, newOf } from '../../http/fields.ts';
+import { CONTAINER } from '../shared/container-fields.ts';
+import { field, optional, shown } from '../shared/fields.ts';
 import { byDefault, closed, dateTime, MAX_INTEGER, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 import { V1Pod } from './v1-pods.ts';
@@ -40,6 +42,11 @@ const modelReferences = Type.Array(Type.String({ maxLength: 1_000 }), {
   maxItems: 20,
   description: 'Names of models; kept and shown.',
 });
+const executionTimeoutMs = Type.Integer({
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: 'Per request; 0: no limit.',
+});
 const env = Type.Unsafe<Record<string, string>>(CONTAINER.env);
 
 /** Members of the record that a request may repeat. */
@@ -60,9 +67,7 @@ const SETTINGS = {
     Type.Integer({ minimum: 1, maximum: MAX_INTEGER, description: 'Of a CPU endpoint; 2 if left out.' }),
   ),
   dataCenterIds: Type.Optional(Type.Array(Type.String(), { description: 'Preferred first; empty: any.' })),
-  executionTimeoutMs: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Per request; 0: no limit.' }),
-  ),
+  executionTimeoutMs: Type.Optional(executionTimeoutMs),
   flashboot: Type.Optional(Type.Boolean({ description: 'Freeze idle workers instead of stopping them.' })),
   flashBootType: Type.Optional(flashBootType),
   gpuCount: Type.Optional(
@@ -78,15 +83,6 @@ const SETTINGS = {
   workersMin: Type.Optional(count),
   workersMax: Type.Optional(count),
 };
-
-const D = {
-  scalerType: 'QUEUE_DELAY',
-  scalerValue: 4,
-  idleTimeout: 5,
-  workersMin: 0,
-  workersMax: 3,
-  executionTimeoutMs: 300_000,
-} as const;
 
 export const EndpointCreateInput = closed(
   {
@@ -142,77 +138,123 @@ export const V1Endpoint = Type.Object(
 );
 export const V1Endpoints = Type.Array(ref(V1Endpoint), { $id: 'Endpoints' });
 
+type Create = Static<typeof EndpointCreateInput>;
 type Update = Static<typeof EndpointUpdateInput>;
 
-/** What belongs to the other kind of hardware is ignored, as version 1 has it. Throws `badRequest`. */
-export function toNewEndpoint(body: Static<typeof EndpointCreateInput>): NewEndpoint {
-  const isCpu = body.computeType === 'CPU';
-  return {
-    name: body.name ?? 'my endpoint',
-    type: 'QUEUE_BASED',
-    gpu: isCpu ? null : toGpu(body),
-    cpu: isCpu ? (toInstances(body) ?? toCpu(body.cpuFlavorIds ?? ['cpu3c'], body.vcpuCount ?? 2)) : null,
-    workers: { min: body.workersMin ?? D.workersMin, max: body.workersMax ?? D.workersMax },
-    scaling: {
-      type: body.scalerType ?? D.scalerType,
-      value: body.scalerValue ?? D.scalerValue,
-      idleTimeoutSeconds: body.idleTimeout ?? D.idleTimeout,
+/** What belongs to the other kind of hardware is ignored in a create, as version 1 has it. */
+const FIELDS = {
+  id: shown('id', Type.String()),
+  name: field('name', name, 'my endpoint'),
+  userId: shown('userId', Type.String()),
+  /** An update copies from it, but does not set it by itself: `toEndpointChange`. */
+  templateId: { toNew: (body) => body.templateId, toAnswer: (id) => ({ templateId: id ?? '' }) },
+  version: shown('version', Type.Integer()),
+  type: { toNew: () => 'QUEUE_BASED' as const },
+  createdAt: { toAnswer: (at) => ({ createdAt: at.toISOString() }) },
+  image: HIDDEN,
+  args: HIDDEN,
+  diskGb: HIDDEN,
+  ports: HIDDEN,
+  registryId: HIDDEN,
+  env: optional('env', env),
+  gpu: {
+    toNew: (body) => (body.computeType === 'CPU' ? null : toGpu(body)),
+    toChange: (body) => toGpuChange(body),
+    toAnswer: (gpu) => ({
+      gpuCount: gpu?.count ?? 0,
+      gpuTypeIds: typesOf(gpu?.pools ?? []).filter((id) => !gpu?.excludedTypes?.includes(id)),
+      gpuIds: formatGpuIds(gpu),
+      allowedCudaVersions: gpu?.allowedCudaVersions ?? [],
+      ...(gpu?.minCudaVersion !== undefined && { minCudaVersion: gpu.minCudaVersion }),
+    }),
+  },
+  cpu: {
+    toNew: (body) => {
+      if (body.computeType !== 'CPU') return null;
+      return toInstances(body) ?? toCpu(body.cpuFlavorIds ?? ['cpu3c'], body.vcpuCount ?? 2);
     },
-    dataCenterIds: toDataCenters(body) ?? [],
-    networkVolumeIds: toVolumes(body) ?? [],
-    timeoutMs: body.executionTimeoutMs ?? D.executionTimeoutMs,
-    flashboot: body.flashBootType ?? (body.flashboot ? 'FLASHBOOT' : 'OFF'),
-    templateId: body.templateId,
-    ...definedOf({ env: body.env, modelReferences: body.modelReferences }),
-  };
+    toChange: (body, before) => toCpuChange(body, before),
+    toAnswer: (cpu) => ({
+      computeType: cpu === null ? ('GPU' as const) : ('CPU' as const),
+      instanceIds: (cpu ?? []).map(formatInstanceId),
+    }),
+  },
+  workers: {
+    toNew: (body) => ({ min: body.workersMin ?? 0, max: body.workersMax ?? 3 }),
+    toChange: (body) => givenOf({ min: body.workersMin, max: body.workersMax }),
+    toAnswer: ({ min, max }) => ({ workersMin: min, workersMax: max }),
+  },
+  scaling: {
+    toNew: (body) => ({
+      type: body.scalerType ?? 'QUEUE_DELAY',
+      value: body.scalerValue ?? 4,
+      idleTimeoutSeconds: body.idleTimeout ?? 5,
+    }),
+    toChange: (body) =>
+      givenOf({ type: body.scalerType, value: body.scalerValue, idleTimeoutSeconds: body.idleTimeout }),
+    toAnswer: ({ type, value, idleTimeoutSeconds }) => ({
+      scalerType: type,
+      scalerValue: Math.ceil(value),
+      idleTimeout: idleTimeoutSeconds,
+    }),
+  },
+  dataCenterIds: {
+    toNew: (body) => toDataCenters(body) ?? [],
+    toChange: (body) => toDataCenters(body),
+    toAnswer: (ids) => ({ dataCenterIds: ids, locations: ids.join(',') }),
+  },
+  networkVolumeIds: {
+    toNew: (body) => toVolumes(body) ?? [],
+    toChange: (body) => toVolumes(body),
+    toAnswer: (ids) => ({ networkVolumeIds: ids, ...(ids[0] !== undefined && { networkVolumeId: ids[0] }) }),
+  },
+  timeoutMs: field('executionTimeoutMs', executionTimeoutMs, 300_000),
+  flashboot: {
+    toNew: (body) => body.flashBootType ?? (body.flashboot ? 'FLASHBOOT' : 'OFF'),
+    toChange: (body, before) => body.flashBootType ?? toFlashboot(body.flashboot, before.flashboot),
+    toAnswer: (kind) => ({ flashboot: kind !== 'OFF', flashBootType: kind }),
+  },
+  modelReferences: optional('modelReferences', modelReferences),
+} satisfies FieldMap<Endpoint, EndpointChange, Create, Update>;
+
+/** Throws `badRequest`. */
+export function toNewEndpoint(body: Create): NewEndpoint {
+  return newOf(FIELDS, body);
 }
 
 /** Maps what differs from the endpoint as it is. Throws `badRequest`. */
 export function toEndpointChange(given: Update, before: Endpoint): EndpointChange {
   const body = changedMembers(given, showEndpoint(before), { fixed: [...FIXED, 'computeType'], shown: SHOWN });
-  const dataCenterIds = toDataCenters(body);
-  const volumes = toVolumes(body);
-  const gpu = toGpuChange(body);
-  const cpu = toCpuChange(body, before);
-  const scaling = definedOf({
-    type: body.scalerType,
-    value: body.scalerValue,
-    idleTimeoutSeconds: body.idleTimeout,
-  });
-  const workers = definedOf({ min: body.workersMin, max: body.workersMax });
-  return {
-    ...definedOf({ name: body.name, dataCenterIds, timeoutMs: body.executionTimeoutMs, env: body.env }),
-    ...definedOf({ modelReferences: body.modelReferences }),
-    ...(Object.keys(gpu).length > 0 && { gpu }),
-    ...(cpu && { cpu }),
-    ...(volumes && { networkVolumeIds: volumes }),
-    ...definedOf({ flashboot: body.flashBootType ?? toFlashboot(body.flashboot, before.flashboot) }),
-    ...(Object.keys(scaling).length > 0 && { scaling }),
-    ...(Object.keys(workers).length > 0 && { workers }),
-    ...(body.templateId === undefined ? {} : { template: { templateId: body.templateId } }),
-  };
+  const change = changeOf(FIELDS, body, before);
+  return body.templateId === undefined ? change : { ...change, template: { templateId: body.templateId } };
 }
 
-const allTypes = () => gpuPools().flatMap((pool) => gpuTypesOfPool(pool).map(({ id }) => id));
+export function showEndpoint(endpoint: Endpoint): Static<typeof V1Endpoint> {
+  return answerOf(FIELDS, endpoint);
+}
+
+function typesOf(pools: readonly string[]): string[] {
+  return pools.flatMap((pool) => gpuTypesOfPool(pool).map(({ id }) => id));
+}
 
 function toGpu(body: Update): GpuConfig {
   checkCount(body.gpuCount, 'gpuCount');
-  const { pools, excludedTypes } = body.gpuIds ? parseGpuIds(body.gpuIds) : selectGpus(body.gpuTypeIds ?? allTypes());
-  const rule = definedOf({ allowedCudaVersions: body.allowedCudaVersions, minCudaVersion: body.minCudaVersion });
+  const { pools, excludedTypes } = body.gpuIds
+    ? parseGpuIds(body.gpuIds)
+    : selectGpus(body.gpuTypeIds ?? typesOf(gpuPools()));
+  const rule = givenOf({ allowedCudaVersions: body.allowedCudaVersions, minCudaVersion: body.minCudaVersion });
   return { pools, count: body.gpuCount ?? 1, excludedTypes, ...rule };
 }
 
-function toGpuChange(body: Update): GpuChange {
+function toGpuChange(body: Update): GpuChange | undefined {
   checkCount(body.gpuCount, 'gpuCount');
-  return {
+  return givenOf({
     ...(body.gpuTypeIds && selectGpus(body.gpuTypeIds)),
     ...(body.gpuIds && parseGpuIds(body.gpuIds)),
-    ...definedOf({
-      count: body.gpuCount,
-      allowedCudaVersions: body.allowedCudaVersions,
-      minCudaVersion: body.minCudaVersion,
-    }),
-  };
+    count: body.gpuCount,
+    allowedCudaVersions: body.allowedCudaVersions,
+    minCudaVersion: body.minCudaVersion,
+  });
 }
 
 function toCpuChange(body: Update, { cpu }: Endpoint): CpuRequest[] | undefined {
@@ -247,8 +289,7 @@ function selectGpus(ids: readonly string[]): { pools: string[]; excludedTypes: s
     return type.pool;
   });
   const unique = [...new Set(pools)];
-  const types = unique.flatMap((pool) => gpuTypesOfPool(pool).map(({ id }) => id));
-  return { pools: unique, excludedTypes: types.filter((id) => !ids.includes(id)) };
+  return { pools: unique, excludedTypes: typesOf(unique).filter((id) => !ids.includes(id)) };
 }
 
 /** Clients send the same volume in both fields. */
@@ -268,40 +309,8 @@ function toFlashboot(wanted: boolean | undefined, before: FlashBoot): FlashBoot 
   return before === 'OFF' ? 'FLASHBOOT' : before;
 }
 
-function definedOf<T extends object>(members: T): { [K in keyof T]?: NonNullable<T[K]> } {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
-}
-
-export function showEndpoint(endpoint: Endpoint): Static<typeof V1Endpoint> {
-  const { gpu, cpu } = endpoint;
-  const types = (gpu?.pools ?? []).flatMap((pool) => gpuTypesOfPool(pool).map(({ id }) => id));
-  return {
-    id: endpoint.id,
-    name: endpoint.name,
-    userId: endpoint.userId,
-    templateId: endpoint.templateId ?? '',
-    version: endpoint.version,
-    computeType: cpu === null ? 'GPU' : 'CPU',
-    createdAt: endpoint.createdAt.toISOString(),
-    dataCenterIds: endpoint.dataCenterIds,
-    env: endpoint.env,
-    executionTimeoutMs: endpoint.timeoutMs,
-    gpuCount: gpu?.count ?? 0,
-    gpuTypeIds: types.filter((id) => !gpu?.excludedTypes?.includes(id)),
-    gpuIds: formatGpuIds(gpu),
-    instanceIds: (cpu ?? []).map(formatInstanceId),
-    locations: endpoint.dataCenterIds.join(','),
-    modelReferences: endpoint.modelReferences,
-    idleTimeout: endpoint.scaling.idleTimeoutSeconds,
-    ...(endpoint.networkVolumeIds[0] === undefined ? {} : { networkVolumeId: endpoint.networkVolumeIds[0] }),
-    networkVolumeIds: endpoint.networkVolumeIds,
-    scalerType: endpoint.scaling.type,
-    scalerValue: Math.ceil(endpoint.scaling.value),
-    workersMin: endpoint.workers.min,
-    workersMax: endpoint.workers.max,
-    flashboot: endpoint.flashboot !== 'OFF',
-    flashBootType: endpoint.flashboot,
-    allowedCudaVersions: gpu?.allowedCudaVersions ?? [],
-    ...(gpu?.minCudaVersion === undefined ? {} : { minCudaVersion: gpu.minCudaVersion }),
-  };
+/** Returns the members that are given; undefined if none is. */
+function givenOf<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } | undefined {
+  const given = Object.entries(members).filter(([, value]) => value !== undefined);
+  return given.length === 0 ? undefined : (Object.fromEntries(given) as never);
 }

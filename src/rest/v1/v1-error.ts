@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { asciiJson } from '../../core/ascii-json.ts';
 import { FAILURES, type Failure, type FailureKind } from '../../core/errors.ts';
 import { logFailure, renderProblem } from '../../http/problem.ts';
-import { routeOf } from '../shared/request-hooks.ts';
+import { routeOf } from '../setup/request-hooks.ts';
 import type { RestDeps } from '../shared/rest-app.ts';
 import { Type } from '../shared/type.ts';
 
@@ -18,7 +18,7 @@ export const V1Error = Type.Object(
   { $id: 'V1Error', description: 'The body of every error response.' },
 );
 
-/** The names that version 1 has for what the operations call otherwise. */
+/** Names of fields in version 1, by their names in the texts of operations. */
 const FIELDS: Readonly<Record<string, string>> = {
   image: 'imageName',
   '/image': '/imageName',
@@ -43,7 +43,7 @@ const FIELDS: Readonly<Record<string, string>> = {
 const PLACE = /^[\w./[\]-]+(?=: )/;
 
 /** Names the field at the start of a text as version 1 does. */
-function inV1Words(text: string): string {
+function withV1Names(text: string): string {
   return text
     .replace(PLACE, (field) => FIELDS[field.replace(/\[\d+\]/, '')] ?? field)
     .replace(/^workers\.min (\(\d+\) must not be greater than) workers\.max/, 'workersMin $1 workersMax');
@@ -58,8 +58,8 @@ function statusOf(kind: FailureKind): number {
 export function renderV1Error(failure: Failure): { status: number; headers: string[]; body: object } {
   const { headers, problem } = renderProblem(failure);
   const status = statusOf(failure.kind);
-  const problems = problem.errors?.map(inV1Words);
-  const text = problems === undefined ? inV1Words(problem.detail) : `${problem.detail} ${problems.join('; ')}`;
+  const problems = problem.errors?.map(withV1Names);
+  const text = problems === undefined ? withV1Names(problem.detail) : `${problem.detail} ${problems.join('; ')}`;
   return { status, headers, body: { error: text, message: text, status, ...(problems && { problems }) } };
 }
 

@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import { CONTAINER_DEFAULTS } from '../../domain/endpoints/endpoint.ts';
 import type { NewTemplate } from '../../domain/templates/change-template.ts';
 import type { Template } from '../../domain/templates/template.ts';
-import { CONTAINER } from '../shared/container-schemas.ts';
+import { CONTAINER } from '../shared/container-fields.ts';
 import { byDefault, closed, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 import {

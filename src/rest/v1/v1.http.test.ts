@@ -4,7 +4,7 @@ import { resolveResponses } from '../../../test/resolve-responses.ts';
 import { type CallOptions, type RestFixture, startRestApp } from '../../../test/rest-app.ts';
 import type { Stock } from '../../domain/catalog/capacity-source.ts';
 import { getPodRow } from '../../domain/pods/pod-store.ts';
-import { createValidatorCompiler } from '../shared/validation.ts';
+import { createValidatorCompiler } from '../setup/validation.ts';
 import { V1_EXAMPLES } from './v1-examples.ts';
 import { V1_SCHEMAS } from './v1-openapi.ts';
 

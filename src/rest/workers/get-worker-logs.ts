@@ -1,8 +1,8 @@
+import { eventStreamSchema, sendEventStream } from '../live/event-stream.ts';
 import { readFilter, scopeOfEndpoint } from '../logs/log-query.ts';
-import { eventStreamSchema, sendEventStream } from '../shared/event-stream.ts';
+import { LogHeaders, LogQuery } from '../logs/log-schemas.ts';
+import { readLogStart, streamLog } from '../logs/log-stream.ts';
 import { includes } from '../shared/include-query.ts';
-import { LogHeaders, LogQuery } from '../shared/log-schemas.ts';
-import { readLogStart, streamLog } from '../shared/log-stream.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { WorkerParams } from './worker-schemas.ts';
 

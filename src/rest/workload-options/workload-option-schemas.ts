@@ -1,4 +1,5 @@
 import { METADATA_NAME } from '../../config/workload-option-settings.ts';
+import type { Examples } from '../shared/example-values.ts';
 import { closed } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -57,3 +58,18 @@ export const WorkloadOptionsResponse = Type.Object(
       'Podyard only: labels, annotations, CPUs and memory of an endpoint’s workers, and what the operator permits.',
   },
 );
+
+const options = {
+  labels: { 'kueue.x-k8s.io/queue-name': 'research' },
+  annotations: {},
+  cpusPerGpu: null,
+  memoryGbPerGpu: 96,
+};
+
+export const WORKLOAD_OPTION_EXAMPLES: Examples = {
+  ReplaceWorkloadOptionsRequest: options,
+  WorkloadOptions: {
+    ...options,
+    permitted: { names: ['kueue.x-k8s.io/queue-name'], cpusPerGpu: null, memoryGbPerGpu: 128 },
+  },
+};

@@ -6,8 +6,8 @@ import { followLog, type LogBatch, type LogStart } from '../../domain/logs/follo
 import { formatEventId, type LogEntry, parseEventId } from '../../domain/logs/log-line.ts';
 import type { LogScope } from '../../domain/logs/log-scope.ts';
 import type { LogFilter } from '../../domain/logs/read-log.ts';
-import { COMMENT_EVERY_MS, type StreamClient, whileConnected } from './event-stream.ts';
-import type { RouteDeps } from './rest-app.ts';
+import { COMMENT_EVERY_MS, type StreamClient, whileConnected } from '../live/event-stream.ts';
+import type { RouteDeps } from '../shared/rest-app.ts';
 
 const DEFAULT_TAIL = 100;
 /** Lines of a large batch that are rendered in one turn: a fraction of a millisecond. */

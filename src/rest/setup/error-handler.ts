@@ -2,9 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { asciiJson } from '../../core/ascii-json.ts';
 import type { Failure } from '../../core/errors.ts';
 import { logFailure, PROBLEM_JSON, renderProblem } from '../../http/problem.ts';
-import { toFailure } from '../../http/to-failure.ts';
-import { countRequestOfAnyKey, routeOf, setCommonHeaders } from './request-hooks.ts';
-import type { RestDeps } from './rest-app.ts';
+import type { RestDeps } from '../shared/rest-app.ts';
+import { routeOf } from './request-hooks.ts';
 
 /** Sends a failure as a problem record. The one place where REST does. */
 export function sendProblem(deps: RestDeps, failure: Failure, request: FastifyRequest, reply: FastifyReply): void {
@@ -15,18 +14,4 @@ export function sendProblem(deps: RestDeps, failure: Failure, request: FastifyRe
     .code(status)
     .header('content-type', PROBLEM_JSON)
     .send(Buffer.from(asciiJson(problem))); // a string would get a charset added
-}
-
-/** Answers an error that Fastify raised before any hook ran, such as a malformed URL. */
-export function sendFrameworkProblem(
-  deps: RestDeps,
-  error: unknown,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): void {
-  setCommonHeaders(request, reply);
-  void countRequestOfAnyKey(deps, request, reply)
-    .then(() => error)
-    .catch((refusal: unknown) => refusal)
-    .then((reason) => sendProblem(deps, toFailure(reason), request, reply));
 }

@@ -1,8 +1,11 @@
+import { Failure } from '../../core/errors.ts';
 import { MAX_ENV_BYTES, MAX_ENV_NAMES, MAX_ENV_VALUE_BYTES } from '../../domain/endpoints/check-container.ts';
 import { PORT_PATTERN } from '../../domain/endpoints/check-ports.ts';
 import { CONTAINER_DEFAULTS } from '../../domain/endpoints/endpoint.ts';
 import { IMAGE_PATTERN, MAX_REFERENCE_LENGTH } from '../../domain/images/image-reference.ts';
-import { byDefault, MAX_INTEGER, nullableString } from './schema.ts';
+import { COMMAND, type Command, toArgs } from './command.ts';
+import { optional } from './fields.ts';
+import { MAX_INTEGER, nullableString } from './schema.ts';
 import { Type } from './type.ts';
 
 /**
@@ -34,20 +37,26 @@ export const CONTAINER = {
   }),
 };
 
-/** The settings in an update, except the image, which each request treats differently. */
-export const OPTIONAL_CONTAINER = {
-  args: Type.Optional(CONTAINER.args),
-  disk: Type.Optional(CONTAINER.disk),
-  ports: Type.Optional(CONTAINER.ports),
-  env: Type.Optional(CONTAINER.env),
-  registry: Type.Optional(CONTAINER.registry),
+const D = CONTAINER_DEFAULTS;
+
+/** The settings in both revisions. The domain fills in the defaults, since a template may provide them. */
+export const CONTAINER_FIELDS = {
+  image: optional('image', CONTAINER.image),
+  args: optional('args', CONTAINER.args, D.args),
+  diskGb: optional('disk', CONTAINER.disk, D.diskGb),
+  ports: optional('ports', CONTAINER.ports, D.ports),
+  env: optional('env', CONTAINER.env, D.env),
+  registryId: optional('registry', CONTAINER.registry, D.registryId),
 };
 
-/** The settings in a create, except the image. */
-export const OPTIONAL_CONTAINER_WITH_DEFAULTS = {
-  args: Type.Optional(byDefault(CONTAINER.args, CONTAINER_DEFAULTS.args)),
-  disk: Type.Optional(byDefault(CONTAINER.disk, CONTAINER_DEFAULTS.diskGb)),
-  ports: Type.Optional(byDefault(CONTAINER.ports, CONTAINER_DEFAULTS.ports)),
-  env: Type.Optional(byDefault(CONTAINER.env, CONTAINER_DEFAULTS.env)),
-  registry: Type.Optional(byDefault(CONTAINER.registry, CONTAINER_DEFAULTS.registryId)),
+/** `args` where a create may give an image's entrypoint and command in lists instead. */
+export const ARGS_OR_COMMAND = {
+  ...CONTAINER_FIELDS.args,
+  create: { ...CONTAINER_FIELDS.args.create, ...COMMAND },
+  /** Throws `badRequest` for both. */
+  toNew: (body: { args?: string } & Partial<Command>) => {
+    const command = toArgs(body);
+    if (command === undefined || body.args === undefined) return body.args ?? command;
+    throw new Failure('badRequest', 'args: cannot be given together with cmd or entrypoint');
+  },
 };

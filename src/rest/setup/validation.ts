@@ -3,8 +3,8 @@ import type { FastifySchemaCompiler } from 'fastify';
 import { findImageFault, IMAGE_PATTERN } from '../../domain/images/image-reference.ts';
 import { badTexts } from '../../http/bad-texts.ts';
 import { MAX_ERRORS, validationFailure } from '../../http/validation-failure.ts';
+import type { Wire } from '../shared/wire.ts';
 import { useUniqueItems } from './unique-items.ts';
-import type { Wire } from './wire.ts';
 
 /**
  * Two validators: bodies are validated as they are, while the text of URLs is coerced. Neither removes unknown properties
@@ -28,11 +28,11 @@ const SHARED: Options = {
   },
 };
 
+/** By `$id` of a schema: returns explanations of a refused body. */
+export type Hints = NonNullable<Wire['hints']>;
+
 /** `schemas` are those with an `$id`. `hints`, by `$id`, explain a refused body further. */
-export function createValidatorCompiler(
-  schemas: readonly object[],
-  hints: NonNullable<Wire['hints']> = {},
-): FastifySchemaCompiler<object> {
+export function createValidatorCompiler(schemas: readonly object[], hints: Hints = {}): FastifySchemaCompiler<object> {
   // Created when they are needed: they read all schemas.
   let bodies: Ajv | undefined;
   let urls: Ajv | undefined;

@@ -2,7 +2,7 @@ import { METHODS } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { Failure } from '../../core/errors.ts';
-import type { RestApp } from './rest-app.ts';
+import type { RestApp } from '../shared/rest-app.ts';
 
 /** A few milliseconds of work. */
 const ROUTES_PER_TURN = 5;

@@ -1,6 +1,7 @@
 import { LOG_LEVELS } from '../../domain/logs/log-level.ts';
-import { dateTime, nullableString, stringEnum } from './schema.ts';
-import { Type } from './type.ts';
+import type { Examples } from '../shared/example-values.ts';
+import { dateTime, nullableString, stringEnum } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 
 const MAX_SEARCH = 200;
 
@@ -105,3 +106,21 @@ export const LogHeaders = Type.Object({
     Type.String({ description: 'Resume after this event id or time; wins over the query.' }),
   ),
 });
+
+export const LOG_EXAMPLES: Examples = {
+  LogLines: {
+    lines: [
+      {
+        id: '2026-11-20T10:02:19.481Z/000000000041',
+        workerId: 'w9h3s6d1f8g2jk',
+        source: 'container',
+        level: 'ERROR',
+        line: '{"requestId": "019aa0f3-9a4e-7c11-9d2b-5f0c7a61e3b4-u1", "message": "the audio file is empty", "level": "ERROR"}',
+        ts: '2026-11-20T10:02:19.481Z',
+      },
+    ],
+    nextCursor: null,
+    searchedTo: null,
+    keptSince: '2026-10-21T08:14:00.000Z',
+  },
+};

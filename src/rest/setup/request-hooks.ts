@@ -13,7 +13,7 @@ import type { Actor } from '../../domain/access/actor.ts';
 import { authenticate, checkPermission } from '../../http/authenticate.ts';
 import { readBearer } from '../../http/bearer.ts';
 import { refuseExceeded } from '../../http/rate-limiter.ts';
-import type { RestApp, RestDeps } from './rest-app.ts';
+import type { RestApp, RestDeps } from '../shared/rest-app.ts';
 
 /** Lets the app of another revision answer a request whose body is still unread. */
 export type HandOver = (revision: RestRevision, req: IncomingMessage, res: ServerResponse) => void;

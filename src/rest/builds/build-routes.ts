@@ -2,11 +2,11 @@ import type { TSchema } from 'typebox';
 import { notFound } from '../../core/errors.ts';
 import type { EndpointId } from '../../core/ids.ts';
 import { getEndpointRow } from '../../domain/endpoints/endpoint-store.ts';
-import { eventStreamSchema } from '../shared/event-stream.ts';
+import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
+import { eventStreamSchema } from '../live/event-stream.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { dateTime, ref } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
-import { EndpointParams } from './endpoint-schemas.ts';
 
 const BuildResponse = Type.Object(
   { id: Type.String(), createdAt: dateTime() },

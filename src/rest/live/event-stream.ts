@@ -1,9 +1,9 @@
 import { Readable, type Writable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import type { KeyId } from '../../core/ids.ts';
+import type { RouteDeps } from '../shared/rest-app.ts';
+import { Type } from '../shared/type.ts';
 import type { Feed } from './live-feed.ts';
-import type { RouteDeps } from './rest-app.ts';
-import { Type } from './type.ts';
 
 /** Interval of the comment lines that keep a quiet connection open. */
 export const COMMENT_EVERY_MS = 15_000;

@@ -1,0 +1,64 @@
+import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Failure } from '../../core/errors.ts';
+import type { RestRevision } from '../../core/rest-revisions.ts';
+import { acceptOnlyJson, REST_BODY_LIMIT_BYTES } from '../../http/accept-only-json.ts';
+import { newRequestId } from '../../http/request-id.ts';
+import { toFailure, toRequestFailure } from '../../http/to-failure.ts';
+import type { RestApp, RestDeps } from '../shared/rest-app.ts';
+import {
+  addRequestHooks,
+  countRequestOfAnyKey,
+  type HandOver,
+  pathNotFound,
+  setCommonHeaders,
+} from './request-hooks.ts';
+import { createSerializerCompiler } from './serialization.ts';
+import { createValidatorCompiler, type Hints } from './validation.ts';
+
+export interface AppOptions {
+  /** Those with an `$id`. */
+  schemas: readonly object[];
+  hints?: Hints;
+  /** What the app speaks. */
+  revision: RestRevision;
+  handOver: HandOver | null;
+  /** Returns the URL that is routed. */
+  rewriteUrl?: (url: string) => string;
+  /** Sends a failure in the app's own shape. */
+  sendFailure: (deps: RestDeps, failure: Failure, request: FastifyRequest, reply: FastifyReply) => void;
+}
+
+/** Returns an app without routes: its limits, validators, serializers, hooks, and the answers to all errors. */
+export function newApp(deps: RestDeps, options: AppOptions): RestApp {
+  const { schemas, hints, revision, handOver, rewriteUrl = (url) => url, sendFailure } = options;
+  const app: RestApp = Fastify({
+    bodyLimit: REST_BODY_LIMIT_BYTES,
+    genReqId: newRequestId,
+    requestIdHeader: false,
+    return503OnClosing: false, // Fastify's 503 has another shape; the outer server stops accepting first
+    routerOptions: { maxParamLength: 500 },
+    rewriteUrl: ({ url }) => rewriteUrl(url!),
+    // Raised before any hook ran, for a malformed URL.
+    frameworkErrors: (error, request, reply) => {
+      setCommonHeaders(request, reply);
+      void countRequestOfAnyKey(deps, request, reply)
+        .then(() => error)
+        .catch((refusal: unknown) => refusal)
+        .then((reason) => sendFailure(deps, toFailure(reason), request, reply));
+    },
+  });
+  acceptOnlyJson(app, {
+    ownerOf: ({ actor }) => actor?.userId ?? '',
+    isEmptyAllowed: true, // clients send the header with a bodiless DELETE or POST
+    detail: 'The request could not be processed: its body is not valid JSON.',
+  });
+  app.setValidatorCompiler(createValidatorCompiler(schemas, hints));
+  app.setSerializerCompiler(createSerializerCompiler(schemas));
+  for (const schema of schemas) app.addSchema(schema);
+  app.setErrorHandler((error, request, reply) =>
+    sendFailure(deps, toRequestFailure(error, request.raw), request, reply),
+  );
+  app.setNotFoundHandler((request, reply) => sendFailure(deps, pathNotFound(request), request, reply));
+  addRequestHooks(app, { deps, revision, handOver });
+  return app;
+}
