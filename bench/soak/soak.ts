@@ -8,7 +8,7 @@ import { cleanUpLoop } from '../../src/control/housekeeping/clean-up.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { readJobLimits } from '../../src/core/limit-settings.ts';
 import { silentLogger } from '../../src/core/logger.ts';
-import { deleteOldHistory } from '../../src/domain/history/fold-history.ts';
+import { deleteOldHistory } from '../../src/domain/history/write-history.ts';
 import { ServerProcess } from '../../test/e2e/server-process.ts';
 import type { Percentiles } from '../queue/latencies.ts';
 import { usageOfTree } from '../queue/process-usage.ts';

@@ -1,5 +1,4 @@
-import type { Clock } from '../../core/clock.ts';
-import { monotonicClock } from '../../core/clock.ts';
+import { type Clock, monotonicClock } from '../../core/clock.ts';
 import type { EndpointId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import { Loop, type NextRun } from '../../core/loop.ts';
@@ -25,7 +24,7 @@ import {
 import { readWorkerPrice } from '../../domain/billing/read-worker-price.ts';
 import type { JobQueue } from '../../domain/jobs/job-queue.ts';
 import { limitsOfRow } from '../../domain/quotas/limit-store.ts';
-import type { NotifyDispatch } from './rescue-leases.ts';
+import type { NotifyDispatch } from './rescue-jobs.ts';
 
 const TICK_MS = 5_000;
 /** While no batch runs. */
@@ -63,7 +62,6 @@ export class BatchRunner {
   #sweptAt = Number.NEGATIVE_INFINITY;
   #nextLookAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
-  #unsubscribes: (() => void)[] = [];
 
   constructor({ monotonic = monotonicClock, ...deps }: Deps & { monotonic?: Clock }) {
     this.#deps = deps;
@@ -74,26 +72,24 @@ export class BatchRunner {
       tickMs: REST_TICK_MS,
       logger: deps.logger,
       runOnce: () => this.#run(),
+      subscribe: (wake) => [
+        deps.bus.subscribe('batch', (endpointId) => this.#look(endpointId as EndpointId)),
+        deps.bus.subscribe('endpoint', (endpointId) => this.#lookIfRunning(endpointId as EndpointId)),
+        deps.bus.subscribe('demand', (endpointId) => this.#lookIfRunning(endpointId as EndpointId)),
+        deps.bus.onGap(() => {
+          this.#sweptAt = Number.NEGATIVE_INFINITY;
+          wake();
+        }),
+      ],
     });
   }
 
   start(): void {
-    const { bus } = this.#deps;
-    this.#unsubscribes = [
-      bus.subscribe('batch', (endpointId) => this.#look(endpointId as EndpointId)),
-      bus.subscribe('endpoint', (endpointId) => this.#lookIfRunning(endpointId as EndpointId)),
-      bus.subscribe('demand', (endpointId) => this.#lookIfRunning(endpointId as EndpointId)),
-      bus.onGap(() => {
-        this.#sweptAt = Number.NEGATIVE_INFINITY;
-        this.#loop.wake();
-      }),
-    ];
     this.#sweptAt = Number.NEGATIVE_INFINITY;
     this.#loop.start();
   }
 
   async stop(): Promise<void> {
-    for (const unsubscribe of this.#unsubscribes) unsubscribe();
     clearTimeout(this.#timer);
     this.#timer = undefined;
     await this.#loop.stop();

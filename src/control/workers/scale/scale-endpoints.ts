@@ -17,9 +17,8 @@ import { type ControlledWorker, listControlledWorkers } from '../../../domain/wo
 import { decideWorkers, type ScalingDecision } from '../../../scaling/decide-workers.ts';
 import { type FrozenWorker, reservedBytes } from '../../../scaling/frozen-workers.ts';
 import type { UserCut } from '../../../scaling/situation.ts';
-import { ScalingFacts, toFailedStarts, toScalingEndpoint } from './scaling-facts.ts';
+import { ScalingFacts, ScheduleClock, toFailedStarts, toScalingEndpoint } from './scaling-facts.ts';
 import { ScalingWriter } from './scaling-writer.ts';
-import { ScheduleClock } from './schedule-clock.ts';
 import { UserAllowances } from './user-allowances.ts';
 
 const TICK_MS = 5_000;
@@ -69,7 +68,6 @@ export class EndpointScaler {
   readonly #polledAt = new BoundedMap<EndpointId, number>(MAX_POLLED);
   /** Endpoints whose last decision is being written: they are not polled before that is done. */
   readonly #applying = new Map<EndpointId, Promise<void>>();
-  #unsubscribes: (() => void)[] = [];
   #sweptAt = Number.NEGATIVE_INFINITY;
   #sweepAfterId = '';
   #sweepSteps = 0;
@@ -88,20 +86,24 @@ export class EndpointScaler {
     this.#deps = { ...deps, monotonic };
     this.#log = new SeldomLog(deps.logger);
     this.#writer = new ScalingWriter(pool);
-    this.#loop = new Loop({ name: 'scale-endpoints', tickMs: REST_TICK_MS, logger, runOnce: () => this.#run() });
+    this.#loop = new Loop({
+      name: 'scale-endpoints',
+      tickMs: REST_TICK_MS,
+      logger,
+      runOnce: () => this.#run(),
+      subscribe: (wake) => [
+        deps.bus.subscribe('endpoint', (id) => this.#pollNow(id as EndpointId)),
+        deps.bus.subscribe('demand', (id) => this.#poll(id as EndpointId)),
+        deps.bus.onGap(() => {
+          this.#sweptAt = Number.NEGATIVE_INFINITY;
+          wake();
+        }),
+      ],
+    });
   }
 
   start(): void {
-    const { bus, monotonic } = this.#deps;
-    this.#unsubscribes = [
-      bus.subscribe('endpoint', (id) => this.#pollNow(id as EndpointId)),
-      bus.subscribe('demand', (id) => this.#poll(id as EndpointId)),
-      bus.onGap(() => {
-        this.#sweptAt = Number.NEGATIVE_INFINITY;
-        this.#loop.wake();
-      }),
-    ];
-    this.#startedAt = monotonic.now();
+    this.#startedAt = this.#deps.monotonic.now();
     this.#hasSeenAll = false;
     this.#sweepAfterId = '';
     this.#foundActive = true;
@@ -110,7 +112,6 @@ export class EndpointScaler {
   }
 
   async stop(): Promise<void> {
-    for (const unsubscribe of this.#unsubscribes) unsubscribe();
     await this.#loop.stop();
     await this.#applied();
     this.#log.close();
