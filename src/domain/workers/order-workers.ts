@@ -1,4 +1,4 @@
-import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
+import type { WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import type { Because, Cause } from '../../scaling/because.ts';
 import { storeDecisions } from '../decisions/record-decision.ts';
