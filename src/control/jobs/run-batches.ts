@@ -59,7 +59,7 @@ export class BatchRunner {
   readonly #due = new Set<EndpointId>();
   /** Endpoints with running batches, as of the last look: the hints of others are ignored. */
   #running = new Set<EndpointId>();
-  #sweptAt = Number.NEGATIVE_INFINITY;
+  #resyncedAt = Number.NEGATIVE_INFINITY;
   #nextLookAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
 
@@ -77,7 +77,7 @@ export class BatchRunner {
         deps.bus.subscribe('endpoint', (endpointId) => this.#lookIfRunning(endpointId as EndpointId)),
         deps.bus.subscribe('demand', (endpointId) => this.#lookIfRunning(endpointId as EndpointId)),
         deps.bus.onGap(() => {
-          this.#sweptAt = Number.NEGATIVE_INFINITY;
+          this.#resyncedAt = Number.NEGATIVE_INFINITY;
           wake();
         }),
       ],
@@ -85,7 +85,7 @@ export class BatchRunner {
   }
 
   start(): void {
-    this.#sweptAt = Number.NEGATIVE_INFINITY;
+    this.#resyncedAt = Number.NEGATIVE_INFINITY;
     this.#loop.start();
   }
 
@@ -98,7 +98,7 @@ export class BatchRunner {
 
   /** One look at every running batch, for tests. */
   async runOnce(): Promise<void> {
-    this.#sweptAt = Number.NEGATIVE_INFINITY;
+    this.#resyncedAt = Number.NEGATIVE_INFINITY;
     this.#nextLookAt = Number.NEGATIVE_INFINITY;
     await this.#loop.runOnce();
   }
@@ -119,13 +119,13 @@ export class BatchRunner {
 
   async #run(): Promise<NextRun> {
     const startedAt = this.#monotonic.now();
-    const isSweep = startedAt - this.#sweptAt >= TICK_MS;
-    const ids = isSweep ? null : [...this.#due];
+    const isResync = startedAt - this.#resyncedAt >= TICK_MS;
+    const ids = isResync ? null : [...this.#due];
     this.#due.clear();
     if (ids?.length === 0) return { inMs: this.#tickMs };
     const batches = await listRunningBatches(this.#deps.pool, ids);
-    if (isSweep) {
-      this.#sweptAt = startedAt;
+    if (isResync) {
+      this.#resyncedAt = startedAt;
       this.#running = new Set();
     } else for (const id of ids!) this.#running.delete(id);
     let nextAt: number | null = null;

@@ -109,7 +109,7 @@ interface Known extends FloorNow {
   from: number;
 }
 
-/** Remembers each endpoint's floor until it changes: finding that time takes a millisecond, and endpoints are swept every 5 s. */
+/** Remembers each endpoint's floor until it changes: finding that time takes a millisecond, and a resync polls endpoints every 5 s. */
 export class ScheduleClock {
   readonly #known = new BoundedMap<EndpointId, Known>(MAX_ENDPOINTS);
 
