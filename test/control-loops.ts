@@ -13,7 +13,7 @@ import { Bus } from '../src/db/bus.ts';
 import { createUser } from '../src/domain/access/users.ts';
 import { change } from '../src/domain/change.ts';
 import { createEndpoint, type NewEndpoint } from '../src/domain/endpoints/create-endpoint.ts';
-import { addToCounters } from '../src/domain/jobs/counter-sql.ts';
+import { addToCounters } from '../src/domain/jobs/count-jobs.ts';
 import { JobQueue } from '../src/domain/jobs/job-queue.ts';
 import type { ControlledWorker } from '../src/domain/workers/worker-lifecycle.ts';
 import type { Runtime } from '../src/runtimes/runtime.ts';

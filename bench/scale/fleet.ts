@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { newId } from '../../src/core/ids.ts';
-import { addToCounters } from '../../src/domain/jobs/counter-sql.ts';
+import { addToCounters } from '../../src/domain/jobs/count-jobs.ts';
 
 /** Workers of each endpoint that keeps some. */
 export const WORKERS_PER_KEEPER = 4;

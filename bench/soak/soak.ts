@@ -9,7 +9,7 @@ import { JOB_LIMITS } from '../../src/config/limit-settings.ts';
 import { readSettings } from '../../src/config/setting.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { silentLogger } from '../../src/core/logger.ts';
-import { deleteOldHistory } from '../../src/domain/history/fold-history.ts';
+import { deleteOldHistory } from '../../src/domain/history/write-history.ts';
 import { ServerProcess } from '../../test/e2e/server-process.ts';
 import type { Percentiles } from '../queue/latencies.ts';
 import { usageOfTree } from '../queue/process-usage.ts';

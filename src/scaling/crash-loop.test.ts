@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nextStartAt } from './crash-loop.ts';
+import { nextStartAt } from './start-record.ts';
 
 test.each([0, 1])('after %i failed starts the next one does not wait', (failures) => {
   expect(nextStartAt(failures, 1000)).toBe(1000);

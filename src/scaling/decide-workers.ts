@@ -3,7 +3,6 @@
  * and the same input gives the same decision. The rules are in docs/states.md and docs/guide/scaling.md.
  */
 import type { Because } from './because.ts';
-import { nextStartAt } from './crash-loop.ts';
 import { freezeOrDrain, frozenToStop, thawable } from './frozen-workers.ts';
 import { outdatedToLeave, surplusToLeave } from './leaving-workers.ts';
 import { isNewest } from './releases.ts';
@@ -17,6 +16,7 @@ import {
   type ScalingInput,
   type UserCut,
 } from './situation.ts';
+import { nextStartAt } from './start-record.ts';
 import { mostWorkers } from './user-allowance.ts';
 import { wantedWorkers } from './wanted-workers.ts';
 

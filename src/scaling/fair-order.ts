@@ -1,6 +1,6 @@
 import type { Contention } from './contention.ts';
-import { MAX_PAUSE_MS } from './crash-loop.ts';
 import type { Sharing, WaitingWorker } from './sharing.ts';
+import { MAX_PAUSE_MS } from './start-record.ts';
 
 /**
  * An endpoint without any GPU comes before everybody else once it has waited this long, times the endpoints of its user, who may

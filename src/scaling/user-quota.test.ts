@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { quotaInGpus } from './user-quota.ts';
+import { quotaInGpus } from './user-allowance.ts';
 
 const none = { gpuQuota: null, workerQuota: null, podGpus: 0, workerGpus: [1, 1] };
 

@@ -1,6 +1,6 @@
 import type { ClusterMember, ControlledCluster } from '../../domain/clusters/cluster-lifecycle.ts';
 import { isWaitingForPlace } from '../../domain/pods/pod-lifecycle.ts';
-import { nextStartAt } from '../../scaling/crash-loop.ts';
+import { nextStartAt } from '../../scaling/start-record.ts';
 
 /** What a decision depends on of a cluster's row and its pods. */
 export type ClusterFacts = Pick<ControlledCluster, 'wanted' | 'phase' | 'attempts' | 'notBefore' | 'members'>;

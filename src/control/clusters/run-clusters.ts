@@ -40,24 +40,25 @@ export class ClusterRunner {
   readonly #log: SeldomLog;
   readonly #deps: Deps;
   readonly #loop: Loop;
-  #unsubscribe: (() => void)[] = [];
   #orphansAt = Number.NEGATIVE_INFINITY;
 
   constructor({ pool, bus, clock, logger, runtime }: Deps) {
     this.#deps = { pool, bus, clock, logger, runtime };
     this.#log = new SeldomLog(logger);
-    this.#loop = new Loop({ name: 'run-clusters', tickMs: IDLE_TICK_MS, logger, runOnce: () => this.#run() });
+    this.#loop = new Loop({
+      name: 'run-clusters',
+      tickMs: IDLE_TICK_MS,
+      logger,
+      runOnce: () => this.#run(),
+      subscribe: (wake) => [bus.subscribe('cluster', wake), bus.subscribe('pod', wake), bus.onGap(wake)],
+    });
   }
 
   start(): void {
-    const { bus } = this.#deps;
-    const wake = () => this.#loop.wake();
-    this.#unsubscribe = [bus.subscribe('cluster', wake), bus.subscribe('pod', wake), bus.onGap(wake)];
     this.#loop.start();
   }
 
   async stop(): Promise<void> {
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
     await this.#loop.stop();
     this.#log.close();
   }

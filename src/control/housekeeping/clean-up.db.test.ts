@@ -4,7 +4,7 @@ import { readConfig } from '../../config/config.ts';
 import { silentLogger } from '../../core/logger.ts';
 import type { Loop } from '../../core/loop.ts';
 import { transaction } from '../../db/pool.ts';
-import { JOB_COUNTERS } from '../../domain/jobs/counter-sql.ts';
+import { JOB_COUNTERS } from '../../domain/jobs/count-jobs.ts';
 import { makePartitions } from '../../domain/jobs/job-retention.ts';
 import { cleanUpLoop } from './clean-up.ts';
 

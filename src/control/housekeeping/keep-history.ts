@@ -2,8 +2,7 @@ import { type Clock, systemClock } from '../../core/clock.ts';
 import type { Logger } from '../../core/logger.ts';
 import { Loop } from '../../core/loop.ts';
 import type { Pool } from '../../db/pool.ts';
-import { deleteOldHistory, foldHistory } from '../../domain/history/fold-history.ts';
-import { SETTLE_MS, writeHistory } from '../../domain/history/write-history.ts';
+import { deleteOldHistory, foldHistory, SETTLE_MS, writeHistory } from '../../domain/history/write-history.ts';
 
 const MINUTE_MS = 60_000;
 /** After the usage of the minute, which is metered at SETTLE_MS too; a minute that comes later is read with the next one. */

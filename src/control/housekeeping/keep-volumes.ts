@@ -33,7 +33,6 @@ export class VolumeKeeper {
   readonly #deps: Deps;
   readonly #monotonic: Clock;
   readonly #loop: Loop;
-  #unsubscribe = () => {};
   #measureAt = Number.NEGATIVE_INFINITY;
   /** Storage over its size for which a warning was logged. */
   readonly #overfull = new Set<string>();
@@ -47,16 +46,15 @@ export class VolumeKeeper {
       tickMs: TICK_MS,
       logger: deps.logger,
       runOnce: () => this.#run(),
+      subscribe: (wake) => [deps.bus.subscribe('volume', wake)],
     });
   }
 
   start(): void {
-    this.#unsubscribe = this.#deps.bus.subscribe('volume', () => this.#loop.wake());
     this.#loop.start();
   }
 
   async stop(): Promise<void> {
-    this.#unsubscribe();
     await this.#loop.stop();
     this.#log.close();
   }

@@ -20,7 +20,6 @@ export class ImagePuller {
   readonly #deps: { pool: Pool; bus: Bus; logger: Logger; runtime: Runtime; secretBox: SecretBox };
   readonly #loop: Loop;
   readonly #changed = new Set<EndpointId>();
-  #unsubscribe = () => {};
   #isPulling = false;
   #isStopped = false;
   #isExpecting = false;
@@ -32,23 +31,25 @@ export class ImagePuller {
       tickMs: TICK_MS,
       logger: deps.logger,
       runOnce: () => this.#run(),
+      subscribe: (wake) => {
+        const pull = (id: string) => {
+          this.#changed.add(id as EndpointId);
+          wake();
+        };
+        return [deps.bus.subscribe('endpoint', pull)];
+      },
     });
   }
 
   start(): void {
-    this.#unsubscribe = this.#deps.bus.subscribe('endpoint', (id) => {
-      this.#changed.add(id as EndpointId);
-      this.#loop.wake();
-    });
     this.#loop.start();
   }
 
   /** Waits for what reads the database, which may be gone next, but not for a pull in progress. */
   async stop(): Promise<void> {
-    this.#unsubscribe();
-    this.#changed.clear();
     this.#isStopped = true;
     const stopped = this.#loop.stop();
+    this.#changed.clear();
     if (!this.#isPulling) await stopped;
   }
 

@@ -11,11 +11,11 @@ import type { BatchId } from '../../domain/batches/batch.ts';
 import { findBatch } from '../../domain/batches/batch-store.ts';
 import { renderBatch } from '../../domain/batches/render-batch.ts';
 import { renderNotice } from '../../domain/budgets/record-notices.ts';
+import { recordWebhookRefusal } from '../../domain/jobs/find-webhook.ts';
 import { renderJob } from '../../domain/jobs/job.ts';
 import type { JobQueue } from '../../domain/jobs/job-queue.ts';
 import { INPUT } from '../../domain/jobs/payloads.ts';
 import { type WebhookPolicy, WebhookRefused } from '../../domain/jobs/webhook-policy.ts';
-import { recordWebhookRefusal } from '../../domain/jobs/webhook-refusals.ts';
 import { postWebhook, Refused } from './post-webhook.ts';
 
 const TICK_MS = 30_000;
@@ -103,7 +103,6 @@ export class WebhookDeliverer {
   /** By delivery. */
   readonly #inFlight = new Map<number, InFlight>();
   #stopping = new AbortController();
-  #unsubscribe: () => void = () => {};
 
   constructor(deps: Deps) {
     this.#deps = deps;
@@ -113,17 +112,16 @@ export class WebhookDeliverer {
       tickMs: TICK_MS,
       logger: deps.logger,
       runOnce: () => this.#run(),
+      subscribe: (wake) => [deps.bus.subscribe('webhook', wake)],
     });
   }
 
   start(): void {
     this.#stopping = new AbortController();
-    this.#unsubscribe = this.#deps.bus.subscribe('webhook', () => this.#loop.wake());
     this.#loop.start();
   }
 
   async stop(): Promise<void> {
-    this.#unsubscribe();
     await this.#loop.stop();
     this.#stopping.abort(); // the rows stay: the next leader delivers them
     await Promise.all([...this.#inFlight.values()].map(({ ended }) => ended));

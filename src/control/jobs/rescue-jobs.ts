@@ -5,12 +5,12 @@ import { Loop, type NextRun } from '../../core/loop.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import { storeDecisions } from '../../domain/decisions/record-decision.ts';
-import { HAS_WORK } from '../../domain/jobs/has-work.ts';
+import { HAS_WORK } from '../../domain/jobs/count-jobs.ts';
+import type { EndedJob } from '../../domain/jobs/job.ts';
 import type { JobQueue } from '../../domain/jobs/job-queue.ts';
 import { moveTimes } from '../../domain/workers/move-times.ts';
 import { because } from '../../scaling/because.ts';
 import { LeaseGrace } from './lease-grace.ts';
-import { type NotifyDispatch, rescueLeases } from './rescue-leases.ts';
 
 /** While there is a job or a worker, and otherwise: an idle server costs next to nothing. */
 const TICK_MS = 1_000;
@@ -50,7 +50,6 @@ export class JobRescuer {
   readonly #grace: LeaseGrace;
   #isIdle = false;
   #silentAt = Number.NEGATIVE_INFINITY;
-  #unsubscribes: (() => void)[] = [];
   #settingsTimer: NodeJS.Timeout | undefined;
 
   constructor({ monotonic = monotonicClock, grace, ...deps }: Deps & { monotonic?: Clock; grace?: LeaseGrace }) {
@@ -62,23 +61,21 @@ export class JobRescuer {
       tickMs: IDLE_TICK_MS,
       logger: deps.logger,
       runOnce: () => this.#run(),
+      subscribe: () => [
+        deps.bus.subscribe('demand', () => this.#wakeIfIdle()),
+        deps.bus.subscribe('worker', () => this.#wakeIfIdle()),
+        deps.bus.onGap(() => this.#wakeIfIdle()),
+        deps.bus.subscribe('endpoint', () => this.#onSettingsChange()),
+      ],
     });
   }
 
   start(): void {
-    const { bus } = this.#deps;
     this.#grace.begin();
-    this.#unsubscribes = [
-      bus.subscribe('demand', () => this.#wakeIfIdle()),
-      bus.subscribe('worker', () => this.#wakeIfIdle()),
-      bus.onGap(() => this.#wakeIfIdle()),
-      bus.subscribe('endpoint', () => this.#onSettingsChange()),
-    ];
     this.#loop.start();
   }
 
   stop(): Promise<void> {
-    for (const unsubscribe of this.#unsubscribes) unsubscribe();
     clearTimeout(this.#settingsTimer);
     return this.#loop.stop();
   }
@@ -257,4 +254,24 @@ export class JobRescuer {
       bus.publish('demand', endpointId);
     }
   }
+}
+
+/** A lost job is delivered once more (docs/interface/queue.md, "Redelivery"). */
+const MAX_RETRIES = 1;
+
+/** Notifies the data plane of this process: of jobs that were queued again, and of jobs that ended. */
+export interface NotifyDispatch {
+  queued: (endpointId: EndpointId) => void;
+  ended: (jobs: readonly EndedJob[]) => void;
+}
+
+/** Takes the leases of lost workers away, and notifies those who wait for the jobs. */
+export async function rescueLeases(
+  queue: JobQueue,
+  notify: NotifyDispatch,
+  workerIds: readonly WorkerId[],
+): Promise<void> {
+  const rescued = await queue.rescue(workerIds, MAX_RETRIES);
+  for (const endpointId of rescued.requeued) notify.queued(endpointId);
+  notify.ended(rescued.ended);
 }

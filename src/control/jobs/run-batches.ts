@@ -1,5 +1,4 @@
-import type { Clock } from '../../core/clock.ts';
-import { monotonicClock } from '../../core/clock.ts';
+import { type Clock, monotonicClock } from '../../core/clock.ts';
 import type { EndpointId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import { Loop, type NextRun } from '../../core/loop.ts';
@@ -25,7 +24,7 @@ import {
 import { readWorkerPrice } from '../../domain/billing/read-worker-price.ts';
 import type { JobQueue } from '../../domain/jobs/job-queue.ts';
 import { limitsOfRow } from '../../domain/quotas/limit-store.ts';
-import type { NotifyDispatch } from './rescue-leases.ts';
+import type { NotifyDispatch } from './rescue-jobs.ts';
 
 const TICK_MS = 5_000;
 /** While no batch runs. */
@@ -60,10 +59,9 @@ export class BatchRunner {
   readonly #due = new Set<EndpointId>();
   /** Endpoints with running batches, as of the last look: the hints of others are ignored. */
   #running = new Set<EndpointId>();
-  #sweptAt = Number.NEGATIVE_INFINITY;
+  #resyncedAt = Number.NEGATIVE_INFINITY;
   #nextLookAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
-  #unsubscribes: (() => void)[] = [];
 
   constructor({ monotonic = monotonicClock, ...deps }: Deps & { monotonic?: Clock }) {
     this.#deps = deps;
@@ -74,26 +72,24 @@ export class BatchRunner {
       tickMs: REST_TICK_MS,
       logger: deps.logger,
       runOnce: () => this.#run(),
+      subscribe: (wake) => [
+        deps.bus.subscribe('batch', (endpointId) => this.#look(endpointId as EndpointId)),
+        deps.bus.subscribe('endpoint', (endpointId) => this.#lookIfRunning(endpointId as EndpointId)),
+        deps.bus.subscribe('demand', (endpointId) => this.#lookIfRunning(endpointId as EndpointId)),
+        deps.bus.onGap(() => {
+          this.#resyncedAt = Number.NEGATIVE_INFINITY;
+          wake();
+        }),
+      ],
     });
   }
 
   start(): void {
-    const { bus } = this.#deps;
-    this.#unsubscribes = [
-      bus.subscribe('batch', (endpointId) => this.#look(endpointId as EndpointId)),
-      bus.subscribe('endpoint', (endpointId) => this.#lookIfRunning(endpointId as EndpointId)),
-      bus.subscribe('demand', (endpointId) => this.#lookIfRunning(endpointId as EndpointId)),
-      bus.onGap(() => {
-        this.#sweptAt = Number.NEGATIVE_INFINITY;
-        this.#loop.wake();
-      }),
-    ];
-    this.#sweptAt = Number.NEGATIVE_INFINITY;
+    this.#resyncedAt = Number.NEGATIVE_INFINITY;
     this.#loop.start();
   }
 
   async stop(): Promise<void> {
-    for (const unsubscribe of this.#unsubscribes) unsubscribe();
     clearTimeout(this.#timer);
     this.#timer = undefined;
     await this.#loop.stop();
@@ -102,7 +98,7 @@ export class BatchRunner {
 
   /** One look at every running batch, for tests. */
   async runOnce(): Promise<void> {
-    this.#sweptAt = Number.NEGATIVE_INFINITY;
+    this.#resyncedAt = Number.NEGATIVE_INFINITY;
     this.#nextLookAt = Number.NEGATIVE_INFINITY;
     await this.#loop.runOnce();
   }
@@ -123,13 +119,13 @@ export class BatchRunner {
 
   async #run(): Promise<NextRun> {
     const startedAt = this.#monotonic.now();
-    const isSweep = startedAt - this.#sweptAt >= TICK_MS;
-    const ids = isSweep ? null : [...this.#due];
+    const isResync = startedAt - this.#resyncedAt >= TICK_MS;
+    const ids = isResync ? null : [...this.#due];
     this.#due.clear();
     if (ids?.length === 0) return { inMs: this.#tickMs };
     const batches = await listRunningBatches(this.#deps.pool, ids);
-    if (isSweep) {
-      this.#sweptAt = startedAt;
+    if (isResync) {
+      this.#resyncedAt = startedAt;
       this.#running = new Set();
     } else for (const id of ids!) this.#running.delete(id);
     let nextAt: number | null = null;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Clock, monotonicClock } from '../../core/clock.ts';
-import { Failure, type FailureKind, isReported, messageOf } from '../../core/errors.ts';
+import { isReported, messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { Loop, type NextRun } from '../../core/loop.ts';
 import { quoteOutput } from '../../domain/logs/quote-output.ts';
@@ -14,11 +14,11 @@ import {
   placeReason,
 } from '../../domain/pods/pod-lifecycle.ts';
 import { NoCapacity, type Observed } from '../../runtimes/runtime.ts';
-import { nextStartAt } from '../../scaling/crash-loop.ts';
+import { nextStartAt } from '../../scaling/start-record.ts';
 import { readLastOutput } from '../workloads/read-last-output.ts';
 import { WorkloadTasks } from '../workloads/workload-tasks.ts';
 import { decidePod, type PodAction } from './decide-pod.ts';
-import { type PodStart, startPod } from './start-pod.ts';
+import { needsChange, type PodStart, startPod } from './start-pod.ts';
 
 /** While there are pods, and otherwise. */
 const TICK_MS = 2_000;
@@ -33,16 +33,6 @@ const HEALTHY_MS = 600_000;
 const FREE_STARTS = 3;
 /** The pause after a start that found no capacity. */
 const UNPLACED_PAUSE_MS = 5_000;
-/** Failures of the runtime, the registry or the database, which end by themselves. */
-const PASSING: ReadonlySet<FailureKind> = new Set([
-  'unavailable',
-  'conflict',
-  'tooManyRequests',
-  'badGateway',
-  'gatewayTimeout',
-  'requestTimeout',
-  'internal',
-]);
 /** How long the log of a stopped or ended container may take to arrive. */
 const STOPPED_LOG_TIMEOUT_MS = 500;
 const ENDED_LOG_TIMEOUT_MS = 2_000;
@@ -63,12 +53,11 @@ export class PodRunner {
   readonly #deps: Deps;
   readonly #tasks: WorkloadTasks;
   readonly #loop: Loop;
-  /** Starts in progress: the revision, and how to cancel it. */
-  readonly #starts = new Map<string, { revision: number; cancel: AbortController }>();
+  /** The revisions that are being started, by pod. */
+  readonly #starts = new Map<string, number>();
   /** As last read. */
   #podIds = new Set<string>();
   #othersTimer: NodeJS.Timeout | undefined;
-  #unsubscribe: (() => void)[] = [];
   #listedAt = Number.NEGATIVE_INFINITY;
   #hasEvents = true;
   /** The earliest end of a pause, wall clock. */
@@ -81,31 +70,29 @@ export class PodRunner {
       tickMs: IDLE_TICK_MS,
       logger: deps.logger,
       runOnce: () => this.#run(),
+      subscribe: (wake) => [
+        deps.bus.subscribe('pod', wake),
+        deps.bus.onGap(wake),
+        deps.runtime.watch(
+          (id) => this.#onEvent(id),
+          () => this.#onReturn(),
+        ),
+      ],
     });
     this.#tasks = new WorkloadTasks({ logger: deps.logger, onEnd: () => this.#listSoon() });
   }
 
   start(): void {
-    const { bus, runtime } = this.#deps;
-    this.#unsubscribe = [
-      bus.subscribe('pod', () => this.#loop.wake()),
-      bus.onGap(() => this.#loop.wake()),
-      runtime.watch(
-        (id) => this.#onEvent(id),
-        () => this.#onReturn(),
-      ),
-    ];
     this.#hasEvents = true;
     this.#loop.start();
   }
 
   /** Ends the loop and waits a moment for actions in progress; the pods keep running. */
   async stop(): Promise<void> {
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
     clearTimeout(this.#othersTimer);
     this.#othersTimer = undefined;
     await this.#loop.stop();
-    for (const { cancel } of this.#starts.values()) cancel.abort(); // the next leader starts them again
+    for (const id of this.#starts.keys()) this.#tasks.cancel(id); // the next leader starts them again
     await this.#tasks.settle();
   }
 
@@ -200,11 +187,10 @@ export class PodRunner {
     }
   }
 
-  /** A pull may take an hour: a start that is no longer wanted does not finish it. */
   #cancelSupersededStarts(pods: readonly ControlledPod[]): void {
     for (const pod of pods) {
-      const start = this.#starts.get(pod.id);
-      if (start && (pod.wanted !== 'RUN' || pod.revision !== start.revision)) start.cancel.abort();
+      const revision = this.#starts.get(pod.id);
+      if (revision !== undefined && (pod.wanted !== 'RUN' || pod.revision !== revision)) this.#tasks.cancel(pod.id);
     }
   }
 
@@ -216,13 +202,18 @@ export class PodRunner {
     if (action.do === 'nothing') return;
     if (action.do === 'wait') this.#pauseEndsAt = Math.min(this.#pauseEndsAt, action.untilMs);
     else if (action.do === 'adopt' && isUpToDate(pod, workload!)) this.#deps.logs.follow(pod.id);
-    else this.#tasks.run(pod.id, action.do, () => this.#act(action, pod, workload));
+    else this.#tasks.run(pod.id, action.do, (signal) => this.#act(action, pod, workload, signal));
   }
 
-  async #act(action: PodAction, pod: ControlledPod, workload: Observed | undefined): Promise<void> {
+  async #act(
+    action: PodAction,
+    pod: ControlledPod,
+    workload: Observed | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
     switch (action.do) {
       case 'start':
-        return this.#start(pod);
+        return this.#start(pod, signal);
       case 'adopt':
         return this.#adopt(pod, workload!);
       case 'finalize':
@@ -235,26 +226,25 @@ export class PodRunner {
     }
   }
 
-  async #start(pod: ControlledPod): Promise<void> {
+  async #start(pod: ControlledPod, signal: AbortSignal): Promise<void> {
     const { pool, logger, runtime, bus } = this.#deps;
     if (pod.phaseRevision !== pod.revision) await this.#stopContainer(pod, 'stops: a new container takes its place');
     else await runtime.stop(pod.id, 0); // what an interrupted start may have left
     if (!(await markPodPhase(pool, pod, 'PROVISIONING'))) return;
     bus.publish('pod', pod.id);
-    const cancel = new AbortController();
-    this.#starts.set(pod.id, { revision: pod.revision, cancel });
+    this.#starts.set(pod.id, pod.revision);
     try {
-      const isRunning = await startPod(this.#deps, pod, cancel.signal);
+      const isRunning = await startPod(this.#deps, pod, signal);
       if (isRunning) logger.info({ userId: pod.userId, podId: pod.id, image: pod.image }, 'pod started');
     } catch (error) {
-      await this.#handleFailure(pod, error, cancel.signal.aborted);
+      await this.#handleFailure(pod, error, signal.aborted);
     } finally {
       this.#starts.delete(pod.id);
       bus.publish('pod', pod.id);
     }
   }
 
-  /** What the image or the pod's settings are to blame for is an ERROR. Anything else may pass, so the start is made again. */
+  /** Makes the pod an ERROR when its image or its settings have to change. Anything else may pass, so the start is made again. */
   async #handleFailure(pod: ControlledPod, error: unknown, isCancelled: boolean): Promise<void> {
     if (isCancelled) return; // the next run does what is wanted instead
     const { logs, logger, clock } = this.#deps;
@@ -265,7 +255,7 @@ export class PodRunner {
       const notBefore = new Date(now + UNPLACED_PAUSE_MS);
       return this.#putBack(pod, placeReason(reason), { failures: pod.failures, notBefore });
     }
-    if (isToBlame(error)) {
+    if (needsChange(error)) {
       logs.system(podId, `could not be started: ${reason}`);
       logger.warn({ userId, podId, image, err: error }, 'pod start failed');
       await this.#deps.runtime.stop(podId, 0);
@@ -323,8 +313,8 @@ export class PodRunner {
     logs.system(pod.id, `ended: ${reason}`);
     logger.warn({ userId: pod.userId, podId: pod.id, reason: why, pauseMs }, 'pod ended by itself');
     await runtime.stop(pod.id, 0);
-    const told = quoteOutput(reason, output);
-    await this.#recordEnd(pod, 'STARTING', { reason: told, endedAt, failures, notBefore: new Date(startAt) });
+    const withOutput = quoteOutput(reason, output);
+    await this.#recordEnd(pod, 'STARTING', { reason: withOutput, endedAt, failures, notBefore: new Date(startAt) });
   }
 
   async #terminate(pod: ControlledPod): Promise<void> {
@@ -347,11 +337,6 @@ export class PodRunner {
     this.#deps.bus.publish('key', pod.id); // its own key is gone
     this.#deps.bus.publish('pod', pod.id);
   }
-}
-
-/** True when another try would fail alike: the user has to change something first. */
-function isToBlame(error: unknown): boolean {
-  return error instanceof Failure && !PASSING.has(error.kind);
 }
 
 /** True when the row says what was observed. */

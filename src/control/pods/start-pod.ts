@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PerGpuSettings } from '../../config/gpu-share-settings.ts';
+import { Failure, type FailureKind } from '../../core/errors.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
@@ -181,4 +182,20 @@ async function joinNetwork(
 function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
+
+/** Failures of the runtime, the registry or the database, which end by themselves. */
+const PASSING: ReadonlySet<FailureKind> = new Set([
+  'unavailable',
+  'conflict',
+  'tooManyRequests',
+  'badGateway',
+  'gatewayTimeout',
+  'requestTimeout',
+  'internal',
+]);
+
+/** True when another try would fail alike: the user has to change something first. */
+export function needsChange(error: unknown): boolean {
+  return error instanceof Failure && !PASSING.has(error.kind);
 }

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { choosePublicPorts } from './public-ports.ts';
+import { choosePublicPorts } from './start-on-ports.ts';
 
 const servers: ReturnType<typeof createServer>[] = [];
 afterEach(() => {

@@ -20,7 +20,7 @@ const REPORTED_PAUSE_MS = 1_000;
 export class WorkloadTasks {
   readonly #log: SeldomLog;
   readonly #onEnd: (id: string) => void;
-  readonly #running = new Map<string, Promise<void>>();
+  readonly #running = new Map<string, { ended: Promise<void>; cancel: AbortController }>();
   /** The place of a workload's last task in the order of ends. */
   readonly #endedAs = new BoundedMap<string, number>(MAX_REMEMBERED);
   /** How often in a row the tasks of a workload have failed. */
@@ -51,10 +51,11 @@ export class WorkloadTasks {
 
   /**
    * Starts a task of a workload that is not busy. `action` names it in the log. A failure is logged; the next comparison finds
-   * what is left to do.
+   * what is left to do. `signal` aborts when the task is cancelled: a pull may take an hour.
    */
-  run(id: string, action: string, work: () => Promise<void>): void {
-    const task = work()
+  run(id: string, action: string, work: (signal: AbortSignal) => Promise<void>): void {
+    const cancel = new AbortController();
+    const ended = work(cancel.signal)
       .then(
         () => this.#succeeded(id),
         (error) => this.#failed(id, action, error),
@@ -65,7 +66,12 @@ export class WorkloadTasks {
         this.#endedAs.set(id, ++this.#ended);
         this.#onEnd(id);
       });
-    this.#running.set(id, task);
+    this.#running.set(id, { ended, cancel });
+  }
+
+  /** Cancels the task of a workload, if there is one that can be cancelled. */
+  cancel(id: string): void {
+    this.#running.get(id)?.cancel.abort();
   }
 
   /** Ends the pauses: the runtime is back. */
@@ -77,7 +83,7 @@ export class WorkloadTasks {
   /** Waits for running tasks, at most 3 s. */
   async settle(): Promise<void> {
     this.#wake();
-    const settled = Promise.allSettled(this.#running.values());
+    const settled = Promise.allSettled([...this.#running.values()].map(({ ended }) => ended));
     await Promise.race([settled, new Promise((resolve) => setTimeout(resolve, SETTLE_TIMEOUT_MS).unref())]);
     this.#log.close();
   }

@@ -1,7 +1,7 @@
 import type { EndpointId, UserId } from '../../core/ids.ts';
 import { bigintArray } from '../../db/arrays.ts';
 import type { Db } from '../../db/pool.ts';
-import { addToCounters } from '../jobs/counter-sql.ts';
+import { addToCounters } from '../jobs/count-jobs.ts';
 import { INPUT, inputBytes, inputOf } from '../jobs/payloads.ts';
 import { setLimitsColumns } from '../quotas/limit-store.ts';
 import type { OwnLimits } from '../quotas/limits.ts';

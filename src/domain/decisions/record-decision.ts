@@ -1,6 +1,7 @@
-import type { EndpointId, WorkerId } from '../../core/ids.ts';
+import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import type { Because } from '../../scaling/because.ts';
+import { getEndpointRow } from '../endpoints/endpoint-store.ts';
 
 /** Kept per endpoint: recent history, at most a page. */
 const KEPT = 100;
@@ -85,4 +86,20 @@ function deleteOldest(endpointIds: string): string {
           where d.endpoint_id = g.endpoint_id and d.id <= (
             select id from scaling_decisions s where s.endpoint_id = g.endpoint_id
             order by id desc offset ${KEPT - 1} limit 1)`;
+}
+
+/** Returns the last decisions that changed something, newest first. Throws `notFound`. */
+export async function listDecisions(
+  db: Db,
+  userId: UserId,
+  endpointId: EndpointId,
+  limit: number,
+): Promise<Decision[]> {
+  await getEndpointRow(db, userId, endpointId);
+  const result = await db.query<Decision>(
+    `select at, wanted, reason, inputs, actions from scaling_decisions
+     where endpoint_id = $1 order by id desc limit $2`,
+    [endpointId, limit],
+  );
+  return result.rows;
 }

@@ -1,7 +1,7 @@
 import type { EndpointId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { STOP_OF_ENDPOINT } from '../budgets/budget-sql.ts';
-import { REFUSAL_OF_ENDPOINT } from '../jobs/webhook-refusals.ts';
+import { REFUSAL_OF_ENDPOINT } from '../jobs/find-webhook.ts';
 import { NO_CAPACITY } from '../workers/worker-status.ts';
 import type { EndpointFacts, WorkerCounts } from './endpoint-state.ts';
 import { LIVE_REQUEST_DEMAND } from './request-demand.ts';

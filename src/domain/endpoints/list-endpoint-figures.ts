@@ -1,6 +1,6 @@
 import type { EndpointId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
-import { type FigureSeries, type PastFigures, readFigureSeries, readPastFigures } from '../history/read-figures.ts';
+import { type FigureSeries, type PastFigures, readFigureSeries, readPastFigures } from '../history/read-history.ts';
 import { listEndpointWork } from './account-activity.ts';
 import type { EndpointState } from './endpoint-state.ts';
 import { listEndpointStates } from './list-endpoint-states.ts';

@@ -4,9 +4,8 @@ import { EndpointActivity } from '../../core/endpoint-activity.ts';
 import { type EndpointId, newId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { ActivityReporter } from './activity-reporter.ts';
-import { deleteOldHistory, foldHistory } from './fold-history.ts';
 import { type Range, readHistory, type Step } from './read-history.ts';
-import { writeHistory } from './write-history.ts';
+import { deleteOldHistory, foldHistory, writeHistory } from './write-history.ts';
 
 let database: TestDatabase;
 let endpointId: EndpointId;

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { EndpointStateName } from '../endpoints/endpoint-state.ts';
-import type { ExplainedStage, WaitStage } from './explain-job.ts';
-import { explainWait } from './explain-wait.ts';
+import { type ExplainedStage, explainWait, type WaitStage } from './explain-job.ts';
 
 const inState = (state: EndpointStateName, reason: string | null = null) => ({ state, since: null, reason });
 const at = (stage: WaitStage, reason: string | null = null): ExplainedStage => ({

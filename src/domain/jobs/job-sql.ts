@@ -1,7 +1,7 @@
 import { countEnds, FAILED_ENDS } from '../../core/job-states.ts';
 import { TRACEPARENT_OF_EXTRAS } from '../../core/trace-context.ts';
 import { endBatchJobs } from '../batches/batch-sql.ts';
-import { addToCounters } from './counter-sql.ts';
+import { addToCounters } from './count-jobs.ts';
 import {
   CLEAR_PROGRESS,
   ENDED_RESULT,

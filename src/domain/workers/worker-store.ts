@@ -147,3 +147,13 @@ export async function deleteOldWorkers(db: Db, exitedBefore: Date): Promise<void
      where not exists (select from workers w where w.id = a.worker_id and w.phase <> 'EXITED')`,
   );
 }
+
+/** Returns the live workers of each of a user's endpoints, in one query; endpoints without any are missing. */
+export async function listWorkerIds(db: Db, userId: UserId): Promise<Map<EndpointId, WorkerId[]>> {
+  const result = await db.query<{ endpointId: EndpointId; ids: WorkerId[] }>(
+    `select endpoint_id as "endpointId", array_agg(id order by created_at, id) as ids from workers
+     where user_id = $1 and phase not in ('FROZEN', 'EXITED') group by endpoint_id`,
+    [userId],
+  );
+  return new Map(result.rows.map(({ endpointId, ids }) => [endpointId, ids]));
+}

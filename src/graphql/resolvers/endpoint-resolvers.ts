@@ -9,7 +9,7 @@ import { updateEndpoint } from '../../domain/endpoints/update-endpoint.ts';
 import { findBuiltInTemplate } from '../../domain/templates/built-in-templates.ts';
 import type { Template } from '../../domain/templates/template.ts';
 import { listTemplateRows } from '../../domain/templates/template-store.ts';
-import { listWorkerIds } from '../../domain/workers/list-worker-ids.ts';
+import { listWorkerIds } from '../../domain/workers/worker-store.ts';
 import { toId } from '../container-wire.ts';
 import { type EndpointInput, toEndpoint, toNewEndpoint, toReplacement } from '../endpoint-wire.ts';
 import type { GraphqlCall, Resolvers } from '../graphql-call.ts';

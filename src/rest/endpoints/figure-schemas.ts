@@ -1,5 +1,5 @@
 import type { EndpointFigures } from '../../domain/endpoints/list-endpoint-figures.ts';
-import { FIGURE_STEP_SECONDS } from '../../domain/history/read-figures.ts';
+import { FIGURE_STEP_SECONDS } from '../../domain/history/read-history.ts';
 import { ref } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 import { STATE_FIELDS, toStateResponse } from './state-schemas.ts';

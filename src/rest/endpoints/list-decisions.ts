@@ -1,5 +1,5 @@
 import type { EndpointId } from '../../core/ids.ts';
-import { listDecisions } from '../../domain/decisions/list-decisions.ts';
+import { listDecisions } from '../../domain/decisions/record-decision.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { DecisionList, DecisionQuery } from './decision-schemas.ts';

@@ -1,6 +1,5 @@
 import { JOB_STATUSES } from '../../core/job-states.ts';
-import { WAIT_STAGES } from '../../domain/jobs/explain-job.ts';
-import { WAIT_REASONS } from '../../domain/jobs/explain-wait.ts';
+import { WAIT_REASONS, WAIT_STAGES } from '../../domain/jobs/explain-job.ts';
 import { WEBHOOK_STATES } from '../../domain/jobs/find-webhook.ts';
 import { MAX_AHEAD, MAX_CHUNKS } from '../../domain/jobs/get-job.ts';
 import { MAX_PAGE, MAX_SEARCHED } from '../../domain/jobs/list-jobs.ts';

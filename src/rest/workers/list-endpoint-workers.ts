@@ -1,7 +1,6 @@
 import type { EndpointId } from '../../core/ids.ts';
-import { listEndedWorkers } from '../../domain/workers/list-ended-workers.ts';
 import { listStarts } from '../../domain/workers/list-starts.ts';
-import { listWorkers } from '../../domain/workers/list-workers.ts';
+import { listEndedWorkers, listWorkers } from '../../domain/workers/list-workers.ts';
 import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
 import { includes } from '../shared/include-query.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';

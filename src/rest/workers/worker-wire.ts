@@ -1,8 +1,7 @@
 import type { Static } from 'typebox';
 import type { WorkerDetail } from '../../domain/workers/get-worker.ts';
-import type { EndedWorker } from '../../domain/workers/list-ended-workers.ts';
 import type { Start } from '../../domain/workers/list-starts.ts';
-import type { WorkerList } from '../../domain/workers/list-workers.ts';
+import type { EndedWorker, WorkerList } from '../../domain/workers/list-workers.ts';
 import type { Stage } from '../../domain/workers/worker-timeline.ts';
 import type {
   EndedWorkerResponse,

@@ -69,7 +69,6 @@ export class WorkerFreezer {
   #hasReleased = false;
   /** Of the last run. */
   #hasAny = false;
-  #unsubscribes: (() => void)[] = [];
 
   constructor({ monotonic = monotonicClock, ...deps }: Omit<Deps, 'monotonic'> & { monotonic?: Clock }) {
     const { logger } = deps;
@@ -82,19 +81,16 @@ export class WorkerFreezer {
       logger,
       runOnce: () => this.#run(),
       pauseMs: () => (this.#hasAny ? 0 : IDLE_PAUSE_MS),
+      subscribe: (wake) => [deps.bus.subscribe('worker', wake), deps.bus.onGap(wake)],
     });
   }
 
   start(): void {
-    const { bus } = this.#deps;
-    const wake = () => this.#loop.wake();
-    this.#unsubscribes = [bus.subscribe('worker', wake), bus.onGap(wake)];
     this.#loop.start();
   }
 
   /** Ends the loop and waits a moment for actions in progress; frozen workers stay frozen. */
   async stop(): Promise<void> {
-    for (const unsubscribe of this.#unsubscribes) unsubscribe();
     await this.#loop.stop();
     await this.#tasks.settle();
   }

@@ -8,9 +8,7 @@ import type { PoolCapacity } from '../../../scaling/place-worker.ts';
 import { type Share, shareCapacity } from '../../../scaling/share-capacity.ts';
 import type { WaitingWorker } from '../../../scaling/sharing.ts';
 import type { Place } from '../run/launch-worker.ts';
-import type { PlacementDeps, Placements } from './placement-deps.ts';
-import { toWaiting } from './waiting-workers.ts';
-import { yieldForOthers } from './yield-for-others.ts';
+import { type PlacementDeps, type Placements, toWaiting, yieldForOthers } from './waiting-workers.ts';
 
 /**
  * Finds a place for each worker of a CPU endpoint by the rules for GPUs: fairly, old workers of a roll-out leave for new ones,

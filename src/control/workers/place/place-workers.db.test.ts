@@ -7,9 +7,9 @@ import { listControlledWorkers } from '../../../domain/workers/worker-lifecycle.
 import { createSimulatedRuntime } from '../../../runtimes/simulated/simulated-runtime.ts';
 import { CapacityLedger } from './capacity-ledger.ts';
 import { placeWorkers } from './place-workers.ts';
-import type { PlacementDeps } from './placement-deps.ts';
 import { ReservedGpus } from './reserved-gpus.ts';
 import { StartRecords } from './start-records.ts';
+import type { PlacementDeps } from './waiting-workers.ts';
 
 const place = { pool: 'ADA_24', dataCenterId: 'LOCAL-1' };
 let database: TestDatabase;

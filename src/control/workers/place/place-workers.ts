@@ -1,18 +1,20 @@
+import { Batcher } from '../../../core/batcher.ts';
+import type { Clock } from '../../../core/clock.ts';
 import type { EndpointId, UserId } from '../../../core/ids.ts';
 import type { Pool } from '../../../db/pool.ts';
 import { readLimits } from '../../../domain/quotas/limit-store.ts';
 import { readPodGpus } from '../../../domain/quotas/usage.ts';
 import { listClaimants, listGpuHolders } from '../../../domain/workers/placement-facts.ts';
 import { listReclaimableWorkers, reclaimGpus } from '../../../domain/workers/reclaimable-workers.ts';
-import type { ControlledWorker } from '../../../domain/workers/worker-lifecycle.ts';
+import { type ControlledWorker, markPending } from '../../../domain/workers/worker-lifecycle.ts';
 import { listPastYields } from '../../../domain/workers/yield-workers.ts';
 import { type Share, shareCapacity } from '../../../scaling/share-capacity.ts';
 import type { Sharing } from '../../../scaling/sharing.ts';
-import { quotaInGpus } from '../../../scaling/user-quota.ts';
+import { quotaInGpus } from '../../../scaling/user-allowance.ts';
+import type { LogCollector } from '../../workloads/collect-logs.ts';
+import type { Place } from '../run/launch-worker.ts';
 import { placeCpuWorkers } from './place-cpu-workers.ts';
-import type { PlacementDeps, Placements } from './placement-deps.ts';
-import { toPlaceRequest, toWaiting } from './waiting-workers.ts';
-import { yieldForOthers } from './yield-for-others.ts';
+import { type PlacementDeps, type Placements, toPlaceRequest, toWaiting, yieldForOthers } from './waiting-workers.ts';
 
 /**
  * Finds a place for each pending worker, fairly between users and endpoints, and reserves it in the ledger. Without enough
@@ -130,5 +132,37 @@ async function reclaimForEndpoints({ pool, bus }: PlacementDeps, reclaims: Share
     const claimant = claimants.get(endpointId);
     if (!claimant) continue; // deleted meanwhile
     for (const id of await reclaimGpus(pool, victims, claimant)) bus.publish('worker', id);
+  }
+}
+
+/** As many workers as ever wait: those of one moment are compared with each other. */
+const MAX_BATCH = 100_000;
+
+/** Finds places for workers, one batch at a time, so that no two batches count on the same free GPU. */
+export class WorkerPlacer {
+  readonly #deps: PlacementDeps & { clock: Clock; logs: Pick<LogCollector, 'system'> };
+  readonly #batches: Batcher<ControlledWorker, Place | null>;
+
+  constructor(deps: PlacementDeps & { clock: Clock; logs: Pick<LogCollector, 'system'> }) {
+    this.#deps = deps;
+    const flush = (workers: readonly ControlledWorker[]) => this.#placeAll(workers);
+    this.#batches = new Batcher({ lanes: 1, maxSize: MAX_BATCH, isCallFault: () => false, flush });
+  }
+
+  /** Returns a worker's place. Null when there is none: then its reason says what is missing. */
+  place(worker: ControlledWorker): Promise<Place | null> {
+    return this.#batches.run(worker);
+  }
+
+  async #placeAll(workers: readonly ControlledWorker[]): Promise<(Place | null)[]> {
+    const { pool, logs, clock } = this.#deps;
+    const { placed, missing } = await placeWorkers(this.#deps, workers, clock.now());
+    for (const { id, phaseReason } of workers) {
+      const reason = missing.get(id);
+      if (reason === undefined || reason === phaseReason) continue;
+      logs.system(id, `waits: ${reason}`);
+      await markPending(pool, id, reason);
+    }
+    return workers.map(({ id }) => placed.get(id) ?? null);
   }
 }

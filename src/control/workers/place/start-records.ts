@@ -1,7 +1,7 @@
 import { BoundedMap } from '../../../core/bounded-map.ts';
 import type { EndpointId } from '../../../core/ids.ts';
 import type { Pool } from '../../../db/pool.ts';
-import { listPastStarts } from '../../../domain/workers/past-starts.ts';
+import { listPastStarts } from '../../../domain/workers/placement-facts.ts';
 import { NO_FAILURES, type StartRecord, startRecordOf } from '../../../scaling/start-record.ts';
 
 /** A start that succeeds is noticed after this at the latest; one that fails, at once. */

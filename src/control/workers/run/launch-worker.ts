@@ -1,10 +1,12 @@
 import type { WorkloadOptionRules } from '../../../config/workload-option-settings.ts';
 import type { PerGpuSettings } from '../../../config/gpu-share-settings.ts';
 import type { Batcher } from '../../../core/batcher.ts';
+import { Batcher } from '../../../core/batcher.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { newSecret, type UserId } from '../../../core/ids.ts';
 import type { SecretBox } from '../../../core/secret-box.ts';
 import type { Pool } from '../../../db/pool.ts';
+import { listPublicKeys } from '../../../domain/access/public-keys.ts';
 import { hashSecret } from '../../../domain/access/secret-hash.ts';
 import { KEY_VARIABLE, newWorkloadSecret } from '../../../domain/access/workload-keys.ts';
 import type { CpuConfig } from '../../../domain/catalog/cpu-config.ts';
@@ -30,9 +32,8 @@ import type { WorkloadMounts } from '../../workloads/workload-mounts.ts';
 import { hasSleepUrls } from '../freeze/sleep-hooks.ts';
 import type { CapacityLedger } from '../place/capacity-ledger.ts';
 import type { PhaseWriter } from './phase-writer.ts';
-import { workerEnv } from './worker-env.ts';
+import { workerEnv, workerPorts } from './worker-env.ts';
 import type { WorkerImages } from './worker-images.ts';
-import { workerPorts } from './worker-ports.ts';
 
 /** Where a worker may run; all null for a worker without a GPU. */
 export type Place = {
@@ -200,4 +201,17 @@ async function optionsOf(
 ): Promise<WorkloadOptions> {
   if (isNothingPermitted(workloadOptions)) return NO_OPTIONS;
   return permittedOptions(await readWorkloadOptions(pool, endpointId), workloadOptions);
+}
+
+/** Returns a batcher that reads users' SSH public keys: workers that start at the same moment share a statement. */
+export function batchPublicKeys(pool: Pool): Batcher<UserId, string> {
+  return new Batcher({
+    lanes: 2,
+    maxSize: 500,
+    isCallFault: () => false,
+    flush: async (ids) => {
+      const keys = await listPublicKeys(pool, [...new Set(ids)]);
+      return ids.map((id) => keys.get(id) ?? '');
+    },
+  });
 }

@@ -79,7 +79,6 @@ export class WorkerProber {
   readonly #loop: Loop;
   readonly #probes = new Map<WorkerId, Probe>();
   #starting = 0;
-  #unsubscribes: (() => void)[] = [];
 
   constructor({ monotonic = monotonicClock, ...deps }: Deps & { monotonic?: Clock }) {
     this.#deps = deps;
@@ -91,23 +90,21 @@ export class WorkerProber {
       logger: deps.logger,
       runOnce: () => this.#run(),
       pauseMs: () => PAUSE_MS,
+      subscribe: (wake) => [
+        deps.bus.subscribe('worker', (id) => {
+          this.#probeSoon(id as WorkerId);
+          wake();
+        }),
+        deps.bus.onGap(wake),
+      ],
     });
   }
 
   start(): void {
-    const { bus } = this.#deps;
-    this.#unsubscribes = [
-      bus.subscribe('worker', (id) => {
-        this.#probeSoon(id as WorkerId);
-        this.#loop.wake();
-      }),
-      bus.onGap(() => this.#loop.wake()),
-    ];
     this.#loop.start();
   }
 
   async stop(): Promise<void> {
-    for (const unsubscribe of this.#unsubscribes) unsubscribe();
     await this.#loop.stop();
     for (const probe of this.#probes.values()) this.#end(probe);
     this.#log.close();

@@ -7,21 +7,19 @@ import type { JobQueue } from '../../../domain/jobs/job-queue.ts';
 import { drainWorker } from '../../../domain/workers/order-workers.ts';
 import { type ControlledWorker, listControlledWorkers } from '../../../domain/workers/worker-lifecycle.ts';
 import type { Because } from '../../../scaling/because.ts';
-import { type NotifyDispatch, rescueLeases } from '../../jobs/rescue-leases.ts';
+import { type NotifyDispatch, rescueLeases } from '../../jobs/rescue-jobs.ts';
 import { awaitSecrets } from '../../workloads/await-secrets.ts';
 import { type WorkloadList, WorkloadLists } from '../../workloads/workload-lists.ts';
 import { WorkloadTasks } from '../../workloads/workload-tasks.ts';
-import type { PlacementDeps } from '../place/placement-deps.ts';
+import { WorkerPlacer } from '../place/place-workers.ts';
 import { ReservedGpus } from '../place/reserved-gpus.ts';
 import { StartRecords } from '../place/start-records.ts';
-import { WorkerPlacer } from '../place/worker-placer.ts';
-import { batchPublicKeys } from './batch-public-keys.ts';
+import type { PlacementDeps } from '../place/waiting-workers.ts';
 import { decideWorker, type SeenContainer, type WorkerAction, type WorkerLimits } from './decide-worker.ts';
-import { finalizeWorker } from './finalize-worker.ts';
+import { finalizeWorker, stopWorker } from './end-worker.ts';
+import { batchPublicKeys } from './launch-worker.ts';
 import { PhaseWriter } from './phase-writer.ts';
-import { pullFirst } from './pull-first.ts';
-import { type StartDeps, startWorker } from './start-worker.ts';
-import { stopWorker } from './stop-worker.ts';
+import { pullFirst, type StartDeps, startWorker } from './start-worker.ts';
 import { WorkerCache } from './worker-cache.ts';
 import { WorkerImages } from './worker-images.ts';
 
@@ -66,15 +64,12 @@ export class WorkerRunner {
   readonly #loop: Loop;
   /** Actions in progress. */
   readonly #tasks: WorkloadTasks;
-  /** Cancels the start of a worker. */
-  readonly #starts = new Map<WorkerId, AbortController>();
   /** Workers whose containers are being stopped: their end is no news. */
   readonly #stopping = new Set<string>();
   readonly #unready = new BoundedSet<WorkerId>(MAX_UNREADY);
   readonly #cache: WorkerCache;
   readonly #placer: WorkerPlacer;
   readonly #lists: WorkloadLists;
-  #unsubscribe: (() => void)[] = [];
   #tickedAt = Number.NEGATIVE_INFINITY;
   #placesAt = Number.NEGATIVE_INFINITY;
   #hasFreedGpus = false;
@@ -100,12 +95,18 @@ export class WorkerRunner {
     this.#placer = new WorkerPlacer(this.#deps);
     this.#tasks = new WorkloadTasks({ logger, onEnd: (id) => this.#onActionEnd(id as WorkerId) });
     this.#lists = new WorkloadLists({ runtime, monotonic, tasks: this.#tasks, onList: () => this.#loop.wake() });
-    this.#loop = new Loop({ name: 'run-workers', tickMs: IDLE_TICK_MS, logger, runOnce: () => this.#run() });
+    this.#loop = new Loop({
+      name: 'run-workers',
+      tickMs: IDLE_TICK_MS,
+      logger,
+      runOnce: () => this.#run(),
+      subscribe: (wake) => this.#subscribe(wake),
+    });
   }
 
-  start(): void {
+  #subscribe(wake: () => void): (() => void)[] {
     const { bus, runtime } = this.#deps;
-    this.#unsubscribe = [
+    return [
       bus.subscribe('worker', (id) => this.#poll([id as WorkerId])),
       bus.subscribe('secret', () => this.#poll(this.#cache.pending)),
       bus.subscribe('demand', (id) => this.#poll(this.#cache.drainingOf(id as EndpointId))),
@@ -113,19 +114,22 @@ export class WorkerRunner {
         (id) => {
           if (this.#stopping.has(id)) return; // the row is read again when that is done
           this.#lists.markChanged();
-          this.#loop.wake();
+          wake();
         },
         () => this.#onReturn(),
       ),
     ];
+  }
+
+  start(): void {
     this.#reset(); // another leader may have changed anything
     this.#loop.start();
-    void this.#tidy();
+    const { runtime, logger } = this.#deps;
+    runtime.tidy?.().catch((error) => logger.warn({ err: error }, 'what killed servers left could not be removed'));
   }
 
   /** Ends the loop and waits a moment for actions in progress; the workers keep running. */
   async stop(): Promise<void> {
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
     await this.#loop.stop();
     await this.#lists.settle();
     await this.#tasks.settle();
@@ -170,14 +174,6 @@ export class WorkerRunner {
     this.#deps.onRuntimeReturn?.();
   }
 
-  /** What is left until the next leader costs little. */
-  async #tidy(): Promise<void> {
-    const { runtime, logger } = this.#deps;
-    await runtime
-      .tidy?.()
-      .catch((error) => logger.warn({ err: error }, 'what killed servers left could not be removed'));
-  }
-
   /** Reads these workers again soon. */
   #poll(ids: Iterable<WorkerId>): void {
     if (this.#cache.markDirty(ids)) this.#loop.wake();
@@ -193,7 +189,7 @@ export class WorkerRunner {
     const difference = await this.#observe(now);
     const workers = await this.#cache.readDirty(now, difference.containers.keys());
     this.#logReadiness(workers);
-    this.#cancelUnwantedStarts(workers);
+    for (const { id, wanted } of workers) if (wanted !== 'RUN') this.#tasks.cancel(id);
     const toStart: ControlledWorker[] = [];
     for (const worker of workers) {
       if (this.#tasks.isBusy(worker.id)) continue;
@@ -270,10 +266,6 @@ export class WorkerRunner {
     }
   }
 
-  #cancelUnwantedStarts(workers: readonly ControlledWorker[]): void {
-    for (const { id, wanted } of workers) if (wanted !== 'RUN') this.#starts.get(id)?.abort();
-  }
-
   #decide(worker: ControlledWorker, { containers, mark }: Difference): WorkerAction {
     const isOutdated = this.#tasks.isTouchedSince(worker.id, mark);
     const seen = isOutdated ? 'unknown' : (containers.get(worker.id) ?? 'unknown');
@@ -314,8 +306,8 @@ export class WorkerRunner {
     if (gpuPool === null) return;
     this.#hasFreedGpus = true;
     const isReplaced = wanted !== 'RUN' && this.#cache.hasPending(endpointId);
-    const heir = yieldsTo ?? (isReplaced ? endpointId : null);
-    if (heir !== null) reserved.keep(worker, heir, monotonic.now());
+    const forEndpointId = yieldsTo ?? (isReplaced ? endpointId : null);
+    if (forEndpointId !== null) reserved.keep(worker, forEndpointId, monotonic.now());
   }
 
   async #startAll(pending: readonly ControlledWorker[]): Promise<void> {
@@ -324,7 +316,7 @@ export class WorkerRunner {
     const due: ControlledWorker[] = [];
     for (const worker of await awaitSecrets(this.#deps, pending)) {
       if (images.isPresent(worker)) due.push(worker);
-      else this.#begin(worker, (signal) => this.#pullAndStart(worker, signal));
+      else this.#tasks.run(worker.id, 'start', (signal) => this.#pullAndStart(worker, signal));
     }
     const startedAt = monotonic.now();
     const places = await Promise.all(due.map((worker) => this.#placer.place(worker)));
@@ -332,7 +324,7 @@ export class WorkerRunner {
     this.#placesAt = Math.max(this.#placesAt, startedAt + pauseMs);
     for (const [i, worker] of due.entries()) {
       const place = places[i];
-      if (place) this.#begin(worker, (signal) => startWorker(this.#deps, worker, place, signal));
+      if (place) this.#tasks.run(worker.id, 'start', (signal) => startWorker(this.#deps, worker, place, signal));
     }
   }
 
@@ -341,13 +333,6 @@ export class WorkerRunner {
     if (!(await pullFirst(this.#deps, worker, signal)) || signal.aborted) return;
     const place = await this.#placer.place(worker);
     if (place) await startWorker(this.#deps, worker, place, signal);
-  }
-
-  /** Begins a start, or a part of it, which ends early when the worker is not wanted any more. */
-  #begin(worker: ControlledWorker, part: (signal: AbortSignal) => Promise<void>): void {
-    const cancel = new AbortController();
-    this.#starts.set(worker.id, cancel);
-    this.#tasks.run(worker.id, 'start', () => part(cancel.signal).finally(() => this.#starts.delete(worker.id)));
   }
 
   #onActionEnd(id: WorkerId): void {

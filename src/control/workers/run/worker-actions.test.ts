@@ -2,8 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { EndpointId, WorkerId } from '../../../core/ids.ts';
 import { silentLogger } from '../../../core/logger.ts';
 import type { ControlledWorker } from '../../../domain/workers/worker-lifecycle.ts';
-import { finalizeWorker } from './finalize-worker.ts';
-import { stopWorker } from './stop-worker.ts';
+import { finalizeWorker, stopWorker } from './end-worker.ts';
 
 const worker = (phase: ControlledWorker['phase']) =>
   ({ id: 'w' as WorkerId, endpointId: 'e' as EndpointId, phase }) as ControlledWorker;

@@ -9,7 +9,7 @@ import {
 } from '../../../domain/workers/worker-lifecycle.ts';
 
 /** Settled workers re-read per tick, in case a hint was lost. */
-const SWEEP_BATCH = 50;
+const REREAD_BATCH = 50;
 /** Below this count, a resync re-reads every row. */
 const REREAD_ALL_BELOW = 250;
 /** How often all live workers are listed, for those that no hint named. */
@@ -44,7 +44,7 @@ export class WorkerCache {
   /** Rows that somebody else has read, and no hint has named since. */
   readonly #fresh = new Map<WorkerId, ControlledWorker>();
   readonly #dirtyAt = new Map<WorkerId, number>();
-  #sweep: Iterator<WorkerId> = [][Symbol.iterator]();
+  #nextReread: Iterator<WorkerId> = [][Symbol.iterator]();
   #resyncedAt = Number.NEGATIVE_INFINITY;
   #resync: Resync | undefined;
   #comparison = 0;
@@ -119,11 +119,11 @@ export class WorkerCache {
   /** Marks every unsettled worker and the next batch of settled ones. */
   markSome(): void {
     this.markDirty(this.#unsettled);
-    for (let i = 0; i < Math.min(SWEEP_BATCH, this.#workers.size); i++) {
-      let next = this.#sweep.next();
+    for (let i = 0; i < Math.min(REREAD_BATCH, this.#workers.size); i++) {
+      let next = this.#nextReread.next();
       if (next.done) {
-        this.#sweep = this.#workers.keys();
-        next = this.#sweep.next();
+        this.#nextReread = this.#workers.keys();
+        next = this.#nextReread.next();
       }
       if (!next.done) this.#markDirty(next.value);
     }

@@ -1,6 +1,8 @@
+import { type AddressInfo, createServer } from 'node:net';
+import { Failure } from '../../../core/errors.ts';
 import type { ControlledWorker } from '../../../domain/workers/worker-lifecycle.ts';
+import type { Runtime } from '../../../runtimes/runtime.ts';
 import { defaultsEnv, type EnvDefaults, hardwareEnv, portsEnv } from '../../workloads/workload-env.ts';
-import type { WorkerPorts } from './worker-ports.ts';
 
 const MAX_PING_INTERVAL_MS = 10_000;
 /** So often within a lease: two pings may be lost or late. */
@@ -52,4 +54,42 @@ export function workerEnv(
     ...(options.canSleep && { PODYARD_SLEEP: '1' }),
     ...(options.ports && { PORT: String(options.ports.http), PORT_HEALTH: String(options.ports.health) }),
   };
+}
+
+const DEFAULT_PORT = 80;
+
+/** Where a load-balancing worker takes requests and answers health checks. */
+export interface WorkerPorts {
+  http: number;
+  health: number;
+}
+
+/**
+ * Returns `PORT` and `PORT_HEALTH` of the container's env. `PORT` defaults to 80, `PORT_HEALTH` to `PORT`
+ * (docs/interface/worker-api.md, "Worker environment"). Workers that run as processes share one machine: each gets a free
+ * port unless the user chose one. Throws `badRequest` for an invalid port.
+ */
+export async function workerPorts(env: Readonly<Record<string, string>>, runtime: Runtime): Promise<WorkerPorts> {
+  const http = readPort(env, 'PORT') ?? (runtime.name === 'process' ? await findFreePort() : DEFAULT_PORT);
+  return { http, health: readPort(env, 'PORT_HEALTH') ?? http };
+}
+
+function readPort(env: Readonly<Record<string, string>>, name: string): number | undefined {
+  const text = env[name]?.trim();
+  if (!text) return undefined;
+  const port = Number(text);
+  if (Number.isInteger(port) && port >= 1 && port <= 65_535) return port;
+  throw new Failure('badRequest', `the variable ${name} is '${text.slice(0, 40)}', but must be a port from 1 to 65535`);
+}
+
+/** Returns a port that is free now. If another process takes it first, the worker fails to start and is replaced. */
+function findFreePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
 }

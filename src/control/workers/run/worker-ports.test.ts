@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Runtime } from '../../../runtimes/runtime.ts';
-import { workerPorts } from './worker-ports.ts';
+import { workerPorts } from './worker-env.ts';
 
 const docker = { name: 'docker' } as Runtime;
 const processes = { name: 'process' } as Runtime;

@@ -17,20 +17,19 @@ import { type ControlledWorker, listControlledWorkers } from '../../../domain/wo
 import { decideWorkers, type ScalingDecision } from '../../../scaling/decide-workers.ts';
 import { type FrozenWorker, reservedBytes } from '../../../scaling/frozen-workers.ts';
 import type { UserCut } from '../../../scaling/situation.ts';
-import { ScalingFacts, toFailedStarts, toScalingEndpoint } from './scaling-facts.ts';
+import { ScalingFacts, ScheduleClock, toFailedStarts, toScalingEndpoint } from './scaling-facts.ts';
 import { ScalingWriter } from './scaling-writer.ts';
-import { ScheduleClock } from './schedule-clock.ts';
 import { UserAllowances } from './user-allowances.ts';
 
 const TICK_MS = 5_000;
 /** While no endpoint has, or should have, workers or work. */
 const REST_TICK_MS = 30_000;
 /**
- * Each tick sweeps some endpoints, in steps, because a hint may have been lost: a step looks at so many and polls those that
+ * Each tick resyncs some endpoints, in steps, because a hint may have been lost: a step looks at so many and polls those that
  * are active, up to a limit.
  */
-const SWEEP_STEPS = 20;
-const SWEEP_STEP = { range: 500, limit: 50 };
+const RESYNC_STEPS = 20;
+const RESYNC_STEP = { range: 500, limit: 50 };
 /** Polled at once; with more, the first are written while the next are read. */
 const MAX_AT_ONCE = 250;
 /** An endpoint under steady load is polled at most four times a second; one that was quiet, at once. */
@@ -54,7 +53,7 @@ interface Deps {
 
 /**
  * Decides how many workers each endpoint should have, and writes that down: new rows, and orders to freeze, thaw, drain and
- * stop. WorkerRunner and WorkerFreezer carry them out. Reads only endpoints that a hint named, and a sweep (decision 0018).
+ * stop. WorkerRunner and WorkerFreezer carry them out. Reads only endpoints that a hint named, and those of a resync (decision 0018).
  */
 export class EndpointScaler {
   readonly #log: SeldomLog;
@@ -69,16 +68,15 @@ export class EndpointScaler {
   readonly #polledAt = new BoundedMap<EndpointId, number>(MAX_POLLED);
   /** Endpoints whose last decision is being written: they are not polled before that is done. */
   readonly #applying = new Map<EndpointId, Promise<void>>();
-  #unsubscribes: (() => void)[] = [];
-  #sweptAt = Number.NEGATIVE_INFINITY;
-  #sweepAfterId = '';
-  #sweepSteps = 0;
-  /** Any endpoint was polled since the sweep last began with the first one. */
+  #resyncedAt = Number.NEGATIVE_INFINITY;
+  #resyncAfterId = '';
+  #resyncSteps = 0;
+  /** Any endpoint was polled since the resync last began with the first one. */
   #foundActive = false;
-  /** The sweep has seen all endpoints, and none is active. */
+  /** The resync has seen all endpoints, and none is active. */
   #isAtRest = false;
-  /** Polled because of the sweep alone. */
-  readonly #swept = new Set<EndpointId>();
+  /** Polled because of the resync alone. */
+  readonly #foundByResync = new Set<EndpointId>();
   #startedAt = Number.NEGATIVE_INFINITY;
   /** Every endpoint has been polled since the start. */
   #hasSeenAll = true;
@@ -88,29 +86,32 @@ export class EndpointScaler {
     this.#deps = { ...deps, monotonic };
     this.#log = new SeldomLog(deps.logger);
     this.#writer = new ScalingWriter(pool);
-    this.#loop = new Loop({ name: 'scale-endpoints', tickMs: REST_TICK_MS, logger, runOnce: () => this.#run() });
+    this.#loop = new Loop({
+      name: 'scale-endpoints',
+      tickMs: REST_TICK_MS,
+      logger,
+      runOnce: () => this.#run(),
+      subscribe: (wake) => [
+        deps.bus.subscribe('endpoint', (id) => this.#pollNow(id as EndpointId)),
+        deps.bus.subscribe('demand', (id) => this.#poll(id as EndpointId)),
+        deps.bus.onGap(() => {
+          this.#resyncedAt = Number.NEGATIVE_INFINITY;
+          wake();
+        }),
+      ],
+    });
   }
 
   start(): void {
-    const { bus, monotonic } = this.#deps;
-    this.#unsubscribes = [
-      bus.subscribe('endpoint', (id) => this.#pollNow(id as EndpointId)),
-      bus.subscribe('demand', (id) => this.#poll(id as EndpointId)),
-      bus.onGap(() => {
-        this.#sweptAt = Number.NEGATIVE_INFINITY;
-        this.#loop.wake();
-      }),
-    ];
-    this.#startedAt = monotonic.now();
+    this.#startedAt = this.#deps.monotonic.now();
     this.#hasSeenAll = false;
-    this.#sweepAfterId = '';
+    this.#resyncAfterId = '';
     this.#foundActive = true;
     this.#isAtRest = false;
     this.#loop.start();
   }
 
   async stop(): Promise<void> {
-    for (const unsubscribe of this.#unsubscribes) unsubscribe();
     await this.#loop.stop();
     await this.#applied();
     this.#log.close();
@@ -143,20 +144,20 @@ export class EndpointScaler {
 
   async #run(): Promise<NextRun> {
     const now = this.#deps.monotonic.now();
-    if (now - this.#sweptAt >= this.#tickMs) {
-      this.#sweptAt = now;
-      this.#swept.clear();
-      this.#sweepSteps = SWEEP_STEPS;
+    if (now - this.#resyncedAt >= this.#tickMs) {
+      this.#resyncedAt = now;
+      this.#foundByResync.clear();
+      this.#resyncSteps = RESYNC_STEPS;
     }
-    if (this.#sweepSteps > 0) await this.#sweep();
+    if (this.#resyncSteps > 0) await this.#resync();
     const ids = this.#takeDue(now);
     if (ids.length > 0) {
       this.#foundActive = true;
       this.#isAtRest = false;
       await this.#scale(ids, now);
     }
-    if (this.#sweepSteps > 0) return { inMs: 0 };
-    let nextAt = this.#sweptAt + this.#tickMs;
+    if (this.#resyncSteps > 0) return { inMs: 0 };
+    let nextAt = this.#resyncedAt + this.#tickMs;
     for (const [id, at] of this.#due) if (!this.#applying.has(id)) nextAt = Math.min(nextAt, at);
     return { inMs: nextAt - now };
   }
@@ -178,20 +179,20 @@ export class EndpointScaler {
   }
 
   /**
-   * Sweeps one step, so that a hint never waits long. The first sweep after a start goes to the end without a break, as does
+   * Resyncs one step, so that a hint never waits long. The first resync after a start goes to the end without a break, as does
    * any other while it finds workers to start: then many hints were lost.
    */
-  async #sweep(): Promise<void> {
-    const { ids, lastId } = await listActiveEndpoints(this.#deps.pool, this.#sweepAfterId, SWEEP_STEP);
-    for (const id of ids) if (this.#setDue(id, Number.NEGATIVE_INFINITY)) this.#swept.add(id);
-    this.#sweepAfterId = lastId ?? '';
-    if (this.#hasSeenAll) this.#sweepSteps -= 1;
+  async #resync(): Promise<void> {
+    const { ids, lastId } = await listActiveEndpoints(this.#deps.pool, this.#resyncAfterId, RESYNC_STEP);
+    for (const id of ids) if (this.#setDue(id, Number.NEGATIVE_INFINITY)) this.#foundByResync.add(id);
+    this.#resyncAfterId = lastId ?? '';
+    if (this.#hasSeenAll) this.#resyncSteps -= 1;
     if (ids.length > 0) this.#foundActive = true;
     if (lastId !== null) return;
     this.#isAtRest = !this.#foundActive;
     this.#foundActive = false;
     this.#hasSeenAll = true;
-    this.#sweepSteps = 0;
+    this.#resyncSteps = 0;
   }
 
   async #scale(ids: readonly EndpointId[], now: number): Promise<void> {
@@ -221,8 +222,8 @@ export class EndpointScaler {
       if (isUncertain) this.#setDue(demand.id, now + MIN_INTERVAL_MS);
       const isNews = !isUncertain && this.#allowances.isNews(demand.id, decision);
       if (decision.actions.length > 0 || isNews) this.#apply(user, decision);
-      const isMissed = this.#swept.delete(demand.id) && decision.actions.some(({ kind }) => kind === 'start');
-      if (isMissed) this.#sweepSteps = Math.max(this.#sweepSteps, 1);
+      const isMissed = this.#foundByResync.delete(demand.id) && decision.actions.some(({ kind }) => kind === 'start');
+      if (isMissed) this.#resyncSteps = Math.max(this.#resyncSteps, 1);
     }
   }
 

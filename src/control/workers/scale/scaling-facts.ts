@@ -1,8 +1,8 @@
 import { BoundedMap } from '../../../core/bounded-map.ts';
-import type { WorkerId } from '../../../core/ids.ts';
+import type { EndpointId, WorkerId } from '../../../core/ids.ts';
 import type { EndpointDemand } from '../../../domain/endpoints/endpoint-demand.ts';
-import type { FloorNow } from '../../../domain/schedules/scheduled-floor.ts';
-import { describeUntil } from '../../../domain/schedules/scheduled-floor.ts';
+import type { Schedule } from '../../../domain/schedules/schedule.ts';
+import { describeUntil, type FloorNow, scheduledFloor } from '../../../domain/schedules/scheduled-floor.ts';
 import type { ControlledWorker } from '../../../domain/workers/worker-lifecycle.ts';
 import type { ScalingEndpoint, ScalingInput, ScalingWorker, UserCut } from '../../../scaling/situation.ts';
 
@@ -99,4 +99,28 @@ function stateOf({ wanted, phase }: ControlledWorker, isReady: boolean): Scaling
 
 function latest(...times: (Date | null)[]): number {
   return Math.max(...times.map((time) => time?.getTime() ?? 0));
+}
+
+const MAX_ENDPOINTS = 10_000;
+
+interface Known extends FloorNow {
+  /** The schedule as text, and from when on the floor was true. */
+  key: string;
+  from: number;
+}
+
+/** Remembers each endpoint's floor until it changes: finding that time takes a millisecond, and a resync polls endpoints every 5 s. */
+export class ScheduleClock {
+  readonly #known = new BoundedMap<EndpointId, Known>(MAX_ENDPOINTS);
+
+  /** As `scheduledFloor`. */
+  floorOf(endpointId: EndpointId, schedule: Schedule, now: number): FloorNow {
+    const key = JSON.stringify(schedule);
+    const known = this.#known.get(endpointId);
+    const isValid = known?.key === key && known.from <= now && now < (known.until ?? Number.POSITIVE_INFINITY);
+    if (isValid) return known;
+    const found = { ...scheduledFloor(schedule, now), key, from: now };
+    this.#known.set(endpointId, found);
+    return found;
+  }
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { ControlLoops } from '../../../../test/control-loops.ts';
 import type { EndpointId } from '../../../core/ids.ts';
-import { listDecisions } from '../../../domain/decisions/list-decisions.ts';
+import { listDecisions } from '../../../domain/decisions/record-decision.ts';
 import { writeLimits } from '../../../domain/quotas/limit-store.ts';
 import { SimulatedWorld } from '../../../runtimes/simulated/simulated-world.ts';
 

@@ -5,10 +5,34 @@ import type { ControlledWorker, ExitedWorker } from '../../../domain/workers/wor
 import type { Runtime } from '../../../runtimes/runtime.ts';
 import type { LogCollector } from '../../workloads/collect-logs.ts';
 import { type LastOutputDeps, readLastOutput } from '../../workloads/read-last-output.ts';
+import type { WorkerAction } from './decide-worker.ts';
 import type { PhaseWriter } from './phase-writer.ts';
 
+const LOG_TIMEOUT_MS = 500;
+
+export type StopDeps = FinalizeDeps & { phases: Pick<PhaseWriter, 'stopping'> };
+
+/**
+ * Stops a worker's container and records its exit. Idempotent. A lost worker stays wanted until its exit is recorded: were it
+ * ordered to stop, the scaler would replace it before it counts as a failed start.
+ */
+export async function stopWorker(
+  deps: StopDeps,
+  worker: ControlledWorker,
+  { graceMs, cause, reason, isLost }: Extract<WorkerAction, { do: 'stop' }>,
+): Promise<void> {
+  const { phases, logs, runtime } = deps;
+  if (!isLost) await phases.stopping({ id: worker.id, cause, reason });
+  logs.system(worker.id, `stops: ${reason}`);
+  const output = isLost ? await readLastOutput(deps, worker.id) : [];
+  await runtime.stop(worker.id, graceMs);
+  await logs.finish(worker.id, LOG_TIMEOUT_MS);
+  logs.system(worker.id, 'stopped');
+  await recordExit(deps, worker, { code: null, cause, reason, isLost }, output);
+}
+
 /** How long the log of an ended container may take to arrive. */
-const LOG_TIMEOUT_MS = 2_000;
+const ENDED_LOG_TIMEOUT_MS = 2_000;
 
 export interface FinalizeDeps extends LastOutputDeps {
   bus: Pick<Bus, 'publish'>;
@@ -28,7 +52,7 @@ export async function finalizeWorker(deps: FinalizeDeps, worker: ControlledWorke
   let output: string[] = [];
   if (worker.phase !== 'PENDING') {
     deps.logs.system(worker.id, `ended: ${exit.reason}`);
-    await deps.logs.finish(worker.id, LOG_TIMEOUT_MS);
+    await deps.logs.finish(worker.id, ENDED_LOG_TIMEOUT_MS);
     if (exit.isLost) output = await readLastOutput(deps, worker.id);
     await deps.runtime.stop(worker.id, 0);
   }
