@@ -23,7 +23,8 @@ import type {
   WorkloadStorage,
 } from '../runtime.ts';
 import { ApiOutage } from './api/api-outage.ts';
-import { ApiServer, isRefusal } from './api/api-server.ts';
+import { ApiServer } from './api/api-server.ts';
+import { isRefusal } from '../refusal.ts';
 import { accessOf, type ClusterAccess, ownAddress } from './api/cluster-access.ts';
 import type { Timing } from './api/reflector.ts';
 import { GroupServices } from './network/group-services.ts';

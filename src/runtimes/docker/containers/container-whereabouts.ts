@@ -3,7 +3,7 @@ import { type Clock, monotonicClock } from '../../../core/clock.ts';
 import { reachableAddress } from '../../../core/reachable-address.ts';
 import { InFlight } from '../../in-flight.ts';
 import type { Whereabouts } from '../../runtime.ts';
-import { orAbsent } from '../engine/engine.ts';
+import { orAbsent } from '../../refusal.ts';
 import { LABELS, portsOf } from './container-config.ts';
 import { addressOn, type ContainerDetails, type Containers } from './containers.ts';
 

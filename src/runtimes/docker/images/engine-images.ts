@@ -14,7 +14,8 @@ import { checkRegistryAddress } from '../../../domain/images/registry-policy.ts'
 import { InFlight } from '../../in-flight.ts';
 import { pullFailure, registryOf } from '../../pull-failure.ts';
 import type { OnProgress, RegistryAuth } from '../../runtime.ts';
-import { type Engine, EngineError, isRefusal } from '../engine/engine.ts';
+import { type Engine, EngineError } from '../engine/engine.ts';
+import { isRefusal } from '../../refusal.ts';
 import { familiarName, pullImage } from './pull-image.ts';
 
 /** How long a registry's answer is cached: revoked credentials start nothing new after this. */

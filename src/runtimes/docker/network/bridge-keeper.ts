@@ -5,7 +5,8 @@
  */
 import { Failure } from '../../../core/errors.ts';
 import { keeperConfig } from '../containers/container-config.ts';
-import { type Engine, EngineError, isRefusal, orAbsent } from '../engine/engine.ts';
+import { type Engine, EngineError } from '../engine/engine.ts';
+import { isRefusal, orAbsent } from '../../refusal.ts';
 import { EngineMachine } from '../engine/engine-machine.ts';
 import { hasHolderProgram, importHolderImage } from '../images/holder-image.ts';
 
