@@ -1,8 +1,8 @@
 import { Failure } from '../../../core/errors.ts';
 import type { KubernetesSettings } from '../../../core/kubernetes-settings.ts';
+import { isRefusal, orAbsent } from '../../refusal.ts';
 import type { StorageOwner, StorageRequest, WorkloadStorage } from '../../runtime.ts';
 import { ApiError, type ApiServer, MERGE_PATCH } from '../api/api-server.ts';
-import { isRefusal, orAbsent } from '../../refusal.ts';
 import { type ApiObject, amountOf, type Quantities } from '../api/objects.ts';
 import { LABELS } from './pod-record.ts';
 
