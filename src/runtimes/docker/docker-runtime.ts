@@ -12,6 +12,7 @@ import { type DescribePool, describePool, idleGpus } from '../gpu-pools.ts';
 import { GpuInventory } from '../gpus/gpu-inventory.ts';
 import { readGpuUsage } from '../gpus/gpu-usage.ts';
 import { InFlight } from '../in-flight.ts';
+import { isRefusal } from '../refusal.ts';
 import type {
   Capacity,
   DiskMeter,
@@ -37,7 +38,7 @@ import { ContainerWhereabouts } from './containers/container-whereabouts.ts';
 import { Containers } from './containers/containers.ts';
 import { ObservedContainers } from './containers/observed-containers.ts';
 import { type StartParts, startContainer } from './containers/start-container.ts';
-import { Engine, isRefusal } from './engine/engine.ts';
+import { Engine } from './engine/engine.ts';
 import { diskNoticeOf, EngineMachine, refuseOtherNamespace } from './engine/engine-machine.ts';
 import { GpuDevices } from './gpus/gpu-devices.ts';
 import { EngineImages } from './images/engine-images.ts';

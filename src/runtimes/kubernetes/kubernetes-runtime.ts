@@ -9,6 +9,7 @@ import { Semaphore } from '../../core/semaphore.ts';
 import { type ExecRequest, type Execution, notRunning } from '../execution.ts';
 import { type DescribePool, describePool, gpuCapacity, idleGpus } from '../gpu-pools.ts';
 import { InFlight } from '../in-flight.ts';
+import { isRefusal } from '../refusal.ts';
 import type {
   Capacity,
   LogLine,
@@ -23,7 +24,7 @@ import type {
   WorkloadStorage,
 } from '../runtime.ts';
 import { ApiOutage } from './api/api-outage.ts';
-import { ApiServer, isRefusal } from './api/api-server.ts';
+import { ApiServer } from './api/api-server.ts';
 import { accessOf, type ClusterAccess, ownAddress } from './api/cluster-access.ts';
 import type { Timing } from './api/reflector.ts';
 import { GroupServices } from './network/group-services.ts';

@@ -2,8 +2,8 @@ import { reachableAddress } from '../../reachable-address.ts';
 import { BoundedMap } from '../../../core/bounded-map.ts';
 import { type Clock, monotonicClock } from '../../../core/clock.ts';
 import { InFlight } from '../../in-flight.ts';
+import { orAbsent } from '../../refusal.ts';
 import type { Whereabouts } from '../../runtime.ts';
-import { orAbsent } from '../engine/engine.ts';
 import { LABELS, portsOf } from './container-config.ts';
 import { addressOn, type ContainerDetails, type Containers } from './containers.ts';
 

@@ -1,5 +1,6 @@
+import { orAbsent } from '../../refusal.ts';
 import type { Observed, ObservedState } from '../../runtime.ts';
-import { type Engine, orAbsent } from '../engine/engine.ts';
+import type { Engine } from '../engine/engine.ts';
 import type { EngineKind } from '../engine/engine-kind.ts';
 import { LABELS, portsOf } from './container-config.ts';
 import type { ContainerFreezer } from './container-freezer.ts';

@@ -2,18 +2,13 @@ import { Agent } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 import { inspect } from 'node:util';
 import { Failure, messageOf } from '../../../core/errors.ts';
+import { Refusal } from '../../refusal.ts';
 import type { RegistryAuth } from '../../runtime.ts';
 import { type EngineKind, type EngineVersion, kindOf } from './engine-kind.ts';
 
 /** A refusal of the engine. `message` is the engine's own. */
-export class EngineError extends Error {
-  readonly status: number;
-
-  constructor(status: number, message: string) {
-    super(message);
-    this.name = 'EngineError';
-    this.status = status;
-  }
+export class EngineError extends Refusal {
+  override readonly name = 'EngineError';
 }
 
 export interface EngineRequest {
@@ -155,19 +150,4 @@ function translate(error: ModemError): Error {
   }
   if (error.name === 'AbortError') return error;
   return new Failure('unavailable', `The container engine cannot be reached: ${messageOf(error)}`, { cause: error });
-}
-
-/** Resolves with undefined when the engine says that something does not exist. */
-export async function orAbsent<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (isRefusal(error, 404)) return undefined;
-    throw error;
-  }
-}
-
-/** True when the engine refused with this status and, where one status has several meanings, with these words. */
-export function isRefusal(error: unknown, status: number, words?: RegExp): error is EngineError {
-  return error instanceof EngineError && error.status === status && (words?.test(error.message) ?? true);
 }

@@ -13,8 +13,9 @@ import { Failure } from '../../../core/errors.ts';
 import { checkRegistryAddress } from '../../../domain/images/registry-policy.ts';
 import { InFlight } from '../../in-flight.ts';
 import { pullFailure, registryOf } from '../../pull-failure.ts';
+import { isRefusal } from '../../refusal.ts';
 import type { OnProgress, RegistryAuth } from '../../runtime.ts';
-import { type Engine, EngineError, isRefusal } from '../engine/engine.ts';
+import { type Engine, EngineError } from '../engine/engine.ts';
 import { familiarName, pullImage } from './pull-image.ts';
 
 /** How long a registry's answer is cached: revoked credentials start nothing new after this. */

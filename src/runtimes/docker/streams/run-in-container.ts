@@ -13,7 +13,8 @@ import {
   type TerminalSize,
 } from '../../execution.ts';
 import { GuardedProgram, guardRequest } from '../../program-guard.ts';
-import { type Engine, EngineError, isRefusal } from '../engine/engine.ts';
+import { isRefusal } from '../../refusal.ts';
+import { type Engine, EngineError } from '../engine/engine.ts';
 import { EngineFrames } from './engine-frames.ts';
 
 /** The engine may still say that a program runs whose output has just ended. */

@@ -3,19 +3,18 @@ import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, messageOf } from '../../../core/errors.ts';
+import { isRefusal, Refusal } from '../../refusal.ts';
 import { CHANNEL_PROTOCOLS, upgradeHeaders } from '../streams/pod-channels.ts';
 import type { ApiOutage } from './api-outage.ts';
 import type { ClusterAccess } from './cluster-access.ts';
 
 /** A refusal of the API server, in its words. `reason` is its code, e.g. AlreadyExists. */
-export class ApiError extends Error {
-  readonly status: number;
+export class ApiError extends Refusal {
+  override readonly name = 'ApiError';
   readonly reason: string;
 
   constructor(status: number, reason: string, message: string) {
-    super(message);
-    this.name = 'ApiError';
-    this.status = status;
+    super(status, message);
     this.reason = reason;
   }
 }
@@ -289,19 +288,4 @@ function statusOf(text: string): Status {
   } catch {
     return {};
   }
-}
-
-/** Resolves with undefined when the API server says that something does not exist. */
-export async function orAbsent<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (isRefusal(error, 404)) return undefined;
-    throw error;
-  }
-}
-
-/** True when the API server refused with this status and, where one status has several meanings, with these words. */
-export function isRefusal(error: unknown, status: number, words?: RegExp): error is ApiError {
-  return error instanceof ApiError && error.status === status && (words?.test(error.message) ?? true);
 }

@@ -1,6 +1,6 @@
+import { isRefusal, orAbsent } from '../../refusal.ts';
 import { type Group, type GroupNetwork, type GroupNetworks, RENDEZVOUS_PORT } from '../../runtime.ts';
 import { parsePort } from '../../workload-spec.ts';
-import { isRefusal, orAbsent } from '../api/api-server.ts';
 import type { ApiObject } from '../api/objects.ts';
 import type { ClusterView } from '../pods/cluster-view.ts';
 import { groupName, LABELS, memberHostname } from '../pods/pod-record.ts';

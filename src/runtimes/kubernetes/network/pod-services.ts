@@ -1,8 +1,9 @@
 import { Failure } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
+import { isRefusal, orAbsent } from '../../refusal.ts';
 import type { PublishedPort, WorkloadSpec } from '../../runtime.ts';
 import { parsePort } from '../../workload-spec.ts';
-import { ApiError, isRefusal, orAbsent } from '../api/api-server.ts';
+import { ApiError } from '../api/api-server.ts';
 import type { ApiObject, CachedObject, Service } from '../api/objects.ts';
 import { Reflector } from '../api/reflector.ts';
 import type { ClusterView } from '../pods/cluster-view.ts';

@@ -1,7 +1,8 @@
 import type { KubernetesSettings } from '../../../config/kubernetes-settings.ts';
 import { Failure } from '../../../core/errors.ts';
+import { isRefusal, orAbsent } from '../../refusal.ts';
 import type { StorageOwner, StorageRequest, WorkloadStorage } from '../../runtime.ts';
-import { ApiError, type ApiServer, isRefusal, MERGE_PATCH, orAbsent } from '../api/api-server.ts';
+import { ApiError, type ApiServer, MERGE_PATCH } from '../api/api-server.ts';
 import { type ApiObject, amountOf, type Quantities } from '../api/objects.ts';
 import { LABELS } from './pod-record.ts';
 

@@ -1,5 +1,6 @@
+import { isRefusal, orAbsent } from '../../refusal.ts';
 import type { EvictionGuard } from '../../runtime.ts';
-import { APPLY_PATCH, isRefusal, orAbsent } from '../api/api-server.ts';
+import { APPLY_PATCH } from '../api/api-server.ts';
 import type { ApiObject } from '../api/objects.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { LABELS } from './pod-record.ts';

@@ -1,5 +1,6 @@
 import { Failure } from '../../../core/errors.ts';
-import { ApiError, isRefusal, MERGE_PATCH, STRATEGIC_PATCH } from '../api/api-server.ts';
+import { isRefusal } from '../../refusal.ts';
+import { ApiError, MERGE_PATCH, STRATEGIC_PATCH } from '../api/api-server.ts';
 import type { ApiObject } from '../api/objects.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { isEnded } from './observed-pod.ts';

@@ -1,7 +1,8 @@
 import { Failure } from '../../../core/errors.ts';
 import type { Semaphore } from '../../../core/semaphore.ts';
+import { isRefusal, orAbsent } from '../../refusal.ts';
 import { NoCapacity, type StartOptions, type WorkloadSpec } from '../../runtime.ts';
-import { ApiError, isRefusal, orAbsent } from '../api/api-server.ts';
+import { ApiError } from '../api/api-server.ts';
 import type { ApiObject } from '../api/objects.ts';
 import type { PodServices } from '../network/pod-services.ts';
 import { productsOfPool } from '../nodes/nodes.ts';

@@ -12,7 +12,8 @@ import {
   type TerminalSize,
 } from '../../execution.ts';
 import { GuardedProgram, guardRequest, noShell } from '../../program-guard.ts';
-import { type ApiServer, isRefusal } from '../api/api-server.ts';
+import { isRefusal } from '../../refusal.ts';
+import type { ApiServer } from '../api/api-server.ts';
 import { CONTAINER } from '../pods/pod-record.ts';
 import { CHANNEL_PROTOCOLS, CHANNELS, PodChannels } from './pod-channels.ts';
 
