@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config, Role } from '../config/config.ts';
 import { makePartitions } from '../control/housekeeping/clean-up.ts';
@@ -22,7 +23,7 @@ import { refuseSharedProcesses } from '../domain/access/refuse-shared-processes.
 import { useCatalog } from '../domain/catalog/catalog.ts';
 import { readCatalogFile } from '../domain/catalog/read-catalog-file.ts';
 import { ActivityReporter } from '../domain/history/activity-reporter.ts';
-import { useRegistries } from '../domain/images/registry-policy.ts';
+import { type RegistryPolicy, useRegistries } from '../domain/images/registry-policy.ts';
 import { ensureInstallation } from '../domain/installation.ts';
 import { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import { refuseMoved } from '../domain/move-mark.ts';
@@ -30,19 +31,16 @@ import { openSecretBox } from '../domain/secrets/open-secret-box.ts';
 import { Readiness } from '../http/readiness.ts';
 import { type ProcessFigures, readProcessFigures } from '../rest/installation/process-figures.ts';
 import type { WorkloadStorage } from '../runtimes/storage.ts';
-import type { CleanUpStack } from './clean-up-stack.ts';
 import { createRuntime } from './create-runtime.ts';
+import { serveByProcesses } from './serve-by-processes.ts';
 import { describeInstallation } from './describe-installation.ts';
 import { prepareEgress, startEgress } from './limit-egress.ts';
 import { hostInUrl } from './listen.ts';
 import { openPools } from './open-database.ts';
-import { registryPolicyOf } from './registry-policy.ts';
-import { serveByProcesses } from './serve-by-processes.ts';
 import { servePorts } from './serve-ports.ts';
-import { recordServer } from './server-record.ts';
-import type { ServerParts, Serving } from './serving.ts';
+import type { CleanUpStack, ServerParts, Serving } from './serving.ts';
 import { startControl } from './start-control.ts';
-import type { LaunchedDatabase } from './start-database.ts';
+import { type LaunchedDatabase, recordServer } from './start-database.ts';
 import { compactWhenIdle, disablePretenuring } from './v8-memory.ts';
 
 export interface RunningServer {
@@ -265,4 +263,15 @@ function stopOf(options: Start, { readiness }: ServerParts, serving: Serving): R
     if (companion) serving.stopAccepting();
     await cleanUp.run();
   };
+}
+
+/** Returns the registries that images may come from: not Podyard's own ports, whatever the machine is called. */
+export function registryPolicyOf(
+  { publicUrl, proxyHost, lbHost, registries }: Config,
+  { port, workerApiUrl }: { port: number; workerApiUrl: string },
+): RegistryPolicy {
+  const named = [publicUrl, workerApiUrl, proxyHost && `http://${proxyHost}`, lbHost && `http://${lbHost}`];
+  const hosts = named.flatMap((text) => (text ? [new URL(text).hostname.toLowerCase()] : []));
+  const workerPort = workerApiUrl === '' ? [] : [Number(new URL(workerApiUrl).port)];
+  return { allowed: registries, ownHosts: [hostname().toLowerCase(), ...hosts], ownPorts: [port, ...workerPort] };
 }

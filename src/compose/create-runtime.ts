@@ -22,7 +22,6 @@ import { LocalGpus } from '../runtimes/gpus/local-gpus.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
 import type { WorkloadStorage } from '../runtimes/storage.ts';
-import { chooseRuntime } from './choose-runtime.ts';
 import { openGpus } from './open-gpus.ts';
 
 const OWN_IMAGES_FILE = fileURLToPath(new URL('../../workers/images.json', import.meta.url));
@@ -247,4 +246,17 @@ async function simulateGpus(
 function createDirectories({ config, installation, logger }: Setup): WorkloadStorage {
   const root = join(config.dataDir, 'storage', installation.id);
   return new StorageDirectories({ root, quotas: new StorageQuotas({ root, logger }) });
+}
+
+/**
+ * Returns the runtime to use. A configured one is taken as it is; `auto` takes the first that is available: Docker when an
+ * engine answers, Kubernetes when Podyard runs inside a cluster, else processes.
+ */
+export function chooseRuntime(
+  configured: Config['runtime'],
+  found: { hasEngine: boolean; isInCluster: boolean },
+): Runtime['name'] {
+  if (configured !== 'auto') return configured;
+  if (found.hasEngine) return 'docker';
+  return found.isInCluster ? 'kubernetes' : 'process';
 }

@@ -13,7 +13,6 @@ import type { InstallationFacts } from '../domain/installation-facts.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import type { Readiness } from '../http/readiness.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
-import type { CleanUpStack } from './clean-up-stack.ts';
 
 /** What a process is built from, whether it serves its ports itself or starts others that do. */
 export interface ServerParts {
@@ -51,4 +50,31 @@ export interface Serving {
   whenNothingHeld(): Promise<void>;
   /** Answers held requests and stops. */
   end(): Promise<void>;
+}
+
+/** Runs clean-up steps, last added first, each even if another fails. `run` runs them once; a second call waits for the first. */
+export class CleanUpStack {
+  readonly #steps: (() => Promise<unknown> | unknown)[] = [];
+  #running: Promise<void> | undefined;
+
+  add(step: () => Promise<unknown> | unknown): void {
+    this.#steps.push(step);
+  }
+
+  run(): Promise<void> {
+    this.#running ??= this.#runAll();
+    return this.#running;
+  }
+
+  async #runAll(): Promise<void> {
+    const failures: unknown[] = [];
+    for (const step of this.#steps.reverse()) {
+      try {
+        await step();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw new AggregateError(failures, 'some clean-up steps failed');
+  }
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../core/clock.ts';
 import { messageOf } from '../core/errors.ts';
 import type { EndpointId, JobId, WorkerId } from '../core/ids.ts';
+import { hasFailed } from '../core/job-states.ts';
 import type { Logger } from '../core/logger.ts';
 import { Loop } from '../core/loop.ts';
 import type { Metrics } from '../core/metrics.ts';
@@ -10,7 +11,6 @@ import type { EndedJob, TakenJob } from '../domain/jobs/job.ts';
 import type { JobQueue, JobResult, NewJob } from '../domain/jobs/job-queue.ts';
 import { HandOver } from './hand-over.ts';
 import { JobWaiters } from './job-waiters.ts';
-import { recordJob } from './record-job.ts';
 
 /** Every waiting worker polls the queue this often, in case a hint was lost. */
 const POLL_MS = 5_000;
@@ -196,4 +196,37 @@ export class JobDispatch {
       logger.error({ ...fields, err: error }, `undelivered jobs not requeued: ${messageOf(error)}`);
     }
   }
+}
+
+/** Records the spans of a job's wait and run when it ends: its row holds all they need, in whichever process. */
+function recordJob(tracing: Tracing, job: EndedJob, traceparent: string, endedAtMs: number): void {
+  const startedAtMs = endedAtMs - (job.executionTimeMs ?? 0);
+  const parent = { traceparent, tracestate: null };
+  const attributes = { 'podyard.endpoint.id': job.endpointId, 'podyard.job.id': job.id };
+  if (job.delayTimeMs !== null) {
+    tracing.record({
+      name: 'job wait',
+      kind: 'internal',
+      parent,
+      attributes,
+      fromMs: startedAtMs - job.delayTimeMs,
+      toMs: startedAtMs,
+      hasFailed: false,
+    });
+  }
+  if (job.executionTimeMs === null) return;
+  tracing.record({
+    name: 'job run',
+    kind: 'consumer',
+    parent,
+    attributes: {
+      ...attributes,
+      'podyard.job.status': job.status,
+      'podyard.job.retries': job.retries,
+      ...(job.workerId === null ? {} : { 'podyard.worker.id': job.workerId }),
+    },
+    fromMs: startedAtMs,
+    toMs: endedAtMs,
+    hasFailed: hasFailed(job.status),
+  });
 }

@@ -1,7 +1,7 @@
 import Fastify from 'fastify';
 import { knownRevisionIn, type RestRevision, withoutRevision } from '../core/rest-revisions.ts';
 import { acceptOnlyJson, REST_BODY_LIMIT_BYTES } from '../http/accept-only-json.ts';
-import { newRequestId } from '../http/request-id.ts';
+import { newRequestId } from '../http/problem.ts';
 import { toRequestFailure } from '../http/to-failure.ts';
 import { openApiRoute } from './installation/get-openapi.ts';
 import { namedSchemas } from './named-schemas.ts';

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { MACHINE_SERVICES } from '../../src/core/machine-services.ts';
+import { MACHINE_SERVICES } from '../../src/domain/images/network-list.ts';
 import { PRIVATE_NETWORKS } from '../../src/runtimes/docker/egress-rules.ts';
 import { CHART, EVERYTHING, type Manifest, MINIMUM, render, renderText, withValues } from './chart.ts';
 import { findHelm, type HelmPrograms, noHelm } from './helm-programs.ts';

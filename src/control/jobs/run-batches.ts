@@ -1,5 +1,4 @@
-import type { Clock } from '../../core/clock.ts';
-import { monotonicClock } from '../../core/clock.ts';
+import { type Clock, monotonicClock } from '../../core/clock.ts';
 import type { EndpointId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import { Loop, type NextRun } from '../../core/loop.ts';

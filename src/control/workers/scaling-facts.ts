@@ -1,8 +1,7 @@
 import { BoundedMap } from '../../core/bounded-map.ts';
 import type { WorkerId } from '../../core/ids.ts';
 import type { EndpointDemand } from '../../domain/endpoints/endpoint-demand.ts';
-import type { FloorNow } from '../../domain/schedules/scheduled-floor.ts';
-import { describeUntil } from '../../domain/schedules/scheduled-floor.ts';
+import { describeUntil, type FloorNow } from '../../domain/schedules/scheduled-floor.ts';
 import type { ControlledWorker } from '../../domain/workers/worker-lifecycle.ts';
 import type { ScalingEndpoint, ScalingInput, ScalingWorker, UserCut } from '../../scaling/situation.ts';
 

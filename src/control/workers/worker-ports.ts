@@ -1,5 +1,4 @@
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { Failure } from '../../core/errors.ts';
 import type { Runtime } from '../../runtimes/runtime.ts';
 

@@ -8,7 +8,6 @@ import { hashTextOnConnection } from '../connection-hash.ts';
 import type { EndpointDirectory, EndpointEntry } from '../endpoint-directory.ts';
 import { joinedValues } from '../proxy/header-rules.ts';
 import type { ClientExchange } from '../wire/client-exchange.ts';
-import { readAffinity } from './affinity.ts';
 import type { Affinity } from './backend.ts';
 
 interface AdmissionDeps {
@@ -103,4 +102,11 @@ export function callerOf(exchange: ClientExchange): Caller {
   const caller = new Caller(exchange);
   headers.caller = caller;
   return caller;
+}
+
+/** Parses `X-Runpod-Worker-Id`: `<id>`, `strict <id>` or `strict-resume <id>` (docs/interface/queue.md, "Affinity"). */
+export function readAffinity(header: string | undefined): Affinity | undefined {
+  const match = header && /^(?:(strict|strict-resume) +)?(\S+)$/i.exec(header.trim());
+  if (!match) return undefined;
+  return { workerId: match[2]!, kind: (match[1]?.toLowerCase() as Affinity['kind'] | undefined) ?? 'soft' };
 }

@@ -3,11 +3,10 @@ import { CLIENT_GONE } from '../../core/metrics.ts';
 import type { BodySink, ClientExchange, ExchangeWatcher, RawHeaders } from '../wire/client-exchange.ts';
 import type { ResponseHead } from '../wire/message-head.ts';
 import { lastChunk, writeBody } from '../wire/write-body.ts';
-import { clientHead, clientHeaders } from './header-rules.ts';
+import { clientHead, clientHeaders, upstreamRequestHead } from './header-rules.ts';
 import { refuse } from './refuse.ts';
 import { type Tunnel, tunnel } from './tunnel.ts';
 import type { AnswerReader, ConnectFailure, Upstream, UpstreamConnection } from './upstream.ts';
-import { upstreamRequestHead } from './upstream-request-head.ts';
 
 /** Limits of forwarded requests. */
 export interface ForwardSettings {

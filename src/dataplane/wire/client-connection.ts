@@ -54,7 +54,7 @@ const NEVER = Number.POSITIVE_INFINITY;
 /**
  * One connection of a client. Reads requests strictly, one after the other, and passes each to its handler as an exchange.
  * The first request that has no handler is handed off together with the connection. What a client sends before it has its
- * answer waits for a turn of the event loop (core/request-turns.ts), and after refusals for its pace (http/refusal-pace.ts).
+ * answer waits for a turn of the event loop (http/request-turns.ts), and after refusals for its pace (http/refusal-pace.ts).
  */
 export class ClientConnection implements WireReader, Timed, ExchangeConnection, PacedTaker {
   readonly wire: SocketWire;

@@ -1,6 +1,7 @@
 import { connect, Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { getSystemErrorName } from 'node:util';
+import { stayPaused } from '../../http/stay-paused.ts';
 import { takenBytes } from '../../http/taken-bytes.ts';
 import { type BulkReader, mayReadOn } from './bulk-reads.ts';
 import type { Wire, WireReader } from './client-exchange.ts';
@@ -62,9 +63,6 @@ export class SocketWire implements Wire, BulkReader {
   #isPaused = false;
   /** Nothing is read because others carry much as well. */
   #isResting = false;
-  readonly #stayPaused = () => {
-    if (this.#isPaused || this.#isResting) this.socket.pause();
-  };
   readonly #onClose = () => this.reader.onClosed(this.#error);
   readonly #onWritten = () => {
     if (!this.socket.destroyed && this.unsentBytes === 0) this.reader.onDrain();
@@ -106,6 +104,7 @@ export class SocketWire implements Wire, BulkReader {
     });
     socket.on('end', () => this.reader.onEnd());
     socket.on('close', this.#onClose);
+    stayPaused(socket);
   }
 
   get isFull(): boolean {
@@ -177,11 +176,8 @@ export class SocketWire implements Wire, BulkReader {
     this.#resumeReading();
   }
 
-  /** A stream begins to read a tick after its `resume`, even if it was paused meanwhile: then it is paused again. */
   #resumeReading(): void {
-    if (this.#isPaused || this.#isResting || this.socket.destroyed) return;
-    this.socket.resume();
-    process.nextTick(this.#stayPaused);
+    if (!this.#isPaused && !this.#isResting && !this.socket.destroyed) this.socket.resume();
   }
 
   end(): void {

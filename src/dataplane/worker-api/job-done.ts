@@ -1,5 +1,5 @@
 import { Failure, notFound } from '../../core/errors.ts';
-import { findShapeFault } from '../../core/json-shape.ts';
+import { findShapeFault } from '../../core/json-scan.ts';
 import { withTimeout } from '../../core/with-timeout.ts';
 import { because } from '../../domain/decisions/because.ts';
 import { type ParsedJson, sliceMembers } from '../../domain/jobs/job-body.ts';

@@ -12,9 +12,8 @@ import type { EndpointDirectory } from '../endpoint-directory.ts';
 import type { JobDispatch } from '../job-dispatch.ts';
 import type { WorkerActivity } from '../worker-activity.ts';
 import type { WorkerDirectory, WorkerEntry } from '../worker-directory.ts';
-import type { ParkedTakes } from './parked-takes.ts';
-import type { StopPolls } from './stop-polls.ts';
 import type { StreamedBytes } from './streamed-bytes.ts';
+import type { ParkedTakes, StopPolls } from './stop-polls.ts';
 import type { UndeliveredJobs } from './undelivered-jobs.ts';
 
 /** What the operations of the worker API share. */

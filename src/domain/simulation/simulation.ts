@@ -4,8 +4,7 @@
  * process; single incidents wait in `simulated_incidents` for the leader.
  */
 import { Failure } from '../../core/errors.ts';
-import type { Db } from '../../db/pool.ts';
-import { transaction } from '../../db/pool.ts';
+import { type Db, transaction } from '../../db/pool.ts';
 import type { Context } from '../context.ts';
 
 /** Simulated GPUs of a pool in a data center. */

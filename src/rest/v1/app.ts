@@ -2,7 +2,7 @@ import Fastify from 'fastify';
 import { Failure } from '../../core/errors.ts';
 import { REST_REVISIONS } from '../../core/rest-revisions.ts';
 import { acceptOnlyJson, REST_BODY_LIMIT_BYTES } from '../../http/accept-only-json.ts';
-import { newRequestId } from '../../http/request-id.ts';
+import { newRequestId } from '../../http/problem.ts';
 import { toFailure, toRequestFailure } from '../../http/to-failure.ts';
 import { openApiRoute } from '../installation/get-openapi.ts';
 import { rejectOtherMethods } from '../shared/other-methods.ts';

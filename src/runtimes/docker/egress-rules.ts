@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { EgressSettings } from '../../config/egress.ts';
-import { MACHINE_SERVICES } from '../../core/machine-services.ts';
+import { MACHINE_SERVICES } from '../../domain/images/network-list.ts';
 import type { EngineKind } from './engine-kind.ts';
 import { GROUP_BRIDGE_PREFIX } from './group-network-names.ts';
 

@@ -7,8 +7,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { messageOf } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
-import type { Engine } from './engine.ts';
-import { isRefusal } from './engine.ts';
+import { type Engine, isRefusal } from './engine.ts';
 import { importImage } from './import-image.ts';
 import { readContainerLogs } from './read-container-logs.ts';
 
