@@ -20,7 +20,7 @@ export type Responder = (req: IncomingMessage, res: ServerResponse) => void;
 
 export type RestModule = Pick<typeof restApps, 'RestApps' | 'isOperatorPath'>;
 
-/** What REST and GraphQL are built from, besides what all planes share. */
+/** The parts of REST and GraphQL, besides those that all planes share. */
 export interface ApiParts extends ServerParts {
   rateLimiter: RateLimiter;
   capacity: CapacitySource;

@@ -55,7 +55,7 @@ export interface RunningServer {
   notices: string[];
   /** How other processes name this one. */
   processId: string;
-  /** What this process counts. */
+  /** The metrics of this process. */
   metrics: Metrics;
   readFigures(): Promise<ProcessFigures>;
   /**
@@ -65,7 +65,7 @@ export interface RunningServer {
   stop(options?: { isHasty: boolean }): Promise<void>;
 }
 
-/** What a data process gets from the process that started it. */
+/** Given to a data process by the process that started it. */
 export interface Companion {
   /** `/metrics` of all processes. */
   readPage: () => Promise<string>;
@@ -80,7 +80,7 @@ const ALL_ENDPOINTS = 100_000;
 const POOLER_NOTICE =
   'a connection pooler in session mode is in front of the database: its pool needs 50 connections for each Podyard process';
 
-/** What the steps of a start share. */
+/** Shared by the steps of a start. */
 export interface Start {
   config: Config;
   /** Those of this process itself: the first of several serves nothing. */

@@ -31,11 +31,11 @@ const DEFAULT_SIMULATED_GPUS: NonNullable<Config['simulateGpus']> = [{ pool: 'AD
 export interface CreatedRuntime {
   runtime: Runtime;
   storage: WorkloadStorage;
-  /** What limits workloads' egress; absent where this process cannot. */
+  /** Limits workloads' egress; absent where this process cannot. */
   guard?: EgressGuard;
-  /** What operators should know about it, one sentence each, without a period. */
+  /** Notices for operators, one sentence each, without a period. */
   notices: string[];
-  /** What is wrong with the machine's GPUs now; absent where they are simulated or the cluster's. */
+  /** The fault of the machine's GPUs now; absent where they are simulated or the cluster's. */
   gpuProblem?: () => string | null;
 }
 

@@ -14,12 +14,12 @@ import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import type { Readiness } from '../http/readiness.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 
-/** What a process is built from, whether it serves its ports itself or starts others that do. */
+/** The parts of a process, whether it serves its ports itself or starts others that do. */
 export interface ServerParts {
   pool: Pool;
   queuePool: Pool;
   databaseUrl: string;
-  /** What times in rows are compared with. */
+  /** The clock for comparisons with times in rows. */
   clock: DatabaseClock;
   bus: Bus;
   logger: Logger;
@@ -37,14 +37,14 @@ export interface ServerParts {
   cleanUp: CleanUpStack;
 }
 
-/** What serves the ports of this server: its own listeners, or data processes. */
+/** Serves the ports of this server: its own listeners, or data processes. */
 export interface Serving {
   workerApiUrl: string;
   /** Resolves with the public port once connections are accepted. */
   begin(): Promise<number>;
   /** Accepts no new connections: the processes that share the ports do. */
   stopAccepting(): void;
-  /** Goes on serving, but ends each client's connection with its next answer, so that its client turns to another process. */
+  /** Keeps serving, but closes each client's connection after its next response, so that the client reconnects to another process. */
   drain(): void;
   /** Resolves when no request waits for a job. */
   whenNothingHeld(): Promise<void>;

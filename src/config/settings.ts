@@ -16,7 +16,7 @@ const DEFAULT_QUOTAS: RateQuotas = { minute: 600, hour: 30_000, day: 500_000 };
 
 const inFolder = (_name: string, text: string) => resolve(text);
 
-/** What names an installation's data. */
+/** Settings that name an installation's data. */
 export const DATABASE_SETTINGS = {
   dataDir: setting({
     variable: 'PODYARD_DATA_DIR',

@@ -5,7 +5,7 @@ import { type ConnectionPace, isRefusal, type PacedTaker } from './refusal-pace.
 import { enterRequestTurn, leaveRequestTurn } from './request-turns.ts';
 
 const HEAD_END = Buffer.from('\r\n\r\n');
-/** What a refusal by node's server and a framework costs, measured in those of the queue API. */
+/** The cost of a refusal by node's server and a framework costs, measured in those of the queue API. */
 const COST = 4;
 /** Pieces of one read that are passed on in one turn: a chunked body may be full of what looks like ends of heads. */
 const MAX_PIECES = 256;
@@ -31,7 +31,7 @@ export class PipelineGate implements PacedTaker {
   #latest: ServerResponse | null = null;
   /** Bytes of the latest request's body that were not passed on; null: a chunked one, which ends with a piece as well. */
   #bodyLeft: number | null = 0;
-  /** What follows the piece that is being passed on. */
+  /** The bytes after the piece that is being passed on. */
   #rest: Buffer = Buffer.alloc(0);
   /** True while a piece is passed on that begins between two requests: it ends with a head. */
   #isHeadPiece = false;

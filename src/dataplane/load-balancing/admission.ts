@@ -13,7 +13,7 @@ import type { Affinity } from './backend.ts';
 interface AdmissionDeps {
   readonly keyRing: KeyRing;
   readonly endpoints: EndpointDirectory;
-  /** Of a request's body; 0: no limit. */
+  /** Limit of a request's body; 0: none. */
   readonly maxBodyBytes: number;
 }
 
@@ -80,7 +80,7 @@ export class Admission {
   }
 }
 
-/** What the headers of a request say of its caller. */
+/** The caller of a request, according to its headers. */
 class Caller {
   /** Null without one. */
   readonly key: string | null;

@@ -42,7 +42,7 @@ export function findHandler(
   }
 }
 
-/** What a request is for, by its Host. */
+/** The target of a request, by its Host. */
 export type HostTarget =
   | { kind: 'pod'; podId: string; port: number }
   | { kind: 'endpoint'; endpointId: string }

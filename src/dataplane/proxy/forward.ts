@@ -12,7 +12,7 @@ import type { AnswerReader, ConnectFailure, Upstream, UpstreamConnection } from 
 export interface ForwardSettings {
   /** Until the response's first byte; 0: no limit. No limit applies after it. */
   answerTimeoutMs: number;
-  /** Of a request's body; 0: no limit. */
+  /** Limit of a request's body; 0: none. */
   maxBodyBytes: number;
 }
 

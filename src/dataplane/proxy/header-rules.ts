@@ -22,7 +22,7 @@ const isAboutClient = (lowerName: string): boolean => {
 const isFramingInDisguise = (lowerName: string): boolean =>
   lowerName.includes('_') && HOP_BY_HOP.has(lowerName.replaceAll('_', '-'));
 
-/** What the proxy knows of a request's client. */
+/** A request's client as the proxy knows it. */
 export interface ClientFacts {
   remoteAddress: string;
   isSecure: boolean;

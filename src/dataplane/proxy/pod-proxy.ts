@@ -18,7 +18,7 @@ import { joinedValues } from './header-rules.ts';
 import { refuse } from './refuse.ts';
 import { type ConnectFailure, Upstream } from './upstream.ts';
 
-/** What the proxy needs to know of a pod. */
+/** A pod as the proxy knows it. */
 export interface PodRoute {
   isRunning: boolean;
   httpPorts: readonly number[];
@@ -101,7 +101,7 @@ export class PodProxy {
     return admitToPod(this.#deps.keyRing, exchange, { id, owner });
   }
 
-  /** What a key opened ends with it. What was opened without one ends when the pod becomes private. */
+  /** Ends requests with the key that opened them. Those without one end when the pod becomes private. */
   #forward(
     exchange: ClientExchange,
     podId: string,
@@ -199,7 +199,7 @@ function notConnected(reason: ConnectFailure, port: number): Failure {
 
 /** For clients whose `Authorization` is for the program in the pod. */
 const KEY_HEADER = 'x-podyard-key';
-/** What is withheld from a pod: the key is for Podyard. `Authorization` of a request to a public pod belongs to the pod. */
+/** Headers that a pod does not get: the key is for Podyard. `Authorization` of a request to a public pod belongs to the pod. */
 const WITHHELD_KEY: ReadonlySet<string> = new Set([KEY_HEADER]);
 const WITHHELD_BOTH: ReadonlySet<string> = new Set([KEY_HEADER, 'authorization']);
 

@@ -14,7 +14,7 @@ import type { ClientExchange, Wire, WireReader } from '../wire/client-exchange.t
 const ACCEPT_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const KEY = /^[A-Za-z0-9+/]{22}==$/;
 const MAX_MESSAGE_BYTES = 128 * 1024;
-/** What is read of a chunk at once; the rest waits for turns (core/turns.ts). */
+/** Messages read of a chunk at once; the rest waits for turns (core/turns.ts). */
 const MESSAGES_AT_ONCE = 64;
 /** A client that sends more pings and pongs within a window is cut off. */
 const MAX_CONTROLS = 1_000;
@@ -22,11 +22,11 @@ const CONTROLS_WINDOW_MS = 10_000;
 /** How long a client has to answer the close frame. */
 const CLOSE_MS = 2_000;
 
-/** What happens on a WebSocket. `bytes` are valid for ever. */
+/** Events of a WebSocket. `bytes` are valid for ever. */
 export interface WebSocketListener {
   onText(text: string): void;
   onBinary(bytes: Buffer): void;
-  /** Something of the client came, if only a pong. */
+  /** A frame of the client arrived, if only a pong. */
   onAlive(): void;
   /** What was written has been sent, after `isFull`. */
   onDrain(): void;
@@ -100,7 +100,7 @@ export class WebSocketConnection implements WireReader, TurnTaker {
     if (!this.#isClosing) this.#wire.writeBytes(encodeFrame(message));
   }
 
-  /** Says goodbye, and closes when the client has answered, or soon. */
+  /** Sends the close frame, and closes the connection when the client has answered it, or after a timeout. */
   close(code: number): void {
     if (this.#isClosing) return;
     this.#isClosing = true;

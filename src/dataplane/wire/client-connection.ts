@@ -16,7 +16,7 @@ export type Unreadable = 'invalid' | 'tooLarge' | 'tooSlow' | 'slowBody';
 /** Takes over an exchange on a connection that is read here. */
 export type WireHandler = (exchange: WireExchange) => void;
 
-/** What a connection leaves to its owner. */
+/** The owner of a connection. */
 export interface ConnectionOwner {
   /**
    * Returns the handler of a request, which may be used again for the same head; null when there is none here and the
@@ -42,7 +42,7 @@ const HEAD_TIMEOUT_MS = 30_000;
 const LINGER_MS = 2000;
 /** Pipelined bytes are held up to this limit; then reading pauses until their turn. */
 const MAX_HELD_BYTES = 65_536;
-/** What a connection may do in one of its turns: so many requests, and none after so many ms. */
+/** Limits of one turn of a connection: so many requests, and none after so many ms. */
 const TURN_REQUESTS = 16;
 const TURN_MS = 0.25;
 const HEAD_END = Buffer.from('\r\n\r\n');
@@ -357,7 +357,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
     return true;
   }
 
-  /** What a trusted proxy says of the request's client. */
+  /** The request's client according to a trusted proxy. */
   #forwardedFor(headers: HeaderList): string | undefined {
     return this.isTrusted ? (headers.record['x-forwarded-for'] as string | undefined) : undefined;
   }

@@ -22,7 +22,7 @@ export interface SentWatcher {
   onClientGone(): void;
 }
 
-/** What an exchange needs of its connection. */
+/** The connection as an exchange uses it. */
 export interface ExchangeConnection extends CallConnection {
   readonly wire: SocketWire;
   readonly remoteAddress: string;

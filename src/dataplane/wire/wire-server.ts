@@ -24,7 +24,7 @@ const REFUSALS: Record<Exclude<Unreadable, 'slowBody'>, { kind: FailureKind; det
 export interface WireLimits {
   maxHeadBytes: number;
   idleTimeoutMs: number;
-  /** What a request gets whose body comes too slowly. */
+  /** Answers a request whose body comes too slowly. */
   slowBody?: () => Failure;
 }
 
@@ -78,7 +78,7 @@ export class WireServer implements ConnectionOwner {
     return this.#dispatch(head);
   }
 
-  /** Of a server without another behind it. */
+  /** The default, for a server without another behind it. */
   handOff(connection: ClientConnection, _unread: Buffer): void {
     connection.destroy();
   }

@@ -111,12 +111,12 @@ export class SocketWire implements Wire, BulkReader {
     return this.unsentBytes >= this.socket.writableHighWaterMark;
   }
 
-  /** What the kernel has not taken yet, without what this turn of the event loop wrote. */
+  /** Bytes that the kernel has not taken yet, without those written in this turn of the event loop. */
   get unsentBytes(): number {
     return this.#pendingChars + this.socket.writableLength;
   }
 
-  /** What the kernel has taken. */
+  /** Bytes that the kernel has taken. */
   get sentBytes(): number {
     return takenBytes(this.socket);
   }
