@@ -9,8 +9,8 @@ import { Metrics } from '../core/metrics.ts';
 import type { Tracing } from '../core/tracing.ts';
 import { DataPlane } from '../dataplane/data-plane.ts';
 import { streamBinding } from '../dataplane/wire/stream-binding.ts';
+import { SocketTransport } from '../dataplane/wire/transport.ts';
 import { TrustedProxies } from '../dataplane/wire/trusted-proxies.ts';
-import { SocketWire } from '../dataplane/wire/wire.ts';
 import { Bus } from '../db/bus.ts';
 import { DatabaseClock } from '../db/database-clock.ts';
 import { DatabaseHealth } from '../db/database-health.ts';
@@ -32,11 +32,11 @@ import { Readiness } from '../http/readiness.ts';
 import { type ProcessFigures, readProcessFigures } from '../rest/installation/process-figures.ts';
 import type { WorkloadStorage } from '../runtimes/storage.ts';
 import { createRuntime } from './create-runtime.ts';
-import { serveByProcesses } from './serve-by-processes.ts';
 import { describeInstallation } from './describe-installation.ts';
 import { prepareEgress, startEgress } from './limit-egress.ts';
 import { hostInUrl } from './listen.ts';
 import { openPools } from './open-database.ts';
+import { serveByProcesses } from './serve-by-processes.ts';
 import { servePorts } from './serve-ports.ts';
 import type { CleanUpStack, ServerParts, Serving } from './serving.ts';
 import { startControl } from './start-control.ts';
@@ -212,7 +212,7 @@ function createDataPlane(config: Config, parts: Omit<ServerParts, 'data' | 'read
 /** Warns where Node.js has no binding for the fast way to write, and counts what takes the slower one. */
 function countFallbackWrites({ metrics, logger }: Pick<ServerParts, 'metrics' | 'logger'>): void {
   if (streamBinding !== null) return;
-  SocketWire.onFallback = () => metrics.fallbackWrites.add();
+  SocketTransport.onFallback = () => metrics.fallbackWrites.add();
   logger.warn(
     { node: process.version },
     'this version of Node.js lacks stream_wrap: each request takes about 10 µs more',

@@ -174,7 +174,7 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, Forwarded {
 
   #flush(): void {
     if (this.#unsent === '' || this.#connection === null) return;
-    this.#connection.wire.writeText(this.#unsent);
+    this.#connection.transport.writeText(this.#unsent);
     this.#unsent = '';
   }
 
@@ -186,10 +186,10 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, Forwarded {
       this.#refuseTooLarge();
       return;
     }
-    const { wire } = this.#connection;
-    this.#unsent = writeBody(wire, this.#unsent, chunk, this.#exchange.bodyLength === 'chunked');
+    const { transport } = this.#connection;
+    this.#unsent = writeBody(transport, this.#unsent, chunk, this.#exchange.bodyLength === 'chunked');
     this.#flush();
-    if (wire.isFull) this.#exchange.pauseBody();
+    if (transport.isFull) this.#exchange.pauseBody();
   }
 
   onBodyEnd(trailers: RawHeaders): void {
@@ -235,7 +235,7 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, Forwarded {
 
   #pauseAnswer(): void {
     this.#isAnswerPaused = true;
-    this.#connection!.wire.pause();
+    this.#connection!.transport.pause();
   }
 
   onClientGone(): void {
@@ -245,7 +245,7 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, Forwarded {
   onClientDrain(): void {
     if (!this.#isAnswerPaused) return;
     this.#isAnswerPaused = false;
-    this.#connection?.wire.resume();
+    this.#connection?.transport.resume();
   }
 
   onAnswerPause(): void {

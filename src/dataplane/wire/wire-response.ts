@@ -32,11 +32,11 @@ export class WireResponse extends WireEvents implements CallResponse, ExchangeWa
   }
 
   get writableNeedDrain(): boolean {
-    return !this.writableEnded && this.#exchange.connection.wire.isFull;
+    return !this.writableEnded && this.#exchange.connection.transport.isFull;
   }
 
   get writableLength(): number {
-    return this.#exchange.connection.wire.unsentBytes;
+    return this.#exchange.connection.transport.unsentBytes;
   }
 
   /** Throws for a value that would end its line; then nothing is sent. */
@@ -59,7 +59,7 @@ export class WireResponse extends WireEvents implements CallResponse, ExchangeWa
     if (this.writableEnded) return true;
     this.#append(chunk);
     this.#exchange.flush();
-    return !this.#exchange.connection.wire.isFull;
+    return !this.#exchange.connection.transport.isFull;
   }
 
   end(text = ''): void {

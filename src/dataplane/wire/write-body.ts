@@ -1,4 +1,4 @@
-import type { AnswerHead, BodyLength, RawHeaders, Wire } from './client-exchange.ts';
+import type { AnswerHead, BodyLength, RawHeaders, Transport } from './client-exchange.ts';
 
 /** Up to this size bytes are joined to the text before them: one write instead of two, and no buffer. */
 export const JOIN_BYTES = 8192;
@@ -7,12 +7,12 @@ export const JOIN_BYTES = 8192;
  * Writes `text` and then a piece of a body, as a chunk when the body is chunked. A small piece is only appended to the
  * text. Returns the text to write before the next piece.
  */
-export function writeBody(wire: Wire, text: string, chunk: Buffer, isChunked: boolean): string {
+export function writeBody(transport: Transport, text: string, chunk: Buffer, isChunked: boolean): string {
   const before = isChunked ? `${text}${chunk.length.toString(16)}\r\n` : text;
   const after = isChunked ? '\r\n' : '';
   if (before.length + chunk.length <= JOIN_BYTES) return before + chunk.toString('latin1') + after;
-  if (before !== '') wire.writeText(before);
-  wire.writeBytes(chunk);
+  if (before !== '') transport.writeText(before);
+  transport.writeBytes(chunk);
   return after;
 }
 

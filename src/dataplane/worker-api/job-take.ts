@@ -42,7 +42,7 @@ async function take(call: WorkerCall, slots: number, body: (jobs: readonly Taken
   if (isAsleep || !getsJobs(worker) || plane.dispatch.isStopping) return answerWithoutJob(call, worker, isAsleep);
   if (res.destroyed) return;
   const { endpointId, id: workerId, version } = worker;
-  const { abandon } = plane.dispatch.handOver.take(
+  const { abandon } = plane.dispatch.matchmaker.take(
     { endpointId, workerId, version, slots, holdMs: plane.limits.takeHoldMs },
     (jobs) => deliver(call, jobs, body),
   );

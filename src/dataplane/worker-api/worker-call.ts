@@ -12,8 +12,8 @@ import type { EndpointDirectory } from '../endpoint-directory.ts';
 import type { JobDispatch } from '../job-dispatch.ts';
 import type { WorkerActivity } from '../worker-activity.ts';
 import type { WorkerDirectory, WorkerEntry } from '../worker-directory.ts';
-import type { StreamedBytes } from './streamed-bytes.ts';
 import type { ParkedTakes, StopPolls } from './stop-polls.ts';
+import type { StreamedBytes } from './streamed-bytes.ts';
 import type { UndeliveredJobs } from './undelivered-jobs.ts';
 
 /** Shared by the operations of the worker API. */
