@@ -67,7 +67,7 @@ async function startAndReport(config: Config): Promise<RunningServer> {
   const [{ startServer }, { surviveShortage }, { protectFromOom }, logger] = await Promise.all([
     import('./server.ts'),
     import('./compose/survive-shortage.ts'),
-    import('./compose/protect-from-oom.ts'),
+    import('./compose/survive-shortage.ts'),
     openLogger(config),
   ]);
   surviveShortage(logger);

@@ -1,9 +1,8 @@
 import { extname, join } from 'node:path';
 import type { Companion, RunningServer } from './compose/build-server.ts';
-import { CleanUpStack } from './compose/clean-up-stack.ts';
 import { pickRoles } from './compose/roles.ts';
-import { refuseSecondServer } from './compose/server-record.ts';
-import { launchDatabase } from './compose/start-database.ts';
+import { CleanUpStack } from './compose/serving.ts';
+import { launchDatabase, refuseSecondServer } from './compose/start-database.ts';
 import type { Config } from './config/config.ts';
 import type { Logger } from './core/logger.ts';
 import { readCertificate } from './dataplane/wire/certificate.ts';

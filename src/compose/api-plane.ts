@@ -6,8 +6,8 @@ import { sendProblem, setCommonHeaders } from '../dataplane/exchange.ts';
 import type { CapacitySource } from '../domain/catalog/capacity-source.ts';
 import type { PodFigures } from '../domain/pods/pod-figures.ts';
 import { isGraphqlPath, lazyGraphqlApp } from '../graphql/lazy-app.ts';
+import { newRequestId } from '../http/problem.ts';
 import type { RateLimiter } from '../http/rate-limiter.ts';
-import { newRequestId } from '../http/request-id.ts';
 import type { MetricsPage } from '../rest/installation/metrics-page.ts';
 import { LogSearches } from '../rest/logs/log-searches.ts';
 import type * as restApps from '../rest/rest-apps.ts';
@@ -20,7 +20,7 @@ export type Responder = (req: IncomingMessage, res: ServerResponse) => void;
 
 export type RestModule = Pick<typeof restApps, 'RestApps' | 'isOperatorPath'>;
 
-/** What REST and GraphQL are built from, besides what all planes share. */
+/** The parts of REST and GraphQL, besides those that all planes share. */
 export interface ApiParts extends ServerParts {
   rateLimiter: RateLimiter;
   capacity: CapacitySource;

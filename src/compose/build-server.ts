@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config, Role } from '../config/config.ts';
 import { monotonicClock } from '../core/clock.ts';
@@ -7,8 +8,8 @@ import { Metrics } from '../core/metrics.ts';
 import type { Tracing } from '../core/tracing.ts';
 import { DataPlane } from '../dataplane/data-plane.ts';
 import { streamBinding } from '../dataplane/wire/stream-binding.ts';
+import { SocketTransport } from '../dataplane/wire/transport.ts';
 import { TrustedProxies } from '../dataplane/wire/trusted-proxies.ts';
-import { SocketWire } from '../dataplane/wire/wire.ts';
 import { Bus } from '../db/bus.ts';
 import { DatabaseClock } from '../db/database-clock.ts';
 import { DatabaseHealth } from '../db/database-health.ts';
@@ -21,7 +22,7 @@ import { refuseSharedProcesses } from '../domain/access/refuse-shared-processes.
 import { useCatalog } from '../domain/catalog/catalog.ts';
 import { readCatalogFile } from '../domain/catalog/read-catalog-file.ts';
 import { ActivityReporter } from '../domain/history/activity-reporter.ts';
-import { useRegistries } from '../domain/images/registry-policy.ts';
+import { type RegistryPolicy, useRegistries } from '../domain/images/registry-policy.ts';
 import { ensureInstallation } from '../domain/installation.ts';
 import { makePartitions } from '../domain/jobs/job-retention.ts';
 import { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
@@ -33,16 +34,13 @@ import type { WorkloadStorage } from '../runtimes/runtime.ts';
 import { createRuntime } from './create-runtime.ts';
 import { describeInstallation } from './describe-installation.ts';
 import { moveWorkloads, prepareEgress, startEgress } from './limit-egress.ts';
-import type { CleanUpStack } from './clean-up-stack.ts';
 import { hostInUrl } from './listen.ts';
 import { openPools } from './open-database.ts';
-import { registryPolicyOf } from './registry-policy.ts';
 import { serveByProcesses } from './serve-by-processes.ts';
 import { servePorts } from './serve-ports.ts';
-import { recordServer } from './server-record.ts';
-import type { ServerParts, Serving } from './serving.ts';
+import type { CleanUpStack, ServerParts, Serving } from './serving.ts';
 import { startControl } from './start-control.ts';
-import type { LaunchedDatabase } from './start-database.ts';
+import { type LaunchedDatabase, recordServer } from './start-database.ts';
 import { compactWhenIdle, disablePretenuring } from './v8-memory.ts';
 
 export interface RunningServer {
@@ -57,7 +55,7 @@ export interface RunningServer {
   notices: string[];
   /** How other processes name this one. */
   processId: string;
-  /** What this process counts. */
+  /** The metrics of this process. */
   metrics: Metrics;
   readFigures(): Promise<ProcessFigures>;
   /**
@@ -67,7 +65,7 @@ export interface RunningServer {
   stop(options?: { isHasty: boolean }): Promise<void>;
 }
 
-/** What a data process gets from the process that started it. */
+/** Given to a data process by the process that started it. */
 export interface Companion {
   /** `/metrics` of all processes. */
   readPage: () => Promise<string>;
@@ -82,7 +80,7 @@ const ALL_ENDPOINTS = 100_000;
 const POOLER_NOTICE =
   'a connection pooler in session mode is in front of the database: its pool needs 50 connections for each Podyard process';
 
-/** What the steps of a start share. */
+/** Shared by the steps of a start. */
 export interface Start {
   config: Config;
   /** Those of this process itself: the first of several serves nothing. */
@@ -215,7 +213,7 @@ function createDataPlane(config: Config, parts: Omit<ServerParts, 'data' | 'read
 /** Warns where Node.js has no binding for the fast way to write, and counts what takes the slower one. */
 function countFallbackWrites({ metrics, logger }: Pick<ServerParts, 'metrics' | 'logger'>): void {
   if (streamBinding !== null) return;
-  SocketWire.onFallback = () => metrics.fallbackWrites.add();
+  SocketTransport.onFallback = () => metrics.fallbackWrites.add();
   logger.warn(
     { node: process.version },
     'this version of Node.js lacks stream_wrap: each request takes about 10 µs more',
@@ -266,4 +264,15 @@ function stopOf(options: Start, { readiness }: ServerParts, serving: Serving): R
     if (companion) serving.stopAccepting();
     await cleanUp.run();
   };
+}
+
+/** Returns the registries that images may come from: not Podyard's own ports, whatever the machine is called. */
+export function registryPolicyOf(
+  { publicUrl, proxyHost, lbHost, registries }: Config,
+  { port, workerApiUrl }: { port: number; workerApiUrl: string },
+): RegistryPolicy {
+  const named = [publicUrl, workerApiUrl, proxyHost && `http://${proxyHost}`, lbHost && `http://${lbHost}`];
+  const hosts = named.flatMap((text) => (text ? [new URL(text).hostname.toLowerCase()] : []));
+  const workerPort = workerApiUrl === '' ? [] : [Number(new URL(workerApiUrl).port)];
+  return { allowed: registries, ownHosts: [hostname().toLowerCase(), ...hosts], ownPorts: [port, ...workerPort] };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chooseRuntime } from './choose-runtime.ts';
+import { chooseRuntime } from './create-runtime.ts';
 
 test.each([
   { hasEngine: true, isInCluster: false, chosen: 'docker' },

@@ -12,22 +12,21 @@ import type { Logger } from '../core/logger.ts';
 import { withoutRevision } from '../core/rest-revisions.ts';
 import { type DataPlane, isQueuePath } from '../dataplane/data-plane.ts';
 import { answerOnSharedConnection } from '../dataplane/proxy/node-exchange.ts';
-import { answerOnWire } from '../dataplane/wire/answer-on-wire.ts';
 import { watchCertificate } from '../dataplane/wire/certificate.ts';
 import type { WireHandler } from '../dataplane/wire/client-connection.ts';
 import { Front } from '../dataplane/wire/front.ts';
 import type { RequestHead } from '../dataplane/wire/message-head.ts';
 import { TrustedProxies } from '../dataplane/wire/trusted-proxies.ts';
+import { answerOnWire } from '../dataplane/wire/wire-response.ts';
 import type { CallRequest, CallResponse } from '../http/call-messages.ts';
-import { drainableResponse } from '../http/drainable-response.ts';
 import { PipelineGate } from '../http/pipeline-gate.ts';
-import { refuseUnreadable } from '../http/refuse-unreadable.ts';
+import { drainableResponse, refuseUnreadable } from '../http/refuse-unreadable.ts';
 import { HEAD_TIMEOUTS, SlowBodies } from '../http/slow-bodies.ts';
 import { type ApiParts, type ApiPlane, createApiPlane, type Responder, type RestModule } from './api-plane.ts';
-import type { CleanUpStack } from './clean-up-stack.ts';
 import { keepDescriptorReserve } from './descriptor-reserve.ts';
 import { hostInUrl } from './listen.ts';
 import { createDispatch, type Dispatch } from './proxy-plane.ts';
+import type { CleanUpStack } from './serving.ts';
 
 /** Browsers that came over TLS once come over TLS for a year. */
 const STRICT_TRANSPORT = 'max-age=31536000';

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { describeError } from './describe-error.ts';
+import { describeError } from './create-logger.ts';
 
 test('an error is described by type, message, code, stack and causes', () => {
   const cause = Object.assign(new TypeError('inner'), { code: 'ECONNRESET' });
   const described = describeError(new Error('outer', { cause }));
   expect(described).toMatchObject({ type: 'Error', message: 'outer', cause: { type: 'TypeError', message: 'inner' } });
   expect(described.cause?.code).toBe('ECONNRESET');
-  expect(described.stack).toMatch(/^ {4}at .*describe-error\.test/);
+  expect(described.stack).toMatch(/^ {4}at .*create-logger\.test/);
 });
 
 test('data that libraries attach to errors is left out: rows, parameters, headers', () => {

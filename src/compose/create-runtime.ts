@@ -21,7 +21,6 @@ import type { GpuInventory } from '../runtimes/gpus/gpu-inventory.ts';
 import { LocalGpus } from '../runtimes/gpus/local-gpus.ts';
 import type { Runtime, WorkloadStorage } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
-import { chooseRuntime } from './choose-runtime.ts';
 import { openGpus } from './open-gpus.ts';
 
 const OWN_IMAGES_FILE = fileURLToPath(new URL('../../workers/images.json', import.meta.url));
@@ -31,11 +30,11 @@ const DEFAULT_SIMULATED_GPUS: NonNullable<Config['simulateGpus']> = [{ pool: 'AD
 export interface CreatedRuntime {
   runtime: Runtime;
   storage: WorkloadStorage;
-  /** What limits workloads' egress; absent where this process cannot. */
+  /** Limits workloads' egress; absent where this process cannot. */
   guard?: EgressGuard;
-  /** What operators should know about it, one sentence each, without a period. */
+  /** Notices for operators, one sentence each, without a period. */
   notices: string[];
-  /** What is wrong with the machine's GPUs now; absent where they are simulated or the cluster's. */
+  /** The fault of the machine's GPUs now; absent where they are simulated or the cluster's. */
   gpuProblem?: () => string | null;
 }
 
@@ -246,4 +245,17 @@ async function simulateGpus(
 function createDirectories({ config, installation, logger }: Setup): WorkloadStorage {
   const root = join(config.dataDir, 'storage', installation.id);
   return new StorageDirectories({ root, quotas: new StorageQuotas({ root, logger }) });
+}
+
+/**
+ * Returns the runtime to use. A configured one is taken as it is; `auto` takes the first that is available: Docker when an
+ * engine answers, Kubernetes when Podyard runs inside a cluster, else processes.
+ */
+export function chooseRuntime(
+  configured: Config['runtime'],
+  found: { hasEngine: boolean; isInCluster: boolean },
+): Runtime['name'] {
+  if (configured !== 'auto') return configured;
+  if (found.hasEngine) return 'docker';
+  return found.isInCluster ? 'kubernetes' : 'process';
 }

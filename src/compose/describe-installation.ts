@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
 import type { InstallationFacts, SleepSupport } from '../domain/installation-facts.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
-import { installationProblems, readDiskOf } from './installation-problems.ts';
 
 const PARKED =
   'Frozen workers are parked here: they get no work and as little CPU as possible, but keep running and keep their memory';
@@ -45,4 +45,42 @@ async function describeSleep({ gpuSleep }: Runtime): Promise<SleepSupport> {
 function readVersion(): string {
   const file = new URL('../../package.json', import.meta.url);
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+}
+
+/** Below both of these, the disk counts as nearly full. */
+const LOW_SHARE = 0.1;
+const LOW_BYTES = 10 * 2 ** 30;
+
+interface Disk {
+  freeBytes: number;
+  totalBytes: number;
+}
+
+interface ProblemSources {
+  /** What is wrong with the GPUs, without a period; null while all answer. */
+  gpuProblem: () => string | null;
+  /** Rejects if the disk cannot be read. */
+  readDisk: () => Promise<Disk>;
+}
+
+/** Returns what is out of order on this machine now, one sentence each without a period. */
+export async function installationProblems({ gpuProblem, readDisk }: ProblemSources): Promise<string[]> {
+  const disk = await readDisk().then(diskProblem, () => null); // the doctor looks into why
+  const gpus = gpuProblem();
+  return [...(gpus === null ? [] : [`GPUs are out of order: ${gpus}`]), ...(disk === null ? [] : [disk])];
+}
+
+/** Returns a sentence if a disk is nearly full: by share, unless it is so large that a tenth is plenty. */
+export function diskProblem({ freeBytes, totalBytes }: Disk): string | null {
+  if (freeBytes >= LOW_BYTES || freeBytes >= totalBytes * LOW_SHARE) return null;
+  return `The disk of the data directory has ${gib(freeBytes)} of ${gib(totalBytes)} left`;
+}
+
+export async function readDiskOf(directory: string): Promise<Disk> {
+  const { bavail, blocks, bsize } = await statfs(directory);
+  return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
+}
+
+function gib(bytes: number): string {
+  return `${(bytes / 2 ** 30).toFixed(1)} GiB`;
 }

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
-import { diskProblem, installationProblems, readDiskOf } from './installation-problems.ts';
+import { diskProblem, installationProblems, readDiskOf } from './describe-installation.ts';
 
 const GIB = 2 ** 30;
 

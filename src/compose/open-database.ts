@@ -12,8 +12,7 @@ import type { Context } from '../domain/context.ts';
 import { QUEUE_SETTINGS } from '../domain/jobs/job-queue.ts';
 import { refuseMoved } from '../domain/move-mark.ts';
 import { type RateLimiter, SharedRateLimiter, unlimited } from '../http/rate-limiter.ts';
-import { CleanUpStack } from './clean-up-stack.ts';
-import type { ServerParts } from './serving.ts';
+import { CleanUpStack, type ServerParts } from './serving.ts';
 import { startDatabase } from './start-database.ts';
 
 /** Server settings of connections for everything but the queue: cached plans must suit the tables once they have grown. */

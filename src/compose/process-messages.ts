@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import type { MetricsDelta } from '../core/metrics.ts';
 import type { ProcessFigures } from '../rest/installation/process-figures.ts';
 
-/** What the first process sends to a process that it started, over their IPC channel. */
+/** Messages from the first process to one that it started, over their IPC channel. */
 export type ToChild =
   | { kind: 'start'; name: string; config: Config }
   /** Answer held requests and exit. */
@@ -12,7 +12,7 @@ export type ToChild =
   /** The answer to `scrape`; null when the page could not be read. */
   | { kind: 'page'; id: number; text: string | null };
 
-/** What a started process sends to the first. */
+/** Messages from a started process to the first. */
 export type ToFirst =
   /** It accepts connections. */
   | { kind: 'ready'; processId: string }

@@ -1,8 +1,7 @@
 import type { Config } from '../config/config.ts';
 import { monotonicClock } from '../core/clock.ts';
 import { isQueuePath } from '../dataplane/data-plane.ts';
-import { findHandler, type ProxyRoutes } from '../dataplane/proxy/find-handler.ts';
-import { cachedHostParser, normalizeHost } from '../dataplane/proxy/host-name.ts';
+import { cachedHostParser, findHandler, normalizeHost, type ProxyRoutes } from '../dataplane/proxy/find-handler.ts';
 import { PodProxy } from '../dataplane/proxy/pod-proxy.ts';
 import { refuse } from '../dataplane/proxy/refuse.ts';
 import { Terminals } from '../dataplane/terminal/terminals.ts';

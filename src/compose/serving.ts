@@ -13,14 +13,13 @@ import type { InstallationFacts } from '../domain/installation-facts.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import type { Readiness } from '../http/readiness.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
-import type { CleanUpStack } from './clean-up-stack.ts';
 
-/** What a process is built from, whether it serves its ports itself or starts others that do. */
+/** The parts of a process, whether it serves its ports itself or starts others that do. */
 export interface ServerParts {
   pool: Pool;
   queuePool: Pool;
   databaseUrl: string;
-  /** What times in rows are compared with. */
+  /** The clock for comparisons with times in rows. */
   clock: DatabaseClock;
   bus: Bus;
   logger: Logger;
@@ -38,17 +37,44 @@ export interface ServerParts {
   cleanUp: CleanUpStack;
 }
 
-/** What serves the ports of this server: its own listeners, or data processes. */
+/** Serves the ports of this server: its own listeners, or data processes. */
 export interface Serving {
   workerApiUrl: string;
   /** Resolves with the public port once connections are accepted. */
   begin(): Promise<number>;
   /** Accepts no new connections: the processes that share the ports do. */
   stopAccepting(): void;
-  /** Goes on serving, but ends each client's connection with its next answer, so that its client turns to another process. */
+  /** Keeps serving, but closes each client's connection after its next response, so that the client reconnects to another process. */
   drain(): void;
   /** Resolves when no request waits for a job. */
   whenNothingHeld(): Promise<void>;
   /** Answers held requests and stops. */
   end(): Promise<void>;
+}
+
+/** Runs clean-up steps, last added first, each even if another fails. `run` runs them once; a second call waits for the first. */
+export class CleanUpStack {
+  readonly #steps: (() => Promise<unknown> | unknown)[] = [];
+  #running: Promise<void> | undefined;
+
+  add(step: () => Promise<unknown> | unknown): void {
+    this.#steps.push(step);
+  }
+
+  run(): Promise<void> {
+    this.#running ??= this.#runAll();
+    return this.#running;
+  }
+
+  async #runAll(): Promise<void> {
+    const failures: unknown[] = [];
+    for (const step of this.#steps.reverse()) {
+      try {
+        await step();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw new AggregateError(failures, 'some clean-up steps failed');
+  }
 }

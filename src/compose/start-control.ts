@@ -46,7 +46,7 @@ import type { WorkloadDisk } from '../domain/workers/list-disks.ts';
 import type { Runtime, WorkloadStorage } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
 import type { Because } from '../scaling/because.ts';
-import { readDiskOf } from './installation-problems.ts';
+import { readDiskOf } from './describe-installation.ts';
 import { MAIN_SETTINGS } from './open-database.ts';
 
 /** Connections of the leader's loops, and of those for the queue's statements. */

@@ -25,7 +25,7 @@ export interface EgressSettings {
   isExplicit: boolean;
 }
 
-/** What workloads reach cannot be limited. `isPossible`: it could be, with other rights; false: not on this machine. */
+/** Thrown when workloads' egress cannot be limited. `isPossible`: it could be, with other rights; false: not on this machine. */
 export class EgressUnavailable extends Error {
   readonly isPossible: boolean;
 

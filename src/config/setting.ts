@@ -8,7 +8,7 @@ export interface ChartValue {
   as: 'text' | 'integer' | 'switch' | 'pairs' | 'list' | 'template';
 }
 
-/** What an operator reads about a setting, and where its text comes from. `F`: its flag. */
+/** A setting as operators see it, and where its text comes from. `F`: its flag. */
 export interface SettingInfo<F extends string> {
   /** Environment variable. An empty one counts as unset. */
   variable: string;
@@ -32,7 +32,7 @@ export interface SettingInfo<F extends string> {
 /** One setting of the server: everything about it but what uses it. */
 export interface Setting<T, F extends string = string> extends SettingInfo<F> {
   shownDefault: string;
-  /** What a flag without a value, or the variable, changes the setting to; absent: it takes a value. */
+  /** The value that a flag without one, or the variable, changes the setting to; absent: the flag takes a value. */
   switchesTo?: boolean;
   /** Parses what was given; undefined: returns the default. Throws a sentence with `name`, the text and what is allowed. */
   parse: (name: string, given: string | undefined) => T;
@@ -41,7 +41,7 @@ export interface Setting<T, F extends string = string> extends SettingInfo<F> {
 /** Settings by the name of their value; a table may hold tables. */
 export type SettingTable = { readonly [name: string]: Setting<unknown> | SettingTable };
 
-/** What a table of settings reads as. */
+/** The values of a table of settings. */
 export type ValuesOf<Table> = {
   -readonly [K in keyof Table]: Table[K] extends Setting<infer T> ? T : ValuesOf<Table[K]>;
 };

@@ -1,7 +1,7 @@
 import type { EndpointId } from './ids.ts';
 import { type Buckets, observe } from './log-histogram.ts';
 
-/** What this process measured of one endpoint since it was last taken. */
+/** Measurements of one endpoint in this process since they were last taken. */
 export interface ActivityFigures {
   readonly waits: Buckets;
   readonly executions: Buckets;

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { JsonScan } from './json-scan.ts';
-import { findShapeFault } from './json-shape.ts';
+import { findShapeFault, JsonScan } from './json-scan.ts';
 
 const NAMES = ['input', 'policy', ''];
 

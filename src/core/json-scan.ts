@@ -1,4 +1,16 @@
-import { MAX_JSON_DEPTH, MAX_JSON_MEMBERS } from './json-shape.ts';
+/**
+ * Bounds what parsing a JSON text can cost, before it is parsed: the parser of V8 takes seconds for some texts of 10 MB
+ * (a million brackets in each other, a million keys), and nothing else runs meanwhile. `findShapeFault` looks at a whole text, and
+ * `JsonScan` checks a large one piece by piece.
+ */
+
+/** Objects and arrays inside each other. */
+export const MAX_JSON_DEPTH = 128;
+/** Members of all objects of one text, and, counted apart, its objects and arrays: either takes about 150 ms to parse. */
+export const MAX_JSON_MEMBERS = 250_000;
+
+/** The smallest text that can break a limit: below it there is nothing to look for. */
+const SMALLEST = MAX_JSON_DEPTH;
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -14,6 +26,56 @@ const U = 0x75;
 const ESCAPABLE = new Set(Buffer.from('"\\/bfnrt'));
 const LITERALS = new Map(['true', 'false', 'null'].map((word) => [word.charCodeAt(0), Buffer.from(word)]));
 
+/**
+ * Returns what is too much about a text, as the end of a sentence, or null. Does not tell whether it is valid JSON. `values`:
+ * how many members and items all its objects and arrays may have together; default: any number.
+ */
+export function findShapeFault(bytes: Buffer, { values: maxValues = bytes.length } = {}): string | null {
+  if (bytes.length <= SMALLEST) return null;
+  let depth = 0;
+  let members = 0;
+  let containers = 0;
+  let values = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    switch (bytes[at]) {
+      case QUOTE:
+        at = endOfString(bytes, at);
+        break;
+      case COLON:
+        if (++members > MAX_JSON_MEMBERS) return `it has more than ${MAX_JSON_MEMBERS} object members`;
+        break;
+      case OPEN_BRACKET:
+      case OPEN_BRACE:
+        if (++depth > MAX_JSON_DEPTH) return `it is nested more than ${MAX_JSON_DEPTH} levels deep`;
+        if (++containers > MAX_JSON_MEMBERS) return `it has more than ${MAX_JSON_MEMBERS} objects and arrays`;
+        if (++values > maxValues) return tooMany(maxValues);
+        break;
+      case COMMA:
+        if (++values > maxValues) return tooMany(maxValues);
+        break;
+      case CLOSE_BRACKET:
+      case CLOSE_BRACE:
+        depth -= 1;
+        break;
+    }
+  }
+  return null;
+}
+
+function tooMany(values: number): string {
+  return `it has more than ${values} members and items`;
+}
+
+/** Position of the closing quote, or of the end of a text that has none. A search for each quote would take long for many. */
+function endOfString(bytes: Buffer, start: number): number {
+  for (let at = start + 1; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE) return at;
+    if (byte === BACKSLASH) at += 1;
+  }
+  return bytes.length;
+}
+
 /** Bytes of a wanted name, each letter as an escape. */
 const LONGEST_NAME = 100;
 
@@ -28,7 +90,7 @@ interface Place {
 /**
  * Checks a JSON text piece by piece and finds the values of members of its outermost object, without creating any value: the
  * parser of V8 takes hundreds of milliseconds for some texts of 1 MiB, and nothing else runs meanwhile. Accepts what
- * JSON.parse accepts, within the limits of json-shape.ts. The bytes must be UTF-8.
+ * JSON.parse accepts, within these limits. The bytes must be UTF-8.
  */
 export class JsonScan {
   /** Why the text is refused; null as long as it is not. */

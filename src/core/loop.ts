@@ -3,7 +3,7 @@ import { isReported } from './errors.ts';
 import type { Logger } from './logger.ts';
 import { SeldomLog } from './seldom-log.ts';
 
-/** What a run returns. `inMs`: the next run starts after this delay at the latest; absent: at the usual tick. */
+/** The result of a run. `inMs`: the next run starts after this delay at the latest; absent: at the usual tick. */
 export interface NextRun {
   inMs?: number;
 }

@@ -197,7 +197,7 @@ function allOf({ routes, proxy, coldStarts, thaws, eventLoopLag, fallbackWrites,
   return all satisfies Record<Exclude<FieldOf<Metrics>, 'activity'>, SummableTree>;
 }
 
-/** What a process counted since its last report: plain values for another process to add up. */
+/** The counts of a process since its last report: plain values for another process to add up. */
 export type MetricsDelta = DeltaOf<ReturnType<typeof allOf>>;
 
 /**

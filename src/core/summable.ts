@@ -1,4 +1,4 @@
-/** What several processes add up: one takes what it counted, and another adds that to its own. */
+/** A metric that several processes add up: one takes what it counted, and another adds that to its own. */
 export interface Summable<Delta> {
   /** Returns what was counted, as plain values, and resets it. */
   take(): Delta;

@@ -13,7 +13,7 @@ export interface TurnTaker {
   takeTurn(): void;
 }
 
-/** What waiting work may take at once; one piece of it is always done. */
+/** The time that waiting work may take at once; one piece of it is always done. */
 const SHARE_MS = 1;
 /** Waiting work takes one part in so many of the time. */
 const PARTS = 3;

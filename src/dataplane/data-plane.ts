@@ -15,7 +15,7 @@ import { JobStream } from '../domain/jobs/job-stream.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import { AnswerBudget } from '../http/answer-budget.ts';
 import type { CallRequest, CallResponse } from '../http/call-messages.ts';
-import { newRequestId } from '../http/request-id.ts';
+import { newRequestId } from '../http/problem.ts';
 import { BodyBudget } from './body-budget.ts';
 import { EndpointDirectory } from './endpoint-directory.ts';
 import { setCommonHeaders, writeHead } from './exchange.ts';
@@ -29,8 +29,7 @@ import type { QueuePlane } from './queue-api/queue-call.ts';
 import { UserDirectory } from './user-directory.ts';
 import type { WireServer } from './wire/wire-server.ts';
 import { WorkerActivity } from './worker-activity.ts';
-import { ParkedTakes } from './worker-api/parked-takes.ts';
-import { StopPolls } from './worker-api/stop-polls.ts';
+import { ParkedTakes, StopPolls } from './worker-api/stop-polls.ts';
 import { StreamedBytes } from './worker-api/streamed-bytes.ts';
 import { UndeliveredJobs } from './worker-api/undelivered-jobs.ts';
 import { createWorkerServer } from './worker-api/worker-api.ts';
@@ -94,7 +93,7 @@ export class DataPlane {
     const bodies = new BodyBudget(limits.bodyBudgetBytes, limits.bodyWaitMs);
     const users = new UserDirectory(deps);
     const endpoints = new EndpointDirectory({ ...deps, users });
-    bus.subscribe('endpoint', (id) => dispatch.handOver.forget(id as EndpointId));
+    bus.subscribe('endpoint', (id) => dispatch.matchmaker.forget(id as EndpointId));
     this.loadBalancer = new LoadBalancer({ ...deps, limits: deps.loadBalancing, endpoints, activity });
     this.answers = new AnswerBudget(limits.bodyBudgetBytes / 2);
     const models = new ModelDirectory(deps);
@@ -114,7 +113,7 @@ export class DataPlane {
     const workers = new WorkerDirectory({
       ...deps,
       onUnwanted: (worker) => this.#dismiss(worker),
-      onJobStop: (worker) => this.dispatch.handOver.dismiss(worker.endpointId, worker.id),
+      onJobStop: (worker) => this.dispatch.matchmaker.dismiss(worker.endpointId, worker.id),
       onThaw: (worker) => parkedTakes.release(worker.id),
     });
     const undeliveredJobs = new UndeliveredJobs({ ...deps, dispatch });
@@ -150,7 +149,7 @@ export class DataPlane {
   }
 
   #dismiss(worker: WorkerEntry): void {
-    this.dispatch.handOver.dismiss(worker.endpointId, worker.id);
+    this.dispatch.matchmaker.dismiss(worker.endpointId, worker.id);
     this.#stopPolls.dismiss(worker.id);
   }
 }

@@ -9,7 +9,7 @@ import type { OwnLimits } from '../domain/quotas/limits.ts';
 import { EntryCache } from './entry-cache.ts';
 import type { UserDirectory, UserEntry } from './user-directory.ts';
 
-/** What the data plane knows of an endpoint, cached in memory. */
+/** An endpoint as the data plane caches it in memory. */
 export interface EndpointEntry {
   readonly id: EndpointId;
   readonly userId: UserId;

@@ -1,6 +1,7 @@
 import type { Clock } from '../core/clock.ts';
 import { messageOf } from '../core/errors.ts';
 import type { EndpointId, JobId, WorkerId } from '../core/ids.ts';
+import { hasFailed } from '../core/job-states.ts';
 import type { Logger } from '../core/logger.ts';
 import { Loop } from '../core/loop.ts';
 import type { Metrics } from '../core/metrics.ts';
@@ -8,9 +9,8 @@ import type { Tracing } from '../core/tracing.ts';
 import type { Bus } from '../db/bus.ts';
 import type { EndedJob, JobResult, NewJob, TakenJob } from '../domain/jobs/job.ts';
 import type { JobQueue } from '../domain/jobs/job-queue.ts';
-import { HandOver } from './hand-over.ts';
 import { JobWaiters } from './job-waiters.ts';
-import { recordJob } from './record-job.ts';
+import { Matchmaker } from './matchmaker.ts';
 
 /** Every waiting worker polls the queue this often, in case a hint was lost. */
 const POLL_MS = 5_000;
@@ -23,7 +23,7 @@ const POLL_MS = 5_000;
 export class JobDispatch {
   readonly queue: JobQueue;
   readonly waiters = new JobWaiters();
-  readonly handOver: HandOver;
+  readonly matchmaker: Matchmaker;
   readonly #deps: {
     readonly bus: Bus;
     readonly clock: Clock;
@@ -47,7 +47,7 @@ export class JobDispatch {
     const { bus, logger } = options;
     this.#deps = options;
     this.queue = options.queue;
-    this.handOver = new HandOver({
+    this.matchmaker = new Matchmaker({
       takeFromQueue: (endpointId, workerId, slots) => this.queue.take(endpointId, workerId, slots),
       returnToQueue: (endpointId, workerId, jobs) => void this.#returnToQueue(endpointId, workerId, jobs),
     });
@@ -56,15 +56,15 @@ export class JobDispatch {
       tickMs: POLL_MS,
       logger,
       runOnce: async () => {
-        this.handOver.wakeAll();
+        this.matchmaker.wakeAll();
         return undefined;
       },
     });
     this.#unsubscribe = [
-      bus.subscribe('queued', (endpointId) => this.handOver.wake(endpointId as EndpointId, 1)),
+      bus.subscribe('queued', (endpointId) => this.matchmaker.wake(endpointId as EndpointId, 1)),
       bus.subscribe('job', (payload) => this.#onJobHint(payload)),
       bus.onGap(() => {
-        this.handOver.wakeAll();
+        this.matchmaker.wakeAll();
         this.waiters.wakeAll();
       }),
     ];
@@ -84,13 +84,13 @@ export class JobDispatch {
     this.isStopping = true;
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     await this.#pollLoop.stop();
-    this.handOver.dismissAll();
+    this.matchmaker.dismissAll();
     this.waiters.releaseAll();
   }
 
   /** Commits the job, leased to a waiting worker if there is one. False when the endpoint is gone. */
   async submit(job: NewJob): Promise<boolean> {
-    const reservation = this.handOver.reserve(job.endpointId);
+    const reservation = this.matchmaker.reserve(job.endpointId);
     const isInserted = await this.queue
       .submit(reservation ? { ...job, workerId: reservation.workerId } : job)
       .catch((error: unknown) => {
@@ -135,7 +135,7 @@ export class JobDispatch {
 
   /** Up to `count` jobs were queued: waiting workers poll, and other processes get a hint when there are too few here. */
   notifyQueued(endpointId: EndpointId, count = 1): void {
-    if (this.handOver.wake(endpointId, count) < count) this.#deps.bus.notifyPeers('queued', endpointId);
+    if (this.matchmaker.wake(endpointId, count) < count) this.#deps.bus.notifyPeers('queued', endpointId);
   }
 
   /** Jobs reached a terminal state, for whatever reason. */
@@ -196,4 +196,37 @@ export class JobDispatch {
       logger.error({ ...fields, err: error }, `undelivered jobs not requeued: ${messageOf(error)}`);
     }
   }
+}
+
+/** Records the spans of a job's wait and run when it ends: its row holds all they need, in whichever process. */
+function recordJob(tracing: Tracing, job: EndedJob, traceparent: string, endedAtMs: number): void {
+  const startedAtMs = endedAtMs - (job.executionTimeMs ?? 0);
+  const parent = { traceparent, tracestate: null };
+  const attributes = { 'podyard.endpoint.id': job.endpointId, 'podyard.job.id': job.id };
+  if (job.delayTimeMs !== null) {
+    tracing.record({
+      name: 'job wait',
+      kind: 'internal',
+      parent,
+      attributes,
+      fromMs: startedAtMs - job.delayTimeMs,
+      toMs: startedAtMs,
+      hasFailed: false,
+    });
+  }
+  if (job.executionTimeMs === null) return;
+  tracing.record({
+    name: 'job run',
+    kind: 'consumer',
+    parent,
+    attributes: {
+      ...attributes,
+      'podyard.job.status': job.status,
+      'podyard.job.retries': job.retries,
+      ...(job.workerId === null ? {} : { 'podyard.worker.id': job.workerId }),
+    },
+    fromMs: startedAtMs,
+    toMs: endedAtMs,
+    hasFailed: hasFailed(job.status),
+  });
 }

@@ -1,7 +1,7 @@
 import type { JobId } from '../core/ids.ts';
 import type { EndedJob } from '../domain/jobs/job.ts';
 
-/** What a waiting request receives: the job that ended, or undefined when it has to read the job itself. */
+/** The update that a waiting request receives: the job that ended, or undefined when it has to read the job itself. */
 export type JobUpdate = EndedJob | undefined;
 
 /** The requests of this process that are held for a job: runsync, status-sync, stream. */

@@ -99,7 +99,7 @@ export async function waitForRoom(
   }
 }
 
-/** Of a body that turns out to be over the limit nothing is kept, and the rest is read and dropped. */
+/** Keeps nothing of a body that turns out to be over the limit: the rest is read and dropped. */
 function readBody(
   { req, limitBytes, cutBytes = Number.POSITIVE_INFINITY, tooLarge }: BodySource,
   announced: number | undefined,

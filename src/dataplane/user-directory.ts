@@ -7,7 +7,7 @@ import { readLimits } from '../domain/quotas/limit-store.ts';
 import type { Limits } from '../domain/quotas/limits.ts';
 import { type QueueTally, readQueueTally } from '../domain/quotas/usage.ts';
 
-/** What the data plane knows of a user whose endpoints it serves. */
+/** A user whose endpoints this process serves, as cached in memory. */
 export interface UserEntry {
   readonly id: UserId;
   /** Read again with each of the user's endpoints, and after a hint. */
@@ -21,9 +21,9 @@ interface UserQueue {
   counted: QueueTally;
   /** At the last count, plus what this process queued since: too high by what was stored during the count. */
   queued: QueueTally;
-  /** What this process is submitting now. */
+  /** Jobs that this process is submitting now. */
   submitting: QueueTally;
-  /** What it submitted so far. */
+  /** Jobs that it submitted so far. */
   submitted: QueueTally;
 }
 

@@ -5,7 +5,7 @@ import type { Pool } from '../db/pool.ts';
 import { STOPPING_OF_WORKER } from '../domain/jobs/jobs-of-worker.ts';
 import { EntryCache } from './entry-cache.ts';
 
-/** What the worker API knows of a worker, cached in memory. */
+/** A worker as the worker API caches it in memory. */
 export interface WorkerEntry {
   readonly id: WorkerId;
   readonly endpointId: EndpointId;

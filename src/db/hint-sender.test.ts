@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { silentLogger } from '../core/logger.ts';
-import { HintSender } from './hint-sender.ts';
+import { HintSender } from './bus.ts';
 import type { Pool } from './pool.ts';
 
 test('while nothing can be sent, only the newest hints are kept', async () => {

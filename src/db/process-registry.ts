@@ -4,7 +4,7 @@ const TTL_SECONDS = 30;
 /** How often a process renews its row. */
 export const HEARTBEAT_MS = (TTL_SECONDS / 3) * 1000;
 
-/** What a process does, for the others to know. */
+/** The roles of a process, for the others to know. */
 export type ProcessRole = 'api' | 'data' | 'control';
 
 /** The processes that share the database, from the table `processes`, where each renews its own row. */

@@ -1,4 +1,4 @@
-/** Of any text in a body: the fields that may be longer together are lists of texts. */
+/** Limit of any text in a body: the fields that may be longer together are lists of texts. */
 const MAX_TEXT_LENGTH = 100 * 1024;
 
 /**

@@ -5,7 +5,7 @@
 import { asciiJson } from '../core/ascii-json.ts';
 import { withoutRevision } from '../core/rest-revisions.ts';
 
-/** What went wrong with a call. */
+/** The failure of a call. */
 export interface OpenAiError {
   status: number;
   message: string;

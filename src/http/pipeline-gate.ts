@@ -5,7 +5,7 @@ import { type ConnectionPace, isRefusal, type PacedTaker } from './refusal-pace.
 import { enterRequestTurn, leaveRequestTurn } from './request-turns.ts';
 
 const HEAD_END = Buffer.from('\r\n\r\n');
-/** What a refusal by node's server and a framework costs, measured in those of the queue API. */
+/** The cost of a refusal by node's server and a framework costs, measured in those of the queue API. */
 const COST = 4;
 /** Pieces of one read that are passed on in one turn: a chunked body may be full of what looks like ends of heads. */
 const MAX_PIECES = 256;
@@ -17,7 +17,7 @@ const forwarded = new WeakSet<object>();
 /**
  * Passes the requests of a connection to node's HTTP server one after the other. On its own, node's server begins all requests
  * of a read at once, in one turn of the event loop and without a limit. Here a request that was sent before the answer to
- * the one before waits for that, then for a turn (core/request-turns.ts), and after refusals for its pace (refusal-pace.ts).
+ * the one before waits for that, then for a turn (http/request-turns.ts), and after refusals for its pace (refusal-pace.ts).
  *
  * Bytes are passed on up to the end of a head, or of a body; what follows goes back into the socket. A division of the bytes
  * changes no message, so that nothing needs to be parsed here.
@@ -31,7 +31,7 @@ export class PipelineGate implements PacedTaker {
   #latest: ServerResponse | null = null;
   /** Bytes of the latest request's body that were not passed on; null: a chunked one, which ends with a piece as well. */
   #bodyLeft: number | null = 0;
-  /** What follows the piece that is being passed on. */
+  /** The bytes after the piece that is being passed on. */
   #rest: Buffer = Buffer.alloc(0);
   /** True while a piece is passed on that begins between two requests: it ends with a head. */
   #isHeadPiece = false;

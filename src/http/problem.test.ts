@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { Failure } from '../core/errors.ts';
-import type { Logger } from '../core/logger.ts';
-import { silentLogger } from '../core/logger.ts';
+import { type Logger, silentLogger } from '../core/logger.ts';
 import { logFailure, rawProblem, renderProblem } from './problem.ts';
 
 test('a failure is rendered with its status, title and detail, and with errors only where it has some', () => {

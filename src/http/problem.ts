@@ -1,8 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { asciiJson } from '../core/ascii-json.ts';
 import { FAILURES, type Failure, isReported, messageOf } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { openAiRoute, renderOpenAiError } from './openai-error.ts';
-import { newRequestId } from './request-id.ts';
 import { toFailure } from './to-failure.ts';
 
 export const PROBLEM_JSON = 'application/problem+json';
@@ -54,4 +54,13 @@ export function logFailure(logger: Logger, failure: Failure, fields: object): vo
   if (isReported(failure)) return;
   const err = failure.cause ?? failure;
   logger.error({ ...fields, err }, `request failed: ${messageOf(err)}`);
+}
+
+const prefix = randomBytes(6).toString('hex');
+let count = 0;
+
+/** Returns an id that is unique across processes and restarts: a random prefix per process and a counter. */
+export function newRequestId(): string {
+  count += 1;
+  return `${prefix}-${count.toString(36)}`;
 }

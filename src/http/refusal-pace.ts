@@ -11,7 +11,7 @@ import { enterTurn, type TurnTaker } from '../core/turns.ts';
 /** Refused requests of one network in a second, and of all networks together. */
 const MAX_PER_SECOND = 500;
 const MAX_OF_ALL = 2_000;
-/** What may come at once after a pause, in ms of the pace. */
+/** The burst that is allowed after a pause, in ms of the pace. */
 const BURST_MS = 1_000;
 /** How far ahead more than that is counted, so that no wait follows long after a flood. */
 const MAX_DEBT_MS = 1_000;

@@ -1,3 +1,4 @@
+import { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Failure } from '../core/errors.ts';
 import { PipelineGate } from './pipeline-gate.ts';
@@ -21,4 +22,23 @@ function unreadable(code: string | undefined): Failure {
     return new Failure('requestTimeout', 'The request headers did not come in time.');
   }
   return new Failure('badRequest', 'The request is not valid HTTP.');
+}
+
+/**
+ * Responses for a server that will be replaced: while `isDraining`, each one ends its connection, and says so, also if its request
+ * came before. Clients then open another connection, elsewhere.
+ */
+export function drainableResponse(isDraining: () => boolean): typeof ServerResponse {
+  class DrainableResponse extends ServerResponse {}
+  // node sets it in the constructor and by the request, and reads it when it sends the headers.
+  const isPersistent = Symbol('isPersistent');
+  Object.defineProperty(DrainableResponse.prototype, 'shouldKeepAlive', {
+    get(this: { [isPersistent]: boolean }) {
+      return this[isPersistent] && !isDraining();
+    },
+    set(this: { [isPersistent]: boolean }, value: boolean) {
+      this[isPersistent] = value;
+    },
+  });
+  return DrainableResponse as unknown as typeof ServerResponse;
 }

@@ -1,12 +1,14 @@
 import type { Socket } from 'node:net';
 
 /**
- * Lets a connection of node's HTTP server stay paused. Of `resume` and then `pause` in one tick the event `resume` comes
- * last, and the server reads on: bodies that nobody reads would fill the memory (nodejs lib/_http_server.js,
- * onSocketResume). Call it after the server's own listeners are attached.
+ * Lets a connection stay paused after `resume` and then `pause` in one tick. The stream begins to read a tick after its `resume` all
+ * the same, and so does node's HTTP server (lib/_http_server.js, onSocketResume): bodies that nobody reads would fill the
+ * memory. Call it after the server's own listeners are attached.
  */
 export function stayPaused(socket: Socket): void {
   socket.on('resume', () => {
-    if (socket.isPaused()) socket.emit('pause');
+    if (!socket.isPaused()) return;
+    socket.pause(); // the handle
+    socket.emit('pause'); // the HTTP server
   });
 }

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, type MockInstance, onTestFinishe
 import { readConfig } from '../../src/config/config.ts';
 import type { EndpointId } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
-import { HandOver } from '../../src/dataplane/hand-over.ts';
 import { JobWaiters } from '../../src/dataplane/job-waiters.ts';
+import { Matchmaker } from '../../src/dataplane/matchmaker.ts';
 import { StopPolls } from '../../src/dataplane/worker-api/stop-polls.ts';
 import { startServer } from '../../src/server.ts';
 import { createTestDatabase } from '../database.ts';
@@ -33,7 +33,7 @@ afterAll(async () => {
 });
 
 /** The methods that hold requests. Both servers run in this process, so the spies see both. */
-const heldTakes = vi.spyOn(HandOver.prototype, 'take');
+const heldTakes = vi.spyOn(Matchmaker.prototype, 'take');
 const heldReads = vi.spyOn(JobWaiters.prototype, 'wait');
 const heldStops = vi.spyOn(StopPolls.prototype, 'add');
 afterAll(() => vi.restoreAllMocks());

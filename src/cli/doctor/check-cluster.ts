@@ -1,4 +1,4 @@
-import { isRefusal } from '../../runtimes/kubernetes/api/api-server.ts';
+import { isRefusal } from '../../runtimes/refusal.ts';
 import type { ApiObject } from '../../runtimes/kubernetes/api/objects.ts';
 import { readDevices } from '../../runtimes/kubernetes/nodes/device-slices.ts';
 import type { Node } from '../../runtimes/kubernetes/api/objects.ts';

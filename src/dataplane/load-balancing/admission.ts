@@ -8,13 +8,12 @@ import { hashTextOnConnection } from '../connection-hash.ts';
 import type { EndpointDirectory, EndpointEntry } from '../endpoint-directory.ts';
 import { joinedValues } from '../proxy/header-rules.ts';
 import type { ClientExchange } from '../wire/client-exchange.ts';
-import { readAffinity } from './affinity.ts';
 import type { Affinity } from './backend.ts';
 
 interface AdmissionDeps {
   readonly keyRing: KeyRing;
   readonly endpoints: EndpointDirectory;
-  /** Of a request's body; 0: no limit. */
+  /** Limit of a request's body; 0: none. */
   readonly maxBodyBytes: number;
 }
 
@@ -81,7 +80,7 @@ export class Admission {
   }
 }
 
-/** What the headers of a request say of its caller. */
+/** The caller of a request, according to its headers. */
 class Caller {
   /** Null without one. */
   readonly key: string | null;
@@ -103,4 +102,11 @@ export function callerOf(exchange: ClientExchange): Caller {
   const caller = new Caller(exchange);
   headers.caller = caller;
   return caller;
+}
+
+/** Parses `X-Runpod-Worker-Id`: `<id>`, `strict <id>` or `strict-resume <id>` (docs/interface/queue.md, "Affinity"). */
+export function readAffinity(header: string | undefined): Affinity | undefined {
+  const match = header && /^(?:(strict|strict-resume) +)?(\S+)$/i.exec(header.trim());
+  if (!match) return undefined;
+  return { workerId: match[2]!, kind: (match[1]?.toLowerCase() as Affinity['kind'] | undefined) ?? 'soft' };
 }

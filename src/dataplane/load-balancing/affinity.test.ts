@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readAffinity } from './affinity.ts';
+import { readAffinity } from './admission.ts';
 
 test.each([
   ['abc', { workerId: 'abc', kind: 'soft' }],

@@ -26,7 +26,7 @@ export interface Backend extends BalancedWorker {
   avoidUntil: number;
 }
 
-/** What the client asks for with `X-Runpod-Worker-Id` (docs/interface/queue.md, "Affinity"). */
+/** The worker that the client asks for with `X-Runpod-Worker-Id` (docs/interface/queue.md, "Affinity"). */
 export interface Affinity {
   workerId: string;
   /** `soft`: prefer this worker. `strict`: only this one. `strict-resume`: only this one, and wait while it is frozen. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { shareOf } from './share-of.ts';
+import { shareOf } from './traffic-directory.ts';
 
 const ids = fc.uniqueArray(fc.stringMatching(/^[a-z]{8}$/), { minLength: 1, maxLength: 9 });
 

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ClientExchange } from '../wire/client-exchange.ts';
-import { findHandler } from './find-handler.ts';
-import type { HostTarget } from './host-name.ts';
+import { findHandler, type HostTarget } from './find-handler.ts';
 
 /** Who serves a request, and the path that the upstream sees. */
 function handlerOf(host: HostTarget, target: string): string | null {

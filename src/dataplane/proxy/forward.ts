@@ -3,17 +3,16 @@ import { CLIENT_GONE } from '../../core/metrics.ts';
 import type { BodySink, ClientExchange, ExchangeWatcher, RawHeaders } from '../wire/client-exchange.ts';
 import type { ResponseHead } from '../wire/message-head.ts';
 import { lastChunk, writeBody } from '../wire/write-body.ts';
-import { clientHead, clientHeaders } from './header-rules.ts';
+import { clientHead, clientHeaders, upstreamRequestHead } from './header-rules.ts';
 import { refuse } from './refuse.ts';
 import { type Tunnel, tunnel } from './tunnel.ts';
 import type { AnswerReader, ConnectFailure, Upstream, UpstreamConnection } from './upstream.ts';
-import { upstreamRequestHead } from './upstream-request-head.ts';
 
 /** Limits of forwarded requests. */
 export interface ForwardSettings {
   /** Until the response's first byte; 0: no limit. No limit applies after it. */
   answerTimeoutMs: number;
-  /** Of a request's body; 0: no limit. */
+  /** Limit of a request's body; 0: none. */
   maxBodyBytes: number;
 }
 
@@ -175,7 +174,7 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, Forwarded {
 
   #flush(): void {
     if (this.#unsent === '' || this.#connection === null) return;
-    this.#connection.wire.writeText(this.#unsent);
+    this.#connection.transport.writeText(this.#unsent);
     this.#unsent = '';
   }
 
@@ -187,10 +186,10 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, Forwarded {
       this.#refuseTooLarge();
       return;
     }
-    const { wire } = this.#connection;
-    this.#unsent = writeBody(wire, this.#unsent, chunk, this.#exchange.bodyLength === 'chunked');
+    const { transport } = this.#connection;
+    this.#unsent = writeBody(transport, this.#unsent, chunk, this.#exchange.bodyLength === 'chunked');
     this.#flush();
-    if (wire.isFull) this.#exchange.pauseBody();
+    if (transport.isFull) this.#exchange.pauseBody();
   }
 
   onBodyEnd(trailers: RawHeaders): void {
@@ -236,7 +235,7 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, Forwarded {
 
   #pauseAnswer(): void {
     this.#isAnswerPaused = true;
-    this.#connection!.wire.pause();
+    this.#connection!.transport.pause();
   }
 
   onClientGone(): void {
@@ -246,7 +245,7 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, Forwarded {
   onClientDrain(): void {
     if (!this.#isAnswerPaused) return;
     this.#isAnswerPaused = false;
-    this.#connection?.wire.resume();
+    this.#connection?.transport.resume();
   }
 
   onAnswerPause(): void {

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
-import type { AnswerHead, RawHeaders } from '../wire/client-exchange.ts';
-import { flatText } from '../wire/flat-text.ts';
+import type { AnswerHead, ClientExchange, RawHeaders } from '../wire/client-exchange.ts';
 import type { HeaderList } from '../wire/header-list.ts';
 import { listItems, type ResponseHead } from '../wire/message-head.ts';
+import { flatText } from '../wire/write-body.ts';
 
 /** Hop-by-hop and framing fields (RFC 9110 section 7.6.1): each side sends its own. */
 const HOP_BY_HOP = new Set([
@@ -22,7 +22,7 @@ const isAboutClient = (lowerName: string): boolean => {
 const isFramingInDisguise = (lowerName: string): boolean =>
   lowerName.includes('_') && HOP_BY_HOP.has(lowerName.replaceAll('_', '-'));
 
-/** What the proxy knows of a request's client. */
+/** A request's client as the proxy knows it. */
 export interface ClientFacts {
   remoteAddress: string;
   isSecure: boolean;
@@ -139,4 +139,34 @@ export function joinedValues(headers: HeaderList, lowerName: string): string | u
 /** RFC 7239 section 6: an IPv6 address is written in brackets and quotes. */
 function nodeName(address: string): string {
   return address.includes(':') ? `"[${address}]"` : address;
+}
+
+/**
+ * Returns the head of a request for its upstream, the empty line included. That of a request without a body is kept with
+ * its list of headers, since clients often repeat a request on the same connection.
+ */
+export function upstreamRequestHead(exchange: ClientExchange, target: string, withheld: ReadonlySet<string>): string {
+  const { method, headers, bodyLength, upgrade } = exchange;
+  if (bodyLength !== 0 || upgrade !== null) return makeHead(exchange, target, withheld);
+  const { sent } = headers;
+  if (sent === null || sent.withheld !== withheld || sent.method !== method || sent.target !== target) {
+    const text = makeHead(exchange, target, withheld);
+    headers.sent = { withheld, method, target, text, isFlat: false };
+    return text;
+  }
+  if (!sent.isFlat) {
+    sent.text = flatText(sent.text);
+    sent.isFlat = true;
+  }
+  return sent.text;
+}
+
+function makeHead(exchange: ClientExchange, target: string, withheld: ReadonlySet<string>): string {
+  const { method, headers, bodyLength, upgrade, remoteAddress, isSecure, isTrusted } = exchange;
+  const client = { remoteAddress, isSecure, isTrusted };
+  let head = `${method} ${target} HTTP/1.1\r\n${upstreamHeaders(headers, client, withheld)}`;
+  if (upgrade !== null) head += `Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n`;
+  if (bodyLength === 'chunked') head += 'Transfer-Encoding: chunked\r\n';
+  else if (bodyLength > 0 || headers.get('content-length') !== undefined) head += `Content-Length: ${bodyLength}\r\n`;
+  return `${head}\r\n`;
 }

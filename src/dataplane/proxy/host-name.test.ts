@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type HostNames, parseHost } from './host-name.ts';
+import { type HostNames, parseHost } from './find-handler.ts';
 
 const NAMES: HostNames = { proxyHost: 'pods.example.com', lbHost: 'lb.example.com', apiHost: 'api.example.com' };
 const LOCAL: HostNames = { proxyHost: 'localhost', lbHost: 'localhost', apiHost: null };

@@ -1,21 +1,24 @@
 import type { Clock } from '../../core/clock.ts';
 import { FAILURES, Failure } from '../../core/errors.ts';
-import type { UserId } from '../../core/ids.ts';
+import type { KeyId, UserId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import type { Bus } from '../../db/bus.ts';
+import { type Actor, isPermitted } from '../../domain/access/actor.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
 import { keyEnded } from '../../http/authenticate.ts';
 import { logFailure } from '../../http/problem.ts';
 import { toFailure } from '../../http/to-failure.ts';
+import { hashTextOnConnection } from '../connection-hash.ts';
 import { EntryCache } from '../entry-cache.ts';
-import type { ClientExchange } from '../wire/client-exchange.ts';
+import type { ClientExchange, RawHeaders } from '../wire/client-exchange.ts';
+import type { HeaderList } from '../wire/header-list.ts';
 import { type Forwarded, type ForwardOutcome, type ForwardSettings, forward, statusOf } from './forward.ts';
-import { type Admission, ASK_BROWSER, admitToPod, WITHHELD_KEY } from './pod-access.ts';
+import { joinedValues } from './header-rules.ts';
 import { refuse } from './refuse.ts';
 import { type ConnectFailure, Upstream } from './upstream.ts';
 
-/** What the proxy needs to know of a pod. */
+/** A pod as the proxy knows it. */
 export interface PodRoute {
   isRunning: boolean;
   httpPorts: readonly number[];
@@ -98,7 +101,7 @@ export class PodProxy {
     return admitToPod(this.#deps.keyRing, exchange, { id, owner });
   }
 
-  /** What a key opened ends with it. What was opened without one ends when the pod becomes private. */
+  /** Ends requests with the key that opened them. Those without one end when the pod becomes private. */
   #forward(
     exchange: ClientExchange,
     podId: string,
@@ -191,5 +194,69 @@ function notConnected(reason: ConnectFailure, port: number): Failure {
     'badGateway',
     `Port ${port} of the pod accepts no connections. Either its server has not started yet, or it listens on the wrong ` +
       'address: inside a pod, a server must bind to all interfaces (0.0.0.0), not to localhost or 127.0.0.1.',
+  );
+}
+
+/** For clients whose `Authorization` is for the program in the pod. */
+const KEY_HEADER = 'x-podyard-key';
+/** Headers that a pod does not get: the key is for Podyard. `Authorization` of a request to a public pod belongs to the pod. */
+const WITHHELD_KEY: ReadonlySet<string> = new Set([KEY_HEADER]);
+const WITHHELD_BOTH: ReadonlySet<string> = new Set([KEY_HEADER, 'authorization']);
+
+/** Beside `Bearer`, for browsers: they ask for a name and a password, and remember them for the pod's own origin. */
+const ASK_BROWSER: RawHeaders = ['WWW-Authenticate', 'Basic realm="Podyard: API key as the password", charset="UTF-8"'];
+
+/** A key that opens a private pod, and the headers that the pod must not see. */
+interface Admission {
+  keyId: KeyId;
+  withheld: ReadonlySet<string>;
+}
+
+/**
+ * Admits a request to a private pod of `owner`. Synchronous when the key is cached. Throws the same `unauthorized` for a
+ * request without a key and for every key that may not read the pod, and `tooManyRequests` for the many unknown keys of an address.
+ */
+function admitToPod(
+  keyRing: Pick<KeyRing, 'peek' | 'authenticate'>,
+  exchange: ClientExchange,
+  pod: { id: string; owner: UserId },
+): Admission | Promise<Admission> {
+  const { key, withheld } = credentialsOf(exchange.headers);
+  const check = (actor: Actor | undefined): Admission => {
+    const isAdmitted =
+      actor?.userId === pod.owner && isPermitted(actor, { area: 'pods', access: 'read', resourceId: pod.id });
+    if (!isAdmitted) throw isPrivate();
+    return { keyId: actor.keyId, withheld };
+  };
+  const known = keyRing.peek(key, hashTextOnConnection(exchange.connection, key));
+  if (known) return check(known);
+  const { remoteAddress, headers } = exchange;
+  const peer = { remoteAddress, forwardedFor: joinedValues(headers, 'x-forwarded-for') };
+  return keyRing.authenticate(key, peer).then(check);
+}
+
+/** Keeps an `Authorization` beside the pod's own header for the pod, unless it holds the key as well. */
+function credentialsOf(headers: HeaderList): { key: string; withheld: ReadonlySet<string> } {
+  const inAuthorization = keyIn(headers.get('authorization'));
+  const own = headers.get(KEY_HEADER)?.trim();
+  if (own) return { key: own, withheld: inAuthorization === own ? WITHHELD_BOTH : WITHHELD_KEY };
+  if (inAuthorization === undefined) throw isPrivate();
+  return { key: inAuthorization, withheld: WITHHELD_BOTH };
+}
+
+/** Returns the token of `Bearer`, or of `Basic` the password, or the name where the password is empty (`curl -u key:`). */
+function keyIn(authorization: string | undefined): string | undefined {
+  const [, scheme, value] = /^(bearer|basic) +(\S+)$/i.exec(authorization?.trim() ?? '') ?? [];
+  if (scheme === undefined || value === undefined) return undefined;
+  if (scheme.toLowerCase() === 'bearer') return value;
+  const text = Buffer.from(value, 'base64').toString('utf8');
+  const at = text.indexOf(':');
+  return (at < 0 ? text : text.slice(at + 1) || text.slice(0, at)) || undefined;
+}
+
+function isPrivate(): Failure {
+  return new Failure(
+    'unauthorized',
+    'This pod is private: it needs an API key of its owner, as a bearer token or as the password of Basic authentication.',
   );
 }

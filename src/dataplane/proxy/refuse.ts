@@ -1,6 +1,5 @@
 import { asciiJson } from '../../core/ascii-json.ts';
-import { PROBLEM_JSON, type Problem, renderProblem } from '../../http/problem.ts';
-import { newRequestId } from '../../http/request-id.ts';
+import { newRequestId, PROBLEM_JSON, type Problem, renderProblem } from '../../http/problem.ts';
 import type { ClientExchange, RawHeaders } from '../wire/client-exchange.ts';
 
 /** Answers with the rendered error: a page for browsers, a problem record for other clients. */

@@ -1,4 +1,4 @@
-import type { TunnelEnd, Wire, WireReader } from '../wire/client-exchange.ts';
+import type { Transport, TransportReader, TunnelEnd } from '../wire/client-exchange.ts';
 
 export interface Tunnel {
   /** Closes both connections at once. */
@@ -12,28 +12,28 @@ export function tunnel(client: TunnelEnd, upstream: TunnelEnd, onClosed: () => v
     open -= 1;
     if (open === 0) onClosed();
   };
-  client.wire.reader = new OneWay(client.wire, upstream.wire, ended);
-  upstream.wire.reader = new OneWay(upstream.wire, client.wire, ended);
-  if (client.head.length > 0) client.wire.reader.onBytes(client.head);
-  if (upstream.head.length > 0) upstream.wire.reader.onBytes(upstream.head);
-  client.wire.keepAlive();
-  upstream.wire.keepAlive();
-  client.wire.resume();
-  upstream.wire.resume();
+  client.transport.reader = new OneWay(client.transport, upstream.transport, ended);
+  upstream.transport.reader = new OneWay(upstream.transport, client.transport, ended);
+  if (client.head.length > 0) client.transport.reader.onBytes(client.head);
+  if (upstream.head.length > 0) upstream.transport.reader.onBytes(upstream.head);
+  client.transport.keepAlive();
+  upstream.transport.keepAlive();
+  client.transport.resume();
+  upstream.transport.resume();
   return {
     destroy: () => {
-      client.wire.destroy();
-      upstream.wire.destroy();
+      client.transport.destroy();
+      upstream.transport.destroy();
     },
   };
 }
 
-class OneWay implements WireReader {
-  readonly #from: Wire;
-  readonly #to: Wire;
+class OneWay implements TransportReader {
+  readonly #from: Transport;
+  readonly #to: Transport;
   readonly #ended: () => void;
 
-  constructor(from: Wire, to: Wire, ended: () => void) {
+  constructor(from: Transport, to: Transport, ended: () => void) {
     this.#from = from;
     this.#to = to;
     this.#ended = ended;

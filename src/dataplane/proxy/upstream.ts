@@ -1,9 +1,9 @@
 import { BodyReader } from '../wire/body-reader.ts';
-import type { RawHeaders, TunnelEnd, Wire, WireReader } from '../wire/client-exchange.ts';
+import type { RawHeaders, Transport, TransportReader, TunnelEnd } from '../wire/client-exchange.ts';
 import { Deadlines, type Timed } from '../wire/deadlines.ts';
 import { BadHead, parseResponseHead, type ResponseHead } from '../wire/message-head.ts';
 import { copyOf, hasAt } from '../wire/repeated-bytes.ts';
-import { SocketWire } from '../wire/wire.ts';
+import { SocketTransport } from '../wire/transport.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
 /** Some servers close idle connections even earlier, after two seconds. */
@@ -98,9 +98,9 @@ export class Upstream {
 }
 
 /** The opening of one connection. */
-class Attempt implements WireReader, Timed {
+class Attempt implements TransportReader, Timed {
   deadlineAt = performance.now() + CONNECT_TIMEOUT_MS;
-  readonly #wire: SocketWire;
+  readonly #transport: SocketTransport;
   readonly #onFailed: (failure: ConnectFailure) => void;
   #hasTimedOut = false;
 
@@ -111,14 +111,14 @@ class Attempt implements WireReader, Timed {
     onFailed: (failure: ConnectFailure) => void,
   ) {
     this.#onFailed = onFailed;
-    this.#wire = SocketWire.connect({
+    this.#transport = SocketTransport.connect({
       ...at,
       onConnect: () => {
         deadlines.delete(this);
-        onConnected(new UpstreamConnection(upstream, this.#wire));
+        onConnected(new UpstreamConnection(upstream, this.#transport));
       },
     });
-    this.#wire.reader = this;
+    this.#transport.reader = this;
     deadlines.add(this);
   }
 
@@ -134,13 +134,13 @@ class Attempt implements WireReader, Timed {
 
   onDeadline(): void {
     this.#hasTimedOut = true;
-    this.#wire.destroy();
+    this.#transport.destroy();
   }
 }
 
 /** A connection to an upstream: one request at a time, its response parsed strictly. */
-export class UpstreamConnection implements WireReader, Timed {
-  readonly wire: Wire;
+export class UpstreamConnection implements TransportReader, Timed {
+  readonly transport: Transport;
   idleSince = 0;
   deadlineAt = Number.POSITIVE_INFINITY;
   /** Responses so far. */
@@ -155,10 +155,10 @@ export class UpstreamConnection implements WireReader, Timed {
   #held: Buffer | null = null;
   readonly #onData = (data: Buffer): void => this.#reader?.onAnswerData(data);
 
-  constructor(upstream: Upstream, wire: Wire) {
+  constructor(upstream: Upstream, transport: Transport) {
     this.#upstream = upstream;
-    this.wire = wire;
-    wire.reader = this;
+    this.transport = transport;
+    transport.reader = this;
     deadlines.add(this);
   }
 
@@ -174,20 +174,20 @@ export class UpstreamConnection implements WireReader, Timed {
   giveBack(): void {
     this.#reader = null;
     this.deadlineAt = Number.POSITIVE_INFINITY;
-    if (this.#held !== null || this.wire.isClosed) this.destroy();
+    if (this.#held !== null || this.transport.isClosed) this.destroy();
     else this.#upstream.giveBack(this);
   }
 
   destroy(): void {
     this.#reader = null;
-    this.wire.destroy();
+    this.transport.destroy();
   }
 
-  /** After a 101: returns the wire with the bytes after the head. */
+  /** After a 101: returns the transport with the bytes after the head. */
   detach(): TunnelEnd {
     deadlines.delete(this);
     this.#reader = null;
-    return { wire: this.wire, head: this.#held ?? Buffer.alloc(0) };
+    return { transport: this.transport, head: this.#held ?? Buffer.alloc(0) };
   }
 
   /** Of the response's head, or of an idle connection. */
@@ -214,7 +214,7 @@ export class UpstreamConnection implements WireReader, Timed {
     if (reader !== null && this.#isEndedByClose) {
       this.#reader = null;
       reader.onAnswerEnd([]);
-      this.wire.destroy();
+      this.transport.destroy();
     } else this.#fail('it closed the connection before the end of its response');
   }
 

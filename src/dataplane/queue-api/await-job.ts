@@ -1,9 +1,11 @@
 import { Failure, notFound } from '../../core/errors.ts';
 import type { JobId } from '../../core/ids.ts';
 import { hasEnded } from '../../core/job-states.ts';
-import type { JobView } from '../../domain/jobs/job.ts';
+import { type JobView, renderJob } from '../../domain/jobs/job.ts';
+import { LARGE_RESULT_BYTES } from '../../domain/jobs/payloads.ts';
+import { keyEnded } from '../../http/authenticate.ts';
+import { sendJson, sendProblem } from '../exchange.ts';
 import type { QueueCall } from './queue-call.ts';
-import { sendJob } from './send-job.ts';
 
 /** The longest `wait` of a request. */
 export const MAX_WAIT_MS = 300_000;
@@ -48,4 +50,36 @@ export async function getJob(call: QueueCall, jobId: JobId): Promise<JobView> {
   const job = await call.plane.dispatch.queue.find(jobId);
   if (!job || job.endpointId !== call.endpoint.id) throw notFound('job');
   return job;
+}
+
+/**
+ * Runs what holds the request. When its key is revoked or expires meanwhile, the client gets a 401, or its connection is
+ * cut if the response was started, and `held` sees the response closed.
+ */
+export async function holdWithKey<T>({ plane, actor, res }: QueueCall, held: () => Promise<T>): Promise<T> {
+  const unwatch = plane.keyRing.onEnd(actor.keyId, () => sendProblem(res, keyEnded()));
+  try {
+    return await held();
+  } finally {
+    unwatch();
+  }
+}
+
+/** Responds with the job; `more` adds members. */
+export function sendJob(call: QueueCall, job: JobView, more = ''): Promise<void> | void {
+  return withResult(call, job, (whole) => sendJson(call.res, 200, renderJob(whole, more)));
+}
+
+/**
+ * Calls `send` with the job and its output and error. Large ones are read only once there is memory for them, which is held
+ * until the client has them.
+ */
+export function withResult(call: QueueCall, job: JobView, send: (whole: JobView) => void): Promise<void> | void {
+  const bytes = job.largeBytes ?? (job.output?.length ?? 0) + (job.error?.length ?? 0);
+  if (bytes <= LARGE_RESULT_BYTES) return send(job);
+  return call.plane.answers.hold(call.res, { bytes, userId: call.actor.userId }, async () => {
+    const result = job.largeBytes ? await call.plane.dispatch.queue.readResult(job.id) : job;
+    if (!result) throw notFound('job'); // it has expired meanwhile
+    if (!call.res.destroyed) send({ ...job, ...result });
+  });
 }

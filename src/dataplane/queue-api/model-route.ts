@@ -25,7 +25,7 @@ export interface ModelCall {
   plane: QueuePlane;
   log: RequestLog;
   actor: Actor;
-  /** What follows `/openai` in the path. */
+  /** The path after `/openai`. */
   route: string;
   query: URLSearchParams;
 }
@@ -51,7 +51,7 @@ export async function modelRoute(call: ModelCall): Promise<void> {
   else await relayOpenAiJob(found.call, found.job);
 }
 
-/** A key without any such scope is told so. One that is restricted to an endpoint learns nothing of others. */
+/** A key without any such scope is refused with that reason. One that is restricted to an endpoint learns nothing of others. */
 function permitsSending({ kind }: Scope): boolean {
   return kind === 'all' || kind === 'invoke';
 }

@@ -11,14 +11,11 @@ import { flushed } from '../../http/answer-budget.ts';
 import { logFailure } from '../../http/problem.ts';
 import { toFailure } from '../../http/to-failure.ts';
 import { withBody } from '../read-body.ts';
-import { getJob } from './await-job.ts';
-import { holdWithKey } from './hold-with-key.ts';
+import { getJob, holdWithKey, withResult } from './await-job.ts';
 import { OpenAiAnswer, readAnswer, WAITING_MS } from './openai-answer.ts';
 import type { QueueCall } from './queue-call.ts';
 import { withPlace } from './queue-place.ts';
-import { withResult } from './send-job.ts';
-import { bodySource } from './submit.ts';
-import { submitTraced } from './submit-traced.ts';
+import { bodySource, submitTraced } from './submit.ts';
 
 const DAY_MS = 86_400_000;
 const CHUNKS_AT_ONCE = 500;

@@ -15,13 +15,11 @@ import { RequestLog } from '../request-log.ts';
 import { batches } from './batches/batches.ts';
 import { modelRoute } from './model-route.ts';
 import { openai } from './openai.ts';
-import { purgeQueue } from './purge-queue.ts';
 import type { QueueCall, QueuePlane } from './queue-call.ts';
 import { health, listRequests, metrics } from './reports.ts';
-import { resubmit } from './resubmit.ts';
-import { cancel, retry, status, statusSync } from './status.ts';
+import { cancel, purgeQueue, retry, status, statusSync } from './status.ts';
 import { stream } from './stream.ts';
-import { run, runSync } from './submit.ts';
+import { resubmit, run, runSync } from './submit.ts';
 
 interface Operation {
   methods: readonly string[];

@@ -21,7 +21,7 @@ import type { RequestLog } from '../request-log.ts';
 import type { UserDirectory } from '../user-directory.ts';
 import type { UploadPace } from './batches/upload-pace.ts';
 
-/** What the operations of the queue API share. */
+/** Shared by the operations of the queue API. */
 export interface QueuePlane {
   dispatch: JobDispatch;
   stream: JobStream;
@@ -54,7 +54,7 @@ export interface QueueCall {
   actor: Actor;
   endpoint: EndpointEntry;
   jobId: JobId | undefined;
-  /** What follows the operation's name, with its `/`. */
+  /** The rest of the path after the operation's name, with its `/`. */
   subPath: string;
   query: URLSearchParams;
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { MAX_PART_BYTES, splitText } from './split-text.ts';
+import { MAX_PART_BYTES, splitText } from './stream.ts';
 
 const whole = (parts: readonly string[]) => parts.map((part) => JSON.parse(part) as string).join('');
 

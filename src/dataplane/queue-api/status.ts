@@ -4,11 +4,9 @@ import { isPermitted } from '../../domain/access/actor.ts';
 import { explainJob } from '../../domain/jobs/explain-job.ts';
 import { withoutOutput } from '../../domain/logs/quote-output.ts';
 import { readWaitMs, sendJson } from '../exchange.ts';
-import { answerWhenEnded, getJob, MAX_WAIT_MS } from './await-job.ts';
-import { holdWithKey } from './hold-with-key.ts';
+import { answerWhenEnded, getJob, holdWithKey, MAX_WAIT_MS, sendJob } from './await-job.ts';
 import type { QueueCall } from './queue-call.ts';
 import { withPlace } from './queue-place.ts';
-import { sendJob } from './send-job.ts';
 
 const DEFAULT_STATUS_WAIT_MS = 90_000;
 
@@ -64,4 +62,16 @@ export async function retry(call: QueueCall): Promise<void> {
   dispatch.notifyQueued(call.endpoint.id);
   dispatch.notifyDemand(call.endpoint.id);
   sendJson(call.res, 200, `{"id":"${call.jobId!}","status":"IN_QUEUE"}`);
+}
+
+/** Cancels the jobs that are queued now; running jobs continue. */
+export async function purgeQueue(call: QueueCall): Promise<void> {
+  const { dispatch, endpoints } = call.plane;
+  let removed = 0;
+  for await (const slice of dispatch.queue.purge(call.endpoint.id)) {
+    dispatch.notifyEnded(slice);
+    removed += slice.length;
+  }
+  endpoints.addQueued(call.endpoint, -removed);
+  sendJson(call.res, 200, `{"removed":${removed},"status":"completed"}`);
 }

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import { Failure } from '../../core/errors.ts';
+import { Failure, notFound } from '../../core/errors.ts';
 import { type JobId, newJobId } from '../../core/ids.ts';
+import { keepTraceContext, readTraceContext } from '../../core/trace-context.ts';
 import { withTimeout } from '../../core/with-timeout.ts';
 import { transaction } from '../../db/pool.ts';
 import type { NewJob } from '../../domain/jobs/job.ts';
 import { COMMIT_TIMEOUT_MS, notCommitted } from '../../domain/jobs/job-batching.ts';
-import { JOB_MEMBERS, type ParsedJson, parseJobBody } from '../../domain/jobs/job-body.ts';
+import { JOB_MEMBERS, type ParsedJson, parseJobBody, parseJobChanges } from '../../domain/jobs/job-body.ts';
 import { endpointGone } from '../../domain/jobs/job-queue.ts';
 import { parseInTurns } from '../../domain/jobs/parse-in-turns.ts';
 import { bodyOverLimit } from '../../domain/quotas/over-limit.ts';
@@ -13,12 +14,9 @@ import type { ByteReservation } from '../../http/byte-budget.ts';
 import { readWaitMs, sendJson } from '../exchange.ts';
 import type { JobWaiters } from '../job-waiters.ts';
 import { type BodySource, withBody } from '../read-body.ts';
-import { answerWhenEnded, MAX_WAIT_MS, POLL_MS } from './await-job.ts';
-import { holdWithKey } from './hold-with-key.ts';
+import { answerWhenEnded, holdWithKey, MAX_WAIT_MS, POLL_MS, sendJob } from './await-job.ts';
 import type { QueueCall } from './queue-call.ts';
 import { withPlace } from './queue-place.ts';
-import { sendJob } from './send-job.ts';
-import { submitTraced } from './submit-traced.ts';
 
 const DEFAULT_SYNC_WAIT_MS = 90_000;
 
@@ -166,4 +164,52 @@ async function submitOnce(call: QueueCall, job: NewJob, key: string, body: Buffe
     plane.dispatch.notifySubmitted(endpoint.id);
   }
   return { id: first.jobId, isNew: first.isNew };
+}
+
+/** Queues a copy of a job, with the changes in the body; responds with its id once it is committed. */
+export async function resubmit(call: QueueCall): Promise<void> {
+  const { plane, endpoint, jobId } = call;
+  const { dispatch, limits } = plane;
+  const id = newJobId('', plane.clock.now());
+  await withBody(bodySource(call, limits.runBodyBytes), async (body) => {
+    const parsed = body.length === 0 ? undefined : await parseInTurns(body, call.actor.userId, JOB_MEMBERS);
+    const changes = parseJobChanges(parsed, plane.webhooks);
+    const bytes = await dispatch.queue.measure(jobId!, endpoint.id);
+    if (bytes === undefined) throw notFound('job');
+    await withPlace(call, changes.input === undefined ? bytes : body.length, async () => {
+      if (!(await dispatch.queue.resubmit(jobId!, endpoint.id, id, changes))) throw notFound('job');
+      return { isNew: true };
+    });
+  });
+  dispatch.notifyQueued(endpoint.id);
+  dispatch.notifySubmitted(endpoint.id);
+  sendJson(call.res, 200, `{"id":"${id}","status":"IN_QUEUE"}`);
+}
+
+/** Submits the job with its trace context: the client's own, or, where an exporter is configured, that of a child span. */
+export async function submitTraced<T>(call: QueueCall, job: NewJob, submit: (job: NewJob) => Promise<T>): Promise<T> {
+  const { tracing } = call.plane;
+  const incoming = readTraceContext(call.req.headers);
+  if (tracing === null) {
+    return submit(incoming === null ? job : { ...job, extras: keepTraceContext(incoming, job.extras) });
+  }
+  const span = tracing.begin({
+    name: 'job submit',
+    kind: 'server',
+    parent: incoming,
+    attributes: {
+      'podyard.endpoint.id': job.endpointId,
+      'podyard.job.id': job.id,
+      'podyard.user.id': call.actor.userId,
+    },
+  });
+  let hasFailed = true;
+  try {
+    const context = span.context;
+    const answer = await submit(context === null ? job : { ...job, extras: keepTraceContext(context, job.extras) });
+    hasFailed = false;
+    return answer;
+  } finally {
+    span.end(hasFailed);
+  }
 }

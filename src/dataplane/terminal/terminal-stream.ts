@@ -15,7 +15,7 @@ import type { WebSocketConnection, WebSocketListener } from './web-socket.ts';
 const CHUNK_BYTES = 32 * 1024;
 /** A client that sends this much without waiting for acknowledgements is cut off. */
 const MAX_UNREAD_BYTES = 2 * WINDOW_BYTES;
-/** What a message costs besides its bytes: many small ones must not take many times the window. */
+/** The cost of a message besides its bytes: many small ones must not take many times the window. */
 const MESSAGE_BYTES = 128;
 /** Signals that may be on their way to the program at once: each is a program of its own. */
 const MAX_SIGNALS = 16;
@@ -47,7 +47,7 @@ export class TerminalStream implements WebSocketListener {
   #unacked = 0;
   /** Input that the program has not read, with what its messages cost. */
   #unread = 0;
-  /** What the client may be told that the program has read, once it reads itself. */
+  /** Bytes that the program has read and that are not acknowledged to the client yet. */
   #unsentAck = 0;
   #signals = 0;
   #isOver = false;
@@ -220,7 +220,7 @@ export class TerminalStream implements WebSocketListener {
     this.#execution.errors?.resume();
   }
 
-  /** A client that does not read is told once it does: this process holds a number until then. */
+  /** Defers the acknowledgement while the client does not read: until then only the number is held. */
   #sendAck(): void {
     if (this.#unsentAck === 0 || this.#socket.isFull) return;
     this.#send({ type: 'ack', bytes: this.#unsentAck });

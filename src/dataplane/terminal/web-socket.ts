@@ -9,12 +9,12 @@ import {
   FrameReader,
   type WebSocketMessage,
 } from '../../core/web-socket-frames.ts';
-import type { ClientExchange, Wire, WireReader } from '../wire/client-exchange.ts';
+import type { ClientExchange, Transport, TransportReader } from '../wire/client-exchange.ts';
 
 const ACCEPT_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const KEY = /^[A-Za-z0-9+/]{22}==$/;
 const MAX_MESSAGE_BYTES = 128 * 1024;
-/** What is read of a chunk at once; the rest waits for turns (core/turns.ts). */
+/** Messages read of a chunk at once; the rest waits for turns (core/turns.ts). */
 const MESSAGES_AT_ONCE = 64;
 /** A client that sends more pings and pongs within a window is cut off. */
 const MAX_CONTROLS = 1_000;
@@ -22,11 +22,11 @@ const CONTROLS_WINDOW_MS = 10_000;
 /** How long a client has to answer the close frame. */
 const CLOSE_MS = 2_000;
 
-/** What happens on a WebSocket. `bytes` are valid for ever. */
+/** Events of a WebSocket. `bytes` are valid for ever. */
 export interface WebSocketListener {
   onText(text: string): void;
   onBinary(bytes: Buffer): void;
-  /** Something of the client came, if only a pong. */
+  /** A frame of the client arrived, if only a pong. */
   onAlive(): void;
   /** What was written has been sent, after `isFull`. */
   onDrain(): void;
@@ -54,8 +54,8 @@ export function checkHandshake({ headers, method, upgrade }: ClientExchange): vo
  * The server's side of a WebSocket, on a connection that the proxy reads. However many messages a client sends at once, and whether it
  * reads or not, it gets its turns and no more, and nothing is written ahead of it but what the listener writes.
  */
-export class WebSocketConnection implements WireReader, TurnTaker {
-  readonly #wire: Wire;
+export class WebSocketConnection implements TransportReader, TurnTaker {
+  readonly #transport: Transport;
   readonly #reader = new FrameReader({ isMasked: true, maxMessageBytes: MAX_MESSAGE_BYTES });
   readonly #listener: WebSocketListener;
   #isClosing = false;
@@ -66,8 +66,8 @@ export class WebSocketConnection implements WireReader, TurnTaker {
   #controls = 0;
   #controlsSince = 0;
 
-  private constructor(wire: Wire, listen: (socket: WebSocketConnection) => WebSocketListener) {
-    this.#wire = wire;
+  private constructor(transport: Transport, listen: (socket: WebSocketConnection) => WebSocketListener) {
+    this.#transport = transport;
     this.#listener = listen(this);
   }
 
@@ -83,33 +83,33 @@ export class WebSocketConnection implements WireReader, TurnTaker {
     const headers = ['Upgrade', 'websocket', 'Connection', 'Upgrade', 'Sec-WebSocket-Accept', accept];
     headers.push('Sec-WebSocket-Protocol', protocol);
     exchange.start({ status: 101, reason: 'Switching Protocols', headers, length: null });
-    const { wire, head } = exchange.detach();
-    const socket = new WebSocketConnection(wire, listen);
-    wire.reader = socket;
-    wire.keepAlive();
+    const { transport, head } = exchange.detach();
+    const socket = new WebSocketConnection(transport, listen);
+    transport.reader = socket;
+    transport.keepAlive();
     if (head.length > 0) socket.onBytes(head);
-    if (!socket.#isWaiting) wire.resume();
-    if (wire.isClosed) socket.onClosed();
+    if (!socket.#isWaiting) transport.resume();
+    if (transport.isClosed) socket.onClosed();
   }
 
   get isFull(): boolean {
-    return this.#wire.isFull;
+    return this.#transport.isFull;
   }
 
   send(message: Exclude<WebSocketMessage, { kind: 'close' }>): void {
-    if (!this.#isClosing) this.#wire.writeBytes(encodeFrame(message));
+    if (!this.#isClosing) this.#transport.writeBytes(encodeFrame(message));
   }
 
-  /** Says goodbye, and closes when the client has answered, or soon. */
+  /** Sends the close frame, and closes the connection when the client has answered it, or after a timeout. */
   close(code: number): void {
     if (this.#isClosing) return;
     this.#isClosing = true;
-    this.#wire.writeBytes(encodeFrame({ kind: 'close', code }));
-    setTimeout(() => this.#wire.destroy(), CLOSE_MS).unref();
+    this.#transport.writeBytes(encodeFrame({ kind: 'close', code }));
+    setTimeout(() => this.#transport.destroy(), CLOSE_MS).unref();
   }
 
   destroy(): void {
-    this.#wire.destroy();
+    this.#transport.destroy();
   }
 
   onBytes(chunk: Buffer): void {
@@ -119,9 +119,9 @@ export class WebSocketConnection implements WireReader, TurnTaker {
 
   takeTurn(): void {
     this.#isWaiting = false;
-    if (this.#wire.isClosed) return;
+    if (this.#transport.isClosed) return;
     this.#readMessages();
-    if (!this.#isWaiting) this.#wire.resume();
+    if (!this.#isWaiting) this.#transport.resume();
   }
 
   #readMessages(): void {
@@ -135,16 +135,16 @@ export class WebSocketConnection implements WireReader, TurnTaker {
       if (!(error instanceof BadFrame)) throw error;
       this.#listener.onFault(error.message, error.code);
       this.close(error.code);
-      this.#wire.closeSoon();
+      this.#transport.closeSoon();
       return;
     }
     this.#isWaiting = true;
-    this.#wire.pause();
+    this.#transport.pause();
     enterTurn(this);
   }
 
   onEnd(): void {
-    this.#wire.closeSoon();
+    this.#transport.closeSoon();
   }
 
   onDrain(): void {
@@ -160,7 +160,7 @@ export class WebSocketConnection implements WireReader, TurnTaker {
     this.#listener.onAlive();
     if (message.kind === 'close') {
       this.close(message.code ?? CLOSE_GOING_AWAY);
-      this.#wire.closeSoon();
+      this.#transport.closeSoon();
     } else if (this.#isClosing) return;
     else if (message.kind === 'ping' || message.kind === 'pong') {
       this.#countControl();
@@ -170,8 +170,8 @@ export class WebSocketConnection implements WireReader, TurnTaker {
   }
 
   #answerPing(bytes: Buffer): void {
-    this.#pong = this.#wire.isFull ? bytes : null;
-    if (this.#pong === null && !this.#isClosing) this.#wire.writeBytes(encodeFrame({ kind: 'pong', bytes }));
+    this.#pong = this.#transport.isFull ? bytes : null;
+    if (this.#pong === null && !this.#isClosing) this.#transport.writeBytes(encodeFrame({ kind: 'pong', bytes }));
   }
 
   #countControl(): void {

@@ -9,9 +9,9 @@ import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
 import { refuseUnreadable } from '../../http/refuse-unreadable.ts';
 import { takenBytes } from '../../http/taken-bytes.ts';
 import { sendBody, sendNoContent, sendProblem, writeHead } from '../exchange.ts';
-import { answerOnWire } from './answer-on-wire.ts';
 import { Front } from './front.ts';
 import { TrustedProxies } from './trusted-proxies.ts';
+import { answerOnWire } from './wire-response.ts';
 
 const LARGE = 20_000_000;
 

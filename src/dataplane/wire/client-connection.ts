@@ -2,12 +2,12 @@ import type { ConnectionPace, PacedTaker } from '../../http/refusal-pace.ts';
 import { enterRequestTurn, leaveRequestTurn } from '../../http/request-turns.ts';
 import { CHECK_MS, isTooSlow } from '../../http/slow-bodies.ts';
 import { READER_CHECK_MS, READER_MIN_BYTES } from '../../http/taken-bytes.ts';
-import type { WireReader } from './client-exchange.ts';
+import type { TransportReader } from './client-exchange.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import type { HeaderList } from './header-list.ts';
 import { BadHead, parseRequestHead, type RequestHead } from './message-head.ts';
 import { copyOf, hasAt } from './repeated-bytes.ts';
-import type { SocketWire } from './wire.ts';
+import type { SocketTransport } from './transport.ts';
 import { type ExchangeConnection, type SentWatcher, WireExchange } from './wire-exchange.ts';
 
 /** Why no more requests are read from a connection. */
@@ -16,7 +16,7 @@ export type Unreadable = 'invalid' | 'tooLarge' | 'tooSlow' | 'slowBody';
 /** Takes over an exchange on a connection that is read here. */
 export type WireHandler = (exchange: WireExchange) => void;
 
-/** What a connection leaves to its owner. */
+/** The owner of a connection. */
 export interface ConnectionOwner {
   /**
    * Returns the handler of a request, which may be used again for the same head; null when there is none here and the
@@ -42,7 +42,7 @@ const HEAD_TIMEOUT_MS = 30_000;
 const LINGER_MS = 2000;
 /** Pipelined bytes are held up to this limit; then reading pauses until their turn. */
 const MAX_HELD_BYTES = 65_536;
-/** What a connection may do in one of its turns: so many requests, and none after so many ms. */
+/** Limits of one turn of a connection: so many requests, and none after so many ms. */
 const TURN_REQUESTS = 16;
 const TURN_MS = 0.25;
 const HEAD_END = Buffer.from('\r\n\r\n');
@@ -54,10 +54,10 @@ const NEVER = Number.POSITIVE_INFINITY;
 /**
  * One connection of a client. Reads requests strictly, one after the other, and passes each to its handler as an exchange.
  * The first request that has no handler is handed off together with the connection. What a client sends before it has its
- * answer waits for a turn of the event loop (core/request-turns.ts), and after refusals for its pace (http/refusal-pace.ts).
+ * answer waits for a turn of the event loop (http/request-turns.ts), and after refusals for its pace (http/refusal-pace.ts).
  */
-export class ClientConnection implements WireReader, Timed, ExchangeConnection, PacedTaker {
-  readonly wire: SocketWire;
+export class ClientConnection implements TransportReader, Timed, ExchangeConnection, PacedTaker {
+  readonly transport: SocketTransport;
   readonly remoteAddress: string;
   readonly isSecure: boolean;
   readonly isTrusted: boolean;
@@ -90,17 +90,17 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
   #sending: SentWatcher[] = [];
 
   constructor(
-    wire: SocketWire,
+    transport: SocketTransport,
     owner: ConnectionOwner,
     client: { remoteAddress: string; isSecure: boolean; isTrusted: boolean; pace: ConnectionPace },
   ) {
-    this.wire = wire;
+    this.transport = transport;
     this.owner = owner;
     this.remoteAddress = client.remoteAddress;
     this.isSecure = client.isSecure;
     this.isTrusted = client.isTrusted;
     this.pace = client.pace;
-    wire.reader = this;
+    transport.reader = this;
     owner.deadlines.add(this);
   }
 
@@ -109,7 +109,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
   }
 
   get isIdle(): boolean {
-    return this.#exchange === null && this.#held.length === 0 && this.wire.unsentBytes === 0;
+    return this.#exchange === null && this.#held.length === 0 && this.transport.unsentBytes === 0;
   }
 
   get keepAliveLine(): string {
@@ -117,11 +117,11 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
   }
 
   get destroyed(): boolean {
-    return this.wire.isClosed;
+    return this.transport.isClosed;
   }
 
   get bytesWritten(): number {
-    return this.wire.sentBytes;
+    return this.transport.sentBytes;
   }
 
   setTimeout(ms: number): void {
@@ -149,8 +149,8 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
 
   onEnd(): void {
     if (this.#exchange === null && this.#isWaiting) this.#hasEnded = true;
-    else if (this.#exchange === null) this.wire.closeSoon();
-    else this.wire.destroy(); // the client gave up its response
+    else if (this.#exchange === null) this.transport.closeSoon();
+    else this.transport.destroy(); // the client gave up its response
   }
 
   onDrain(): void {
@@ -173,18 +173,18 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
 
   onDeadline(): void {
     if (this.#exchange !== null) this.#checkBody(this.#exchange);
-    else if (this.wire.unsentBytes > 0) this.#checkReading();
+    else if (this.transport.unsentBytes > 0) this.#checkReading();
     else if (this.#isWaiting) this.deadlineAt = performance.now() + HEAD_TIMEOUT_MS;
-    else if (this.#isLingering || this.#held.length === 0) this.wire.destroy();
+    else if (this.#isLingering || this.#held.length === 0) this.transport.destroy();
     else this.#refuse('tooSlow');
   }
 
   /** Cuts a client that does not read a response which the kernel has not taken as a whole. */
   #checkReading(): void {
     const before = this.#takenBefore;
-    const taken = this.wire.sentBytes;
+    const taken = this.transport.sentBytes;
     if (before !== null && taken - before < READER_MIN_BYTES) {
-      this.wire.destroy();
+      this.transport.destroy();
       return;
     }
     this.#takenBefore = taken;
@@ -193,7 +193,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
 
   watchBody(): void {
     this.#bodySinceMs = performance.now();
-    this.#bodyBytesBefore = this.wire.receivedBytes;
+    this.#bodyBytesBefore = this.transport.receivedBytes;
     this.deadlineAt = this.#bodySinceMs + CHECK_MS;
   }
 
@@ -205,26 +205,26 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
     }
     const now = performance.now();
     this.deadlineAt = now + CHECK_MS;
-    if (!isTooSlow(now - this.#bodySinceMs, this.wire.receivedBytes - this.#bodyBytesBefore)) return;
-    if (exchange.isStarted) this.wire.destroy();
+    if (!isTooSlow(now - this.#bodySinceMs, this.transport.receivedBytes - this.#bodyBytesBefore)) return;
+    if (exchange.isStarted) this.transport.destroy();
     else this.#refuse('slowBody', exchange.target);
     this.#endExchange();
   }
 
   /** Calls the watcher once all that was written has left, at once if it has. */
   awaitSent(watcher: SentWatcher): void {
-    if (this.wire.isClosed) watcher.onClientGone();
-    else if (this.wire.unsentBytes > 0) this.#sending.push(watcher);
+    if (this.transport.isClosed) watcher.onClientGone();
+    else if (this.transport.unsentBytes > 0) this.#sending.push(watcher);
     else watcher.onSent();
   }
 
   /** Closes the connection if it is idle, and its client has what was sent; also if its next request waits for its pace. */
   close(): void {
-    if ((this.isIdle || this.pace.isWaiting) && !this.#isDetached) this.wire.destroy();
+    if ((this.isIdle || this.pace.isWaiting) && !this.#isDetached) this.transport.destroy();
   }
 
   destroy(): void {
-    this.wire.destroy();
+    this.transport.destroy();
   }
 
   feedBody(exchange: WireExchange): void {
@@ -240,12 +240,12 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
 
   pause(): void {
     this.#isPaused = true;
-    this.wire.pause();
+    this.transport.pause();
   }
 
   resume(): void {
     this.#isPaused = false;
-    this.wire.resume();
+    this.transport.resume();
   }
 
   finish(exchange: WireExchange, isPersistent: boolean): void {
@@ -264,7 +264,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
   detach(): Buffer {
     this.#isDetached = true;
     this.owner.deadlines.delete(this);
-    this.wire.socket.once('close', () => this.owner.onClosed(this));
+    this.transport.socket.once('close', () => this.owner.onClosed(this));
     this.#exchange = null;
     leaveRequestTurn(this);
     const held = this.#held;
@@ -273,7 +273,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
   }
 
   onBadBody(exchange: WireExchange): void {
-    if (exchange.isStarted) this.wire.destroy();
+    if (exchange.isStarted) this.transport.destroy();
     else this.#refuse('invalid');
     this.#endExchange();
   }
@@ -290,7 +290,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
     if (this.#held.length >= MAX_HELD_BYTES) this.pause();
   }
 
-  /** Goes on reading from the wire once little enough is held. */
+  /** Goes on reading from the transport once little enough is held. */
   #readMore(): void {
     if (this.#isPaused && this.#held.length < MAX_HELD_BYTES) this.resume();
   }
@@ -306,7 +306,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
   takeTurn(): void {
     this.#isWaiting = false;
     this.pace.resume();
-    if (!this.wire.isClosed && !this.#isDetached) this.#takeTurn();
+    if (!this.transport.isClosed && !this.#isDetached) this.#takeTurn();
     if (this.#exchange === null && !this.#isWaiting) leaveRequestTurn(this); // else it waits for its next turn, or its answer
   }
 
@@ -314,8 +314,8 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
     this.#readRequests(TURN_REQUESTS);
     if (this.#exchange !== null || this.#isLingering || this.#isDetached) return;
     this.#readMore();
-    const isDone = this.#held.length === 0 || this.wire.unsentBytes === 0;
-    if (this.#hasEnded && !this.#isWaiting && isDone) this.wire.closeSoon();
+    const isDone = this.#held.length === 0 || this.transport.unsentBytes === 0;
+    if (this.#hasEnded && !this.#isWaiting && isDone) this.transport.closeSoon();
   }
 
   /**
@@ -345,8 +345,8 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
   }
 
   #mayRead(): boolean {
-    const isOpen = !this.wire.isClosed && !this.#isLingering && !this.#isDetached;
-    return isOpen && this.#exchange === null && this.#held.length > 0 && !this.wire.isFull;
+    const isOpen = !this.transport.isClosed && !this.#isLingering && !this.#isDetached;
+    return isOpen && this.#exchange === null && this.#held.length > 0 && !this.transport.isFull;
   }
 
   /** True when the client must wait before its next request is read: then a turn comes later. */
@@ -357,7 +357,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
     return true;
   }
 
-  /** What a trusted proxy says of the request's client. */
+  /** The request's client according to a trusted proxy. */
   #forwardedFor(headers: HeaderList): string | undefined {
     return this.isTrusted ? (headers.record['x-forwarded-for'] as string | undefined) : undefined;
   }
@@ -382,8 +382,8 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
     const head = parseRequestHead(bytes.toString('latin1', at, end + 4), this.#previous?.block);
     const handler = this.owner.dispatch(head);
     if (handler === null) {
-      this.wire.flush();
-      if (this.wire.unsentBytes > 0) return false; // `onDrain` reads it again
+      this.transport.flush();
+      if (this.transport.unsentBytes > 0) return false; // `onDrain` reads it again
       this.#held = NOTHING;
       this.#isDetached = true;
       this.owner.deadlines.delete(this);
@@ -414,7 +414,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
   #refuse(reason: Unreadable, target?: string): void {
     this.#held = NOTHING;
     this.pace.refused();
-    this.wire.writeText(this.owner.refusal(reason, target));
+    this.transport.writeText(this.owner.refusal(reason, target));
     this.#linger();
   }
 
@@ -423,8 +423,8 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection, 
     this.#isLingering = true;
     this.#held = NOTHING;
     this.#takenBefore = null;
-    this.wire.end();
-    if (this.wire.unsentBytes > 0) this.#checkReading();
+    this.transport.end();
+    if (this.transport.unsentBytes > 0) this.#checkReading();
     else this.deadlineAt = performance.now() + LINGER_MS;
     this.resume();
   }

@@ -3,7 +3,7 @@ import type { HeaderList } from './header-list.ts';
 /** A body's length in bytes, or how its end is marked. */
 export type BodyLength = number | 'chunked' | 'untilClose';
 
-/** Header names and values in turn, as on the wire. */
+/** Header names and values in turn, as they are sent. */
 export type RawHeaders = readonly string[];
 
 /** The start of a response. `headers` hold neither framing nor hop-by-hop fields: the exchange adds its own. */
@@ -82,12 +82,12 @@ export type ExchangeHandler = (exchange: ClientExchange) => void;
 
 /** A connection that has left HTTP, with the bytes already read. */
 export interface TunnelEnd {
-  wire: Wire;
+  transport: Transport;
   head: Buffer;
 }
 
-/** Reads a wire. A chunk is valid only during the call. */
-export interface WireReader {
+/** Reads a transport. A chunk is valid only during the call. */
+export interface TransportReader {
   onBytes(chunk: Buffer): void;
   /** The peer has ended its side. */
   onEnd(): void;
@@ -97,8 +97,8 @@ export interface WireReader {
 }
 
 /** A connection: bytes in, bytes out, one reader. */
-export interface Wire {
-  reader: WireReader;
+export interface Transport {
+  reader: TransportReader;
   /** True while the write buffer is full: stop until `onDrain`. */
   readonly isFull: boolean;
   readonly isClosed: boolean;

@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { connect } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { drainableResponse } from '../../http/drainable-response.ts';
+import { drainableResponse } from '../../http/refuse-unreadable.ts';
 import { readCertificate, watchCertificate } from './certificate.ts';
 import type { ClientExchange } from './client-exchange.ts';
 import { Front } from './front.ts';

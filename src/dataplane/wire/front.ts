@@ -40,7 +40,7 @@ export class Front extends WireServer {
   /** `unread` starts with a request. */
   override handOff(connection: ClientConnection, unread: Buffer): void {
     this.connections.delete(connection);
-    const socket = connection.wire.release(unread);
+    const socket = connection.transport.release(unread);
     const entry = { close() {}, destroy: () => socket.destroy() };
     this.connections.add(entry);
     socket.once('close', () => this.forget(entry));

@@ -14,7 +14,7 @@ export class HeaderList {
   readonly values: string[] = [];
   /** The latest result of `upstreamHeaders`: a list often serves many messages. */
   made: { withheld: object; text: string } | null = null;
-  /** What load balancing has read of it. */
+  /** The caller, once load balancing has read it. */
   caller: object | null = null;
   /** The latest result of `upstreamRequestHead` for a request without a body. */
   sent: { withheld: object; method: string; target: string; text: string; isFlat: boolean } | null = null;

@@ -12,7 +12,7 @@ import type {
 } from './client-exchange.ts';
 import type { HeaderList } from './header-list.ts';
 import { BadHead, type RequestHead } from './message-head.ts';
-import type { SocketWire } from './wire.ts';
+import type { SocketTransport } from './transport.ts';
 import { answerLines, answerText, framingLine, headerLines, JOIN_BYTES, lastChunk, writeBody } from './write-body.ts';
 
 /** Waits until all that was written has left this process. */
@@ -22,9 +22,9 @@ export interface SentWatcher {
   onClientGone(): void;
 }
 
-/** What an exchange needs of its connection. */
+/** The connection as an exchange uses it. */
 export interface ExchangeConnection extends CallConnection {
-  readonly wire: SocketWire;
+  readonly transport: SocketTransport;
   readonly remoteAddress: string;
   readonly isSecure: boolean;
   readonly isTrusted: boolean;
@@ -44,7 +44,7 @@ export interface ExchangeConnection extends CallConnection {
   /** The response is complete. */
   finish(exchange: WireExchange, isPersistent: boolean): void;
   destroy(): void;
-  /** Gives the wire to another reader. Returns the bytes read and not yet used. */
+  /** Gives the transport to another reader. Returns the bytes read and not yet used. */
   detach(): Buffer;
 }
 
@@ -146,9 +146,9 @@ export class WireExchange implements ClientExchange {
 
   inform(status: number, reason: string, headers: RawHeaders): boolean {
     if (this.isOver || this.isStarted || this.minorVersion === 0) return true;
-    const { wire } = this.connection;
-    wire.writeText(`HTTP/1.1 ${status} ${reason}\r\n${headerLines(headers)}\r\n`);
-    return !wire.isFull;
+    const { transport } = this.connection;
+    transport.writeText(`HTTP/1.1 ${status} ${reason}\r\n${headerLines(headers)}\r\n`);
+    return !transport.isFull;
   }
 
   start(head: AnswerHead): void {
@@ -188,8 +188,8 @@ export class WireExchange implements ClientExchange {
 
   write(chunk: Buffer): boolean {
     if (this.isOver || !this.#hasBody || chunk.length === 0) return true;
-    this.#unsent = writeBody(this.connection.wire, this.#unsent, chunk, this.#isChunked);
-    return !this.connection.wire.isFull;
+    this.#unsent = writeBody(this.connection.transport, this.#unsent, chunk, this.#isChunked);
+    return !this.connection.transport.isFull;
   }
 
   /** Writes text as UTF-8. */
@@ -209,13 +209,13 @@ export class WireExchange implements ClientExchange {
     if (this.isOver || !this.#hasBody) return;
     if (this.#isChunked) this.#unsent += `${chunk.length.toString(16)}\r\n`;
     this.flush();
-    this.connection.wire.writeOwned(chunk);
+    this.connection.transport.writeOwned(chunk);
     if (this.#isChunked) this.#unsent = '\r\n';
   }
 
   flush(): void {
     if (this.#unsent === '') return;
-    this.connection.wire.writeText(this.#unsent);
+    this.connection.transport.writeText(this.#unsent);
     this.#unsent = '';
   }
 
@@ -242,7 +242,7 @@ export class WireExchange implements ClientExchange {
   detach(): TunnelEnd {
     this.flush();
     this.isOver = true;
-    return { wire: this.connection.wire, head: this.connection.detach() };
+    return { transport: this.connection.transport, head: this.connection.detach() };
   }
 
   /** Ends the exchange when its client has disconnected. */

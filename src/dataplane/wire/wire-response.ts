@@ -1,10 +1,9 @@
 import { STATUS_CODES } from 'node:http';
 import { systemClock } from '../../core/clock.ts';
-import type { CallConnection, CallResponse } from '../../http/call-messages.ts';
+import type { CallConnection, CallRequest, CallResponse } from '../../http/call-messages.ts';
 import type { ExchangeWatcher } from './client-exchange.ts';
-import { WireEvents } from './wire-events.ts';
 import type { WireExchange } from './wire-exchange.ts';
-import type { WireRequest } from './wire-request.ts';
+import { WireEvents, WireRequest } from './wire-request.ts';
 
 const UNSAFE = /[^\t\x20-\x7e\x80-\xff]/;
 
@@ -33,11 +32,11 @@ export class WireResponse extends WireEvents implements CallResponse, ExchangeWa
   }
 
   get writableNeedDrain(): boolean {
-    return !this.writableEnded && this.#exchange.connection.wire.isFull;
+    return !this.writableEnded && this.#exchange.connection.transport.isFull;
   }
 
   get writableLength(): number {
-    return this.#exchange.connection.wire.unsentBytes;
+    return this.#exchange.connection.transport.unsentBytes;
   }
 
   /** Throws for a value that would end its line; then nothing is sent. */
@@ -60,7 +59,7 @@ export class WireResponse extends WireEvents implements CallResponse, ExchangeWa
     if (this.writableEnded) return true;
     this.#append(chunk);
     this.#exchange.flush();
-    return !this.#exchange.connection.wire.isFull;
+    return !this.#exchange.connection.transport.isFull;
   }
 
   end(text = ''): void {
@@ -112,4 +111,29 @@ function dateNow(): string {
     date = new Date(second * 1_000).toUTCString();
   }
   return date;
+}
+
+const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
+
+/**
+ * Serves an exchange with a handler of requests. Its body has to arrive in time (http/slow-bodies.ts). `Expect` is answered
+ * as node does. `lines`: of every response's head.
+ */
+export function answerOnWire(
+  exchange: WireExchange,
+  url: string,
+  lines: string,
+  handle: (req: CallRequest, res: CallResponse) => void,
+): void {
+  const expected = exchange.minorVersion === 1 ? exchange.headers.get('expect') : undefined;
+  if (expected !== undefined) {
+    if (!CONTINUE.test(expected)) {
+      exchange.answer(417, 'Expectation Failed', [], '');
+      return;
+    }
+    exchange.inform(100, 'Continue', []);
+  }
+  if (!exchange.isBodyRead) exchange.connection.watchBody();
+  const req = new WireRequest(exchange, url);
+  handle(req, new WireResponse(exchange, req, lines));
 }

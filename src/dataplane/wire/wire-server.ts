@@ -7,8 +7,8 @@ import { slowBody } from '../../http/slow-bodies.ts';
 import { ClientConnection, type ConnectionOwner, type Unreadable, type WireHandler } from './client-connection.ts';
 import { Deadlines } from './deadlines.ts';
 import type { RequestHead } from './message-head.ts';
+import { SocketTransport } from './transport.ts';
 import type { TrustedProxies } from './trusted-proxies.ts';
-import { SocketWire } from './wire.ts';
 
 /** How long running requests may take after `close`. */
 const CLOSE_TIMEOUT_MS = 3000;
@@ -24,7 +24,7 @@ const REFUSALS: Record<Exclude<Unreadable, 'slowBody'>, { kind: FailureKind; det
 export interface WireLimits {
   maxHeadBytes: number;
   idleTimeoutMs: number;
-  /** What a request gets whose body comes too slowly. */
+  /** Answers a request whose body comes too slowly. */
   slowBody?: () => Failure;
 }
 
@@ -78,7 +78,7 @@ export class WireServer implements ConnectionOwner {
     return this.#dispatch(head);
   }
 
-  /** Of a server without another behind it. */
+  /** The default, for a server without another behind it. */
   handOff(connection: ClientConnection, _unread: Buffer): void {
     connection.destroy();
   }
@@ -129,9 +129,9 @@ export class WireServer implements ConnectionOwner {
   protected accept(accepted: Socket): ClientConnection | undefined {
     const isSecure = accepted instanceof TLSSocket;
     const remoteAddress = (accepted.remoteAddress ?? '').replace(MAPPED_IPV4, '');
-    const wire = SocketWire.accept(accepted);
+    const transport = SocketTransport.accept(accepted);
     if (remoteAddress === '') {
-      wire.destroy(); // already closed
+      transport.destroy(); // already closed
       return undefined;
     }
     const isTrusted = this.#trustedProxies?.has(remoteAddress) === true;
@@ -139,7 +139,7 @@ export class WireServer implements ConnectionOwner {
       remoteAddress,
       proxies: isTrusted ? this.#trustedProxies : null,
     });
-    const connection = new ClientConnection(wire, this, { remoteAddress, isSecure, isTrusted, pace });
+    const connection = new ClientConnection(transport, this, { remoteAddress, isSecure, isTrusted, pace });
     this.connections.add(connection);
     return connection;
   }

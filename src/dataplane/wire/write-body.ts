@@ -1,5 +1,4 @@
-import type { AnswerHead, BodyLength, RawHeaders, Wire } from './client-exchange.ts';
-import { flatText } from './flat-text.ts';
+import type { AnswerHead, BodyLength, RawHeaders, Transport } from './client-exchange.ts';
 
 /** Up to this size bytes are joined to the text before them: one write instead of two, and no buffer. */
 export const JOIN_BYTES = 8192;
@@ -8,12 +7,12 @@ export const JOIN_BYTES = 8192;
  * Writes `text` and then a piece of a body, as a chunk when the body is chunked. A small piece is only appended to the
  * text. Returns the text to write before the next piece.
  */
-export function writeBody(wire: Wire, text: string, chunk: Buffer, isChunked: boolean): string {
+export function writeBody(transport: Transport, text: string, chunk: Buffer, isChunked: boolean): string {
   const before = isChunked ? `${text}${chunk.length.toString(16)}\r\n` : text;
   const after = isChunked ? '\r\n' : '';
   if (before.length + chunk.length <= JOIN_BYTES) return before + chunk.toString('latin1') + after;
-  if (before !== '') wire.writeText(before);
-  wire.writeBytes(chunk);
+  if (before !== '') transport.writeText(before);
+  transport.writeBytes(chunk);
   return after;
 }
 
@@ -41,4 +40,12 @@ export function headerLines(headers: RawHeaders): string {
   let text = '';
   for (let i = 0; i < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`;
   return text;
+}
+
+/**
+ * Returns the text (latin1) as one piece. V8 keeps joined text as a tree of its parts, and walks it each time it is
+ * written: for text that is written often.
+ */
+export function flatText(text: string): string {
+  return Buffer.from(text, 'latin1').toString('latin1');
 }

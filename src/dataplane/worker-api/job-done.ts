@@ -1,5 +1,5 @@
 import { Failure, notFound } from '../../core/errors.ts';
-import { findShapeFault } from '../../core/json-shape.ts';
+import { findShapeFault } from '../../core/json-scan.ts';
 import { withTimeout } from '../../core/with-timeout.ts';
 import type { JobResult } from '../../domain/jobs/job.ts';
 import { COMMIT_TIMEOUT_MS, resultNotStored } from '../../domain/jobs/job-batching.ts';

@@ -1,9 +1,9 @@
 import type { TakenJob } from '../../domain/jobs/job.ts';
+import { markAsleep, markAwake, updateSleepMethod } from '../../domain/workers/sleeping-workers.ts';
 import { sendJson, sendNoContent } from '../exchange.ts';
 import { getsJobs, type WorkerEntry } from '../worker-directory.ts';
 import { markObeyed } from './job-stop.ts';
 import { markReady } from './mark-ready.ts';
-import { NO_ORDER, ORDER_SLEEP, ORDER_WAKE, recordAsleep, recordAwake, recordSleepHandler } from './sleep-orders.ts';
 import type { WorkerCall } from './worker-call.ts';
 
 const MAX_BATCH = 100;
@@ -42,7 +42,7 @@ async function take(call: WorkerCall, slots: number, body: (jobs: readonly Taken
   if (isAsleep || !getsJobs(worker) || plane.dispatch.isStopping) return answerWithoutJob(call, worker, isAsleep);
   if (res.destroyed) return;
   const { endpointId, id: workerId, version } = worker;
-  const { abandon } = plane.dispatch.handOver.take(
+  const { abandon } = plane.dispatch.matchmaker.take(
     { endpointId, workerId, version, slots, holdMs: plane.limits.takeHoldMs },
     (jobs) => deliver(call, jobs, body),
   );
@@ -105,4 +105,30 @@ function sleepOrder({ plane, worker: { id } }: WorkerCall, isAsleep: boolean): r
   if (!worker?.hasSleepHandler) return NO_ORDER;
   if (isAsleep) return worker.mayWake ? ORDER_WAKE : NO_ORDER;
   return worker.isFrozen ? ORDER_SLEEP : NO_ORDER;
+}
+
+/** Headers of a 204 to a worker with a sleep handler (docs/interface/worker-api.md, "Sleeping"). */
+const ORDER_SLEEP: readonly string[] = ['Podyard-Sleep', '1'];
+const ORDER_WAKE: readonly string[] = ['Podyard-Wake', '1'];
+const NO_ORDER: readonly string[] = [];
+
+/** The worker's kit can put it to sleep, or failed to. Only the first take writes. */
+async function recordSleepHandler({ plane, worker }: WorkerCall, canSleep: boolean): Promise<void> {
+  await updateSleepMethod(plane.pool, worker.id, canSleep ? 'HANDLER' : null);
+  await plane.workers.refresh(worker.id);
+  if (!canSleep) plane.bus.publish('worker', worker.id); // the freezer waits for nothing then
+}
+
+/** It sleeps. The freezer frees its GPUs and freezes it, unless it is wanted again by now. */
+async function recordAsleep({ plane, worker }: WorkerCall): Promise<void> {
+  await markAsleep(plane.pool, worker.id);
+  await plane.workers.refresh(worker.id);
+  plane.bus.publish('worker', worker.id);
+}
+
+/** It is awake: this take and the next ones get jobs. */
+async function recordAwake({ plane, worker }: WorkerCall): Promise<void> {
+  await markAwake(plane.pool, worker.id);
+  await plane.workers.refresh(worker.id);
+  plane.bus.publish('worker', worker.id);
 }

@@ -12,15 +12,15 @@ import { hashOnConnection } from '../connection-hash.ts';
 import { sendProblem } from '../exchange.ts';
 import { drainBody } from '../read-body.ts';
 import { RequestLog } from '../request-log.ts';
-import { answerOnWire } from '../wire/answer-on-wire.ts';
 import type { WireHandler } from '../wire/client-connection.ts';
+import { answerOnWire } from '../wire/wire-response.ts';
 import { WireServer } from '../wire/wire-server.ts';
 import type { WorkerEntry } from '../worker-directory.ts';
 import { jobDone } from './job-done.ts';
 import { jobStop } from './job-stop.ts';
 import { jobStream } from './job-stream.ts';
 import { jobTake, jobTakeBatch } from './job-take.ts';
-import { ping } from './ping.ts';
+import { ping } from './mark-ready.ts';
 import type { WorkerCall, WorkerPlane } from './worker-call.ts';
 
 interface Operation {

@@ -12,19 +12,18 @@ import type { EndpointDirectory } from '../endpoint-directory.ts';
 import type { JobDispatch } from '../job-dispatch.ts';
 import type { WorkerActivity } from '../worker-activity.ts';
 import type { WorkerDirectory, WorkerEntry } from '../worker-directory.ts';
-import type { ParkedTakes } from './parked-takes.ts';
-import type { StopPolls } from './stop-polls.ts';
+import type { ParkedTakes, StopPolls } from './stop-polls.ts';
 import type { StreamedBytes } from './streamed-bytes.ts';
 import type { UndeliveredJobs } from './undelivered-jobs.ts';
 
-/** What the operations of the worker API share. */
+/** Shared by the operations of the worker API. */
 export interface WorkerPlane {
   dispatch: JobDispatch;
   stream: JobStream;
   streamedBytes: StreamedBytes;
   endpoints: EndpointDirectory;
   workers: WorkerDirectory;
-  /** Of workers that do not exist. */
+  /** Requests of workers that do not exist. */
   guesses: GuessLimiter;
   activity: WorkerActivity;
   undeliveredJobs: UndeliveredJobs;
@@ -45,6 +44,6 @@ export interface WorkerCall {
   plane: WorkerPlane;
   worker: WorkerEntry;
   jobId: JobId;
-  /** What follows the `?`, unparsed: most operations read one parameter or none. */
+  /** The query, unparsed, without its `?`: most operations read one parameter or none. */
   search: string;
 }

@@ -1,6 +1,6 @@
 import { hostname, networkInterfaces } from 'node:os';
 import { afterEach, expect, test } from 'vitest';
-import { registryPolicyOf } from '../../compose/registry-policy.ts';
+import { registryPolicyOf } from '../../compose/build-server.ts';
 import { readConfig } from '../../config/config.ts';
 import { ANY_REGISTRY, checkRegistryAddress, findImageRefusal, useRegistries } from './registry-policy.ts';
 

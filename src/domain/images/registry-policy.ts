@@ -5,9 +5,8 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { Failure } from '../../core/errors.ts';
-import { MACHINE_SERVICES } from '../../core/machine-services.ts';
 import { findImageFault, parseImageReference } from './image-reference.ts';
-import { isOwnAddress, NetworkList, unmapped } from './network-list.ts';
+import { isOwnAddress, MACHINE_SERVICES, NetworkList, unmapped } from './network-list.ts';
 
 export interface RegistryPolicy {
   /** Patterns of `--registries`; null: any. */

@@ -5,8 +5,7 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { AllowedReceiver, WebhookSettings } from '../../config/webhook-settings.ts';
-import { MACHINE_SERVICES } from '../../core/machine-services.ts';
-import { isOwnAddress, LOOPBACK_NETWORKS, NetworkList, unmapped } from '../images/network-list.ts';
+import { isOwnAddress, LOOPBACK_NETWORKS, MACHINE_SERVICES, NetworkList, unmapped } from '../images/network-list.ts';
 
 /** Never reached, whatever the settings: nothing there receives webhooks, and metadata services give out credentials. */
 const machineServices = new NetworkList([...MACHINE_SERVICES[4], ...MACHINE_SERVICES[6]]);

@@ -2,7 +2,7 @@ import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Failure } from '../../core/errors.ts';
 import type { RestRevision } from '../../core/rest-revisions.ts';
 import { acceptOnlyJson, REST_BODY_LIMIT_BYTES } from '../../http/accept-only-json.ts';
-import { newRequestId } from '../../http/request-id.ts';
+import { newRequestId } from '../../http/problem.ts';
 import { toFailure, toRequestFailure } from '../../http/to-failure.ts';
 import type { RestApp, RestDeps } from '../shared/rest-app.ts';
 import {

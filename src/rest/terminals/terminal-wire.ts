@@ -1,6 +1,11 @@
 import type { Static } from 'typebox';
-import type { TerminalRequest, TerminalSession } from '../../domain/terminals/terminal.ts';
-import { CONNECT_PATH, TERMINAL_PROTOCOL, TICKET_PROTOCOL } from '../../domain/terminals/terminal.ts';
+import {
+  CONNECT_PATH,
+  TERMINAL_PROTOCOL,
+  type TerminalRequest,
+  type TerminalSession,
+  TICKET_PROTOCOL,
+} from '../../domain/terminals/terminal.ts';
 import type { CreatePodTerminalRequest, TerminalSessionResponse, TerminalTicket } from './terminal-schemas.ts';
 
 const DEFAULT_SIZE = { columns: 80, rows: 24 };

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { asciiJson } from '../../core/ascii-json.ts';
 import { LazyApp } from '../../http/lazy-app.ts';
-import { newRequestId } from '../../http/request-id.ts';
+import { newRequestId } from '../../http/problem.ts';
 import type { RestDeps } from '../shared/rest-app.ts';
 
 /** True for a request to REST version 1. */

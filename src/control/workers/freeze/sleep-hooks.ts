@@ -10,7 +10,7 @@ const LOOPBACK = new Set(['localhost', '127.0.0.1', '0.0.0.0', '[::1]']);
 
 /**
  * Puts a worker to sleep, or wakes it, by what Podyard itself can do: its URLs or a checkpoint. Workers with a handler of a kit
- * do it themselves (dataplane/worker-api/sleep-orders.ts). Throws one sentence when that fails.
+ * do it themselves (dataplane/worker-api/job-take.ts). Throws one sentence when that fails.
  */
 export async function runSleepHook(
   runtime: Pick<Runtime, 'reach' | 'gpuSleep'>,

@@ -45,7 +45,7 @@ export class RequestSplitter {
     this.#mode = options.isLines ? 'lines' : 'unknown';
   }
 
-  /** What is in memory of a piece that is not complete. */
+  /** Bytes of an incomplete piece in memory. */
   get pendingBytes(): number {
     return this.#partBytes;
   }

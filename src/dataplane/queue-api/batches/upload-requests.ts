@@ -11,7 +11,7 @@ import { waitForRoom } from '../../read-body.ts';
 import type { QueueCall } from '../queue-call.ts';
 import { type Piece, RequestSplitter } from './split-requests.ts';
 
-/** Of a portion, which is one statement. Twice as much doubles the time that the garbage collector stops this process. */
+/** Size of a portion, which is one statement. Twice as much doubles the time that the garbage collector stops this process. */
 const PORTION_BYTES = 64 * 1024;
 const PORTION_LINES = 250;
 /**
@@ -26,7 +26,7 @@ const CUT_TIMES = 4;
 /** Lines that are parsed before other requests of this process get a turn: less than a millisecond. */
 const LINES_AT_ONCE = 64;
 
-/** What became of an upload. */
+/** The outcome of an upload. */
 export interface UploadResult {
   accepted: number;
   rejected: number;

@@ -43,7 +43,7 @@ interface WaitList {
  * The newest release is served first; within it the worker that waited least, so that surplus workers stay idle and can
  * be stopped.
  */
-export class HandOver {
+export class Matchmaker {
   readonly #takeFromQueue: (endpointId: EndpointId, workerId: WorkerId, slots: number) => Promise<TakenJob[]>;
   readonly #returnToQueue: (endpointId: EndpointId, workerId: WorkerId, jobs: readonly TakenJob[]) => void;
   readonly #waitLists = new Map<EndpointId, WaitList>();

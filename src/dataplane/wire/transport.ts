@@ -1,9 +1,10 @@
 import { connect, Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { getSystemErrorName } from 'node:util';
+import { stayPaused } from '../../http/stay-paused.ts';
 import { takenBytes } from '../../http/taken-bytes.ts';
 import { type BulkReader, mayReadOn } from './bulk-reads.ts';
-import type { Wire, WireReader } from './client-exchange.ts';
+import type { Transport, TransportReader } from './client-exchange.ts';
 import { streamBinding, type WriteRequest } from './stream-binding.ts';
 
 const READ_BYTES = 262_144;
@@ -43,15 +44,15 @@ let spareRequest: WriteRequest | null = null;
  * Wires with text to write once every event of this turn of the event loop has been handled. Written one by one between
  * reads, almost every piece would wake its receiver, which has emptied its queue by then.
  */
-let corked: SocketWire[] = [];
+let corked: SocketTransport[] = [];
 
-const noReader: WireReader = { onBytes() {}, onEnd() {}, onDrain() {}, onClosed() {} };
+const noReader: TransportReader = { onBytes() {}, onEnd() {}, onDrain() {}, onClosed() {} };
 
 /** A TCP or TLS connection. Plain TCP reads share one buffer. */
-export class SocketWire implements Wire, BulkReader {
+export class SocketTransport implements Transport, BulkReader {
   /** Called for each write through a stream for want of `streamBinding`. */
   static onFallback: () => void = () => {};
-  reader: WireReader = noReader;
+  reader: TransportReader = noReader;
   readonly socket: Socket;
   #error: Error | null = null;
   readonly #isShared: boolean;
@@ -62,40 +63,37 @@ export class SocketWire implements Wire, BulkReader {
   #isPaused = false;
   /** Nothing is read because others carry much as well. */
   #isResting = false;
-  readonly #stayPaused = () => {
-    if (this.#isPaused || this.#isResting) this.socket.pause();
-  };
   readonly #onClose = () => this.reader.onClosed(this.#error);
   readonly #onWritten = () => {
     if (!this.socket.destroyed && this.unsentBytes === 0) this.reader.onDrain();
   };
 
   /** Opens a connection; calls `onConnect` once it is open. */
-  static connect(options: { address: string; port: number; onConnect: () => void }): SocketWire {
-    let wire: SocketWire;
+  static connect(options: { address: string; port: number; onConnect: () => void }): SocketTransport {
+    let transport: SocketTransport;
     const socket = connect({
       host: options.address,
       port: options.port,
       noDelay: true,
       allowHalfOpen: true,
-      onread: { buffer: readBuffer, callback: (size) => wire.#deliver(size) },
+      onread: { buffer: readBuffer, callback: (size) => transport.#deliver(size) },
     });
     socket.once('connect', options.onConnect);
-    wire = new SocketWire(socket, true);
-    return wire;
+    transport = new SocketTransport(socket, true);
+    return transport;
   }
 
   /** Wraps a connection accepted by a server with `pauseOnConnect`. */
-  static accept(accepted: Socket): SocketWire {
+  static accept(accepted: Socket): SocketTransport {
     if (accepted instanceof TLSSocket) {
-      const wire = new SocketWire(accepted, false);
-      accepted.on('data', (chunk: Buffer) => wire.reader.onBytes(chunk));
-      return wire;
+      const transport = new SocketTransport(accepted, false);
+      accepted.on('data', (chunk: Buffer) => transport.reader.onBytes(chunk));
+      return transport;
     }
-    let wire: SocketWire;
-    const onread = { buffer: readBuffer, callback: (size: number) => wire.#deliver(size) };
-    wire = new SocketWire(takeOver(accepted, { onread }), true);
-    return wire;
+    let transport: SocketTransport;
+    const onread = { buffer: readBuffer, callback: (size: number) => transport.#deliver(size) };
+    transport = new SocketTransport(takeOver(accepted, { onread }), true);
+    return transport;
   }
 
   private constructor(socket: Socket, isShared: boolean) {
@@ -106,18 +104,19 @@ export class SocketWire implements Wire, BulkReader {
     });
     socket.on('end', () => this.reader.onEnd());
     socket.on('close', this.#onClose);
+    stayPaused(socket);
   }
 
   get isFull(): boolean {
     return this.unsentBytes >= this.socket.writableHighWaterMark;
   }
 
-  /** What the kernel has not taken yet, without what this turn of the event loop wrote. */
+  /** Bytes that the kernel has not taken yet, without those written in this turn of the event loop. */
   get unsentBytes(): number {
     return this.#pendingChars + this.socket.writableLength;
   }
 
-  /** What the kernel has taken. */
+  /** Bytes that the kernel has taken. */
   get sentBytes(): number {
     return takenBytes(this.socket);
   }
@@ -132,7 +131,7 @@ export class SocketWire implements Wire, BulkReader {
 
   writeText(text: string): void {
     if (this.#corked.length + text.length > MAX_PAST_STREAM) this.#uncork();
-    if (this.#corked === '' && corked.push(this) === 1) setImmediate(SocketWire.#uncorkAll);
+    if (this.#corked === '' && corked.push(this) === 1) setImmediate(SocketTransport.#uncorkAll);
     this.#corked += text;
   }
 
@@ -177,11 +176,8 @@ export class SocketWire implements Wire, BulkReader {
     this.#resumeReading();
   }
 
-  /** A stream begins to read a tick after its `resume`, even if it was paused meanwhile: then it is paused again. */
   #resumeReading(): void {
-    if (this.#isPaused || this.#isResting || this.socket.destroyed) return;
-    this.socket.resume();
-    process.nextTick(this.#stayPaused);
+    if (!this.#isPaused && !this.#isResting && !this.socket.destroyed) this.socket.resume();
   }
 
   end(): void {
@@ -203,7 +199,7 @@ export class SocketWire implements Wire, BulkReader {
     this.socket.destroy();
   }
 
-  /** Returns an ordinary socket for the connection, which reads `unread` first. The wire is unusable afterwards. */
+  /** Returns an ordinary socket for the connection, which reads `unread` first. The transport is unusable afterwards. */
   release(unread: Buffer): Socket {
     this.#uncork();
     this.reader = noReader;
@@ -220,7 +216,7 @@ export class SocketWire implements Wire, BulkReader {
   static #uncorkAll(): void {
     const wires = corked;
     corked = [];
-    for (const wire of wires) wire.#uncork();
+    for (const transport of wires) transport.#uncork();
   }
 
   #uncork(): void {
@@ -232,7 +228,7 @@ export class SocketWire implements Wire, BulkReader {
   }
 
   #writeToStream(text: string): void {
-    if (streamBinding === null) SocketWire.onFallback();
+    if (streamBinding === null) SocketTransport.onFallback();
     this.socket.write(text, 'latin1', this.#onWritten);
   }
 

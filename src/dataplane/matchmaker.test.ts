@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { EndpointId, JobId, WorkerId } from '../core/ids.ts';
 import type { TakenJob } from '../domain/jobs/job.ts';
-import { HandOver } from './hand-over.ts';
+import { Matchmaker } from './matchmaker.ts';
 
 const ENDPOINT = 'endpoint' as EndpointId;
 const HOLD_MS = 30_000;
@@ -12,20 +12,20 @@ class FakeQueue {
   readonly queued: string[] = [];
   readonly leases = new Map<string, string>();
   readonly pending: (() => void)[] = [];
-  readonly handOver = new HandOver({
+  readonly matchmaker = new Matchmaker({
     takeFromQueue: (_endpointId, workerId, slots) => this.#later(() => this.#take(workerId, slots)),
     returnToQueue: (_endpointId, _workerId, jobs) => this.#returnToQueue(jobs),
   });
   fails = false;
 
   submit(id: string): void {
-    const reservation = this.handOver.reserve(ENDPOINT);
+    const reservation = this.matchmaker.reserve(ENDPOINT);
     const commit = () => {
       if (reservation) this.leases.set(id, reservation.workerId);
       else this.queued.push(id);
     };
     void this.#later(commit).then(
-      () => (reservation ? reservation.deliver(job(id)) : this.handOver.wake(ENDPOINT, 1)),
+      () => (reservation ? reservation.deliver(job(id)) : this.matchmaker.wake(ENDPOINT, 1)),
       () => reservation?.cancel(),
     );
   }
@@ -42,7 +42,7 @@ class FakeQueue {
         this.leases.delete(id);
         this.queued.unshift(id);
       }
-    }, true).then(() => this.handOver.wake(ENDPOINT, jobs.length));
+    }, true).then(() => this.matchmaker.wake(ENDPOINT, jobs.length));
   }
 
   #later<T>(work: () => T, isCertain = false): Promise<T> {
@@ -81,7 +81,7 @@ class FakeTake {
     this.workerId = workerId as WorkerId;
     const { version = 1, slots = 1, holdMs = HOLD_MS } = options;
     const worker = { endpointId: ENDPOINT, workerId: this.workerId, version, slots, holdMs };
-    this.#take = queue.handOver.take(worker, (jobs) => {
+    this.#take = queue.matchmaker.take(worker, (jobs) => {
       if (!this.isConnected || !this.isHeld) return false;
       this.isHeld = false;
       this.got.push(...jobs.map(({ id }) => id));
@@ -152,7 +152,7 @@ describe('a job', () => {
     const queue = new FakeQueue();
     const take = await waiting(queue, 'w');
     queue.queued.push('a');
-    queue.handOver.wake(ENDPOINT, 1);
+    queue.matchmaker.wake(ENDPOINT, 1);
     await queue.settleAll();
     expect(take.got).toEqual(['a']);
   });
@@ -162,7 +162,7 @@ describe('a job', () => {
     const takes = [];
     for (let i = 0; i < 12; i++) takes.push(await waiting(queue, `w${i}`));
     queue.queued.push(...takes.map((_, i) => `job${i}`));
-    queue.handOver.wake(ENDPOINT, 1);
+    queue.matchmaker.wake(ENDPOINT, 1);
     expect(queue.pending).toHaveLength(1);
     await queue.settleAll();
     expect(takes.map(({ got }) => got.length)).toEqual(takes.map(() => 1));
@@ -172,7 +172,7 @@ describe('a job', () => {
     const queue = new FakeQueue();
     const take = await waiting(queue, 'w');
     queue.queued.push('a');
-    queue.handOver.wakeAll();
+    queue.matchmaker.wakeAll();
     await queue.settleAll();
     expect(take.got).toEqual(['a']);
   });
@@ -180,7 +180,7 @@ describe('a job', () => {
   test('queued during a poll makes it poll again', async () => {
     const queue = new FakeQueue();
     const take = new FakeTake(queue, 'w');
-    queue.handOver.wake(ENDPOINT, 1);
+    queue.matchmaker.wake(ENDPOINT, 1);
     await queue.settle(0); // found an empty queue
     queue.queued.push('a');
     await queue.settle(0);
@@ -222,7 +222,7 @@ describe('a worker', () => {
     const take = await waiting(queue, 'w', { holdMs: 20_000 });
     for (let second = 0; second < 20; second++) {
       expect(take.isHeld).toBe(true);
-      queue.handOver.wakeAll();
+      queue.matchmaker.wakeAll();
       await queue.settleAll();
       await vi.advanceTimersByTimeAsync(1_000);
     }
@@ -242,7 +242,7 @@ describe('a worker', () => {
   test('dismissed while it waits gets nothing, at once', async () => {
     const queue = new FakeQueue();
     const take = await waiting(queue, 'w');
-    queue.handOver.dismiss(ENDPOINT, take.workerId);
+    queue.matchmaker.dismiss(ENDPOINT, take.workerId);
     expect(take).toMatchObject({ isHeld: false, got: [] });
     queue.submit('a');
     await queue.settleAll();
@@ -254,8 +254,8 @@ describe('a worker', () => {
     const found = new FakeTake(queue, 'found');
     const empty = new FakeTake(queue, 'empty');
     queue.queued.push('a');
-    queue.handOver.dismiss(ENDPOINT, found.workerId);
-    queue.handOver.dismiss(ENDPOINT, empty.workerId);
+    queue.matchmaker.dismiss(ENDPOINT, found.workerId);
+    queue.matchmaker.dismiss(ENDPOINT, empty.workerId);
     await queue.settleAll();
     expect(found).toMatchObject({ isHeld: false, got: [] });
     expect(empty).toMatchObject({ isHeld: false, got: [] });
@@ -266,7 +266,7 @@ describe('a worker', () => {
     const queue = new FakeQueue();
     const take = await waiting(queue, 'w');
     queue.submit('a');
-    queue.handOver.dismiss(ENDPOINT, take.workerId);
+    queue.matchmaker.dismiss(ENDPOINT, take.workerId);
     await queue.settleAll();
     expect(take).toMatchObject({ isHeld: false, got: [] });
     expect(queue.queued).toEqual(['a']);
@@ -277,7 +277,7 @@ describe('a worker', () => {
     const take = new FakeTake(queue, 'w');
     take.leave();
     await queue.settleAll();
-    expect(queue.handOver.reserve(ENDPOINT)).toBeUndefined();
+    expect(queue.matchmaker.reserve(ENDPOINT)).toBeUndefined();
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -296,13 +296,13 @@ describe('a worker', () => {
 test('remembers nothing of a deleted endpoint, whatever is reported of it and its workers afterwards', async () => {
   const queue = new FakeQueue();
   const take = await waiting(queue, 'a');
-  queue.handOver.forget(ENDPOINT);
-  expect(queue.handOver.size).toBe(1); // a worker waits
-  queue.handOver.dismiss(ENDPOINT, 'a' as WorkerId);
-  expect([take.got, queue.handOver.size]).toEqual([[], 0]);
-  queue.handOver.wake(ENDPOINT, 3);
-  queue.handOver.dismiss(ENDPOINT, 'a' as WorkerId);
-  expect(queue.handOver.size).toBe(0);
+  queue.matchmaker.forget(ENDPOINT);
+  expect(queue.matchmaker.size).toBe(1); // a worker waits
+  queue.matchmaker.dismiss(ENDPOINT, 'a' as WorkerId);
+  expect([take.got, queue.matchmaker.size]).toEqual([[], 0]);
+  queue.matchmaker.wake(ENDPOINT, 3);
+  queue.matchmaker.dismiss(ENDPOINT, 'a' as WorkerId);
+  expect(queue.matchmaker.size).toBe(0);
 });
 
 test('dismissAll answers every held take, and a job on its way still arrives', async () => {
@@ -311,7 +311,7 @@ test('dismissAll answers every held take, and a job on its way still arrives', a
   const given = await waiting(queue, 'given');
   queue.submit('a'); // for the one that waited least
   const looking = new FakeTake(queue, 'looking');
-  queue.handOver.dismissAll();
+  queue.matchmaker.dismissAll();
   expect(held.isHeld).toBe(false);
   await queue.settleAll();
   expect(given.got).toEqual(['a']);
@@ -359,7 +359,7 @@ test('in any interleaving no job is lost, delivered twice, or delivered after a 
         } else if (kind === 'queueElsewhere') {
           submitted.push(`job ${++count}`);
           queue.queued.push(submitted.at(-1)!);
-          queue.handOver.wake(ENDPOINT, 1);
+          queue.matchmaker.wake(ENDPOINT, 1);
         } else if (kind === 'take') {
           takes.push(
             new FakeTake(queue, `worker ${takes.length}`, {
@@ -374,7 +374,7 @@ test('in any interleaving no job is lost, delivered twice, or delivered after a 
           const take = pick(n);
           if (take) {
             dismissed.add(take);
-            queue.handOver.dismiss(ENDPOINT, take.workerId);
+            queue.matchmaker.dismiss(ENDPOINT, take.workerId);
           }
         } else if (kind === 'leave') {
           pick(n)?.leave();
@@ -388,7 +388,7 @@ test('in any interleaving no job is lost, delivered twice, or delivered after a 
         } else await vi.advanceTimersByTimeAsync(n * 10);
       }
       await queue.settleAll();
-      queue.handOver.wakeAll(); // after an outage only wakeAll helps
+      queue.matchmaker.wakeAll(); // after an outage only wakeAll helps
       await queue.settleAll();
       const got = takes.flatMap((take) => take.got);
       expect(new Set(got).size).toBe(got.length);
@@ -397,7 +397,7 @@ test('in any interleaving no job is lost, delivered twice, or delivered after a 
       expect([...got, ...queue.queued].sort()).toEqual([...submitted].sort());
       // and no job is queued while a worker waits
       if (queue.queued.length > 0) expect(held()).toEqual([]);
-      queue.handOver.dismissAll();
+      queue.matchmaker.dismissAll();
       expect(held()).toEqual([]);
       expect(vi.getTimerCount()).toBe(0);
     }),

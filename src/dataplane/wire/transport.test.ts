@@ -1,16 +1,16 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { WireReader } from './client-exchange.ts';
+import type { TransportReader } from './client-exchange.ts';
 import { streamBinding } from './stream-binding.ts';
-import { SocketWire } from './wire.ts';
+import { SocketTransport } from './transport.ts';
 
 const LINE = `${'x'.repeat(1022)}\r\n`;
 
 let server: Server;
 let client: Socket;
-let wire: SocketWire;
-let Wire = SocketWire;
+let transport: SocketTransport;
+let Transport = SocketTransport;
 
 beforeEach(async () => {
   server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true });
@@ -19,19 +19,19 @@ beforeEach(async () => {
   client = connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1' });
   client.on('error', () => {});
   const [accepted] = (await once(server, 'connection')) as [Socket];
-  wire = Wire.accept(accepted);
+  transport = Transport.accept(accepted);
 });
 
 afterEach(async () => {
   client.destroy();
-  wire.destroy();
+  transport.destroy();
   await new Promise((resolve) => server.close(resolve));
 });
 
 /** Writes until the buffers of both sides are full; returns the number of lines. */
 function fill(): number {
   let lines = 0;
-  for (; !wire.isFull; lines++) wire.writeText(LINE);
+  for (; !transport.isFull; lines++) transport.writeText(LINE);
   return lines;
 }
 
@@ -44,25 +44,25 @@ async function readAll(): Promise<string> {
   return text;
 }
 
-/** Loads the wire as in a version of Node.js without the binding. */
+/** Loads the transport as in a version of Node.js without the binding. */
 function useFallback(): void {
   beforeAll(async () => {
     vi.resetModules();
     vi.doMock('./stream-binding.ts', () => ({ streamBinding: null }));
-    Wire = (await import('./wire.ts')).SocketWire;
+    Transport = (await import('./transport.ts')).SocketTransport;
   });
   beforeEach(() => {
-    Wire.onFallback = vi.fn();
+    Transport.onFallback = vi.fn();
   });
-  afterEach(() => expect(Wire.onFallback).toHaveBeenCalled());
+  afterEach(() => expect(Transport.onFallback).toHaveBeenCalled());
   afterAll(() => {
     vi.doUnmock('./stream-binding.ts');
     vi.resetModules();
-    Wire = SocketWire;
+    Transport = SocketTransport;
   });
 }
 
-const reader = (parts: Partial<WireReader>): WireReader => ({
+const reader = (parts: Partial<TransportReader>): TransportReader => ({
   onBytes() {},
   onEnd() {},
   onDrain() {},
@@ -74,83 +74,83 @@ test('this version of Node.js has the binding that spares a write the stream', (
   expect(streamBinding).not.toBeNull();
 });
 
-describe.each(['with', 'without'])('what is written to a wire, in a Node.js %s that binding,', (has) => {
+describe.each(['with', 'without'])('what is written to a transport, in a Node.js %s that binding,', (has) => {
   if (has === 'without') useFallback();
 
   test('arrives in order, also when the peer reads late', async () => {
     const lines = fill();
-    wire.writeBytes(Buffer.from('some bytes\r\n'));
-    wire.writeText('some text\r\n');
-    wire.writeBytes(Buffer.alloc(300_000, 'y'));
-    wire.writeText('the end');
-    wire.end();
+    transport.writeBytes(Buffer.from('some bytes\r\n'));
+    transport.writeText('some text\r\n');
+    transport.writeBytes(Buffer.alloc(300_000, 'y'));
+    transport.writeText('the end');
+    transport.end();
     const text = await readAll();
     const expected = `${LINE.repeat(lines)}some bytes\r\nsome text\r\n${'y'.repeat(300_000)}the end`;
     expect(text.length).toBe(expected.length);
     expect(text === expected).toBe(true);
   });
 
-  test('makes the wire full while the peer does not read, and drains once it does', async () => {
+  test('makes the transport full while the peer does not read, and drains once it does', async () => {
     for (let turn = 0; turn < 3; turn++) {
       const drained = new Promise<boolean>((resolve) => {
-        wire.reader = reader({ onDrain: () => resolve(wire.isFull) });
+        transport.reader = reader({ onDrain: () => resolve(transport.isFull) });
       });
       fill();
-      expect(wire.isFull).toBe(true);
+      expect(transport.isFull).toBe(true);
       client.resume();
       expect(await drained).toBe(false);
       client.pause();
     }
   });
 
-  test('arrives whole before the wire is closed', async () => {
+  test('arrives whole before the transport is closed', async () => {
     const lines = fill();
-    wire.closeSoon();
+    transport.closeSoon();
     expect((await readAll()).length).toBe(lines * LINE.length);
   });
 
   test('leaves in one piece at the end of the turn', async () => {
-    wire.writeText('one ');
-    wire.writeBytes(Buffer.from('piece'));
-    expect(wire.socket.bytesWritten).toBe(0);
+    transport.writeText('one ');
+    transport.writeBytes(Buffer.from('piece'));
+    expect(transport.socket.bytesWritten).toBe(0);
     await new Promise((resolve) => setImmediate(resolve));
-    expect(wire.socket.bytesWritten).toBe(9);
+    expect(transport.socket.bytesWritten).toBe(9);
     const [piece] = (await once(client, 'data')) as [Buffer];
     expect(piece.toString()).toBe('one piece');
   });
 
   test.each([
-    ['is destroyed', () => wire.destroy()],
-    ['is ended', () => wire.end()],
-    ['is released', () => void wire.release(Buffer.alloc(0)).end()],
-  ])('leaves before the wire %s in the same turn', async (_how, finish) => {
-    wire.writeText('the last words');
+    ['is destroyed', () => transport.destroy()],
+    ['is ended', () => transport.end()],
+    ['is released', () => void transport.release(Buffer.alloc(0)).end()],
+  ])('leaves before the transport %s in the same turn', async (_how, finish) => {
+    transport.writeText('the last words');
     finish();
     expect(await readAll()).toBe('the last words');
   });
 
   test('is lost with the connection, which is reported once', async () => {
     const closed = new Promise<Error | null>((resolve) => {
-      wire.reader = reader({ onClosed: resolve });
+      transport.reader = reader({ onClosed: resolve });
     });
     fill();
     client.resetAndDestroy();
     const error = (await closed) as NodeJS.ErrnoException | null;
     expect(['ECONNRESET', 'EPIPE']).toContain(error?.code);
-    wire.writeText(LINE);
-    expect(wire.isClosed).toBe(true);
+    transport.writeText(LINE);
+    expect(transport.isClosed).toBe(true);
   });
 });
 
-test('a wire whose write failed may be released: its error reaches nobody, and ends no process', async () => {
+test('a transport whose write failed may be released: its error reaches nobody, and ends no process', async () => {
   const uncaught: unknown[] = [];
   const onUncaught = (error: unknown) => void uncaught.push(error);
   process.on('uncaughtException', onUncaught);
   client.resetAndDestroy();
   await once(client, 'close');
-  for (let i = 0; i < 50 && !wire.isClosed; i++) wire.writeText(LINE); // fails at once: the peer has reset the connection
-  expect(wire.isClosed).toBe(true);
-  const released = wire.release(Buffer.from('GET / HTTP/1.1\r\n\r\n'));
+  for (let i = 0; i < 50 && !transport.isClosed; i++) transport.writeText(LINE); // fails at once: the peer has reset the connection
+  expect(transport.isClosed).toBe(true);
+  const released = transport.release(Buffer.from('GET / HTTP/1.1\r\n\r\n'));
   await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
   process.off('uncaughtException', onUncaught);
   expect(uncaught).toEqual([]);
