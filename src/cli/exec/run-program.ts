@@ -1,8 +1,7 @@
 import { finished } from 'node:stream/promises';
 import type { ApiClient } from '../shared/api-client.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
-import { ExitStatus } from '../terminal/exit-status.ts';
-import type { TerminalStreams } from '../terminal/terminal.ts';
+import { ExitStatus, type TerminalStreams } from '../terminal/terminal.ts';
 import { openSession, type RemoteSession, type SessionPlace } from './remote-session.ts';
 
 export interface RunProgramOptions {
