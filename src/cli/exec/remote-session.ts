@@ -21,7 +21,7 @@ export interface SessionRequest {
 /** Where a program runs: in a pod, or in a worker of an endpoint, any that runs by default. */
 export type SessionPlace = { podId: string } | { endpointId: string; workerId?: string };
 
-/** What the protocol lets a side send before it is acknowledged (docs/interface/terminals.md, "Flow control"). */
+/** The most that the protocol lets a side send before it is acknowledged (docs/interface/terminals.md, "Flow control"). */
 const WINDOW_BYTES = 256 * 1024;
 const NEEDS_SCOPE =
   'this needs a key with the scope exec, which all does not include; the operator can make one: `podyard keys create --scope all exec`';
