@@ -101,7 +101,7 @@ async function demo(flags: Flags & { exit?: boolean }): Promise<void> {
       `Podyard is ready at ${server.url} after ${((performance.now() - startedAt) / 1000).toFixed(1)} s, with the ${server.runtime} runtime`,
     );
     if (server.runtime === 'docker') await buildExampleImages();
-    const target = { url: server.url, key: adminKey, runtime: server.runtime };
+    const target = { url: server.url, key: adminKey };
     const { endpointId } = await runDemo(target, print, flags.exit !== true);
     if (flags.exit !== true) await stayUp(server, adminKey, endpointId);
   } finally {

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCli } from '../src/cli/program.ts';
 import type { CliPieces, Screen } from '../src/cli/shared/cli-pieces.ts';
-import { testTerminal } from '../src/cli/terminal/test-terminal.ts';
 import { type RestFixture, startRestApp } from './rest-app.ts';
+import { testTerminal } from './test-terminal.ts';
 
 export interface CliRun {
   status: number;

@@ -21,7 +21,7 @@ export interface Subject {
 }
 
 const LOAD = fileURLToPath(new URL('./load.ts', import.meta.url));
-/** What a run takes beyond its measured time: start, settling, responses in flight, twenty seconds to drain. */
+/** The time of a run beyond its measured part: start, settling, responses in flight, twenty seconds to drain. */
 const SLACK_SECONDS = 40;
 
 /** Runs one mode of load against the subject, in its own process. Writes the workers' tokens to `tempDir`. */

@@ -7,7 +7,7 @@ import { startProgram } from './program.ts';
 import { startRedis } from './redis.ts';
 import type { Subject } from './subject.ts';
 
-/** What a system needs to run. */
+/** The requirements of a system. */
 export interface Setup {
   tempDir: string;
   postgres: PostgresServer;

@@ -1,10 +1,10 @@
-/** What a figure may grow by over a run and still count as flat: a share of what it was, or an amount. */
+/** The most that a figure may grow over a run and still count as flat: a share of its start, or an amount. */
 export interface Tolerance {
   share: number;
   amount: number;
 }
 
-/** Of ten tenths of a run: the first is the warm-up, what follows is compared with the end. */
+/** Parts of a run of ten: the first is the warm-up, the next ones are compared with the last. */
 const EARLY = [1, 2, 3];
 const LATE = [7, 8, 9];
 

@@ -26,14 +26,14 @@ const CYCLES_A_TENTH = 3;
 const SAMPLES_A_TENTH = 15;
 const CLEAN_UP_SECONDS = 60;
 
-/** What was played and measured. */
+/** The run and its measurements. */
 export interface SoakResult {
   minutes: number;
   tenths: Tenth[];
   activity: Record<string, Activity>;
   /** From the second tenth on. */
   databaseCpuUsPerJob: number;
-  /** Of the submission of a job. */
+  /** Latency of the submission of a job. */
   latencies: Percentiles;
 }
 

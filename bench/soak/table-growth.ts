@@ -17,7 +17,7 @@ const BOUNDED: Record<string, number> = {
   workers: 40, // those of the last minutes, until these are metered
 };
 
-/** What is kept for ever, or longer than any day; its size is not judged. */
+/** Tables whose rows are kept for ever, or longer than any day; their size is not judged. */
 const KEPT: Record<string, string> = {
   releases: 'one for each change of an image or of variables',
   usage: 'one per hour, resource and component',

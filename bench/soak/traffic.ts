@@ -23,7 +23,7 @@ export interface Done {
 export class Traffic {
   readonly done: Done = { jobs: 0, batches: 0, releases: 0, failed: 0 };
   firstFailure = '';
-  /** Of submissions that do not wait for the result. */
+  /** Latencies of submissions that do not wait for the result. */
   readonly latencies = new Latencies();
   readonly #webhooks: Server = createServer((req, res) => req.resume().on('end', () => res.writeHead(204).end()));
   #webhook = '';

@@ -1,4 +1,4 @@
-/** What a benchmark printed, and of what. */
+/** The output of a benchmark, and its subject. */
 export interface Results {
   /** Year, month and day. */
   date: string;

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
 import { type Flags, readConfig } from '../config/config.ts';
+import { testTerminal } from '../../test/test-terminal.ts';
 import { ensureFirstUser } from '../domain/access/ensure-first-user.ts';
 import { findKeyBySecretHash } from '../domain/access/key-store.ts';
 import { hashSecret } from '../domain/access/secret-hash.ts';
 import { ensureInstallation, updateRuntime } from '../domain/installation.ts';
 import { buildCli, runCli } from './program.ts';
 import type { CliPieces } from './shared/cli-pieces.ts';
-import { testTerminal } from './terminal/test-terminal.ts';
 
 let database: TestDatabase;
 let printed: string[];

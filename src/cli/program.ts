@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { Argument, Command, CommanderError, type ErrorOptions } from 'commander';
 import { didYouMean } from '../core/closest.ts';
 import { messageOf } from '../core/errors.ts';
@@ -9,7 +10,7 @@ import { addBilling, addBudgets } from './billing/billing-commands.ts';
 import { addEndpoints } from './endpoints/endpoint-commands.ts';
 import { addCopy, addExec } from './exec/exec-commands.ts';
 import { completionScript, findCandidates, SHELLS, type Shell } from './help/completion.ts';
-import { addExamples } from './help/help-examples.ts';
+import { addExamples } from './help/examples.ts';
 import { addImport } from './import/import-command.ts';
 import { addJobs } from './jobs/job-commands.ts';
 import { addLogs } from './logs/log-commands.ts';
@@ -20,9 +21,8 @@ import { addKit } from './server/kit.ts';
 import { addDoctor, addServerCommands } from './server/server-commands.ts';
 import { addSimulate } from './server/simulate-commands.ts';
 import type { CliPieces } from './shared/cli-pieces.ts';
-import { readVersion } from './shared/read-version.ts';
 import { addStorageCommands } from './storage/storage-commands.ts';
-import { ExitStatus } from './terminal/exit-status.ts';
+import { ExitStatus } from './terminal/terminal.ts';
 
 /** A command that reports an unknown word as an unknown command, not as an excess argument of its default command. */
 class CommandLine extends Command {
@@ -121,4 +121,10 @@ function addCompletion(program: Command, pieces: CliPieces): void {
       const lines = await complete(findCandidates(program, words), words.at(-1) ?? '', context, pieces.terminal);
       if (lines.length > 0) pieces.print(lines.join('\n'));
     });
+}
+
+/** Returns the version of this package. */
+function readVersion(): string {
+  const file = new URL('../../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }

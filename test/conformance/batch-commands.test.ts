@@ -7,10 +7,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cancelBatch, downloadResults, findBatch, listBatches, showBatch } from '../../src/cli/batches/batches.ts';
 import { submitBatch } from '../../src/cli/batches/submit-batch.ts';
 import { ApiClient } from '../../src/cli/shared/api-client.ts';
-import { testTerminal } from '../../src/cli/terminal/test-terminal.ts';
 import type { EndpointId } from '../../src/core/ids.ts';
 import type { FakeWorker } from '../fake-worker.ts';
 import { QueuePlaneFixture } from '../queue-plane.ts';
+import { testTerminal } from '../test-terminal.ts';
 
 let plane: QueuePlaneFixture;
 let endpoint: EndpointId;

@@ -195,7 +195,7 @@ export function addSecrets(program: Command, pieces: CliPieces): void {
 
 type SideOptions = Common & Omit<Flags, 'restRevision'>;
 
-/** What `--help` of every such command ends with. */
+/** Ends the `--help` of every command that works on either side. */
 const WHERE = `
 Works on the server that you are signed in to: the current context, or PODYARD_URL and PODYARD_API_KEY. With --data-dir or
 --database-url, and where you are not signed in, it works on the database of a server on this machine, which needs no key.`;

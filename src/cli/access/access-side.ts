@@ -33,7 +33,7 @@ export interface NewKeyBody {
 /** Kinds of records that a key can be restricted to one of. */
 export type ScopedKind = 'endpoints' | 'pods' | 'templates' | 'volumes' | 'registries';
 
-/** What a user's limits are changed and shown by; null: those of users without their own. */
+/** The user whose limits are meant; null: users without limits of their own. */
 type OfUser = string | null;
 
 export interface AccessSide {

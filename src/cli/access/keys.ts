@@ -21,7 +21,7 @@ interface KeyOptions {
 /** A scope of one record, by id or name: `invoke/<name>`, `<area>/<name>:read`. */
 const OF_ONE = /^(?:(invoke|exec)\/(.+)|([a-z-]+)\/(.+):(read|write))$/s;
 
-/** Throws the same sentence as the server for what is no scope. A scope may name its record instead of its id. */
+/** Throws the same sentence as the server for text that is not a scope. A scope may name its record instead of its id. */
 export function checkScopes(texts: readonly string[]): void {
   try {
     for (const text of texts) parseScope(withRecord(text, 'x'));

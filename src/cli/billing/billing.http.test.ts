@@ -2,8 +2,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type RestFixture, startRestApp } from '../../../test/rest-app.ts';
+import { testTerminal } from '../../../test/test-terminal.ts';
 import { runCli } from '../program.ts';
-import { testTerminal } from '../terminal/test-terminal.ts';
 
 let rest: RestFixture;
 let server: Server;

@@ -9,17 +9,17 @@ interface Right {
   verbs: readonly string[];
   /** In all namespaces, or of a cluster-scoped resource. */
   isClusterWide?: true;
-  /** What is lost without it. */
+  /** The feature that is lost without it. */
   lack?: string;
 }
 
-/** What every server needs to find and reach workers and pods. */
+/** Every server needs these to find and reach workers and pods. */
 const READING: readonly Right[] = [
   { resource: 'pods', verbs: ['get', 'list', 'watch'] },
   { resource: 'nodes', verbs: ['list', 'watch'], isClusterWide: true },
 ];
 
-/** What a server with role control needs to start workers and pods. */
+/** A server with role control needs these to start workers and pods. */
 const RUNNING: readonly Right[] = [
   { resource: 'pods', verbs: ['create', 'patch', 'delete'] },
   { resource: 'pods/log', verbs: ['get'] },
@@ -48,7 +48,7 @@ const READING_MORE: readonly Right[] = [
   { group: 'metrics.k8s.io', resource: 'pods', verbs: ['get'], lack: 'no usage figures of pods from the metrics API' },
 ];
 
-/** What terminals need, at every server. The chart grants it with `rbac.terminal`. */
+/** Terminals need this, at every server. The chart grants it with `rbac.terminal`. */
 const PROGRAMS: readonly Right[] = [
   { resource: 'pods/exec', verbs: ['create', 'get'], lack: 'no terminals, `podyard exec` and `podyard cp`' },
 ];

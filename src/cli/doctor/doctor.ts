@@ -93,7 +93,7 @@ async function checkEngine(config: Config): Promise<Finding> {
   }
 }
 
-/** What a start warns of, too. */
+/** A start warns of the same. */
 async function checkContainerDisks(config: Config, hasEngine: boolean): Promise<Finding[]> {
   if (config.runtime === 'process' || !hasEngine) return [];
   const [{ Engine }, { diskNoticeOf, EngineMachine }] = await Promise.all([
@@ -223,7 +223,7 @@ async function checkDisk(config: Config): Promise<Finding> {
   }
 }
 
-/** What a start warns of, too. */
+/** A start warns of the same. */
 async function checkSettings({ warnings }: Config): Promise<Finding[]> {
   return warnings.map((found) => ({ what: 'settings', verdict: 'note', found }));
 }

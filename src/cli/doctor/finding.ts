@@ -4,6 +4,6 @@ export interface Finding {
   /** `missing`: a server cannot run. */
   verdict: 'ok' | 'note' | 'missing';
   found: string;
-  /** What to do about it; absent if nothing. */
+  /** A remedy; absent if none is needed. */
   advice?: string;
 }

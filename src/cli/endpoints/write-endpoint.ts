@@ -26,7 +26,7 @@ export async function updateEndpoint(
   return client.json('PATCH', `${NEWER}/${id}${queryText({ ...query })}`, body);
 }
 
-/** What the older revision fills in, and the newer one requires. */
+/** Values that the older revision fills in, and the newer one requires. */
 const CREATED = { type: 'QUEUE_BASED', scaling: { value: 4 } } as const;
 
 /** Turns the body of a create into that of revision 2026-08. */

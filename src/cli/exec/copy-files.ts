@@ -1,5 +1,7 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { createReadStream, type Stats } from 'node:fs';
-import { lstat, mkdir, readdir, readlink, rename, stat } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readlink, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { pack as createPack, type Pack } from 'tar-stream';
@@ -7,7 +9,6 @@ import { UsageError } from '../../core/usage-error.ts';
 import type { ApiClient } from '../shared/api-client.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
 import { COMPLETE, CONTENT, RECEIVE, SEND } from './copy-scripts.ts';
-import { PartFolder } from './part-folder.ts';
 import { openSession, type RemoteSession, type SessionPlace } from './remote-session.ts';
 import { unpack } from './unpack.ts';
 
@@ -149,5 +150,33 @@ class Progress {
   end(): void {
     clearInterval(this.#timer);
     this.#terminal.progress('');
+  }
+}
+
+/** Waits for the end of its input, which comes when this process ends, however it does. */
+const REMOVE = `read -r done; while ! rm -rf -- "$1" && [ -e "$1" ]; do sleep 1; done`;
+
+/**
+ * A folder for files that are not complete yet, next to their final place. A shell removes it when this process is killed.
+ */
+class PartFolder {
+  /** The folder does not exist yet: the first writer creates it. */
+  readonly path: string;
+  readonly #remover: ChildProcess;
+
+  constructor(folder: string) {
+    this.path = join(folder, `.podyard-copy-${randomBytes(6).toString('hex')}`);
+    // In a session of its own, where Ctrl-C does not reach it.
+    this.#remover = spawn('/bin/sh', ['-c', REMOVE, 'podyard', this.path], {
+      detached: true,
+      stdio: ['pipe', 'ignore', 'ignore'],
+    });
+    this.#remover.on('error', () => {}); // a machine without a shell
+    this.#remover.unref();
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.path, { recursive: true, force: true });
+    this.#remover.stdin?.end();
   }
 }

@@ -42,7 +42,7 @@ export function addExec(program: Command, pieces: CliPieces): void {
         return;
       }
       if (options.sessions) {
-        const { showSessions } = await import('./list-sessions.ts');
+        const { showSessions } = await import('./remote-session.ts');
         await showSessions(client, { isOfAll: options.all === true, isJson: options.json === true }, pieces);
         return;
       }

@@ -7,7 +7,7 @@ import type { SessionPlace } from './remote-session.ts';
 /** Endpoints whose workers are asked for at once. */
 const CONCURRENT = 8;
 
-/** What the user names: a pod by id or name, or a worker by id; or an endpoint, with a worker or any. */
+/** The options that name a workload: a pod by id or name, or a worker by id; or an endpoint, with a worker or any. */
 export interface WorkloadNames {
   name?: string | undefined;
   endpoint?: string | undefined;

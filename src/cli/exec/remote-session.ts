@@ -1,6 +1,10 @@
 import { PassThrough, Writable } from 'node:stream';
 import { type ApiClient, ApiRefusal } from '../shared/api-client.ts';
+import type { Schemas } from '../shared/api-types.ts';
+import type { CliOutput } from '../shared/cli-pieces.ts';
+import { showRecords } from '../shared/show-records.ts';
 import { explainUnreachable } from '../shared/unreachable.ts';
+import type { Column } from '../terminal/table.ts';
 
 /** How a session ended: the program's exit code, or why it was ended. */
 export interface SessionEnd {
@@ -17,7 +21,7 @@ export interface SessionRequest {
 /** Where a program runs: in a pod, or in a worker of an endpoint, any that runs by default. */
 export type SessionPlace = { podId: string } | { endpointId: string; workerId?: string };
 
-/** What the protocol lets a side send before it is acknowledged (docs/interface/terminals.md, "Flow control"). */
+/** The most that the protocol lets a side send before it is acknowledged (docs/interface/terminals.md, "Flow control"). */
 const WINDOW_BYTES = 256 * 1024;
 const NEEDS_SCOPE =
   'this needs a key with the scope exec, which all does not include; the operator can make one: `podyard keys create --scope all exec`';
@@ -154,4 +158,33 @@ export class RemoteSession {
     this.errors.end();
     this.input.destroy();
   }
+}
+
+const COLUMNS: readonly Column<Schemas['TerminalSession']>[] = [
+  ['ID', ({ id }) => id],
+  ['USER', ({ userName }) => userName],
+  ['KEY', ({ keyName }) => keyName],
+  ['IN', ({ podId, workerId }) => (podId === null ? `worker ${workerId}` : `pod ${podId}`)],
+  ['PROGRAM', ({ program }) => program],
+  ['FROM', ({ clientAddress }) => clientAddress],
+  ['OPENED', ({ openedAt }) => openedAt],
+  ['SECONDS', ({ openedAt, endedAt }) => openedAt && endedAt && secondsBetween(openedAt, endedAt)],
+  ['STATUS', ({ status }) => status.toLowerCase()],
+  ['END', ({ exitCode, endReason }) => endReason ?? (exitCode === null ? null : `exit code ${exitCode}`)],
+];
+
+function secondsBetween(from: string, to: string): number {
+  return Math.round((Date.parse(to) - Date.parse(from)) / 1000);
+}
+
+/** Lists who ran a program in a pod or worker. */
+export async function showSessions(
+  client: ApiClient,
+  { isOfAll, isJson }: { isOfAll: boolean; isJson: boolean },
+  output: CliOutput,
+): Promise<void> {
+  const query = isOfAll ? ({ user: 'all' } as const) : {};
+  const { terminals } = await client.call('get', '/v2/account/terminals', { query });
+  const none = 'There are no sessions. Open one: `podyard exec <pod>`.';
+  showRecords(terminals, { columns: COLUMNS, none }, isJson, output);
 }

@@ -1,8 +1,7 @@
 import { finished } from 'node:stream/promises';
 import type { ApiClient } from '../shared/api-client.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
-import { ExitStatus } from '../terminal/exit-status.ts';
-import type { TerminalStreams } from '../terminal/terminal.ts';
+import { ExitStatus, type TerminalStreams } from '../terminal/terminal.ts';
 import { openSession, type RemoteSession, type SessionPlace } from './remote-session.ts';
 
 export interface RunProgramOptions {
@@ -27,7 +26,7 @@ export async function runProgram(
 ): Promise<void> {
   const streams = terminal.openStreams();
   const hasTerminal = options.tty ?? (streams.isTerminal && options.stdin !== false);
-  // What somebody types is for the program only with a terminal of its own: this shell would wait for its end in vain.
+  // Without a terminal of its own, the program gets nothing that is typed here: the shell would wait for the end of it in vain.
   const hasInput = options.stdin !== false && (hasTerminal || !streams.isInputTerminal);
   const session = await openSession(client, place, {
     ...(command.length > 0 && { command }),

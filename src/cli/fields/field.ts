@@ -1,6 +1,6 @@
 /**
- * Fields of requests, told once: a table per resource has for each field of its type in the API's description the options of the
- * command line that set it, with their help, units and defaults. `create` and `update` get their options and bodies from it. A
+ * Fields of requests, each stated once: a table per resource has, for each field of its type in the API's description, the options of
+ * the command line that set it, with their help, units and defaults. `create` and `update` get their options and bodies from it. A
  * field of the description that a table lacks is an error of the compiler, unless the table says `NO_OPTION`.
  */
 import { type Command, Option } from 'commander';

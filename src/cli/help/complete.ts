@@ -1,6 +1,5 @@
 import { findTarget, readContexts } from '../account/contexts.ts';
-import { CATALOG } from '../records/catalog.ts';
-import { type Findable, type Named, RECORDS } from '../records/kinds.ts';
+import { CATALOG, type Findable, type Named, RECORDS } from '../records/kinds.ts';
 import { ApiClient } from '../shared/api-client.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { cellText } from '../terminal/terminal-text.ts';

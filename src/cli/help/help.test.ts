@@ -1,10 +1,10 @@
 import { ENDPOINT_WIRE_2026_07 } from '../../rest/endpoints/wire-2026-07.ts';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
+import { testTerminal } from '../../../test/test-terminal.ts';
 import { buildCli, runCli } from '../program.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
-import { testTerminal } from '../terminal/test-terminal.ts';
-import { EXAMPLES } from './help-examples.ts';
+import { EXAMPLES } from './examples.ts';
 
 function build(printed: string[] = []): Command {
   const pieces = { print: (text: string) => printed.push(text), note: (text: string) => printed.push(text) };

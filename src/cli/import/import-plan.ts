@@ -24,14 +24,14 @@ export interface ImportItem {
   /** EXISTS: with the same settings; DIFFERS: with others, which stay. SKIP: it cannot be made; `note` says why. */
   action: 'CREATE' | 'EXISTS' | 'DIFFERS' | 'SKIP';
   note: string | null;
-  /** Of the record here; null if there is none yet. */
+  /** The id of the record here; null if there is none yet. */
   hereId: string | null;
-  /** What to send, with references of the other side; null where nothing is sent. */
+  /** The body to send, with references of the other side; null where nothing is sent. */
   body: ImportBody | null;
   revision: RestRevision;
 }
 
-/** What this side has, in the shapes that the plan compares with. */
+/** The records of this side, in the shapes that the plan compares with. */
 export interface ImportTarget {
   volumes: readonly Schemas['NetworkVolume'][];
   registries: readonly Named[];
@@ -117,7 +117,7 @@ function wantOrSkip<T>(record: T, want: (record: T) => Wanted): Wanted {
   }
 }
 
-/** Plans records of which only the name is known. */
+/** Plans records that are known by name only. */
 function planNames(kind: ImportKind, records: readonly Named[], existing: readonly Named[]): Paired<Named>[] {
   const what = kind === 'secret' ? 'its value is not copied' : 'its credentials are not copied';
   return planRecords(kind, records, existing, () => ({ note: `${what}: it is asked for` }));

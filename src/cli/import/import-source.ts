@@ -21,7 +21,7 @@ export interface ImportSource {
   notes: string[];
 }
 
-/** Returns the base URL that paths are added to. Throws for what is no URL of HTTP. */
+/** Returns the base URL that paths are added to. Throws for anything but an HTTP URL. */
 export function baseUrlOf(from: string): string {
   const url = trimSlashes(from.trim());
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
@@ -73,7 +73,7 @@ function readOlder(client: ApiClient): Promise<Schemas['Endpoint'][]> {
   return readList(client, '/2026-07/v2/serverless', 'endpoints');
 }
 
-/** Reads a list of records of the other side, of which only ids and names are checked: the rest may be anything. */
+/** Reads a list of records of the other side. Only ids and names are checked: the rest may be anything. */
 async function readList<T extends Named>(client: ApiClient, path: string, name: string): Promise<T[]> {
   const answer = await client.json<Record<string, unknown> | undefined>('GET', path).catch((error: unknown) => {
     if (error instanceof ApiRefusal && error.status >= 400) throw atSource(client, path, error);

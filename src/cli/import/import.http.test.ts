@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type Person, type RestFixture, startRestApp } from '../../../test/rest-app.ts';
+import { testTerminal } from '../../../test/test-terminal.ts';
 import { REST_REVISIONS } from '../../core/rest-revisions.ts';
 import { runCli } from '../program.ts';
-import { testTerminal } from '../terminal/test-terminal.ts';
 
 /** docs/guide/from-runpod.md: one Podyard server is the other side of another. */
 

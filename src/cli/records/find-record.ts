@@ -2,7 +2,7 @@ import { didYouMean } from '../../core/closest.ts';
 import { type ApiClient, ApiRefusal } from '../shared/api-client.ts';
 import { type Findable, type Named, RECORDS } from './kinds.ts';
 
-/** What ids look like (core/ids.ts). A name may look the same. */
+/** Matches an id (core/ids.ts). A name may look the same. */
 export const ID = /^[a-z][a-z0-9]{13}$/;
 
 /**

@@ -17,7 +17,7 @@ import {
   records,
 } from '../shared/command-shape.ts';
 import { addDatabaseOptions, addName, requireName, wholeNumber } from '../shared/options.ts';
-import type { Listing } from './catalog.ts';
+import type { CATALOG, Listing } from './kinds.ts';
 
 type NameOption = Common & { name?: string };
 
@@ -159,14 +159,10 @@ export function addCatalog(program: Command, pieces: CliPieces): void {
   addListing(catalog.command('datacenters'), pieces, 'datacenters').description('list the data centers');
 }
 
-function addListing(
-  command: Command,
-  pieces: CliPieces,
-  name: keyof typeof import('./catalog.ts')['CATALOG'],
-): Command {
+function addListing(command: Command, pieces: CliPieces, name: keyof typeof CATALOG): Command {
   return addCommon(command).action(async (options: Common) => {
-    const [{ CATALOG }, { showRecords }] = await Promise.all([import('./catalog.ts'), records()]);
-    const listing = CATALOG[name] as Listing<object>;
+    const { CATALOG: catalog, showRecords } = await records();
+    const listing = catalog[name] as Listing<object>;
     showRecords(await listing.rows(await connect(pieces, options)), listing, options.json, pieces);
   });
 }

@@ -1,13 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../core/errors.ts';
 import { hasEnded } from '../../core/job-states.ts';
-
-/** The server that the demo uses. */
-export interface DemoTarget {
-  url: string;
-  key: string;
-  runtime: string;
-}
+import { ApiClient, type Target } from '../shared/api-client.ts';
+import type { Schemas } from '../shared/api-types.ts';
 
 /** Prints one line. */
 export type Say = (line: string) => void;
@@ -17,14 +12,6 @@ const NEXT_IMAGE = 'podyard/echo-js:v2';
 const BURST = 12;
 const DEADLINE_MS = 120_000;
 
-interface Worker {
-  id: string;
-  status: string;
-  version: number;
-}
-interface Releases {
-  rollout: { inProgress: boolean; workersOnLatest: number; workersTotal: number; percentOnLatest: number };
-}
 interface Job {
   id: string;
   status: string;
@@ -39,7 +26,7 @@ interface Job {
  * Runs an endpoint's whole life through the public API: deploys it, scales it from zero, loads it, rolls out a release
  * while it works, and scales it down again. Throws a sentence if anything fails. Deletes the endpoint unless `keep`.
  */
-export async function runDemo(target: DemoTarget, say: Say, keep: boolean): Promise<{ endpointId: string }> {
+export async function runDemo(target: Target, say: Say, keep: boolean): Promise<{ endpointId: string }> {
   const api = new DemoClient(target);
   const step = async <T>(what: string, work: () => Promise<{ line: string; value: T }>): Promise<T> => {
     const startedAt = performance.now();
@@ -50,20 +37,21 @@ export async function runDemo(target: DemoTarget, say: Say, keep: boolean): Prom
     return value;
   };
   const id = await step('creating the endpoint', async () => {
-    const endpoint = await api.call<{ id: string }>('POST', '/v2/serverless', {
+    const body = {
       name: 'demo-echo',
       image: IMAGE,
       gpu: { pools: ['ADA_24'] },
       workers: { min: 0, max: 2 },
-      scaling: { type: 'REQUEST_COUNT', value: 4, idleTimeout: 2 },
+      scaling: { type: 'REQUEST_COUNT' as const, value: 4, idleTimeout: 2 },
       env: { GREETING: 'hello' },
-    });
+    };
+    const endpoint = await api.call('post', '/v2/serverless', { body });
     return { line: `endpoint ${endpoint.id} deployed from ${IMAGE}; no worker runs yet`, value: endpoint.id };
   });
   try {
     await showLife(api, id, step);
   } finally {
-    if (!keep) await api.call('DELETE', `/v2/serverless/${id}`);
+    if (!keep) await api.call('delete', '/v2/serverless/{id}', { path: { id } });
   }
   return { endpointId: id };
 }
@@ -114,56 +102,38 @@ function expectGreeting(job: Job, greeting: string): void {
 async function showRollOut(api: DemoClient, id: string): Promise<{ line: string; value: undefined }> {
   const running = api.runSync(id, { echo: 'finished on the old release', delayMs: 1500 });
   await api.until(async () => (await api.workers(id)).some((worker) => worker.status === 'RUNNING'));
-  await api.call('PATCH', `/v2/serverless/${id}`, {
-    image: NEXT_IMAGE,
-    env: { GREETING: 'hello again' },
-    workers: { min: 1 },
-  });
+  const path = { id };
+  const body = { image: NEXT_IMAGE, env: { GREETING: 'hello again' }, workers: { min: 1 } };
+  await api.call('patch', '/v2/serverless/{id}', { path, body });
   const seen: string[] = [];
   await api.until(async () => {
-    const { rollout } = await api.call<Releases>('GET', `/v2/serverless/${id}/releases`);
+    const { rollout } = await api.call('get', '/v2/serverless/{id}/releases', { path });
     const line = `${rollout.workersOnLatest}/${rollout.workersTotal}`;
     if (seen.at(-1) !== line) seen.push(line);
     return !rollout.inProgress && rollout.workersOnLatest > 0;
   });
   const job = await running;
   if (job.status !== 'COMPLETED') throw new Error(`the running job was disturbed: ${JSON.stringify(job)}`);
-  await api.call('PATCH', `/v2/serverless/${id}`, { workers: { min: 0 } });
+  await api.call('patch', '/v2/serverless/{id}', { path, body: { workers: { min: 0 } } });
   return {
     line: `PATCH to ${NEXT_IMAGE}: release 2 rolled out (workers on it: ${seen.join(' → ')}); the running job was not disturbed`,
     value: undefined,
   };
 }
 
-/** A client of the public API. */
-class DemoClient {
-  readonly #target: DemoTarget;
-
-  constructor(target: DemoTarget) {
-    this.#target = target;
-  }
-
-  async call<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const response = await fetch(this.#target.url + path, {
-      method,
-      headers: {
-        authorization: `Bearer ${this.#target.key}`,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path} failed with ${response.status}: ${text}`);
-    return (text === '' ? undefined : JSON.parse(text)) as T;
+/** A client of the public API that runs jobs and waits. */
+class DemoClient extends ApiClient {
+  constructor(target: Target) {
+    super(target, { interrupted: new AbortController().signal, env: {} });
   }
 
   async runSync(endpointId: string, input: object): Promise<Job> {
-    let job = await this.call<Job>('POST', `/v2/${endpointId}/runsync?wait=60000`, { input });
+    let job = await this.json<Job>('POST', `/v2/${endpointId}/runsync?wait=60000`, { input });
     const deadline = performance.now() + DEADLINE_MS;
     while (!hasEnded(job.status)) {
       if (performance.now() > deadline)
         throw new Error(`the job ${job.id} is still ${job.status}; ${await this.#explain(endpointId)}`);
-      job = await this.call<Job>('GET', `/v2/${endpointId}/status-sync/${job.id}?wait=60000`);
+      job = await this.json<Job>('GET', `/v2/${endpointId}/status-sync/${job.id}?wait=60000`);
     }
     if (job.status !== 'COMPLETED') throw new Error(`the job ended as ${job.status}: ${job.error}`);
     return job;
@@ -171,17 +141,17 @@ class DemoClient {
 
   /** Returns how many chunks arrived. */
   async stream(endpointId: string, input: object): Promise<number> {
-    const { id } = await this.call<Job>('POST', `/v2/${endpointId}/run`, { input });
+    const { id } = await this.json<Job>('POST', `/v2/${endpointId}/run`, { input });
     let chunks = 0;
     for (;;) {
-      const part = await this.call<{ status: string; stream: unknown[] }>('GET', `/v2/${endpointId}/stream/${id}`);
+      const part = await this.json<{ status: string; stream: unknown[] }>('GET', `/v2/${endpointId}/stream/${id}`);
       chunks += part.stream.length;
       if (hasEnded(part.status)) return chunks;
     }
   }
 
-  async workers(endpointId: string): Promise<Worker[]> {
-    return (await this.call<{ workers: Worker[] }>('GET', `/v2/serverless/${endpointId}/workers`)).workers;
+  async workers(id: string): Promise<Schemas['Worker'][]> {
+    return (await this.call('get', '/v2/serverless/{id}/workers', { path: { id } })).workers;
   }
 
   async until(isDone: () => Promise<boolean>): Promise<void> {

@@ -24,7 +24,7 @@ export function addDoctor(program: Command, pieces: CliPieces): void {
     .description('check what a server would use on this machine, and how to fix what is missing')
     .option('--json', 'print JSON, for programs')
     .action(async ({ json, ...flags }: Flags & { json?: boolean }) => {
-      const { unitVariables } = await import('../storage/find-installation.ts');
+      const { unitVariables } = await import('../storage/installation.ts');
       const more = await unitVariables(pieces, flags);
       if (!(await pieces.doctor(flags, json === true, more))) throw new Error('a server cannot run here yet');
     });

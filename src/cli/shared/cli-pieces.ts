@@ -36,7 +36,7 @@ export interface Storage {
 /** Variables of a server, which count less than those of the environment. */
 type Env = Readonly<Record<string, string>>;
 
-/** What the commands act on: each from flags, environment and `more` variables. Injected, so that `--help` loads none of it. */
+/** The parts that the commands act on, each from flags, environment and `more` variables. Injected, so that `--help` loads none of it. */
 export interface CliPieces extends CliOutput {
   /** Runs the server until a signal stops it. */
   serve(flags: Flags): Promise<void>;
@@ -60,5 +60,5 @@ export interface CliPieces extends CliOutput {
   terminal: Terminal;
 }
 
-/** What a long-running command needs to report its progress and to be interrupted. */
+/** The parts with which a long-running command reports its progress and is interrupted. */
 export type CommandOutput = Pick<CliPieces, 'print' | 'note' | 'terminal' | 'screen'>;

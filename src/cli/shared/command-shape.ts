@@ -35,7 +35,7 @@ export async function onDatabase<T>(
   flags: Flags,
   work: (context: Context, more: Readonly<Record<string, string>>) => Promise<T>,
 ): Promise<T> {
-  const { findInstallation } = await import('../storage/find-installation.ts');
+  const { findInstallation } = await import('../storage/installation.ts');
   const { more } = await findInstallation(pieces, flags);
   return pieces.withDatabase(flags, (context) => work(context, more), more);
 }

@@ -8,6 +8,8 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { testTerminal } from '../../../test/test-terminal.ts';
+import { makePartitions } from '../../control/housekeeping/clean-up.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { readMasterKeys } from '../../core/master-key.ts';
 import { ADVISORY_LOCKS } from '../../db/advisory-locks.ts';
@@ -20,7 +22,6 @@ import { refuseMoved } from '../../domain/move-mark.ts';
 import { openSecretBox } from '../../domain/secrets/open-secret-box.ts';
 import { resolveSecrets } from '../../domain/secrets/resolve-secrets.ts';
 import type { Storage } from '../shared/cli-pieces.ts';
-import { testTerminal } from '../terminal/test-terminal.ts';
 import { backUp, restore } from './backup.ts';
 import { move } from './move.ts';
 

@@ -1,15 +1,14 @@
 import { createHash } from 'node:crypto';
-import { stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { ensureMasterKeys, readMasterKeys, replaceMasterKeys } from '../../core/master-key.ts';
 import { masterKeyId } from '../../core/secret-box.ts';
 import { type DumpRecord, loadDump, withSnapshot } from '../../db/dump.ts';
 import { type BackupHeader, readBackup, writeBackup } from '../../db/dump-file.ts';
-import { explainFullDisk } from '../../db/full-disk.ts';
 import type { Db } from '../../db/pool.ts';
 import { refuseMoved } from '../../domain/move-mark.ts';
 import { countSealedValues } from '../../domain/secrets/sealed-values.ts';
 import type { CommandOutput, Storage } from '../shared/cli-pieces.ts';
+import { nameOf, withDatabaseOf } from './installation.ts';
 
 /**
  * Writes a consistent snapshot of the database to a file, while servers run. The master key is included only on request;
@@ -113,26 +112,6 @@ async function isRestoredFrom(db: Db, backupId: string): Promise<boolean> {
   return rowCount === 1;
 }
 
-/** Runs `work` on the configured database. Throws if it does not exist, unless it may be created. */
-export async function withDatabaseOf<T>(
-  storage: Storage,
-  work: (databaseUrl: string) => Promise<T>,
-  options: { mayCreate?: boolean } = {},
-): Promise<T> {
-  if (storage.databaseUrl !== null) {
-    return work(storage.databaseUrl).catch(async (error) => {
-      throw await explainFullDisk(error, null);
-    });
-  }
-  const directory = join(storage.dataDir, 'postgres');
-  if (!options.mayCreate && !(await stat(directory).catch(() => null))) {
-    throw new Error(`there is no database in ${storage.dataDir}: name the server's --data-dir or --database-url`);
-  }
-  return storage.withEmbedded(work).catch(async (error) => {
-    throw await explainFullDisk(error, storage.dataDir);
-  });
-}
-
 /** Passes records on, counts them and reports progress. Throws on Ctrl-C. */
 export function follow(
   records: AsyncIterable<DumpRecord>,
@@ -168,19 +147,8 @@ export function progressReporter({ terminal, note }: CommandOutput): DumpProgres
   };
 }
 
-/** Describes a database for people, without credentials. */
-export function nameOf({ databaseUrl, dataDir }: Pick<Storage, 'databaseUrl' | 'dataDir'>): string {
-  return databaseUrl === null ? `the embedded database in ${dataDir}` : describeUrl(databaseUrl);
-}
-
 export function grouped(count: number): string {
   return count.toLocaleString('en-US');
-}
-
-function describeUrl(databaseUrl: string): string {
-  if (!URL.canParse(databaseUrl)) return 'the database of --database-url';
-  const { host, pathname, searchParams } = new URL(databaseUrl);
-  return `postgresql://${host || searchParams.get('host') || ''}${pathname}`;
 }
 
 async function countSealed(db: Db): Promise<Map<string | null, number>> {

@@ -8,8 +8,8 @@ import { readAppliedMigrations } from '../../db/migrate.ts';
 import type { Db } from '../../db/pool.ts';
 import { deleteMoveMark, findMoveMark, type MoveMark, saveMoveMark } from '../../domain/move-mark.ts';
 import type { CommandOutput, Storage } from '../shared/cli-pieces.ts';
-import { follow, grouped, nameOf, progressReporter, withDatabaseOf } from './backup.ts';
-import { holdWithoutServers } from './hold-without-servers.ts';
+import { follow, grouped, progressReporter } from './backup.ts';
+import { holdWithoutServers, nameOf, withDatabaseOf } from './installation.ts';
 
 /**
  * Moves everything to another database: ids, keys, secrets, jobs, results, logs. No server may run on the source, and none

@@ -8,8 +8,7 @@ import type { Installation } from '../../domain/installation.ts';
 import { refuseMoved } from '../../domain/move-mark.ts';
 import type { Observed, Runtime } from '../../runtimes/runtime.ts';
 import type { CliOutput, Storage } from '../shared/cli-pieces.ts';
-import { nameOf, withDatabaseOf } from './backup.ts';
-import { holdWithoutServers } from './hold-without-servers.ts';
+import { holdWithoutServers, nameOf, withDatabaseOf } from './installation.ts';
 
 export interface StopWorkersOptions {
   /** Null: the last server's runtime. */

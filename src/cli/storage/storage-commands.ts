@@ -2,7 +2,6 @@ import type { Flags } from '../../config/settings.ts';
 import type { Command } from 'commander';
 import type { CliPieces } from '../shared/cli-pieces.ts';
 import { addDatabaseOptions, parseCount } from '../shared/options.ts';
-import { readVersion } from '../shared/read-version.ts';
 import type { StopWorkersOptions } from './stop-workers.ts';
 
 /** Adds `backup`, `restore`, `move` and `stop-workers`. */
@@ -13,7 +12,7 @@ export function addStorageCommands(program: Command, pieces: CliPieces): void {
   addStopWorkers(program, pieces);
 }
 
-const installation = () => import('./find-installation.ts');
+const installation = () => import('./installation.ts');
 
 const WHERE = `
 Without options and variables, it takes the database in ./.podyard; if there is none, that of the systemd unit podyard.service.`;
@@ -26,7 +25,7 @@ function addBackup(program: Command, pieces: CliPieces): void {
     .option('--with-master-key', 'include the master key, which decrypts the secrets: keep the file as safe', false)
     .action(async (file: string, { withMasterKey, ...flags }: Flags & { withMasterKey: boolean }) => {
       const [{ backUp }, { findStorage }] = await Promise.all([import('./backup.ts'), installation()]);
-      await backUp(await findStorage(pieces, flags), { file, withMasterKey, version: readVersion() }, pieces);
+      await backUp(await findStorage(pieces, flags), { file, withMasterKey, version: program.version()! }, pieces);
     });
 }
 

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { testTerminal } from '../../../test/test-terminal.ts';
 import { runCli } from '../program.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
-import { testTerminal } from '../terminal/test-terminal.ts';
-import { findStorage } from './find-installation.ts';
+import { findStorage } from './installation.ts';
 import { readSystemdUnit, type SystemdUnit } from './systemd-unit.ts';
 
 const SHIPPED = fileURLToPath(new URL('../../../deploy/podyard.service', import.meta.url));

@@ -8,7 +8,7 @@ export interface SystemdUnit {
   path: string;
   /** The variables that the server gets, with those that its other settings amount to. */
   env: Record<string, string>;
-  /** Who runs it; null: root. */
+  /** The user that runs it; null: root. */
   user: string | null;
   /** Files with variables that this user may not read. */
   unreadable: string[];

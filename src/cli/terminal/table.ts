@@ -21,7 +21,7 @@ const COLORS: readonly [states: RegExp, color: string][] = [
 /**
  * Returns the records as text in columns under headings. Without a screen, each is as wide as its longest cell. On a screen
  * that is narrower, long cells end in `…`, except in the first column, which names the record; on one that is too narrow
- * for columns, each record is a block of lines, which are cut likewise, but for the reason.
+ * for columns, each record is a block of lines, which are cut in the same way, except the reason.
  */
 export function formatTable<T>(columns: readonly Column<T>[], records: readonly T[], screen?: Screen): string {
   const headings = columns.map(([heading]) => heading);

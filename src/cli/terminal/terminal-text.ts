@@ -1,5 +1,5 @@
 /**
- * What a terminal may be sent. Names, reasons and logs come from other users and from workers, and may hold sequences that
+ * Makes text safe for a terminal. Names, reasons and logs come from other users and from workers, and may hold sequences that
  * clear the screen, change its title, write to the clipboard or reorder text. Colors are kept: they only look different.
  */
 

@@ -44,3 +44,13 @@ export async function readSecret(terminal: Terminal, what: string): Promise<stri
   if (value === '') throw new Error(`${what.toLowerCase()} is empty: type it, or pipe it in`);
   return value;
 }
+
+/** Ends the command with this status, without a word: what had to be said was said. */
+export class ExitStatus extends Error {
+  readonly status: number;
+
+  constructor(status: number) {
+    super(`exit status ${status}`);
+    this.status = status;
+  }
+}

@@ -1,5 +1,53 @@
+import type { Command } from 'commander';
+
+/** Examples of the commands for operators: by the command's path, two or more lines for a shell. */
+const OPERATOR_EXAMPLES: Record<string, readonly string[]> = {
+  serve: ['npx podyard', 'podyard serve --port 9000 --data-dir /var/lib/podyard'],
+  demo: ['podyard demo', 'podyard demo --runtime process --exit'],
+  doctor: ['podyard doctor', 'podyard doctor --runtime kubernetes --json'],
+  kit: ['podyard kit python', 'podyard kit javascript --force'],
+  completion: ['source <(podyard completion bash)', 'podyard completion fish | source'],
+  complete: ['podyard complete -- endpoints get fi', "podyard complete -- endpoints create --pool ''"],
+  keys: ['podyard keys list', 'podyard keys create ci'],
+  'keys create': [
+    'podyard keys create ci --scope serverless:read invoke',
+    'podyard keys create --user anna --expires 2030-01-31T12:00:00Z',
+  ],
+  'keys list': ['podyard keys list', 'podyard keys list --user anna'],
+  'keys revoke': ['podyard keys revoke ci', 'podyard keys revoke ci --user anna --yes'],
+  users: ['podyard users', 'podyard users create anna'],
+  'users create': ['podyard users create anna', 'podyard users create anna --email anna@example.com'],
+  'users get': ['podyard users get anna', 'podyard users get anna --json'],
+  'users update': ['podyard users update anna --role admin', 'podyard users update anna --email anna@example.com'],
+  'users suspend': ['podyard users suspend anna', "podyard users suspend anna --stop --reason 'left the team'"],
+  'users resume': ['podyard users resume anna', 'podyard users resume anna --json'],
+  'users delete': ['podyard users delete anna --wait', 'podyard users delete anna --hand-over-to ben'],
+  'users list': ['podyard users list', 'podyard users list --data-dir /var/lib/podyard'],
+  'users limits': ['podyard users limits anna workers=50 gpuQuota=4', 'podyard users limits --defaults pods=20'],
+  'users rate-limit': ['podyard users rate-limit anna minute=600,hour=30000', 'podyard users rate-limit anna default'],
+  simulate: ['podyard simulate show', 'podyard simulate capacity ADA_24 0'],
+  'simulate show': ['podyard simulate show', 'podyard simulate show --data-dir /var/lib/podyard'],
+  'simulate capacity': ['podyard simulate capacity ADA_24 0', 'podyard simulate capacity AMPERE_80@EU-RO-1 2'],
+  'simulate slow-pull': ['podyard simulate slow-pull 60', 'podyard simulate slow-pull 60 --image vllm:v1'],
+  'simulate crash': ['podyard simulate crash --worker w4kx7', 'podyard simulate crash --endpoint abc123 --starts 5'],
+  'simulate preempt': ['podyard simulate preempt w4kx7', 'podyard simulate preempt w4kx7 --grace 30'],
+  'simulate reset': ['podyard simulate reset', 'podyard simulate reset --data-dir /var/lib/podyard'],
+  'secrets rotate-key': ['podyard secrets rotate-key', 'podyard secrets rotate-key --data-dir /var/lib/podyard'],
+  'templates mark': ['podyard templates mark abc123 official', 'podyard templates mark abc123 none'],
+  backup: ['podyard backup podyard.backup', 'podyard backup podyard.backup --with-master-key'],
+  restore: [
+    'podyard restore podyard.backup --data-dir new',
+    'podyard restore podyard.backup --database-url postgresql://db/podyard',
+  ],
+  move: [
+    'podyard move --to postgresql://db/podyard',
+    'podyard move --database-url postgresql://db/podyard --to embedded',
+  ],
+  'stop-workers': ['podyard stop-workers', 'podyard stop-workers --runtime docker --grace 60'],
+};
+
 /** Examples of the commands that talk to a server: by the command's path, two or more lines for a shell. */
-export const CLIENT_EXAMPLES: Record<string, readonly string[]> = {
+const CLIENT_EXAMPLES: Record<string, readonly string[]> = {
   login: ['podyard login', 'podyard login https://podyard.example.com --name work'],
   contexts: ['podyard contexts', 'podyard contexts use work'],
   'contexts list': ['podyard contexts list', 'podyard contexts'],
@@ -145,4 +193,14 @@ function recordExamples(area: string, name: string): Record<string, readonly str
     [`${area} get`]: [`podyard ${area} get ${name}`, `podyard ${area} get ${name} --json`],
     [`${area} delete`]: [`podyard ${area} delete ${name}`, `podyard ${area} delete ${name} --yes`],
   };
+}
+
+/** Examples of every command, by its path without `podyard`. */
+export const EXAMPLES: Readonly<Record<string, readonly string[]>> = { ...OPERATOR_EXAMPLES, ...CLIENT_EXAMPLES };
+
+/** Ends the help of a command, and of those below it, with their examples. */
+export function addExamples(command: Command, path: readonly string[] = []): void {
+  const examples = EXAMPLES[path.join(' ')];
+  if (examples) command.addHelpText('after', `\nExamples:\n${examples.map((line) => `  ${line}`).join('\n')}`);
+  for (const child of command.commands) addExamples(child, [...path, child.name()]);
 }

@@ -1,8 +1,11 @@
+/** Where an installation keeps its data, and how commands get at it. */
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Flags } from '../../config/settings.ts';
+import { ADVISORY_LOCKS } from '../../db/advisory-locks.ts';
+import { explainFullDisk } from '../../db/full-disk.ts';
+import type { Db } from '../../db/pool.ts';
 import type { CliPieces, Storage } from '../shared/cli-pieces.ts';
-import { nameOf } from './backup.ts';
 import type { SystemdUnit } from './systemd-unit.ts';
 
 interface Installation {
@@ -64,4 +67,49 @@ async function requireOwner(dataDir: string, user: string): Promise<void> {
 
 async function ownerOf(path: string): Promise<number | undefined> {
   return (await stat(path).catch(() => undefined))?.uid;
+}
+
+/** Runs `work` on the configured database. Throws if it does not exist, unless it may be created. */
+export async function withDatabaseOf<T>(
+  storage: Storage,
+  work: (databaseUrl: string) => Promise<T>,
+  options: { mayCreate?: boolean } = {},
+): Promise<T> {
+  if (storage.databaseUrl !== null) {
+    return work(storage.databaseUrl).catch(async (error) => {
+      throw await explainFullDisk(error, null);
+    });
+  }
+  const directory = join(storage.dataDir, 'postgres');
+  if (!options.mayCreate && !(await stat(directory).catch(() => null))) {
+    throw new Error(`there is no database in ${storage.dataDir}: name the server's --data-dir or --database-url`);
+  }
+  return storage.withEmbedded(work).catch(async (error) => {
+    throw await explainFullDisk(error, storage.dataDir);
+  });
+}
+
+/** Describes a database for people, without credentials. */
+export function nameOf({ databaseUrl, dataDir }: Pick<Storage, 'databaseUrl' | 'dataDir'>): string {
+  return databaseUrl === null ? `the embedded database in ${dataDir}` : describeUrl(databaseUrl);
+}
+
+function describeUrl(databaseUrl: string): string {
+  if (!URL.canParse(databaseUrl)) return 'the database of --database-url';
+  const { host, pathname, searchParams } = new URL(databaseUrl);
+  return `postgresql://${host || searchParams.get('host') || ''}${pathname}`;
+}
+
+/**
+ * Throws if a server runs on this database, and keeps others from starting: they wait for the migration lock first. A
+ * running server is recognised by its bus connection or the leader lock. Both locks last as long as the connection.
+ */
+export async function holdWithoutServers(db: Db, name: string): Promise<void> {
+  await db.query('select pg_advisory_lock($1)', [ADVISORY_LOCKS.migration]);
+  const leads = await db.query<{ won: boolean }>('select pg_try_advisory_lock($1) as won', [ADVISORY_LOCKS.leader]);
+  const others = await db.query<{ count: number }>(
+    `select count(*) as count from pg_stat_activity where datname = current_database() and application_name = 'podyard bus'`,
+  );
+  if (leads.rows[0]!.won && Number(others.rows[0]!.count) === 0) return;
+  throw new Error(`a server runs on ${name}: stop it first (its workers keep running their jobs for a while)`);
 }

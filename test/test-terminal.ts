@@ -1,4 +1,4 @@
-import type { Terminal } from './terminal.ts';
+import type { Terminal } from '../src/cli/terminal/terminal.ts';
 
 /** A terminal for tests, with `input` as stdin; keeps what is written. Interactive with `answers`, one per prompt. */
 export function testTerminal(
