@@ -5,10 +5,10 @@ import { Shell } from './shell/shell.tsx';
 import { lazyPart } from './ui/lazy-part.ts';
 
 const Overview = lazyPart(() => import('./pages/overview/overview.tsx'), 'OverviewPage');
-const loadEndpoints = () => import('./pages/endpoints/endpoints.tsx');
+const loadEndpoints = () => import('./pages/endpoints/list/endpoints.tsx');
 const loadEndpoint = () => import('./pages/endpoints/endpoint.tsx');
 const Endpoints = lazyPart(loadEndpoints, 'EndpointsPage');
-const NewEndpoint = lazyPart(() => import('./pages/endpoints/new-endpoint.tsx'), 'NewEndpointPage');
+const NewEndpoint = lazyPart(() => import('./pages/endpoints/settings/new-endpoint.tsx'), 'NewEndpointPage');
 const EndpointDetail = lazyPart(loadEndpoint, 'EndpointPage');
 const Pods = lazyPart(() => import('./pages/pods/pods.tsx'), 'PodsPage');
 const NewPod = lazyPart(() => import('./pages/pods/new-pod.tsx'), 'NewPodPage');

@@ -2,12 +2,12 @@ import { Tabs } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { Schemas } from '../api/client.ts';
 import { cpusQuery, dataCentersQuery, gpusQuery } from '../api/queries.ts';
-import { enumLabel } from '../ui/enum-label.ts';
-import { formatUsd, NO_VALUE } from '../ui/format.ts';
 import { Loaded, Page } from '../ui/page.tsx';
-import { type Column, RecordList } from '../ui/record-list.tsx';
-import { RecordName } from '../ui/record-name.tsx';
-import { Status } from '../ui/status.tsx';
+import { type Column, RecordList } from '../ui/tables/record-list.tsx';
+import { enumLabel } from '../ui/text/enum-label.ts';
+import { formatUsd, NO_VALUE } from '../ui/text/format.ts';
+import { RecordName } from '../ui/text/record-name.tsx';
+import { Status } from '../ui/text/status.tsx';
 
 type Gpu = Schemas['GpuType'];
 type Cpu = Schemas['CpuFlavor'];

@@ -4,10 +4,10 @@ import { useQuery } from '@tanstack/react-query';
 import { api, type Schemas, unwrap } from '../api/client.ts';
 import { registriesQuery } from '../api/queries.ts';
 import { DeleteButton } from '../ui/delete-button.tsx';
-import { FormButton } from '../ui/form-button.tsx';
+import { FormButton } from '../ui/forms/form-button.tsx';
 import { EmptyState, Loaded, Page } from '../ui/page.tsx';
-import { type Column, RecordList } from '../ui/record-list.tsx';
-import { RecordName } from '../ui/record-name.tsx';
+import { type Column, RecordList } from '../ui/tables/record-list.tsx';
+import { RecordName } from '../ui/text/record-name.tsx';
 
 type Registry = Schemas['Registry'];
 

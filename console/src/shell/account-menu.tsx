@@ -12,8 +12,8 @@ import { useQuery } from '@tanstack/react-query';
 import { BASE_URL } from '../api/client.ts';
 import { accountQuery } from '../api/queries.ts';
 import { signOut } from '../api/session.ts';
-import { Name } from '../ui/record-name.tsx';
-import { visibleText } from '../ui/visible-text.ts';
+import { Name } from '../ui/text/record-name.tsx';
+import { visibleText } from '../ui/text/visible-text.ts';
 
 /** The color scheme switch, and the menu of the signed-in account. */
 export function AccountMenu() {

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { Link } from 'react-router';
 import { api, unwrap } from '../api/client.ts';
 import { type Budget, budgetName, budgetUse, mostUrgent, renewalDay } from '../pages/billing/budget-values.ts';
-import { formatUsd } from '../ui/format.ts';
+import { formatUsd } from '../ui/text/format.ts';
 import { Notice } from './notice.tsx';
 
 const REFRESH_MS = 60_000;

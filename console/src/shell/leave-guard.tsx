@@ -1,6 +1,6 @@
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useBlocker } from 'react-router';
-import { discardForms, hasUnsavedForms } from '../ui/unsaved.ts';
+import { discardForms, hasUnsavedForms } from '../ui/forms/unsaved.ts';
 
 /** Asks before a page with an unsaved form is left. Another filter or tab of the same page is not leaving. */
 export function LeaveGuard() {

@@ -1,6 +1,6 @@
 import { Group, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { visibleText } from '../ui/visible-text.ts';
+import { visibleText } from '../ui/text/visible-text.ts';
 
 /** A banner above every page. */
 export function Notice(props: {

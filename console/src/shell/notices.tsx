@@ -3,8 +3,8 @@ import { IconPlugConnectedX, IconRefresh } from '@tabler/icons-react';
 import { useSyncExternalStore } from 'react';
 import { dismissOffer, useOfferedReload } from '../api/page-version.ts';
 import { BASE_URL, connection, useReach } from '../api/server-connection.ts';
-import { formatDuration } from '../ui/format.ts';
-import { clock } from '../ui/ticking-clock.ts';
+import { formatDuration } from '../ui/text/format.ts';
+import { clock } from '../ui/text/ticking-clock.ts';
 import { BudgetNotice } from './budget-notice.tsx';
 import { Notice } from './notice.tsx';
 

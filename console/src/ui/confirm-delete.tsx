@@ -2,7 +2,7 @@ import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { ErrorAlert } from './error-alert.tsx';
-import { visibleText } from './visible-text.ts';
+import { visibleText } from './text/visible-text.ts';
 
 interface ConfirmDeleteProps {
   /** What is deleted, as in “Delete endpoint”. */

@@ -4,7 +4,7 @@ import { IconTrash } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { ConfirmDelete } from './confirm-delete.tsx';
 import { notifySuccess } from './notify.ts';
-import { visibleText } from './visible-text.ts';
+import { visibleText } from './text/visible-text.ts';
 
 /** Deletes a record of a list once its name is typed, then reads the list again. */
 export function DeleteButton(props: {

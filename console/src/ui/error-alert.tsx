@@ -1,6 +1,6 @@
 import { Alert, Button } from '@mantine/core';
 import { messageOf } from '../api/api-error.ts';
-import { visibleText } from './visible-text.ts';
+import { visibleText } from './text/visible-text.ts';
 
 /** A failed request, with a button to try again if the caller can. */
 export function ErrorAlert({ error, retry }: { error: unknown; retry?: () => void }) {

@@ -3,8 +3,8 @@ import { useDocumentTitle } from '@mantine/hooks';
 import type { ComponentType, ReactNode } from 'react';
 import { Link } from 'react-router';
 import { ErrorAlert } from './error-alert.tsx';
-import { Name } from './record-name.tsx';
-import { visibleText } from './visible-text.ts';
+import { Name } from './text/record-name.tsx';
+import { visibleText } from './text/visible-text.ts';
 
 /** A page above this one: `{ to: '/endpoints', label: 'Endpoints' }`. */
 export interface Crumb {

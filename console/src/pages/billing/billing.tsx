@@ -4,10 +4,10 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { lazy } from 'react';
 import { useSearchParams } from 'react-router';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
-import { ChartPanel } from '../../ui/chart-panel.tsx';
+import { ChartPanel } from '../../ui/charts/chart-panel.tsx';
 import { Figures } from '../../ui/figures.tsx';
-import { formatUsd } from '../../ui/format.ts';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
+import { formatUsd } from '../../ui/text/format.ts';
 import { Budgets } from './budgets.tsx';
 import {
   type Costs,
@@ -24,7 +24,7 @@ import {
 import { CostTable } from './cost-table.tsx';
 import { ExportButton } from './export-button.tsx';
 
-const AmountChart = lazy(async () => ({ default: (await import('../../ui/charts.tsx')).AmountChart }));
+const AmountChart = lazy(async () => ({ default: (await import('../../ui/charts/charts.tsx')).AmountChart }));
 
 /** Usage is metered once a minute. */
 const REFRESH_MS = 60_000;

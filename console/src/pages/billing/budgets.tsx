@@ -15,12 +15,12 @@ import type { UseFormReturnType } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { api, unwrap } from '../../api/client.ts';
 import { DeleteButton } from '../../ui/delete-button.tsx';
-import { FormButton } from '../../ui/form-button.tsx';
-import { formatUsd } from '../../ui/format.ts';
+import { FormButton } from '../../ui/forms/form-button.tsx';
+import { recordOptions } from '../../ui/forms/select-options.ts';
 import { EmptyNote, Loaded } from '../../ui/page.tsx';
-import { Name } from '../../ui/record-name.tsx';
-import { recordOptions } from '../../ui/select-options.ts';
-import { visibleText } from '../../ui/visible-text.ts';
+import { formatUsd } from '../../ui/text/format.ts';
+import { Name } from '../../ui/text/record-name.tsx';
+import { visibleText } from '../../ui/text/visible-text.ts';
 import {
   type Budget,
   type BudgetForm,

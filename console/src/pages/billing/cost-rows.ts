@@ -1,6 +1,6 @@
 import type { Schemas } from '../../api/client.ts';
-import type { Series } from '../../ui/chart-colors.ts';
-import { formatUsd } from '../../ui/format.ts';
+import type { Series } from '../../ui/charts/chart-colors.ts';
+import { formatUsd } from '../../ui/text/format.ts';
 
 export type Costs = Schemas['Costs'];
 export type CostGroup = Costs['groups'][number];

@@ -1,8 +1,8 @@
 import { Anchor, Badge, Group, Paper, Progress, Table, Text } from '@mantine/core';
 import { Link } from 'react-router';
-import { formatCount, formatUsd } from '../../ui/format.ts';
-import { Name } from '../../ui/record-name.tsx';
-import { visibleText } from '../../ui/visible-text.ts';
+import { formatCount, formatUsd } from '../../ui/text/format.ts';
+import { Name } from '../../ui/text/record-name.tsx';
+import { visibleText } from '../../ui/text/visible-text.ts';
 import { type CostGroup, type Costs, cents, groupLink, groupName, shareOf } from './cost-rows.ts';
 
 /** What each group cost, the largest first, with its share. Narrow screens have no room for the parts. */

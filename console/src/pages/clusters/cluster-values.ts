@@ -1,6 +1,11 @@
 import type { Schemas } from '../../api/client.ts';
-import { CONTAINER_FIELDS, type ContainerValues, containerBody, NEW_CONTAINER } from '../../ui/container-values.ts';
-import { enumLabel } from '../../ui/enum-label.ts';
+import {
+  CONTAINER_FIELDS,
+  type ContainerValues,
+  containerBody,
+  NEW_CONTAINER,
+} from '../../ui/forms/container-values.ts';
+import { enumLabel } from '../../ui/text/enum-label.ts';
 import { mountsBody, type PodValues } from '../pods/pod-values.ts';
 
 export type Cluster = Schemas['Cluster'];

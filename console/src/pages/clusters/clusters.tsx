@@ -3,11 +3,11 @@ import { IconPlus, IconTopologyRing3 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { api, unwrap } from '../../api/client.ts';
-import { enumLabel } from '../../ui/enum-label.ts';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
-import { ReasonCell } from '../../ui/reason-view.tsx';
-import { type Column, RecordList } from '../../ui/record-list.tsx';
-import { RecordLink } from '../../ui/record-name.tsx';
+import { type Column, RecordList } from '../../ui/tables/record-list.tsx';
+import { enumLabel } from '../../ui/text/enum-label.ts';
+import { ReasonCell } from '../../ui/text/reason-view.tsx';
+import { RecordLink } from '../../ui/text/record-name.tsx';
 import { type Cluster, describeCompute, describePods } from './cluster-values.ts';
 
 /** How often the list is read again: pods come and go by themselves. */

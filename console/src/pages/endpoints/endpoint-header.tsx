@@ -9,9 +9,9 @@ import { modelsQuery } from '../../api/queries.ts';
 import { ConfirmDelete } from '../../ui/confirm-delete.tsx';
 import { CopyableId } from '../../ui/copyable-id.tsx';
 import { notifySuccess } from '../../ui/notify.ts';
-import { Status } from '../../ui/status.tsx';
+import { Status } from '../../ui/text/status.tsx';
 import { endpointUrls, servesModels } from './endpoint-urls.ts';
-import type { Endpoint } from './endpoint-values.ts';
+import type { Endpoint } from './settings/endpoint-values.ts';
 import { stateSentence } from './state-text.ts';
 
 /** The state in words, and what clients are configured with. */

@@ -1,5 +1,5 @@
 import type { EndpointSnapshot } from '../../api/live-snapshots.ts';
-import type { Endpoint } from './endpoint-values.ts';
+import type { Endpoint } from './settings/endpoint-values.ts';
 
 /** What each tab of an endpoint's page gets. */
 export interface EndpointTabProps {

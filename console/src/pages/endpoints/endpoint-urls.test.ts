@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { endpointUrls, servesModels } from './endpoint-urls.ts';
-import type { Endpoint } from './endpoint-values.ts';
+import type { Endpoint } from './settings/endpoint-values.ts';
 
 const SERVER = 'https://podyard.example';
 const endpoint = (more: object) => ({ id: 'e1', name: 'chat', ...more }) as Endpoint;

@@ -1,4 +1,4 @@
-import type { Endpoint } from './endpoint-values.ts';
+import type { Endpoint } from './settings/endpoint-values.ts';
 
 export interface EndpointUrl {
   /** In a sentence: `Copy queue URL`. */

@@ -7,7 +7,7 @@ import { useLive } from '../../api/events.ts';
 import type { EndpointSnapshot } from '../../api/live-snapshots.ts';
 import { LiveBadge } from '../../ui/live-badge.tsx';
 import { Loaded, Page, PageSkeleton, RowsSkeleton } from '../../ui/page.tsx';
-import { visibleText } from '../../ui/visible-text.ts';
+import { visibleText } from '../../ui/text/visible-text.ts';
 import { EndpointActions, EndpointDescription } from './endpoint-header.tsx';
 import type { EndpointTabProps } from './endpoint-tab-props.ts';
 import { ENDPOINT_TABS } from './endpoint-tabs.ts';

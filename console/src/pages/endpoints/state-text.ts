@@ -1,7 +1,7 @@
 import type { EndpointState } from '../../api/live-snapshots.ts';
-import { enumLabel } from '../../ui/enum-label.ts';
-import { formatDate } from '../../ui/format.ts';
-import { splitReason } from '../../ui/reason.ts';
+import { enumLabel } from '../../ui/text/enum-label.ts';
+import { formatDate } from '../../ui/text/format.ts';
+import { splitReason } from '../../ui/text/reason.ts';
 
 const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 

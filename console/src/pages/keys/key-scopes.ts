@@ -1,4 +1,4 @@
-import { visibleText } from '../../ui/visible-text.ts';
+import { visibleText } from '../../ui/text/visible-text.ts';
 
 /** A scope that a key can have (docs/interface/rest.md, "Authentication"). */
 export interface ScopeChoice {

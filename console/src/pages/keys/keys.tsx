@@ -3,7 +3,7 @@ import { IconKey } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, unwrap } from '../../api/client.ts';
-import { FormButton } from '../../ui/form-button.tsx';
+import { FormButton } from '../../ui/forms/form-button.tsx';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
 import { KeyList } from './key-list.tsx';
 import { linesOf } from './key-values.ts';

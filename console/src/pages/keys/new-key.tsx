@@ -1,7 +1,7 @@
 import { Alert, Button, Code, CopyButton, Modal, Select, Stack, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import type { Schemas } from '../../api/client.ts';
-import { FormButton } from '../../ui/form-button.tsx';
+import { FormButton } from '../../ui/forms/form-button.tsx';
 import { LIFETIMES, NEW_KEY, newKeyBody, REVISIONS } from './key-values.ts';
 import { ScopePicker } from './scope-picker.tsx';
 

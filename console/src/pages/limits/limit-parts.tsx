@@ -1,7 +1,7 @@
 import { Paper, Progress, SimpleGrid, Text, TextInput } from '@mantine/core';
 import { ApiError } from '../../api/api-error.ts';
 import { type Schemas, unwrap } from '../../api/client.ts';
-import { FormButton } from '../../ui/form-button.tsx';
+import { FormButton } from '../../ui/forms/form-button.tsx';
 import {
   LIMIT_NAMES,
   LIMITS,

@@ -3,8 +3,8 @@ import { useQuery } from '@tanstack/react-query';
 import { ApiError } from '../../api/api-error.ts';
 import { api, unwrap } from '../../api/client.ts';
 import { Loaded, Page } from '../../ui/page.tsx';
-import { type Column, RecordList } from '../../ui/record-list.tsx';
-import { RecordName } from '../../ui/record-name.tsx';
+import { type Column, RecordList } from '../../ui/tables/record-list.tsx';
+import { RecordName } from '../../ui/text/record-name.tsx';
 import { Bars, EditLimits } from './limit-parts.tsx';
 import { limitText, type UserLimits, useText } from './limit-values.ts';
 

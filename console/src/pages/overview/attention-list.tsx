@@ -1,9 +1,9 @@
 import { Anchor, Button, Paper, Skeleton, Text, Title } from '@mantine/core';
 import { useState } from 'react';
 import { Link } from 'react-router';
-import { Name } from '../../ui/record-name.tsx';
-import { RelativeTime } from '../../ui/relative-time-view.tsx';
-import { visibleText } from '../../ui/visible-text.ts';
+import { Name } from '../../ui/text/record-name.tsx';
+import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
+import { visibleText } from '../../ui/text/visible-text.ts';
 import type { AttentionItem } from './attention.ts';
 
 /** More are shown on request. */

@@ -1,6 +1,6 @@
 import type { Schemas } from '../../api/client.ts';
-import { formatUsd } from '../../ui/format.ts';
-import { shortReason } from '../../ui/reason.ts';
+import { formatUsd } from '../../ui/text/format.ts';
+import { shortReason } from '../../ui/text/reason.ts';
 import { limitBars, type UserLimits } from '../limits/limit-values.ts';
 
 /** From this share of a limit on, somebody should know. */

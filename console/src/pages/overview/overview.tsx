@@ -7,9 +7,9 @@ import { type AccountSnapshot, queuedOf, runningOf } from '../../api/live-snapsh
 import { endpointsQuery } from '../../api/queries.ts';
 import { Figures } from '../../ui/figures.tsx';
 import { EmptyNote, Page } from '../../ui/page.tsx';
-import { Name } from '../../ui/record-name.tsx';
-import { SmallTable } from '../../ui/small-table.tsx';
-import { Status } from '../../ui/status.tsx';
+import { SmallTable } from '../../ui/tables/small-table.tsx';
+import { Name } from '../../ui/text/record-name.tsx';
+import { Status } from '../../ui/text/status.tsx';
 import { AttentionList } from './attention-list.tsx';
 import { FirstSteps } from './first-steps.tsx';
 import { Installation } from './installation.tsx';

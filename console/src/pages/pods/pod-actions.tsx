@@ -4,9 +4,9 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from 'react-router';
 import { api, unwrap } from '../../api/client.ts';
 import { ConfirmDelete } from '../../ui/confirm-delete.tsx';
-import { enumLabel } from '../../ui/enum-label.ts';
 import { notifySuccess } from '../../ui/notify.ts';
-import { Status } from '../../ui/status.tsx';
+import { enumLabel } from '../../ui/text/enum-label.ts';
+import { Status } from '../../ui/text/status.tsx';
 import { type Pod, podActions } from './pod-details.ts';
 
 /** A pod's status and the buttons that change it. */

@@ -1,5 +1,5 @@
 import type { Schemas } from '../../api/client.ts';
-import { NO_VALUE } from '../../ui/format.ts';
+import { NO_VALUE } from '../../ui/text/format.ts';
 
 export type Pod = Schemas['Pod'];
 

@@ -1,9 +1,9 @@
 import { Checkbox, Fieldset, NumberInput, SegmentedControl, Select, SimpleGrid, Stack, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { volumesQuery } from '../../api/queries.ts';
-import { GpuPicker } from '../../ui/gpu-picker.tsx';
-import { type FieldForm, numberProps } from '../../ui/number-props.ts';
-import { volumeOptions } from '../../ui/select-options.ts';
+import { GpuPicker } from '../../ui/forms/gpu-picker.tsx';
+import { type FieldForm, numberProps } from '../../ui/forms/number-props.ts';
+import { volumeOptions } from '../../ui/forms/select-options.ts';
 
 /** Fields that pods and clusters share: what images start beside their program. */
 export function StartFields({ form }: { form: FieldForm }) {

@@ -1,5 +1,10 @@
 import type { Schemas } from '../../api/client.ts';
-import { CONTAINER_FIELDS, type ContainerValues, containerBody, NEW_CONTAINER } from '../../ui/container-values.ts';
+import {
+  CONTAINER_FIELDS,
+  type ContainerValues,
+  containerBody,
+  NEW_CONTAINER,
+} from '../../ui/forms/container-values.ts';
 
 export interface PodValues extends ContainerValues {
   name: string;

@@ -8,7 +8,7 @@ import { CopyableId } from '../../ui/copyable-id.tsx';
 import { lazyPart } from '../../ui/lazy-part.ts';
 import { PageLog } from '../../ui/logs/log-view.tsx';
 import { Loaded, Page, PageSkeleton } from '../../ui/page.tsx';
-import { visibleText } from '../../ui/visible-text.ts';
+import { visibleText } from '../../ui/text/visible-text.ts';
 import { PodActions } from './pod-actions.tsx';
 import { PodOverview } from './pod-overview.tsx';
 

@@ -4,12 +4,12 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
 import { useLive } from '../../api/events.ts';
-import { formatUsd } from '../../ui/format.ts';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
-import { type Column, RecordList } from '../../ui/record-list.tsx';
-import { RecordLink } from '../../ui/record-name.tsx';
-import { Status } from '../../ui/status.tsx';
-import { Truncated } from '../../ui/truncated.tsx';
+import { type Column, RecordList } from '../../ui/tables/record-list.tsx';
+import { formatUsd } from '../../ui/text/format.ts';
+import { RecordLink } from '../../ui/text/record-name.tsx';
+import { Status } from '../../ui/text/status.tsx';
+import { Truncated } from '../../ui/text/truncated.tsx';
 import { describeHardware, type Pod } from './pod-details.ts';
 
 const COLUMNS: Column<Pod>[] = [

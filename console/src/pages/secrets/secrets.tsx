@@ -3,12 +3,12 @@ import { IconLock } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
 import { DeleteButton } from '../../ui/delete-button.tsx';
-import { FormButton } from '../../ui/form-button.tsx';
-import { NO_VALUE } from '../../ui/format.ts';
+import { FormButton } from '../../ui/forms/form-button.tsx';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
-import { type Column, RecordList } from '../../ui/record-list.tsx';
-import { Name, RecordName } from '../../ui/record-name.tsx';
-import { RelativeTime } from '../../ui/relative-time-view.tsx';
+import { type Column, RecordList } from '../../ui/tables/record-list.tsx';
+import { NO_VALUE } from '../../ui/text/format.ts';
+import { Name, RecordName } from '../../ui/text/record-name.tsx';
+import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
 import { deletionConsequence, newSecretBody, secretReference, secretUpdateBody, usageLabel } from './secret-values.ts';
 
 type Secret = Schemas['Secret'];

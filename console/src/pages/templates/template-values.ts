@@ -1,5 +1,10 @@
 import type { Schemas } from '../../api/client.ts';
-import { type ContainerValues, containerBody, containerValues, NEW_CONTAINER } from '../../ui/container-values.ts';
+import {
+  type ContainerValues,
+  containerBody,
+  containerValues,
+  NEW_CONTAINER,
+} from '../../ui/forms/container-values.ts';
 
 export type Template = Schemas['Template'];
 

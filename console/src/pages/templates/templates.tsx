@@ -2,12 +2,12 @@ import { Badge, Checkbox, Group, SegmentedControl, Text, TextInput } from '@mant
 import { IconTemplate } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { api, unwrap } from '../../api/client.ts';
-import { ContainerFields } from '../../ui/container-fields.tsx';
 import { DeleteButton } from '../../ui/delete-button.tsx';
-import { FormButton } from '../../ui/form-button.tsx';
+import { ContainerFields } from '../../ui/forms/container-fields.tsx';
+import { FormButton } from '../../ui/forms/form-button.tsx';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
-import { type Column, RecordList } from '../../ui/record-list.tsx';
-import { RecordName } from '../../ui/record-name.tsx';
+import { type Column, RecordList } from '../../ui/tables/record-list.tsx';
+import { RecordName } from '../../ui/text/record-name.tsx';
 import {
   NEW_TEMPLATE,
   newTemplateBody,

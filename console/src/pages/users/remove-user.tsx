@@ -5,8 +5,8 @@ import { type ReactNode, useState } from 'react';
 import { api, unwrap } from '../../api/client.ts';
 import { ConfirmDelete } from '../../ui/confirm-delete.tsx';
 import { ErrorAlert } from '../../ui/error-alert.tsx';
-import { Name } from '../../ui/record-name.tsx';
-import { visibleText } from '../../ui/visible-text.ts';
+import { Name } from '../../ui/text/record-name.tsx';
+import { visibleText } from '../../ui/text/visible-text.ts';
 import { countsText, stateOf, type User } from './user-values.ts';
 import { usersQuery } from './users-query.ts';
 

@@ -2,8 +2,8 @@ import { Button, Checkbox, Select, SimpleGrid, Text, TextInput } from '@mantine/
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { ApiError } from '../../api/api-error.ts';
 import { api, unwrap } from '../../api/client.ts';
-import { FormButton } from '../../ui/form-button.tsx';
-import { Name } from '../../ui/record-name.tsx';
+import { FormButton } from '../../ui/forms/form-button.tsx';
+import { Name } from '../../ui/text/record-name.tsx';
 import { RATE_WINDOWS, rateBody, rateForm, type User, WORKLOADS } from './user-values.ts';
 
 const ROLES = [

@@ -4,12 +4,12 @@ import { useQuery } from '@tanstack/react-query';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
 import { dataCentersQuery, volumesQuery } from '../../api/queries.ts';
 import { DeleteButton } from '../../ui/delete-button.tsx';
-import { enumLabel } from '../../ui/enum-label.ts';
-import { FormButton } from '../../ui/form-button.tsx';
+import { FormButton } from '../../ui/forms/form-button.tsx';
+import { recordOptions } from '../../ui/forms/select-options.ts';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
-import { type Column, RecordList } from '../../ui/record-list.tsx';
-import { RecordName } from '../../ui/record-name.tsx';
-import { recordOptions } from '../../ui/select-options.ts';
+import { type Column, RecordList } from '../../ui/tables/record-list.tsx';
+import { enumLabel } from '../../ui/text/enum-label.ts';
+import { RecordName } from '../../ui/text/record-name.tsx';
 
 type Volume = Schemas['NetworkVolume'];
 

@@ -16,7 +16,7 @@ import {
 import { type KeyboardEvent, useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { ENDPOINT_TABS } from '../../pages/endpoints/endpoint-tabs.ts';
-import { Name } from '../../ui/record-name.tsx';
+import { Name } from '../../ui/text/record-name.tsx';
 import { usePaletteActions } from './palette-actions.ts';
 import { type PaletteItem, type PaletteKind, searchPalette } from './palette-items.ts';
 import { usePaletteRecords } from './palette-records.ts';

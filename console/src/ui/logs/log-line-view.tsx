@@ -1,8 +1,8 @@
 import { CopyButton } from '@mantine/core';
 import { IconCheck, IconChevronDown, IconChevronRight, IconCopy } from '@tabler/icons-react';
 import { memo } from 'react';
-import { formatCount } from '../format.ts';
-import { visibleText } from '../visible-text.ts';
+import { formatCount } from '../text/format.ts';
+import { visibleText } from '../text/visible-text.ts';
 import type { LogLine } from './log-buffer.ts';
 import { headOf, type LogRecord, recordOf, textOf } from './log-record.ts';
 import { plainText, splitMatches } from './log-text.ts';

@@ -1,11 +1,11 @@
 import { Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
-import { formatDuration, NO_VALUE } from '../format.ts';
 import { EmptyNote, Loaded } from '../page.tsx';
-import { Name } from '../record-name.tsx';
-import { RelativeTime } from '../relative-time-view.tsx';
-import { SmallTable } from '../small-table.tsx';
+import { SmallTable } from '../tables/small-table.tsx';
+import { formatDuration, NO_VALUE } from '../text/format.ts';
+import { Name } from '../text/record-name.tsx';
+import { RelativeTime } from '../text/relative-time-view.tsx';
 
 export const SESSIONS_KEY = ['terminals'];
 const REFRESH_MS = 10_000;

@@ -1,0 +1,91 @@
+import { Alert, Group, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { api, unwrap } from '../../../api/client.ts';
+import { formatDuration } from '../../../ui/text/format.ts';
+import { ReasonAlert } from '../../../ui/text/reason-view.tsx';
+import { Status } from '../../../ui/text/status.tsx';
+import { parseError } from './error-text.ts';
+import { describeAhead, type JobDetail, pollMs } from './job-steps.ts';
+import { StoredPayload, WorkerError } from './payload-view.tsx';
+
+/** A job, read again while it waits or runs. */
+export function useJobDetail(endpointId: string, jobId: string) {
+  return useQuery({
+    queryKey: ['job', endpointId, jobId],
+    refetchInterval: ({ state }) => pollMs(state.data),
+    queryFn: () =>
+      unwrap(api.GET('/v2/serverless/{id}/requests/{jobId}', { params: { path: { id: endpointId, jobId } } })),
+  });
+}
+
+/** State and durations in one line. */
+export function JobFacts({ job }: { job: JobDetail }) {
+  return (
+    <Group gap="md">
+      <Status value={job.status} />
+      <Text size="sm" c="dimmed" className="figure">
+        Queued {formatDuration(job.delayTime)}
+      </Text>
+      {job.executionTime !== null && (
+        <Text size="sm" c="dimmed" className="figure">
+          {job.finishedAt === null ? 'Running for' : 'Ran'} {formatDuration(job.executionTime)}
+        </Text>
+      )}
+      {job.retries > 0 && (
+        <Text size="sm" c="dimmed">
+          {job.retries === 1 ? 'Redelivered once' : `Redelivered ${job.retries} times`}
+        </Text>
+      )}
+    </Group>
+  );
+}
+
+/** Why a queued job waits, and how many come first. */
+export function JobWait({ wait }: { wait: JobDetail['wait'] }) {
+  if (wait === null) return null;
+  if (wait.reason === 'FAILING' || wait.reason === 'PAUSED' || wait.reason === 'WAITING_FOR_CAPACITY') {
+    const title = wait.reason === 'FAILING' ? 'It waits: workers fail' : 'It waits';
+    return <ReasonAlert color={wait.reason === 'FAILING' ? 'red' : 'orange'} title={title} reason={wait.text} />;
+  }
+  return (
+    <Alert color="gray" title={describeAhead(wait.ahead)}>
+      {sentence(wait.text)}
+    </Alert>
+  );
+}
+
+/** What a job returned: its error, its output, or its progress. */
+export function JobOutcome({ endpointId, job }: { endpointId: string; job: JobDetail }) {
+  const base = `/v2/serverless/${endpointId}/requests/${job.id}`;
+  const version = `${job.finishedAt}/${job.outputBytes}/${job.finishedAt === null ? job.executionTime : ''}`;
+  return (
+    <>
+      {job.error !== null && (
+        <WorkerError {...parseError(job.error)}>
+          {job.errorBytes !== null && job.errorBytes > 65_536 && (
+            <StoredPayload
+              title="Whole error"
+              path={`${base}/error`}
+              bytes={job.errorBytes}
+              fileName={`${job.id}-error.txt`}
+              version={version}
+            />
+          )}
+        </WorkerError>
+      )}
+      {job.outputBytes !== null && (
+        <StoredPayload
+          title={job.finishedAt === null ? 'Progress' : 'Output'}
+          path={`${base}/output`}
+          bytes={job.outputBytes}
+          fileName={`${job.id}-output.json`}
+          version={version}
+        />
+      )}
+    </>
+  );
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}

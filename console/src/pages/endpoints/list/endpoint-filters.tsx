@@ -1,0 +1,86 @@
+import { Group, Select, Text, TextInput, UnstyledButton } from '@mantine/core';
+import { IconSearch } from '@tabler/icons-react';
+import { useMemo } from 'react';
+import { formatNumber } from '../../../ui/text/format.ts';
+import { Status } from '../../../ui/text/status.tsx';
+import { countStates, type EndpointRow } from './endpoint-rows.ts';
+import type { EndpointFilterState } from './use-endpoint-filter.ts';
+
+const KINDS = [
+  { value: 'QUEUE', label: 'Queue' },
+  { value: 'LOAD_BALANCER', label: 'Load balancer' },
+];
+
+/** Search, kind and image; below them a button for each state that some endpoint has. */
+export function EndpointFilters(props: {
+  rows: readonly EndpointRow[];
+  foundCount: number;
+  narrowing: EndpointFilterState;
+}) {
+  const { rows, foundCount, narrowing } = props;
+  const { filter, search } = narrowing;
+  const images = useMemo(() => imagesOf(rows), [rows]);
+  return (
+    <Group gap="xs">
+      <TextInput
+        aria-label="Search endpoints"
+        placeholder="Search"
+        leftSection={<IconSearch size={16} aria-hidden />}
+        value={search}
+        onChange={(event) => narrowing.setSearch(event.currentTarget.value)}
+        w={{ base: '100%', xs: 240 }}
+      />
+      <Select
+        aria-label="Kind"
+        placeholder="Any kind"
+        data={KINDS}
+        value={filter.kind || null}
+        onChange={(kind) => narrowing.setKind(kind ?? '')}
+        clearable
+        w={150}
+      />
+      <Select
+        aria-label="Image"
+        placeholder="Any image"
+        data={images}
+        value={filter.image || null}
+        onChange={(image) => narrowing.setImage(image ?? '')}
+        clearable
+        searchable
+        limit={50}
+        w={{ base: 180, sm: 240 }}
+      />
+      <Text size="sm" c="dimmed" className="figure" role="status">
+        {foundCount === rows.length
+          ? formatNumber(rows.length)
+          : `${formatNumber(foundCount)} of ${formatNumber(rows.length)}`}
+      </Text>
+      <StateButtons rows={rows} narrowing={narrowing} />
+    </Group>
+  );
+}
+
+function StateButtons({ rows, narrowing }: { rows: readonly EndpointRow[]; narrowing: EndpointFilterState }) {
+  const chosen = narrowing.filter.state;
+  const counts = countStates(rows);
+  const isGone = chosen !== '' && !counts.some(({ state }) => state === chosen);
+  return (
+    <Group gap={6} w="100%" role="group" aria-label="State">
+      {[...counts, ...(isGone ? [{ state: chosen, count: 0 }] : [])].map(({ state, count }) => (
+        <UnstyledButton
+          key={state}
+          className="filter-button"
+          aria-pressed={state === chosen}
+          onClick={() => narrowing.setState(state === chosen ? '' : state)}
+        >
+          <Status value={state} />
+          <span className="figure">{formatNumber(count)}</span>
+        </UnstyledButton>
+      ))}
+    </Group>
+  );
+}
+
+function imagesOf(rows: readonly EndpointRow[]): string[] {
+  return [...new Set(rows.map(({ endpoint }) => endpoint.image))].sort();
+}

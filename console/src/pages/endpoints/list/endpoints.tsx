@@ -1,0 +1,106 @@
+import { Button, Code, Stack, Text } from '@mantine/core';
+import { IconPlus, IconServerBolt } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useCallback, useEffect, useMemo, useState } from 'react';
+import { Link } from 'react-router';
+import { useLive } from '../../../api/events.ts';
+import type { AccountSnapshot } from '../../../api/live-snapshots.ts';
+import { endpointsQuery } from '../../../api/queries.ts';
+import { EmptyState, Loaded, Page } from '../../../ui/page.tsx';
+import { RecordTable } from '../../../ui/tables/record-table.tsx';
+import type { Endpoint } from '../settings/endpoint-values.ts';
+import { ENDPOINT_COLUMNS, linkOf } from './endpoint-columns.tsx';
+import { EndpointFilters } from './endpoint-filters.tsx';
+import { type EndpointRow, filterRows, nextSort, sortRows, toRows } from './endpoint-rows.ts';
+import { useEndpointFigures } from './use-endpoint-figures.ts';
+import { useEndpointFilter } from './use-endpoint-filter.ts';
+
+const ROW_HEIGHT = 54;
+/** Shorter lists need neither search nor filters. */
+const FILTERS_FROM = 4;
+
+const idOf = ({ endpoint }: EndpointRow) => endpoint.id;
+
+export function EndpointsPage() {
+  const { snapshot } = useLive<AccountSnapshot>('/v2/account/live');
+  const query = useEndpoints(snapshot?.endpoints);
+  return (
+    <Page title="Endpoints" actions={<NewEndpointLink />}>
+      <Loaded query={query}>
+        {({ endpoints }) =>
+          endpoints.length === 0 ? (
+            <EmptyState icon={IconServerBolt} title="No endpoints yet" action={<NewEndpointLink />}>
+              An endpoint runs your image and scales its workers with demand, down to zero. To try one, use the image{' '}
+              <Code>podyard/echo-js:dev</Code>.
+            </EmptyState>
+          ) : (
+            <EndpointTable endpoints={endpoints} live={snapshot} />
+          )
+        }
+      </Loaded>
+    </Page>
+  );
+}
+
+/** Reads the endpoints again when the live count differs from the list. */
+function useEndpoints(liveCount: number | undefined) {
+  const query = useQuery(endpointsQuery);
+  const { refetch } = query;
+  const listed = query.data?.endpoints.length;
+  useEffect(() => {
+    if (liveCount !== undefined && listed !== undefined && liveCount !== listed) void refetch();
+  }, [liveCount, listed, refetch]);
+  return query;
+}
+
+function EndpointTable({ endpoints, live }: { endpoints: readonly Endpoint[]; live: AccountSnapshot | undefined }) {
+  const narrowing = useEndpointFilter();
+  const { filter, sort } = narrowing;
+  const [visibleIds, setVisibleIds] = useState<readonly string[]>([]);
+  const known = useEndpointFigures(live, visibleIds);
+  const rows = useMemo(() => toRows(endpoints, known), [endpoints, known]);
+  const { search, state, kind, image } = filter;
+  const found = useMemo(() => filterRows(rows, { search, state, kind, image }), [rows, search, state, kind, image]);
+  const { key, isDescending } = sort;
+  const sorted = useMemo(() => sortRows(found, { key, isDescending }), [found, key, isDescending]);
+  const onVisible = useCallback((items: readonly EndpointRow[]) => {
+    const ids = items.map(idOf);
+    setVisibleIds((before) => (before.join() === ids.join() ? before : ids));
+  }, []);
+  return (
+    <Stack gap="sm">
+      {endpoints.length >= FILTERS_FROM && (
+        <EndpointFilters rows={rows} foundCount={found.length} narrowing={narrowing} />
+      )}
+      <RecordTable
+        label="endpoints"
+        items={sorted}
+        columns={ENDPOINT_COLUMNS}
+        idOf={idOf}
+        linkOf={linkOf}
+        sort={sort}
+        onSort={(column) => narrowing.setSort(nextSort(sort, column))}
+        onVisible={onVisible}
+        rowHeight={ROW_HEIGHT}
+        isFixed
+        aboveRem={17}
+      />
+      {found.length === 0 && (
+        <Text c="dimmed" p="md" ta="center">
+          No endpoint matches.{' '}
+          <Button variant="subtle" size="compact-sm" onClick={narrowing.reset}>
+            Show all
+          </Button>
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+function NewEndpointLink() {
+  return (
+    <Button component={Link} to="/endpoints/new" leftSection={<IconPlus size={16} aria-hidden />}>
+      New endpoint
+    </Button>
+  );
+}

@@ -1,0 +1,22 @@
+import type { EndpointSnapshot } from '../../../api/live-snapshots.ts';
+import { ReasonAlert } from '../../../ui/text/reason-view.tsx';
+import { isBrief, needsAttention, stateTitle } from '../state-text.ts';
+
+const COLORS: Record<string, string> = { FAILING: 'red', WAITING_FOR_CAPACITY: 'orange', PAUSED: 'gray' };
+
+/** What somebody should know of an endpoint's state: the whole reason, if the header's line has only its end, and warnings. */
+export function EndpointStateAlerts({ state }: { state: EndpointSnapshot['state'] }) {
+  return (
+    <>
+      <StateAlert state={state} />
+      {state.warnings.map((warning) => (
+        <ReasonAlert key={warning} color="orange" reason={warning} />
+      ))}
+    </>
+  );
+}
+
+function StateAlert({ state }: { state: EndpointSnapshot['state'] }) {
+  if (!needsAttention(state.state) || state.reason === null || isBrief(state.reason)) return null;
+  return <ReasonAlert color={COLORS[state.state] ?? 'blue'} title={stateTitle(state)} reason={state.reason} />;
+}

@@ -1,0 +1,67 @@
+import { Text } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate, useSearchParams } from 'react-router';
+import { api, unwrap } from '../../../api/client.ts';
+import { notifySuccess } from '../../../ui/notify.ts';
+import { Loaded, Page } from '../../../ui/page.tsx';
+import { Name } from '../../../ui/text/record-name.tsx';
+import { EndpointForm } from './endpoint-form.tsx';
+import { duplicateValues, type EndpointValues, NEW_ENDPOINT } from './endpoint-values.ts';
+import { createEndpoint, readCpus } from './save-endpoint.ts';
+
+const PARENTS = [{ to: '/endpoints', label: 'Endpoints' }];
+
+/** The form of a new endpoint; with `?from=<id>` it is filled with the settings of another one. */
+export function NewEndpointPage() {
+  const [params] = useSearchParams();
+  const from = params.get('from');
+  return (
+    <Page title="New endpoint" parents={PARENTS}>
+      {from === null ? <NewEndpoint draftKey="new-endpoint" initial={NEW_ENDPOINT} /> : <Duplicate id={from} />}
+    </Page>
+  );
+}
+
+function Duplicate({ id }: { id: string }) {
+  const query = useQuery({
+    queryKey: ['endpoint', id, 'to duplicate'],
+    queryFn: async () => {
+      const endpoint = await unwrap(api.GET('/v2/serverless/{id}', { params: { path: { id } } }));
+      return { endpoint, cpus: await readCpus(endpoint) };
+    },
+  });
+  return (
+    <Loaded query={query}>
+      {({ endpoint, cpus }) => (
+        <>
+          <Text size="sm" c="dimmed">
+            With the settings of{' '}
+            <Link to={`/endpoints/${id}`}>
+              <Name>{endpoint.name}</Name>
+            </Link>
+            , without its schedule.
+          </Text>
+          <NewEndpoint key={id} draftKey={`endpoint-from-${id}`} initial={duplicateValues(endpoint, cpus)} />
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+function NewEndpoint({ initial, draftKey }: { initial: EndpointValues; draftKey: string }) {
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  return (
+    <EndpointForm
+      isNew
+      draftKey={draftKey}
+      initial={initial}
+      onSubmit={async (values) => {
+        const endpoint = await createEndpoint(values);
+        await queries.invalidateQueries({ queryKey: ['endpoints'] });
+        notifySuccess(`Deployed ${endpoint.name}.`);
+        navigate(`/endpoints/${endpoint.id}`);
+      }}
+    />
+  );
+}

@@ -1,0 +1,116 @@
+import { Alert, Checkbox, Group, MultiSelect, Select, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { gpuCapacityQuery, gpusQuery } from '../../api/queries.ts';
+import { absenceText, type GpuChoice, gpuChoices, hereText, isHere, poolChoices } from './gpu-choices.ts';
+
+interface PickerProps<Value> {
+  value: Value;
+  onChange: (value: Value) => void;
+  error?: ReactNode;
+}
+
+/** GPU pools in order of preference, with what is here and free. */
+export function PoolPicker({ value, onChange, error }: PickerProps<string[]>) {
+  const { data } = useQuery(gpusQuery);
+  const capacity = useQuery(gpuCapacityQuery);
+  const choices = poolChoices(data?.gpus, capacity.data?.gpus);
+  const offer = useOffer(choices, value);
+  return (
+    <Stack gap="xs">
+      <MultiSelect
+        label="GPU pools"
+        required
+        searchable
+        description="In order of preference. Each worker uses the first pool with capacity."
+        nothingFoundMessage={offer.nothingFound}
+        data={offer.groups}
+        renderOption={({ option }) => <Choice choice={offer.choiceOf(option.value)} />}
+        value={value}
+        onChange={onChange}
+        error={error}
+      />
+      {offer.more}
+      <Absence text={absenceText(choices, value, 'Workers')} />
+    </Stack>
+  );
+}
+
+/** One GPU type of a pod, with what is here and free. */
+export function GpuPicker({ value, onChange, error }: PickerProps<string>) {
+  const { data } = useQuery(gpusQuery);
+  const capacity = useQuery(gpuCapacityQuery);
+  const choices = gpuChoices(data?.gpus, capacity.data?.gpus);
+  const offer = useOffer(choices, value === '' ? [] : [value]);
+  return (
+    <Stack gap="xs">
+      <Select
+        label="GPU"
+        required
+        searchable
+        nothingFoundMessage={offer.nothingFound}
+        data={offer.groups}
+        renderOption={({ option }) => <Choice choice={offer.choiceOf(option.value)} />}
+        value={value === '' ? null : value}
+        onChange={(id) => onChange(id ?? '')}
+        error={error}
+      />
+      {offer.more}
+      <Absence text={absenceText(choices, value === '' ? [] : [value], 'It')} />
+    </Stack>
+  );
+}
+
+/** What can be chosen: what is here, and the rest only after it was asked for. What is chosen already stays. */
+function useOffer(choices: readonly GpuChoice[], chosen: readonly string[]) {
+  const [isAll, setAll] = useState(false);
+  const here = choices.filter(isHere);
+  const absent = choices.filter((choice) => !isHere(choice));
+  const shown = isAll ? absent : absent.filter(({ value }) => chosen.includes(value));
+  const groups = [
+    { group: 'On this installation', items: [...here] },
+    { group: 'Not on this installation', items: shown },
+  ].filter(({ items }) => items.length > 0);
+  return {
+    groups,
+    choiceOf: (value: string) => choices.find((choice) => choice.value === value)!,
+    nothingFound: here.length === 0 ? 'This installation has no GPUs.' : 'No such GPU.',
+    more: absent.length > 0 && (
+      <Checkbox
+        size="xs"
+        label={
+          here.length === 0
+            ? 'This installation has no GPUs. Show those that could be added.'
+            : `Show ${absent.length} more that are not on this installation`
+        }
+        checked={isAll}
+        onChange={({ currentTarget }) => setAll(currentTarget.checked)}
+      />
+    ),
+  };
+}
+
+function Choice({ choice }: { choice: GpuChoice }) {
+  return (
+    <Group justify="space-between" gap="sm" wrap="nowrap" flex={1}>
+      <div>
+        <Text size="sm">{choice.label}</Text>
+        <Text size="xs" c="dimmed">
+          {choice.details}
+        </Text>
+      </div>
+      <Text size="xs" c="dimmed" className="figure" ta="right">
+        {hereText(choice)}
+      </Text>
+    </Group>
+  );
+}
+
+function Absence({ text }: { text: string | null }) {
+  if (text === null) return null;
+  return (
+    <Alert color="orange" role="status" p="xs">
+      {text}
+    </Alert>
+  );
+}
