@@ -10,7 +10,7 @@ export type Schemas = components['schemas'];
 export { BASE_URL };
 
 /** The revision that the types are of, whatever the server and the key speak by themselves. */
-const REVISION = { 'podyard-revision': '2026-07' };
+const REVISION = { 'podyard-revision': '2026-08' };
 
 function authorization(): Record<string, string> {
   const key = currentKey();

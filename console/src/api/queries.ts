@@ -36,7 +36,12 @@ export const registriesQuery = queryOptions({
 /** GPU types with their current availability. */
 export const gpusQuery = queryOptions({
   queryKey: ['gpus', 'availability'],
-  queryFn: () => unwrap(api.GET('/v2/catalog/gpus', { params: { query: { include: 'AVAILABILITY' } } })),
+  queryFn: () =>
+    unwrap(
+      api.GET('/v2/catalog/gpus', {
+        params: { query: { include: 'AVAILABILITY', product: 'POD,CLUSTER,SERVERLESS' } },
+      }),
+    ),
 });
 
 /** How many GPUs are here and free now. A runtime that does not answer leaves it unknown. */

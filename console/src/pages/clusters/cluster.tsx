@@ -9,11 +9,12 @@ import { Figures } from '../../ui/figures.tsx';
 import { notifySuccess } from '../../ui/notify.ts';
 import { Loaded, Page, PageSkeleton } from '../../ui/page.tsx';
 import { SmallTable } from '../../ui/tables/small-table.tsx';
-import { enumLabel } from '../../ui/text/enum-label.ts';
 import { formatUsd, NO_VALUE } from '../../ui/text/format.ts';
+import { enumLabel } from '../../ui/text/labels.ts';
 import { ReasonAlert, ReasonCell } from '../../ui/text/reason-view.tsx';
 import { RecordLink } from '../../ui/text/record-name.tsx';
 import { Status } from '../../ui/text/status.tsx';
+import { POD_STATUSES } from '../pods/pod-details.ts';
 import { type Cluster, describeCompute } from './cluster-values.ts';
 
 const PARENTS = [{ to: '/clusters', label: 'Clusters' }];
@@ -98,7 +99,7 @@ function MemberRow({ pod }: { pod: Schemas['Pod'] }) {
         <RecordLink to={`/pods/${pod.id}`} name={pod.name} />
       </Table.Td>
       <Table.Td>
-        <Status value={pod.status} />
+        <Status table={POD_STATUSES} value={pod.status} />
       </Table.Td>
       <Table.Td>
         <Text size="sm" className="figure">

@@ -5,7 +5,7 @@ import { Link } from 'react-router';
 import { api, unwrap } from '../../api/client.ts';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
 import { type Column, RecordList } from '../../ui/tables/record-list.tsx';
-import { enumLabel } from '../../ui/text/enum-label.ts';
+import { enumLabel } from '../../ui/text/labels.ts';
 import { ReasonCell } from '../../ui/text/reason-view.tsx';
 import { RecordLink } from '../../ui/text/record-name.tsx';
 import { type Cluster, describeCompute, describePods } from './cluster-values.ts';

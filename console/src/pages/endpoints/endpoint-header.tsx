@@ -12,7 +12,7 @@ import { notifySuccess } from '../../ui/notify.ts';
 import { Status } from '../../ui/text/status.tsx';
 import { endpointUrls, servesModels } from './endpoint-urls.ts';
 import type { Endpoint } from './settings/endpoint-values.ts';
-import { stateSentence } from './state-text.ts';
+import { ENDPOINT_STATES, stateSentence } from './state-text.ts';
 
 /** The state in words, and what clients are configured with. */
 export function EndpointDescription(props: { endpoint: Endpoint; snapshot: EndpointSnapshot | undefined }) {
@@ -22,7 +22,9 @@ export function EndpointDescription(props: { endpoint: Endpoint; snapshot: Endpo
   return (
     <Stack gap={2}>
       <Text size="sm" component="div" mih={20} role="status">
-        {snapshot && <Status value={snapshot.state.state} text={stateSentence(snapshot.state)} />}
+        {snapshot && (
+          <Status table={ENDPOINT_STATES} value={snapshot.state.state} text={stateSentence(snapshot.state)} />
+        )}
       </Text>
       <Group gap="2px 16px">
         <CopyableId id={endpoint.id} />

@@ -48,7 +48,7 @@ export function EndpointPage() {
 function EndpointTabs({ tab, ...props }: EndpointTabProps & { tab: string }) {
   const { id, name, type } = props.endpoint;
   const navigate = useNavigate();
-  const tabs = ENDPOINT_TABS.filter(({ isForJobs }) => !(isForJobs && type === 'LOAD_BALANCING'));
+  const tabs = ENDPOINT_TABS.filter(({ isForJobs }) => !(isForJobs && type === 'LOAD_BALANCER'));
   return (
     <Tabs
       value={tab}

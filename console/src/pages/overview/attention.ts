@@ -49,7 +49,10 @@ function problemItem(problem: string): AttentionItem {
   return { key: problem, severity: 'broken', what: 'Installation', reason: problem, to: '/catalog' };
 }
 
-function endpointItems({ figures, endpointNames }: AttentionSources, wanted: string): AttentionItem[] {
+function endpointItems(
+  { figures, endpointNames }: AttentionSources,
+  wanted: 'FAILING' | 'WAITING_FOR_CAPACITY',
+): AttentionItem[] {
   return figures
     .filter(({ state }) => state === wanted)
     .map(({ id, state, reason, since }) => ({

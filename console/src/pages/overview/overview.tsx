@@ -10,6 +10,7 @@ import { EmptyNote, Page } from '../../ui/page.tsx';
 import { SmallTable } from '../../ui/tables/small-table.tsx';
 import { Name } from '../../ui/text/record-name.tsx';
 import { Status } from '../../ui/text/status.tsx';
+import { ENDPOINT_STATES } from '../endpoints/state-text.ts';
 import { AttentionList } from './attention-list.tsx';
 import { FirstSteps } from './first-steps.tsx';
 import { Installation } from './installation.tsx';
@@ -67,7 +68,7 @@ function ActiveEndpoints({ snapshot }: { snapshot: AccountSnapshot | undefined }
                 </Anchor>
               </Table.Td>
               <Table.Td>
-                <Status value={state.state} />
+                <Status table={ENDPOINT_STATES} value={state.state} />
               </Table.Td>
               <Table.Td>{inQueue}</Table.Td>
               <Table.Td>{inProgress}</Table.Td>

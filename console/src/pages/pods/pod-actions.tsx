@@ -5,9 +5,9 @@ import { useNavigate } from 'react-router';
 import { api, unwrap } from '../../api/client.ts';
 import { ConfirmDelete } from '../../ui/confirm-delete.tsx';
 import { notifySuccess } from '../../ui/notify.ts';
-import { enumLabel } from '../../ui/text/enum-label.ts';
+import { enumLabel } from '../../ui/text/labels.ts';
 import { Status } from '../../ui/text/status.tsx';
-import { type Pod, podActions } from './pod-details.ts';
+import { POD_STATUSES, type Pod, podActions } from './pod-details.ts';
 
 /** A pod's status and the buttons that change it. */
 export function PodActions({ pod }: { pod: Pod }) {
@@ -19,7 +19,7 @@ export function PodActions({ pod }: { pod: Pod }) {
   });
   return (
     <>
-      <Status value={pod.status} />
+      <Status table={POD_STATUSES} value={pod.status} />
       {podActions(pod).map(({ action, isDisabled }) => (
         <Button
           key={action}

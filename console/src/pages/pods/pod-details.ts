@@ -1,7 +1,18 @@
 import type { Schemas } from '../../api/client.ts';
 import { NO_VALUE } from '../../ui/text/format.ts';
+import type { StatusLook } from '../../ui/text/labels.ts';
 
 export type Pod = Schemas['Pod'];
+
+/** How the states of pods are shown. */
+export const POD_STATUSES = {
+  PROVISIONING: { label: 'Provisioning', color: 'blue' },
+  STARTING: { label: 'Starting', color: 'blue' },
+  RUNNING: { label: 'Running', color: 'green' },
+  EXITED: { label: 'Exited', color: 'gray' },
+  ERROR: { label: 'Error', color: 'red' },
+  TERMINATED: { label: 'Terminated', color: 'gray' },
+} as const satisfies Record<Pod['status'], StatusLook>;
 
 /** `2 × NVIDIA L4` or `4 vCPU, 16 GB`. */
 export function describeHardware({ gpu, cpu }: Pick<Pod, 'gpu' | 'cpu'>): string {

@@ -12,6 +12,7 @@ import { JupyterPassword } from './jupyter-password.tsx';
 import { PodAccess } from './pod-access.tsx';
 import { describeHardware, describeMounts, type Pod, portRows } from './pod-details.ts';
 import { PodLifetime } from './pod-lifetime.tsx';
+import { POD_FIELDS } from './pod-values.ts';
 import { portUrl } from './port-url.ts';
 
 /** Where images serve Jupyter. */
@@ -113,12 +114,13 @@ function Ports({ pod }: { pod: Pod }) {
 }
 
 function SettingsTable({ pod }: { pod: Pod }) {
+  const { image, args, disk } = POD_FIELDS;
   const { persistent, network } = describeMounts(pod);
   const settings: Record<string, ReactNode> = {
     ID: <Code>{pod.id}</Code>,
-    Image: pod.image,
-    Arguments: pod.args === '' ? NO_VALUE : <Code>{pod.args}</Code>,
-    'Container disk': `${pod.disk} GB`,
+    [image.label]: pod.image,
+    [args.label]: pod.args === '' ? NO_VALUE : <Code>{pod.args}</Code>,
+    [disk.label]: `${pod.disk} ${disk.unit}`,
     'Persistent storage': persistent,
     'Network volumes': network,
     Environment: Object.keys(pod.env).join(', ') || NO_VALUE,

@@ -10,11 +10,11 @@ import { formatUsd } from '../../ui/text/format.ts';
 import { RecordLink } from '../../ui/text/record-name.tsx';
 import { Status } from '../../ui/text/status.tsx';
 import { Truncated } from '../../ui/text/truncated.tsx';
-import { describeHardware, type Pod } from './pod-details.ts';
+import { describeHardware, POD_STATUSES, type Pod } from './pod-details.ts';
 
 const COLUMNS: Column<Pod>[] = [
   { title: 'Name', render: (pod) => <RecordLink to={linkOf(pod)} name={pod.name} /> },
-  { title: 'Status', render: ({ status }) => <Status value={status} /> },
+  { title: 'Status', render: ({ status }) => <Status table={POD_STATUSES} value={status} /> },
   { title: 'Image', isSecondary: true, render: ({ image }) => <Truncated text={image} /> },
   { title: 'Hardware', isSecondary: true, render: (pod) => <Text size="sm">{describeHardware(pod)}</Text> },
   { title: 'Cost per hour', render: ({ cost }) => <span className="figure">{formatUsd(cost)}</span> },

@@ -1,9 +1,10 @@
-import { Badge, Checkbox, Group, SegmentedControl, Text, TextInput } from '@mantine/core';
+import { Badge, Group, Text } from '@mantine/core';
 import { IconTemplate } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { api, unwrap } from '../../api/client.ts';
 import { DeleteButton } from '../../ui/delete-button.tsx';
 import { ContainerFields } from '../../ui/forms/container-fields.tsx';
+import { FieldInput, SegmentedField } from '../../ui/forms/field-input.tsx';
 import { FormButton } from '../../ui/forms/form-button.tsx';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
 import { type Column, RecordList } from '../../ui/tables/record-list.tsx';
@@ -11,6 +12,7 @@ import { RecordName } from '../../ui/text/record-name.tsx';
 import {
   NEW_TEMPLATE,
   newTemplateBody,
+  TEMPLATE_FIELDS,
   type Template,
   type TemplateValues,
   templateUpdateBody,
@@ -95,30 +97,16 @@ function TemplateFormButton({ template }: { template?: Template }) {
     >
       {(form) => (
         <>
-          <TextInput label="Name" required data-autofocus {...form.getInputProps('name')} />
-          {!template && (
-            <SegmentedControl
-              w="fit-content"
-              aria-label="Type"
-              data={[
-                { value: 'serverless', label: 'Endpoint' },
-                { value: 'pod', label: 'Pod' },
-              ]}
-              {...form.getInputProps('kind')}
-            />
-          )}
-          <ContainerFields form={form} portsHint="For example 8000/http or 22/tcp" />
+          <FieldInput form={form} fields={TEMPLATE_FIELDS} name="name" autoFocus />
+          {!template && <SegmentedField form={form} fields={TEMPLATE_FIELDS} name="kind" />}
+          <ContainerFields form={form} fields={TEMPLATE_FIELDS} />
           {form.values.kind === 'pod' && (
             <>
-              <Checkbox label="Start SSH" {...form.getInputProps('startSsh', { type: 'checkbox' })} />
-              <Checkbox label="Start Jupyter" {...form.getInputProps('startJupyter', { type: 'checkbox' })} />
+              <FieldInput form={form} fields={TEMPLATE_FIELDS} name="startSsh" />
+              <FieldInput form={form} fields={TEMPLATE_FIELDS} name="startJupyter" />
             </>
           )}
-          <Checkbox
-            label="Public"
-            description="Every user can see and use it, with its environment but without your registry credentials."
-            {...form.getInputProps('isPublic', { type: 'checkbox' })}
-          />
+          <FieldInput form={form} fields={TEMPLATE_FIELDS} name="public" />
         </>
       )}
     </FormButton>

@@ -15,7 +15,7 @@ import { CreatedKey, NewKey } from '../keys/new-key.tsx';
 import { Bars, EditLimits } from '../limits/limit-parts.tsx';
 import { RemoveUser } from './remove-user.tsx';
 import { EditRate, EditUser, SuspendButton } from './user-actions.tsx';
-import { countsText, STATE_TEXTS, stateOf, type User } from './user-values.ts';
+import { countsText, stateOf, USER_STATES, type User } from './user-values.ts';
 
 const REFRESH_MS = 3_000;
 const PARENTS = [{ to: '/users', label: 'Users' }];
@@ -34,7 +34,7 @@ export function UserPage() {
     <Page
       title={data?.name ?? 'User'}
       parents={PARENTS}
-      status={data && <Status value={stateOf(data)} text={STATE_TEXTS[stateOf(data)]} />}
+      status={data && <Status table={USER_STATES} value={stateOf(data)} />}
       description={data && <Facts user={data} />}
       actions={data && !data.removal && <Actions user={data} />}
     >

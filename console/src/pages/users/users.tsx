@@ -12,14 +12,14 @@ import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
 import { Status } from '../../ui/text/status.tsx';
 import { CreatedKey } from '../keys/new-key.tsx';
 import { useText } from '../limits/limit-values.ts';
-import { NEW_USER, newUserBody, STATE_TEXTS, stateOf, type User } from './user-values.ts';
+import { NEW_USER, newUserBody, stateOf, USER_STATES, type User } from './user-values.ts';
 import { usersQuery } from './users-query.ts';
 
 const REFRESH_MS = 10_000;
 
 const COLUMNS: Column<User>[] = [
   { title: 'Name', render: ({ userId, name }) => <RecordLink to={`/users/${userId}`} name={name} /> },
-  { title: 'State', render: (user) => <Status value={stateOf(user)} text={STATE_TEXTS[stateOf(user)]} /> },
+  { title: 'State', render: (user) => <Status table={USER_STATES} value={stateOf(user)} /> },
   { title: 'Role', isSecondary: true, render: ({ role }) => (role === 'ADMIN' ? 'Admin' : 'User') },
   {
     title: 'Endpoints',
@@ -38,7 +38,7 @@ const COLUMNS: Column<User>[] = [
 ];
 const idOf = ({ userId }: User) => userId;
 const linkOf = ({ userId }: User) => `/users/${userId}`;
-const textOf = (user: User) => `${user.userId} ${user.name} ${user.email ?? ''} ${STATE_TEXTS[stateOf(user)]}`;
+const textOf = (user: User) => `${user.userId} ${user.name} ${user.email ?? ''} ${USER_STATES[stateOf(user)].label}`;
 
 /** For admins; everybody else gets the server's 403. */
 export function UsersPage() {

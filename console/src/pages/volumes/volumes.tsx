@@ -8,7 +8,7 @@ import { FormButton } from '../../ui/forms/form-button.tsx';
 import { recordOptions } from '../../ui/forms/select-options.ts';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
 import { type Column, RecordList } from '../../ui/tables/record-list.tsx';
-import { enumLabel } from '../../ui/text/enum-label.ts';
+import { enumLabel } from '../../ui/text/labels.ts';
 import { RecordName } from '../../ui/text/record-name.tsx';
 
 type Volume = Schemas['NetworkVolume'];

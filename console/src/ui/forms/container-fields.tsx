@@ -1,49 +1,40 @@
-import { NumberInput, Select, SimpleGrid, TagsInput, TextInput } from '@mantine/core';
+import { Select, SimpleGrid } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { registriesQuery } from '../../api/queries.ts';
+import type { ContainerValues } from './container-values.ts';
 import { EnvEditor } from './env-editor.tsx';
-import { type FieldForm, numberProps } from './number-props.ts';
+import { type FieldForm, FieldInput, inputProps } from './field-input.tsx';
+import type { Field, Fields } from './fields.ts';
 import { recordOptions } from './select-options.ts';
 
-/** The container fields of an endpoint, a pod or a template. */
-export function ContainerFields(props: { form: FieldForm; portsHint: string; hasRegistry?: boolean }) {
-  const { form, portsHint, hasRegistry = true } = props;
-  const env = form.getInputProps('env');
+interface ContainerFieldsProps {
+  form: FieldForm;
+  fields: Omit<Fields<ContainerValues>, 'registry'> & { registry?: Field<string | null> };
+}
+
+/** The container fields of an endpoint, a pod, a cluster or a template. */
+export function ContainerFields({ form, fields: { registry, ...fields } }: ContainerFieldsProps) {
   return (
     <>
-      <TextInput label="Image" required placeholder="ghcr.io/acme/worker:1.0" {...form.getInputProps('image')} />
-      <TextInput
-        label="Arguments"
-        description={'A command line, or JSON: {"entrypoint": […], "cmd": […]}'}
-        {...form.getInputProps('args')}
-      />
+      <FieldInput form={form} fields={fields} name="image" />
+      <FieldInput form={form} fields={fields} name="args" />
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
-        <NumberInput
-          label="Container disk"
-          description="Wiped on restart"
-          suffix=" GB"
-          min={1}
-          allowDecimal={false}
-          {...numberProps(form, 'disk')}
-        />
-        {hasRegistry && <RegistryField form={form} />}
+        <FieldInput form={form} fields={fields} name="disk" />
+        {registry && <RegistryField form={form} fields={{ registry }} />}
       </SimpleGrid>
-      <TagsInput label="Ports" description={portsHint} {...form.getInputProps('ports')} />
-      <EnvEditor value={env.value} onChange={env.onChange} error={env.error ?? null} />
+      <FieldInput form={form} fields={fields} name="ports" />
+      <EnvEditor {...inputProps({ form, fields, name: 'env' })} />
     </>
   );
 }
 
-function RegistryField({ form }: { form: FieldForm }) {
+function RegistryField({ form, fields }: { form: FieldForm; fields: { registry: Field<string | null> } }) {
   const registries = useQuery(registriesQuery);
   return (
     <Select
-      label="Registry credentials"
-      description="For private images"
-      placeholder="None"
       clearable
       data={recordOptions(registries.data?.registries)}
-      {...form.getInputProps('registry')}
+      {...inputProps({ form, fields, name: 'registry' })}
     />
   );
 }

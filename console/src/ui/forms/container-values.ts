@@ -1,26 +1,32 @@
+import type { Schemas } from '../../api/client.ts';
+import { type Fields, initialValues } from './fields.ts';
+
 /** An environment variable while it is edited; the key may still be empty. */
 export interface EnvRow {
   key: string;
   value: string;
 }
 
-/** The values of the container fields that endpoints, pods and templates share. */
-export interface ContainerValues {
-  image: string;
-  args: string;
-  disk: number;
-  ports: string[];
-  env: EnvRow[];
-  registry: string | null;
-}
-
 /** The container part of a record, and of the body that saves it. */
-export type Container = Omit<ContainerValues, 'env'> & { env: Record<string, string> };
+export type Container = Pick<Schemas['Template'], 'image' | 'args' | 'disk' | 'ports' | 'env' | 'registry'>;
 
-export const NEW_CONTAINER: ContainerValues = { image: '', args: '', disk: 20, ports: [], env: [], registry: null };
+/** The values of the container fields that endpoints, pods and templates share. */
+export type ContainerValues = Omit<Container, 'env'> & { env: EnvRow[] };
 
-/** The container fields as the server names them in errors. */
-export const CONTAINER_FIELDS = Object.keys(NEW_CONTAINER);
+export const CONTAINER_FIELDS: Fields<ContainerValues> = {
+  image: { label: 'Image', placeholder: 'ghcr.io/acme/worker:1.0', initial: '', isRequired: true },
+  args: { label: 'Arguments', help: 'A command line, or JSON: {"entrypoint": […], "cmd": […]}', initial: '' },
+  disk: { label: 'Container disk', help: 'Wiped on restart', initial: 20, unit: 'GB', min: 1 },
+  ports: { label: 'Ports', initial: [] },
+  env: {
+    label: 'Environment variables',
+    help: 'Use {{ RUNPOD_SECRET_name }} in a value to insert a secret when the container starts.',
+    initial: [],
+  },
+  registry: { label: 'Registry credentials', help: 'For private images', placeholder: 'None', initial: null },
+};
+
+export const NEW_CONTAINER = initialValues<ContainerValues>(CONTAINER_FIELDS);
 
 /** Returns the form values of a record's container. */
 export function containerValues({ image, args, disk, ports, env, registry }: Container): ContainerValues {

@@ -1,27 +1,31 @@
 import { Select } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { cpusQuery } from '../../api/queries.ts';
-import { type FieldForm, numberProps } from './number-props.ts';
+import { type FieldForm, inputProps } from './field-input.tsx';
+import type { Field } from './fields.ts';
 import { recordOptions } from './select-options.ts';
 
-export const VCPU_COUNTS = [2, 4, 8, 16, 32].map(String);
-/** An endpoint that another client gave one vCPU keeps it. */
-const countsWith = (value: string) => (VCPU_COUNTS.includes(value) ? VCPU_COUNTS : [value, ...VCPU_COUNTS]);
+const VCPU_COUNTS = [2, 4, 8, 16, 32].map(String);
 
-/** The CPU flavor of an endpoint or a pod, and how many vCPUs of it. */
-export function CpuFields({ form }: { form: FieldForm }) {
+/** The counts that can be chosen. One vCPU, which another client can give, is kept. */
+export function vcpuOptions(current: number): string[] {
+  const value = String(current);
+  return VCPU_COUNTS.includes(value) ? VCPU_COUNTS : [value, ...VCPU_COUNTS];
+}
+
+/** The CPU flavor of a pod, and how many vCPUs of it. */
+export function CpuFields(props: { form: FieldForm; fields: Record<'cpu.id' | 'cpu.vcpuCount', Field> }) {
   const { data } = useQuery(cpusQuery);
-  const { value, onChange, error } = numberProps(form, 'cpu.vcpuCount');
+  const { value, onChange, ...count } = inputProps({ ...props, name: 'cpu.vcpuCount' });
   return (
     <>
-      <Select label="CPU" required data={recordOptions(data?.cpus)} {...form.getInputProps('cpu.id')} />
+      <Select data={recordOptions(data?.cpus)} {...inputProps({ ...props, name: 'cpu.id' })} />
       <Select
-        label="vCPUs"
+        {...count}
         allowDeselect={false}
-        data={countsWith(String(value))}
+        data={vcpuOptions(value)}
         value={String(value)}
-        onChange={(count) => onChange(Number(count))}
-        error={error}
+        onChange={(next) => onChange(Number(next))}
       />
     </>
   );

@@ -1,17 +1,19 @@
 import { ActionIcon, Button, Group, Input, Stack, TextInput } from '@mantine/core';
 import { IconPlus, IconTrash } from '@tabler/icons-react';
+import type { ReactNode } from 'react';
 import type { EnvRow } from './container-values.ts';
 
 /** Edits environment variables, one row each. */
-export function EnvEditor(props: { value: EnvRow[]; onChange: (rows: EnvRow[]) => void; error?: string | null }) {
-  const { value: rows, onChange } = props;
+export function EnvEditor(props: {
+  label: string;
+  description: string | undefined;
+  value: EnvRow[];
+  onChange: (rows: EnvRow[]) => void;
+  error?: ReactNode;
+}) {
+  const { label, description, value: rows, onChange, error } = props;
   return (
-    <Input.Wrapper
-      labelElement="div"
-      label="Environment variables"
-      description="Use {{ RUNPOD_SECRET_name }} in a value to insert a secret when the container starts."
-      error={props.error}
-    >
+    <Input.Wrapper labelElement="div" label={label} description={description} error={error}>
       <Stack gap={6} mt={6}>
         {rows.map((row, index) => (
           <VariableRow

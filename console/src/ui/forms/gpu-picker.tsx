@@ -5,13 +5,17 @@ import { gpuCapacityQuery, gpusQuery } from '../../api/queries.ts';
 import { absenceText, type GpuChoice, gpuChoices, hereText, isHere, poolChoices } from './gpu-choices.ts';
 
 interface PickerProps<Value> {
+  label: string;
+  description: string | undefined;
+  required: true | undefined;
   value: Value;
   onChange: (value: Value) => void;
   error?: ReactNode;
 }
 
 /** GPU pools in order of preference, with what is here and free. */
-export function PoolPicker({ value, onChange, error }: PickerProps<string[]>) {
+export function PoolPicker(props: PickerProps<string[]>) {
+  const { value } = props;
   const { data } = useQuery(gpusQuery);
   const capacity = useQuery(gpuCapacityQuery);
   const choices = poolChoices(data?.gpus, capacity.data?.gpus);
@@ -19,16 +23,11 @@ export function PoolPicker({ value, onChange, error }: PickerProps<string[]>) {
   return (
     <Stack gap="xs">
       <MultiSelect
-        label="GPU pools"
-        required
+        {...props}
         searchable
-        description="In order of preference. Each worker uses the first pool with capacity."
         nothingFoundMessage={offer.nothingFound}
         data={offer.groups}
         renderOption={({ option }) => <Choice choice={offer.choiceOf(option.value)} />}
-        value={value}
-        onChange={onChange}
-        error={error}
       />
       {offer.more}
       <Absence text={absenceText(choices, value, 'Workers')} />
@@ -37,7 +36,7 @@ export function PoolPicker({ value, onChange, error }: PickerProps<string[]>) {
 }
 
 /** One GPU type of a pod, with what is here and free. */
-export function GpuPicker({ value, onChange, error }: PickerProps<string>) {
+export function GpuPicker({ value, onChange, ...props }: PickerProps<string>) {
   const { data } = useQuery(gpusQuery);
   const capacity = useQuery(gpuCapacityQuery);
   const choices = gpuChoices(data?.gpus, capacity.data?.gpus);
@@ -45,15 +44,13 @@ export function GpuPicker({ value, onChange, error }: PickerProps<string>) {
   return (
     <Stack gap="xs">
       <Select
-        label="GPU"
-        required
+        {...props}
         searchable
         nothingFoundMessage={offer.nothingFound}
         data={offer.groups}
         renderOption={({ option }) => <Choice choice={offer.choiceOf(option.value)} />}
         value={value === '' ? null : value}
         onChange={(id) => onChange(id ?? '')}
-        error={error}
       />
       {offer.more}
       <Absence text={absenceText(choices, value === '' ? [] : [value], 'It')} />

@@ -6,12 +6,12 @@ import { ErrorAlert } from '../../../ui/error-alert.tsx';
 import { Figures } from '../../../ui/figures.tsx';
 import { notifySuccess } from '../../../ui/notify.ts';
 import { Loaded } from '../../../ui/page.tsx';
-import { enumLabel } from '../../../ui/text/enum-label.ts';
 import { formatDate, formatNumber } from '../../../ui/text/format.ts';
+import { enumLabel } from '../../../ui/text/labels.ts';
 import { Name } from '../../../ui/text/record-name.tsx';
 import { Status } from '../../../ui/text/status.tsx';
 import { BatchProgress } from './batch-progress.tsx';
-import { type Batch, describeEstimate, hasEnded, stateOf } from './batch-values.ts';
+import { BATCH_STATES, type Batch, describeEstimate, hasEnded, stateOf } from './batch-values.ts';
 
 const POLL_MS = 1_000;
 
@@ -43,7 +43,7 @@ function BatchView({ path }: { path: string }) {
       {(batch) => (
         <Stack>
           <Group gap="md">
-            <Status value={stateOf(batch)} />
+            <Status table={BATCH_STATES} value={stateOf(batch)} />
             {batch.name !== undefined && (
               <Text size="sm" className="anywhere">
                 <Name>{batch.name}</Name>

@@ -1,4 +1,5 @@
 import { formatCount, formatDuration, formatNumber, formatUsd } from '../../../ui/text/format.ts';
+import type { StatusLook } from '../../../ui/text/labels.ts';
 
 /** A batch as the queue API returns it. Times are milliseconds since 1970. */
 export interface Batch {
@@ -41,8 +42,20 @@ export function progressOf({ requestTotal, requestCompleted, requestFailed }: Ba
   return { completed: share(requestCompleted), failed: share(requestFailed) };
 }
 
-/** What a person reads about the state: a running batch is a FINALIZED one. */
-export function stateOf(batch: Batch): string {
+type BatchState = Exclude<Batch['status'], 'FINALIZED'> | 'RUNNING' | 'PAUSED' | 'CANCELLING';
+
+export const BATCH_STATES = {
+  DRAFT: { label: 'Draft', color: 'gray' },
+  RUNNING: { label: 'Running', color: 'green' },
+  PAUSED: { label: 'Paused', color: 'gray' },
+  CANCELLING: { label: 'Cancelling', color: 'orange' },
+  COMPLETED: { label: 'Completed', color: 'green' },
+  FAILED: { label: 'Failed', color: 'red' },
+  CANCELLED: { label: 'Cancelled', color: 'gray' },
+} as const satisfies Record<BatchState, StatusLook>;
+
+/** The state in people's words: a FINALIZED batch runs, unless it is paused or being cancelled. */
+export function stateOf(batch: Batch): BatchState {
   if (batch.status !== 'FINALIZED') return batch.status;
   if (batch.cancelledAt !== undefined) return 'CANCELLING';
   return batch.paused ? 'PAUSED' : 'RUNNING';

@@ -12,7 +12,7 @@ import { Status } from '../../../ui/text/status.tsx';
 import type { EndpointTabProps } from '../endpoint-tab-props.ts';
 import { BatchDrawer } from './batch-drawer.tsx';
 import { BatchProgress } from './batch-progress.tsx';
-import { type Batch, type BatchPage, describeProgress, hasEnded, stateOf } from './batch-values.ts';
+import { BATCH_STATES, type Batch, type BatchPage, describeProgress, hasEnded, stateOf } from './batch-values.ts';
 
 const PAGE_SIZE = 50;
 const POLL_MS = 2_000;
@@ -67,7 +67,7 @@ function BatchTable({ batches, onOpen }: { batches: readonly Batch[]; onOpen: (i
             </Anchor>
           </Table.Td>
           <Table.Td>
-            <Status value={stateOf(batch)} />
+            <Status table={BATCH_STATES} value={stateOf(batch)} />
             {batch.reason !== undefined && !hasEnded(batch) && (
               <Text size="xs" c="dimmed" maw={260}>
                 {batch.reason}

@@ -7,7 +7,8 @@ import { request } from '../../../api/client.ts';
 import { ErrorAlert } from '../../../ui/error-alert.tsx';
 import { useUnsaved } from '../../../ui/forms/unsaved.ts';
 import { notifySuccess } from '../../../ui/notify.ts';
-import { canRetry, isFinal, type JobDetail } from './job-steps.ts';
+import { canRetry, isFinal } from './job-status.ts';
+import type { JobDetail } from './job-steps.ts';
 import { formatBytes, isJson, prettyJson } from './payload-text.ts';
 
 /** Longer inputs are no longer edited by hand. */

@@ -13,7 +13,7 @@ test('each filter becomes its parameter', () => {
   expect(queryOf('state=FAILED&worker=+w1+&error=CUDA&period=3600')).toEqual({
     ...{ status: 'FAILED', workerId: 'w1', error: 'CUDA', since: '2026-11-20T09:00:00.000Z' },
   });
-  expect(queryOf('state=unsuccessful').status).toBe('FAILED,TIMED_OUT,CANCELLED');
+  expect(queryOf('state=unsuccessful').status).toBe('FAILED,CANCELLED,TIMED_OUT');
   const from = new Date(2026, 10, 20, 8, 30).toISOString();
   expect(queryOf('period=custom&from=2026-11-20T08:30')).toEqual({ since: from });
 });

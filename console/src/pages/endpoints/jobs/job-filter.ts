@@ -1,3 +1,5 @@
+import { isJobStatus, UNSUCCESSFUL_STATUSES } from './job-status.ts';
+
 /** What the list of jobs is filtered by, and which job is open. All of it is in the URL, so that it can be sent to others. */
 export interface JobFilter {
   /** A state, `unsuccessful`, or empty for all. */
@@ -11,9 +13,7 @@ export interface JobFilter {
   error: string;
 }
 
-export const JOB_STATES = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT'] as const;
 export const UNSUCCESSFUL = 'unsuccessful';
-const UNSUCCESSFUL_STATES = 'FAILED,TIMED_OUT,CANCELLED';
 const NAMES = ['state', 'period', 'from', 'until', 'worker', 'error'] as const;
 /** Of the API: a longer text is a 422. */
 export const MAX_ERROR_LENGTH = 200;
@@ -37,8 +37,8 @@ export function writeFilter(search: URLSearchParams, change: Partial<JobFilter>)
 export function filterQuery(filter: JobFilter, nowMs: number): Record<string, string> {
   const { state, period, worker, error } = filter;
   const query: Record<string, string> = {};
-  if (state === UNSUCCESSFUL) query.status = UNSUCCESSFUL_STATES;
-  else if ((JOB_STATES as readonly string[]).includes(state)) query.status = state;
+  if (state === UNSUCCESSFUL) query.status = UNSUCCESSFUL_STATUSES.join();
+  else if (isJobStatus(state)) query.status = state;
   if (worker.trim() !== '') query.workerId = worker.trim();
   if (error.trim() !== '') query.error = error.trim().slice(0, MAX_ERROR_LENGTH);
   if (period === 'custom') {

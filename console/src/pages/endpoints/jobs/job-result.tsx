@@ -5,6 +5,7 @@ import { formatDuration } from '../../../ui/text/format.ts';
 import { ReasonAlert } from '../../../ui/text/reason-view.tsx';
 import { Status } from '../../../ui/text/status.tsx';
 import { parseError } from './error-text.ts';
+import { JOB_STATUSES } from './job-status.ts';
 import { describeAhead, type JobDetail, pollMs } from './job-steps.ts';
 import { StoredPayload, WorkerError } from './payload-view.tsx';
 
@@ -22,7 +23,7 @@ export function useJobDetail(endpointId: string, jobId: string) {
 export function JobFacts({ job }: { job: JobDetail }) {
   return (
     <Group gap="md">
-      <Status value={job.status} />
+      <Status table={JOB_STATUSES} value={job.status} />
       <Text size="sm" c="dimmed" className="figure">
         Queued {formatDuration(job.delayTime)}
       </Text>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { canRetry, describeAhead, type JobDetail, pollMs, stepsOf } from './job-steps.ts';
+import { describeAhead, type JobDetail, pollMs, stepsOf } from './job-steps.ts';
 
 const T = (second: number) => new Date(Date.UTC(2026, 10, 20, 10, 0, second)).toISOString();
 const stage = (name: JobDetail['attempts'][number]['stages'][number]['stage'], from: number, to: number | null) => ({
@@ -64,11 +64,6 @@ test('a job is read again until it has ended and its webhook is delivered', () =
   expect(pollMs(job({ status: 'FAILED' }))).toBe(false);
   expect(pollMs(job({ status: 'FAILED', webhook: { state: 'PENDING' } as JobDetail['webhook'] }))).toBe(3_000);
   expect(pollMs(undefined)).toBe(false);
-});
-
-test('only failed and timed-out jobs are retried', () => {
-  const states = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT'];
-  expect(states.filter((status) => canRetry({ status }))).toEqual(['FAILED', 'TIMED_OUT']);
 });
 
 test('the place in the queue is a sentence', () => {

@@ -1,5 +1,6 @@
 import type { Schemas } from '../../../api/client.ts';
-import { enumLabel } from '../../../ui/text/enum-label.ts';
+import { labelOf, rowOf } from '../../../ui/text/labels.ts';
+import { isFinal, JOB_STATUSES } from './job-status.ts';
 
 export type JobDetail = Schemas['JobDetail'];
 type Stage = JobDetail['attempts'][number]['stages'][number]['stage'];
@@ -64,9 +65,9 @@ function attemptSteps({ stages, workerId }: JobDetail['attempts'][number], { isL
 
 function endSteps({ status, finishedAt, outputBytes }: JobDetail): Step[] {
   if (finishedAt === null) return [];
-  const label = status === 'COMPLETED' && outputBytes !== null ? 'Completed, result stored' : enumLabel(status);
-  const tone = status === 'COMPLETED' ? 'good' : status === 'CANCELLED' ? 'plain' : 'bad';
-  return [{ ...BLANK, label, at: finishedAt, tone }];
+  const label =
+    status === 'COMPLETED' && outputBytes !== null ? 'Completed, result stored' : labelOf(JOB_STATUSES, status);
+  return [{ ...BLANK, label, at: finishedAt, tone: rowOf(JOB_STATUSES, status)?.end ?? 'plain' }];
 }
 
 function webhookSteps(webhook: JobDetail['webhook']): Step[] {
@@ -86,17 +87,6 @@ function webhookSteps(webhook: JobDetail['webhook']): Step[] {
     steps.push({ ...BLANK, label: `Webhook given up after ${tries.length} tries`, detail: url, tone: 'bad' });
   }
   return steps;
-}
-
-const FINAL = new Set(['COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT']);
-
-export function isFinal({ status }: { status: string }): boolean {
-  return FINAL.has(status);
-}
-
-/** Only these can run again under the same id. */
-export function canRetry({ status }: { status: string }): boolean {
-  return status === 'FAILED' || status === 'TIMED_OUT';
 }
 
 /** How often an open job is read again; its webhook may be tried after its end. False: never. */

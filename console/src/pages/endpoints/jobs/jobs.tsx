@@ -9,7 +9,6 @@ import { ErrorAlert } from '../../../ui/error-alert.tsx';
 import { notifySuccess } from '../../../ui/notify.ts';
 import { EmptyNote, Loaded } from '../../../ui/page.tsx';
 import { SmallTable } from '../../../ui/tables/small-table.tsx';
-import { enumLabel } from '../../../ui/text/enum-label.ts';
 import { formatCount, formatDuration, NO_VALUE } from '../../../ui/text/format.ts';
 import { Name } from '../../../ui/text/record-name.tsx';
 import { RelativeTime } from '../../../ui/text/relative-time-view.tsx';
@@ -21,19 +20,18 @@ import { JobDrawer } from './job-drawer.tsx';
 import {
   filterQuery,
   hasFilter,
-  JOB_STATES,
   type JobFilter,
   MAX_ERROR_LENGTH,
   readFilter,
   UNSUCCESSFUL,
   writeFilter,
 } from './job-filter.ts';
-import { isFinal } from './job-steps.ts';
+import { isFinal, JOB_STATUSES } from './job-status.ts';
 
 type Job = Schemas['JobList']['requests'][number];
 
 const STATES = [
-  ...JOB_STATES.map((value) => ({ value, label: enumLabel(value) })),
+  ...Object.entries(JOB_STATUSES).map(([value, { label }]) => ({ value, label })),
   { value: UNSUCCESSFUL, label: 'Any unsuccessful' },
 ];
 const PERIODS = [
@@ -289,7 +287,7 @@ function JobTable({ jobs, hasMore, isFiltered, linkOf }: JobTableProps) {
             </Anchor>
           </Table.Td>
           <Table.Td>
-            <Status value={job.status} />
+            <Status table={JOB_STATUSES} value={job.status} />
           </Table.Td>
           <Table.Td>
             <RelativeTime at={job.createdAt} />

@@ -7,8 +7,9 @@ import { shortReason } from '../../../ui/text/reason.ts';
 import { Name, RecordLink } from '../../../ui/text/record-name.tsx';
 import { Status } from '../../../ui/text/status.tsx';
 import { visibleText } from '../../../ui/text/visible-text.ts';
-import { briefReason, stateTitle } from '../state-text.ts';
-import { type EndpointRow, kindOf } from './endpoint-rows.ts';
+import { ENDPOINT_FIELDS } from '../settings/endpoint-values.ts';
+import { briefReason, ENDPOINT_STATES, stateTitle } from '../state-text.ts';
+import type { EndpointRow } from './endpoint-rows.ts';
 
 export const linkOf = ({ endpoint }: EndpointRow) => `/endpoints/${endpoint.id}`;
 
@@ -79,7 +80,7 @@ function NameCell({ row }: { row: EndpointRow }) {
   return (
     <TwoLines
       first={<RecordLink to={linkOf(row)} name={name} />}
-      second={`${kindOf(row.endpoint) === 'QUEUE' ? 'Queue' : 'Load balancer'} · ${image}`}
+      second={`${ENDPOINT_FIELDS.type.choices![row.endpoint.type]} · ${image}`}
     />
   );
 }
@@ -89,7 +90,7 @@ function StateCell({ state }: { state: EndpointRow['state'] }) {
   if (!state) return null;
   return (
     <TwoLines
-      first={<Status value={state.state} />}
+      first={<Status table={ENDPOINT_STATES} value={state.state} />}
       second={state.reason === null ? '' : briefReason(state.reason)}
       title={state.reason === null ? stateTitle(state) : `${stateTitle(state)}: ${shortReason(state.reason)}`}
     />

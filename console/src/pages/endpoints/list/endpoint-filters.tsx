@@ -1,15 +1,15 @@
 import { Group, Select, Text, TextInput, UnstyledButton } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { useMemo } from 'react';
+import { choiceOptions } from '../../../ui/forms/fields.ts';
 import { formatNumber } from '../../../ui/text/format.ts';
 import { Status } from '../../../ui/text/status.tsx';
+import { ENDPOINT_FIELDS } from '../settings/endpoint-values.ts';
+import { ENDPOINT_STATES, type StateName } from '../state-text.ts';
 import { countStates, type EndpointRow } from './endpoint-rows.ts';
 import type { EndpointFilterState } from './use-endpoint-filter.ts';
 
-const KINDS = [
-  { value: 'QUEUE', label: 'Queue' },
-  { value: 'LOAD_BALANCER', label: 'Load balancer' },
-];
+const KINDS = choiceOptions(ENDPOINT_FIELDS.type.choices!);
 
 /** Search, kind and image; below them a button for each state that some endpoint has. */
 export function EndpointFilters(props: {
@@ -61,7 +61,7 @@ export function EndpointFilters(props: {
 }
 
 function StateButtons({ rows, narrowing }: { rows: readonly EndpointRow[]; narrowing: EndpointFilterState }) {
-  const chosen = narrowing.filter.state;
+  const chosen = narrowing.filter.state as StateName | '';
   const counts = countStates(rows);
   const isGone = chosen !== '' && !counts.some(({ state }) => state === chosen);
   return (
@@ -73,7 +73,7 @@ function StateButtons({ rows, narrowing }: { rows: readonly EndpointRow[]; narro
           aria-pressed={state === chosen}
           onClick={() => narrowing.setState(state === chosen ? '' : state)}
         >
-          <Status value={state} />
+          <Status table={ENDPOINT_STATES} value={state} />
           <span className="figure">{formatNumber(count)}</span>
         </UnstyledButton>
       ))}

@@ -12,7 +12,8 @@ import {
   toRows,
 } from './endpoint-rows.ts';
 
-const endpoint = (id: string, more: object = {}) => ({ id, name: id, image: 'a:1', ...more }) as Endpoint;
+const endpoint = (id: string, more: object = {}) =>
+  ({ id, name: id, type: 'QUEUE', image: 'a:1', ...more }) as Endpoint;
 const figures = (id: string, more: Partial<EndpointFigures> = {}): EndpointFigures => ({
   ...{ id, state: 'HEALTHY', since: null, reason: null, warnings: [], workers: 3, waiting: 2, running: 1 },
   ...{ requests: 10, failed: 0, requestsPerSecond: 1, latencyP95Ms: 5, costToday: 1 },
@@ -55,7 +56,7 @@ test('with as many active endpoints as the stream has room for, others keep what
 test('rows are narrowed by text, state, kind and image together', () => {
   const list = rows(
     { all: byId(figures('api', { state: 'FAILING' })) },
-    endpoint('api', { image: 'web:2', type: 'LOAD_BALANCING' }),
+    endpoint('api', { image: 'web:2', type: 'LOAD_BALANCER' }),
     endpoint('batch'),
   );
   const ids = (filter: object) =>

@@ -4,6 +4,7 @@ import type { AccountSnapshot, EndpointState } from '../../../api/live-snapshots
 import { findRecords } from '../../../ui/tables/find-records.ts';
 import { type Sort, type SortValue, sortRecords } from '../../../ui/tables/sort-records.ts';
 import type { Endpoint } from '../settings/endpoint-values.ts';
+import { ENDPOINT_STATES, type StateName } from '../state-text.ts';
 
 export type EndpointFigures = Schemas['EndpointFigures'];
 
@@ -64,17 +65,12 @@ export function filterRows(rows: readonly EndpointRow[], filter: EndpointFilter)
   return found.filter(
     (row) =>
       (state === '' || row.state?.state === state) &&
-      (kind === '' || kindOf(row.endpoint) === kind) &&
+      (kind === '' || row.endpoint.type === kind) &&
       (image === '' || row.endpoint.image === image),
   );
 }
 
-export function kindOf({ type }: Pick<Endpoint, 'type'>): 'QUEUE' | 'LOAD_BALANCER' {
-  return type === 'LOAD_BALANCING' ? 'LOAD_BALANCER' : 'QUEUE';
-}
-
-/** From what needs a person to what needs nobody. */
-const SEVERITY = ['FAILING', 'WAITING_FOR_CAPACITY', 'STARTING', 'ROLLING_OUT', 'PAUSED', 'HEALTHY', 'SCALED_TO_ZERO'];
+const SEVERITY = Object.keys(ENDPOINT_STATES) as StateName[];
 /** States that the default order puts first. */
 const NEEDS_ATTENTION = 2;
 
@@ -104,7 +100,7 @@ export function sortRows(rows: readonly EndpointRow[], { key, isDescending }: So
 }
 
 /** Returns how many rows have each state, those that need a person first. */
-export function countStates(rows: readonly EndpointRow[]): { state: string; count: number }[] {
+export function countStates(rows: readonly EndpointRow[]): { state: StateName; count: number }[] {
   const counts = new Map<string, number>();
   for (const { state } of rows) if (state) counts.set(state.state, (counts.get(state.state) ?? 0) + 1);
   return SEVERITY.flatMap((state) => ({ state, count: counts.get(state) ?? 0 })).filter(({ count }) => count > 0);

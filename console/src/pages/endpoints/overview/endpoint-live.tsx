@@ -84,7 +84,7 @@ function QueueNote({ snapshot }: { snapshot: EndpointSnapshot }) {
 /** Charts of the last minutes. Latency is measured for jobs only. */
 function Charts({ endpoint, snapshot }: EndpointTabProps) {
   const points = useHistory(snapshot);
-  const isLoadBalancer = endpoint.type === 'LOAD_BALANCING';
+  const isLoadBalancer = endpoint.type === 'LOAD_BALANCER';
   const work = isLoadBalancer ? 'Requests' : 'Jobs';
   return (
     <SimpleGrid cols={{ base: 1, md: isLoadBalancer ? 2 : 3 }}>

@@ -1,8 +1,7 @@
 import type { EndpointSnapshot } from '../../../api/live-snapshots.ts';
+import { rowOf } from '../../../ui/text/labels.ts';
 import { ReasonAlert } from '../../../ui/text/reason-view.tsx';
-import { isBrief, needsAttention, stateTitle } from '../state-text.ts';
-
-const COLORS: Record<string, string> = { FAILING: 'red', WAITING_FOR_CAPACITY: 'orange', PAUSED: 'gray' };
+import { ENDPOINT_STATES, isBrief, needsAttention, stateTitle } from '../state-text.ts';
 
 /** What somebody should know of an endpoint's state: the whole reason, if the header's line has only its end, and warnings. */
 export function EndpointStateAlerts({ state }: { state: EndpointSnapshot['state'] }) {
@@ -18,5 +17,11 @@ export function EndpointStateAlerts({ state }: { state: EndpointSnapshot['state'
 
 function StateAlert({ state }: { state: EndpointSnapshot['state'] }) {
   if (!needsAttention(state.state) || state.reason === null || isBrief(state.reason)) return null;
-  return <ReasonAlert color={COLORS[state.state] ?? 'blue'} title={stateTitle(state)} reason={state.reason} />;
+  return (
+    <ReasonAlert
+      color={rowOf(ENDPOINT_STATES, state.state)?.color ?? 'blue'}
+      title={stateTitle(state)}
+      reason={state.reason}
+    />
+  );
 }

@@ -102,7 +102,7 @@ export function HistoryCharts({ endpoint, range }: { endpoint: Endpoint; range: 
       ),
   });
   const { releases, decisions } = useEvents(id, query.data?.until);
-  const charts = [...(type === 'LOAD_BALANCING' ? REQUESTS : JOBS), ...COMMON];
+  const charts = [...(type === 'LOAD_BALANCER' ? REQUESTS : JOBS), ...COMMON];
   return (
     <Loaded query={query}>
       {(history) => {

@@ -2,6 +2,7 @@ import type { Schemas } from '../../../api/client.ts';
 import type { EndpointSnapshot } from '../../../api/live-snapshots.ts';
 import { formatCount, formatNumber } from '../../../ui/text/format.ts';
 import { briefReason } from '../state-text.ts';
+import type { WorkerStatus } from '../workers/worker-status.ts';
 
 /** Says how many workers run the latest version, and whether the rollout is paused. */
 export function rolloutText(rollout: Schemas['Rollout'], version: number): string {
@@ -24,7 +25,7 @@ export function rolloutWait(snapshot: EndpointSnapshot): string | null {
       : `${formatCount(older.length, 'worker')} of older versions ${older.length === 1 ? 'stays' : 'stay'} until you resume it.`;
   }
   const newest = workers.filter(({ isStale }) => !isStale);
-  const inState = (status: string) => newest.find((worker) => worker.status === status);
+  const inState = (status: WorkerStatus) => newest.find((worker) => worker.status === status);
   const because = (reason: string | null | undefined) => (reason ? `: ${briefReason(reason)}` : '');
   if (state.state === 'FAILING') return `Version ${version} doesn't start.`; // the page says why at the top
   const throttled = inState('THROTTLED');

@@ -6,7 +6,7 @@ import { BASE_URL, request } from '../../../api/client.ts';
 import { ErrorAlert } from '../../../ui/error-alert.tsx';
 import { StreamText, useChunks } from '../jobs/job-chunks.tsx';
 import { JobFacts, JobOutcome, JobWait, useJobDetail } from '../jobs/job-result.tsx';
-import { isFinal } from '../jobs/job-steps.ts';
+import { isFinal } from '../jobs/job-status.ts';
 import { isJson, prettyJson } from '../jobs/payload-text.ts';
 import type { Endpoint } from '../settings/endpoint-values.ts';
 import type { SentRequest } from './request-history.ts';

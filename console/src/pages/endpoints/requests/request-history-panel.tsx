@@ -1,8 +1,8 @@
 import { Anchor, Button, Group, Paper, Stack, Text, Title, UnstyledButton } from '@mantine/core';
 import { useCallback, useState } from 'react';
 import { Link } from 'react-router';
-import { enumLabel } from '../../../ui/text/enum-label.ts';
 import { formatDuration } from '../../../ui/text/format.ts';
+import { enumLabel } from '../../../ui/text/labels.ts';
 import { RelativeTime } from '../../../ui/text/relative-time-view.tsx';
 import { forget, readHistory, remember, type SentRequest } from './request-history.ts';
 

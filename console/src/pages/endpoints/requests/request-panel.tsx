@@ -17,7 +17,7 @@ const ChatPanel = lazyPart(() => import('./chat-panel.tsx'), 'ChatPanel');
 export function RequestPanel({ endpoint }: EndpointTabProps) {
   return (
     <Suspense fallback={<RowsSkeleton />}>
-      {endpoint.type === 'LOAD_BALANCING' ? <HttpPanel endpoint={endpoint} /> : <QueuePanel endpoint={endpoint} />}
+      {endpoint.type === 'LOAD_BALANCER' ? <HttpPanel endpoint={endpoint} /> : <QueuePanel endpoint={endpoint} />}
     </Suspense>
   );
 }

@@ -4,28 +4,33 @@ import {
   Group,
   Input,
   MultiSelect,
-  NumberInput,
   SegmentedControl,
   Select,
   SimpleGrid,
   Stack,
   Text,
-  TextInput,
 } from '@mantine/core';
 import { type UseFormReturnType, useForm } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { cpusQuery, dataCentersQuery, volumesQuery } from '../../../api/queries.ts';
 import { ContainerFields } from '../../../ui/forms/container-fields.tsx';
 import { containerValues } from '../../../ui/forms/container-values.ts';
-import { VCPU_COUNTS } from '../../../ui/forms/cpu-fields.tsx';
+import { vcpuOptions } from '../../../ui/forms/cpu-fields.tsx';
+import { FieldInput, inputProps, SegmentedField } from '../../../ui/forms/field-input.tsx';
+import { choiceOptions } from '../../../ui/forms/fields.ts';
 import { FormAlert } from '../../../ui/forms/form-alert.tsx';
 import { PoolPicker } from '../../../ui/forms/gpu-picker.tsx';
-import { numberProps } from '../../../ui/forms/number-props.ts';
 import { recordOptions, volumeOptions } from '../../../ui/forms/select-options.ts';
 import { TemplatePicker } from '../../../ui/forms/template-picker.tsx';
 import { useDraft } from '../../../ui/forms/use-draft.tsx';
 import { useSave } from '../../../ui/forms/use-save.ts';
-import { type CpuChoice, ENDPOINT_FIELDS, type EndpointValues } from './endpoint-values.ts';
+import {
+  type CpuChoice,
+  ENDPOINT_FIELDS,
+  type EndpointValues,
+  hasIdleTimeout,
+  NEW_ENDPOINT,
+} from './endpoint-values.ts';
 
 type Form = UseFormReturnType<EndpointValues>;
 
@@ -41,7 +46,7 @@ export function EndpointForm(props: {
   const form = useForm<EndpointValues>({ mode: 'controlled', initialValues: initial });
   const draft = useDraft(form, draftKey, initial);
   const { submit, otherErrors, isSaving } = useSave(form, {
-    fields: ENDPOINT_FIELDS,
+    fields: [...Object.keys(ENDPOINT_FIELDS), 'gpu'],
     save: onSubmit,
     onSaved: draft.drop,
   });
@@ -51,7 +56,7 @@ export function EndpointForm(props: {
         {draft.note}
         <Fieldset legend="General">
           <Stack>
-            <TextInput label="Name" required {...form.getInputProps('name')} />
+            <FieldInput form={form} fields={ENDPOINT_FIELDS} name="name" />
             {isNew && (
               <TemplatePicker kind="serverless" onChoose={(template) => form.setValues(containerValues(template))} />
             )}
@@ -60,7 +65,7 @@ export function EndpointForm(props: {
         </Fieldset>
         <Fieldset legend="Container">
           <Stack>
-            <ContainerFields form={form} portsHint="For example 8000/http or 22/tcp. Press Enter to add one." />
+            <ContainerFields form={form} fields={ENDPOINT_FIELDS} />
           </Stack>
         </Fieldset>
         <HardwareFields form={form} isNew={isNew} />
@@ -87,21 +92,25 @@ export function EndpointForm(props: {
   );
 }
 
+const { type, 'scaling.type': metric } = ENDPOINT_FIELDS;
+
+/** Load balancers scale on requests. */
 function TypeField({ form }: { form: Form }) {
   return (
-    <Input.Wrapper label="Type" labelElement="div" labelProps={{ id: 'endpoint-type' }}>
+    <Input.Wrapper label={type.label} labelElement="div" labelProps={{ id: 'endpoint-type' }}>
       <div>
         <SegmentedControl
           aria-labelledby="endpoint-type"
-          data={[
-            { value: 'QUEUE_BASED', label: 'Queue' },
-            { value: 'LOAD_BALANCING', label: 'Load balancer' },
-          ]}
-          {...form.getInputProps('type')}
+          data={choiceOptions(type.choices!)}
+          value={form.values.type}
+          onChange={(value) => {
+            form.setFieldValue('type', value as EndpointValues['type']);
+            form.setFieldValue('scaling.type', value === 'QUEUE' ? 'QUEUE_DELAY' : 'REQUEST_COUNT');
+          }}
         />
       </div>
       <Text size="xs" c="dimmed" mt={4}>
-        {form.values.type === 'QUEUE_BASED'
+        {form.values.type === 'QUEUE'
           ? 'Workers take jobs from a durable queue.'
           : 'HTTP requests and WebSockets go directly to a ready worker.'}
       </Text>
@@ -112,34 +121,22 @@ function TypeField({ form }: { form: Form }) {
 function HardwareFields({ form, isNew }: { form: Form; isNew: boolean }) {
   const dataCenters = useQuery(dataCentersQuery);
   const volumes = useQuery(volumesQuery);
+  const { hardware, dataCenterIds, networkVolumes } = form.values;
   return (
     <Fieldset legend="Hardware and location">
       <Stack>
-        {isNew && (
-          <SegmentedControl
-            w="fit-content"
-            aria-label="Hardware"
-            data={[
-              { value: 'gpu', label: 'GPU' },
-              { value: 'cpu', label: 'CPU' },
-            ]}
-            {...form.getInputProps('hardware')}
-          />
-        )}
-        {form.values.hardware === 'gpu' ? <GpuFields form={form} /> : <CpuSelection form={form} />}
+        {isNew && <SegmentedField form={form} fields={ENDPOINT_FIELDS} name="hardware" />}
+        {hardware === 'gpu' ? <GpuFields form={form} /> : <CpuSelection form={form} />}
         <MultiSelect
-          label="Data centers"
-          placeholder={form.values.dataCenterIds.length === 0 ? 'Any' : ''}
           data={recordOptions(dataCenters.data?.dataCenters)}
           searchable
-          {...form.getInputProps('dataCenterIds')}
+          {...inputProps({ form, fields: ENDPOINT_FIELDS, name: 'dataCenterIds' })}
+          {...(dataCenterIds.length > 0 && { placeholder: '' })}
         />
         <MultiSelect
-          label="Network volumes"
-          placeholder={form.values.networkVolumes.length === 0 ? 'None' : ''}
-          description="Mounted at /runpod-volume"
           data={volumeOptions(volumes.data?.networkVolumes)}
-          {...form.getInputProps('networkVolumes')}
+          {...inputProps({ form, fields: ENDPOINT_FIELDS, name: 'networkVolumes' })}
+          {...(networkVolumes.length > 0 && { placeholder: '' })}
         />
       </Stack>
     </Fieldset>
@@ -147,11 +144,11 @@ function HardwareFields({ form, isNew }: { form: Form; isNew: boolean }) {
 }
 
 function GpuFields({ form }: { form: Form }) {
-  const pools = form.getInputProps('gpu.pools');
+  const pools = inputProps({ form, fields: ENDPOINT_FIELDS, name: 'gpu.pools' });
   return (
     <>
-      <PoolPicker value={pools.value} onChange={pools.onChange} error={form.errors['gpu.pools'] ?? form.errors.gpu} />
-      <NumberInput label="GPUs per worker" min={1} allowDecimal={false} {...numberProps(form, 'gpu.count')} />
+      <PoolPicker {...pools} error={pools.error ?? form.errors.gpu} />
+      <FieldInput form={form} fields={ENDPOINT_FIELDS} name="gpu.count" />
     </>
   );
 }
@@ -159,36 +156,37 @@ function GpuFields({ form }: { form: Form }) {
 /** CPU flavors in order of preference. */
 function CpuSelection({ form }: { form: Form }) {
   const { data } = useQuery(cpusQuery);
-  const { cpus } = form.values;
-  const set = (changed: CpuChoice[]) => form.setFieldValue('cpus', changed);
+  const { cpu: flavors } = form.values;
+  const { label, help, isRequired } = ENDPOINT_FIELDS.cpu;
+  const set = (changed: CpuChoice[]) => form.setFieldValue('cpu', changed);
   return (
     <Stack gap="xs">
-      {cpus.map((cpu, index) => (
+      {flavors.map((flavor, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a flavor has no other identity
         <Group key={index} gap="xs" align="flex-end">
           <Select
-            label={index === 0 ? 'CPU flavors' : undefined}
+            label={index === 0 ? label : undefined}
             aria-label={`CPU flavor ${index + 1}`}
-            required={index === 0}
+            required={isRequired && index === 0}
             flex={1}
             data={recordOptions(data?.cpus)}
-            value={cpu.id === '' ? null : cpu.id}
-            onChange={(id) => set(cpus.with(index, { ...cpu, id: id ?? '' }))}
+            value={flavor.id === '' ? null : flavor.id}
+            onChange={(id) => set(flavors.with(index, { ...flavor, id: id ?? '' }))}
           />
           <Select
             label={index === 0 ? 'vCPUs' : undefined}
             aria-label={`vCPUs of flavor ${index + 1}`}
             allowDeselect={false}
             w={110}
-            data={VCPU_COUNTS}
-            value={String(cpu.vcpuCount)}
-            onChange={(count) => set(cpus.with(index, { ...cpu, vcpuCount: Number(count) }))}
+            data={vcpuOptions(flavor.vcpuCount)}
+            value={String(flavor.vcpuCount)}
+            onChange={(count) => set(flavors.with(index, { ...flavor, vcpuCount: Number(count) }))}
           />
           <Button
             variant="subtle"
             color="gray"
-            disabled={cpus.length === 1}
-            onClick={() => set(cpus.toSpliced(index, 1))}
+            disabled={flavors.length === 1}
+            onClick={() => set(flavors.toSpliced(index, 1))}
             aria-label={`Remove flavor ${index + 1}`}
           >
             Remove
@@ -196,11 +194,11 @@ function CpuSelection({ form }: { form: Form }) {
         </Group>
       ))}
       <Group>
-        <Button size="xs" variant="default" onClick={() => set([...cpus, { id: '', vcpuCount: 2 }])}>
+        <Button size="xs" variant="default" onClick={() => set([...flavors, ...NEW_ENDPOINT.cpu])}>
           Add another flavor
         </Button>
         <Text size="xs" c="dimmed">
-          In order of preference. Each worker gets the first that has capacity.
+          {help}
         </Text>
       </Group>
       {form.errors.cpu && <Input.Error>{form.errors.cpu}</Input.Error>}
@@ -209,88 +207,33 @@ function CpuSelection({ form }: { form: Form }) {
 }
 
 function ScalingFields({ form }: { form: Form }) {
+  const props = { form, fields: ENDPOINT_FIELDS } as const;
+  const target = form.values.scaling.type === 'QUEUE_DELAY' ? 'scaling.queueDelay' : 'scaling.requestCount';
   return (
     <Fieldset legend="Scaling">
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
-        <NumberInput
-          label="Min workers"
-          description="Kept running even without jobs"
-          min={0}
-          allowDecimal={false}
-          {...numberProps(form, 'workers.min')}
-        />
-        <NumberInput
-          label="Max workers"
-          description="0 pauses the endpoint: jobs stay queued"
-          min={0}
-          allowDecimal={false}
-          {...numberProps(form, 'workers.max')}
-        />
-        <MetricFields form={form} />
-        <LifetimeFields form={form} />
+        <FieldInput {...props} name="workers.min" />
+        <FieldInput {...props} name="workers.max" />
+        <MetricField form={form} />
+        <FieldInput {...props} name={target} />
+        {hasIdleTimeout(form.values) && <FieldInput {...props} name="workers.idleTimeout" />}
+        <FieldInput {...props} name="timeout" />
+        <FieldInput {...props} name="flashboot" />
       </SimpleGrid>
     </Fieldset>
   );
 }
 
-/** The metric that drives scaling, and its target. */
-function MetricFields({ form }: { form: Form }) {
+/** A load balancer has the queue delay only if another client gave it that. */
+function MetricField({ form }: { form: Form }) {
+  const { type, scaling } = form.values;
+  const isOffered = ({ value }: { value: string }) =>
+    type === 'QUEUE' || value === 'REQUEST_COUNT' || value === scaling.type;
   return (
-    <>
-      <Select
-        label="Scaling metric"
-        allowDeselect={false}
-        data={[
-          { value: 'QUEUE_DELAY', label: 'Queue delay' },
-          { value: 'REQUEST_COUNT', label: 'Request count' },
-        ]}
-        {...form.getInputProps('scaling.type')}
-      />
-      <NumberInput
-        label={form.values.scaling.type === 'QUEUE_DELAY' ? 'Target delay (seconds)' : 'Requests per worker'}
-        min={0.5}
-        step={0.5}
-        {...numberProps(form, 'scaling.value')}
-        error={form.errors['scaling.value'] ?? form.errors['scaling.queueDelay'] ?? form.errors['scaling.requestCount']}
-      />
-    </>
-  );
-}
-
-/** How long jobs may run, and what happens to workers without jobs. */
-function LifetimeFields({ form }: { form: Form }) {
-  return (
-    <>
-      <NumberInput
-        label="Idle timeout"
-        description="How long a worker may stay idle"
-        suffix=" s"
-        min={0}
-        allowDecimal={false}
-        {...numberProps(form, 'scaling.idleTimeout')}
-        error={form.errors['scaling.idleTimeout'] ?? form.errors['workers.idleTimeout']}
-      />
-      <NumberInput
-        label="Execution timeout"
-        description="Per job; 0 for no limit"
-        suffix=" ms"
-        min={0}
-        step={1000}
-        allowDecimal={false}
-        thousandSeparator=" "
-        {...numberProps(form, 'timeout')}
-      />
-      <Select
-        label="FlashBoot"
-        description="Freeze idle workers instead of stopping them"
-        allowDeselect={false}
-        data={[
-          { value: 'OFF', label: 'Off' },
-          { value: 'FLASHBOOT', label: 'On' },
-          { value: 'PRIORITY_FLASHBOOT', label: 'On, with priority' },
-        ]}
-        {...form.getInputProps('flashboot')}
-      />
-    </>
+    <Select
+      allowDeselect={false}
+      data={choiceOptions(metric.choices!).filter(isOffered)}
+      {...inputProps({ form, fields: ENDPOINT_FIELDS, name: 'scaling.type' })}
+    />
   );
 }

@@ -51,6 +51,7 @@ function Editor({ endpoint, rule }: { endpoint: Endpoint; rule: Rule }) {
       ),
     onSaved: (saved) => {
       queries.setQueryData(['gpu-rule', endpoint.id], saved);
+      void queries.invalidateQueries({ queryKey: ['endpoint', endpoint.id], exact: true });
       notifySuccess('GPU rule set.');
     },
   });

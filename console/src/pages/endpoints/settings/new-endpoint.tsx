@@ -6,8 +6,7 @@ import { notifySuccess } from '../../../ui/notify.ts';
 import { Loaded, Page } from '../../../ui/page.tsx';
 import { Name } from '../../../ui/text/record-name.tsx';
 import { EndpointForm } from './endpoint-form.tsx';
-import { duplicateValues, type EndpointValues, NEW_ENDPOINT } from './endpoint-values.ts';
-import { createEndpoint, readCpus } from './save-endpoint.ts';
+import { duplicateValues, type EndpointValues, NEW_ENDPOINT, newEndpointBody } from './endpoint-values.ts';
 
 const PARENTS = [{ to: '/endpoints', label: 'Endpoints' }];
 
@@ -25,14 +24,11 @@ export function NewEndpointPage() {
 function Duplicate({ id }: { id: string }) {
   const query = useQuery({
     queryKey: ['endpoint', id, 'to duplicate'],
-    queryFn: async () => {
-      const endpoint = await unwrap(api.GET('/v2/serverless/{id}', { params: { path: { id } } }));
-      return { endpoint, cpus: await readCpus(endpoint) };
-    },
+    queryFn: () => unwrap(api.GET('/v2/serverless/{id}', { params: { path: { id } } })),
   });
   return (
     <Loaded query={query}>
-      {({ endpoint, cpus }) => (
+      {(endpoint) => (
         <>
           <Text size="sm" c="dimmed">
             With the settings of{' '}
@@ -41,7 +37,7 @@ function Duplicate({ id }: { id: string }) {
             </Link>
             , without its schedule.
           </Text>
-          <NewEndpoint key={id} draftKey={`endpoint-from-${id}`} initial={duplicateValues(endpoint, cpus)} />
+          <NewEndpoint key={id} draftKey={`endpoint-from-${id}`} initial={duplicateValues(endpoint)} />
         </>
       )}
     </Loaded>
@@ -57,7 +53,7 @@ function NewEndpoint({ initial, draftKey }: { initial: EndpointValues; draftKey:
       draftKey={draftKey}
       initial={initial}
       onSubmit={async (values) => {
-        const endpoint = await createEndpoint(values);
+        const endpoint = await unwrap(api.POST('/v2/serverless', { body: newEndpointBody(values) }));
         await queries.invalidateQueries({ queryKey: ['endpoints'] });
         notifySuccess(`Deployed ${endpoint.name}.`);
         navigate(`/endpoints/${endpoint.id}`);

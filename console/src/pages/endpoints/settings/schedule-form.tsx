@@ -18,8 +18,8 @@ import { FormAlert } from '../../../ui/forms/form-alert.tsx';
 import { useSave } from '../../../ui/forms/use-save.ts';
 import { notifySuccess } from '../../../ui/notify.ts';
 import { Loaded } from '../../../ui/page.tsx';
-import { enumLabel } from '../../../ui/text/enum-label.ts';
 import { formatCount, formatDate } from '../../../ui/text/format.ts';
+import { enumLabel } from '../../../ui/text/labels.ts';
 
 type Schedule = Schemas['Schedule'];
 type Values = Schemas['ReplaceScheduleRequest'];

@@ -1,12 +1,14 @@
 import { Drawer, Group, Progress, Stack, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { api, type Schemas, unwrap } from '../../../api/client.ts';
+import { api, unwrap } from '../../../api/client.ts';
 import { PartLog } from '../../../ui/logs/log-view.tsx';
 import { Loaded } from '../../../ui/page.tsx';
 import { formatDate, formatDuration } from '../../../ui/text/format.ts';
+import { rowOf } from '../../../ui/text/labels.ts';
 import { ReasonAlert } from '../../../ui/text/reason-view.tsx';
 import { Status } from '../../../ui/text/status.tsx';
 import { STAGES, type Timeline } from './start-stages.ts';
+import { WORKER_STATUSES } from './worker-status.ts';
 
 /** One worker: why it exists, how its startup went, and its log. */
 export function WorkerDrawer(props: { endpointId: string; workerId: string | null; onClose: () => void }) {
@@ -39,12 +41,17 @@ function WorkerView({ endpointId, workerId }: { endpointId: string; workerId: st
         {(worker) => (
           <>
             <Group gap="md">
-              <Status value={worker.status} />
+              <Status table={WORKER_STATUSES} value={worker.status} />
               {worker.version !== null && <Text size="sm">Version {worker.version}</Text>}
               <Text size="sm">Created {formatDate(worker.createdAt)}</Text>
             </Group>
             <Text size="sm">{worker.decision}</Text>
-            {worker.reason && <ReasonAlert color={colorOf(worker.status)} reason={worker.reason} />}
+            {worker.reason && (
+              <ReasonAlert
+                color={rowOf(WORKER_STATUSES, worker.status)?.reasonColor ?? 'orange'}
+                reason={worker.reason}
+              />
+            )}
             <StartupTimeline timeline={worker.timeline} />
           </>
         )}
@@ -52,10 +59,6 @@ function WorkerView({ endpointId, workerId }: { endpointId: string; workerId: st
       <PartLog place={`/v2/serverless/${endpointId}`} workerId={workerId} />
     </Stack>
   );
-}
-
-function colorOf(status: Schemas['WorkerDetail']['status']): string {
-  return status === 'UNHEALTHY' ? 'red' : status === 'EXITED' ? 'gray' : 'orange';
 }
 
 function StartupTimeline({ timeline }: { timeline: Timeline }) {

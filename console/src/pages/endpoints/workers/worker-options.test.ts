@@ -4,7 +4,7 @@ import { workerOptions } from './worker-options.ts';
 const live = [
   { id: 'w1', status: 'RUNNING' },
   { id: 'w2', status: 'IDLE' },
-];
+] as const;
 
 test('live workers come first, then those that ended, each once', () => {
   expect(workerOptions(live, null, [{ id: 'w2' }, { id: 'w0' }])).toEqual([

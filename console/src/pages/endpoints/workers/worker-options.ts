@@ -1,20 +1,14 @@
-import { enumLabel } from '../../../ui/text/enum-label.ts';
-
-interface WorkerStatus {
-  id: string;
-  status: string;
-}
+import { labelOf } from '../../../ui/text/labels.ts';
+import { WORKER_STATUSES, type WorkerStatus } from './worker-status.ts';
 
 /** Returns the workers whose log can be chosen: live ones, those that ended lately, and `wanted`, whatever became of it. */
 export function workerOptions(
-  workers: readonly WorkerStatus[],
+  workers: readonly { id: string; status: WorkerStatus }[],
   wanted: string | null,
   ended: readonly { id: string }[] = [],
 ): { value: string; label: string }[] {
-  const live = new Set(workers.map(({ id }) => id));
-  const gone = ended.filter(({ id }) => !live.has(id)).map(({ id }) => ({ id, status: 'ENDED' }));
-  const known = [...workers, ...gone];
-  const isListed = wanted === null || known.some(({ id }) => id === wanted);
-  const listed = isListed ? known : [...known, { id: wanted, status: 'ENDED' }];
-  return listed.map(({ id, status }) => ({ value: id, label: `${id} · ${enumLabel(status)}` }));
+  const labels = new Map<string, string>(workers.map(({ id, status }) => [id, labelOf(WORKER_STATUSES, status)]));
+  const gone = [...ended.map(({ id }) => id), ...(wanted === null ? [] : [wanted])];
+  for (const id of gone) if (!labels.has(id)) labels.set(id, 'Ended');
+  return [...labels].map(([id, label]) => ({ value: id, label: `${id} · ${label}` }));
 }

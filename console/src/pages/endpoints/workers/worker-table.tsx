@@ -11,6 +11,7 @@ import type { EndpointTabProps } from '../endpoint-tab-props.ts';
 import { ColdStarts } from './cold-starts.tsx';
 import { EndedWorkers } from './ended-workers.tsx';
 import { WorkerDrawer } from './worker-drawer.tsx';
+import { WORKER_STATUSES } from './worker-status.ts';
 
 type Worker = EndpointSnapshot['workers'][number];
 
@@ -54,7 +55,7 @@ function WorkerRow({ worker, now, onChoose }: { worker: Worker; now: number; onC
         </Anchor>
       </Table.Td>
       <Table.Td>
-        <Status value={worker.status} />
+        <Status table={WORKER_STATUSES} value={worker.status} />
       </Table.Td>
       <Table.Td>
         {worker.version}
