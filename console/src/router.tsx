@@ -1,6 +1,5 @@
 import { createHashRouter } from 'react-router';
-import { NotFoundPage } from './pages/not-found.tsx';
-import { PageError } from './shell/page-error.tsx';
+import { NotFoundPage, PageError } from './shell/page-error.tsx';
 import { Shell } from './shell/shell.tsx';
 import { lazyPart } from './ui/lazy-part.ts';
 

@@ -3,7 +3,7 @@ import { IconBrandDocker } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { api, type Schemas, unwrap } from '../api/client.ts';
 import { registriesQuery } from '../api/queries.ts';
-import { DeleteButton } from '../ui/delete-button.tsx';
+import { DeleteButton } from '../ui/confirm-delete.tsx';
 import { FormButton } from '../ui/forms/form-button.tsx';
 import { EmptyState, Loaded, Page } from '../ui/page.tsx';
 import { type Column, RecordList } from '../ui/tables/record-list.tsx';

@@ -1,12 +1,12 @@
-import { Group, SegmentedControl, Select, Stack, Switch, Text } from '@mantine/core';
-import { IconReceipt } from '@tabler/icons-react';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Button, Group, SegmentedControl, Select, Stack, Switch, Text } from '@mantine/core';
+import { IconDownload, IconReceipt } from '@tabler/icons-react';
+import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
 import { lazy } from 'react';
 import { useSearchParams } from 'react-router';
-import { api, type Schemas, unwrap } from '../../api/client.ts';
-import { ChartPanel } from '../../ui/charts/chart-panel.tsx';
-import { Figures } from '../../ui/figures.tsx';
+import { api, request, type Schemas, unwrap } from '../../api/client.ts';
+import { notifySuccess } from '../../ui/notify.ts';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
+import { ChartPanel, Figures } from '../../ui/panel.tsx';
 import { formatUsd } from '../../ui/text/format.ts';
 import { Budgets } from './budgets.tsx';
 import {
@@ -22,7 +22,6 @@ import {
   readView,
 } from './cost-rows.ts';
 import { CostTable } from './cost-table.tsx';
-import { ExportButton } from './export-button.tsx';
 
 const AmountChart = lazy(async () => ({ default: (await import('../../ui/charts/charts.tsx')).AmountChart }));
 
@@ -143,5 +142,31 @@ function Charges({ costs, view, ownId }: { costs: Costs; view: CostView; ownId: 
       </ChartPanel>
       <CostTable costs={costs} isAll={view.isAll} ownId={ownId} />
     </>
+  );
+}
+
+/** Downloads what the page shows as CSV, a line for each day and resource. A link could not send the key. */
+function ExportButton({ view }: { view: CostView }) {
+  const download = useMutation({
+    mutationFn: async () => {
+      const entries = Object.entries(costQuery(view, new Date())).map(([name, value]) => [name, String(value)]);
+      const response = await request(`/v2/billing/export?${new URLSearchParams(entries)}`);
+      const name = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1] ?? 'costs.csv';
+      const url = URL.createObjectURL(await response.blob());
+      Object.assign(document.createElement('a'), { href: url, download: name }).click();
+      URL.revokeObjectURL(url);
+      return name;
+    },
+    onSuccess: (name) => notifySuccess(`Downloaded ${name}.`),
+  });
+  return (
+    <Button
+      variant="default"
+      leftSection={<IconDownload size={16} aria-hidden />}
+      onClick={() => download.mutate()}
+      loading={download.isPending}
+    >
+      Export CSV
+    </Button>
   );
 }

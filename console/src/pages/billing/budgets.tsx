@@ -14,9 +14,9 @@ import {
 import type { UseFormReturnType } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { api, unwrap } from '../../api/client.ts';
-import { DeleteButton } from '../../ui/delete-button.tsx';
+import { DeleteButton } from '../../ui/confirm-delete.tsx';
+import { recordOptions } from '../../ui/forms/fields.ts';
 import { FormButton } from '../../ui/forms/form-button.tsx';
-import { recordOptions } from '../../ui/forms/select-options.ts';
 import { EmptyNote, Loaded } from '../../ui/page.tsx';
 import { formatUsd } from '../../ui/text/format.ts';
 import { Name } from '../../ui/text/record-name.tsx';

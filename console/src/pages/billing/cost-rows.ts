@@ -1,5 +1,5 @@
 import type { Schemas } from '../../api/client.ts';
-import type { Series } from '../../ui/charts/chart-colors.ts';
+import type { Series } from '../../ui/charts/series.ts';
 import { formatUsd } from '../../ui/text/format.ts';
 
 export type Costs = Schemas['Costs'];

@@ -2,7 +2,7 @@ import { Anchor, Button, Paper, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { BASE_URL } from '../../api/client.ts';
-import { CopyableText } from '../../ui/copyable-text.tsx';
+import { CopyableText } from '../../ui/copyable.tsx';
 
 /** What to do on a new installation, in order. */
 export function FirstSteps() {

@@ -3,19 +3,17 @@ import { Anchor, Stack, Table, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { useLive } from '../../api/events.ts';
-import { type AccountSnapshot, queuedOf, runningOf } from '../../api/live-snapshots.ts';
+import { type AccountSnapshot, describeWorkers, queuedOf, runningOf } from '../../api/live-snapshots.ts';
 import { endpointsQuery } from '../../api/queries.ts';
-import { Figures } from '../../ui/figures.tsx';
 import { EmptyNote, Page } from '../../ui/page.tsx';
+import { Figures } from '../../ui/panel.tsx';
 import { SmallTable } from '../../ui/tables/small-table.tsx';
 import { Name } from '../../ui/text/record-name.tsx';
 import { Status } from '../../ui/text/status.tsx';
 import { ENDPOINT_STATES } from '../endpoints/state-text.ts';
-import { AttentionList } from './attention-list.tsx';
+import { AttentionList, useAttention } from './attention-list.tsx';
 import { FirstSteps } from './first-steps.tsx';
 import { Installation } from './installation.tsx';
-import { useAttention } from './use-attention.ts';
-import { describeWorkers } from './worker-summary.ts';
 
 export function OverviewPage() {
   const { snapshot } = useLive<AccountSnapshot>('/v2/account/live');

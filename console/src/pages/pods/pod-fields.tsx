@@ -3,8 +3,8 @@ import { Fieldset, Select, SimpleGrid, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { volumesQuery } from '../../api/queries.ts';
 import { type FieldForm, FieldInput, inputProps, SegmentedField } from '../../ui/forms/field-input.tsx';
-import { GpuPicker } from '../../ui/forms/gpu-picker.tsx';
-import { volumeOptions } from '../../ui/forms/select-options.ts';
+import { volumeOptions } from '../../ui/forms/fields.ts';
+import { GpuPicker } from '../../ui/forms/hardware-fields.tsx';
 import { SHARED_FIELDS as fields } from './pod-values.ts';
 
 /** Programs that images start beside their own. */

@@ -2,11 +2,11 @@ import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
-import { FormAlert } from '../../ui/forms/form-alert.tsx';
+import { FormAlert } from '../../ui/error-alert.tsx';
 import { useSave } from '../../ui/forms/use-save.ts';
 import { notifySuccess } from '../../ui/notify.ts';
 import { Loaded } from '../../ui/page.tsx';
-import { fromFieldValue, toFieldValue } from './lifetime-values.ts';
+import { fromFieldValue, toFieldValue } from './pod-details.ts';
 
 type Lifetime = Schemas['PodLifetime'];
 

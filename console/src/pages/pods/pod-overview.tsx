@@ -1,19 +1,17 @@
-import { Anchor, Code, Group, Paper, Progress, SimpleGrid, Stack, Table, Text } from '@mantine/core';
+import { Anchor, Code, Group, Paper, Progress, SimpleGrid, Stack, Switch, Table, Text } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
-import { BASE_URL } from '../../api/client.ts';
-import { CopyableText } from '../../ui/copyable-text.tsx';
-import { Figures } from '../../ui/figures.tsx';
-import { Panel } from '../../ui/panel.tsx';
+import { api, BASE_URL, unwrap } from '../../api/client.ts';
+import { CopyableText } from '../../ui/copyable.tsx';
+import { ErrorAlert } from '../../ui/error-alert.tsx';
+import { Figures, Panel } from '../../ui/panel.tsx';
 import { formatDuration, formatUsd, NO_VALUE } from '../../ui/text/format.ts';
 import { ReasonAlert } from '../../ui/text/reason-view.tsx';
 import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
-import { JupyterPassword } from './jupyter-password.tsx';
-import { PodAccess } from './pod-access.tsx';
-import { describeHardware, describeMounts, type Pod, portRows } from './pod-details.ts';
+import { describeHardware, describeMounts, type Pod, portRows, portUrl } from './pod-details.ts';
 import { PodLifetime } from './pod-lifetime.tsx';
 import { POD_FIELDS } from './pod-values.ts';
-import { portUrl } from './port-url.ts';
 
 /** Where images serve Jupyter. */
 const JUPYTER_PORT = '8888';
@@ -149,5 +147,40 @@ function Hint({ children }: { children: ReactNode }) {
     <Text size="sm" c="dimmed">
       {children}
     </Text>
+  );
+}
+
+/** The password that Podyard made for a pod's Jupyter; nothing if it made none, or the key may not read it. */
+function JupyterPassword({ id }: { id: string }) {
+  const { data } = useQuery({
+    queryKey: ['pod-jupyter', id],
+    queryFn: () => unwrap(api.GET('/v2/pods/{id}/jupyter', { params: { path: { id } } })),
+    retry: false,
+  });
+  return data?.password ? <CopyableText label="Jupyter password" text={data.password} isHidden /> : null;
+}
+
+/** Makes the HTTP ports of a pod private or public. */
+function PodAccess({ id }: { id: string }) {
+  const queries = useQueryClient();
+  const queryKey = ['pod-access', id];
+  const params = { path: { id } };
+  const access = useQuery({ queryKey, queryFn: () => unwrap(api.GET('/v2/pods/{id}/access', { params })) });
+  const set = useMutation({
+    mutationFn: (isPrivate: boolean) =>
+      unwrap(api.PUT('/v2/pods/{id}/access', { params, body: { private: isPrivate } })),
+    onSuccess: (data) => queries.setQueryData(queryKey, data),
+  });
+  return (
+    <>
+      <Switch
+        label="Private"
+        description="HTTP ports ask for an API key of yours. Browsers ask for a name and a password: enter any name, and the key as the password."
+        checked={access.data?.private ?? false}
+        disabled={access.data === undefined || set.isPending}
+        onChange={(event) => set.mutate(event.currentTarget.checked)}
+      />
+      {set.error && <ErrorAlert error={set.error} />}
+    </>
   );
 }

@@ -7,9 +7,8 @@ import { useLive } from '../../api/events.ts';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
 import { type Column, RecordList } from '../../ui/tables/record-list.tsx';
 import { formatUsd } from '../../ui/text/format.ts';
-import { RecordLink } from '../../ui/text/record-name.tsx';
+import { RecordLink, Truncated } from '../../ui/text/record-name.tsx';
 import { Status } from '../../ui/text/status.tsx';
-import { Truncated } from '../../ui/text/truncated.tsx';
 import { describeHardware, POD_STATUSES, type Pod } from './pod-details.ts';
 
 const COLUMNS: Column<Pod>[] = [

@@ -2,7 +2,7 @@ import { Badge, Code, Group, PasswordInput, Textarea, TextInput } from '@mantine
 import { IconLock } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
-import { DeleteButton } from '../../ui/delete-button.tsx';
+import { DeleteButton } from '../../ui/confirm-delete.tsx';
 import { FormButton } from '../../ui/forms/form-button.tsx';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
 import { type Column, RecordList } from '../../ui/tables/record-list.tsx';

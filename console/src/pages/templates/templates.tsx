@@ -2,7 +2,7 @@ import { Badge, Group, Text } from '@mantine/core';
 import { IconTemplate } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { api, unwrap } from '../../api/client.ts';
-import { DeleteButton } from '../../ui/delete-button.tsx';
+import { DeleteButton } from '../../ui/confirm-delete.tsx';
 import { ContainerFields } from '../../ui/forms/container-fields.tsx';
 import { FieldInput, SegmentedField } from '../../ui/forms/field-input.tsx';
 import { FormButton } from '../../ui/forms/form-button.tsx';

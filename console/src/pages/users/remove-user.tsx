@@ -3,12 +3,12 @@ import { useDisclosure } from '@mantine/hooks';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { api, unwrap } from '../../api/client.ts';
+import { usersQuery } from '../../api/queries.ts';
 import { ConfirmDelete } from '../../ui/confirm-delete.tsx';
 import { ErrorAlert } from '../../ui/error-alert.tsx';
 import { Name } from '../../ui/text/record-name.tsx';
 import { visibleText } from '../../ui/text/visible-text.ts';
 import { countsText, stateOf, type User } from './user-values.ts';
-import { usersQuery } from './users-query.ts';
 
 /** Deletes a user once their name is typed, with everything they own or after handing it over. */
 export function RemoveUser({ user, onDone }: { user: User; onDone: () => void }) {

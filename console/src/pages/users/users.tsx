@@ -3,6 +3,7 @@ import { IconUsers } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, unwrap } from '../../api/client.ts';
+import { usersQuery } from '../../api/queries.ts';
 import { FormButton } from '../../ui/forms/form-button.tsx';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
 import { type Column, RecordList } from '../../ui/tables/record-list.tsx';
@@ -13,7 +14,6 @@ import { Status } from '../../ui/text/status.tsx';
 import { CreatedKey } from '../keys/new-key.tsx';
 import { useText } from '../limits/limit-values.ts';
 import { NEW_USER, newUserBody, stateOf, USER_STATES, type User } from './user-values.ts';
-import { usersQuery } from './users-query.ts';
 
 const REFRESH_MS = 10_000;
 

@@ -17,9 +17,8 @@ import { type KeyboardEvent, useDeferredValue, useEffect, useMemo, useState } fr
 import { useNavigate } from 'react-router';
 import { ENDPOINT_TABS } from '../../pages/endpoints/endpoint-tabs.ts';
 import { Name } from '../../ui/text/record-name.tsx';
-import { usePaletteActions } from './palette-actions.ts';
 import { type PaletteItem, type PaletteKind, searchPalette } from './palette-items.ts';
-import { usePaletteRecords } from './palette-records.ts';
+import { usePaletteActions, usePaletteRecords } from './palette-sources.ts';
 
 const ICONS: Record<PaletteKind, Icon> = {
   Page: IconFileText,

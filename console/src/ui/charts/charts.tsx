@@ -16,8 +16,7 @@ import {
 import { formatNumber, formatUsd } from '../text/format.ts';
 import { Name } from '../text/record-name.tsx';
 import { visibleText } from '../text/visible-text.ts';
-import { CHART_COLORS, CHART_FRAME, type Series } from './chart-colors.ts';
-import { type ChartMark, textsAt } from './chart-marks.ts';
+import { CHART_COLORS, CHART_FRAME, type ChartMark, type Series, textsAt } from './series.ts';
 
 type Point = { at: number } & Record<string, number | undefined>;
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { choiceOptions, type Fields, initialValues } from './fields.ts';
+import type { Schemas } from '../../api/client.ts';
+import { choiceOptions, type Fields, initialValues, recordOptions, volumeOptions } from './fields.ts';
 
 interface Values {
   name: string;
@@ -36,4 +37,17 @@ test('the compiler refuses a table that lacks a field, has one too many, or offe
   // @ts-expect-error b is not offered
   const fewer: Fields<Values> = { ...FIELDS, kind: { label: 'Kind', initial: 'a', choices: { a: 'First' } } };
   expect([lacking, more, fewer]).toHaveLength(3);
+});
+
+test('no options while the records load', () => {
+  for (const options of [recordOptions, volumeOptions]) expect(options(undefined)).toEqual([]);
+});
+
+test('a record is shown by its name and chosen by its id', () => {
+  expect(recordOptions([{ id: 'r1', name: 'mine' }])).toEqual([{ value: 'r1', label: 'mine' }]);
+});
+
+test('a volume names its data center', () => {
+  const volume = { id: 'v1', name: 'models', dataCenter: 'LOCAL-1' } as Schemas['NetworkVolume'];
+  expect(volumeOptions([volume])).toEqual([{ value: 'v1', label: 'models (LOCAL-1)' }]);
 });

@@ -1,3 +1,6 @@
+import type { Schemas } from '../../api/client.ts';
+import { visibleText } from '../text/visible-text.ts';
+
 /**
  * A form's fields as a table: one row a field, under its path in the form's values. A value without a row is a compiler error, and
  * so is a row without a value.
@@ -62,4 +65,18 @@ function setAt(group: Record<string, unknown>, [name = '', ...rest]: readonly st
 /** Returns the choices as options of an input. */
 export function choiceOptions(choices: Readonly<Record<string, string>>): { value: string; label: string }[] {
   return Object.entries(choices).map(([value, label]) => ({ value, label }));
+}
+
+interface Option {
+  value: string;
+  label: string;
+}
+
+/** Options of records by name; none while they load. */
+export function recordOptions(records: readonly { id: string; name: string }[] = []): Option[] {
+  return records.map(({ id, name }) => ({ value: id, label: visibleText(name) }));
+}
+
+export function volumeOptions(volumes: readonly Schemas['NetworkVolume'][] = []): Option[] {
+  return volumes.map(({ id, name, dataCenter }) => ({ value: id, label: `${visibleText(name)} (${dataCenter})` }));
 }

@@ -5,8 +5,8 @@ import { IconPlus } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect } from 'react';
 import { useLocation, useSearchParams } from 'react-router';
+import { FormAlert } from '../error-alert.tsx';
 import { visibleText } from '../text/visible-text.ts';
-import { FormAlert } from './form-alert.tsx';
 import { useSave } from './use-save.ts';
 
 interface RecordFormProps<Values extends object> {

@@ -2,7 +2,7 @@ import { Paper, Table, UnstyledButton } from '@mantine/core';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { useNavigate } from 'react-router';
-import type { Sort } from './sort-records.ts';
+import type { Sort } from './select-records.ts';
 import { useRowKeys } from './use-row-keys.ts';
 
 export interface Column<Item> {

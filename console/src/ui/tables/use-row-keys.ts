@@ -1,5 +1,4 @@
 import { type KeyboardEvent, type RefObject, useEffect, useRef } from 'react';
-import { nextRow } from './next-row.ts';
 
 /**
  * Moves the focus between the rows of a table: j and k from anywhere on the page but a field or a dialog, arrows, Home and End
@@ -46,4 +45,24 @@ function focusRow(scroller: HTMLElement | null, index: number, frames: number): 
   const link = scroller?.querySelector<HTMLElement>(`[data-row="${index}"] a`);
   if (link) link.focus({ preventScroll: true });
   else if (frames > 0) requestAnimationFrame(() => focusRow(scroller, index, frames - 1));
+}
+
+/** Returns the row that a key moves to from `current` (null: none has the focus); null if the key moves nowhere. */
+export function nextRow(key: string, current: number | null, count: number): number | null {
+  if (count === 0) return null;
+  const last = count - 1;
+  switch (key) {
+    case 'j':
+    case 'ArrowDown':
+      return current === null ? 0 : Math.min(last, current + 1);
+    case 'k':
+    case 'ArrowUp':
+      return current === null ? 0 : Math.max(0, current - 1);
+    case 'Home':
+      return 0;
+    case 'End':
+      return last;
+    default:
+      return null;
+  }
 }

@@ -33,3 +33,12 @@ export function RecordLink({ to, name }: { to: string; name: string }) {
     </Text>
   );
 }
+
+/** Text in one line that ends with an ellipsis where it does not fit; all of it on hover. */
+export function Truncated({ text, maw = 280, isDimmed = false }: { text: string; maw?: number; isDimmed?: boolean }) {
+  return (
+    <Text size="sm" truncate maw={maw} title={visibleText(text)} {...(isDimmed ? { c: 'dimmed' } : {})}>
+      <Name>{text}</Name>
+    </Text>
+  );
+}

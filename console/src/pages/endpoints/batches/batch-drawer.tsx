@@ -1,17 +1,24 @@
-import { Button, Drawer, Group, List, Stack, Text } from '@mantine/core';
+import { Button, Drawer, Group, List, Progress, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { request } from '../../../api/client.ts';
 import { ErrorAlert } from '../../../ui/error-alert.tsx';
-import { Figures } from '../../../ui/figures.tsx';
 import { notifySuccess } from '../../../ui/notify.ts';
 import { Loaded } from '../../../ui/page.tsx';
+import { Figures } from '../../../ui/panel.tsx';
 import { formatDate, formatNumber } from '../../../ui/text/format.ts';
 import { enumLabel } from '../../../ui/text/labels.ts';
 import { Name } from '../../../ui/text/record-name.tsx';
 import { Status } from '../../../ui/text/status.tsx';
-import { BatchProgress } from './batch-progress.tsx';
-import { BATCH_STATES, type Batch, describeEstimate, hasEnded, stateOf } from './batch-values.ts';
+import {
+  BATCH_STATES,
+  type Batch,
+  describeEstimate,
+  describeProgress,
+  hasEnded,
+  progressOf,
+  stateOf,
+} from './batch-values.ts';
 
 const POLL_MS = 1_000;
 
@@ -158,4 +165,20 @@ function DownloadButton({ path, id }: { path: string; id: string }) {
 
 function timeOf(ms: number): string {
   return formatDate(new Date(ms).toISOString());
+}
+
+/** How much of a batch has ended, with and without a result. */
+export function BatchProgress({ batch }: { batch: Batch }) {
+  const { completed, failed } = progressOf(batch);
+  const label = `${describeProgress(batch)} requests ended`;
+  return (
+    <Progress.Root size="md">
+      <Progress.Section value={completed} color="green" aria-label={label} />
+      <Progress.Section
+        value={failed}
+        color="red"
+        aria-label={`${formatNumber(batch.requestFailed)} without a result`}
+      />
+    </Progress.Root>
+  );
 }

@@ -10,8 +10,7 @@ import { Name } from '../../../ui/text/record-name.tsx';
 import { RelativeTime } from '../../../ui/text/relative-time-view.tsx';
 import { Status } from '../../../ui/text/status.tsx';
 import type { EndpointTabProps } from '../endpoint-tab-props.ts';
-import { BatchDrawer } from './batch-drawer.tsx';
-import { BatchProgress } from './batch-progress.tsx';
+import { BatchDrawer, BatchProgress } from './batch-drawer.tsx';
 import { BATCH_STATES, type Batch, type BatchPage, describeProgress, hasEnded, stateOf } from './batch-values.ts';
 
 const PAGE_SIZE = 50;

@@ -1,7 +1,7 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { request } from '../../../api/client.ts';
-import { readEvents } from '../../../api/read-events.ts';
+import { readEvents } from '../../../api/follow-events.ts';
 import { followChunks, NOTHING, type Streamed, textOf } from './follow-chunks.ts';
 import type { JobDetail } from './job-steps.ts';
 import { PayloadText } from './payload-view.tsx';

@@ -4,9 +4,9 @@ import { api, unwrap } from '../../../api/client.ts';
 import { formatDuration } from '../../../ui/text/format.ts';
 import { ReasonAlert } from '../../../ui/text/reason-view.tsx';
 import { Status } from '../../../ui/text/status.tsx';
-import { parseError } from './error-text.ts';
 import { JOB_STATUSES } from './job-status.ts';
 import { describeAhead, type JobDetail, pollMs } from './job-steps.ts';
+import { parseError } from './payload-text.ts';
 import { StoredPayload, WorkerError } from './payload-view.tsx';
 
 /** A job, read again while it waits or runs. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { describeAhead, type JobDetail, pollMs, stepsOf } from './job-steps.ts';
+import { describeAhead, type JobDetail, jobFilter, pollMs, stepsOf } from './job-steps.ts';
 
 const T = (second: number) => new Date(Date.UTC(2026, 10, 20, 10, 0, second)).toISOString();
 const stage = (name: JobDetail['attempts'][number]['stages'][number]['stage'], from: number, to: number | null) => ({
@@ -70,4 +70,15 @@ test('the place in the queue is a sentence', () => {
   expect([0, 1, 12, 10_000].map(describeAhead)).toEqual([
     ...['It is next in the queue.', '1 job comes first.', '12 jobs come first.', 'More than 10,000 jobs come first.'],
   ]);
+});
+
+test("a job's lines are those of its worker while it ran, and a second around that", () => {
+  const job = { workerId: 'w1', startedAt: '2026-11-20T10:00:00.500Z', finishedAt: '2026-11-20T10:00:02Z' };
+  expect(jobFilter(job)).toEqual({
+    workerId: 'w1',
+    range: null,
+    since: '2026-11-20T09:59:59.500Z',
+    until: '2026-11-20T10:00:03.000Z',
+  });
+  expect(jobFilter({ ...job, finishedAt: null })).toMatchObject({ until: null });
 });

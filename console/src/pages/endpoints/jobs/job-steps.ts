@@ -1,4 +1,5 @@
 import type { Schemas } from '../../../api/client.ts';
+import type { LogFilter } from '../../../ui/logs/log-filter.ts';
 import { labelOf, rowOf } from '../../../ui/text/labels.ts';
 import { isFinal, JOB_STATUSES } from './job-status.ts';
 
@@ -101,4 +102,22 @@ export function describeAhead(ahead: number): string {
   if (ahead === 0) return 'It is next in the queue.';
   if (ahead >= 10_000) return 'More than 10,000 jobs come first.';
   return ahead === 1 ? '1 job comes first.' : `${new Intl.NumberFormat().format(ahead)} jobs come first.`;
+}
+
+/** Clocks of machines differ, and a worker's last lines may come after its result. */
+const MARGIN_MS = 1_000;
+
+/** Returns whose lines a job's are, and of which time. A job that no worker took has lines of nobody: those from now on. */
+export function jobFilter(job: {
+  workerId: string | null;
+  startedAt: string | null;
+  finishedAt: string | null;
+}): Pick<LogFilter, 'workerId' | 'range' | 'since' | 'until'> {
+  const around = (time: string | null, ms: number) => time && new Date(Date.parse(time) + ms).toISOString();
+  return {
+    workerId: job.workerId,
+    range: null,
+    since: around(job.startedAt, -MARGIN_MS),
+    until: around(job.finishedAt, MARGIN_MS),
+  };
 }

@@ -10,12 +10,10 @@ import { notifySuccess } from '../../../ui/notify.ts';
 import { EmptyNote, Loaded } from '../../../ui/page.tsx';
 import { SmallTable } from '../../../ui/tables/small-table.tsx';
 import { formatCount, formatDuration, NO_VALUE } from '../../../ui/text/format.ts';
-import { Name } from '../../../ui/text/record-name.tsx';
+import { Name, Truncated } from '../../../ui/text/record-name.tsx';
 import { RelativeTime } from '../../../ui/text/relative-time-view.tsx';
 import { Status } from '../../../ui/text/status.tsx';
-import { Truncated } from '../../../ui/text/truncated.tsx';
 import type { EndpointTabProps } from '../endpoint-tab-props.ts';
-import { parseError } from './error-text.ts';
 import { JobDrawer } from './job-drawer.tsx';
 import {
   filterQuery,
@@ -27,6 +25,7 @@ import {
   writeFilter,
 } from './job-filter.ts';
 import { isFinal, JOB_STATUSES } from './job-status.ts';
+import { parseError } from './payload-text.ts';
 
 type Job = Schemas['JobList']['requests'][number];
 

@@ -16,8 +16,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useMemo, useState } from 'react';
 import { request } from '../../../api/client.ts';
 import { ErrorAlert } from '../../../ui/error-alert.tsx';
-import type { ErrorText } from './error-text.ts';
-import { formatBytes, isJson, MAX_SHOWN_CHARACTERS, prettyJson, SHOWN_BYTES } from './payload-text.ts';
+import { type ErrorText, formatBytes, isJson, MAX_SHOWN_CHARACTERS, prettyJson, SHOWN_BYTES } from './payload-text.ts';
 
 interface StoredPayloadProps {
   title: string;

@@ -1,13 +1,14 @@
 import { Group, Select, Text, TextInput, UnstyledButton } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
-import { useMemo } from 'react';
+import { useDeferredValue, useEffect, useMemo, useState } from 'react';
+import { useSearchParams } from 'react-router';
 import { choiceOptions } from '../../../ui/forms/fields.ts';
+import { parseSort, type Sort, sortText } from '../../../ui/tables/select-records.ts';
 import { formatNumber } from '../../../ui/text/format.ts';
 import { Status } from '../../../ui/text/status.tsx';
 import { ENDPOINT_FIELDS } from '../settings/endpoint-values.ts';
 import { ENDPOINT_STATES, type StateName } from '../state-text.ts';
-import { countStates, type EndpointRow } from './endpoint-rows.ts';
-import type { EndpointFilterState } from './use-endpoint-filter.ts';
+import { countStates, DEFAULT_SORT, type EndpointFilter, type EndpointRow, SORT_KEYS } from './endpoint-rows.ts';
 
 const KINDS = choiceOptions(ENDPOINT_FIELDS.type.choices!);
 
@@ -84,3 +85,56 @@ function StateButtons({ rows, narrowing }: { rows: readonly EndpointRow[]; narro
 function imagesOf(rows: readonly EndpointRow[]): string[] {
   return [...new Set(rows.map(({ endpoint }) => endpoint.image))].sort();
 }
+
+/** Browsers limit how often the address may change. */
+const TYPING_MS = 300;
+
+/** What the list is narrowed to and sorted by, kept in the address. */
+export function useEndpointFilter() {
+  const [params, setParams] = useSearchParams();
+  const [search, setSearch] = useState(params.get('q') ?? '');
+  const of = (name: string) => params.get(name) ?? '';
+  const filter: EndpointFilter = {
+    search: useDeferredValue(search),
+    state: of('state'),
+    kind: of('kind'),
+    image: of('image'),
+  };
+
+  function set(name: string, value: string) {
+    setParams(
+      (before) => {
+        const next = new URLSearchParams(before);
+        if (value === '') next.delete(name);
+        else next.set(name, value);
+        return next;
+      },
+      { replace: true },
+    );
+  }
+
+  const isWritten = search === of('q');
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `set` is made anew with each rendering
+  useEffect(() => {
+    if (isWritten) return;
+    const timer = setTimeout(() => set('q', search), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [search, isWritten]);
+
+  return {
+    filter,
+    search,
+    setSearch,
+    setState: (state: string) => set('state', state),
+    setKind: (kind: string) => set('kind', kind),
+    setImage: (image: string) => set('image', image),
+    reset: () => {
+      setSearch('');
+      setParams({}, { replace: true });
+    },
+    sort: parseSort(params.get('sort'), SORT_KEYS, DEFAULT_SORT),
+    setSort: (sort: Sort) => set('sort', sortText(sort)),
+  };
+}
+
+type EndpointFilterState = ReturnType<typeof useEndpointFilter>;

@@ -7,6 +7,7 @@ import {
   type EndpointFigures,
   filterRows,
   type KnownFigures,
+  missingIds,
   nextSort,
   sortRows,
   toRows,
@@ -88,4 +89,14 @@ test('figures are sorted from the largest, endpoints without one last', () => {
   expect(sorted('latency')).toEqual(['b', 'c', 'a']);
   expect(sorted('name')).toEqual(['a', 'b', 'c']);
   expect(nextSort({ key: 'cost', isDescending: true }, 'cost').isDescending).toBe(false);
+});
+
+test('unknown and outdated ids are asked for, at most a hundred', () => {
+  const known = new Map([
+    ['a', '1'],
+    ['b', '2'],
+  ]);
+  expect(missingIds(['a', 'b', 'c'], known, () => '2')).toEqual(['a', 'c']);
+  const many = Array.from({ length: 150 }, (_, i) => `e${i}`);
+  expect(missingIds(many, known, () => '2')).toEqual(many.slice(0, 100));
 });

@@ -1,8 +1,7 @@
 /** The rows of the list of endpoints: settings, state and figures of each, filtered and sorted. */
 import type { Schemas } from '../../../api/client.ts';
 import type { AccountSnapshot, EndpointState } from '../../../api/live-snapshots.ts';
-import { findRecords } from '../../../ui/tables/find-records.ts';
-import { type Sort, type SortValue, sortRecords } from '../../../ui/tables/sort-records.ts';
+import { findRecords, type Sort, type SortValue, sortRecords } from '../../../ui/tables/select-records.ts';
 import type { Endpoint } from '../settings/endpoint-values.ts';
 import { ENDPOINT_STATES, type StateName } from '../state-text.ts';
 
@@ -104,4 +103,16 @@ export function countStates(rows: readonly EndpointRow[]): { state: StateName; c
   const counts = new Map<string, number>();
   for (const { state } of rows) if (state) counts.set(state.state, (counts.get(state.state) ?? 0) + 1);
   return SEVERITY.flatMap((state) => ({ state, count: counts.get(state) ?? 0 })).filter(({ count }) => count > 0);
+}
+
+/** As many as the server answers at once. */
+const MAX_IDS = 100;
+
+/** Returns the ids whose known version is not the current one, at most as many as can be asked for. */
+export function missingIds(
+  ids: readonly string[],
+  known: ReadonlyMap<string, string>,
+  versionOf: (id: string) => string,
+): readonly string[] {
+  return ids.filter((id) => known.get(id) !== versionOf(id)).slice(0, MAX_IDS);
 }

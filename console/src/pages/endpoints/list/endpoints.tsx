@@ -10,10 +10,9 @@ import { EmptyState, Loaded, Page } from '../../../ui/page.tsx';
 import { RecordTable } from '../../../ui/tables/record-table.tsx';
 import type { Endpoint } from '../settings/endpoint-values.ts';
 import { ENDPOINT_COLUMNS, linkOf } from './endpoint-columns.tsx';
-import { EndpointFilters } from './endpoint-filters.tsx';
+import { EndpointFilters, useEndpointFilter } from './endpoint-filters.tsx';
 import { type EndpointRow, filterRows, nextSort, sortRows, toRows } from './endpoint-rows.ts';
 import { useEndpointFigures } from './use-endpoint-figures.ts';
-import { useEndpointFilter } from './use-endpoint-filter.ts';
 
 const ROW_HEIGHT = 54;
 /** Shorter lists need neither search nor filters. */

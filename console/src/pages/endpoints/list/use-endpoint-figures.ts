@@ -2,8 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
 import { api, unwrap } from '../../../api/client.ts';
 import type { AccountSnapshot } from '../../../api/live-snapshots.ts';
-import { type EndpointFigures, type KnownFigures, MAX_ACTIVE } from './endpoint-rows.ts';
-import { missingIds } from './missing-ids.ts';
+import { type EndpointFigures, type KnownFigures, MAX_ACTIVE, missingIds } from './endpoint-rows.ts';
 
 /** Rows that scroll by are not asked for. */
 const SETTLE_MS = 120;

@@ -7,9 +7,9 @@ import { ErrorAlert } from '../../../ui/error-alert.tsx';
 import { LogView, useUrlFilter } from '../../../ui/logs/log-view.tsx';
 import { RowsSkeleton } from '../../../ui/page.tsx';
 import type { EndpointTabProps } from '../endpoint-tab-props.ts';
+import { jobFilter } from '../jobs/job-steps.ts';
 import { useEndedWorkers } from '../workers/ended-workers.tsx';
-import { workerOptions } from '../workers/worker-options.ts';
-import { jobFilter } from './job-log.ts';
+import { workerOptions } from '../workers/worker-status.ts';
 
 /** The logs of all workers together, of one of them, or the lines of a job: `?worker=…`, `?job=…`. */
 export function EndpointLogs(props: EndpointTabProps) {

@@ -1,6 +1,6 @@
 /** What happened to an endpoint while its charts' period passed: releases, and workers that came and left. */
 import type { Schemas } from '../../../api/client.ts';
-import type { ChartMark } from '../../../ui/charts/chart-marks.ts';
+import type { ChartMark } from '../../../ui/charts/series.ts';
 import { formatCount } from '../../../ui/text/format.ts';
 import { briefReason } from '../state-text.ts';
 

@@ -2,17 +2,18 @@ import { Alert, SegmentedControl, SimpleGrid, Stack } from '@mantine/core';
 import { lazy } from 'react';
 import { useSearchParams } from 'react-router';
 import { type EndpointSnapshot, queuedOf, runningOf } from '../../../api/live-snapshots.ts';
-import type { Series } from '../../../ui/charts/chart-colors.ts';
-import { ChartPanel } from '../../../ui/charts/chart-panel.tsx';
-import { Figures } from '../../../ui/figures.tsx';
+import type { Series } from '../../../ui/charts/series.ts';
+import { ChartPanel, Figures } from '../../../ui/panel.tsx';
+import { rowOf } from '../../../ui/text/labels.ts';
+import { ReasonAlert } from '../../../ui/text/reason-view.tsx';
 import type { EndpointTabProps } from '../endpoint-tab-props.ts';
 import { RolloutPanel } from '../releases/rollout-panel.tsx';
+import { ENDPOINT_STATES, isBrief, needsAttention, stateTitle } from '../state-text.ts';
 import { WorkerTable } from '../workers/worker-table.tsx';
-import { EndpointStateAlerts } from './endpoint-state.tsx';
+import { useHistory } from './history.ts';
 import { HistoryCharts } from './history-charts.tsx';
 import type { Range } from './history-points.ts';
 import { isQueueFull, queueNote, queueText } from './queue-text.ts';
-import { useHistory } from './use-history.ts';
 
 const TimeChart = lazy(async () => ({ default: (await import('../../../ui/charts/charts.tsx')).TimeChart }));
 
@@ -100,5 +101,28 @@ function Charts({ endpoint, snapshot }: EndpointTabProps) {
         </ChartPanel>
       )}
     </SimpleGrid>
+  );
+}
+
+/** What somebody should know of an endpoint's state: the whole reason, if the header's line has only its end, and warnings. */
+function EndpointStateAlerts({ state }: { state: EndpointSnapshot['state'] }) {
+  return (
+    <>
+      <StateAlert state={state} />
+      {state.warnings.map((warning) => (
+        <ReasonAlert key={warning} color="orange" reason={warning} />
+      ))}
+    </>
+  );
+}
+
+function StateAlert({ state }: { state: EndpointSnapshot['state'] }) {
+  if (!needsAttention(state.state) || state.reason === null || isBrief(state.reason)) return null;
+  return (
+    <ReasonAlert
+      color={rowOf(ENDPOINT_STATES, state.state)?.color ?? 'blue'}
+      title={stateTitle(state)}
+      reason={state.reason}
+    />
   );
 }

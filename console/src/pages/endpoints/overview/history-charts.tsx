@@ -1,13 +1,22 @@
-import { SimpleGrid } from '@mantine/core';
+import { SimpleGrid, Table, Text, Tooltip, UnstyledButton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { lazy } from 'react';
-import { api, unwrap } from '../../../api/client.ts';
-import type { Series } from '../../../ui/charts/chart-colors.ts';
-import { ChartPanel } from '../../../ui/charts/chart-panel.tsx';
+import { api, type Schemas, unwrap } from '../../../api/client.ts';
+import type { Series } from '../../../ui/charts/series.ts';
 import { Loaded } from '../../../ui/page.tsx';
+import { ChartPanel } from '../../../ui/panel.tsx';
+import { SmallTable } from '../../../ui/tables/small-table.tsx';
+import { formatCount, formatDate } from '../../../ui/text/format.ts';
+import { RelativeTime } from '../../../ui/text/relative-time-view.tsx';
 import type { Endpoint } from '../settings/endpoint-values.ts';
-import { ChartEventList } from './chart-event-list.tsx';
-import { chartEvents, chartMarks, KEPT_DECISIONS } from './chart-events.ts';
+import {
+  type ChartEvent,
+  chartEvents,
+  chartMarks,
+  type EventGroup,
+  groupEvents,
+  KEPT_DECISIONS,
+} from './chart-events.ts';
 import { chartPoints, type Range, STEP_OF } from './history-points.ts';
 
 const TimeChart = lazy(async () => ({ default: (await import('../../../ui/charts/charts.tsx')).TimeChart }));
@@ -149,4 +158,66 @@ function useEvents(id: string, until: string | undefined) {
       unwrap(api.GET('/v2/serverless/{id}/decisions', { params: { ...params, query: { limit: KEPT_DECISIONS } } })),
   });
   return { releases: releases.data?.releases ?? [], decisions: decisions.data?.decisions ?? [] };
+}
+
+const SLOTS = 40;
+const SHOWN = 6;
+
+/** The events of a period on a line, each readable by pointer and keyboard, and as a table. */
+function ChartEventList({ events, history }: { events: readonly ChartEvent[]; history: Schemas['History'] }) {
+  if (events.length === 0) {
+    return (
+      <Text size="sm" c="dimmed">
+        No releases, and no workers that came or left, in this period.
+      </Text>
+    );
+  }
+  return (
+    <div>
+      <ul className="event-line" aria-label="Events of the period">
+        {groupEvents(events, history, SLOTS).map((group) => (
+          <li key={group.position} style={{ left: `${group.position * 100}%` }}>
+            <EventMark group={group} />
+          </li>
+        ))}
+      </ul>
+      <details>
+        <summary>{formatCount(events.length, 'event')}</summary>
+        <SmallTable label="Events of the period" titles={['When', 'What', 'Why']} minWidth={560} mt="xs">
+          {events.map((event, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: two events may be equal
+            <Table.Tr key={index}>
+              <Table.Td>
+                <RelativeTime at={event.at} />
+              </Table.Td>
+              <Table.Td {...(event.kind === 'lost' ? { className: 'bad' } : {})}>{event.title}</Table.Td>
+              <Table.Td>{event.reason}</Table.Td>
+            </Table.Tr>
+          ))}
+        </SmallTable>
+      </details>
+    </div>
+  );
+}
+
+function EventMark({ group: { kind, events } }: { group: EventGroup }) {
+  const lines = events.slice(0, SHOWN).map(lineOf);
+  if (events.length > SHOWN) lines.push(`and ${events.length - SHOWN} more`);
+  return (
+    <Tooltip
+      multiline
+      maw={420}
+      events={{ hover: true, focus: true, touch: true }}
+      label={lines.map((line, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: two events may be equal
+        <div key={index}>{line}</div>
+      ))}
+    >
+      <UnstyledButton className="event-mark" data-kind={kind} aria-label={lines.join('. ')} />
+    </Tooltip>
+  );
+}
+
+function lineOf({ at, title, reason }: ChartEvent): string {
+  return `${formatDate(new Date(at).toISOString())}: ${title}${reason === '' ? '' : `: ${reason}`}`;
 }

@@ -1,4 +1,4 @@
-import { readEvents } from '../../../api/read-events.ts';
+import { readEvents } from '../../../api/follow-events.ts';
 
 export interface ChatMessage {
   role: 'system' | 'user' | 'assistant';

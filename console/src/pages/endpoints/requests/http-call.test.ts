@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type HttpCall, type HttpResult, headerFault, sendHttp } from './http-call.ts';
+import { type HttpCall, type HttpResult, headerFault, sendHttp, submitJob } from './http-call.ts';
 
 async function send(call: Partial<HttpCall>) {
   let sent: { path: string; init: RequestInit } | undefined;
@@ -98,4 +98,19 @@ test('a connection that breaks is an error', async () => {
   const broken = async () =>
     new Response(new ReadableStream({ pull: (controller) => controller.error(new Error('cut')) }));
   await expect(sendHttp(broken, 'e1', CALL)).rejects.toThrow('cut');
+});
+
+test('the input is sent as entered, once', async () => {
+  const calls: { path: string; body: unknown }[] = [];
+  const send = async (path: string, init?: RequestInit) => {
+    calls.push({ path, body: init?.body });
+    return Response.json({ id: 'j1', status: 'IN_QUEUE' });
+  };
+  expect(await submitJob(send, 'e1', '{"big": 12345678901234567890}')).toBe('j1');
+  expect(calls).toEqual([{ path: '/v2/e1/run', body: '{"input":{"big": 12345678901234567890}}' }]);
+});
+
+test('a refusal is thrown', async () => {
+  const failing = () => Promise.reject(new Error('the endpoint does not exist'));
+  await expect(submitJob(failing, 'e1', '{}')).rejects.toThrow('the endpoint does not exist');
 });

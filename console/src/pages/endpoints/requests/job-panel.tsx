@@ -9,10 +9,10 @@ import { JobFacts, JobOutcome, JobWait, useJobDetail } from '../jobs/job-result.
 import { isFinal } from '../jobs/job-status.ts';
 import { isJson, prettyJson } from '../jobs/payload-text.ts';
 import type { Endpoint } from '../settings/endpoint-values.ts';
+import { submitJob } from './http-call.ts';
 import type { SentRequest } from './request-history.ts';
 import { RequestHistory, useHistoryOf } from './request-history-panel.tsx';
 import { CallSamples, ResponseBox } from './request-parts.tsx';
-import { submitJob } from './run-job.ts';
 import { jobSamples } from './samples.ts';
 
 const EXAMPLE_INPUT = '{\n  "echo": "hello"\n}';

@@ -13,14 +13,12 @@ import {
 import { type UseFormReturnType, useForm } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { cpusQuery, dataCentersQuery, volumesQuery } from '../../../api/queries.ts';
+import { FormAlert } from '../../../ui/error-alert.tsx';
 import { ContainerFields } from '../../../ui/forms/container-fields.tsx';
 import { containerValues } from '../../../ui/forms/container-values.ts';
-import { vcpuOptions } from '../../../ui/forms/cpu-fields.tsx';
 import { FieldInput, inputProps, SegmentedField } from '../../../ui/forms/field-input.tsx';
-import { choiceOptions } from '../../../ui/forms/fields.ts';
-import { FormAlert } from '../../../ui/forms/form-alert.tsx';
-import { PoolPicker } from '../../../ui/forms/gpu-picker.tsx';
-import { recordOptions, volumeOptions } from '../../../ui/forms/select-options.ts';
+import { choiceOptions, recordOptions, volumeOptions } from '../../../ui/forms/fields.ts';
+import { PoolPicker, vcpuOptions } from '../../../ui/forms/hardware-fields.tsx';
 import { TemplatePicker } from '../../../ui/forms/template-picker.tsx';
 import { useDraft } from '../../../ui/forms/use-draft.tsx';
 import { useSave } from '../../../ui/forms/use-save.ts';

@@ -14,7 +14,7 @@ import { useForm } from '@mantine/form';
 import { IconPlus, IconTrash } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { api, type Schemas, unwrap } from '../../../api/client.ts';
-import { FormAlert } from '../../../ui/forms/form-alert.tsx';
+import { FormAlert } from '../../../ui/error-alert.tsx';
 import { useSave } from '../../../ui/forms/use-save.ts';
 import { notifySuccess } from '../../../ui/notify.ts';
 import { Loaded } from '../../../ui/page.tsx';

@@ -2,7 +2,7 @@ import { Anchor, Group, Stack, Table, Text, useComputedColorScheme } from '@mant
 import { useQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { api, type Schemas, unwrap } from '../../../api/client.ts';
-import { CHART_COLORS } from '../../../ui/charts/chart-colors.ts';
+import { CHART_COLORS } from '../../../ui/charts/series.ts';
 import { SmallTable } from '../../../ui/tables/small-table.tsx';
 import { formatDuration } from '../../../ui/text/format.ts';
 import { RelativeTime } from '../../../ui/text/relative-time-view.tsx';

@@ -1,5 +1,5 @@
 import type { Schemas } from '../../../api/client.ts';
-import type { CHART_COLORS } from '../../../ui/charts/chart-colors.ts';
+import type { CHART_COLORS } from '../../../ui/charts/series.ts';
 import { formatDuration } from '../../../ui/text/format.ts';
 
 export type Timeline = Schemas['WorkerDetail']['timeline'];

@@ -1,5 +1,5 @@
 import type { Schemas } from '../../../api/client.ts';
-import type { StatusLook } from '../../../ui/text/labels.ts';
+import { labelOf, type StatusLook } from '../../../ui/text/labels.ts';
 
 export type WorkerStatus = Schemas['WorkerDetail']['status'];
 
@@ -13,3 +13,15 @@ export const WORKER_STATUSES = {
   FROZEN: { label: 'Frozen', color: 'indigo', reasonColor: 'orange' },
   EXITED: { label: 'Exited', color: 'gray', reasonColor: 'gray' },
 } as const satisfies Record<WorkerStatus, StatusLook & { reasonColor: string }>;
+
+/** Returns the workers whose log can be chosen: live ones, those that ended lately, and `wanted`, whatever became of it. */
+export function workerOptions(
+  workers: readonly { id: string; status: WorkerStatus }[],
+  wanted: string | null,
+  ended: readonly { id: string }[] = [],
+): { value: string; label: string }[] {
+  const labels = new Map<string, string>(workers.map(({ id, status }) => [id, labelOf(WORKER_STATUSES, status)]));
+  const gone = [...ended.map(({ id }) => id), ...(wanted === null ? [] : [wanted])];
+  for (const id of gone) if (!labels.has(id)) labels.set(id, 'Ended');
+  return [...labels].map(([id, label]) => ({ value: id, label: `${id} · ${label}` }));
+}

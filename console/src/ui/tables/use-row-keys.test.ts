@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nextRow } from './next-row.ts';
+import { nextRow } from './use-row-keys.ts';
 
 test.each([
   ['j', null, 0],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { DARK_BACKGROUND } from '../../theme.ts';
-import { CHART_COLORS, CHART_FRAME } from './chart-colors.ts';
+import { CHART_COLORS, CHART_FRAME, textsAt } from './series.ts';
 
 const BACKGROUNDS = { light: '#ffffff', dark: DARK_BACKGROUND };
 
@@ -25,4 +25,11 @@ test.each(['light', 'dark'] as const)('in %s, text of charts has 4.5:1 and every
   for (const [name, colors] of Object.entries(CHART_COLORS)) {
     expect([name, contrast(colors[scheme], BACKGROUNDS[scheme]) > 3]).toEqual([name, true]);
   }
+});
+
+test('a tooltip has the marks of its time, and says how many more there are', () => {
+  const marks = ['a', 'b', 'c'].map((text) => ({ at: 1, text }));
+  expect(textsAt([...marks, { at: 2, text: 'd' }], 1)).toEqual(['a', 'b', 'c']);
+  expect(textsAt(marks, 1, 2)).toEqual(['a', 'b', 'and 1 more']);
+  expect(textsAt(marks, 3)).toEqual([]);
 });

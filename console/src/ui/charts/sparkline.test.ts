@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sparklinePath } from './sparkline-path.ts';
+import { sparklinePath } from './sparkline.tsx';
 
 test('the line runs from the left to the right, between the bottom and the largest value', () => {
   expect(sparklinePath([0, 5, 10], 20, 12)).toBe('M0 11L10 6L20 1');

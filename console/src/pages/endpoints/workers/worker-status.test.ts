@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { workerOptions } from './worker-options.ts';
+import { workerOptions } from './worker-status.ts';
 
 const live = [
   { id: 'w1', status: 'RUNNING' },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseSort, sortRecords, sortText } from './sort-records.ts';
+import { findRecords, parseSort, sortRecords, sortText } from './select-records.ts';
 
 const DEFAULT = { key: 'name', isDescending: false };
 
@@ -24,4 +24,17 @@ test('records without a value come last in both directions, and equal ones keep 
   const ids = (isDescending: boolean) => sortRecords(items, ({ value }) => value, isDescending).map(({ id }) => id);
   expect(ids(false)).toEqual([2, 4, 3, 1]);
   expect(ids(true)).toEqual([3, 2, 4, 1]);
+});
+
+const ITEMS = ['Greeter podyard/echo-js:dev', 'Resizer acme/resize:1'];
+const find = (search: string) => findRecords(ITEMS, search, (item) => item);
+
+test('the search matches any part of the text, ignoring case', () => {
+  expect(find(' GREET ')).toEqual([ITEMS[0]]);
+  expect(find('acme/')).toEqual([ITEMS[1]]);
+  expect(find('nothing')).toEqual([]);
+});
+
+test('a blank search returns the same array', () => {
+  expect(find('  ')).toBe(ITEMS);
 });
