@@ -1,5 +1,5 @@
 import { Paper, SimpleGrid, Skeleton, Text, Title } from '@mantine/core';
-import { type ReactNode, Suspense } from 'react';
+import type { ReactNode } from 'react';
 import { formatNumber } from './text/format.ts';
 
 /** A framed section with a heading. */
@@ -11,15 +11,6 @@ export function Panel({ title, padding, children }: { title: string; padding: 's
       </Title>
       {children}
     </Paper>
-  );
-}
-
-/** A panel with a chart, and a placeholder until the chart's script is loaded. */
-export function ChartPanel({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <Panel title={title} padding="sm">
-      <Suspense fallback={<Skeleton h={176} />}>{children}</Suspense>
-    </Panel>
   );
 }
 

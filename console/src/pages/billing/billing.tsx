@@ -4,9 +4,10 @@ import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
 import { lazy } from 'react';
 import { useSearchParams } from 'react-router';
 import { api, request, type Schemas, unwrap } from '../../api/client.ts';
+import { ChartPanel } from '../../ui/charts/chart-panel.tsx';
 import { notifySuccess } from '../../ui/notify.ts';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
-import { ChartPanel, Figures } from '../../ui/panel.tsx';
+import { Figures } from '../../ui/panel.tsx';
 import { formatUsd } from '../../ui/text/format.ts';
 import { Budgets } from './budgets.tsx';
 import {

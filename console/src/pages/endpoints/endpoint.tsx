@@ -15,11 +15,12 @@ import { notifySuccess } from '../../ui/notify.ts';
 import { Loaded, Page, PageSkeleton, RowsSkeleton } from '../../ui/page.tsx';
 import { Status } from '../../ui/text/status.tsx';
 import { visibleText } from '../../ui/text/visible-text.ts';
+import { ENDPOINT_STATES } from './endpoint-states.ts';
 import type { EndpointTabProps } from './endpoint-tab-props.ts';
 import { ENDPOINT_TABS } from './endpoint-tabs.ts';
 import { endpointUrls, servesModels } from './endpoint-urls.ts';
 import type { Endpoint } from './settings/endpoint-values.ts';
-import { ENDPOINT_STATES, stateSentence } from './state-text.ts';
+import { stateSentence } from './state-text.ts';
 
 const PARENTS = [{ to: '/endpoints', label: 'Endpoints' }];
 

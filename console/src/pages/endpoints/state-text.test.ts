@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { isBrief, needsAttention, stateSentence, stateTitle } from './state-text.ts';
+import { needsAttention } from './endpoint-states.ts';
+import { isBrief, stateSentence, stateTitle } from './state-text.ts';
 
 const NOW = new Date(2026, 10, 20, 12, 0);
 const state = (since: Date | null, reason: string | null = null) =>

@@ -10,7 +10,7 @@ import { Figures } from '../../ui/panel.tsx';
 import { SmallTable } from '../../ui/tables/small-table.tsx';
 import { Name } from '../../ui/text/record-name.tsx';
 import { Status } from '../../ui/text/status.tsx';
-import { ENDPOINT_STATES } from '../endpoints/state-text.ts';
+import { ENDPOINT_STATES } from '../endpoints/endpoint-states.ts';
 import { AttentionList, useAttention } from './attention-list.tsx';
 import { FirstSteps } from './first-steps.tsx';
 import { Installation } from './installation.tsx';

@@ -7,8 +7,9 @@ import { shortReason } from '../../../ui/text/reason.ts';
 import { Name, RecordLink } from '../../../ui/text/record-name.tsx';
 import { Status } from '../../../ui/text/status.tsx';
 import { visibleText } from '../../../ui/text/visible-text.ts';
+import { ENDPOINT_STATES } from '../endpoint-states.ts';
 import { ENDPOINT_FIELDS } from '../settings/endpoint-values.ts';
-import { briefReason, ENDPOINT_STATES, stateTitle } from '../state-text.ts';
+import { briefReason, stateTitle } from '../state-text.ts';
 import type { EndpointRow } from './endpoint-rows.ts';
 
 export const linkOf = ({ endpoint }: EndpointRow) => `/endpoints/${endpoint.id}`;

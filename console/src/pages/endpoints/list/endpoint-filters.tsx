@@ -6,8 +6,8 @@ import { choiceOptions } from '../../../ui/forms/fields.ts';
 import { parseSort, type Sort, sortText } from '../../../ui/tables/select-records.ts';
 import { formatNumber } from '../../../ui/text/format.ts';
 import { Status } from '../../../ui/text/status.tsx';
+import { ENDPOINT_STATES, type StateName } from '../endpoint-states.ts';
 import { ENDPOINT_FIELDS } from '../settings/endpoint-values.ts';
-import { ENDPOINT_STATES, type StateName } from '../state-text.ts';
 import { countStates, DEFAULT_SORT, type EndpointFilter, type EndpointRow, SORT_KEYS } from './endpoint-rows.ts';
 
 const KINDS = choiceOptions(ENDPOINT_FIELDS.type.choices!);

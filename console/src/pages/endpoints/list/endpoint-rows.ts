@@ -2,8 +2,8 @@
 import type { Schemas } from '../../../api/client.ts';
 import type { AccountSnapshot, EndpointState } from '../../../api/live-snapshots.ts';
 import { findRecords, type Sort, type SortValue, sortRecords } from '../../../ui/tables/select-records.ts';
+import { ENDPOINT_STATES, type StateName } from '../endpoint-states.ts';
 import type { Endpoint } from '../settings/endpoint-values.ts';
-import { ENDPOINT_STATES, type StateName } from '../state-text.ts';
 
 export type EndpointFigures = Schemas['EndpointFigures'];
 

@@ -2,9 +2,9 @@ import { SimpleGrid, Table, Text, Tooltip, UnstyledButton } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query';
 import { lazy } from 'react';
 import { api, type Schemas, unwrap } from '../../../api/client.ts';
+import { ChartPanel } from '../../../ui/charts/chart-panel.tsx';
 import type { Series } from '../../../ui/charts/series.ts';
 import { Loaded } from '../../../ui/page.tsx';
-import { ChartPanel } from '../../../ui/panel.tsx';
 import { SmallTable } from '../../../ui/tables/small-table.tsx';
 import { formatCount, formatDate } from '../../../ui/text/format.ts';
 import { RelativeTime } from '../../../ui/text/relative-time-view.tsx';
