@@ -3,6 +3,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { IconTrash } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
+import { useNavigate } from 'react-router';
 import { ErrorAlert } from './error-alert.tsx';
 import { notifySuccess } from './notify.ts';
 import { visibleText } from './text/visible-text.ts';
@@ -73,30 +74,50 @@ function ConfirmForm({ name, consequence, verb = 'Delete', onClose, onConfirm, o
   );
 }
 
-/** Deletes a record of a list once its name is typed, then reads the list again. */
-export function DeleteButton(props: {
-  what: string;
-  name: string;
-  consequence: string;
+type RemovalProps = Omit<ConfirmDeleteProps, 'onClose' | 'onDone'> & {
+  /** The list to read again. */
   queryKey: string;
-  onConfirm: () => Promise<unknown>;
-}) {
+  /** The page to go to from the record's own. */
+  to?: string;
+};
+
+/** Deletes a record once its name is typed. `children` is the button that asks for it. */
+export function Removal({
+  queryKey,
+  to,
+  children,
+  ...props
+}: RemovalProps & { children: (ask: () => void) => ReactNode }) {
   const [isOpen, { open, close }] = useDisclosure(false);
   const queries = useQueryClient();
+  const navigate = useNavigate();
+  const { verb = 'Delete', name } = props;
   return (
     <>
-      <ActionIcon variant="subtle" color="gray" aria-label={visibleText(`Delete ${props.name}`)} onClick={open}>
-        <IconTrash size={16} />
-      </ActionIcon>
+      {children(open)}
       <ConfirmDelete
         {...props}
         isOpen={isOpen}
         onClose={close}
         onDone={() => {
-          notifySuccess(`Deleted ${props.name}.`);
-          void queries.invalidateQueries({ queryKey: [props.queryKey] });
+          notifySuccess(`${verb}d ${name}.`);
+          void queries.invalidateQueries({ queryKey: [queryKey] });
+          if (to !== undefined) navigate(to);
         }}
       />
     </>
+  );
+}
+
+/** Deletes a record of a list. */
+export function DeleteButton(props: RemovalProps) {
+  return (
+    <Removal {...props}>
+      {(ask) => (
+        <ActionIcon variant="subtle" color="gray" aria-label={visibleText(`Delete ${props.name}`)} onClick={ask}>
+          <IconTrash size={16} />
+        </ActionIcon>
+      )}
+    </Removal>
   );
 }

@@ -7,15 +7,7 @@ export function CopyableText({ label, text, isHidden = false }: { label: string;
     <Group gap="sm" wrap="nowrap">
       <Text size="sm">{label}</Text>
       <Code style={{ overflowWrap: 'anywhere' }}>{isHidden ? '••••••••' : text}</Code>
-      <CopyButton value={text}>
-        {({ copied, copy }) => (
-          <Tooltip label={copied ? 'Copied' : 'Copy'}>
-            <ActionIcon variant="subtle" color="gray" aria-label={`Copy the ${label}`} onClick={copy}>
-              {copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
-            </ActionIcon>
-          </Tooltip>
-        )}
-      </CopyButton>
+      <CopyIcon text={text} what={label} />
     </Group>
   );
 }
@@ -37,6 +29,21 @@ export function CopyableId({ id, what = 'ID' }: { id: string; what?: string }) {
             {id}
             {copied ? <IconCheck size={13} aria-hidden /> : <IconCopy size={13} aria-hidden />}
           </UnstyledButton>
+        </Tooltip>
+      )}
+    </CopyButton>
+  );
+}
+
+/** A button that copies a text; `what` names it for screen readers. */
+export function CopyIcon({ text, what }: { text: string; what: string }) {
+  return (
+    <CopyButton value={text}>
+      {({ copied, copy }) => (
+        <Tooltip label={copied ? 'Copied' : 'Copy'}>
+          <ActionIcon variant="subtle" color="gray" aria-label={`Copy the ${what}`} onClick={copy}>
+            {copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
+          </ActionIcon>
         </Tooltip>
       )}
     </CopyButton>

@@ -8,6 +8,7 @@ import { ChartPanel } from '../../ui/charts/chart-panel.tsx';
 import { notifySuccess } from '../../ui/notify.ts';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
 import { Figures } from '../../ui/panel.tsx';
+import { saveFile } from '../../ui/save-file.ts';
 import { formatUsd } from '../../ui/text/format.ts';
 import { Budgets } from './budgets.tsx';
 import {
@@ -146,16 +147,14 @@ function Charges({ costs, view, ownId }: { costs: Costs; view: CostView; ownId: 
   );
 }
 
-/** Downloads what the page shows as CSV, a line for each day and resource. A link could not send the key. */
+/** Downloads what the page shows as CSV, a line for each day and resource. */
 function ExportButton({ view }: { view: CostView }) {
   const download = useMutation({
     mutationFn: async () => {
       const entries = Object.entries(costQuery(view, new Date())).map(([name, value]) => [name, String(value)]);
       const response = await request(`/v2/billing/export?${new URLSearchParams(entries)}`);
       const name = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1] ?? 'costs.csv';
-      const url = URL.createObjectURL(await response.blob());
-      Object.assign(document.createElement('a'), { href: url, download: name }).click();
-      URL.revokeObjectURL(url);
+      saveFile(name, await response.blob());
       return name;
     },
     onSuccess: (name) => notifySuccess(`Downloaded ${name}.`),

@@ -1,11 +1,9 @@
 import { Button, Stack, Table, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useNavigate, useParams } from 'react-router';
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from 'react-router';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
-import { ConfirmDelete } from '../../ui/confirm-delete.tsx';
+import { Removal } from '../../ui/confirm-delete.tsx';
 import { CopyableId } from '../../ui/copyable.tsx';
-import { notifySuccess } from '../../ui/notify.ts';
 import { Loaded, Page, PageSkeleton } from '../../ui/page.tsx';
 import { Figures } from '../../ui/panel.tsx';
 import { SmallTable } from '../../ui/tables/small-table.tsx';
@@ -115,27 +113,20 @@ function MemberRow({ pod }: { pod: Schemas['Pod'] }) {
 }
 
 function DeleteCluster({ cluster: { id, name } }: { cluster: Cluster }) {
-  const queries = useQueryClient();
-  const navigate = useNavigate();
-  const [isOpen, { open, close }] = useDisclosure(false);
   return (
-    <>
-      <Button size="xs" color="red" variant="light" onClick={open}>
-        Delete…
-      </Button>
-      <ConfirmDelete
-        what="cluster"
-        name={name}
-        consequence="Stops all its pods and deletes their persistent storage. Network volumes are kept. You can't undo this."
-        isOpen={isOpen}
-        onClose={close}
-        onConfirm={() => unwrap(api.DELETE('/v2/clusters/{id}', { params: { path: { id } } }))}
-        onDone={() => {
-          notifySuccess(`Deleted ${name}.`);
-          void queries.invalidateQueries({ queryKey: ['clusters'] });
-          navigate('/clusters');
-        }}
-      />
-    </>
+    <Removal
+      what="cluster"
+      name={name}
+      queryKey="clusters"
+      to="/clusters"
+      consequence="Stops all its pods and deletes their persistent storage. Network volumes are kept. You can't undo this."
+      onConfirm={() => unwrap(api.DELETE('/v2/clusters/{id}', { params: { path: { id } } }))}
+    >
+      {(ask) => (
+        <Button size="xs" color="red" variant="light" onClick={ask}>
+          Delete…
+        </Button>
+      )}
+    </Removal>
   );
 }

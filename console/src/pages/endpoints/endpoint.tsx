@@ -1,17 +1,15 @@
 import { Badge, Button, Group, Stack, Tabs, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
 import { IconCopyPlus, IconTrash } from '@tabler/icons-react';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Suspense } from 'react';
 import { Link, useNavigate, useParams } from 'react-router';
 import { api, BASE_URL, unwrap } from '../../api/client.ts';
 import { useLive } from '../../api/events.ts';
 import type { EndpointSnapshot } from '../../api/live-snapshots.ts';
 import { modelsQuery } from '../../api/queries.ts';
-import { ConfirmDelete } from '../../ui/confirm-delete.tsx';
+import { Removal } from '../../ui/confirm-delete.tsx';
 import { CopyableId } from '../../ui/copyable.tsx';
 import { LiveBadge } from '../../ui/live-badge.tsx';
-import { notifySuccess } from '../../ui/notify.ts';
 import { Loaded, Page, PageSkeleton, RowsSkeleton } from '../../ui/page.tsx';
 import { Status } from '../../ui/text/status.tsx';
 import { visibleText } from '../../ui/text/visible-text.ts';
@@ -106,9 +104,6 @@ function EndpointDescription(props: { endpoint: Endpoint; snapshot: EndpointSnap
 }
 
 function EndpointActions({ endpoint: { id, name } }: { endpoint: Endpoint }) {
-  const queries = useQueryClient();
-  const navigate = useNavigate();
-  const [isOpen, { open, close }] = useDisclosure(false);
   return (
     <>
       <Button
@@ -119,22 +114,20 @@ function EndpointActions({ endpoint: { id, name } }: { endpoint: Endpoint }) {
       >
         Duplicate
       </Button>
-      <Button variant="default" leftSection={<IconTrash size={16} aria-hidden />} onClick={open}>
-        Delete…
-      </Button>
-      <ConfirmDelete
+      <Removal
         what="endpoint"
         name={name}
+        queryKey="endpoints"
+        to="/endpoints"
         consequence="Stops all workers immediately and cancels queued and running jobs. You can't undo this."
-        isOpen={isOpen}
-        onClose={close}
         onConfirm={() => unwrap(api.DELETE('/v2/serverless/{id}', { params: { path: { id } } }))}
-        onDone={() => {
-          notifySuccess(`Deleted ${name}.`);
-          void queries.invalidateQueries({ queryKey: ['endpoints'] });
-          navigate('/endpoints');
-        }}
-      />
+      >
+        {(ask) => (
+          <Button variant="default" leftSection={<IconTrash size={16} aria-hidden />} onClick={ask}>
+            Delete…
+          </Button>
+        )}
+      </Removal>
     </>
   );
 }

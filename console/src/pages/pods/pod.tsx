@@ -1,15 +1,13 @@
 import { Button, Skeleton, Tabs } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Suspense } from 'react';
 import { useNavigate, useParams } from 'react-router';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
 import { useLive } from '../../api/events.ts';
-import { ConfirmDelete } from '../../ui/confirm-delete.tsx';
+import { Removal } from '../../ui/confirm-delete.tsx';
 import { CopyableId } from '../../ui/copyable.tsx';
 import { lazyPart } from '../../ui/lazy-part.ts';
 import { PageLog } from '../../ui/logs/log-view.tsx';
-import { notifySuccess } from '../../ui/notify.ts';
 import { Loaded, Page, PageSkeleton } from '../../ui/page.tsx';
 import { enumLabel } from '../../ui/text/labels.ts';
 import { Status } from '../../ui/text/status.tsx';
@@ -97,28 +95,21 @@ function PodActions({ pod }: { pod: Pod }) {
 }
 
 function TerminateButton({ pod: { id, name } }: { pod: Pod }) {
-  const queries = useQueryClient();
-  const navigate = useNavigate();
-  const [isOpen, { open, close }] = useDisclosure(false);
   return (
-    <>
-      <Button size="xs" color="red" variant="light" onClick={open}>
-        Terminate…
-      </Button>
-      <ConfirmDelete
-        verb="Terminate"
-        what="pod"
-        name={name}
-        consequence="Stops the container and deletes its persistent storage. Network volumes are kept. You can't undo this."
-        isOpen={isOpen}
-        onClose={close}
-        onConfirm={() => unwrap(api.DELETE('/v2/pods/{id}', { params: { path: { id } } }))}
-        onDone={() => {
-          notifySuccess(`Terminated ${name}.`);
-          void queries.invalidateQueries({ queryKey: ['pods'] });
-          navigate('/pods');
-        }}
-      />
-    </>
+    <Removal
+      verb="Terminate"
+      what="pod"
+      name={name}
+      queryKey="pods"
+      to="/pods"
+      consequence="Stops the container and deletes its persistent storage. Network volumes are kept. You can't undo this."
+      onConfirm={() => unwrap(api.DELETE('/v2/pods/{id}', { params: { path: { id } } }))}
+    >
+      {(ask) => (
+        <Button size="xs" color="red" variant="light" onClick={ask}>
+          Terminate…
+        </Button>
+      )}
+    </Removal>
   );
 }

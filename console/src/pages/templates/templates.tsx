@@ -6,8 +6,7 @@ import { DeleteButton } from '../../ui/confirm-delete.tsx';
 import { ContainerFields } from '../../ui/forms/container-fields.tsx';
 import { FieldInput, SegmentedField } from '../../ui/forms/field-input.tsx';
 import { FormButton } from '../../ui/forms/form-button.tsx';
-import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
-import { type Column, RecordList } from '../../ui/tables/record-list.tsx';
+import { type Column, RecordPage } from '../../ui/tables/record-page.tsx';
 import { RecordName } from '../../ui/text/record-name.tsx';
 import {
   NEW_TEMPLATE,
@@ -31,20 +30,20 @@ const textOf = ({ name, image }: Template) => `${name} ${image}`;
 export function TemplatesPage() {
   const query = useQuery({ queryKey: ['templates'], queryFn: () => unwrap(api.GET('/v2/templates')) });
   return (
-    <Page title="Templates" actions={<TemplateFormButton />}>
-      <Loaded query={query}>
-        {({ templates }) =>
-          templates.length === 0 ? (
-            <EmptyState icon={IconTemplate} title="No templates yet" action={<TemplateFormButton />}>
-              Save an image with its settings and reuse it for endpoints and pods. Editing a template doesn't change
-              what was created from it.
-            </EmptyState>
-          ) : (
-            <RecordList label="templates" items={templates} columns={COLUMNS} idOf={idOf} textOf={textOf} />
-          )
-        }
-      </Loaded>
-    </Page>
+    <RecordPage
+      title="Templates"
+      action={<TemplateFormButton />}
+      query={{ ...query, data: query.data?.templates }}
+      empty={{
+        icon: IconTemplate,
+        title: 'No templates yet',
+        text: "Save an image with its settings and reuse it for endpoints and pods. Editing a template doesn't change what was created from it.",
+      }}
+      label="templates"
+      columns={COLUMNS}
+      idOf={idOf}
+      textOf={textOf}
+    />
   );
 }
 

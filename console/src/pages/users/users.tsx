@@ -5,8 +5,7 @@ import { useState } from 'react';
 import { api, unwrap } from '../../api/client.ts';
 import { usersQuery } from '../../api/queries.ts';
 import { FormButton } from '../../ui/forms/form-button.tsx';
-import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
-import { type Column, RecordList } from '../../ui/tables/record-list.tsx';
+import { type Column, RecordPage } from '../../ui/tables/record-page.tsx';
 import { formatNumber } from '../../ui/text/format.ts';
 import { RecordLink } from '../../ui/text/record-name.tsx';
 import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
@@ -44,22 +43,24 @@ const textOf = (user: User) => `${user.userId} ${user.name} ${user.email ?? ''} 
 export function UsersPage() {
   const [secret, setSecret] = useState<string | null>(null);
   const query = useQuery({ ...usersQuery, refetchInterval: ({ state }) => (state.error ? false : REFRESH_MS) });
-  const newUser = <NewUser onCreated={setSecret} />;
   return (
-    <Page title="Users" actions={newUser}>
-      <Loaded query={query}>
-        {(users) =>
-          users.length === 0 ? (
-            <EmptyState icon={IconUsers} title="No users yet" action={newUser}>
-              Each user has their own endpoints, pods, keys and limits.
-            </EmptyState>
-          ) : (
-            <RecordList label="users" items={users} columns={COLUMNS} idOf={idOf} linkOf={linkOf} textOf={textOf} />
-          )
-        }
-      </Loaded>
+    <RecordPage
+      title="Users"
+      action={<NewUser onCreated={setSecret} />}
+      query={query}
+      empty={{
+        icon: IconUsers,
+        title: 'No users yet',
+        text: 'Each user has their own endpoints, pods, keys and limits.',
+      }}
+      label="users"
+      columns={COLUMNS}
+      idOf={idOf}
+      textOf={textOf}
+      linkOf={linkOf}
+    >
       <CreatedKey secret={secret} title="User created: their first key" onClose={() => setSecret(null)} />
-    </Page>
+    </RecordPage>
   );
 }
 

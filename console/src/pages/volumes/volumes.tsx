@@ -6,8 +6,7 @@ import { dataCentersQuery, volumesQuery } from '../../api/queries.ts';
 import { DeleteButton } from '../../ui/confirm-delete.tsx';
 import { recordOptions } from '../../ui/forms/fields.ts';
 import { FormButton } from '../../ui/forms/form-button.tsx';
-import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
-import { type Column, RecordList } from '../../ui/tables/record-list.tsx';
+import { type Column, RecordPage } from '../../ui/tables/record-page.tsx';
 import { enumLabel } from '../../ui/text/labels.ts';
 import { RecordName } from '../../ui/text/record-name.tsx';
 
@@ -28,19 +27,20 @@ const textOf = ({ id, name, dataCenter }: Volume) => `${id} ${name} ${dataCenter
 export function VolumesPage() {
   const query = useQuery(volumesQuery);
   return (
-    <Page title="Network volumes" actions={<NewVolume />}>
-      <Loaded query={query}>
-        {({ networkVolumes }) =>
-          networkVolumes.length === 0 ? (
-            <EmptyState icon={IconDatabase} title="No network volumes yet" action={<NewVolume />}>
-              A network volume keeps models and data across restarts, and shares them between workers and pods.
-            </EmptyState>
-          ) : (
-            <RecordList label="network volumes" items={networkVolumes} columns={COLUMNS} idOf={idOf} textOf={textOf} />
-          )
-        }
-      </Loaded>
-    </Page>
+    <RecordPage
+      title="Network volumes"
+      action={<NewVolume />}
+      query={{ ...query, data: query.data?.networkVolumes }}
+      empty={{
+        icon: IconDatabase,
+        title: 'No network volumes yet',
+        text: 'A network volume keeps models and data across restarts, and shares them between workers and pods.',
+      }}
+      label="network volumes"
+      columns={COLUMNS}
+      idOf={idOf}
+      textOf={textOf}
+    />
   );
 }
 

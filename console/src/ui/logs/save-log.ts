@@ -1,4 +1,5 @@
 import { request } from '../../api/client.ts';
+import { saveFile } from '../save-file.ts';
 
 /** Of Chromium: a file that the user chose, written piece by piece. */
 type SaveFilePicker = (options: { suggestedName: string }) => Promise<FileSystemFileHandle>;
@@ -19,11 +20,6 @@ export async function saveLog(path: string, fileName: string): Promise<boolean> 
     await response.body!.pipeTo(file);
     return true;
   }
-  const url = URL.createObjectURL(await (await request(path)).blob());
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = fileName;
-  link.click();
-  URL.revokeObjectURL(url);
+  saveFile(fileName, await (await request(path)).blob());
   return true;
 }

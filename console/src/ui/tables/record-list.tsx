@@ -11,8 +11,10 @@ export type { Column } from './record-table.tsx';
 /** Shorter lists have no search box. */
 const SEARCH_FROM = 8;
 
+export type RecordListProps<Item> = RecordTableProps<Item> & { textOf: (item: Item) => string };
+
 /** A list of records. `textOf` returns the text that the search looks at. */
-export function RecordList<Item>(props: RecordTableProps<Item> & { textOf: (item: Item) => string }) {
+export function RecordList<Item>(props: RecordListProps<Item>) {
   const { textOf, items, ...table } = props;
   const [search, setSearch] = useSearch();
   const term = useDeferredValue(search);
@@ -50,7 +52,7 @@ export function RecordList<Item>(props: RecordTableProps<Item> & { textOf: (item
 const PAUSE_MS = 300;
 
 /** The search of a list, which is in the URL as `?q=`: a link to the list leads to the same records. */
-function useSearch(): [search: string, setSearch: (search: string) => void] {
+export function useSearch(): [search: string, setSearch: (search: string) => void] {
   const [params, setParams] = useSearchParams();
   const inUrl = params.get('q') ?? '';
   const [search, setSearch] = useState(inUrl);

@@ -6,6 +6,7 @@ import { ErrorAlert } from '../../../ui/error-alert.tsx';
 import { notifySuccess } from '../../../ui/notify.ts';
 import { Loaded } from '../../../ui/page.tsx';
 import { Figures } from '../../../ui/panel.tsx';
+import { saveFile } from '../../../ui/save-file.ts';
 import { formatDate, formatNumber } from '../../../ui/text/format.ts';
 import { enumLabel } from '../../../ui/text/labels.ts';
 import { Name } from '../../../ui/text/record-name.tsx';
@@ -145,14 +146,10 @@ function Actions({ batch, path }: { batch: Batch; path: string }) {
   );
 }
 
-/** Fetches the results with the key, which a link could not send, and saves them. */
 function DownloadButton({ path, id }: { path: string; id: string }) {
   const download = useMutation({
     mutationFn: async () => {
-      const url = URL.createObjectURL(await (await request(`${path}/results`)).blob());
-      const link = Object.assign(document.createElement('a'), { href: url, download: `${id}.jsonl` });
-      link.click();
-      URL.revokeObjectURL(url);
+      saveFile(`${id}.jsonl`, await (await request(`${path}/results`)).blob());
     },
     onSuccess: () => notifySuccess(`Downloaded ${id}.jsonl.`),
   });

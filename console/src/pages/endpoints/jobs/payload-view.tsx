@@ -2,7 +2,6 @@ import {
   ActionIcon,
   Button,
   Code,
-  CopyButton,
   Group,
   Paper,
   SegmentedControl,
@@ -11,11 +10,13 @@ import {
   Text,
   Tooltip,
 } from '@mantine/core';
-import { IconCheck, IconCopy, IconDownload } from '@tabler/icons-react';
+import { IconDownload } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useMemo, useState } from 'react';
 import { request } from '../../../api/client.ts';
+import { CopyIcon } from '../../../ui/copyable.tsx';
 import { ErrorAlert } from '../../../ui/error-alert.tsx';
+import { saveFile } from '../../../ui/save-file.ts';
 import { type ErrorText, formatBytes, isJson, MAX_SHOWN_CHARACTERS, prettyJson, SHOWN_BYTES } from './payload-text.ts';
 
 interface StoredPayloadProps {
@@ -83,13 +84,13 @@ export function PayloadText(props: { title: string; text: string; bytes?: number
             ]}
           />
         )}
-        <CopyIcon text={form === 'pretty' && !isLong ? shown : text} what={title} />
+        <CopyIcon text={form === 'pretty' && !isLong ? shown : text} what={title.toLowerCase()} />
         <Tooltip label="Download">
           <ActionIcon
             variant="subtle"
             color="gray"
             aria-label={`Download the ${title.toLowerCase()}`}
-            onClick={() => download(text, fileName)}
+            onClick={() => saveFile(fileName, new Blob([text], { type: 'application/octet-stream' }))}
           >
             <IconDownload size={16} />
           </ActionIcon>
@@ -121,26 +122,6 @@ function PayloadTitle({ title, bytes, children }: { title: string; bytes: number
       <Group gap={4}>{children}</Group>
     </Group>
   );
-}
-
-function CopyIcon({ text, what }: { text: string; what: string }) {
-  return (
-    <CopyButton value={text}>
-      {({ copied, copy }) => (
-        <Tooltip label={copied ? 'Copied' : 'Copy'}>
-          <ActionIcon variant="subtle" color="gray" aria-label={`Copy the ${what.toLowerCase()}`} onClick={copy}>
-            {copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
-          </ActionIcon>
-        </Tooltip>
-      )}
-    </CopyButton>
-  );
-}
-
-function download(text: string, fileName: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: 'application/octet-stream' }));
-  Object.assign(document.createElement('a'), { href: url, download: fileName }).click();
-  URL.revokeObjectURL(url);
 }
 
 /** An error of a worker: its message, and the traceback folded below it. */

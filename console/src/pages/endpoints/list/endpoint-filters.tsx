@@ -1,8 +1,9 @@
 import { Group, Select, Text, TextInput, UnstyledButton } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
-import { useDeferredValue, useEffect, useMemo, useState } from 'react';
+import { useDeferredValue, useMemo } from 'react';
 import { useSearchParams } from 'react-router';
 import { choiceOptions } from '../../../ui/forms/fields.ts';
+import { useSearch } from '../../../ui/tables/record-list.tsx';
 import { parseSort, type Sort, sortText } from '../../../ui/tables/select-records.ts';
 import { formatNumber } from '../../../ui/text/format.ts';
 import { Status } from '../../../ui/text/status.tsx';
@@ -86,13 +87,10 @@ function imagesOf(rows: readonly EndpointRow[]): string[] {
   return [...new Set(rows.map(({ endpoint }) => endpoint.image))].sort();
 }
 
-/** Browsers limit how often the address may change. */
-const TYPING_MS = 300;
-
 /** What the list is narrowed to and sorted by, kept in the address. */
 export function useEndpointFilter() {
   const [params, setParams] = useSearchParams();
-  const [search, setSearch] = useState(params.get('q') ?? '');
+  const [search, setSearch] = useSearch();
   const of = (name: string) => params.get(name) ?? '';
   const filter: EndpointFilter = {
     search: useDeferredValue(search),
@@ -112,14 +110,6 @@ export function useEndpointFilter() {
       { replace: true },
     );
   }
-
-  const isWritten = search === of('q');
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `set` is made anew with each rendering
-  useEffect(() => {
-    if (isWritten) return;
-    const timer = setTimeout(() => set('q', search), TYPING_MS);
-    return () => clearTimeout(timer);
-  }, [search, isWritten]);
 
   return {
     filter,

@@ -1,12 +1,12 @@
 import { Button, Code, Stack, Text } from '@mantine/core';
-import { IconPlus, IconServerBolt } from '@tabler/icons-react';
+import { IconServerBolt } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useState } from 'react';
-import { Link } from 'react-router';
 import { useLive } from '../../../api/events.ts';
 import type { AccountSnapshot } from '../../../api/live-snapshots.ts';
 import { endpointsQuery } from '../../../api/queries.ts';
 import { EmptyState, Loaded, Page } from '../../../ui/page.tsx';
+import { NewLink } from '../../../ui/tables/record-page.tsx';
 import { RecordTable } from '../../../ui/tables/record-table.tsx';
 import type { Endpoint } from '../settings/endpoint-values.ts';
 import { ENDPOINT_COLUMNS, linkOf } from './endpoint-columns.tsx';
@@ -24,11 +24,15 @@ export function EndpointsPage() {
   const { snapshot } = useLive<AccountSnapshot>('/v2/account/live');
   const query = useEndpoints(snapshot?.endpoints);
   return (
-    <Page title="Endpoints" actions={<NewEndpointLink />}>
+    <Page title="Endpoints" actions={<NewLink to="/endpoints/new">New endpoint</NewLink>}>
       <Loaded query={query}>
         {({ endpoints }) =>
           endpoints.length === 0 ? (
-            <EmptyState icon={IconServerBolt} title="No endpoints yet" action={<NewEndpointLink />}>
+            <EmptyState
+              icon={IconServerBolt}
+              title="No endpoints yet"
+              action={<NewLink to="/endpoints/new">New endpoint</NewLink>}
+            >
               An endpoint runs your image and scales its workers with demand, down to zero. To try one, use the image{' '}
               <Code>podyard/echo-js:dev</Code>.
             </EmptyState>
@@ -93,13 +97,5 @@ function EndpointTable({ endpoints, live }: { endpoints: readonly Endpoint[]; li
         </Text>
       )}
     </Stack>
-  );
-}
-
-function NewEndpointLink() {
-  return (
-    <Button component={Link} to="/endpoints/new" leftSection={<IconPlus size={16} aria-hidden />}>
-      New endpoint
-    </Button>
   );
 }
