@@ -17,7 +17,7 @@ const NewCluster = lazyPart(() => import('./pages/clusters/new-cluster.tsx'), 'N
 const ClusterDetail = lazyPart(() => import('./pages/clusters/cluster.tsx'), 'ClusterPage');
 const Templates = lazyPart(() => import('./pages/templates/templates.tsx'), 'TemplatesPage');
 const Secrets = lazyPart(() => import('./pages/secrets/secrets.tsx'), 'SecretsPage');
-const Volumes = lazyPart(() => import('./pages/volumes/volumes.tsx'), 'VolumesPage');
+const Volumes = lazyPart(() => import('./pages/volumes.tsx'), 'VolumesPage');
 const Registries = lazyPart(() => import('./pages/registries.tsx'), 'RegistriesPage');
 const Catalog = lazyPart(() => import('./pages/catalog.tsx'), 'CatalogPage');
 const Keys = lazyPart(() => import('./pages/keys/keys.tsx'), 'KeysPage');

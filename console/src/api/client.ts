@@ -1,6 +1,6 @@
 import createClient from 'openapi-fetch';
 import { type ApiError, readApiError, unreachable } from './api-error.ts';
-import { isAway } from './probe-server.ts';
+import { isAway } from './connection.ts';
 import { BASE_URL, connection } from './server-connection.ts';
 import { currentKey, signOut } from './session.ts';
 import type { components, paths } from './types.gen.ts';

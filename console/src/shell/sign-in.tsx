@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { messageOf } from '../api/api-error.ts';
 import { BASE_URL } from '../api/client.ts';
-import { verifyKey } from '../api/probe-server.ts';
+import { verifyKey } from '../api/connection.ts';
 import { signIn, useSession } from '../api/session.ts';
 import { Logo } from '../ui/logo.tsx';
 

@@ -5,8 +5,16 @@ import type { ReactNode } from 'react';
 import type { Schemas } from '../../api/client.ts';
 import { endpointsQuery, podsQuery, registriesQuery, templatesQuery, volumesQuery } from '../../api/queries.ts';
 import { FormButton } from '../../ui/forms/form-button.tsx';
-import { hasExec, type ScopeChoice, type ScopeRecords, scopeGroups } from './key-scopes.ts';
-import { LIFETIMES, NEW_KEY, newKeyBody, REVISIONS } from './key-values.ts';
+import {
+  hasExec,
+  LIFETIMES,
+  NEW_KEY,
+  newKeyBody,
+  REVISIONS,
+  type ScopeChoice,
+  type ScopeRecords,
+  scopeGroups,
+} from './key-values.ts';
 
 interface NewKeyProps {
   queryKey: string;

@@ -1,10 +1,10 @@
 import './overview.css';
-import { Anchor, Stack, Table, Title } from '@mantine/core';
+import { Anchor, List, Paper, SimpleGrid, Stack, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { useLive } from '../../api/events.ts';
 import { type AccountSnapshot, describeWorkers, queuedOf, runningOf } from '../../api/live-snapshots.ts';
-import { endpointsQuery } from '../../api/queries.ts';
+import { endpointsQuery, installationQuery } from '../../api/queries.ts';
 import { EmptyNote, Page } from '../../ui/page.tsx';
 import { Figures } from '../../ui/panel.tsx';
 import { SmallTable } from '../../ui/tables/small-table.tsx';
@@ -13,7 +13,7 @@ import { Status } from '../../ui/text/status.tsx';
 import { ENDPOINT_STATES } from '../endpoints/endpoint-states.ts';
 import { AttentionList, useAttention } from './attention-list.tsx';
 import { FirstSteps } from './first-steps.tsx';
-import { Installation } from './installation.tsx';
+import { installationFacts, noticeText } from './installation-facts.ts';
 
 export function OverviewPage() {
   const { snapshot } = useLive<AccountSnapshot>('/v2/account/live');
@@ -75,6 +75,40 @@ function ActiveEndpoints({ snapshot }: { snapshot: AccountSnapshot | undefined }
           ))}
         </SmallTable>
       )}
+    </Stack>
+  );
+}
+
+/** What this server runs on, and what users should know about it. Empty for a key that may not read it. */
+function Installation() {
+  const { data } = useQuery(installationQuery);
+  if (!data) return null;
+  return (
+    <Stack gap="sm" component="section" aria-labelledby="installation">
+      <Title order={2} size="h4" id="installation">
+        Installation
+      </Title>
+      <Paper withBorder p="md">
+        <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} spacing="md" component="dl" m={0}>
+          {installationFacts(data).map(({ label, value }) => (
+            <div key={label}>
+              <Text component="dt" size="xs" c="dimmed">
+                {label}
+              </Text>
+              <Text component="dd" size="sm" m={0}>
+                {value}
+              </Text>
+            </div>
+          ))}
+        </SimpleGrid>
+        {data.notices.length > 0 && (
+          <List size="sm" c="dimmed" mt="md" aria-label="Notices">
+            {data.notices.map((notice) => (
+              <List.Item key={notice}>{noticeText(notice)}</List.Item>
+            ))}
+          </List>
+        )}
+      </Paper>
     </Stack>
   );
 }

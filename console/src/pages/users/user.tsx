@@ -13,8 +13,7 @@ import { visibleText } from '../../ui/text/visible-text.ts';
 import { KeyList } from '../keys/key-list.tsx';
 import { CreatedKey, NewKey } from '../keys/new-key.tsx';
 import { Bars, EditLimits } from '../limits/limit-parts.tsx';
-import { RemoveUser } from './remove-user.tsx';
-import { EditRate, EditUser, SuspendButton } from './user-actions.tsx';
+import { EditRate, EditUser, RemoveUser, SuspendButton } from './user-actions.tsx';
 import { countsText, stateOf, USER_STATES, type User } from './user-values.ts';
 
 const REFRESH_MS = 3_000;

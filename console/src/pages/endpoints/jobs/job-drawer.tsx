@@ -7,8 +7,7 @@ import { EmptyNote } from '../../../ui/page.tsx';
 import { formatDuration } from '../../../ui/text/format.ts';
 import { RelativeTime } from '../../../ui/text/relative-time-view.tsx';
 import { JobActions } from './job-actions.tsx';
-import { JobChunks } from './job-chunks.tsx';
-import { JobFacts, JobOutcome, JobWait, useJobDetail } from './job-result.tsx';
+import { JobChunks, JobFacts, JobOutcome, JobWait, useJobDetail } from './job-result.tsx';
 import { type JobDetail, type Step, stepsOf } from './job-steps.ts';
 import { StoredPayload } from './payload-view.tsx';
 

@@ -10,12 +10,11 @@ import { ReasonAlert } from '../../../ui/text/reason-view.tsx';
 import { ENDPOINT_STATES, needsAttention } from '../endpoint-states.ts';
 import type { EndpointTabProps } from '../endpoint-tab-props.ts';
 import { RolloutPanel } from '../releases/rollout-panel.tsx';
-import { isBrief, stateTitle } from '../state-text.ts';
+import { isBrief, isQueueFull, queueNote, queueText, stateTitle } from '../state-text.ts';
 import { WorkerTable } from '../workers/worker-table.tsx';
 import { useHistory } from './history.ts';
 import { HistoryCharts } from './history-charts.tsx';
 import type { Range } from './history-points.ts';
-import { isQueueFull, queueNote, queueText } from './queue-text.ts';
 
 const TimeChart = lazy(async () => ({ default: (await import('../../../ui/charts/charts.tsx')).TimeChart }));
 

@@ -1,14 +1,14 @@
 import { Group, NumberInput, Select, TextInput } from '@mantine/core';
 import { IconDatabase } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { api, type Schemas, unwrap } from '../../api/client.ts';
-import { dataCentersQuery, volumesQuery } from '../../api/queries.ts';
-import { DeleteButton } from '../../ui/confirm-delete.tsx';
-import { recordOptions } from '../../ui/forms/fields.ts';
-import { FormButton } from '../../ui/forms/form-button.tsx';
-import { type Column, RecordPage } from '../../ui/tables/record-page.tsx';
-import { enumLabel } from '../../ui/text/labels.ts';
-import { RecordName } from '../../ui/text/record-name.tsx';
+import { api, type Schemas, unwrap } from '../api/client.ts';
+import { dataCentersQuery, volumesQuery } from '../api/queries.ts';
+import { DeleteButton } from '../ui/confirm-delete.tsx';
+import { recordOptions } from '../ui/forms/fields.ts';
+import { FormButton } from '../ui/forms/form-button.tsx';
+import { type Column, RecordPage } from '../ui/tables/record-page.tsx';
+import { enumLabel } from '../ui/text/labels.ts';
+import { RecordName } from '../ui/text/record-name.tsx';
 
 type Volume = Schemas['NetworkVolume'];
 
