@@ -57,7 +57,7 @@ const UNTIL_STILL = `(async () => {
 /** Returns the accessibility violations of what the page shows now, once it has come to rest. */
 export async function violationsOf(page: Page): Promise<string[]> {
   axeSource ??= readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-  await page.evaluate(await axeSource);
+  if (!(await page.evaluate('typeof axe === "object"'))) await page.evaluate(await axeSource);
   await page.evaluate(UNTIL_STILL);
   return page.evaluate(async () =>
     (await axe.run()).violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 160)}`),

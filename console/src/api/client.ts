@@ -42,8 +42,8 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
 }
 
 /**
- * Likewise, and returns the response whatever its status: that of a worker is none of ours, and its 401 ends no session. Throws
- * ApiError when there is no response.
+ * Like `request`, but returns the response whatever its status: a worker's 401 must not end the session. Throws ApiError when there
+ * is no response.
  */
 export async function requestAny(path: string, init: RequestInit = {}): Promise<Response> {
   const headers = { ...REVISION, ...authorization(), ...(init.headers as Record<string, string> | undefined) };

@@ -3,7 +3,7 @@ import { readApiError, unreachable } from './api-error.ts';
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 5_000;
 
-/** Whether the server can work; if not, since when, and its own sentence if it sent one. */
+/** The server can work, or cannot since a time, for a reason that it gave itself if it could. */
 export type Reach = { isLost: false } | { isLost: true; sinceMs: number; detail: string | null };
 export type ProbeResult = { isReached: true } | { isReached: false; detail: string | null };
 

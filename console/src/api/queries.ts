@@ -45,7 +45,7 @@ export const gpusQuery = queryOptions({
     ),
 });
 
-/** How many GPUs are here and free now. A runtime that does not answer leaves it unknown. */
+/** The GPUs that are here and free now; an error while the runtime does not answer. */
 export const gpuCapacityQuery = queryOptions({
   queryKey: ['gpus', 'capacity'],
   queryFn: () => unwrap(api.GET('/v2/catalog/capacity')),

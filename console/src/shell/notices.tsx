@@ -14,7 +14,7 @@ import { visibleText } from '../ui/text/visible-text.ts';
 /** From here on, the banner says what to do. */
 const ADVICE_AFTER_MS = 15_000;
 
-/** What concerns every page: the server is away, or has a newer console, or a budget is used up. */
+/** The banners above every page: the server is away, has a newer console, or a budget is used up. */
 export function Notices() {
   const reach = useReach();
   const isOffered = useOfferedReload();
@@ -45,7 +45,7 @@ function LostNotice({ sinceMs, detail }: { sinceMs: number; detail: string | nul
   );
 }
 
-/** How long it lasts, outside the announcements: a screen reader would read every second. */
+/** The time since the server was lost, outside the announcements: a screen reader would read every second. */
 function Elapsed({ sinceMs }: { sinceMs: number }) {
   const seconds = useSyncExternalStore(clock.subscribe, () => Math.floor((clock.now() - sinceMs) / 1_000));
   const ms = Math.max(0, seconds * 1_000);

@@ -189,7 +189,7 @@ function ExportButton({ view }: { view: CostView }) {
   );
 }
 
-/** What each group cost, the largest first, with its share. Narrow screens have no room for the parts. */
+/** The cost of each group, the largest first, with its share. The parts are hidden on narrow screens. */
 function CostTable({ costs, isAll, ownId }: { costs: Costs; isAll: boolean; ownId: string | undefined }) {
   const { by, groups, total, otherCount, otherAmount } = costs;
   const hasOwner = isAll && by !== 'user' && by !== 'product';

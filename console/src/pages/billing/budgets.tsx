@@ -34,7 +34,7 @@ import { cents } from './cost-rows.ts';
 
 const REFRESH_MS = 60_000;
 
-/** What a month may cost, how much of that is used, and what happens then. */
+/** The budgets, their use, and what they do when they are used up. */
 export function Budgets({ isAll }: { isAll: boolean }) {
   const query = useQuery({
     queryKey: ['budgets', isAll],

@@ -24,7 +24,7 @@ export const RANGES = [
 ] as const;
 export type RangeName = (typeof RANGES)[number]['value'];
 
-/** What the page shows, kept in its address. */
+/** The choices of the page, kept in its address. */
 export interface CostView {
   by: CostBy;
   range: RangeName;

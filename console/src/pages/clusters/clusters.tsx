@@ -8,7 +8,7 @@ import { ReasonCell } from '../../ui/text/reason-view.tsx';
 import { RecordLink } from '../../ui/text/record-name.tsx';
 import { type Cluster, describeCompute, describePods } from './cluster-values.ts';
 
-/** How often the list is read again: pods come and go by themselves. */
+/** The list is read again at this interval: pods come and go by themselves. */
 const REFRESH_MS = 5_000;
 
 const COLUMNS: Column<Cluster>[] = [

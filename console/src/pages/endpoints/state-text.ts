@@ -26,7 +26,7 @@ export function isBrief(reason: string): boolean {
   return briefReason(reason) === reason;
 }
 
-/** Of a reason with output, the last line, which usually names the error; else its sentence. */
+/** Returns the last line of a reason with output, which usually names the error; else its sentence. */
 export function briefReason(reason: string): string {
   const { sentence, output } = splitReason(reason);
   return output.trim().split('\n').at(-1) || sentence;

@@ -88,7 +88,7 @@ interface ScopePickerProps {
   value: string[];
   onChange: (scopes: string[]) => void;
   error?: ReactNode;
-  /** Whether a scope may name a record of the reader: keys of other users cannot. */
+  /** A scope may name a record of the reader: keys of other users cannot. */
   isOwn: boolean;
 }
 
@@ -115,7 +115,7 @@ function ScopePicker({ value, onChange, error, isOwn }: ScopePickerProps) {
         renderOption={({ option }) => <Choice choice={choices.get(option.value)!} />}
         value={value}
         onChange={onChange}
-        // What was not found must not create the key.
+        // Enter in the search must not create the key.
         onKeyDown={(event) => event.key === 'Enter' && event.preventDefault()}
         error={error}
       />

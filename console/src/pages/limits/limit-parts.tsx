@@ -13,7 +13,7 @@ import {
   type UserLimits,
 } from './limit-values.ts';
 
-/** What a user may have and has. */
+/** A user's limits and their use. */
 export function Bars({ limits }: { limits: UserLimits }) {
   return (
     <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} spacing="sm">

@@ -8,7 +8,6 @@ import { RecordName } from '../../ui/text/record-name.tsx';
 import { Bars, EditLimits } from './limit-parts.tsx';
 import { limitText, type UserLimits, useText } from './limit-values.ts';
 
-/** How often uses are read again. */
 const REFRESH_MS = 10_000;
 
 /** The user's limits with their use; for the operator, everybody's, and the defaults. */

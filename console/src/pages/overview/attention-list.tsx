@@ -12,7 +12,7 @@ import { type AttentionItem, attentionItems } from './attention.ts';
 /** More are shown on request. */
 const SHOWN_FIRST = 6;
 
-/** What somebody should look into, or one line that nothing does. */
+/** The list of what needs attention, or one line that nothing does. */
 export function AttentionList({ items }: { items: readonly AttentionItem[] | undefined }) {
   const [isAll, setAll] = useState(false);
   if (items === undefined) return <Skeleton h={42} aria-busy="true" aria-label="Loading" />;
@@ -79,7 +79,7 @@ const REFRESH_MS = 15_000;
 const LONG_REFRESH_MS = 120_000;
 const LONG_FROM = 1_000;
 
-/** Returns what somebody should look into; undefined until all that the key may read is there. */
+/** Returns what needs attention; undefined until everything that the key may read is loaded. */
 export function useAttention(): readonly AttentionItem[] | undefined {
   const figures = useQuery({
     queryKey: ['endpoint-figures', 'attention'],

@@ -4,7 +4,7 @@ import { Link } from 'react-router';
 import { BASE_URL } from '../../api/client.ts';
 import { CopyableText } from '../../ui/copyable.tsx';
 
-/** What to do on a new installation, in order. */
+/** The first steps on a new installation, in order. */
 export function FirstSteps() {
   return (
     <Paper withBorder p="lg" component="section" aria-labelledby="first-steps">

@@ -79,7 +79,7 @@ function ActiveEndpoints({ snapshot }: { snapshot: AccountSnapshot | undefined }
   );
 }
 
-/** What this server runs on, and what users should know about it. Empty for a key that may not read it. */
+/** The facts about this installation that users should know. Empty for a key that may not read them. */
 function Installation() {
   const { data } = useQuery(installationQuery);
   if (!data) return null;

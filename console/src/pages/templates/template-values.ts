@@ -14,7 +14,7 @@ type Body = Schemas['CreateTemplateRequest'];
 type LeftOut = 'entrypoint' | 'cmd' | 'mounts' | 'category' | 'allowedCudaVersions';
 
 export interface TemplateValues extends BodyExcept<Body, LeftOut | 'env' | 'serverless'>, ContainerValues {
-  /** Of what is created from it. Fixed at creation. */
+  /** The kind of record that is created from it. Fixed at creation. */
   kind: 'serverless' | 'pod';
 }
 

@@ -195,7 +195,7 @@ function Consequence({ user, isOpen, heirId, onHeir }: ConsequenceProps) {
   );
 }
 
-/** What the server would do, before it is asked to. */
+/** The consequences of a removal, which the server computes without carrying it out. */
 function Plan({ id, heirId, heir }: { id: string; heirId: string | null; heir: string | undefined }) {
   const { data, error } = useQuery({
     queryKey: ['users', id, 'removal', heirId],

@@ -28,7 +28,7 @@ export function countsText(counts: Counts): string | null {
   return `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
 }
 
-/** What a suspension does to what runs, as a choice of the form. */
+/** The form's choices of what a suspension does to running workloads. */
 export const WORKLOADS = [
   { value: 'KEEP', label: 'Keep what runs' },
   { value: 'STOP', label: 'Scale endpoints to zero and stop pods' },

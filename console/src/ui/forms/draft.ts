@@ -8,7 +8,7 @@ const SECRET_FIELDS = new Set(['password', 'value', 'secret', 'token', 'privateK
 const REFERENCE = /^\s*\{\{\s*RUNPOD_SECRET_[^{}]+\}\}\s*$/;
 
 interface Draft {
-  /** What the form began with: a draft of settings that changed since is dropped. */
+  /** A hash of the initial values: a draft is dropped if the settings have changed since. */
   base: string;
   values: unknown;
 }

@@ -17,7 +17,7 @@ interface FieldProps<Name extends string> {
   name: NoInfer<Name>;
 }
 
-/** What all inputs of a field have: its words, its value and its error. */
+/** Returns the props that every kind of input has: words, value and error. */
 export function inputProps<Name extends string>({ form, fields, name }: FieldProps<Name>) {
   const { label, help, placeholder, isRequired } = fields[name];
   const { value, ...handlers } = form.getInputProps(name);

@@ -73,7 +73,7 @@ export function hereText({ here }: GpuChoice): string {
   return here.total === 0 ? 'Not on this installation' : `${here.free} of ${here.total} free`;
 }
 
-/** What to say of chosen ones that are not here; null if all are. */
+/** Returns the warning about chosen GPUs that are not on this installation; null if all are. */
 export function absenceText(choices: readonly GpuChoice[], chosen: readonly string[], who: string): string | null {
   const absent = choices.filter((choice) => chosen.includes(choice.value) && !isHere(choice));
   if (absent.length === 0) return null;

@@ -60,7 +60,7 @@ export function GpuPicker({ value, onChange, ...props }: PickerProps<string>) {
   );
 }
 
-/** What can be chosen: what is here, and the rest only after it was asked for. What is chosen already stays. */
+/** Returns the choices that are offered: those on this installation, the others only on demand, and always the chosen ones. */
 function useOffer(choices: readonly GpuChoice[], chosen: readonly string[]) {
   const [isAll, setAll] = useState(false);
   const here = choices.filter(isHere);

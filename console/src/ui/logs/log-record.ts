@@ -74,7 +74,7 @@ function firstText(fields: Record<string, unknown>, names: readonly string[]): s
 /** Sequences that color text or move a terminal's cursor. */
 const SEQUENCES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[ -/]*[0-~])/g;
 
-/** What a terminal would show of a line: without colors, and of a progress bar its last state. */
+/** Returns a line as a terminal would leave it: without colors, a progress bar in its last state. */
 export function plainText(line: string): string {
   const text = line.includes('\u001b') ? line.replace(SEQUENCES, '') : line;
   return text.includes('\r') ? (text.split('\r').findLast((part) => part.trim() !== '') ?? '') : text;

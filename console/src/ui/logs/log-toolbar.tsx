@@ -197,7 +197,7 @@ export function LogActions({ log, place, query, isPaused, onPause, isWrapped, on
   );
 }
 
-/** Of Chromium: a file that the user chose, written piece by piece. */
+/** Chromium's dialog: it returns a file that the user chose, which is written piece by piece. */
 type SaveFilePicker = (options: { suggestedName: string }) => Promise<FileSystemFileHandle>;
 
 /**

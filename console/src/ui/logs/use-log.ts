@@ -9,7 +9,7 @@ import { type LogPlace, type LogQuery, pagePath, streamPath } from './log-filter
 
 /** Lines that a log begins with, and that `loadOlder` adds. */
 const PAGE = 500;
-/** How often arrived lines are shown: faster than one can read, slowly enough to leave the browser idle. */
+/** Arrived lines are shown at this interval: faster than one can read, slowly enough to leave the browser idle. */
 const SHOW_EVERY_MS = 100;
 
 interface LogPage {

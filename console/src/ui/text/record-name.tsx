@@ -2,7 +2,7 @@ import { Text } from '@mantine/core';
 import { Link } from 'react-router';
 import { visibleText } from './visible-text.ts';
 
-/** A name that somebody chose, within a sentence or a cell: its direction ends with it, and it hides nothing. */
+/** A name that a user chose, within a sentence or a cell: its direction ends with it, and it hides nothing. */
 export function Name({ children }: { children: string }) {
   return <bdi>{visibleText(children)}</bdi>;
 }

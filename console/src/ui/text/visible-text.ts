@@ -6,7 +6,7 @@ const HIDDEN =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g;
 
 /**
- * Returns a text that somebody else chose with its hidden characters as their codes, such as `\u202e`: they could make one
+ * Returns a text that another user chose with its hidden characters as their codes, such as `\u202e`: they could make one
  * name look like another, or reorder the page around it. The command line shows them alike.
  */
 export function visibleText(text: string): string {

@@ -164,7 +164,7 @@ function timeOf(ms: number): string {
   return formatDate(new Date(ms).toISOString());
 }
 
-/** How much of a batch has ended, with and without a result. */
+/** The share of a batch that has ended, with and without a result. */
 export function BatchProgress({ batch }: { batch: Batch }) {
   const { completed, failed } = progressOf(batch);
   const label = `${describeProgress(batch)} requests ended`;

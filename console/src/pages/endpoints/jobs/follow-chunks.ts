@@ -1,6 +1,6 @@
 import { followEvents } from '../../../api/follow-events.ts';
 
-/** What a job has streamed so far. */
+/** The stream of a job so far. */
 export interface Streamed {
   /** JSON texts, in order. */
   chunks: readonly string[];

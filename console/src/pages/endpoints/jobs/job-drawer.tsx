@@ -77,7 +77,7 @@ function JobView({ endpointId, jobId, onOpen }: { endpointId: string; jobId: str
   );
 }
 
-/** What is special about it, and how long it is kept. */
+/** Its priority, batch and limits, and how long it is kept. */
 function Notes({ job }: { job: JobDetail }) {
   const notes = [
     job.lowPriority ? 'Low priority' : null,

@@ -1,6 +1,6 @@
 import { isJobStatus, UNSUCCESSFUL_STATUSES } from './job-status.ts';
 
-/** What the list of jobs is filtered by, and which job is open. All of it is in the URL, so that it can be sent to others. */
+/** The filter of the list of jobs. It is in the URL with the open job, so that it can be sent to others. */
 export interface JobFilter {
   /** A state, `unsuccessful`, or empty for all. */
   state: string;
@@ -15,7 +15,7 @@ export interface JobFilter {
 
 export const UNSUCCESSFUL = 'unsuccessful';
 const NAMES = ['state', 'period', 'from', 'until', 'worker', 'error'] as const;
-/** Of the API: a longer text is a 422. */
+/** The API's limit: a longer text is a 422. */
 export const MAX_ERROR_LENGTH = 200;
 
 export function readFilter(search: URLSearchParams): JobFilter {

@@ -58,7 +58,7 @@ export function JobWait({ wait }: { wait: JobDetail['wait'] }) {
   );
 }
 
-/** What a job returned: its error, its output, or its progress. */
+/** The error, the output or the progress of a job. */
 export function JobOutcome({ endpointId, job }: { endpointId: string; job: JobDetail }) {
   const base = `/v2/serverless/${endpointId}/requests/${job.id}`;
   const version = `${job.finishedAt}/${job.outputBytes}/${job.finishedAt === null ? job.executionTime : ''}`;
@@ -101,7 +101,7 @@ export function useChunks(
   onDone: (job: string) => void = () => {},
 ): Streamed {
   const [streamed, setStreamed] = useState<{ jobId: string; streamed: Streamed } | null>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another callback is no other stream
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another callback does not change the stream
   useEffect(() => {
     if (jobId === null) return;
     const controller = new AbortController();
@@ -138,7 +138,7 @@ export function StreamText({ streamed, fileName }: { streamed: Streamed; fileNam
   );
 }
 
-/** The stored stream of a job, loaded when somebody asks for it. */
+/** The stored stream of a job, loaded on demand. */
 export function JobChunks({ endpointId, job }: { endpointId: string; job: JobDetail }) {
   const [isAsked, setAsked] = useState(false);
   const streamed = useChunks(endpointId, isAsked ? job.id : null);

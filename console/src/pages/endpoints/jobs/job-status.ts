@@ -1,4 +1,4 @@
-/** What the console knows of a job's states. One that is added to the API is a compiler error here. */
+/** The states of a job. One that is added to the API is a compiler error here. */
 import type { Schemas } from '../../../api/client.ts';
 import { rowOf, type StatusLook } from '../../../ui/text/labels.ts';
 

@@ -90,7 +90,7 @@ function webhookSteps(webhook: JobDetail['webhook']): Step[] {
   return steps;
 }
 
-/** How often an open job is read again; its webhook may be tried after its end. False: never. */
+/** Returns the interval at which an open job is read again; false for never. Its webhook may be tried after its end. */
 export function pollMs(job: JobDetail | undefined): number | false {
   if (job === undefined) return false;
   if (!isFinal(job)) return 1_000;
@@ -107,7 +107,7 @@ export function describeAhead(ahead: number): string {
 /** Clocks of machines differ, and a worker's last lines may come after its result. */
 const MARGIN_MS = 1_000;
 
-/** Returns whose lines a job's are, and of which time. A job that no worker took has lines of nobody: those from now on. */
+/** Returns the worker and the time of a job's log lines. A job that no worker took has none yet: those from now on. */
 export function jobFilter(job: {
   workerId: string | null;
   startedAt: string | null;

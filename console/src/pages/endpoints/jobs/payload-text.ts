@@ -58,7 +58,7 @@ const STACK_LINE = /^\s+at .+/;
 
 /**
  * Splits a job's error. Worker kits send JSON with `error_type`, `error_message` and `error_traceback`; others a text that ends
- * with a traceback, of which Python's has its message in the last line.
+ * with a traceback; Python's has its message in the last line.
  */
 export function parseError(error: string): ErrorText {
   return fromJson(error) ?? fromText(error);

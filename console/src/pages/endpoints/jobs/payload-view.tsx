@@ -28,7 +28,7 @@ interface StoredPayloadProps {
   version: string;
 }
 
-/** A payload on the server. A large one is loaded when somebody asks for it. */
+/** A payload on the server. A large one is loaded on demand. */
 export function StoredPayload({ title, path, bytes, fileName, version }: StoredPayloadProps) {
   const [isAsked, setAsked] = useState(false);
   const isShown = isAsked || bytes <= SHOWN_BYTES;

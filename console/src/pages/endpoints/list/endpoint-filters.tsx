@@ -87,7 +87,7 @@ function imagesOf(rows: readonly EndpointRow[]): string[] {
   return [...new Set(rows.map(({ endpoint }) => endpoint.image))].sort();
 }
 
-/** What the list is narrowed to and sorted by, kept in the address. */
+/** The filter and the order of the list, kept in the address. */
 export function useEndpointFilter() {
   const [params, setParams] = useSearchParams();
   const [search, setSearch] = useSearch();

@@ -17,11 +17,11 @@ export interface EndpointRow {
   figures: EndpointFigures | undefined;
 }
 
-/** What is known beside the settings. */
+/** Figures and states, as far as they are known. */
 export interface KnownFigures {
-  /** Of all endpoints that are not at rest; undefined until they are read. */
+  /** All endpoints that are not at rest; undefined until they are read. */
   all: ReadonlyMap<string, EndpointFigures> | undefined;
-  /** Of those on the screen, with their course. */
+  /** The endpoints on the screen, with their course over the last hour. */
   shown: ReadonlyMap<string, EndpointFigures>;
   live: AccountSnapshot | undefined;
 }
@@ -49,7 +49,7 @@ export function toRows(endpoints: readonly Endpoint[], { all, shown, live }: Kno
   });
 }
 
-/** What the list is narrowed to; empty: everything. */
+/** The filter of the list; an empty text matches everything. */
 export interface EndpointFilter {
   search: string;
   state: string;

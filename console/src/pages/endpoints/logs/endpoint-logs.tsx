@@ -57,7 +57,7 @@ interface JobProps {
   place: `/v2/serverless/${string}`;
 }
 
-/** What the job's worker wrote while it ran. Worker kits name the job in its lines, so they are marked. */
+/** The lines of the job's worker while it ran. Worker kits name the job in its lines, so they are marked. */
 function LinesOfJob({ job, place }: JobProps) {
   const [search, setSearch] = useSearchParams();
   const [filter, setFilter] = useUrlFilter();

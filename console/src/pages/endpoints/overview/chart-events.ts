@@ -1,4 +1,4 @@
-/** What happened to an endpoint while its charts' period passed: releases, and workers that came and left. */
+/** The events of an endpoint in the period of its charts: releases, and workers that came and left. */
 import type { Schemas } from '../../../api/client.ts';
 import type { ChartMark } from '../../../ui/charts/series.ts';
 import { formatCount } from '../../../ui/text/format.ts';

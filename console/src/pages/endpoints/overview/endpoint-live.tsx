@@ -105,7 +105,7 @@ function Charts({ endpoint, snapshot }: EndpointTabProps) {
   );
 }
 
-/** What somebody should know of an endpoint's state: the whole reason, if the header's line has only its end, and warnings. */
+/** The whole reason for a state, if the header's line has only its end, and warnings. */
 function EndpointStateAlerts({ state }: { state: EndpointSnapshot['state'] }) {
   return (
     <>

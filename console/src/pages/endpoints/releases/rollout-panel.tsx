@@ -4,7 +4,7 @@ import { api, unwrap } from '../../../api/client.ts';
 import type { EndpointSnapshot } from '../../../api/live-snapshots.ts';
 import { rolloutText, rolloutWait } from './release-text.ts';
 
-/** How far the roll-out is, what it waits for, and while one runs a button that pauses or resumes it. */
+/** The progress of the roll-out, what it waits for, and while one runs a button that pauses or resumes it. */
 export function RolloutPanel({ endpointId: id, snapshot }: { endpointId: string; snapshot: EndpointSnapshot }) {
   const { rollout, endpointVersion } = snapshot;
   const queries = useQueryClient();

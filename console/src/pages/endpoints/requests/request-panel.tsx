@@ -45,7 +45,7 @@ function QueuePanel({ endpoint }: { endpoint: Endpoint }) {
   );
 }
 
-/** What is known of the models that the endpoint serves. Asking starts no worker. */
+/** The models that the endpoint is known to serve. Reading them starts no worker. */
 function useModels(endpoint: Endpoint): string[] {
   const { data } = useQuery(modelsQuery);
   return modelsOf(data ?? [], endpoint);

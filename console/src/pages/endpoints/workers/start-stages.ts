@@ -16,7 +16,7 @@ export const STAGES: Record<StageName, { label: string; color: keyof typeof CHAR
 
 export interface Segment {
   stage: StageName;
-  /** Of the longest start, in percent. */
+  /** The share of the longest start, in percent. */
   percent: number;
 }
 
