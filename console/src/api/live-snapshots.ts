@@ -58,12 +58,3 @@ export function queuedOf(snapshot: { jobs: JobCounts; requests: RequestCounts } 
 export function runningOf(snapshot: { jobs: JobCounts; requests: RequestCounts } | undefined): number | undefined {
   return snapshot && snapshot.jobs.inProgress + snapshot.requests.inFlight;
 }
-
-/** Describes an endpoint's workers in a few words: `3 (1 throttled)`. */
-export function describeWorkers({ total, throttled, unhealthy }: WorkerSummary): string {
-  const problems = [
-    ...(throttled > 0 ? [`${throttled} throttled`] : []),
-    ...(unhealthy > 0 ? [`${unhealthy} unhealthy`] : []),
-  ];
-  return problems.length === 0 ? String(total) : `${total} (${problems.join(', ')})`;
-}

@@ -1,6 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
-import type { User } from '../pages/users/user-values.ts';
-import { api, request, type Schemas, unwrap } from './client.ts';
+import { api, request, unwrap } from './client.ts';
 
 /** Queries that several pages share, so that each has one cache entry. */
 export const accountQuery = queryOptions({ queryKey: ['account'], queryFn: () => unwrap(api.GET('/v2/account')) });
@@ -75,22 +74,5 @@ export const modelsQuery = queryOptions({
   queryFn: async ({ signal }) => {
     const response = await request('/openai/v1/models', { signal });
     return ((await response.json()) as { data: { id: string; owned_by: string }[] }).data;
-  },
-});
-
-/** All users, from as many pages as there are. */
-export const usersQuery = queryOptions({
-  queryKey: ['users'],
-  queryFn: async () => {
-    const users: User[] = [];
-    let after: string | null = null;
-    do {
-      const page: Schemas['UserAccountList'] = await unwrap(
-        api.GET('/v2/account/users', { params: { query: after === null ? {} : { after } } }),
-      );
-      users.push(...page.users);
-      after = page.next;
-    } while (after !== null);
-    return users;
   },
 });

@@ -8,7 +8,7 @@ import { useLive } from '../../api/events.ts';
 import type { EndpointSnapshot } from '../../api/live-snapshots.ts';
 import { modelsQuery } from '../../api/queries.ts';
 import { Removal } from '../../ui/confirm-delete.tsx';
-import { CopyableId } from '../../ui/copyable.tsx';
+import { CopyableId } from '../../ui/copyable-id.tsx';
 import { LiveBadge } from '../../ui/live-badge.tsx';
 import { Loaded, Page, PageSkeleton, RowsSkeleton } from '../../ui/page.tsx';
 import { Status } from '../../ui/text/status.tsx';

@@ -3,17 +3,17 @@ import { Anchor, List, Paper, SimpleGrid, Stack, Table, Text, Title } from '@man
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { useLive } from '../../api/events.ts';
-import { type AccountSnapshot, describeWorkers, queuedOf, runningOf } from '../../api/live-snapshots.ts';
+import { type AccountSnapshot, queuedOf, runningOf } from '../../api/live-snapshots.ts';
 import { endpointsQuery, installationQuery } from '../../api/queries.ts';
+import { Figures } from '../../ui/figures.tsx';
 import { EmptyNote, Page } from '../../ui/page.tsx';
-import { Figures } from '../../ui/panel.tsx';
 import { SmallTable } from '../../ui/tables/small-table.tsx';
 import { Name } from '../../ui/text/record-name.tsx';
 import { Status } from '../../ui/text/status.tsx';
 import { ENDPOINT_STATES } from '../endpoints/endpoint-states.ts';
 import { AttentionList, useAttention } from './attention-list.tsx';
 import { FirstSteps } from './first-steps.tsx';
-import { installationFacts, noticeText } from './installation-facts.ts';
+import { describeWorkers, installationFacts, noticeText } from './installation-facts.ts';
 
 export function OverviewPage() {
   const { snapshot } = useLive<AccountSnapshot>('/v2/account/live');

@@ -5,7 +5,7 @@ import { useNavigate, useParams } from 'react-router';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
 import { useLive } from '../../api/events.ts';
 import { Removal } from '../../ui/confirm-delete.tsx';
-import { CopyableId } from '../../ui/copyable.tsx';
+import { CopyableId } from '../../ui/copyable-id.tsx';
 import { lazyPart } from '../../ui/lazy-part.ts';
 import { PageLog } from '../../ui/logs/log-view.tsx';
 import { Loaded, Page, PageSkeleton } from '../../ui/page.tsx';

@@ -4,13 +4,13 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { ApiError } from '../../api/api-error.ts';
 import { api, unwrap } from '../../api/client.ts';
-import { usersQuery } from '../../api/queries.ts';
 import { ConfirmDelete } from '../../ui/confirm-delete.tsx';
 import { ErrorAlert } from '../../ui/error-alert.tsx';
 import { FormButton } from '../../ui/forms/form-button.tsx';
 import { Name } from '../../ui/text/record-name.tsx';
 import { visibleText } from '../../ui/text/visible-text.ts';
 import { countsText, RATE_WINDOWS, rateBody, rateForm, stateOf, type User, WORKLOADS } from './user-values.ts';
+import { usersQuery } from './users-query.ts';
 
 const ROLES = [
   { value: 'USER', label: 'User' },

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useNavigate, useParams } from 'react-router';
 import { ApiError } from '../../api/api-error.ts';
 import { api, unwrap } from '../../api/client.ts';
-import { CopyableId } from '../../ui/copyable.tsx';
+import { CopyableId } from '../../ui/copyable-id.tsx';
 import { Loaded, Page } from '../../ui/page.tsx';
 import { Name } from '../../ui/text/record-name.tsx';
 import { RelativeTime } from '../../ui/text/relative-time-view.tsx';

@@ -3,7 +3,6 @@ import { IconUsers } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, unwrap } from '../../api/client.ts';
-import { usersQuery } from '../../api/queries.ts';
 import { FormButton } from '../../ui/forms/form-button.tsx';
 import { type Column, RecordPage } from '../../ui/tables/record-page.tsx';
 import { formatNumber } from '../../ui/text/format.ts';
@@ -13,6 +12,7 @@ import { Status } from '../../ui/text/status.tsx';
 import { CreatedKey } from '../keys/new-key.tsx';
 import { useText } from '../limits/limit-values.ts';
 import { NEW_USER, newUserBody, stateOf, USER_STATES, type User } from './user-values.ts';
+import { usersQuery } from './users-query.ts';
 
 const REFRESH_MS = 10_000;
 

@@ -8,10 +8,10 @@ import {
   podsQuery,
   registriesQuery,
   templatesQuery,
-  usersQuery,
   volumesQuery,
 } from '../../api/queries.ts';
 import { signOut } from '../../api/session.ts';
+import { usersQuery } from '../../pages/users/users-query.ts';
 import { notifyError, notifySuccess } from '../../ui/notify.ts';
 import { useMenu } from '../pages.ts';
 import { type PaletteItem, paletteItem } from './palette-items.ts';

@@ -1,7 +1,7 @@
 import { Anchor, CloseButton, Drawer, Group, Skeleton, Stack, Text, Timeline, Title } from '@mantine/core';
 import { Link } from 'react-router';
 import { ApiError } from '../../../api/api-error.ts';
-import { CopyableId } from '../../../ui/copyable.tsx';
+import { CopyableId } from '../../../ui/copyable-id.tsx';
 import { ErrorAlert } from '../../../ui/error-alert.tsx';
 import { EmptyNote } from '../../../ui/page.tsx';
 import { formatDuration } from '../../../ui/text/format.ts';

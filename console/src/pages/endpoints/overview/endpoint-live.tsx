@@ -4,7 +4,7 @@ import { useSearchParams } from 'react-router';
 import { type EndpointSnapshot, queuedOf, runningOf } from '../../../api/live-snapshots.ts';
 import { ChartPanel } from '../../../ui/charts/chart-panel.tsx';
 import type { Series } from '../../../ui/charts/series.ts';
-import { Figures } from '../../../ui/panel.tsx';
+import { Figures } from '../../../ui/figures.tsx';
 import { rowOf } from '../../../ui/text/labels.ts';
 import { ReasonAlert } from '../../../ui/text/reason-view.tsx';
 import { ENDPOINT_STATES, needsAttention } from '../endpoint-states.ts';
