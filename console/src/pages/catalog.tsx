@@ -1,7 +1,7 @@
 import { Tabs } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { cpusQuery, dataCentersQuery, gpusQuery } from '../api/catalog-queries.ts';
 import type { Schemas } from '../api/client.ts';
-import { cpusQuery, dataCentersQuery, gpusQuery } from '../api/queries.ts';
 import { Loaded, Page } from '../ui/page.tsx';
 import { type Column, RecordList } from '../ui/tables/record-list.tsx';
 import { formatUsd, NO_VALUE } from '../ui/text/format.ts';

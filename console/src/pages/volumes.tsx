@@ -1,8 +1,9 @@
 import { Group, NumberInput, Select, TextInput } from '@mantine/core';
 import { IconDatabase } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import { dataCentersQuery } from '../api/catalog-queries.ts';
 import { api, type Schemas, unwrap } from '../api/client.ts';
-import { dataCentersQuery, volumesQuery } from '../api/queries.ts';
+import { volumesQuery } from '../api/queries.ts';
 import { DeleteButton } from '../ui/confirm-delete.tsx';
 import { recordOptions } from '../ui/forms/fields.ts';
 import { FormButton } from '../ui/forms/form-button.tsx';

@@ -1,7 +1,7 @@
 import { Alert, Checkbox, Group, MultiSelect, Select, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { cpusQuery, gpuCapacityQuery, gpusQuery } from '../../api/queries.ts';
+import { cpusQuery, gpuCapacityQuery, gpusQuery } from '../../api/catalog-queries.ts';
 import { type FieldForm, inputProps } from './field-input.tsx';
 import { type Field, recordOptions } from './fields.ts';
 import { absenceText, type GpuChoice, gpuChoices, hereText, isHere, poolChoices } from './gpu-choices.ts';

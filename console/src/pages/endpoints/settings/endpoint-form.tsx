@@ -12,7 +12,8 @@ import {
 } from '@mantine/core';
 import { type UseFormReturnType, useForm } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
-import { cpusQuery, dataCentersQuery, volumesQuery } from '../../../api/queries.ts';
+import { cpusQuery, dataCentersQuery } from '../../../api/catalog-queries.ts';
+import { volumesQuery } from '../../../api/queries.ts';
 import { FormAlert } from '../../../ui/error-alert.tsx';
 import { ContainerFields } from '../../../ui/forms/container-fields.tsx';
 import { containerValues } from '../../../ui/forms/container-values.ts';

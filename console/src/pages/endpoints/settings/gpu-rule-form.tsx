@@ -1,8 +1,8 @@
 import { Button, Fieldset, Group, MultiSelect, Stack, TagsInput, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { gpusQuery } from '../../../api/catalog-queries.ts';
 import { api, type Schemas, unwrap } from '../../../api/client.ts';
-import { gpusQuery } from '../../../api/queries.ts';
 import { FormAlert } from '../../../ui/error-alert.tsx';
 import { recordOptions } from '../../../ui/forms/fields.ts';
 import { useSave } from '../../../ui/forms/use-save.ts';
