@@ -1,4 +1,5 @@
 import { Paper, SimpleGrid, Skeleton, Text } from '@mantine/core';
+import { Hint } from '../ui/hint.tsx';
 import { formatNumber } from './text/format.ts';
 
 interface Figure {
@@ -14,9 +15,7 @@ export function Figures({ figures }: { figures: readonly Figure[] }) {
     <SimpleGrid cols={{ base: 2, sm: 3, md: Math.min(6, figures.length) }} spacing="sm">
       {figures.map(({ label, value, note }) => (
         <Paper key={label} withBorder p="sm">
-          <Text size="xs" c="dimmed">
-            {label}
-          </Text>
+          <Hint size="xs">{label}</Hint>
           {value === undefined ? (
             <Skeleton h={30} w={60} />
           ) : (

@@ -19,6 +19,7 @@ import { Link, useSearchParams } from 'react-router';
 import { api, request, type Schemas, unwrap } from '../../api/client.ts';
 import { ChartPanel } from '../../ui/charts/chart-panel.tsx';
 import { Figures } from '../../ui/figures.tsx';
+import { Hint } from '../../ui/hint.tsx';
 import { notifySuccess } from '../../ui/notify.ts';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
 import { saveFile } from '../../ui/save-file.ts';
@@ -82,9 +83,7 @@ export function BillingPage() {
       <Controls view={view} isAdmin={isAdmin} set={set} />
       <Loaded query={costs}>{(found) => <Charges costs={found} view={view} ownId={account.data?.id} />}</Loaded>
       <Budgets isAll={isAll} />
-      <Text size="xs" c="dimmed">
-        Estimated from catalog prices, by days and months in UTC. You are not charged.
-      </Text>
+      <Hint size="xs">Estimated from catalog prices, by days and months in UTC. You are not charged.</Hint>
     </Page>
   );
 }
@@ -100,9 +99,7 @@ function Month({ month }: { month: Schemas['CostForecast'] }) {
           { label: 'Range', value: range ?? '–' },
         ]}
       />
-      <Text size="xs" c="dimmed">
-        {month.method}
-      </Text>
+      <Hint size="xs">{month.method}</Hint>
     </Stack>
   );
 }

@@ -17,6 +17,7 @@ import { api, unwrap } from '../../api/client.ts';
 import { DeleteButton } from '../../ui/confirm-delete.tsx';
 import { recordOptions } from '../../ui/forms/fields.ts';
 import { FormButton } from '../../ui/forms/form-button.tsx';
+import { Hint } from '../../ui/hint.tsx';
 import { EmptyNote, Loaded } from '../../ui/page.tsx';
 import { formatUsd } from '../../ui/text/format.ts';
 import { Name } from '../../ui/text/record-name.tsx';
@@ -93,9 +94,7 @@ function BudgetCard({ budget, isAll }: { budget: Budget; isAll: boolean }) {
         </Text>
       </Text>
       <Progress value={Math.min(100, percent)} color={color} my={6} aria-label={visibleText(`${name}: ${text}`)} />
-      <Text size="xs" c="dimmed">
-        {describe(budget)}
-      </Text>
+      <Hint size="xs">{describe(budget)}</Hint>
       {budget.isStopped && (
         <Badge color="red" variant="light" tt="none" mt={6}>
           Stopped until {renewalDay(budget.month)}

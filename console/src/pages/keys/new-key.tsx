@@ -5,6 +5,7 @@ import type { ReactNode } from 'react';
 import type { Schemas } from '../../api/client.ts';
 import { endpointsQuery, podsQuery, registriesQuery, templatesQuery, volumesQuery } from '../../api/queries.ts';
 import { FormButton } from '../../ui/forms/form-button.tsx';
+import { Hint } from '../../ui/hint.tsx';
 import {
   hasExec,
   LIFETIMES,
@@ -148,9 +149,7 @@ function Choice({ choice: { label, allows } }: { choice: ScopeChoice }) {
       <Text size="sm" ff="monospace">
         <bdi>{label}</bdi>
       </Text>
-      <Text size="xs" c="dimmed">
-        {allows}
-      </Text>
+      <Hint size="xs">{allows}</Hint>
     </div>
   );
 }

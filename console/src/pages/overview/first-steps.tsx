@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { BASE_URL } from '../../api/client.ts';
 import { CopyableText } from '../../ui/copyable.tsx';
+import { Hint } from '../../ui/hint.tsx';
 
 /** The first steps on a new installation, in order. */
 export function FirstSteps() {
@@ -24,16 +25,16 @@ export function FirstSteps() {
           </Button>
         </Step>
         <Step title="Send it a job">
-          <Text size="sm" c="dimmed">
+          <Hint>
             On the endpoint's Request tab, or from your program: the tab shows the same call in curl, JavaScript and
             Python.
-          </Text>
+          </Hint>
         </Step>
         <Step title="Watch it work">
-          <Text size="sm" c="dimmed">
+          <Hint>
             A worker starts, takes the job and stops when it is idle. Its logs, and why it came and went, are on the
             same page.
-          </Text>
+          </Hint>
         </Step>
       </ol>
       <div className="steps-foot">

@@ -21,6 +21,7 @@ import { CopyableText } from '../../ui/copyable.tsx';
 import { ErrorAlert, FormAlert } from '../../ui/error-alert.tsx';
 import { Figures } from '../../ui/figures.tsx';
 import { useSave } from '../../ui/forms/use-save.ts';
+import { Hint } from '../../ui/hint.tsx';
 import { notifySuccess } from '../../ui/notify.ts';
 import { Loaded } from '../../ui/page.tsx';
 import { Panel } from '../../ui/panel.tsx';
@@ -167,14 +168,6 @@ function SettingsTable({ pod }: { pod: Pod }) {
   );
 }
 
-function Hint({ children }: { children: ReactNode }) {
-  return (
-    <Text size="sm" c="dimmed">
-      {children}
-    </Text>
-  );
-}
-
 /** The password that Podyard made for a pod's Jupyter; nothing if it made none, or the key may not read it. */
 function JupyterPassword({ id }: { id: string }) {
   const { data } = useQuery({
@@ -249,9 +242,7 @@ function Editor({ id, lifetime }: { id: string; lifetime: Lifetime }) {
   return (
     <form onSubmit={submit} noValidate>
       <Stack gap="xs">
-        <Text size="sm" c="dimmed">
-          When the pod is stopped and terminated by itself. Empty: never.
-        </Text>
+        <Hint>When the pod is stopped and terminated by itself. Empty: never.</Hint>
         <Group grow align="start">
           <TextInput type="datetime-local" label="Stop after" {...form.getInputProps('stopAfter')} />
           <TextInput type="datetime-local" label="Terminate after" {...form.getInputProps('terminateAfter')} />

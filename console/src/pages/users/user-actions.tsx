@@ -7,6 +7,7 @@ import { api, unwrap } from '../../api/client.ts';
 import { ConfirmDelete } from '../../ui/confirm-delete.tsx';
 import { ErrorAlert } from '../../ui/error-alert.tsx';
 import { FormButton } from '../../ui/forms/form-button.tsx';
+import { Hint } from '../../ui/hint.tsx';
 import { Name } from '../../ui/text/record-name.tsx';
 import { visibleText } from '../../ui/text/visible-text.ts';
 import { countsText, RATE_WINDOWS, rateBody, rateForm, stateOf, type User, WORKLOADS } from './user-values.ts';
@@ -65,9 +66,7 @@ export function EditRate({ user: { userId, name } }: { user: User }) {
     >
       {(form) => (
         <>
-          <Text size="sm" c="dimmed">
-            Requests in each minute, hour and day. Leave a window empty to inherit the server’s.
-          </Text>
+          <Hint>Requests in each minute, hour and day. Leave a window empty to inherit the server’s.</Hint>
           <SimpleGrid cols={{ base: 1, xs: 3 }}>
             {RATE_WINDOWS.map((window) => (
               <TextInput
@@ -117,9 +116,9 @@ export function SuspendButton({ user }: { user: User }) {
     >
       {(form) => (
         <>
-          <Text size="sm" c="dimmed">
+          <Hint>
             All keys of <Name>{user.name}</Name> are refused at once, and what was opened with them ends.
-          </Text>
+          </Hint>
           <Select
             label="Endpoints and pods"
             data={WORKLOADS}

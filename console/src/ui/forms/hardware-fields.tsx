@@ -2,6 +2,7 @@ import { Alert, Checkbox, Group, MultiSelect, Select, Stack, Text } from '@manti
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { cpusQuery, gpuCapacityQuery, gpusQuery } from '../../api/catalog-queries.ts';
+import { Hint } from '../../ui/hint.tsx';
 import { type FieldForm, inputProps } from './field-input.tsx';
 import { type Field, recordOptions } from './fields.ts';
 import { absenceText, type GpuChoice, gpuChoices, hereText, isHere, poolChoices } from './gpu-choices.ts';
@@ -94,9 +95,7 @@ function Choice({ choice }: { choice: GpuChoice }) {
     <Group justify="space-between" gap="sm" wrap="nowrap" flex={1}>
       <div>
         <Text size="sm">{choice.label}</Text>
-        <Text size="xs" c="dimmed">
-          {choice.details}
-        </Text>
+        <Hint size="xs">{choice.details}</Hint>
       </div>
       <Text size="xs" c="dimmed" className="figure" ta="right">
         {hereText(choice)}

@@ -2,6 +2,7 @@ import { Button, CopyButton, Group, Text } from '@mantine/core';
 import { IconCheck, IconChevronDown, IconChevronRight, IconCopy } from '@tabler/icons-react';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { memo, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { Hint } from '../../ui/hint.tsx';
 import { formatCount } from '../text/format.ts';
 import { visibleText } from '../text/visible-text.ts';
 import type { LogLine } from './log-buffer.ts';
@@ -74,11 +75,7 @@ export function LogBox(props: LogBoxProps) {
       onScroll={({ currentTarget }) => onFollow(isAtEnd(currentTarget))}
     >
       <OlderLines log={log} />
-      {lines.length === 0 && (
-        <Text size="xs" c="dimmed">
-          {empty}
-        </Text>
-      )}
+      {lines.length === 0 && <Hint size="xs">{empty}</Hint>}
       <div className="log-rows" style={{ height: rows.getTotalSize() }}>
         {rows.getVirtualItems().map(({ key, index, start }) => (
           <div
@@ -137,11 +134,7 @@ function OlderLines({ log: { older, keptSince } }: { log: LogState }) {
       <Button size="compact-xs" variant="default" loading={older.isLoading} onClick={older.load}>
         {at ? 'Search further back' : 'Load older lines'}
       </Button>
-      {at && (
-        <Text size="xs" c="dimmed">
-          Searched back to {at}.
-        </Text>
-      )}
+      {at && <Hint size="xs">Searched back to {at}.</Hint>}
     </Group>
   );
 }

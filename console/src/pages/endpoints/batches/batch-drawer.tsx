@@ -4,6 +4,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { request } from '../../../api/client.ts';
 import { ErrorAlert } from '../../../ui/error-alert.tsx';
 import { Figures } from '../../../ui/figures.tsx';
+import { Hint } from '../../../ui/hint.tsx';
 import { notifySuccess } from '../../../ui/notify.ts';
 import { Loaded } from '../../../ui/page.tsx';
 import { saveFile } from '../../../ui/save-file.ts';
@@ -27,14 +28,7 @@ const POLL_MS = 1_000;
 export function BatchDrawer(props: { endpointId: string; batchId: string | null; onClose: () => void }) {
   const { endpointId, batchId, onClose } = props;
   return (
-    <Drawer
-      opened={batchId !== null}
-      onClose={onClose}
-      position="right"
-      size="lg"
-      title={batchId ?? ''}
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
+    <Drawer opened={batchId !== null} onClose={onClose} position="right" size="lg" title={batchId ?? ''}>
       {batchId !== null && <BatchView path={`/v2/${endpointId}/batch/${batchId}`} />}
     </Drawer>
   );
@@ -69,9 +63,7 @@ function BatchView({ path }: { path: string }) {
           <Rejections batch={batch} />
           <Actions batch={batch} path={path} />
           {batch.expiresAt !== undefined && (
-            <Text size="xs" c="dimmed">
-              The results are kept until {timeOf(batch.expiresAt)}.
-            </Text>
+            <Hint size="xs">The results are kept until {timeOf(batch.expiresAt)}.</Hint>
           )}
         </Stack>
       )}

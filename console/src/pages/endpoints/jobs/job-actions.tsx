@@ -61,13 +61,7 @@ export function JobActions({ endpointId, job, onOpen }: JobActionsProps) {
           </Button>
         )}
       </Group>
-      <Modal
-        opened={isEditing}
-        onClose={close}
-        title="Edit and run as a new job"
-        size="lg"
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
+      <Modal opened={isEditing} onClose={close} title="Edit and run as a new job" size="lg">
         <EditForm
           endpointId={endpointId}
           job={job}

@@ -3,6 +3,7 @@ import { Link } from 'react-router';
 import { ApiError } from '../../../api/api-error.ts';
 import { CopyableId } from '../../../ui/copyable-id.tsx';
 import { ErrorAlert } from '../../../ui/error-alert.tsx';
+import { Hint } from '../../../ui/hint.tsx';
 import { EmptyNote } from '../../../ui/page.tsx';
 import { formatDuration } from '../../../ui/text/format.ts';
 import { RelativeTime } from '../../../ui/text/relative-time-view.tsx';
@@ -126,7 +127,7 @@ function JobTimeline({ endpointId, job }: { endpointId: string; job: JobDetail }
             }
           >
             {step.workerId !== null && (
-              <Text size="xs" c="dimmed">
+              <Hint size="xs">
                 on worker{' '}
                 <Anchor
                   size="xs"
@@ -136,7 +137,7 @@ function JobTimeline({ endpointId, job }: { endpointId: string; job: JobDetail }
                 >
                   {step.workerId}
                 </Anchor>
-              </Text>
+              </Hint>
             )}
             {step.detail !== null && (
               <Text size="xs" c="dimmed" className="reason">

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { api, request, unwrap } from '../../../api/client.ts';
 import { readEvents } from '../../../api/follow-events.ts';
+import { Hint } from '../../../ui/hint.tsx';
 import { formatDuration } from '../../../ui/text/format.ts';
 import { ReasonAlert } from '../../../ui/text/reason-view.tsx';
 import { Status } from '../../../ui/text/status.tsx';
@@ -35,11 +36,7 @@ export function JobFacts({ job }: { job: JobDetail }) {
           {job.finishedAt === null ? 'Running for' : 'Ran'} {formatDuration(job.executionTime)}
         </Text>
       )}
-      {job.retries > 0 && (
-        <Text size="sm" c="dimmed">
-          {job.retries === 1 ? 'Redelivered once' : `Redelivered ${job.retries} times`}
-        </Text>
-      )}
+      {job.retries > 0 && <Hint>{job.retries === 1 ? 'Redelivered once' : `Redelivered ${job.retries} times`}</Hint>}
     </Group>
   );
 }
@@ -129,11 +126,7 @@ export function StreamText({ streamed, fileName }: { streamed: Streamed; fileNam
   return (
     <Stack gap={4}>
       <PayloadText title="Stream" text={textOf(streamed.chunks)} fileName={fileName} />
-      {streamed.isCut && (
-        <Text size="xs" c="dimmed">
-          This is the beginning of a long stream.
-        </Text>
-      )}
+      {streamed.isCut && <Hint size="xs">This is the beginning of a long stream.</Hint>}
     </Stack>
   );
 }

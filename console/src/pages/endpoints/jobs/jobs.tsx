@@ -227,13 +227,7 @@ function PurgeButton({ endpoint: { id, name } }: { endpoint: EndpointTabProps['e
       <Button variant="default" onClick={open}>
         Purge queue
       </Button>
-      <Modal
-        opened={isAsking}
-        onClose={close}
-        title="Purge queue"
-        centered
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
+      <Modal opened={isAsking} onClose={close} title="Purge queue" centered>
         <Stack>
           <Text size="sm">
             All queued jobs of <Name>{name}</Name> are cancelled for good, except those of batches. Running jobs

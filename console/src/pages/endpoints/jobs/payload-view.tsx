@@ -16,6 +16,7 @@ import { type ReactNode, useMemo, useState } from 'react';
 import { request } from '../../../api/client.ts';
 import { CopyIcon } from '../../../ui/copyable.tsx';
 import { ErrorAlert } from '../../../ui/error-alert.tsx';
+import { Hint } from '../../../ui/hint.tsx';
 import { saveFile } from '../../../ui/save-file.ts';
 import { type ErrorText, formatBytes, isJson, MAX_SHOWN_CHARACTERS, prettyJson, SHOWN_BYTES } from './payload-text.ts';
 
@@ -99,11 +100,7 @@ export function PayloadText(props: { title: string; text: string; bytes?: number
       <Code block className="payload" tabIndex={0} role="region" aria-label={title}>
         {shown}
       </Code>
-      {isLong && (
-        <Text size="xs" c="dimmed">
-          This is the beginning. The download has all of it.
-        </Text>
-      )}
+      {isLong && <Hint size="xs">This is the beginning. The download has all of it.</Hint>}
     </Stack>
   );
 }

@@ -1,6 +1,7 @@
 import { Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Sparkline } from '../../../ui/charts/sparkline.tsx';
+import { Hint } from '../../../ui/hint.tsx';
 import type { Column } from '../../../ui/tables/record-table.tsx';
 import { formatDuration, formatNumber, formatRate, formatUsd, NO_VALUE } from '../../../ui/text/format.ts';
 import { shortReason } from '../../../ui/text/reason.ts';
@@ -128,9 +129,9 @@ function WorkerCount({ count, limits: { min, max } }: { count: number; limits: {
   return (
     <Group gap={4} wrap="nowrap" justify="flex-end">
       <Text size="sm">{count}</Text>
-      <Text size="xs" c="dimmed">
+      <Hint size="xs">
         of {min}–{max}
-      </Text>
+      </Hint>
     </Group>
   );
 }

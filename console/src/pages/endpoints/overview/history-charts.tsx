@@ -1,9 +1,10 @@
-import { SimpleGrid, Table, Text, Tooltip, UnstyledButton } from '@mantine/core';
+import { SimpleGrid, Table, Tooltip, UnstyledButton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { lazy } from 'react';
 import { api, type Schemas, unwrap } from '../../../api/client.ts';
 import { ChartPanel } from '../../../ui/charts/chart-panel.tsx';
 import type { Series } from '../../../ui/charts/series.ts';
+import { Hint } from '../../../ui/hint.tsx';
 import { Loaded } from '../../../ui/page.tsx';
 import { SmallTable } from '../../../ui/tables/small-table.tsx';
 import { formatCount, formatDate } from '../../../ui/text/format.ts';
@@ -166,11 +167,7 @@ const SHOWN = 6;
 /** The events of a period on a line, each readable by pointer and keyboard, and as a table. */
 function ChartEventList({ events, history }: { events: readonly ChartEvent[]; history: Schemas['History'] }) {
   if (events.length === 0) {
-    return (
-      <Text size="sm" c="dimmed">
-        No releases, and no workers that came or left, in this period.
-      </Text>
-    );
+    return <Hint>No releases, and no workers that came or left, in this period.</Hint>;
   }
   return (
     <div>

@@ -2,6 +2,7 @@ import { Badge, Button, Code, Group, Paper, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { api, type Schemas, unwrap } from '../../../api/client.ts';
+import { Hint } from '../../../ui/hint.tsx';
 import { notifySuccess } from '../../../ui/notify.ts';
 import { Loaded } from '../../../ui/page.tsx';
 import { formatCount } from '../../../ui/text/format.ts';
@@ -70,9 +71,9 @@ function ReleaseCard(props: { release: Release; isLatest: boolean; isBusy: boole
         <Group gap="xs">
           <Text fw={600}>Version {release.version}</Text>
           {isLatest && <Badge tt="none">Latest</Badge>}
-          <Text size="sm" c="dimmed">
+          <Hint>
             <RelativeTime at={release.createdAt} /> · {formatCount(release.workerCount, 'worker')}
-          </Text>
+          </Hint>
         </Group>
         {!isLatest && (
           <Button size="xs" variant="default" disabled={props.isBusy} onClick={props.onRollback}>

@@ -2,6 +2,7 @@ import { Button, Group, Paper, Progress, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { api, unwrap } from '../../../api/client.ts';
 import type { EndpointSnapshot } from '../../../api/live-snapshots.ts';
+import { Hint } from '../../../ui/hint.tsx';
 import { rolloutText, rolloutWait } from './release-text.ts';
 
 /** The progress of the roll-out, what it waits for, and while one runs a button that pauses or resumes it. */
@@ -19,11 +20,7 @@ export function RolloutPanel({ endpointId: id, snapshot }: { endpointId: string;
       <Group justify="space-between" mb="xs" wrap="nowrap" align="flex-start">
         <div>
           <Text size="sm">{rolloutText(rollout, endpointVersion)}</Text>
-          {wait !== null && (
-            <Text size="sm" c="dimmed">
-              {wait}
-            </Text>
-          )}
+          {wait !== null && <Hint>{wait}</Hint>}
         </div>
         {(rollout.inProgress || rollout.paused) && (
           <Button

@@ -2,6 +2,7 @@ import { Alert, Button, Group, NumberInput, Paper, Select, Stack, Text, Textarea
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { messageOf } from '../../../api/api-error.ts';
 import { requestAny } from '../../../api/client.ts';
+import { Hint } from '../../../ui/hint.tsx';
 import type { Endpoint } from '../settings/endpoint-values.ts';
 import { type ChatMessage, streamChat } from './chat.ts';
 
@@ -122,11 +123,7 @@ function Conversation({ messages, isAnswering }: { messages: readonly ChatMessag
   const isWaiting = isAnswering && messages.at(-1)?.role === 'user';
   return (
     <Paper withBorder p="md" mih={220} className="chat" role="log" aria-label="Conversation" tabIndex={0}>
-      {messages.length === 0 && (
-        <Text size="sm" c="dimmed">
-          Ask the model something. If no worker is running, one starts first.
-        </Text>
-      )}
+      {messages.length === 0 && <Hint>Ask the model something. If no worker is running, one starts first.</Hint>}
       {messages.map(({ role, content }, n) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: messages are only appended
         <div key={n} className={`chat-message chat-${role}`}>
@@ -138,11 +135,7 @@ function Conversation({ messages, isAnswering }: { messages: readonly ChatMessag
           </Text>
         </div>
       ))}
-      {isWaiting && (
-        <Text size="sm" c="dimmed">
-          Waiting for the first words…
-        </Text>
-      )}
+      {isWaiting && <Hint>Waiting for the first words…</Hint>}
       <div ref={end} />
     </Paper>
   );

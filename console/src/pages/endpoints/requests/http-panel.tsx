@@ -4,6 +4,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { BASE_URL, requestAny } from '../../../api/client.ts';
 import { ErrorAlert } from '../../../ui/error-alert.tsx';
+import { Hint } from '../../../ui/hint.tsx';
 import { formatDuration } from '../../../ui/text/format.ts';
 import { PayloadText } from '../jobs/payload-view.tsx';
 import type { Endpoint } from '../settings/endpoint-values.ts';
@@ -37,11 +38,11 @@ export function HttpPanel({ endpoint }: { endpoint: Endpoint }) {
         {error && <ErrorAlert error={error} />}
         <ResponseBox>
           {result === null ? (
-            <Text size="sm" c="dimmed">
+            <Hint>
               {isSending
                 ? 'Sent. The request waits until a worker is ready.'
                 : 'The response appears here. The request waits until a worker is ready.'}
-            </Text>
+            </Hint>
           ) : (
             <Result result={result} isSending={isSending} />
           )}

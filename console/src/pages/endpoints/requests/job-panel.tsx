@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { Link } from 'react-router';
 import { BASE_URL, request } from '../../../api/client.ts';
 import { ErrorAlert } from '../../../ui/error-alert.tsx';
+import { Hint } from '../../../ui/hint.tsx';
 import { JobFacts, JobOutcome, JobWait, StreamText, useChunks, useJobDetail } from '../jobs/job-result.tsx';
 import { isFinal } from '../jobs/job-status.ts';
 import { isJson, prettyJson } from '../jobs/payload-text.ts';
@@ -54,9 +55,7 @@ export function JobPanel({ endpoint }: { endpoint: Endpoint }) {
         {submission.error && <ErrorAlert error={submission.error} />}
         <ResponseBox>
           {sent === null ? (
-            <Text size="sm" c="dimmed">
-              The result appears here. If no worker is running, one starts first.
-            </Text>
+            <Hint>The result appears here. If no worker is running, one starts first.</Hint>
           ) : (
             <JobRun key={sent.jobId} endpointId={endpoint.id} sent={sent} onOutcome={history.add} />
           )}
@@ -110,12 +109,12 @@ function JobRun({ endpointId, sent, onOutcome }: JobRunProps) {
       <JobWait wait={job.wait} />
       <StreamText streamed={streamed} fileName={`${jobId}-stream.txt`} />
       <JobOutcome endpointId={endpointId} job={job} />
-      <Text size="xs" c="dimmed">
+      <Hint size="xs">
         <Anchor size="xs" underline="always" component={Link} to={`/endpoints/${endpointId}/jobs?job=${jobId}`}>
           Open the job
         </Anchor>
         {job.workerId === null ? '' : ` · worker ${job.workerId}`}
-      </Text>
+      </Hint>
     </Stack>
   );
 }

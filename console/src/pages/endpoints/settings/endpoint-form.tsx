@@ -23,6 +23,7 @@ import { PoolPicker, vcpuOptions } from '../../../ui/forms/hardware-fields.tsx';
 import { TemplatePicker } from '../../../ui/forms/template-picker.tsx';
 import { useDraft } from '../../../ui/forms/use-draft.tsx';
 import { useSave } from '../../../ui/forms/use-save.ts';
+import { Hint } from '../../../ui/hint.tsx';
 import {
   type CpuChoice,
   ENDPOINT_FIELDS,
@@ -196,9 +197,7 @@ function CpuSelection({ form }: { form: Form }) {
         <Button size="xs" variant="default" onClick={() => set([...flavors, ...NEW_ENDPOINT.cpu])}>
           Add another flavor
         </Button>
-        <Text size="xs" c="dimmed">
-          {help}
-        </Text>
+        <Hint size="xs">{help}</Hint>
       </Group>
       {form.errors.cpu && <Input.Error>{form.errors.cpu}</Input.Error>}
     </Stack>

@@ -1,4 +1,4 @@
-import { Button, Fieldset, Group, MultiSelect, Stack, TagsInput, Text, TextInput } from '@mantine/core';
+import { Button, Fieldset, Group, MultiSelect, Stack, TagsInput, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { gpusQuery } from '../../../api/catalog-queries.ts';
@@ -6,6 +6,7 @@ import { api, type Schemas, unwrap } from '../../../api/client.ts';
 import { FormAlert } from '../../../ui/error-alert.tsx';
 import { recordOptions } from '../../../ui/forms/fields.ts';
 import { useSave } from '../../../ui/forms/use-save.ts';
+import { Hint } from '../../../ui/hint.tsx';
 import { notifySuccess } from '../../../ui/notify.ts';
 import { Loaded } from '../../../ui/page.tsx';
 import type { Endpoint } from './endpoint-values.ts';
@@ -59,10 +60,10 @@ function Editor({ endpoint, rule }: { endpoint: Endpoint; rule: Rule }) {
   return (
     <form noValidate onSubmit={submit}>
       <Stack>
-        <Text size="sm" c="dimmed">
+        <Hint>
           Workers get any GPU of the endpoint’s pools, except what you exclude here. A change replaces workers on other
           GPUs.
-        </Text>
+        </Hint>
         <MultiSelect
           label="Excluded GPU types"
           placeholder={form.values.excludedGpuTypes.length === 0 ? 'None' : ''}

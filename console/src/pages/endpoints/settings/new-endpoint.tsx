@@ -1,7 +1,7 @@
-import { Text } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearchParams } from 'react-router';
 import { api, unwrap } from '../../../api/client.ts';
+import { Hint } from '../../../ui/hint.tsx';
 import { notifySuccess } from '../../../ui/notify.ts';
 import { Loaded, Page } from '../../../ui/page.tsx';
 import { Name } from '../../../ui/text/record-name.tsx';
@@ -30,13 +30,13 @@ function Duplicate({ id }: { id: string }) {
     <Loaded query={query}>
       {(endpoint) => (
         <>
-          <Text size="sm" c="dimmed">
+          <Hint>
             With the settings of{' '}
             <Link to={`/endpoints/${id}`}>
               <Name>{endpoint.name}</Name>
             </Link>
             , without its schedule.
-          </Text>
+          </Hint>
           <NewEndpoint key={id} draftKey={`endpoint-from-${id}`} initial={duplicateValues(endpoint)} />
         </>
       )}

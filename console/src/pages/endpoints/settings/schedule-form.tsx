@@ -1,21 +1,11 @@
-import {
-  ActionIcon,
-  Button,
-  Fieldset,
-  Group,
-  MultiSelect,
-  NumberInput,
-  Select,
-  Stack,
-  Text,
-  TextInput,
-} from '@mantine/core';
+import { ActionIcon, Button, Fieldset, Group, MultiSelect, NumberInput, Select, Stack, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { IconPlus, IconTrash } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { api, type Schemas, unwrap } from '../../../api/client.ts';
 import { FormAlert } from '../../../ui/error-alert.tsx';
 import { useSave } from '../../../ui/forms/use-save.ts';
+import { Hint } from '../../../ui/hint.tsx';
 import { notifySuccess } from '../../../ui/notify.ts';
 import { Loaded } from '../../../ui/page.tsx';
 import { formatCount, formatDate } from '../../../ui/text/format.ts';
@@ -63,9 +53,7 @@ function Editor({ endpointId, schedule }: { endpointId: string; schedule: Schedu
   return (
     <form onSubmit={submit} noValidate>
       <Stack>
-        <Text size="sm" c="dimmed">
-          {describe(schedule)}
-        </Text>
+        <Hint>{describe(schedule)}</Hint>
         <Select
           label="Time zone"
           data={timeZones(form.values.timeZone)}

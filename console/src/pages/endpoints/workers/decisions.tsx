@@ -2,6 +2,7 @@ import { Badge, Code, Group, Stack, Text, Timeline } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { api, type Schemas, unwrap } from '../../../api/client.ts';
+import { Hint } from '../../../ui/hint.tsx';
 import { EmptyNote, Loaded } from '../../../ui/page.tsx';
 import { formatCount } from '../../../ui/text/format.ts';
 import { enumLabel } from '../../../ui/text/labels.ts';
@@ -58,9 +59,9 @@ export function Decisions({ endpoint, snapshot }: EndpointTabProps) {
 function DecisionDetails({ decision: { at, wanted, actions, inputs } }: { decision: Decision }) {
   return (
     <>
-      <Text size="xs" c="dimmed">
+      <Hint size="xs">
         <RelativeTime at={at} /> · Target: {formatCount(wanted, 'worker')}
-      </Text>
+      </Hint>
       <Stack gap={4} mt={4}>
         {actions.map(({ kind, workerId, reason }) => (
           <Group key={kind + workerId} gap="xs">

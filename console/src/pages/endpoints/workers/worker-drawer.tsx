@@ -20,7 +20,6 @@ export function WorkerDrawer(props: { endpointId: string; workerId: string | nul
       position="right"
       size="xl"
       title={workerId === null ? '' : `Worker ${workerId}`}
-      closeButtonProps={{ 'aria-label': 'Close' }}
     >
       {workerId !== null && <WorkerView endpointId={endpointId} workerId={workerId} />}
     </Drawer>
