@@ -1,5 +1,4 @@
 import { Paper, SimpleGrid, Skeleton, Text } from '@mantine/core';
-import { Hint } from '../ui/hint.tsx';
 import { formatNumber } from './text/format.ts';
 
 interface Figure {
@@ -15,7 +14,9 @@ export function Figures({ figures }: { figures: readonly Figure[] }) {
     <SimpleGrid cols={{ base: 2, sm: 3, md: Math.min(6, figures.length) }} spacing="sm">
       {figures.map(({ label, value, note }) => (
         <Paper key={label} withBorder p="sm">
-          <Hint size="xs">{label}</Hint>
+          <Text size="xs" c="dimmed">
+            {label}
+          </Text>
           {value === undefined ? (
             <Skeleton h={30} w={60} />
           ) : (

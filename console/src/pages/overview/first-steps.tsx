@@ -3,7 +3,6 @@ import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { BASE_URL } from '../../api/client.ts';
 import { CopyableText } from '../../ui/copyable.tsx';
-import { Hint } from '../../ui/hint.tsx';
 
 /** The first steps on a new installation, in order. */
 export function FirstSteps() {
@@ -25,16 +24,16 @@ export function FirstSteps() {
           </Button>
         </Step>
         <Step title="Send it a job">
-          <Hint>
+          <Text size="sm" c="dimmed">
             On the endpoint's Request tab, or from your program: the tab shows the same call in curl, JavaScript and
             Python.
-          </Hint>
+          </Text>
         </Step>
         <Step title="Watch it work">
-          <Hint>
+          <Text size="sm" c="dimmed">
             A worker starts, takes the job and stops when it is idle. Its logs, and why it came and went, are on the
             same page.
-          </Hint>
+          </Text>
         </Step>
       </ol>
       <div className="steps-foot">
