@@ -12,7 +12,7 @@ import { firstLoadScripts, type Manifest } from './first-load.ts';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const CONSOLE = join(ROOT, 'console');
 const OUT = join(ROOT, 'dist/console');
-const OPENAPI = join(ROOT, 'api/openapi.json');
+const OPENAPI = join(ROOT, 'api/openapi-2026-08.json');
 /** Limit for the scripts of the first load, gzipped. */
 const FIRST_LOAD_BUDGET_KIB = 280;
 const FIRST_LOAD = ['index.html', 'src/pages/overview/overview.tsx'];

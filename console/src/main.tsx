@@ -13,8 +13,8 @@ import { watchVersion } from './api/page-version.ts';
 import { connection } from './api/server-connection.ts';
 import { preloadPages, router } from './router.tsx';
 import { theme } from './theme.ts';
+import { watchTyping } from './ui/forms/unsaved.ts';
 import { notifyError } from './ui/notify.ts';
-import { watchTyping } from './ui/unsaved.ts';
 
 /** Pages are read for longer than that. */
 const PRELOAD_AFTER_MS = 500;

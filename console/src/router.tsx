@@ -1,14 +1,13 @@
 import { createHashRouter } from 'react-router';
-import { NotFoundPage } from './pages/not-found.tsx';
-import { PageError } from './shell/page-error.tsx';
+import { NotFoundPage, PageError } from './shell/page-error.tsx';
 import { Shell } from './shell/shell.tsx';
 import { lazyPart } from './ui/lazy-part.ts';
 
 const Overview = lazyPart(() => import('./pages/overview/overview.tsx'), 'OverviewPage');
-const loadEndpoints = () => import('./pages/endpoints/endpoints.tsx');
+const loadEndpoints = () => import('./pages/endpoints/list/endpoints.tsx');
 const loadEndpoint = () => import('./pages/endpoints/endpoint.tsx');
 const Endpoints = lazyPart(loadEndpoints, 'EndpointsPage');
-const NewEndpoint = lazyPart(() => import('./pages/endpoints/new-endpoint.tsx'), 'NewEndpointPage');
+const NewEndpoint = lazyPart(() => import('./pages/endpoints/settings/new-endpoint.tsx'), 'NewEndpointPage');
 const EndpointDetail = lazyPart(loadEndpoint, 'EndpointPage');
 const Pods = lazyPart(() => import('./pages/pods/pods.tsx'), 'PodsPage');
 const NewPod = lazyPart(() => import('./pages/pods/new-pod.tsx'), 'NewPodPage');
@@ -18,7 +17,7 @@ const NewCluster = lazyPart(() => import('./pages/clusters/new-cluster.tsx'), 'N
 const ClusterDetail = lazyPart(() => import('./pages/clusters/cluster.tsx'), 'ClusterPage');
 const Templates = lazyPart(() => import('./pages/templates/templates.tsx'), 'TemplatesPage');
 const Secrets = lazyPart(() => import('./pages/secrets/secrets.tsx'), 'SecretsPage');
-const Volumes = lazyPart(() => import('./pages/volumes/volumes.tsx'), 'VolumesPage');
+const Volumes = lazyPart(() => import('./pages/volumes.tsx'), 'VolumesPage');
 const Registries = lazyPart(() => import('./pages/registries.tsx'), 'RegistriesPage');
 const Catalog = lazyPart(() => import('./pages/catalog.tsx'), 'CatalogPage');
 const Keys = lazyPart(() => import('./pages/keys/keys.tsx'), 'KeysPage');

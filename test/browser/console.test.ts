@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { describeWithEngine, needExampleImages } from '../containers/container-engine.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api } from '../e2e/api.ts';
@@ -32,18 +32,16 @@ describeWithEngine('the console', () =>
       await needExampleImages();
       await mkdir(SCREENSHOTS, { recursive: true });
       browser = await launchBrowser();
-    });
-    afterAll(() => browser?.close());
-
-    // Each test starts with an empty database, retries included.
-    beforeEach(async () => {
       database = await createTestDatabase();
       server = await ServerProcess.start({ runtime: 'docker', databaseUrl: database.url });
     });
-    afterEach(async () => {
-      for (const context of browser.contexts()) await context.close();
+    afterAll(async () => {
+      await browser?.close();
       await server?.dispose();
       await database?.drop();
+    });
+    afterEach(async () => {
+      for (const context of browser.contexts()) await context.close();
       expect(complaints.splice(0)).toEqual([]); // no errors in the browser, and no requests to other hosts
     });
 
@@ -223,18 +221,14 @@ describeWithEngine('the console', () =>
       await page.getByText('No clusters yet').waitFor(SLOW);
     });
 
-    test.each([
-      ['light', 1280],
-      ['dark', 390],
-    ] as const)('no page has accessibility violations or overflows in %s mode at %i px', async (scheme, width) => {
-      const page = await newPage(scheme, width);
-      await signIn(page, server);
+    /** Records of each kind, so that no page is empty; made once for both tests. Returns the pages. */
+    async function makeRecords(): Promise<{ paths: string[]; nameOf: (path: string) => string }> {
       const api = new Api(server);
       const id = await api.createEndpoint();
-      await api.call('POST', '/v2/templates', { name: 'base', image: 'podyard/echo-js:dev' });
-      await api.call('POST', '/v2/account/secrets', { name: 'TOKEN', value: 'canary' });
+      await api.call('POST', '/v2/templates', { name: 'bare', image: 'podyard/echo-js:dev' });
+      await api.call('POST', '/v2/account/secrets', { name: 'OTHER', value: 'canary' });
       await api.call('POST', '/v2/network-volumes', { name: 'models', size: 10, dataCenter: 'LOCAL-1' });
-      await api.call('POST', '/v2/registries', { name: 'mine', username: 'me', password: 'p' });
+      await api.call('POST', '/v2/registries', { name: 'ours', username: 'me', password: 'p' });
       const tabs = ['live', 'request', 'jobs', 'releases', 'logs', 'decisions', 'settings'].map(
         (tab) => `endpoints/${id}/${tab}`,
       );
@@ -253,16 +247,29 @@ describeWithEngine('the console', () =>
         'volumes',
         'registries',
       ];
+      return {
+        paths: ['', ...areas, 'catalog', 'keys', 'limits', 'billing', ...tabs, 'nowhere'],
+        nameOf: (path) => path.replace(id, 'one').replace(clusterId, 'one').replaceAll('/', '-') || 'overview',
+      };
+    }
+    let records: ReturnType<typeof makeRecords> | undefined;
+
+    test.each([
+      ['light', 1280],
+      ['dark', 390],
+    ] as const)('no page has accessibility violations or overflows in %s mode at %i px', async (scheme, width) => {
+      const page = await newPage(scheme, width);
+      await signIn(page, server);
+      records ??= makeRecords();
+      const { paths, nameOf } = await records;
       const violations: Record<string, string[]> = {};
-      for (const path of ['', ...areas, 'catalog', 'keys', 'limits', 'billing', ...tabs, 'nowhere']) {
+      for (const path of paths) {
         await page.goto(`${server.url}/#/${path}`);
         await page.getByRole('heading', { level: 1 }).waitFor();
         await expect.poll(() => page.locator('[aria-busy=true]').count(), SLOW).toBe(0);
         const found = await violationsOf(page);
         if (found.length > 0) violations[path] = found;
-        await page.screenshot({
-          path: `${SCREENSHOTS}${path.replace(id, 'one').replace(clusterId, 'one').replaceAll('/', '-') || 'overview'}-${scheme}-${width}.png`,
-        });
+        await page.screenshot({ path: `${SCREENSHOTS}${nameOf(path)}-${scheme}-${width}.png` });
         const isWider = await page.evaluate(
           'document.documentElement.scrollWidth > document.documentElement.clientWidth',
         );

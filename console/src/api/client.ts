@@ -1,6 +1,6 @@
 import createClient from 'openapi-fetch';
 import { type ApiError, readApiError, unreachable } from './api-error.ts';
-import { isAway } from './probe-server.ts';
+import { isAway } from './connection.ts';
 import { BASE_URL, connection } from './server-connection.ts';
 import { currentKey, signOut } from './session.ts';
 import type { components, paths } from './types.gen.ts';
@@ -10,7 +10,7 @@ export type Schemas = components['schemas'];
 export { BASE_URL };
 
 /** The revision that the types are of, whatever the server and the key speak by themselves. */
-const REVISION = { 'podyard-revision': '2026-07' };
+const REVISION = { 'podyard-revision': '2026-08' };
 
 function authorization(): Record<string, string> {
   const key = currentKey();
@@ -42,8 +42,8 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
 }
 
 /**
- * Likewise, and returns the response whatever its status: that of a worker is none of ours, and its 401 ends no session. Throws
- * ApiError when there is no response.
+ * Like `request`, but returns the response whatever its status: a worker's 401 must not end the session. Throws ApiError when there
+ * is no response.
  */
 export async function requestAny(path: string, init: RequestInit = {}): Promise<Response> {
   const headers = { ...REVISION, ...authorization(), ...(init.headers as Record<string, string> | undefined) };

@@ -1,8 +1,7 @@
 import { useDocumentVisibility } from '@mantine/hooks';
 import { useEffect, useRef, useState } from 'react';
 import { request } from './client.ts';
-import { followEvents } from './follow-events.ts';
-import { readEvents } from './read-events.ts';
+import { followEvents, readEvents } from './follow-events.ts';
 import { sleepOrRestored } from './server-connection.ts';
 
 /**

@@ -1,3 +1,5 @@
+import { type EventSourceMessage, EventSourceParserStream } from 'eventsource-parser/stream';
+
 const FIRST_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 10_000;
 
@@ -40,5 +42,15 @@ export async function followEvents(options: FollowOptions): Promise<void> {
     onConnection(false);
     await sleep(backoffMs);
     backoffMs = Math.min(MAX_BACKOFF_MS, backoffMs * 2);
+  }
+}
+
+/** Yields the server-sent events of a response body until it ends. */
+export async function* readEvents(body: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<EventSourceMessage> {
+  const reader = body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream()).getReader();
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    yield value;
   }
 }

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react';
-import { hasUnsavedChanges } from '../ui/unsaved.ts';
+import { hasUnsavedChanges } from '../ui/forms/unsaved.ts';
 import { BASE_URL, connection } from './server-connection.ts';
 import { isKeyKept } from './session.ts';
 import { buildOf, decideStale } from './stale-page.ts';

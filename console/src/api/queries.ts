@@ -33,29 +33,6 @@ export const registriesQuery = queryOptions({
   queryFn: () => unwrap(api.GET('/v2/registries')),
 });
 
-/** GPU types with their current availability. */
-export const gpusQuery = queryOptions({
-  queryKey: ['gpus', 'availability'],
-  queryFn: () => unwrap(api.GET('/v2/catalog/gpus', { params: { query: { include: 'AVAILABILITY' } } })),
-});
-
-/** How many GPUs are here and free now. A runtime that does not answer leaves it unknown. */
-export const gpuCapacityQuery = queryOptions({
-  queryKey: ['gpus', 'capacity'],
-  queryFn: () => unwrap(api.GET('/v2/catalog/capacity')),
-  retry: false,
-});
-
-export const cpusQuery = queryOptions({
-  queryKey: ['cpus'],
-  queryFn: () => unwrap(api.GET('/v2/catalog/cpus')),
-});
-
-export const dataCentersQuery = queryOptions({
-  queryKey: ['data-centers'],
-  queryFn: () => unwrap(api.GET('/v2/catalog/datacenters')),
-});
-
 export const installationQuery = queryOptions({
   queryKey: ['installation'],
   queryFn: () => unwrap(api.GET('/v2/account/installation')),

@@ -1,6 +1,5 @@
 import { useSyncExternalStore } from 'react';
-import { Connection, type Reach } from './connection.ts';
-import { probeServer } from './probe-server.ts';
+import { Connection, probeServer, type Reach } from './connection.ts';
 
 /** The URL this page was loaded from, without a trailing slash. */
 export const BASE_URL = new URL('.', document.baseURI).href.replace(/\/$/, '');

@@ -1,17 +1,25 @@
 import { Tabs } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { cpusQuery, dataCentersQuery, gpusQuery } from '../api/catalog-queries.ts';
 import type { Schemas } from '../api/client.ts';
-import { cpusQuery, dataCentersQuery, gpusQuery } from '../api/queries.ts';
-import { enumLabel } from '../ui/enum-label.ts';
-import { formatUsd, NO_VALUE } from '../ui/format.ts';
 import { Loaded, Page } from '../ui/page.tsx';
-import { type Column, RecordList } from '../ui/record-list.tsx';
-import { RecordName } from '../ui/record-name.tsx';
-import { Status } from '../ui/status.tsx';
+import { type Column, RecordList } from '../ui/tables/record-list.tsx';
+import { formatUsd, NO_VALUE } from '../ui/text/format.ts';
+import type { StatusLook } from '../ui/text/labels.ts';
+import { enumLabel } from '../ui/text/labels.ts';
+import { RecordName } from '../ui/text/record-name.tsx';
+import { Status } from '../ui/text/status.tsx';
 
 type Gpu = Schemas['GpuType'];
 type Cpu = Schemas['CpuFlavor'];
 type DataCenter = Schemas['DataCenter'];
+
+const AVAILABILITIES = {
+  NONE: { label: 'None', color: 'gray' },
+  LOW: { label: 'Low', color: 'orange' },
+  MEDIUM: { label: 'Medium', color: 'yellow' },
+  HIGH: { label: 'High', color: 'green' },
+} as const satisfies Record<NonNullable<Gpu['availability']>, StatusLook>;
 
 const GPU_COLUMNS: Column<Gpu>[] = [
   { title: 'GPU', render: ({ name }) => <RecordName>{name}</RecordName> },
@@ -21,7 +29,10 @@ const GPU_COLUMNS: Column<Gpu>[] = [
     title: 'Price per hour',
     render: ({ price }) => <span className="figure">{price.secure === null ? NO_VALUE : formatUsd(price.secure)}</span>,
   },
-  { title: 'Availability', render: ({ availability }) => <Status value={availability ?? 'NONE'} /> },
+  {
+    title: 'Availability',
+    render: ({ availability }) => <Status table={AVAILABILITIES} value={availability ?? 'NONE'} />,
+  },
 ];
 const CPU_COLUMNS: Column<Cpu>[] = [
   { title: 'CPU', render: ({ name }) => <RecordName>{name}</RecordName> },

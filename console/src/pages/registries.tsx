@@ -3,11 +3,10 @@ import { IconBrandDocker } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { api, type Schemas, unwrap } from '../api/client.ts';
 import { registriesQuery } from '../api/queries.ts';
-import { DeleteButton } from '../ui/delete-button.tsx';
-import { FormButton } from '../ui/form-button.tsx';
-import { EmptyState, Loaded, Page } from '../ui/page.tsx';
-import { type Column, RecordList } from '../ui/record-list.tsx';
-import { RecordName } from '../ui/record-name.tsx';
+import { DeleteButton } from '../ui/confirm-delete.tsx';
+import { FormButton } from '../ui/forms/form-button.tsx';
+import { type Column, RecordPage } from '../ui/tables/record-page.tsx';
+import { RecordName } from '../ui/text/record-name.tsx';
 
 type Registry = Schemas['Registry'];
 
@@ -34,19 +33,20 @@ const textOf = ({ id, name }: Registry) => `${id} ${name}`;
 export function RegistriesPage() {
   const query = useQuery(registriesQuery);
   return (
-    <Page title="Registries" actions={<NewRegistry />}>
-      <Loaded query={query}>
-        {({ registries }) =>
-          registries.length === 0 ? (
-            <EmptyState icon={IconBrandDocker} title="No registry credentials yet" action={<NewRegistry />}>
-              Add credentials to pull private images. They are used to pull images and for nothing else.
-            </EmptyState>
-          ) : (
-            <RecordList label="registries" items={registries} columns={COLUMNS} idOf={idOf} textOf={textOf} />
-          )
-        }
-      </Loaded>
-    </Page>
+    <RecordPage
+      title="Registries"
+      action={<NewRegistry />}
+      query={{ ...query, data: query.data?.registries }}
+      empty={{
+        icon: IconBrandDocker,
+        title: 'No registry credentials yet',
+        text: 'Add credentials to pull private images. They are used to pull images and for nothing else.',
+      }}
+      label="registries"
+      columns={COLUMNS}
+      idOf={idOf}
+      textOf={textOf}
+    />
   );
 }
 

@@ -1,10 +1,10 @@
 import { Button, Code, CopyButton, Group, Stack, Text } from '@mantine/core';
-import { IconAlertTriangle } from '@tabler/icons-react';
+import { IconAlertTriangle, IconMapOff } from '@tabler/icons-react';
 import { useState } from 'react';
-import { useRouteError } from 'react-router';
+import { Link, useRouteError } from 'react-router';
 import { messageOf } from '../api/api-error.ts';
 import { OWN_BUILD } from '../api/page-version.ts';
-import { Page } from '../ui/page.tsx';
+import { EmptyState, Page } from '../ui/page.tsx';
 import { errorReport, isLoadError } from './error-report.ts';
 
 /** In place of a page that failed while it was rendered; the rest of the console keeps working. */
@@ -51,6 +51,24 @@ export function PageError() {
           </Code>
         </details>
       </Stack>
+    </Page>
+  );
+}
+
+export function NotFoundPage() {
+  return (
+    <Page title="Page not found">
+      <EmptyState
+        icon={IconMapOff}
+        title="This page doesn't exist"
+        action={
+          <Button component={Link} to="/">
+            Go to overview
+          </Button>
+        }
+      >
+        Check the URL. What it pointed to may have been deleted.
+      </EmptyState>
     </Page>
   );
 }

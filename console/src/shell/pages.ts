@@ -14,6 +14,8 @@ import {
   IconTopologyRing3,
   IconUsers,
 } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { accountQuery } from '../api/queries.ts';
 
 export interface MenuPage {
   to: string;
@@ -56,3 +58,10 @@ export const MENU: readonly { title: string | null; pages: readonly MenuPage[] }
     ],
   },
 ];
+
+/** Returns the menu of the signed-in user: what is for admins only with their role. */
+export function useMenu(): typeof MENU {
+  const isAdmin = useQuery(accountQuery).data?.role === 'ADMIN';
+  if (isAdmin) return MENU;
+  return MENU.map(({ title, pages }) => ({ title, pages: pages.filter(({ isForAdmins }) => !isForAdmins) }));
+}

@@ -1,10 +1,9 @@
 import { Kbd, UnstyledButton } from '@mantine/core';
 import { useHotkeys } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
-import { Suspense, useState } from 'react';
+import { Component, type ReactNode, Suspense, useState } from 'react';
 import { lazyPart } from '../ui/lazy-part.ts';
 import { notifyError } from '../ui/notify.ts';
-import { ErrorGuard } from './error-guard.tsx';
 
 const Palette = lazyPart(() => import('./palette/palette.tsx'), 'Palette');
 const SHORTCUT = /Mac|iPhone|iPad/.test(navigator.platform) ? '⌘K' : 'Ctrl K';
@@ -36,4 +35,27 @@ export function PaletteButton() {
       )}
     </>
   );
+}
+
+interface Props {
+  /** Called with what was thrown; the children are gone then. */
+  onError: (error: unknown) => void;
+  children: ReactNode;
+}
+
+/** Keeps an error of something beside the pages from taking the whole console with it. */
+class ErrorGuard extends Component<Props, { hasFailed: boolean }> {
+  override state = { hasFailed: false };
+
+  static getDerivedStateFromError() {
+    return { hasFailed: true };
+  }
+
+  override componentDidCatch(error: unknown) {
+    this.props.onError(error);
+  }
+
+  override render() {
+    return this.state.hasFailed ? null : this.props.children;
+  }
 }

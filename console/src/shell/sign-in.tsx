@@ -3,8 +3,8 @@ import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { messageOf } from '../api/api-error.ts';
 import { BASE_URL } from '../api/client.ts';
+import { verifyKey } from '../api/connection.ts';
 import { signIn, useSession } from '../api/session.ts';
-import { verifyKey } from '../api/verify-key.ts';
 import { Logo } from '../ui/logo.tsx';
 
 /** Verifies the key before it signs in, so that a wrong one is reported here. */

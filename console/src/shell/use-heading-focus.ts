@@ -1,6 +1,5 @@
 import { useEffect } from 'react';
 import { useLocation } from 'react-router';
-import { pageOf } from './page-of.ts';
 
 /**
  * Keeps the focus in the page. A page that is navigated to, also back and forward, gets it at its heading, which screen readers
@@ -49,3 +48,8 @@ class FocusKeeper {
 }
 
 const keeper = new FocusKeeper();
+
+/** Returns the page of a path: the tabs of a record are one page. */
+export function pageOf(pathname: string): string {
+  return pathname.split('/').slice(0, 3).join('/');
+}

@@ -1,8 +1,12 @@
-import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import { ActionIcon, Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { IconTrash } from '@tabler/icons-react';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
+import { useNavigate } from 'react-router';
 import { ErrorAlert } from './error-alert.tsx';
-import { visibleText } from './visible-text.ts';
+import { notifySuccess } from './notify.ts';
+import { visibleText } from './text/visible-text.ts';
 
 interface ConfirmDeleteProps {
   /** What is deleted, as in “Delete endpoint”. */
@@ -67,5 +71,53 @@ function ConfirmForm({ name, consequence, verb = 'Delete', onClose, onConfirm, o
         </Group>
       </Stack>
     </form>
+  );
+}
+
+type RemovalProps = Omit<ConfirmDeleteProps, 'onClose' | 'onDone'> & {
+  /** The list to read again. */
+  queryKey: string;
+  /** The page to go to from the record's own. */
+  to?: string;
+};
+
+/** Deletes a record once its name is typed. `children` is the button that asks for it. */
+export function Removal({
+  queryKey,
+  to,
+  children,
+  ...props
+}: RemovalProps & { children: (ask: () => void) => ReactNode }) {
+  const [isOpen, { open, close }] = useDisclosure(false);
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const { verb = 'Delete', name } = props;
+  return (
+    <>
+      {children(open)}
+      <ConfirmDelete
+        {...props}
+        isOpen={isOpen}
+        onClose={close}
+        onDone={() => {
+          notifySuccess(`${verb}d ${name}.`);
+          void queries.invalidateQueries({ queryKey: [queryKey] });
+          if (to !== undefined) navigate(to);
+        }}
+      />
+    </>
+  );
+}
+
+/** Deletes a record of a list. */
+export function DeleteButton(props: RemovalProps) {
+  return (
+    <Removal {...props}>
+      {(ask) => (
+        <ActionIcon variant="subtle" color="gray" aria-label={visibleText(`Delete ${props.name}`)} onClick={ask}>
+          <IconTrash size={16} />
+        </ActionIcon>
+      )}
+    </Removal>
   );
 }

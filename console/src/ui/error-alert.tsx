@@ -1,6 +1,6 @@
 import { Alert, Button } from '@mantine/core';
 import { messageOf } from '../api/api-error.ts';
-import { visibleText } from './visible-text.ts';
+import { visibleText } from './text/visible-text.ts';
 
 /** A failed request, with a button to try again if the caller can. */
 export function ErrorAlert({ error, retry }: { error: unknown; retry?: () => void }) {
@@ -11,6 +11,18 @@ export function ErrorAlert({ error, retry }: { error: unknown; retry?: () => voi
           Try again
         </Button>
       )}
+    </Alert>
+  );
+}
+
+/** The errors of a save that no field of the form can show. */
+export function FormAlert({ errors }: { errors: readonly string[] }) {
+  if (errors.length === 0) return null;
+  return (
+    <Alert color="red" role="alert">
+      {errors.map((error) => (
+        <div key={error}>{visibleText(error)}</div>
+      ))}
     </Alert>
   );
 }

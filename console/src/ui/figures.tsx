@@ -1,5 +1,5 @@
 import { Paper, SimpleGrid, Skeleton, Text } from '@mantine/core';
-import { formatNumber } from './format.ts';
+import { formatNumber } from './text/format.ts';
 
 interface Figure {
   label: string;

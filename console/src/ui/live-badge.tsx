@@ -1,7 +1,7 @@
 import { Badge } from '@mantine/core';
 import { useReach } from '../api/server-connection.ts';
 
-/** Whether a live view receives events. */
+/** Says whether a live view receives events. */
 export function LiveBadge({ isOpen }: { isOpen: boolean }) {
   const { isLost } = useReach();
   return (

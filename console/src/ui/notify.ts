@@ -1,6 +1,6 @@
 import { notifications } from '@mantine/notifications';
 import { ApiError, messageOf } from '../api/api-error.ts';
-import { visibleText } from './visible-text.ts';
+import { visibleText } from './text/visible-text.ts';
 
 /** Without a label of its own, the button has no name for screen readers. */
 const closeButtonProps = { 'aria-label': 'Dismiss' };

@@ -3,8 +3,8 @@ import { useDocumentTitle } from '@mantine/hooks';
 import type { ComponentType, ReactNode } from 'react';
 import { Link } from 'react-router';
 import { ErrorAlert } from './error-alert.tsx';
-import { Name } from './record-name.tsx';
-import { visibleText } from './visible-text.ts';
+import { Name } from './text/record-name.tsx';
+import { visibleText } from './text/visible-text.ts';
 
 /** A page above this one: `{ to: '/endpoints', label: 'Endpoints' }`. */
 export interface Crumb {
@@ -89,13 +89,15 @@ export function RowsSkeleton({ rows = 6 }: { rows?: number }) {
   );
 }
 
-/** An empty list: what its records are for, and how to create the first one. */
-export function EmptyState(props: {
+export interface EmptyStateProps {
   icon: ComponentType<{ size?: number }>;
   title: string;
   children: ReactNode;
   action?: ReactNode;
-}) {
+}
+
+/** An empty list: what its records are for, and how to create the first one. */
+export function EmptyState(props: EmptyStateProps) {
   const Icon = props.icon;
   return (
     <Paper withBorder p="xl">
@@ -126,7 +128,7 @@ export function EmptyNote({ children }: { children: ReactNode }) {
   );
 }
 
-interface Loadable<Data> {
+export interface Loadable<Data> {
   data: Data | undefined;
   error: unknown;
   refetch: () => unknown;

@@ -9,7 +9,6 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import { testTerminal } from '../../../test/test-terminal.ts';
-import { makePartitions } from '../../control/housekeeping/clean-up.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { readMasterKeys } from '../../core/master-key.ts';
 import { ADVISORY_LOCKS } from '../../db/advisory-locks.ts';

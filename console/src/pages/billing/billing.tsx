@@ -1,15 +1,34 @@
-import { Group, SegmentedControl, Select, Stack, Switch, Text } from '@mantine/core';
-import { IconReceipt } from '@tabler/icons-react';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import {
+  Anchor,
+  Badge,
+  Button,
+  Group,
+  Paper,
+  Progress,
+  SegmentedControl,
+  Select,
+  Stack,
+  Switch,
+  Table,
+  Text,
+} from '@mantine/core';
+import { IconDownload, IconReceipt } from '@tabler/icons-react';
+import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
 import { lazy } from 'react';
-import { useSearchParams } from 'react-router';
-import { api, type Schemas, unwrap } from '../../api/client.ts';
-import { ChartPanel } from '../../ui/chart-panel.tsx';
+import { Link, useSearchParams } from 'react-router';
+import { api, request, type Schemas, unwrap } from '../../api/client.ts';
+import { ChartPanel } from '../../ui/charts/chart-panel.tsx';
 import { Figures } from '../../ui/figures.tsx';
-import { formatUsd } from '../../ui/format.ts';
+import { Hint } from '../../ui/hint.tsx';
+import { notifySuccess } from '../../ui/notify.ts';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
+import { saveFile } from '../../ui/save-file.ts';
+import { formatCount, formatUsd } from '../../ui/text/format.ts';
+import { Name } from '../../ui/text/record-name.tsx';
+import { visibleText } from '../../ui/text/visible-text.ts';
 import { Budgets } from './budgets.tsx';
 import {
+  type CostGroup,
   type Costs,
   type CostView,
   cents,
@@ -18,13 +37,14 @@ import {
   costQuery,
   forecastText,
   GROUPS,
+  groupLink,
+  groupName,
   RANGES,
   readView,
+  shareOf,
 } from './cost-rows.ts';
-import { CostTable } from './cost-table.tsx';
-import { ExportButton } from './export-button.tsx';
 
-const AmountChart = lazy(async () => ({ default: (await import('../../ui/charts.tsx')).AmountChart }));
+const AmountChart = lazy(async () => ({ default: (await import('../../ui/charts/charts.tsx')).AmountChart }));
 
 /** Usage is metered once a minute. */
 const REFRESH_MS = 60_000;
@@ -63,9 +83,7 @@ export function BillingPage() {
       <Controls view={view} isAdmin={isAdmin} set={set} />
       <Loaded query={costs}>{(found) => <Charges costs={found} view={view} ownId={account.data?.id} />}</Loaded>
       <Budgets isAll={isAll} />
-      <Text size="xs" c="dimmed">
-        Estimated from catalog prices, by days and months in UTC. You are not charged.
-      </Text>
+      <Hint size="xs">Estimated from catalog prices, by days and months in UTC. You are not charged.</Hint>
     </Page>
   );
 }
@@ -81,9 +99,7 @@ function Month({ month }: { month: Schemas['CostForecast'] }) {
           { label: 'Range', value: range ?? '–' },
         ]}
       />
-      <Text size="xs" c="dimmed">
-        {month.method}
-      </Text>
+      <Hint size="xs">{month.method}</Hint>
     </Stack>
   );
 }
@@ -143,5 +159,120 @@ function Charges({ costs, view, ownId }: { costs: Costs; view: CostView; ownId: 
       </ChartPanel>
       <CostTable costs={costs} isAll={view.isAll} ownId={ownId} />
     </>
+  );
+}
+
+/** Downloads what the page shows as CSV, a line for each day and resource. */
+function ExportButton({ view }: { view: CostView }) {
+  const download = useMutation({
+    mutationFn: async () => {
+      const entries = Object.entries(costQuery(view, new Date())).map(([name, value]) => [name, String(value)]);
+      const response = await request(`/v2/billing/export?${new URLSearchParams(entries)}`);
+      const name = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1] ?? 'costs.csv';
+      saveFile(name, await response.blob());
+      return name;
+    },
+    onSuccess: (name) => notifySuccess(`Downloaded ${name}.`),
+  });
+  return (
+    <Button
+      variant="default"
+      leftSection={<IconDownload size={16} aria-hidden />}
+      onClick={() => download.mutate()}
+      loading={download.isPending}
+    >
+      Export CSV
+    </Button>
+  );
+}
+
+/** The cost of each group, the largest first, with its share. The parts are hidden on narrow screens. */
+function CostTable({ costs, isAll, ownId }: { costs: Costs; isAll: boolean; ownId: string | undefined }) {
+  const { by, groups, total, otherCount, otherAmount } = costs;
+  const hasOwner = isAll && by !== 'user' && by !== 'product';
+  return (
+    <Paper withBorder>
+      <Table aria-label="Cost by group" verticalSpacing="xs" className="figure">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Name</Table.Th>
+            {hasOwner && <Table.Th>User</Table.Th>}
+            {PARTS.map(({ title }) => (
+              <Table.Th key={title} visibleFrom="sm">
+                {title}
+              </Table.Th>
+            ))}
+            <Table.Th>Cost</Table.Th>
+            <Table.Th>Share</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {groups.map((group) => (
+            <Table.Tr key={group.id}>
+              <Table.Td className="cost-name">
+                <GroupName group={group} link={groupLink(by, group, ownId)} />
+              </Table.Td>
+              {hasOwner && (
+                <Table.Td className="cost-name">
+                  <Name>{group.userName ?? group.userId ?? ''}</Name>
+                </Table.Td>
+              )}
+              {PARTS.map(({ title, amountOf }) => (
+                <Table.Td key={title} visibleFrom="sm">
+                  {formatUsd(Number(amountOf(group)))}
+                </Table.Td>
+              ))}
+              <Table.Td fw={600}>{formatUsd(Number(group.amount))}</Table.Td>
+              <Table.Td>
+                <Share percent={shareOf(group.amount, total)} name={groupName(group)} />
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+      {otherCount > 0 && (
+        <Text size="sm" c="dimmed" p="sm">
+          {formatCount(otherCount, 'other')} cost {formatUsd(cents(otherAmount))}. The export has them all.
+        </Text>
+      )}
+    </Paper>
+  );
+}
+
+const PARTS: readonly { title: string; amountOf: (group: CostGroup) => string }[] = [
+  { title: 'GPU', amountOf: ({ gpuAmount }) => gpuAmount },
+  { title: 'CPU', amountOf: ({ cpuAmount }) => cpuAmount },
+  { title: 'Storage', amountOf: ({ storageAmount }) => storageAmount },
+];
+
+function GroupName({ group, link }: { group: CostGroup; link: string | undefined }) {
+  if (link !== undefined) {
+    return (
+      <Anchor component={Link} to={link} size="sm">
+        <Name>{groupName(group)}</Name>
+      </Anchor>
+    );
+  }
+  return (
+    <Group gap="xs">
+      <Text size="sm">
+        <Name>{groupName(group)}</Name>
+      </Text>
+      {group.isDeleted && (
+        <Badge size="xs" variant="default" tt="none">
+          deleted
+        </Badge>
+      )}
+    </Group>
+  );
+}
+
+function Share({ percent, name }: { percent: number; name: string }) {
+  const text = `${percent.toFixed(1)} %`;
+  return (
+    <Group gap="xs" wrap="nowrap">
+      <Progress value={percent} w={70} visibleFrom="xs" size="sm" aria-label={visibleText(`${name}: ${text}`)} />
+      <Text size="xs">{text}</Text>
+    </Group>
   );
 }

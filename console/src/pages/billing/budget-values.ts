@@ -21,7 +21,7 @@ export function budgetForm(budget?: Budget): BudgetForm {
   };
 }
 
-/** Returns what a form sets. What is no number is passed on, so that the server says what is wrong with it. */
+/** Returns the settings of a form. Text that is not a number is passed on, so that the server says what is wrong with it. */
 export function budgetBody({ amount, notifyAt, webhook, stops }: BudgetForm) {
   const percents = notifyAt.split(/[\s,;%]+/).filter((part) => part !== '');
   return {
@@ -32,7 +32,7 @@ export function budgetBody({ amount, notifyAt, webhook, stops }: BudgetForm) {
   };
 }
 
-/** How much of a budget is used, in percent, and how urgent that is. */
+/** Returns the used share of a budget in percent, and its color. */
 export function budgetUse({ amount, spent, passed, isStopped }: Budget): { percent: number; color: string } {
   const percent = Number(amount) === 0 ? 100 : (Number(spent) / Number(amount)) * 100;
   if (isStopped || percent >= 100) return { percent, color: 'red' };

@@ -14,13 +14,14 @@ import {
 import type { UseFormReturnType } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { api, unwrap } from '../../api/client.ts';
-import { DeleteButton } from '../../ui/delete-button.tsx';
-import { FormButton } from '../../ui/form-button.tsx';
-import { formatUsd } from '../../ui/format.ts';
+import { DeleteButton } from '../../ui/confirm-delete.tsx';
+import { recordOptions } from '../../ui/forms/fields.ts';
+import { FormButton } from '../../ui/forms/form-button.tsx';
+import { Hint } from '../../ui/hint.tsx';
 import { EmptyNote, Loaded } from '../../ui/page.tsx';
-import { Name } from '../../ui/record-name.tsx';
-import { recordOptions } from '../../ui/select-options.ts';
-import { visibleText } from '../../ui/visible-text.ts';
+import { formatUsd } from '../../ui/text/format.ts';
+import { Name } from '../../ui/text/record-name.tsx';
+import { visibleText } from '../../ui/text/visible-text.ts';
 import {
   type Budget,
   type BudgetForm,
@@ -34,7 +35,7 @@ import { cents } from './cost-rows.ts';
 
 const REFRESH_MS = 60_000;
 
-/** What a month may cost, how much of that is used, and what happens then. */
+/** The budgets, their use, and what they do when they are used up. */
 export function Budgets({ isAll }: { isAll: boolean }) {
   const query = useQuery({
     queryKey: ['budgets', isAll],
@@ -93,9 +94,7 @@ function BudgetCard({ budget, isAll }: { budget: Budget; isAll: boolean }) {
         </Text>
       </Text>
       <Progress value={Math.min(100, percent)} color={color} my={6} aria-label={visibleText(`${name}: ${text}`)} />
-      <Text size="xs" c="dimmed">
-        {describe(budget)}
-      </Text>
+      <Hint size="xs">{describe(budget)}</Hint>
       {budget.isStopped && (
         <Badge color="red" variant="light" tt="none" mt={6}>
           Stopped until {renewalDay(budget.month)}

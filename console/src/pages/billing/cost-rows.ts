@@ -1,6 +1,6 @@
 import type { Schemas } from '../../api/client.ts';
-import type { Series } from '../../ui/chart-colors.ts';
-import { formatUsd } from '../../ui/format.ts';
+import type { Series } from '../../ui/charts/series.ts';
+import { formatUsd } from '../../ui/text/format.ts';
 
 export type Costs = Schemas['Costs'];
 export type CostGroup = Costs['groups'][number];
@@ -24,7 +24,7 @@ export const RANGES = [
 ] as const;
 export type RangeName = (typeof RANGES)[number]['value'];
 
-/** What the page shows, kept in its address. */
+/** The choices of the page, kept in its address. */
 export interface CostView {
   by: CostBy;
   range: RangeName;

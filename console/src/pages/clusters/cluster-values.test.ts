@@ -19,8 +19,8 @@ test('a new cluster has its compute, the defaults of a container, and no registr
 });
 
 test('SSH and Jupyter add their ports once', () => {
-  const start = { ssh: true, jupyter: true };
-  const body = clusterBody({ ...NEW_CLUSTER, ports: ['22/tcp', '80/http'], start });
+  const start = { startSsh: true, startJupyter: true };
+  const body = clusterBody({ ...NEW_CLUSTER, ports: ['22/tcp', '80/http'], ...start });
   expect(body).toMatchObject({ ports: ['22/tcp', '80/http', '8888/http'], startSsh: true, startJupyter: true });
 });
 

@@ -1,19 +1,18 @@
 import { Button, Stack, Table, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useNavigate, useParams } from 'react-router';
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from 'react-router';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
-import { ConfirmDelete } from '../../ui/confirm-delete.tsx';
+import { Removal } from '../../ui/confirm-delete.tsx';
 import { CopyableId } from '../../ui/copyable-id.tsx';
-import { enumLabel } from '../../ui/enum-label.ts';
 import { Figures } from '../../ui/figures.tsx';
-import { formatUsd, NO_VALUE } from '../../ui/format.ts';
-import { notifySuccess } from '../../ui/notify.ts';
 import { Loaded, Page, PageSkeleton } from '../../ui/page.tsx';
-import { ReasonAlert, ReasonCell } from '../../ui/reason-view.tsx';
-import { RecordLink } from '../../ui/record-name.tsx';
-import { SmallTable } from '../../ui/small-table.tsx';
-import { Status } from '../../ui/status.tsx';
+import { SmallTable } from '../../ui/tables/small-table.tsx';
+import { formatUsd, NO_VALUE } from '../../ui/text/format.ts';
+import { enumLabel } from '../../ui/text/labels.ts';
+import { ReasonAlert, ReasonCell } from '../../ui/text/reason-view.tsx';
+import { RecordLink } from '../../ui/text/record-name.tsx';
+import { Status } from '../../ui/text/status.tsx';
+import { POD_STATUSES } from '../pods/pod-details.ts';
 import { type Cluster, describeCompute } from './cluster-values.ts';
 
 const PARENTS = [{ to: '/clusters', label: 'Clusters' }];
@@ -98,7 +97,7 @@ function MemberRow({ pod }: { pod: Schemas['Pod'] }) {
         <RecordLink to={`/pods/${pod.id}`} name={pod.name} />
       </Table.Td>
       <Table.Td>
-        <Status value={pod.status} />
+        <Status table={POD_STATUSES} value={pod.status} />
       </Table.Td>
       <Table.Td>
         <Text size="sm" className="figure">
@@ -114,27 +113,20 @@ function MemberRow({ pod }: { pod: Schemas['Pod'] }) {
 }
 
 function DeleteCluster({ cluster: { id, name } }: { cluster: Cluster }) {
-  const queries = useQueryClient();
-  const navigate = useNavigate();
-  const [isOpen, { open, close }] = useDisclosure(false);
   return (
-    <>
-      <Button size="xs" color="red" variant="light" onClick={open}>
-        Delete…
-      </Button>
-      <ConfirmDelete
-        what="cluster"
-        name={name}
-        consequence="Stops all its pods and deletes their persistent storage. Network volumes are kept. You can't undo this."
-        isOpen={isOpen}
-        onClose={close}
-        onConfirm={() => unwrap(api.DELETE('/v2/clusters/{id}', { params: { path: { id } } }))}
-        onDone={() => {
-          notifySuccess(`Deleted ${name}.`);
-          void queries.invalidateQueries({ queryKey: ['clusters'] });
-          navigate('/clusters');
-        }}
-      />
-    </>
+    <Removal
+      what="cluster"
+      name={name}
+      queryKey="clusters"
+      to="/clusters"
+      consequence="Stops all its pods and deletes their persistent storage. Network volumes are kept. You can't undo this."
+      onConfirm={() => unwrap(api.DELETE('/v2/clusters/{id}', { params: { path: { id } } }))}
+    >
+      {(ask) => (
+        <Button size="xs" color="red" variant="light" onClick={ask}>
+          Delete…
+        </Button>
+      )}
+    </Removal>
   );
 }

@@ -1,16 +1,14 @@
-import { Button, Text } from '@mantine/core';
-import { IconPlus, IconTopologyRing3 } from '@tabler/icons-react';
+import { Text } from '@mantine/core';
+import { IconTopologyRing3 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { Link } from 'react-router';
 import { api, unwrap } from '../../api/client.ts';
-import { enumLabel } from '../../ui/enum-label.ts';
-import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
-import { ReasonCell } from '../../ui/reason-view.tsx';
-import { type Column, RecordList } from '../../ui/record-list.tsx';
-import { RecordLink } from '../../ui/record-name.tsx';
+import { type Column, NewLink, RecordPage } from '../../ui/tables/record-page.tsx';
+import { enumLabel } from '../../ui/text/labels.ts';
+import { ReasonCell } from '../../ui/text/reason-view.tsx';
+import { RecordLink } from '../../ui/text/record-name.tsx';
 import { type Cluster, describeCompute, describePods } from './cluster-values.ts';
 
-/** How often the list is read again: pods come and go by themselves. */
+/** The list is read again at this interval: pods come and go by themselves. */
 const REFRESH_MS = 5_000;
 
 const COLUMNS: Column<Cluster>[] = [
@@ -31,34 +29,20 @@ export function ClustersPage() {
     refetchInterval: REFRESH_MS,
   });
   return (
-    <Page title="Clusters" actions={<NewClusterLink />}>
-      <Loaded query={query}>
-        {({ clusters }) =>
-          clusters.length === 0 ? (
-            <EmptyState icon={IconTopologyRing3} title="No clusters yet" action={<NewClusterLink />}>
-              A cluster is several pods that start together and share a network of their own, for training on many GPUs
-              or for programs that talk to each other.
-            </EmptyState>
-          ) : (
-            <RecordList
-              label="clusters"
-              items={clusters}
-              columns={COLUMNS}
-              idOf={idOf}
-              textOf={textOf}
-              linkOf={linkOf}
-            />
-          )
-        }
-      </Loaded>
-    </Page>
-  );
-}
-
-function NewClusterLink() {
-  return (
-    <Button component={Link} to="/clusters/new" leftSection={<IconPlus size={16} aria-hidden />}>
-      New cluster
-    </Button>
+    <RecordPage
+      title="Clusters"
+      action={<NewLink to="/clusters/new">New cluster</NewLink>}
+      query={{ ...query, data: query.data?.clusters }}
+      empty={{
+        icon: IconTopologyRing3,
+        title: 'No clusters yet',
+        text: 'A cluster is several pods that start together and share a network of their own, for training on many GPUs or for programs that talk to each other.',
+      }}
+      label="clusters"
+      columns={COLUMNS}
+      idOf={idOf}
+      textOf={textOf}
+      linkOf={linkOf}
+    />
   );
 }

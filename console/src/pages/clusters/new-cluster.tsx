@@ -1,20 +1,17 @@
-import { Button, Fieldset, Group, NumberInput, Select, SimpleGrid, Stack, TextInput } from '@mantine/core';
+import { Button, Fieldset, Group, SimpleGrid, Stack } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from 'react-router';
 import { api, unwrap } from '../../api/client.ts';
-import { ContainerFields } from '../../ui/container-fields.tsx';
-import { enumLabel } from '../../ui/enum-label.ts';
-import { FormAlert } from '../../ui/form-alert.tsx';
+import { FormAlert } from '../../ui/error-alert.tsx';
+import { ContainerFields } from '../../ui/forms/container-fields.tsx';
+import { FieldInput } from '../../ui/forms/field-input.tsx';
+import { useDraft } from '../../ui/forms/use-draft.tsx';
+import { useSave } from '../../ui/forms/use-save.ts';
 import { notifySuccess } from '../../ui/notify.ts';
-import { numberProps } from '../../ui/number-props.ts';
 import { Page } from '../../ui/page.tsx';
-import { useDraft } from '../../ui/use-draft.tsx';
-import { useSave } from '../../ui/use-save.ts';
 import { GpuFields, StartFields, StorageFields } from '../pods/pod-fields.tsx';
-import { CLUSTER_FIELDS, CLUSTER_TYPES, type ClusterValues, clusterBody, NEW_CLUSTER } from './cluster-values.ts';
-
-const TYPES = CLUSTER_TYPES.map((value) => ({ value, label: enumLabel(value) }));
+import { CLUSTER_FIELDS, type ClusterValues, clusterBody, NEW_CLUSTER } from './cluster-values.ts';
 
 export function NewClusterPage() {
   const navigate = useNavigate();
@@ -22,7 +19,7 @@ export function NewClusterPage() {
   const form = useForm<ClusterValues>({ mode: 'controlled', initialValues: NEW_CLUSTER });
   const draft = useDraft(form, 'new-cluster', NEW_CLUSTER);
   const { submit, otherErrors, isSaving } = useSave(form, {
-    fields: CLUSTER_FIELDS,
+    fields: [...Object.keys(CLUSTER_FIELDS), 'mounts'],
     save: (values) => unwrap(api.POST('/v2/clusters', { body: clusterBody(values) })),
     onSaved: async (cluster) => {
       draft.drop();
@@ -38,16 +35,9 @@ export function NewClusterPage() {
           {draft.note}
           <Fieldset legend="Cluster">
             <SimpleGrid cols={{ base: 1, sm: 2 }}>
-              <TextInput label="Name" required {...form.getInputProps('name')} />
-              <Select label="Type" allowDeselect={false} data={TYPES} {...form.getInputProps('type')} />
-              <NumberInput
-                label="Pods"
-                description="All start at once, or wait until there is room for all"
-                min={2}
-                max={250}
-                allowDecimal={false}
-                {...numberProps(form, 'podCount')}
-              />
+              <FieldInput form={form} fields={CLUSTER_FIELDS} name="name" />
+              <FieldInput form={form} fields={CLUSTER_FIELDS} name="type" />
+              <FieldInput form={form} fields={CLUSTER_FIELDS} name="podCount" />
             </SimpleGrid>
           </Fieldset>
           <Fieldset legend="Hardware of each pod">
@@ -57,11 +47,7 @@ export function NewClusterPage() {
           </Fieldset>
           <Fieldset legend="Container of each pod">
             <Stack>
-              <ContainerFields
-                form={form}
-                hasRegistry={false}
-                portsHint="For others. The pods of the cluster reach all ports of each other."
-              />
+              <ContainerFields form={form} fields={CLUSTER_FIELDS} />
             </Stack>
           </Fieldset>
           <StartFields form={form} />

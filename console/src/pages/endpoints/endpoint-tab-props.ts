@@ -1,7 +1,7 @@
 import type { EndpointSnapshot } from '../../api/live-snapshots.ts';
-import type { Endpoint } from './endpoint-values.ts';
+import type { Endpoint } from './settings/endpoint-values.ts';
 
-/** What each tab of an endpoint's page gets. */
+/** The props of each tab of an endpoint's page. */
 export interface EndpointTabProps {
   endpoint: Endpoint;
   /** Undefined until the first live event. */

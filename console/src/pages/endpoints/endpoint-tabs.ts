@@ -13,15 +13,15 @@ export interface EndpointTab {
 
 /** The tabs of an endpoint's page, from left to right. Each is a file that is loaded when the tab is first opened. */
 export const ENDPOINT_TABS: readonly EndpointTab[] = [
-  tab('live', 'Live', () => import('./endpoint-live.tsx'), 'EndpointLive'),
-  tab('request', 'Request', () => import('./request-panel.tsx'), 'RequestPanel'),
-  { ...tab('jobs', 'Jobs', () => import('./jobs.tsx'), 'Jobs'), isForJobs: true },
-  { ...tab('batches', 'Batches', () => import('./batches.tsx'), 'Batches'), isForJobs: true },
-  tab('releases', 'Releases', () => import('./releases.tsx'), 'Releases'),
-  tab('logs', 'Logs', () => import('./endpoint-logs.tsx'), 'EndpointLogs'),
+  tab('live', 'Live', () => import('./overview/endpoint-live.tsx'), 'EndpointLive'),
+  tab('request', 'Request', () => import('./requests/request-panel.tsx'), 'RequestPanel'),
+  { ...tab('jobs', 'Jobs', () => import('./jobs/jobs.tsx'), 'Jobs'), isForJobs: true },
+  { ...tab('batches', 'Batches', () => import('./batches/batches.tsx'), 'Batches'), isForJobs: true },
+  tab('releases', 'Releases', () => import('./releases/releases.tsx'), 'Releases'),
+  tab('logs', 'Logs', () => import('./logs/endpoint-logs.tsx'), 'EndpointLogs'),
   tab('terminal', 'Terminal', () => import('./endpoint-terminal.tsx'), 'EndpointTerminal'),
-  tab('decisions', 'Decisions', () => import('./decisions.tsx'), 'Decisions'),
-  tab('settings', 'Settings', () => import('./settings.tsx'), 'Settings'),
+  tab('decisions', 'Decisions', () => import('./workers/decisions.tsx'), 'Decisions'),
+  tab('settings', 'Settings', () => import('./settings/settings.tsx'), 'Settings'),
 ];
 
 function tab<Name extends string>(

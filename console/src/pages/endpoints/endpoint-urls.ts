@@ -1,4 +1,4 @@
-import type { Endpoint } from './endpoint-values.ts';
+import type { Endpoint } from './settings/endpoint-values.ts';
 
 export interface EndpointUrl {
   /** In a sentence: `Copy queue URL`. */
@@ -11,11 +11,11 @@ export interface EndpointUrl {
  * one if it serves models.
  */
 export function endpointUrls(baseUrl: string, endpoint: Endpoint, servesModels: boolean): EndpointUrl[] {
-  const { id, type, requestUrls } = endpoint;
+  const { id, requestUrls } = endpoint;
   const openAi = (url: string) => (servesModels ? [{ what: 'OpenAI base URL', url }] : []);
-  if (type === 'LOAD_BALANCING') {
-    const own = requestUrls && 'base' in requestUrls ? requestUrls.base : `${baseUrl}/v2/${id}/lb`;
-    return [{ what: 'load-balancing URL', url: own }, ...openAi(`${own}/v1`)];
+  if ('base' in requestUrls) {
+    const { base } = requestUrls;
+    return [{ what: 'load-balancing URL', url: base }, ...openAi(`${base}/v1`)];
   }
   return [{ what: 'queue URL', url: `${baseUrl}/v2/${id}` }, ...openAi(`${baseUrl}/v2/${id}/openai/v1`)];
 }

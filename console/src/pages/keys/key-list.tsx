@@ -1,11 +1,10 @@
 import { Badge, Group, Text } from '@mantine/core';
 import type { Schemas } from '../../api/client.ts';
-import { DeleteButton } from '../../ui/delete-button.tsx';
-import { NO_VALUE } from '../../ui/format.ts';
-import { type Column, RecordList } from '../../ui/record-list.tsx';
-import { RecordName } from '../../ui/record-name.tsx';
-import { RelativeTime } from '../../ui/relative-time-view.tsx';
-import { Truncated } from '../../ui/truncated.tsx';
+import { DeleteButton } from '../../ui/confirm-delete.tsx';
+import { type Column, RecordList } from '../../ui/tables/record-list.tsx';
+import { NO_VALUE } from '../../ui/text/format.ts';
+import { RecordName, Truncated } from '../../ui/text/record-name.tsx';
+import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
 import { type ApiKey, makerText, warningsOf } from './key-values.ts';
 
 interface KeyListProps {

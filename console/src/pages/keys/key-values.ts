@@ -1,4 +1,5 @@
 import type { Schemas } from '../../api/client.ts';
+import { visibleText } from '../../ui/text/visible-text.ts';
 
 const DAY_MS = 86_400_000;
 const UNUSED_DAYS = 90;
@@ -48,4 +49,101 @@ export function makerText({ createdBy }: ApiKey): string | null {
 /** The lines of a text that are not empty. */
 export function linesOf(text: string): string[] {
   return text.split('\n').flatMap((line) => line.trim() || []);
+}
+
+/** A scope that a key can have (docs/interface/rest.md, "Authentication"). */
+export interface ScopeChoice {
+  value: string;
+  label: string;
+  /** A key with this scope may do this. */
+  allows: string;
+}
+
+interface Named {
+  id: string;
+  name: string;
+}
+
+/** The records that a scope can be restricted to. */
+export interface ScopeRecords {
+  endpoints: readonly Named[];
+  pods: readonly Named[];
+  templates: readonly Named[];
+  volumes: readonly Named[];
+  registries: readonly Named[];
+}
+
+const choice = (value: string, allows: string, label = value): ScopeChoice => ({ value, label, allows });
+
+const GENERAL = [
+  choice('all', 'Everything except exec'),
+  choice('read-only', 'Read everything, change nothing'),
+  choice('invoke', 'Send jobs and requests to every endpoint'),
+  choice('exec', 'Open terminals and run programs in every pod and worker'),
+];
+
+/** The descriptions of `read` and `write` for each area. */
+const AREAS: Readonly<Record<string, readonly [read: string, write: string]>> = {
+  serverless: [
+    'Read endpoints, their jobs, workers, releases and logs',
+    'Create, change and delete endpoints; no jobs: see invoke',
+  ],
+  pods: ['Read pods, clusters and their logs', 'Create, start, stop and terminate pods and clusters'],
+  templates: ['Read templates', 'Create, change and delete templates'],
+  'network-volumes': ['Read network volumes', 'Create, grow and delete network volumes, with their data'],
+  registries: [
+    'Read registry credentials, and use them in endpoints and pods',
+    'Create and delete registry credentials',
+  ],
+  catalog: ['Read GPUs, CPUs, data centers and prices', 'The same as reading: a catalog has nothing to change'],
+  billing: ['Read costs, forecasts and budgets', 'Set and delete budgets'],
+  account: [
+    'Read API keys, SSH keys and limits; use secrets in endpoints and pods',
+    'Create and revoke API keys, set secrets and SSH keys',
+  ],
+  users: ['For admins: read users and their limits', 'For admins: make, change, suspend and delete users'],
+};
+
+/** Returns the scopes that a key can be given, in groups, those of single records last. */
+export function scopeGroups(records: Partial<ScopeRecords>): { group: string; items: ScopeChoice[] }[] {
+  const { endpoints = [], pods = [], templates = [], volumes = [], registries = [] } = records;
+  return [
+    { group: 'General', items: [...GENERAL] },
+    {
+      group: 'One area',
+      items: Object.entries(AREAS).flatMap(([area, [read, write]]) => [
+        choice(`${area}:read`, read),
+        choice(`${area}:write`, `${write}. Includes reading`),
+      ]),
+    },
+    {
+      group: 'One endpoint',
+      items: endpoints.flatMap((endpoint) => [
+        ofRecord('invoke', endpoint, 'Send jobs and requests to it'),
+        ...ofArea('serverless', endpoint),
+        ofRecord('exec', endpoint, 'Open terminals in its workers'),
+      ]),
+    },
+    {
+      group: 'One pod',
+      items: pods.flatMap((pod) => [...ofArea('pods', pod), ofRecord('exec', pod, 'Open terminals in it')]),
+    },
+    { group: 'One template', items: templates.flatMap((template) => ofArea('templates', template)) },
+    { group: 'One network volume', items: volumes.flatMap((volume) => ofArea('network-volumes', volume)) },
+    { group: 'One registry', items: registries.flatMap((registry) => ofArea('registries', registry)) },
+  ].filter(({ items }) => items.length > 0);
+}
+
+function ofArea(area: string, record: Named): ScopeChoice[] {
+  return [ofRecord(area, record, 'Read it', ':read'), ofRecord(area, record, 'Read, change and delete it', ':write')];
+}
+
+/** Labelled with the record's name, which people know; its value has the id. */
+function ofRecord(what: string, { id, name }: Named, allows: string, access = ''): ScopeChoice {
+  return choice(`${what}/${id}${access}`, allows, `${visibleText(name)} · ${what}${access}`);
+}
+
+/** True if a scope opens terminals. */
+export function hasExec(scopes: readonly string[]): boolean {
+  return scopes.some((scope) => scope === 'exec' || scope.startsWith('exec/'));
 }

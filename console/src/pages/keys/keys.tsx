@@ -3,7 +3,7 @@ import { IconKey } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, unwrap } from '../../api/client.ts';
-import { FormButton } from '../../ui/form-button.tsx';
+import { FormButton } from '../../ui/forms/form-button.tsx';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
 import { KeyList } from './key-list.tsx';
 import { linesOf } from './key-values.ts';
@@ -59,8 +59,8 @@ function SshKeys() {
       submitLabel="Save"
       isInRow
       queryKey="ssh-keys"
-      initial={{ sshKeys: data.sshKeys.join('\n') }}
-      onSubmit={(values) => unwrap(api.PUT('/v2/account/ssh-keys', { body: { sshKeys: linesOf(values.sshKeys) } }))}
+      initial={{ keys: data.keys.join('\n') }}
+      onSubmit={(values) => unwrap(api.PUT('/v2/account/ssh-keys', { body: { keys: linesOf(values.keys) } }))}
     >
       {(form) => (
         <Textarea
@@ -70,7 +70,7 @@ function SshKeys() {
           minRows={4}
           data-autofocus
           styles={{ input: { fontFamily: 'monospace' } }}
-          {...form.getInputProps('sshKeys')}
+          {...form.getInputProps('keys')}
         />
       )}
     </FormButton>

@@ -1,7 +1,8 @@
 import { Paper, Progress, SimpleGrid, Text, TextInput } from '@mantine/core';
 import { ApiError } from '../../api/api-error.ts';
 import { type Schemas, unwrap } from '../../api/client.ts';
-import { FormButton } from '../../ui/form-button.tsx';
+import { FormButton } from '../../ui/forms/form-button.tsx';
+import { Hint } from '../../ui/hint.tsx';
 import {
   LIMIT_NAMES,
   LIMITS,
@@ -13,7 +14,7 @@ import {
   type UserLimits,
 } from './limit-values.ts';
 
-/** What a user may have and has. */
+/** A user's limits and their use. */
 export function Bars({ limits }: { limits: UserLimits }) {
   return (
     <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} spacing="sm">
@@ -27,9 +28,7 @@ export function Bars({ limits }: { limits: UserLimits }) {
 function Bar({ bar: { label, text, percent, isFull } }: { bar: LimitBar }) {
   return (
     <Paper withBorder p="sm">
-      <Text size="xs" c="dimmed">
-        {label}
-      </Text>
+      <Hint size="xs">{label}</Hint>
       <Text fw={600} className="figure">
         {text}
       </Text>
@@ -68,10 +67,10 @@ export function EditLimits({ label = 'Edit', queryKey = 'limits', title, own, li
     >
       {(form) => (
         <>
-          <Text size="sm" c="dimmed">
+          <Hint>
             A number, or “unlimited”. Leave a limit empty to inherit it. A quota is what the user is sure to get; a
             limit is never exceeded.
-          </Text>
+          </Hint>
           <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
             {LIMIT_NAMES.map((name) => (
               <TextInput

@@ -1,5 +1,5 @@
 import type { Schemas } from '../../api/client.ts';
-import { formatNumber, NO_VALUE } from '../../ui/format.ts';
+import { formatNumber, NO_VALUE } from '../../ui/text/format.ts';
 
 export type UserLimits = Schemas['UserLimits'];
 export type LimitName = keyof Schemas['Limits'];

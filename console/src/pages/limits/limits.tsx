@@ -3,12 +3,11 @@ import { useQuery } from '@tanstack/react-query';
 import { ApiError } from '../../api/api-error.ts';
 import { api, unwrap } from '../../api/client.ts';
 import { Loaded, Page } from '../../ui/page.tsx';
-import { type Column, RecordList } from '../../ui/record-list.tsx';
-import { RecordName } from '../../ui/record-name.tsx';
+import { type Column, RecordList } from '../../ui/tables/record-list.tsx';
+import { RecordName } from '../../ui/text/record-name.tsx';
 import { Bars, EditLimits } from './limit-parts.tsx';
 import { limitText, type UserLimits, useText } from './limit-values.ts';
 
-/** How often uses are read again. */
 const REFRESH_MS = 10_000;
 
 /** The user's limits with their use; for the operator, everybody's, and the defaults. */

@@ -1,9 +1,9 @@
 import type { Schemas } from '../../api/client.ts';
-import { formatUsd } from '../../ui/format.ts';
-import { shortReason } from '../../ui/reason.ts';
+import { formatUsd } from '../../ui/text/format.ts';
+import { shortReason } from '../../ui/text/reason.ts';
 import { limitBars, type UserLimits } from '../limits/limit-values.ts';
 
-/** From this share of a limit on, somebody should know. */
+/** A limit is reported from this share on. */
 const NEARLY_USED_PERCENT = 90;
 
 export interface AttentionItem {
@@ -21,17 +21,17 @@ export interface AttentionItem {
 }
 
 export interface AttentionSources {
-  /** Of the endpoints that are not at rest, or warn. */
+  /** The endpoints that are not at rest, or have a warning. */
   figures: readonly Pick<Schemas['EndpointFigures'], 'id' | 'state' | 'reason' | 'since' | 'warnings'>[];
   endpointNames: ReadonlyMap<string, string>;
   pods: readonly Pick<Schemas['Pod'], 'id' | 'name' | 'status' | 'reason'>[];
   limits: UserLimits | undefined;
-  /** What is out of order on the installation; admins only. */
+  /** Problems of the installation; only admins see them. */
   problems: readonly string[];
   budgets: readonly Pick<Schemas['Budget'], 'id' | 'endpointName' | 'amount' | 'spent' | 'isStopped' | 'passed'>[];
 }
 
-/** Returns what somebody should look into, what does not work first. */
+/** Returns what needs attention, broken things first. */
 export function attentionItems(sources: AttentionSources): AttentionItem[] {
   return [
     ...sources.problems.map(problemItem),
@@ -49,7 +49,10 @@ function problemItem(problem: string): AttentionItem {
   return { key: problem, severity: 'broken', what: 'Installation', reason: problem, to: '/catalog' };
 }
 
-function endpointItems({ figures, endpointNames }: AttentionSources, wanted: string): AttentionItem[] {
+function endpointItems(
+  { figures, endpointNames }: AttentionSources,
+  wanted: 'FAILING' | 'WAITING_FOR_CAPACITY',
+): AttentionItem[] {
   return figures
     .filter(({ state }) => state === wanted)
     .map(({ id, state, reason, since }) => ({

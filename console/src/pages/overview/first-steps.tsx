@@ -2,9 +2,9 @@ import { Anchor, Button, Paper, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { BASE_URL } from '../../api/client.ts';
-import { CopyableText } from '../../ui/copyable-text.tsx';
+import { CopyableText } from '../../ui/copyable.tsx';
 
-/** What to do on a new installation, in order. */
+/** The first steps on a new installation, in order. */
 export function FirstSteps() {
   return (
     <Paper withBorder p="lg" component="section" aria-labelledby="first-steps">

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { installationFacts, noticeText } from './installation-facts.ts';
+import { describeWorkers, installationFacts, noticeText } from './installation-facts.ts';
 
 const DOCKER = {
   id: 'k2v9q0x4zt',
@@ -45,4 +45,15 @@ test('missing isolation, GPUs and freezing are shown', () => {
 test('a notice ends with exactly one full stop', () => {
   expect(noticeText('GPUs are simulated')).toBe('GPUs are simulated.');
   expect(noticeText('GPUs are simulated.')).toBe('GPUs are simulated.');
+});
+
+const HEALTHY = { total: 3, running: 1, idle: 2, initializing: 0, throttled: 0, unhealthy: 0 };
+
+test('healthy workers are a plain number', () => {
+  expect(describeWorkers(HEALTHY)).toBe('3');
+});
+
+test('throttled and unhealthy workers are counted separately', () => {
+  expect(describeWorkers({ ...HEALTHY, throttled: 1 })).toBe('3 (1 throttled)');
+  expect(describeWorkers({ ...HEALTHY, throttled: 1, unhealthy: 2 })).toBe('3 (1 throttled, 2 unhealthy)');
 });

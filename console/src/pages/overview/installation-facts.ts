@@ -1,4 +1,5 @@
 import type { Schemas } from '../../api/client.ts';
+import type { WorkerSummary } from '../../api/live-snapshots.ts';
 
 type Installation = Schemas['Installation'];
 
@@ -37,4 +38,13 @@ export function installationFacts(installation: Installation): { label: string; 
 /** Returns a notice as a sentence. */
 export function noticeText(notice: string): string {
   return /[.!?]$/.test(notice) ? notice : `${notice}.`;
+}
+
+/** Describes an endpoint's workers in a few words: `3 (1 throttled)`. */
+export function describeWorkers({ total, throttled, unhealthy }: WorkerSummary): string {
+  const problems = [
+    ...(throttled > 0 ? [`${throttled} throttled`] : []),
+    ...(unhealthy > 0 ? [`${unhealthy} unhealthy`] : []),
+  ];
+  return problems.length === 0 ? String(total) : `${total} (${problems.join(', ')})`;
 }

@@ -1,20 +1,19 @@
 import './overview.css';
-import { Anchor, Stack, Table, Title } from '@mantine/core';
+import { Anchor, List, Paper, SimpleGrid, Stack, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { useLive } from '../../api/events.ts';
 import { type AccountSnapshot, queuedOf, runningOf } from '../../api/live-snapshots.ts';
-import { endpointsQuery } from '../../api/queries.ts';
+import { endpointsQuery, installationQuery } from '../../api/queries.ts';
 import { Figures } from '../../ui/figures.tsx';
 import { EmptyNote, Page } from '../../ui/page.tsx';
-import { Name } from '../../ui/record-name.tsx';
-import { SmallTable } from '../../ui/small-table.tsx';
-import { Status } from '../../ui/status.tsx';
-import { AttentionList } from './attention-list.tsx';
+import { SmallTable } from '../../ui/tables/small-table.tsx';
+import { Name } from '../../ui/text/record-name.tsx';
+import { Status } from '../../ui/text/status.tsx';
+import { ENDPOINT_STATES } from '../endpoints/endpoint-states.ts';
+import { AttentionList, useAttention } from './attention-list.tsx';
 import { FirstSteps } from './first-steps.tsx';
-import { Installation } from './installation.tsx';
-import { useAttention } from './use-attention.ts';
-import { describeWorkers } from './worker-summary.ts';
+import { describeWorkers, installationFacts, noticeText } from './installation-facts.ts';
 
 export function OverviewPage() {
   const { snapshot } = useLive<AccountSnapshot>('/v2/account/live');
@@ -67,7 +66,7 @@ function ActiveEndpoints({ snapshot }: { snapshot: AccountSnapshot | undefined }
                 </Anchor>
               </Table.Td>
               <Table.Td>
-                <Status value={state.state} />
+                <Status table={ENDPOINT_STATES} value={state.state} />
               </Table.Td>
               <Table.Td>{inQueue}</Table.Td>
               <Table.Td>{inProgress}</Table.Td>
@@ -76,6 +75,40 @@ function ActiveEndpoints({ snapshot }: { snapshot: AccountSnapshot | undefined }
           ))}
         </SmallTable>
       )}
+    </Stack>
+  );
+}
+
+/** The facts about this installation that users should know. Empty for a key that may not read them. */
+function Installation() {
+  const { data } = useQuery(installationQuery);
+  if (!data) return null;
+  return (
+    <Stack gap="sm" component="section" aria-labelledby="installation">
+      <Title order={2} size="h4" id="installation">
+        Installation
+      </Title>
+      <Paper withBorder p="md">
+        <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} spacing="md" component="dl" m={0}>
+          {installationFacts(data).map(({ label, value }) => (
+            <div key={label}>
+              <Text component="dt" size="xs" c="dimmed">
+                {label}
+              </Text>
+              <Text component="dd" size="sm" m={0}>
+                {value}
+              </Text>
+            </div>
+          ))}
+        </SimpleGrid>
+        {data.notices.length > 0 && (
+          <List size="sm" c="dimmed" mt="md" aria-label="Notices">
+            {data.notices.map((notice) => (
+              <List.Item key={notice}>{noticeText(notice)}</List.Item>
+            ))}
+          </List>
+        )}
+      </Paper>
     </Stack>
   );
 }

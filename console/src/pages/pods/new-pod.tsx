@@ -1,17 +1,18 @@
-import { Button, Fieldset, Group, SegmentedControl, SimpleGrid, Stack, TextInput } from '@mantine/core';
+import { Button, Fieldset, Group, SimpleGrid, Stack } from '@mantine/core';
 import { type UseFormReturnType, useForm } from '@mantine/form';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from 'react-router';
 import { api, unwrap } from '../../api/client.ts';
-import { ContainerFields } from '../../ui/container-fields.tsx';
-import { containerValues } from '../../ui/container-values.ts';
-import { CpuFields } from '../../ui/cpu-fields.tsx';
-import { FormAlert } from '../../ui/form-alert.tsx';
+import { FormAlert } from '../../ui/error-alert.tsx';
+import { ContainerFields } from '../../ui/forms/container-fields.tsx';
+import { containerValues } from '../../ui/forms/container-values.ts';
+import { FieldInput, SegmentedField } from '../../ui/forms/field-input.tsx';
+import { CpuFields } from '../../ui/forms/hardware-fields.tsx';
+import { TemplatePicker } from '../../ui/forms/template-picker.tsx';
+import { useDraft } from '../../ui/forms/use-draft.tsx';
+import { useSave } from '../../ui/forms/use-save.ts';
 import { notifySuccess } from '../../ui/notify.ts';
 import { Page } from '../../ui/page.tsx';
-import { TemplatePicker } from '../../ui/template-picker.tsx';
-import { useDraft } from '../../ui/use-draft.tsx';
-import { useSave } from '../../ui/use-save.ts';
 import { GpuFields, StartFields, StorageFields } from './pod-fields.tsx';
 import { NEW_POD, POD_FIELDS, type PodValues, podBody } from './pod-values.ts';
 
@@ -23,7 +24,7 @@ export function NewPodPage() {
   const form = useForm<PodValues>({ mode: 'controlled', initialValues: NEW_POD });
   const draft = useDraft(form, 'new-pod', NEW_POD);
   const { submit, otherErrors, isSaving } = useSave(form, {
-    fields: POD_FIELDS,
+    fields: [...Object.keys(POD_FIELDS), 'mounts'],
     save: (values) => unwrap(api.POST('/v2/pods', { body: podBody(values) })),
     onSaved: async (pod) => {
       draft.drop();
@@ -39,12 +40,9 @@ export function NewPodPage() {
           {draft.note}
           <Fieldset legend="Container">
             <Stack>
-              <TextInput label="Name" required {...form.getInputProps('name')} />
+              <FieldInput form={form} fields={POD_FIELDS} name="name" />
               <TemplatePicker kind="pod" onChoose={(template) => form.setValues(containerValues(template))} />
-              <ContainerFields
-                form={form}
-                portsHint="For example 8888/http or 22/tcp. Each HTTP port gets its own URL."
-              />
+              <ContainerFields form={form} fields={POD_FIELDS} />
             </Stack>
           </Fieldset>
           <StartFields form={form} />
@@ -66,17 +64,9 @@ function HardwareFields({ form }: { form: Form }) {
   return (
     <Fieldset legend="Hardware">
       <Stack>
-        <SegmentedControl
-          w="fit-content"
-          aria-label="Hardware"
-          data={[
-            { value: 'gpu', label: 'GPU' },
-            { value: 'cpu', label: 'CPU' },
-          ]}
-          {...form.getInputProps('hardware')}
-        />
+        <SegmentedField form={form} fields={POD_FIELDS} name="hardware" />
         <SimpleGrid cols={{ base: 1, sm: 2 }}>
-          {form.values.hardware === 'gpu' ? <GpuFields form={form} /> : <CpuFields form={form} />}
+          {form.values.hardware === 'gpu' ? <GpuFields form={form} /> : <CpuFields form={form} fields={POD_FIELDS} />}
         </SimpleGrid>
       </Stack>
     </Fieldset>

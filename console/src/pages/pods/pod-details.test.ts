@@ -1,5 +1,14 @@
 import { expect, test } from 'vitest';
-import { describeHardware, describeMounts, type Pod, podActions, portRows } from './pod-details.ts';
+import {
+  describeHardware,
+  describeMounts,
+  fromFieldValue,
+  type Pod,
+  podActions,
+  portRows,
+  portUrl,
+  toFieldValue,
+} from './pod-details.ts';
 
 test('hardware is described by GPUs, else by vCPUs and memory', () => {
   expect(describeHardware({ gpu: { id: 'NVIDIA L4', count: 2 } })).toBe('2 × NVIDIA L4');
@@ -50,4 +59,24 @@ test('a pod offers the actions of its status; a locked pod can only be started',
     { action: 'start', isDisabled: false },
     { action: 'stop', isDisabled: true },
   ]);
+});
+
+test("a port has its own name under the host, without the console's path", () => {
+  expect(portUrl('https://cloud.example.com/podyard', 'p1', '8888')).toBe('https://p1-8888.cloud.example.com/');
+});
+
+test('a loopback address becomes a name below localhost', () => {
+  expect(portUrl('http://127.0.0.1:8080', 'p1', '80')).toBe('http://p1-80.localhost:8080/');
+  expect(portUrl('http://[::1]:8080', 'p1', '80')).toBe('http://p1-80.localhost:8080/');
+});
+
+test('a time is shown in the zone of the browser, to the minute, and read back', () => {
+  const time = new Date(2030, 0, 31, 13, 5).toISOString();
+  expect(toFieldValue(time)).toBe('2030-01-31T13:05');
+  expect(fromFieldValue(toFieldValue(time))).toBe(time);
+});
+
+test('no time is an empty field', () => {
+  expect(toFieldValue(null)).toBe('');
+  expect(fromFieldValue('')).toBeNull();
 });

@@ -1,7 +1,18 @@
 import type { Schemas } from '../../api/client.ts';
-import { NO_VALUE } from '../../ui/format.ts';
+import { NO_VALUE } from '../../ui/text/format.ts';
+import type { StatusLook } from '../../ui/text/labels.ts';
 
 export type Pod = Schemas['Pod'];
+
+/** How the states of pods are shown. */
+export const POD_STATUSES = {
+  PROVISIONING: { label: 'Provisioning', color: 'blue' },
+  STARTING: { label: 'Starting', color: 'blue' },
+  RUNNING: { label: 'Running', color: 'green' },
+  EXITED: { label: 'Exited', color: 'gray' },
+  ERROR: { label: 'Error', color: 'red' },
+  TERMINATED: { label: 'Terminated', color: 'gray' },
+} as const satisfies Record<Pod['status'], StatusLook>;
 
 /** `2 × NVIDIA L4` or `4 vCPU, 16 GB`. */
 export function describeHardware({ gpu, cpu }: Pick<Pod, 'gpu' | 'cpu'>): string {
@@ -42,4 +53,25 @@ export function podActions({ actions, locked }: Pick<Pod, 'actions' | 'locked'>)
   return (['start', 'stop', 'restart'] as const)
     .filter((action) => actions.includes(action))
     .map((action) => ({ action, isDisabled: locked && action !== 'start' }));
+}
+
+/** Returns the URL of a pod's HTTP port: a name of its own under the console's host. */
+export function portUrl(baseUrl: string, podId: string, port: string): string {
+  const url = new URL(baseUrl);
+  const isLoopback = url.hostname === '127.0.0.1' || url.hostname === '[::1]';
+  url.hostname = `${podId}-${port}.${isLoopback ? 'localhost' : url.hostname}`;
+  return `${url.origin}/`;
+}
+
+/** Maps a time to the value of a `datetime-local` field, in the browser's time zone; null to an empty one. */
+export function toFieldValue(time: string | null): string {
+  if (time === null) return '';
+  const date = new Date(time);
+  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
+  return local.toISOString().slice(0, 16);
+}
+
+/** The opposite. */
+export function fromFieldValue(value: string): string | null {
+  return value === '' ? null : new Date(value).toISOString();
 }

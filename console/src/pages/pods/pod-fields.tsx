@@ -1,25 +1,19 @@
-import { Checkbox, Fieldset, NumberInput, SegmentedControl, Select, SimpleGrid, Stack, TextInput } from '@mantine/core';
+/** Fields that pods and clusters share. */
+import { Fieldset, Select, SimpleGrid, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { volumesQuery } from '../../api/queries.ts';
-import { GpuPicker } from '../../ui/gpu-picker.tsx';
-import { type FieldForm, numberProps } from '../../ui/number-props.ts';
-import { volumeOptions } from '../../ui/select-options.ts';
+import { type FieldForm, FieldInput, inputProps, SegmentedField } from '../../ui/forms/field-input.tsx';
+import { volumeOptions } from '../../ui/forms/fields.ts';
+import { GpuPicker } from '../../ui/forms/hardware-fields.tsx';
+import { SHARED_FIELDS as fields } from './pod-values.ts';
 
-/** Fields that pods and clusters share: what images start beside their program. */
+/** Programs that images start beside their own. */
 export function StartFields({ form }: { form: FieldForm }) {
   return (
     <Fieldset legend="Access">
       <Stack>
-        <Checkbox
-          label="Start SSH"
-          description="Passes your SSH keys as PUBLIC_KEY and publishes port 22. The image must start an SSH server."
-          {...form.getInputProps('start.ssh', { type: 'checkbox' })}
-        />
-        <Checkbox
-          label="Start Jupyter"
-          description="Passes a password as JUPYTER_PASSWORD and exposes port 8888. The image must start Jupyter."
-          {...form.getInputProps('start.jupyter', { type: 'checkbox' })}
-        />
+        <FieldInput form={form} fields={fields} name="startSsh" />
+        <FieldInput form={form} fields={fields} name="startJupyter" />
       </Stack>
     </Fieldset>
   );
@@ -27,39 +21,29 @@ export function StartFields({ form }: { form: FieldForm }) {
 
 /** The GPUs of one pod. */
 export function GpuFields({ form }: { form: FieldForm }) {
-  const gpu = form.getInputProps('gpu.id');
   return (
     <>
-      <GpuPicker value={gpu.value} onChange={gpu.onChange} error={gpu.error} />
-      <NumberInput label="GPU count" min={1} allowDecimal={false} {...numberProps(form, 'gpu.count')} />
+      <GpuPicker {...inputProps({ form, fields, name: 'gpu.id' })} />
+      <FieldInput form={form} fields={fields} name="gpu.count" />
     </>
   );
 }
 
-/** The storage of one pod. */
+/** The storage of one pod. All its errors appear at the path. */
 export function StorageFields({ form }: { form: FieldForm }) {
   const kind: string = form.getInputProps('mount.kind').value;
   return (
     <Fieldset legend="Storage">
       <Stack>
-        <SegmentedControl
-          w="fit-content"
-          aria-label="Storage"
-          data={[
-            { value: 'none', label: 'None' },
-            { value: 'persistent', label: 'Persistent' },
-            { value: 'network', label: 'Network volume' },
-          ]}
-          {...form.getInputProps('mount.kind')}
-        />
+        <SegmentedField form={form} fields={fields} name="mount.kind" />
         {kind !== 'none' && (
           <SimpleGrid cols={{ base: 1, sm: 2 }}>
-            {kind === 'persistent' ? <SizeField form={form} /> : <VolumeField form={form} />}
-            <TextInput
-              label="Mount path"
-              {...form.getInputProps('mount.path')}
-              error={form.getInputProps('mounts').error}
-            />
+            {kind === 'persistent' ? (
+              <FieldInput form={form} fields={fields} name="mount.sizeGb" />
+            ) : (
+              <VolumeField form={form} />
+            )}
+            <FieldInput form={form} fields={fields} name="mount.path" error={form.getInputProps('mounts').error} />
           </SimpleGrid>
         )}
       </Stack>
@@ -67,17 +51,9 @@ export function StorageFields({ form }: { form: FieldForm }) {
   );
 }
 
-function SizeField({ form }: { form: FieldForm }) {
-  return <NumberInput label="Size" suffix=" GB" min={10} {...numberProps(form, 'mount.sizeGb')} />;
-}
-
 function VolumeField({ form }: { form: FieldForm }) {
   const { data } = useQuery(volumesQuery);
   return (
-    <Select
-      label="Network volume"
-      data={volumeOptions(data?.networkVolumes)}
-      {...form.getInputProps('mount.volumeId')}
-    />
+    <Select data={volumeOptions(data?.networkVolumes)} {...inputProps({ form, fields, name: 'mount.volumeId' })} />
   );
 }

@@ -1,18 +1,43 @@
-import { Anchor, Code, Group, Paper, Progress, SimpleGrid, Stack, Table, Text } from '@mantine/core';
+import {
+  Anchor,
+  Button,
+  Code,
+  Group,
+  Paper,
+  Progress,
+  SimpleGrid,
+  Stack,
+  Switch,
+  Table,
+  Text,
+  TextInput,
+} from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
-import { BASE_URL } from '../../api/client.ts';
-import { CopyableText } from '../../ui/copyable-text.tsx';
+import { api, BASE_URL, type Schemas, unwrap } from '../../api/client.ts';
+import { CopyableText } from '../../ui/copyable.tsx';
+import { ErrorAlert, FormAlert } from '../../ui/error-alert.tsx';
 import { Figures } from '../../ui/figures.tsx';
-import { formatDuration, formatUsd, NO_VALUE } from '../../ui/format.ts';
+import { useSave } from '../../ui/forms/use-save.ts';
+import { Hint } from '../../ui/hint.tsx';
+import { notifySuccess } from '../../ui/notify.ts';
+import { Loaded } from '../../ui/page.tsx';
 import { Panel } from '../../ui/panel.tsx';
-import { ReasonAlert } from '../../ui/reason-view.tsx';
-import { RelativeTime } from '../../ui/relative-time-view.tsx';
-import { JupyterPassword } from './jupyter-password.tsx';
-import { PodAccess } from './pod-access.tsx';
-import { describeHardware, describeMounts, type Pod, portRows } from './pod-details.ts';
-import { PodLifetime } from './pod-lifetime.tsx';
-import { portUrl } from './port-url.ts';
+import { formatDuration, formatUsd, NO_VALUE } from '../../ui/text/format.ts';
+import { ReasonAlert } from '../../ui/text/reason-view.tsx';
+import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
+import {
+  describeHardware,
+  describeMounts,
+  fromFieldValue,
+  type Pod,
+  portRows,
+  portUrl,
+  toFieldValue,
+} from './pod-details.ts';
+import { POD_FIELDS } from './pod-values.ts';
 
 /** Where images serve Jupyter. */
 const JUPYTER_PORT = '8888';
@@ -113,12 +138,13 @@ function Ports({ pod }: { pod: Pod }) {
 }
 
 function SettingsTable({ pod }: { pod: Pod }) {
+  const { image, args, disk } = POD_FIELDS;
   const { persistent, network } = describeMounts(pod);
   const settings: Record<string, ReactNode> = {
     ID: <Code>{pod.id}</Code>,
-    Image: pod.image,
-    Arguments: pod.args === '' ? NO_VALUE : <Code>{pod.args}</Code>,
-    'Container disk': `${pod.disk} GB`,
+    [image.label]: pod.image,
+    [args.label]: pod.args === '' ? NO_VALUE : <Code>{pod.args}</Code>,
+    [disk.label]: `${pod.disk} ${disk.unit}`,
     'Persistent storage': persistent,
     'Network volumes': network,
     Environment: Object.keys(pod.env).join(', ') || NO_VALUE,
@@ -142,10 +168,92 @@ function SettingsTable({ pod }: { pod: Pod }) {
   );
 }
 
-function Hint({ children }: { children: ReactNode }) {
+/** The password that Podyard made for a pod's Jupyter; nothing if it made none, or the key may not read it. */
+function JupyterPassword({ id }: { id: string }) {
+  const { data } = useQuery({
+    queryKey: ['pod-jupyter', id],
+    queryFn: () => unwrap(api.GET('/v2/pods/{id}/jupyter', { params: { path: { id } } })),
+    retry: false,
+  });
+  return data?.password ? <CopyableText label="Jupyter password" text={data.password} isHidden /> : null;
+}
+
+/** Makes the HTTP ports of a pod private or public. */
+function PodAccess({ id }: { id: string }) {
+  const queries = useQueryClient();
+  const queryKey = ['pod-access', id];
+  const params = { path: { id } };
+  const access = useQuery({ queryKey, queryFn: () => unwrap(api.GET('/v2/pods/{id}/access', { params })) });
+  const set = useMutation({
+    mutationFn: (isPrivate: boolean) =>
+      unwrap(api.PUT('/v2/pods/{id}/access', { params, body: { private: isPrivate } })),
+    onSuccess: (data) => queries.setQueryData(queryKey, data),
+  });
   return (
-    <Text size="sm" c="dimmed">
-      {children}
-    </Text>
+    <>
+      <Switch
+        label="Private"
+        description="HTTP ports ask for an API key of yours. Browsers ask for a name and a password: enter any name, and the key as the password."
+        checked={access.data?.private ?? false}
+        disabled={access.data === undefined || set.isPending}
+        onChange={(event) => set.mutate(event.currentTarget.checked)}
+      />
+      {set.error && <ErrorAlert error={set.error} />}
+    </>
+  );
+}
+
+type Lifetime = Schemas['PodLifetime'];
+
+/** Shows and sets when a pod is stopped and terminated. */
+function PodLifetime({ id }: { id: string }) {
+  const query = useQuery({
+    queryKey: ['pod-lifetime', id],
+    queryFn: () => unwrap(api.GET('/v2/pods/{id}/lifetime', { params: { path: { id } } })),
+  });
+  return (
+    <Loaded query={query}>{(lifetime) => <Editor key={JSON.stringify(lifetime)} id={id} lifetime={lifetime} />}</Loaded>
+  );
+}
+
+function Editor({ id, lifetime }: { id: string; lifetime: Lifetime }) {
+  const queries = useQueryClient();
+  const form = useForm({
+    mode: 'controlled',
+    initialValues: {
+      stopAfter: toFieldValue(lifetime.stopAfter),
+      terminateAfter: toFieldValue(lifetime.terminateAfter),
+    },
+  });
+  const { submit, otherErrors, isSaving } = useSave(form, {
+    fields: ['stopAfter', 'terminateAfter'],
+    save: ({ stopAfter, terminateAfter }) =>
+      unwrap(
+        api.PUT('/v2/pods/{id}/lifetime', {
+          params: { path: { id } },
+          body: { stopAfter: fromFieldValue(stopAfter), terminateAfter: fromFieldValue(terminateAfter) },
+        }),
+      ),
+    onSaved: (saved) => {
+      queries.setQueryData(['pod-lifetime', id], saved);
+      notifySuccess('Times set.');
+    },
+  });
+  return (
+    <form onSubmit={submit} noValidate>
+      <Stack gap="xs">
+        <Hint>When the pod is stopped and terminated by itself. Empty: never.</Hint>
+        <Group grow align="start">
+          <TextInput type="datetime-local" label="Stop after" {...form.getInputProps('stopAfter')} />
+          <TextInput type="datetime-local" label="Terminate after" {...form.getInputProps('terminateAfter')} />
+        </Group>
+        <FormAlert errors={otherErrors} />
+        <Group>
+          <Button type="submit" loading={isSaving} disabled={!form.isDirty()}>
+            Set times
+          </Button>
+        </Group>
+      </Stack>
+    </form>
   );
 }

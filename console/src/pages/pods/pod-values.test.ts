@@ -19,7 +19,7 @@ test('a new pod has a GPU, no storage, and the defaults of a container', () => {
 
 test('SSH and Jupyter bring their ports; a port 22 brings SSH', () => {
   const of = (ssh: boolean, jupyter: boolean, ...ports: string[]) => {
-    const body = podBody({ ...NEW_POD, start: { ssh, jupyter }, ports });
+    const body = podBody({ ...NEW_POD, startSsh: ssh, startJupyter: jupyter, ports });
     return [body.startSsh, body.startJupyter, body.ports];
   };
   expect(of(true, true, '80/http')).toEqual([true, true, ['80/http', '22/tcp', '8888/http']]);

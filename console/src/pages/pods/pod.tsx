@@ -1,15 +1,18 @@
-import { Skeleton, Tabs } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { Button, Skeleton, Tabs } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Suspense } from 'react';
 import { useNavigate, useParams } from 'react-router';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
 import { useLive } from '../../api/events.ts';
+import { Removal } from '../../ui/confirm-delete.tsx';
 import { CopyableId } from '../../ui/copyable-id.tsx';
 import { lazyPart } from '../../ui/lazy-part.ts';
 import { PageLog } from '../../ui/logs/log-view.tsx';
 import { Loaded, Page, PageSkeleton } from '../../ui/page.tsx';
-import { visibleText } from '../../ui/visible-text.ts';
-import { PodActions } from './pod-actions.tsx';
+import { enumLabel } from '../../ui/text/labels.ts';
+import { Status } from '../../ui/text/status.tsx';
+import { visibleText } from '../../ui/text/visible-text.ts';
+import { POD_STATUSES, type Pod, podActions } from './pod-details.ts';
 import { PodOverview } from './pod-overview.tsx';
 
 const PodTerminal = lazyPart(() => import('./pod-terminal.tsx'), 'PodTerminal');
@@ -60,5 +63,53 @@ export function PodPage() {
         </Page>
       )}
     </Loaded>
+  );
+}
+
+/** A pod's status and the buttons that change it. */
+function PodActions({ pod }: { pod: Pod }) {
+  const queries = useQueryClient();
+  const act = useMutation({
+    mutationFn: (action: 'start' | 'stop' | 'restart') =>
+      unwrap(api.POST('/v2/pods/{id}/action', { params: { path: { id: pod.id } }, body: { action } })),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['pod', pod.id] }),
+  });
+  return (
+    <>
+      <Status table={POD_STATUSES} value={pod.status} />
+      {podActions(pod).map(({ action, isDisabled }) => (
+        <Button
+          key={action}
+          size="xs"
+          variant="default"
+          loading={act.isPending && act.variables === action}
+          disabled={isDisabled}
+          onClick={() => act.mutate(action)}
+        >
+          {enumLabel(action)}
+        </Button>
+      ))}
+      {pod.cluster === undefined && <TerminateButton pod={pod} />}
+    </>
+  );
+}
+
+function TerminateButton({ pod: { id, name } }: { pod: Pod }) {
+  return (
+    <Removal
+      verb="Terminate"
+      what="pod"
+      name={name}
+      queryKey="pods"
+      to="/pods"
+      consequence="Stops the container and deletes its persistent storage. Network volumes are kept. You can't undo this."
+      onConfirm={() => unwrap(api.DELETE('/v2/pods/{id}', { params: { path: { id } } }))}
+    >
+      {(ask) => (
+        <Button size="xs" color="red" variant="light" onClick={ask}>
+          Terminate…
+        </Button>
+      )}
+    </Removal>
   );
 }

@@ -1,5 +1,5 @@
 import type { Schemas } from '../../api/client.ts';
-import { enumLabel } from '../../ui/enum-label.ts';
+import { enumLabel } from '../../ui/text/labels.ts';
 
 type Secret = Schemas['Secret'];
 

@@ -2,13 +2,12 @@ import { Badge, Code, Group, PasswordInput, Textarea, TextInput } from '@mantine
 import { IconLock } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
-import { DeleteButton } from '../../ui/delete-button.tsx';
-import { FormButton } from '../../ui/form-button.tsx';
-import { NO_VALUE } from '../../ui/format.ts';
-import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
-import { type Column, RecordList } from '../../ui/record-list.tsx';
-import { Name, RecordName } from '../../ui/record-name.tsx';
-import { RelativeTime } from '../../ui/relative-time-view.tsx';
+import { DeleteButton } from '../../ui/confirm-delete.tsx';
+import { FormButton } from '../../ui/forms/form-button.tsx';
+import { type Column, RecordPage } from '../../ui/tables/record-page.tsx';
+import { NO_VALUE } from '../../ui/text/format.ts';
+import { Name, RecordName } from '../../ui/text/record-name.tsx';
+import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
 import { deletionConsequence, newSecretBody, secretReference, secretUpdateBody, usageLabel } from './secret-values.ts';
 
 type Secret = Schemas['Secret'];
@@ -37,20 +36,20 @@ const textOf = ({ name, description }: Secret) => `${name} ${description ?? ''}`
 export function SecretsPage() {
   const query = useQuery({ queryKey: ['secrets'], queryFn: () => unwrap(api.GET('/v2/account/secrets')) });
   return (
-    <Page title="Secrets" actions={<NewSecret />}>
-      <Loaded query={query}>
-        {({ secrets }) =>
-          secrets.length === 0 ? (
-            <EmptyState icon={IconLock} title="No secrets yet" action={<NewSecret />}>
-              Store tokens and passwords that can't be read back. Reference one as {secretReference('name')} in an
-              environment variable, and its value is inserted when the container starts.
-            </EmptyState>
-          ) : (
-            <RecordList label="secrets" items={secrets} columns={COLUMNS} idOf={idOf} textOf={textOf} />
-          )
-        }
-      </Loaded>
-    </Page>
+    <RecordPage
+      title="Secrets"
+      action={<NewSecret />}
+      query={{ ...query, data: query.data?.secrets }}
+      empty={{
+        icon: IconLock,
+        title: 'No secrets yet',
+        text: `Store tokens and passwords that can't be read back. Reference one as ${secretReference('name')} in an environment variable, and its value is inserted when the container starts.`,
+      }}
+      label="secrets"
+      columns={COLUMNS}
+      idOf={idOf}
+      textOf={textOf}
+    />
   );
 }
 

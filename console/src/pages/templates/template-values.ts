@@ -1,38 +1,51 @@
 import type { Schemas } from '../../api/client.ts';
-import { type ContainerValues, containerBody, containerValues, NEW_CONTAINER } from '../../ui/container-values.ts';
+import {
+  CONTAINER_FIELDS,
+  type ContainerValues,
+  containerBody,
+  containerValues,
+} from '../../ui/forms/container-values.ts';
+import { type BodyExcept, type Fields, initialValues } from '../../ui/forms/fields.ts';
 
 export type Template = Schemas['Template'];
 
-export type TemplateValues = ContainerValues & {
-  name: string;
+type Body = Schemas['CreateTemplateRequest'];
+/** Arguments stand for `entrypoint` and `cmd`. The others are set by other clients only. */
+type LeftOut = 'entrypoint' | 'cmd' | 'mounts' | 'category' | 'allowedCudaVersions';
+
+export interface TemplateValues extends BodyExcept<Body, LeftOut | 'env' | 'serverless'>, ContainerValues {
+  /** The kind of record that is created from it. Fixed at creation. */
   kind: 'serverless' | 'pod';
-  isPublic: boolean;
-  startSsh: boolean;
-  startJupyter: boolean;
+}
+
+export const TEMPLATE_FIELDS: Fields<TemplateValues> = {
+  name: { label: 'Name', initial: '', isRequired: true },
+  kind: { label: 'Type', initial: 'serverless', choices: { serverless: 'Endpoint', pod: 'Pod' } },
+  ...CONTAINER_FIELDS,
+  ports: { ...CONTAINER_FIELDS.ports, help: 'For example 8000/http or 22/tcp' },
+  startSsh: { label: 'Start SSH', initial: true },
+  startJupyter: { label: 'Start Jupyter', initial: false },
+  public: {
+    label: 'Public',
+    help: 'Every user can see and use it, with its environment but without your registry credentials.',
+    initial: false,
+  },
 };
 
-export const NEW_TEMPLATE: TemplateValues = {
-  name: '',
-  ...NEW_CONTAINER,
-  kind: 'serverless',
-  isPublic: false,
-  startSsh: true,
-  startJupyter: false,
-};
+export const NEW_TEMPLATE = initialValues<TemplateValues>(TEMPLATE_FIELDS);
 
 export function templateValues(template: Template): TemplateValues {
   const { name, public: isPublic, startSsh, startJupyter, serverless } = template;
   const kind = serverless ? 'serverless' : 'pod';
-  return { name, ...containerValues(template), kind, isPublic, startSsh, startJupyter };
+  return { name, ...containerValues(template), kind, public: isPublic, startSsh, startJupyter };
 }
 
-export function newTemplateBody(values: TemplateValues): Schemas['CreateTemplateRequest'] {
+export function newTemplateBody(values: TemplateValues): Body {
   return { ...templateUpdateBody(values), serverless: values.kind === 'serverless' };
 }
 
-/** Returns the body of an update. The type of a template cannot change. */
-export function templateUpdateBody(values: TemplateValues) {
-  const { name, kind, isPublic, startSsh, startJupyter } = values;
+/** Returns the body of an update. The type of a template cannot change. Only templates of pods say what to start. */
+export function templateUpdateBody({ kind, startSsh, startJupyter, ...same }: TemplateValues) {
   const start = kind === 'pod' ? { startSsh, startJupyter } : {};
-  return { name, ...containerBody(values), public: isPublic, ...start };
+  return { ...same, ...containerBody(same), ...start };
 }

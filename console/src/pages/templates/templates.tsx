@@ -1,16 +1,17 @@
-import { Badge, Checkbox, Group, SegmentedControl, Text, TextInput } from '@mantine/core';
+import { Badge, Group, Text } from '@mantine/core';
 import { IconTemplate } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { api, unwrap } from '../../api/client.ts';
-import { ContainerFields } from '../../ui/container-fields.tsx';
-import { DeleteButton } from '../../ui/delete-button.tsx';
-import { FormButton } from '../../ui/form-button.tsx';
-import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
-import { type Column, RecordList } from '../../ui/record-list.tsx';
-import { RecordName } from '../../ui/record-name.tsx';
+import { DeleteButton } from '../../ui/confirm-delete.tsx';
+import { ContainerFields } from '../../ui/forms/container-fields.tsx';
+import { FieldInput, SegmentedField } from '../../ui/forms/field-input.tsx';
+import { FormButton } from '../../ui/forms/form-button.tsx';
+import { type Column, RecordPage } from '../../ui/tables/record-page.tsx';
+import { RecordName } from '../../ui/text/record-name.tsx';
 import {
   NEW_TEMPLATE,
   newTemplateBody,
+  TEMPLATE_FIELDS,
   type Template,
   type TemplateValues,
   templateUpdateBody,
@@ -29,20 +30,20 @@ const textOf = ({ name, image }: Template) => `${name} ${image}`;
 export function TemplatesPage() {
   const query = useQuery({ queryKey: ['templates'], queryFn: () => unwrap(api.GET('/v2/templates')) });
   return (
-    <Page title="Templates" actions={<TemplateFormButton />}>
-      <Loaded query={query}>
-        {({ templates }) =>
-          templates.length === 0 ? (
-            <EmptyState icon={IconTemplate} title="No templates yet" action={<TemplateFormButton />}>
-              Save an image with its settings and reuse it for endpoints and pods. Editing a template doesn't change
-              what was created from it.
-            </EmptyState>
-          ) : (
-            <RecordList label="templates" items={templates} columns={COLUMNS} idOf={idOf} textOf={textOf} />
-          )
-        }
-      </Loaded>
-    </Page>
+    <RecordPage
+      title="Templates"
+      action={<TemplateFormButton />}
+      query={{ ...query, data: query.data?.templates }}
+      empty={{
+        icon: IconTemplate,
+        title: 'No templates yet',
+        text: "Save an image with its settings and reuse it for endpoints and pods. Editing a template doesn't change what was created from it.",
+      }}
+      label="templates"
+      columns={COLUMNS}
+      idOf={idOf}
+      textOf={textOf}
+    />
   );
 }
 
@@ -95,30 +96,16 @@ function TemplateFormButton({ template }: { template?: Template }) {
     >
       {(form) => (
         <>
-          <TextInput label="Name" required data-autofocus {...form.getInputProps('name')} />
-          {!template && (
-            <SegmentedControl
-              w="fit-content"
-              aria-label="Type"
-              data={[
-                { value: 'serverless', label: 'Endpoint' },
-                { value: 'pod', label: 'Pod' },
-              ]}
-              {...form.getInputProps('kind')}
-            />
-          )}
-          <ContainerFields form={form} portsHint="For example 8000/http or 22/tcp" />
+          <FieldInput form={form} fields={TEMPLATE_FIELDS} name="name" autoFocus />
+          {!template && <SegmentedField form={form} fields={TEMPLATE_FIELDS} name="kind" />}
+          <ContainerFields form={form} fields={TEMPLATE_FIELDS} />
           {form.values.kind === 'pod' && (
             <>
-              <Checkbox label="Start SSH" {...form.getInputProps('startSsh', { type: 'checkbox' })} />
-              <Checkbox label="Start Jupyter" {...form.getInputProps('startJupyter', { type: 'checkbox' })} />
+              <FieldInput form={form} fields={TEMPLATE_FIELDS} name="startSsh" />
+              <FieldInput form={form} fields={TEMPLATE_FIELDS} name="startJupyter" />
             </>
           )}
-          <Checkbox
-            label="Public"
-            description="Every user can see and use it, with its environment but without your registry credentials."
-            {...form.getInputProps('isPublic', { type: 'checkbox' })}
-          />
+          <FieldInput form={form} fields={TEMPLATE_FIELDS} name="public" />
         </>
       )}
     </FormButton>

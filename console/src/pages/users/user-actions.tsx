@@ -1,10 +1,17 @@
-import { Button, Checkbox, Select, SimpleGrid, Text, TextInput } from '@mantine/core';
+import { Alert, Button, Checkbox, List, Select, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
 import { ApiError } from '../../api/api-error.ts';
 import { api, unwrap } from '../../api/client.ts';
-import { FormButton } from '../../ui/form-button.tsx';
-import { Name } from '../../ui/record-name.tsx';
-import { RATE_WINDOWS, rateBody, rateForm, type User, WORKLOADS } from './user-values.ts';
+import { ConfirmDelete } from '../../ui/confirm-delete.tsx';
+import { ErrorAlert } from '../../ui/error-alert.tsx';
+import { FormButton } from '../../ui/forms/form-button.tsx';
+import { Hint } from '../../ui/hint.tsx';
+import { Name } from '../../ui/text/record-name.tsx';
+import { visibleText } from '../../ui/text/visible-text.ts';
+import { countsText, RATE_WINDOWS, rateBody, rateForm, stateOf, type User, WORKLOADS } from './user-values.ts';
+import { usersQuery } from './users-query.ts';
 
 const ROLES = [
   { value: 'USER', label: 'User' },
@@ -59,9 +66,7 @@ export function EditRate({ user: { userId, name } }: { user: User }) {
     >
       {(form) => (
         <>
-          <Text size="sm" c="dimmed">
-            Requests in each minute, hour and day. Leave a window empty to inherit the server’s.
-          </Text>
+          <Hint>Requests in each minute, hour and day. Leave a window empty to inherit the server’s.</Hint>
           <SimpleGrid cols={{ base: 1, xs: 3 }}>
             {RATE_WINDOWS.map((window) => (
               <TextInput
@@ -111,9 +116,9 @@ export function SuspendButton({ user }: { user: User }) {
     >
       {(form) => (
         <>
-          <Text size="sm" c="dimmed">
+          <Hint>
             All keys of <Name>{user.name}</Name> are refused at once, and what was opened with them ends.
-          </Text>
+          </Hint>
           <Select
             label="Endpoints and pods"
             data={WORKLOADS}
@@ -130,5 +135,115 @@ export function SuspendButton({ user }: { user: User }) {
         </>
       )}
     </FormButton>
+  );
+}
+
+/** Deletes a user once their name is typed, with everything they own or after handing it over. */
+export function RemoveUser({ user, onDone }: { user: User; onDone: () => void }) {
+  const [isOpen, { open, close }] = useDisclosure(false);
+  const [heirId, setHeirId] = useState<string | null>(null);
+  const queries = useQueryClient();
+  const { userId: id, name } = user;
+  const query = heirId === null ? {} : { handOverTo: heirId };
+  return (
+    <>
+      <Button variant="default" size="compact-sm" className="danger-text" onClick={open}>
+        Delete
+      </Button>
+      <ConfirmDelete
+        isOpen={isOpen}
+        what="user"
+        name={name}
+        consequence={<Consequence user={user} isOpen={isOpen} heirId={heirId} onHeir={setHeirId} />}
+        onClose={close}
+        onConfirm={() => unwrap(api.DELETE('/v2/account/users/{id}', { params: { path: { id }, query } }))}
+        onDone={() => {
+          void queries.invalidateQueries({ queryKey: ['users'] });
+          onDone();
+        }}
+      />
+    </>
+  );
+}
+
+interface ConsequenceProps {
+  user: User;
+  isOpen: boolean;
+  heirId: string | null;
+  onHeir: (id: string | null) => void;
+}
+
+function Consequence({ user, isOpen, heirId, onHeir }: ConsequenceProps) {
+  const { data: users = [] } = useQuery({ ...usersQuery, enabled: isOpen });
+  const heirs = users.filter((other) => other.userId !== user.userId && stateOf(other) === 'ACTIVE');
+  return (
+    <Stack gap="sm">
+      <Select
+        label="What they own"
+        data={[
+          { value: '', label: 'Delete everything' },
+          ...heirs.map(({ userId, name }) => ({ value: userId, label: `Hand over to ${visibleText(name)}` })),
+        ]}
+        value={heirId ?? ''}
+        onChange={(value) => onHeir(value || null)}
+        allowDeselect={false}
+        searchable={heirs.length > 10}
+      />
+      {isOpen && <Plan id={user.userId} heirId={heirId} heir={heirs.find(({ userId }) => userId === heirId)?.name} />}
+    </Stack>
+  );
+}
+
+/** The consequences of a removal, which the server computes without carrying it out. */
+function Plan({ id, heirId, heir }: { id: string; heirId: string | null; heir: string | undefined }) {
+  const { data, error } = useQuery({
+    queryKey: ['users', id, 'removal', heirId],
+    queryFn: () => {
+      const query = heirId === null ? {} : { handOverTo: heirId };
+      return unwrap(api.GET('/v2/account/users/{id}/removal', { params: { path: { id }, query } }));
+    },
+  });
+  if (error) return <ErrorAlert error={error} />;
+  if (!data) return null;
+  const owned = countsText(data.owned);
+  return (
+    <>
+      <Text size="sm">{visibleText(sentence(owned, heir))}</Text>
+      {data.renamed.length > 0 && (
+        <Notes title="These names are taken, and change">
+          {data.renamed.map(({ id: recordId, kind, from, to }) => (
+            <List.Item key={recordId}>
+              {kind} <Name>{from}</Name> → <Name>{to}</Name>
+            </List.Item>
+          ))}
+        </Notes>
+      )}
+      {data.exceeded.length > 0 && (
+        <Alert color="red">
+          <Text fw={600}>
+            Raise the limits of <Name>{heir ?? ''}</Name> first
+          </Text>
+          <Text size="sm">{data.exceeded.join('; ')}.</Text>
+        </Alert>
+      )}
+    </>
+  );
+}
+
+function sentence(owned: string | null, heir: string | undefined): string {
+  const keys = 'Their keys are refused at once.';
+  if (owned === null) return `They own nothing. ${keys}`;
+  if (heir !== undefined) return `${heir} gets ${owned}, and is charged from now on. ${keys}`;
+  return `${owned} will be deleted, with all data. You can't undo this. ${keys}`;
+}
+
+function Notes({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <div>
+      <Text size="sm" fw={550}>
+        {title}
+      </Text>
+      <List size="sm">{children}</List>
+    </div>
   );
 }

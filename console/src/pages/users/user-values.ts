@@ -1,4 +1,5 @@
 import type { Schemas } from '../../api/client.ts';
+import type { StatusLook } from '../../ui/text/labels.ts';
 
 export type User = Schemas['UserAccount'];
 type Counts = Record<string, number>;
@@ -10,11 +11,11 @@ export function stateOf({ suspension, removal }: User): UserState {
   return suspension ? 'SUSPENDED' : 'ACTIVE';
 }
 
-export const STATE_TEXTS: Record<UserState, string> = {
-  ACTIVE: 'Active',
-  SUSPENDED: 'Suspended',
-  BEING_DELETED: 'Being deleted',
-};
+export const USER_STATES = {
+  ACTIVE: { label: 'Active', color: 'green' },
+  SUSPENDED: { label: 'Suspended', color: 'orange' },
+  BEING_DELETED: { label: 'Being deleted', color: 'red' },
+} as const satisfies Record<UserState, StatusLook>;
 
 const SINGULAR: Record<string, string> = { registries: 'registry' };
 
@@ -27,7 +28,7 @@ export function countsText(counts: Counts): string | null {
   return `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
 }
 
-/** What a suspension does to what runs, as a choice of the form. */
+/** The form's choices of what a suspension does to running workloads. */
 export const WORKLOADS = [
   { value: 'KEEP', label: 'Keep what runs' },
   { value: 'STOP', label: 'Scale endpoints to zero and stop pods' },

@@ -6,16 +6,15 @@ import { ApiError } from '../../api/api-error.ts';
 import { api, unwrap } from '../../api/client.ts';
 import { CopyableId } from '../../ui/copyable-id.tsx';
 import { Loaded, Page } from '../../ui/page.tsx';
-import { Name } from '../../ui/record-name.tsx';
-import { RelativeTime } from '../../ui/relative-time-view.tsx';
-import { Status } from '../../ui/status.tsx';
-import { visibleText } from '../../ui/visible-text.ts';
+import { Name } from '../../ui/text/record-name.tsx';
+import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
+import { Status } from '../../ui/text/status.tsx';
+import { visibleText } from '../../ui/text/visible-text.ts';
 import { KeyList } from '../keys/key-list.tsx';
 import { CreatedKey, NewKey } from '../keys/new-key.tsx';
 import { Bars, EditLimits } from '../limits/limit-parts.tsx';
-import { RemoveUser } from './remove-user.tsx';
-import { EditRate, EditUser, SuspendButton } from './user-actions.tsx';
-import { countsText, STATE_TEXTS, stateOf, type User } from './user-values.ts';
+import { EditRate, EditUser, RemoveUser, SuspendButton } from './user-actions.tsx';
+import { countsText, stateOf, USER_STATES, type User } from './user-values.ts';
 
 const REFRESH_MS = 3_000;
 const PARENTS = [{ to: '/users', label: 'Users' }];
@@ -34,7 +33,7 @@ export function UserPage() {
     <Page
       title={data?.name ?? 'User'}
       parents={PARENTS}
-      status={data && <Status value={stateOf(data)} text={STATE_TEXTS[stateOf(data)]} />}
+      status={data && <Status table={USER_STATES} value={stateOf(data)} />}
       description={data && <Facts user={data} />}
       actions={data && !data.removal && <Actions user={data} />}
     >

@@ -3,23 +3,22 @@ import { IconUsers } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, unwrap } from '../../api/client.ts';
-import { FormButton } from '../../ui/form-button.tsx';
-import { formatNumber } from '../../ui/format.ts';
-import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
-import { type Column, RecordList } from '../../ui/record-list.tsx';
-import { RecordLink } from '../../ui/record-name.tsx';
-import { RelativeTime } from '../../ui/relative-time-view.tsx';
-import { Status } from '../../ui/status.tsx';
+import { FormButton } from '../../ui/forms/form-button.tsx';
+import { type Column, RecordPage } from '../../ui/tables/record-page.tsx';
+import { formatNumber } from '../../ui/text/format.ts';
+import { RecordLink } from '../../ui/text/record-name.tsx';
+import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
+import { Status } from '../../ui/text/status.tsx';
 import { CreatedKey } from '../keys/new-key.tsx';
 import { useText } from '../limits/limit-values.ts';
-import { NEW_USER, newUserBody, STATE_TEXTS, stateOf, type User } from './user-values.ts';
+import { NEW_USER, newUserBody, stateOf, USER_STATES, type User } from './user-values.ts';
 import { usersQuery } from './users-query.ts';
 
 const REFRESH_MS = 10_000;
 
 const COLUMNS: Column<User>[] = [
   { title: 'Name', render: ({ userId, name }) => <RecordLink to={`/users/${userId}`} name={name} /> },
-  { title: 'State', render: (user) => <Status value={stateOf(user)} text={STATE_TEXTS[stateOf(user)]} /> },
+  { title: 'State', render: (user) => <Status table={USER_STATES} value={stateOf(user)} /> },
   { title: 'Role', isSecondary: true, render: ({ role }) => (role === 'ADMIN' ? 'Admin' : 'User') },
   {
     title: 'Endpoints',
@@ -38,28 +37,30 @@ const COLUMNS: Column<User>[] = [
 ];
 const idOf = ({ userId }: User) => userId;
 const linkOf = ({ userId }: User) => `/users/${userId}`;
-const textOf = (user: User) => `${user.userId} ${user.name} ${user.email ?? ''} ${STATE_TEXTS[stateOf(user)]}`;
+const textOf = (user: User) => `${user.userId} ${user.name} ${user.email ?? ''} ${USER_STATES[stateOf(user)].label}`;
 
 /** For admins; everybody else gets the server's 403. */
 export function UsersPage() {
   const [secret, setSecret] = useState<string | null>(null);
   const query = useQuery({ ...usersQuery, refetchInterval: ({ state }) => (state.error ? false : REFRESH_MS) });
-  const newUser = <NewUser onCreated={setSecret} />;
   return (
-    <Page title="Users" actions={newUser}>
-      <Loaded query={query}>
-        {(users) =>
-          users.length === 0 ? (
-            <EmptyState icon={IconUsers} title="No users yet" action={newUser}>
-              Each user has their own endpoints, pods, keys and limits.
-            </EmptyState>
-          ) : (
-            <RecordList label="users" items={users} columns={COLUMNS} idOf={idOf} linkOf={linkOf} textOf={textOf} />
-          )
-        }
-      </Loaded>
+    <RecordPage
+      title="Users"
+      action={<NewUser onCreated={setSecret} />}
+      query={query}
+      empty={{
+        icon: IconUsers,
+        title: 'No users yet',
+        text: 'Each user has their own endpoints, pods, keys and limits.',
+      }}
+      label="users"
+      columns={COLUMNS}
+      idOf={idOf}
+      textOf={textOf}
+      linkOf={linkOf}
+    >
       <CreatedKey secret={secret} title="User created: their first key" onClose={() => setSecret(null)} />
-    </Page>
+    </RecordPage>
   );
 }
 

@@ -16,10 +16,9 @@ import {
 import { type KeyboardEvent, useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { ENDPOINT_TABS } from '../../pages/endpoints/endpoint-tabs.ts';
-import { Name } from '../../ui/record-name.tsx';
-import { usePaletteActions } from './palette-actions.ts';
+import { Name } from '../../ui/text/record-name.tsx';
 import { type PaletteItem, type PaletteKind, searchPalette } from './palette-items.ts';
-import { usePaletteRecords } from './palette-records.ts';
+import { usePaletteActions, usePaletteRecords } from './palette-sources.ts';
 
 const ICONS: Record<PaletteKind, Icon> = {
   Page: IconFileText,

@@ -1,10 +1,22 @@
-import { Button, Group, Text } from '@mantine/core';
+import { Button, CopyButton, Group, Text } from '@mantine/core';
+import { IconCheck, IconChevronDown, IconChevronRight, IconCopy } from '@tabler/icons-react';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { memo, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { Hint } from '../../ui/hint.tsx';
+import { formatCount } from '../text/format.ts';
+import { visibleText } from '../text/visible-text.ts';
 import type { LogLine } from './log-buffer.ts';
-import { LogLineView } from './log-line-view.tsx';
-import { OPEN_UP_TO, recordOf } from './log-record.ts';
-import { isAtEnd, timeOfLine } from './log-text.ts';
+import {
+  headOf,
+  isAtEnd,
+  type LogRecord,
+  OPEN_UP_TO,
+  plainText,
+  recordOf,
+  splitMatches,
+  textOf,
+  timeOfLine,
+} from './log-record.ts';
 import type { LogState } from './use-log.ts';
 
 const ROW_PX = 20;
@@ -63,11 +75,7 @@ export function LogBox(props: LogBoxProps) {
       onScroll={({ currentTarget }) => onFollow(isAtEnd(currentTarget))}
     >
       <OlderLines log={log} />
-      {lines.length === 0 && (
-        <Text size="xs" c="dimmed">
-          {empty}
-        </Text>
-      )}
+      {lines.length === 0 && <Hint size="xs">{empty}</Hint>}
       <div className="log-rows" style={{ height: rows.getTotalSize() }}>
         {rows.getVirtualItems().map(({ key, index, start }) => (
           <div
@@ -126,11 +134,84 @@ function OlderLines({ log: { older, keptSince } }: { log: LogState }) {
       <Button size="compact-xs" variant="default" loading={older.isLoading} onClick={older.load}>
         {at ? 'Search further back' : 'Load older lines'}
       </Button>
-      {at && (
-        <Text size="xs" c="dimmed">
-          Searched back to {at}.
-        </Text>
-      )}
+      {at && <Hint size="xs">Searched back to {at}.</Hint>}
     </Group>
+  );
+}
+
+interface LogLineViewProps {
+  line: LogLine;
+  marked: string;
+  worker: string | null;
+  time: string;
+  isFolded: boolean;
+  onFold: (id: string) => void;
+}
+
+/** A line of a log; one that holds several shows them below each other, or folded. */
+const LogLineView = memo(function LogLineView(props: LogLineViewProps) {
+  const { line, marked, worker, time } = props;
+  const record = recordOf(line);
+  return (
+    <div className="log-line" data-level={line.level ?? undefined} data-source={line.source}>
+      <span className="log-time" title={line.ts}>
+        {time}
+      </span>{' '}
+      {worker && <span className="log-worker">{worker} </span>}
+      {record === null ? (
+        <Marked text={plainText(line.line)} marked={marked} />
+      ) : (
+        <RecordView {...props} record={record} />
+      )}
+    </div>
+  );
+});
+
+function RecordView({ line, marked, record, isFolded, onFold }: LogLineViewProps & { record: LogRecord }) {
+  const { prefix, lines } = record;
+  const Chevron = isFolded ? IconChevronRight : IconChevronDown;
+  return (
+    <>
+      <button
+        type="button"
+        className="log-button"
+        aria-expanded={!isFolded}
+        aria-label={`${formatCount(lines.length, 'line')}: ${visibleText(headOf(record))}`}
+        onClick={() => onFold(line.id)}
+      >
+        <Chevron size={14} aria-hidden />
+      </button>
+      <Marked text={`${prefix} ${isFolded ? headOf(record) : lines[0]}`.trimStart()} marked={marked} />{' '}
+      {isFolded && <span className="log-time">{formatCount(lines.length, 'line')}</span>}
+      <CopyButton value={textOf(record)}>
+        {({ copied, copy }) => (
+          <button
+            type="button"
+            className="log-button"
+            aria-label={copied ? 'Copied' : 'Copy these lines'}
+            onClick={copy}
+          >
+            {copied ? <IconCheck size={14} aria-hidden /> : <IconCopy size={14} aria-hidden />}
+          </button>
+        )}
+      </CopyButton>
+      {!isFolded && (
+        <div className="log-rest">
+          <Marked text={lines.slice(1).join('\n')} marked={marked} />
+        </div>
+      )}
+    </>
+  );
+}
+
+/** Text of a log, which must neither hide something nor reorder its line. */
+function Marked({ text, marked }: { text: string; marked: string }) {
+  return (
+    <bdi>
+      {splitMatches(visibleText(text), marked).map((part, index) =>
+        // biome-ignore lint/suspicious/noArrayIndexKey: a line never changes
+        part.isMatch ? <mark key={index}>{part.text}</mark> : part.text,
+      )}
+    </bdi>
   );
 }

@@ -1,4 +1,4 @@
-/** What a log view shows. It lives in the URL, so that a link shows a colleague the same. */
+/** The filter of a log view. It is in the URL, so that a link shows others the same. */
 export interface LogFilter {
   workerId: string | null;
   search: string;
@@ -13,7 +13,7 @@ export interface LogFilter {
 export type LogLevel = 'DEBUG' | 'INFO' | 'WARN' | 'ERROR';
 export type RelativeRange = '15m' | '1h' | '6h' | '24h';
 
-/** Whose log: the API's path of an endpoint or a pod. */
+/** The owner of a log: the API's path of an endpoint or a pod. */
 export type LogPlace = `/v2/serverless/${string}` | `/v2/pods/${string}`;
 
 export const LEVELS: Readonly<Record<LogLevel, string>> = {
@@ -45,7 +45,7 @@ export function isFiltered({ search, level, source, range, since, until }: LogFi
   return search !== '' || [level, source, range, since, until].some((value) => value !== null);
 }
 
-/** Reads a filter from the query of the page; what is not understood is no filter. */
+/** Reads a filter from the query of the page; parts that are not understood are left out. */
 export function readFilter(query: URLSearchParams): LogFilter {
   const oneOf = <T extends string>(name: string, values: readonly string[]) => {
     const value = query.get(name);

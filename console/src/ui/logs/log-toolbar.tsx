@@ -3,8 +3,10 @@ import { useDebouncedCallback } from '@mantine/hooks';
 import { IconDownload, IconPlayerPause, IconPlayerPlay, IconSearch, IconTextWrap } from '@tabler/icons-react';
 import { useState } from 'react';
 import { messageOf } from '../../api/api-error.ts';
+import { request } from '../../api/client.ts';
 import { LiveBadge } from '../live-badge.tsx';
 import { notifyError } from '../notify.ts';
+import { saveFile } from '../save-file.ts';
 import {
   downloadPath,
   LEVELS,
@@ -15,7 +17,6 @@ import {
   RANGES,
   type RelativeRange,
 } from './log-filter.ts';
-import { saveLog } from './save-log.ts';
 import type { LogState } from './use-log.ts';
 
 const SEARCH_AFTER_MS = 300;
@@ -194,4 +195,27 @@ export function LogActions({ log, place, query, isPaused, onPause, isWrapped, on
       {isLive && <LiveBadge isOpen={log.connection === 'open'} />}
     </Group>
   );
+}
+
+/** Chromium's dialog: it returns a file that the user chose, which is written piece by piece. */
+type SaveFilePicker = (options: { suggestedName: string }) => Promise<FileSystemFileHandle>;
+
+/**
+ * Saves what a path answers as a file. Where the browser allows it, the answer goes to the file as it comes; elsewhere the
+ * browser holds it first. Returns false if the user chose no file.
+ */
+async function saveLog(path: string, fileName: string): Promise<boolean> {
+  const { showSaveFilePicker } = window as { showSaveFilePicker?: SaveFilePicker };
+  if (showSaveFilePicker) {
+    const handle = await showSaveFilePicker({ suggestedName: fileName }).catch((error: unknown) => {
+      if (error instanceof DOMException && error.name === 'AbortError') return null;
+      throw error;
+    });
+    if (!handle) return false;
+    const [response, file] = await Promise.all([request(path), handle.createWritable()]);
+    await response.body!.pipeTo(file);
+    return true;
+  }
+  saveFile(fileName, await (await request(path)).blob());
+  return true;
 }

@@ -2,15 +2,14 @@ import { useDocumentVisibility } from '@mantine/hooks';
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { messageOf } from '../../api/api-error.ts';
 import { request } from '../../api/client.ts';
-import { followEvents } from '../../api/follow-events.ts';
-import { readEvents } from '../../api/read-events.ts';
+import { followEvents, readEvents } from '../../api/follow-events.ts';
 import { sleepOrRestored } from '../../api/server-connection.ts';
 import { LogBuffer, type LogLine } from './log-buffer.ts';
 import { type LogPlace, type LogQuery, pagePath, streamPath } from './log-filter.ts';
 
 /** Lines that a log begins with, and that `loadOlder` adds. */
 const PAGE = 500;
-/** How often arrived lines are shown: faster than one can read, slowly enough to leave the browser idle. */
+/** Arrived lines are shown at this interval: faster than one can read, slowly enough to leave the browser idle. */
 const SHOW_EVERY_MS = 100;
 
 interface LogPage {

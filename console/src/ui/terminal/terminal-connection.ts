@@ -1,6 +1,6 @@
 /** The browser's side of a terminal session (docs/interface/terminals.md). */
 
-/** What both sides may send before it is acknowledged. */
+/** The bytes that either side may send before they are acknowledged. */
 const WINDOW_BYTES = 256 * 1024;
 const CHUNK_BYTES = 32 * 1024;
 const INPUT = 0;

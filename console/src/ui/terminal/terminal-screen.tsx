@@ -1,8 +1,8 @@
 import '@xterm/xterm/css/xterm.css';
 import { FitAddon } from '@xterm/addon-fit';
 import { Terminal } from '@xterm/xterm';
+import { getNonce } from 'get-nonce';
 import { useEffect, useRef } from 'react';
-import { giveStylesNonce } from './style-nonce.ts';
 import { endText, TerminalConnection, type TerminalEnd } from './terminal-connection.ts';
 
 /** Dark in both schemes, as terminals are: programs choose their colors for it. Each is ≥ 4.5:1 on the background. */
@@ -93,4 +93,21 @@ function isCopy(event: KeyboardEvent, terminal: Terminal): boolean {
   event.preventDefault();
   void navigator.clipboard.writeText(terminal.getSelection());
   return true;
+}
+
+let isDone = false;
+
+/**
+ * Gives every style element that scripts create the page's nonce, which its policy asks for: xterm.js creates some, and takes no
+ * nonce.
+ */
+function giveStylesNonce(): void {
+  if (isDone) return;
+  isDone = true;
+  const create = document.createElement.bind(document) as typeof document.createElement;
+  document.createElement = (name: string, options?: ElementCreationOptions) => {
+    const element = create(name, options);
+    if (element instanceof HTMLStyleElement) element.nonce = getNonce() ?? '';
+    return element;
+  };
 }

@@ -1,0 +1,137 @@
+import { Group, Stack, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { Sparkline } from '../../../ui/charts/sparkline.tsx';
+import { Hint } from '../../../ui/hint.tsx';
+import type { Column } from '../../../ui/tables/record-table.tsx';
+import { formatDuration, formatNumber, formatRate, formatUsd, NO_VALUE } from '../../../ui/text/format.ts';
+import { shortReason } from '../../../ui/text/reason.ts';
+import { Name, RecordLink } from '../../../ui/text/record-name.tsx';
+import { Status } from '../../../ui/text/status.tsx';
+import { visibleText } from '../../../ui/text/visible-text.ts';
+import { ENDPOINT_STATES } from '../endpoint-states.ts';
+import { ENDPOINT_FIELDS } from '../settings/endpoint-values.ts';
+import { briefReason, stateTitle } from '../state-text.ts';
+import type { EndpointRow } from './endpoint-rows.ts';
+
+export const linkOf = ({ endpoint }: EndpointRow) => `/endpoints/${endpoint.id}`;
+
+export const ENDPOINT_COLUMNS: readonly Column<EndpointRow>[] = [
+  { title: 'Name', sortKey: 'name', render: (row) => <NameCell row={row} /> },
+  { title: 'State', sortKey: 'state', render: ({ state }) => <StateCell state={state} /> },
+  {
+    title: 'Requests/s',
+    sortKey: 'requests',
+    isSecondary: true,
+    isNumber: true,
+    width: '140px',
+    render: ({ figures }) => (
+      <Course
+        text={formatRate(figures?.requestsPerSecond ?? 0)}
+        values={figures?.series?.requests}
+        label="Requests over the last hour"
+      />
+    ),
+  },
+  {
+    title: 'p95 latency',
+    sortKey: 'latency',
+    isSecondary: true,
+    isNumber: true,
+    width: '160px',
+    render: ({ figures }) => (
+      <Course
+        text={figures?.latencyP95Ms == null ? NO_VALUE : formatDuration(figures.latencyP95Ms)}
+        values={figures?.series?.latencyP95Ms}
+        label="p95 latency over the last hour"
+      />
+    ),
+  },
+  {
+    title: 'Workers',
+    sortKey: 'workers',
+    isSecondary: true,
+    isNumber: true,
+    width: '100px',
+    render: ({ workers, endpoint }) => <WorkerCount count={workers} limits={endpoint.workers} />,
+  },
+  {
+    title: 'Waiting',
+    sortKey: 'waiting',
+    isSecondary: true,
+    isNumber: true,
+    width: '84px',
+    render: ({ waiting }) => (waiting === 0 ? <Text c="dimmed">{NO_VALUE}</Text> : formatNumber(waiting)),
+  },
+  {
+    title: 'Cost today',
+    sortKey: 'cost',
+    isSecondary: true,
+    isNumber: true,
+    width: '104px',
+    render: ({ figures }) =>
+      figures === undefined || figures.costToday === 0 ? (
+        <Text c="dimmed">{NO_VALUE}</Text>
+      ) : (
+        formatUsd(figures.costToday)
+      ),
+  },
+];
+
+function NameCell({ row }: { row: EndpointRow }) {
+  const { name, image } = row.endpoint;
+  return (
+    <TwoLines
+      first={<RecordLink to={linkOf(row)} name={name} />}
+      second={`${ENDPOINT_FIELDS.type.choices![row.endpoint.type]} · ${image}`}
+    />
+  );
+}
+
+/** The state, and why; all of it on hover. */
+function StateCell({ state }: { state: EndpointRow['state'] }) {
+  if (!state) return null;
+  return (
+    <TwoLines
+      first={<Status table={ENDPOINT_STATES} value={state.state} />}
+      second={state.reason === null ? '' : briefReason(state.reason)}
+      title={state.reason === null ? stateTitle(state) : `${stateTitle(state)}: ${shortReason(state.reason)}`}
+    />
+  );
+}
+
+function TwoLines({ first, second, title }: { first: ReactNode; second: string; title?: string }) {
+  return (
+    <Stack gap={0} miw={0} title={visibleText(title ?? second)}>
+      {first}
+      {second !== '' && (
+        <Text size="xs" c="dimmed" className="second-line">
+          <Name>{second}</Name>
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+/** A figure and how it came about. */
+function Course(props: { text: string; values: readonly (number | null)[] | undefined; label: string }) {
+  const { text, values, label } = props;
+  return (
+    <Group gap={8} wrap="nowrap" justify="flex-end">
+      <Text size="sm" className="nowrap" {...(text === NO_VALUE ? { c: 'dimmed' } : {})}>
+        {text}
+      </Text>
+      {values && <Sparkline values={values} label={label} />}
+    </Group>
+  );
+}
+
+function WorkerCount({ count, limits: { min, max } }: { count: number; limits: { min: number; max: number } }) {
+  return (
+    <Group gap={4} wrap="nowrap" justify="flex-end">
+      <Text size="sm">{count}</Text>
+      <Hint size="xs">
+        of {min}–{max}
+      </Hint>
+    </Group>
+  );
+}

@@ -1,0 +1,130 @@
+import { Group, Select, Text, TextInput, UnstyledButton } from '@mantine/core';
+import { IconSearch } from '@tabler/icons-react';
+import { useDeferredValue, useMemo } from 'react';
+import { useSearchParams } from 'react-router';
+import { choiceOptions } from '../../../ui/forms/fields.ts';
+import { useSearch } from '../../../ui/tables/record-list.tsx';
+import { parseSort, type Sort, sortText } from '../../../ui/tables/select-records.ts';
+import { formatNumber } from '../../../ui/text/format.ts';
+import { Status } from '../../../ui/text/status.tsx';
+import { ENDPOINT_STATES, type StateName } from '../endpoint-states.ts';
+import { ENDPOINT_FIELDS } from '../settings/endpoint-values.ts';
+import { countStates, DEFAULT_SORT, type EndpointFilter, type EndpointRow, SORT_KEYS } from './endpoint-rows.ts';
+
+const KINDS = choiceOptions(ENDPOINT_FIELDS.type.choices!);
+
+/** Search, kind and image; below them a button for each state that some endpoint has. */
+export function EndpointFilters(props: {
+  rows: readonly EndpointRow[];
+  foundCount: number;
+  narrowing: EndpointFilterState;
+}) {
+  const { rows, foundCount, narrowing } = props;
+  const { filter, search } = narrowing;
+  const images = useMemo(() => imagesOf(rows), [rows]);
+  return (
+    <Group gap="xs">
+      <TextInput
+        aria-label="Search endpoints"
+        placeholder="Search"
+        leftSection={<IconSearch size={16} aria-hidden />}
+        value={search}
+        onChange={(event) => narrowing.setSearch(event.currentTarget.value)}
+        w={{ base: '100%', xs: 240 }}
+      />
+      <Select
+        aria-label="Kind"
+        placeholder="Any kind"
+        data={KINDS}
+        value={filter.kind || null}
+        onChange={(kind) => narrowing.setKind(kind ?? '')}
+        clearable
+        w={150}
+      />
+      <Select
+        aria-label="Image"
+        placeholder="Any image"
+        data={images}
+        value={filter.image || null}
+        onChange={(image) => narrowing.setImage(image ?? '')}
+        clearable
+        searchable
+        limit={50}
+        w={{ base: 180, sm: 240 }}
+      />
+      <Text size="sm" c="dimmed" className="figure" role="status">
+        {foundCount === rows.length
+          ? formatNumber(rows.length)
+          : `${formatNumber(foundCount)} of ${formatNumber(rows.length)}`}
+      </Text>
+      <StateButtons rows={rows} narrowing={narrowing} />
+    </Group>
+  );
+}
+
+function StateButtons({ rows, narrowing }: { rows: readonly EndpointRow[]; narrowing: EndpointFilterState }) {
+  const chosen = narrowing.filter.state as StateName | '';
+  const counts = countStates(rows);
+  const isGone = chosen !== '' && !counts.some(({ state }) => state === chosen);
+  return (
+    <Group gap={6} w="100%" role="group" aria-label="State">
+      {[...counts, ...(isGone ? [{ state: chosen, count: 0 }] : [])].map(({ state, count }) => (
+        <UnstyledButton
+          key={state}
+          className="filter-button"
+          aria-pressed={state === chosen}
+          onClick={() => narrowing.setState(state === chosen ? '' : state)}
+        >
+          <Status table={ENDPOINT_STATES} value={state} />
+          <span className="figure">{formatNumber(count)}</span>
+        </UnstyledButton>
+      ))}
+    </Group>
+  );
+}
+
+function imagesOf(rows: readonly EndpointRow[]): string[] {
+  return [...new Set(rows.map(({ endpoint }) => endpoint.image))].sort();
+}
+
+/** The filter and the order of the list, kept in the address. */
+export function useEndpointFilter() {
+  const [params, setParams] = useSearchParams();
+  const [search, setSearch] = useSearch();
+  const of = (name: string) => params.get(name) ?? '';
+  const filter: EndpointFilter = {
+    search: useDeferredValue(search),
+    state: of('state'),
+    kind: of('kind'),
+    image: of('image'),
+  };
+
+  function set(name: string, value: string) {
+    setParams(
+      (before) => {
+        const next = new URLSearchParams(before);
+        if (value === '') next.delete(name);
+        else next.set(name, value);
+        return next;
+      },
+      { replace: true },
+    );
+  }
+
+  return {
+    filter,
+    search,
+    setSearch,
+    setState: (state: string) => set('state', state),
+    setKind: (kind: string) => set('kind', kind),
+    setImage: (image: string) => set('image', image),
+    reset: () => {
+      setSearch('');
+      setParams({}, { replace: true });
+    },
+    sort: parseSort(params.get('sort'), SORT_KEYS, DEFAULT_SORT),
+    setSort: (sort: Sort) => set('sort', sortText(sort)),
+  };
+}
+
+type EndpointFilterState = ReturnType<typeof useEndpointFilter>;

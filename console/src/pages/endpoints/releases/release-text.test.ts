@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import type { EndpointSnapshot } from '../../../api/live-snapshots.ts';
+import { diffValue, rolloutText, rolloutWait } from './release-text.ts';
+
+const ROLLOUT = { inProgress: true, paused: false, workersTotal: 4, workersOnLatest: 1, percentOnLatest: 25 };
+
+test('a rollout shows how many workers are on the latest version', () => {
+  expect(rolloutText(ROLLOUT, 3)).toBe('1 of 4 workers on version 3.');
+});
+
+test('a paused rollout says so', () => {
+  expect(rolloutText({ ...ROLLOUT, paused: true }, 3)).toBe('1 of 4 workers on version 3. The rollout is paused.');
+});
+
+test('without workers there is nothing to roll out', () => {
+  expect(rolloutText({ ...ROLLOUT, workersTotal: 0, workersOnLatest: 0 }, 3)).toBe(
+    'No workers running. The next one starts on the latest version.',
+  );
+});
+
+test('a diff shows text as is, other values as JSON, and a missing value as none', () => {
+  expect(['acme/w:1', 2, ['A'], null, undefined, ''].map(diffValue)).toEqual([
+    'acme/w:1',
+    '2',
+    '["A"]',
+    'none',
+    'none',
+    '',
+  ]);
+});
+
+const worker = (status: string, isStale = false, reason: string | null = null) => ({ status, isStale, reason });
+const waitOf = (workers: object[], more: object = {}, rollout: object = {}) =>
+  rolloutWait({
+    state: { state: 'ROLLING_OUT', since: null, reason: null, warnings: [] },
+    rollout: { ...ROLLOUT, ...rollout },
+    endpointVersion: 3,
+    workers,
+    ...more,
+  } as unknown as EndpointSnapshot);
+
+test.each<[string, object[]]>([
+  [
+    'Waits for a place for a worker on version 3: no capacity',
+    [worker('THROTTLED', false, 'no capacity'), worker('RUNNING', true)],
+  ],
+  ['A worker on version 3 is unhealthy: GET /ping: 500', [worker('UNHEALTHY', false, 'GET /ping: 500')]],
+  [
+    'Waits for a worker on version 3 to become ready: pulls its image',
+    [worker('INITIALIZING', false, 'pulls its image')],
+  ],
+  [
+    'Waits for 2 workers of older versions to finish their work.',
+    [worker('IDLE'), worker('RUNNING', true), worker('RUNNING', true)],
+  ],
+  ['Waits for 1 worker of older versions to finish its work.', [worker('IDLE'), worker('RUNNING', true)]],
+  ['Replaces 1 worker of older versions.', [worker('IDLE'), worker('IDLE', true)]],
+  ['Waits for the first worker on version 3.', []],
+])('a roll-out says what it waits for: %s', (text, workers) => {
+  expect(waitOf(workers)).toBe(text);
+});
+
+test('a roll-out whose workers fail says so, one that is paused what stays, and none that is over says anything', () => {
+  const state = { state: 'FAILING', since: null, reason: 'the last start failed: exit 1:\nCUDA out of memory' };
+  expect(waitOf([worker('INITIALIZING')], { state })).toBe("Version 3 doesn't start.");
+  expect(waitOf([worker('IDLE', true)], {}, { paused: true })).toBe(
+    '1 worker of older versions stays until you resume it.',
+  );
+  expect(waitOf([worker('IDLE')], {}, { inProgress: false })).toBeNull();
+});

@@ -1,0 +1,106 @@
+import { Badge, Button, Code, Group, Paper, Stack, Text } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import { api, type Schemas, unwrap } from '../../../api/client.ts';
+import { Hint } from '../../../ui/hint.tsx';
+import { notifySuccess } from '../../../ui/notify.ts';
+import { Loaded } from '../../../ui/page.tsx';
+import { formatCount } from '../../../ui/text/format.ts';
+import { Name } from '../../../ui/text/record-name.tsx';
+import { RelativeTime } from '../../../ui/text/relative-time-view.tsx';
+import type { EndpointTabProps } from '../endpoint-tab-props.ts';
+import { diffValue } from './release-text.ts';
+import { RolloutPanel } from './rollout-panel.tsx';
+
+type Release = Schemas['Release'];
+
+/** The rollout of the latest release, and all releases with what they changed. */
+export function Releases({ endpoint, snapshot }: EndpointTabProps) {
+  const { id } = endpoint;
+  const query = useReleases(id, snapshot?.endpointVersion);
+  const rollback = useRollback(id);
+  return (
+    <Loaded query={query}>
+      {({ releases, endpointVersion }) => (
+        <Stack>
+          {snapshot && <RolloutPanel endpointId={id} snapshot={snapshot} />}
+          {releases.map((release) => (
+            <ReleaseCard
+              key={release.id}
+              release={release}
+              isLatest={release.version === endpointVersion}
+              isBusy={rollback.isPending}
+              onRollback={() => rollback.mutate(release)}
+            />
+          ))}
+        </Stack>
+      )}
+    </Loaded>
+  );
+}
+
+/** Reads the releases, again whenever the live version changes. */
+function useReleases(id: string, version: number | undefined) {
+  const queries = useQueryClient();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new version makes the list stale
+  useEffect(() => void queries.invalidateQueries({ queryKey: ['releases', id] }), [version, id, queries]);
+  return useQuery({
+    queryKey: ['releases', id],
+    queryFn: () => unwrap(api.GET('/v2/serverless/{id}/releases', { params: { path: { id } } })),
+  });
+}
+
+function useRollback(id: string) {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: ({ id: releaseId }: Release) =>
+      unwrap(api.POST('/v2/serverless/{id}/releases/{releaseId}/rollback', { params: { path: { id, releaseId } } })),
+    onSuccess: (updated, { version }) => {
+      queries.setQueryData(['endpoint', id], updated);
+      void queries.invalidateQueries({ queryKey: ['releases', id] });
+      notifySuccess(`Created a new release with the settings of version ${version}.`);
+    },
+  });
+}
+
+function ReleaseCard(props: { release: Release; isLatest: boolean; isBusy: boolean; onRollback: () => void }) {
+  const { release, isLatest } = props;
+  return (
+    <Paper withBorder p="md">
+      <Group justify="space-between">
+        <Group gap="xs">
+          <Text fw={600}>Version {release.version}</Text>
+          {isLatest && <Badge tt="none">Latest</Badge>}
+          <Hint>
+            <RelativeTime at={release.createdAt} /> · {formatCount(release.workerCount, 'worker')}
+          </Hint>
+        </Group>
+        {!isLatest && (
+          <Button size="xs" variant="default" disabled={props.isBusy} onClick={props.onRollback}>
+            Roll back
+          </Button>
+        )}
+      </Group>
+      <ReleaseDiff release={release} />
+    </Paper>
+  );
+}
+
+function ReleaseDiff({ release: { version, diff } }: { release: Release }) {
+  if (diff.length === 0) {
+    return (
+      <Text size="sm" c="dimmed" mt={4}>
+        {version === 1 ? 'Initial release' : 'No changes'}
+      </Text>
+    );
+  }
+  return (
+    <Stack gap={4} mt="xs">
+      {diff.map(({ field, old, new: now }) => (
+        <Text key={field} size="sm" style={{ overflowWrap: 'anywhere' }}>
+          <Code>{field}</Code> <Name>{diffValue(old)}</Name> → <Name>{diffValue(now)}</Name>
+        </Text>
+      ))}
+    </Stack>
+  );
+}

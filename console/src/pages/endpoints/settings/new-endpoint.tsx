@@ -1,0 +1,63 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate, useSearchParams } from 'react-router';
+import { api, unwrap } from '../../../api/client.ts';
+import { Hint } from '../../../ui/hint.tsx';
+import { notifySuccess } from '../../../ui/notify.ts';
+import { Loaded, Page } from '../../../ui/page.tsx';
+import { Name } from '../../../ui/text/record-name.tsx';
+import { EndpointForm } from './endpoint-form.tsx';
+import { duplicateValues, type EndpointValues, NEW_ENDPOINT, newEndpointBody } from './endpoint-values.ts';
+
+const PARENTS = [{ to: '/endpoints', label: 'Endpoints' }];
+
+/** The form of a new endpoint; with `?from=<id>` it is filled with the settings of another one. */
+export function NewEndpointPage() {
+  const [params] = useSearchParams();
+  const from = params.get('from');
+  return (
+    <Page title="New endpoint" parents={PARENTS}>
+      {from === null ? <NewEndpoint draftKey="new-endpoint" initial={NEW_ENDPOINT} /> : <Duplicate id={from} />}
+    </Page>
+  );
+}
+
+function Duplicate({ id }: { id: string }) {
+  const query = useQuery({
+    queryKey: ['endpoint', id, 'to duplicate'],
+    queryFn: () => unwrap(api.GET('/v2/serverless/{id}', { params: { path: { id } } })),
+  });
+  return (
+    <Loaded query={query}>
+      {(endpoint) => (
+        <>
+          <Hint>
+            With the settings of{' '}
+            <Link to={`/endpoints/${id}`}>
+              <Name>{endpoint.name}</Name>
+            </Link>
+            , without its schedule.
+          </Hint>
+          <NewEndpoint key={id} draftKey={`endpoint-from-${id}`} initial={duplicateValues(endpoint)} />
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+function NewEndpoint({ initial, draftKey }: { initial: EndpointValues; draftKey: string }) {
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  return (
+    <EndpointForm
+      isNew
+      draftKey={draftKey}
+      initial={initial}
+      onSubmit={async (values) => {
+        const endpoint = await unwrap(api.POST('/v2/serverless', { body: newEndpointBody(values) }));
+        await queries.invalidateQueries({ queryKey: ['endpoints'] });
+        notifySuccess(`Deployed ${endpoint.name}.`);
+        navigate(`/endpoints/${endpoint.id}`);
+      }}
+    />
+  );
+}

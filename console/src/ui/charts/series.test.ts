@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { DARK_BACKGROUND } from '../../theme.ts';
+import { CHART_COLORS, CHART_FRAME, textsAt } from './series.ts';
+
+const BACKGROUNDS = { light: '#ffffff', dark: DARK_BACKGROUND };
+
+/** Relative luminance and contrast as WCAG 2 defines them. */
+function luminance(color: string): number {
+  const [red, green, blue] = [1, 3, 5]
+    .map((at) => Number.parseInt(color.slice(at, at + 2), 16) / 255)
+    .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * red! + 0.7152 * green! + 0.0722 * blue!;
+}
+function contrast(one: string, other: string): number {
+  const [light, dark] = [luminance(one), luminance(other)].sort((a, b) => b - a);
+  return (light! + 0.05) / (dark! + 0.05);
+}
+
+test('the contrast of black and white is 21', () => {
+  expect(contrast('#000000', '#ffffff')).toBeCloseTo(21);
+});
+
+test.each(['light', 'dark'] as const)('in %s, text of charts has 4.5:1 and every series 3:1', (scheme) => {
+  expect(contrast(CHART_FRAME[scheme].text, BACKGROUNDS[scheme])).toBeGreaterThan(4.5);
+  for (const [name, colors] of Object.entries(CHART_COLORS)) {
+    expect([name, contrast(colors[scheme], BACKGROUNDS[scheme]) > 3]).toEqual([name, true]);
+  }
+});
+
+test('a tooltip has the marks of its time, and says how many more there are', () => {
+  const marks = ['a', 'b', 'c'].map((text) => ({ at: 1, text }));
+  expect(textsAt([...marks, { at: 2, text: 'd' }], 1)).toEqual(['a', 'b', 'c']);
+  expect(textsAt(marks, 1, 2)).toEqual(['a', 'b', 'and 1 more']);
+  expect(textsAt(marks, 3)).toEqual([]);
+});

@@ -1,0 +1,37 @@
+/** Colors of chart series, legible on the background of each color scheme. */
+export const CHART_COLORS = {
+  gray: { light: '#868e96', dark: '#909296' },
+  blue: { light: '#1971c2', dark: '#4dabf7' },
+  green: { light: '#2b8a3e', dark: '#51cf66' },
+  orange: { light: '#d06a0c', dark: '#ffa94d' },
+  red: { light: '#c92a2a', dark: '#ff6b6b' },
+  teal: { light: '#0b7285', dark: '#3bc9db' },
+  violet: { light: '#5f3dc4', dark: '#9775fa' },
+} as const;
+
+/** Text and lines of charts. */
+export const CHART_FRAME = {
+  light: { grid: '#e1e4e8', text: '#495057' },
+  dark: { grid: '#2b2f36', text: '#b9bdc4' },
+} as const;
+
+/** One line or area of a chart; `name` is its property of each point. */
+export interface Series {
+  name: string;
+  label: string;
+  color: keyof typeof CHART_COLORS;
+}
+
+/** Something that happened at a time of a chart: a line in it if it stands out, and in any case words in its tooltip. */
+export interface ChartMark {
+  /** The time of the point that it belongs to, in ms. */
+  at: number;
+  text: string;
+  line?: { label: string; isBad: boolean };
+}
+
+/** Returns the words of the marks at a time, at most so many. */
+export function textsAt(marks: readonly ChartMark[], at: number, most = 5): string[] {
+  const texts = marks.filter((mark) => mark.at === at).map(({ text }) => text);
+  return texts.length <= most ? texts : [...texts.slice(0, most), `and ${texts.length - most} more`];
+}

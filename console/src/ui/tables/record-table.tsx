@@ -1,0 +1,163 @@
+import { Paper, Table, UnstyledButton } from '@mantine/core';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { type ReactNode, useEffect, useRef } from 'react';
+import { useNavigate } from 'react-router';
+import type { Sort } from './select-records.ts';
+import { useRowKeys } from './use-row-keys.ts';
+
+export interface Column<Item> {
+  title: string;
+  render: (item: Item) => ReactNode;
+  /** Hidden on narrow screens. */
+  isSecondary?: boolean;
+  width?: string;
+  /** Figures, at the right. */
+  isNumber?: boolean;
+  /** What the column is sorted by, if its title can be clicked. */
+  sortKey?: string;
+}
+
+export interface RecordTableProps<Item> {
+  label: string;
+  items: readonly Item[];
+  columns: readonly Column<Item>[];
+  idOf: (item: Item) => string;
+  /** Makes each row a link, and lets arrows, j and k move between rows. The first column must show the link. */
+  linkOf?: (item: Item) => string;
+  sort?: Sort;
+  onSort?: (key: string) => void;
+  /** Called with the items on the screen and near it, whenever they change. */
+  onVisible?: (items: readonly Item[]) => void;
+  rowHeight?: number;
+  /** Columns have their width and share the rest, whatever their content: the table is never wider than the page. */
+  isFixed?: boolean;
+  /** What is above the table on the page, in rem. */
+  aboveRem?: number;
+}
+
+const ROW_HEIGHT = 42;
+
+/** Renders only the visible rows, so that ten thousand records scroll as smoothly as ten. */
+export function RecordTable<Item>(props: RecordTableProps<Item>) {
+  const { label, items, columns, idOf, linkOf, onVisible, rowHeight = ROW_HEIGHT } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const navigate = useNavigate();
+  const rows = useVirtualizer({
+    count: items.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    overscan: 12,
+  });
+  const visible = rows.getVirtualItems();
+  const before = visible[0]?.start ?? 0;
+  const after = rows.getTotalSize() - (visible.at(-1)?.end ?? 0);
+  const onKeyDown = useRowKeys({ scroller, count: linkOf ? items.length : 0, show: rows.scrollToIndex });
+  useEffect(() => {
+    onVisible?.(visible.map(({ index }) => items[index]!));
+  });
+  return (
+    <Paper
+      withBorder
+      ref={scroller}
+      mah={`calc(100vh - ${props.aboveRem ?? 14}rem)`}
+      style={{ overflow: 'auto' }}
+      tabIndex={0}
+      role="region"
+      aria-label={label}
+      onKeyDown={onKeyDown}
+    >
+      <Table
+        stickyHeader
+        verticalSpacing="xs"
+        layout={props.isFixed ? 'fixed' : 'auto'}
+        aria-label={label}
+        aria-rowcount={items.length}
+      >
+        <Header columns={columns} sort={props.sort} onSort={props.onSort} />
+        <Table.Tbody>
+          {before > 0 && <Table.Tr h={before} aria-hidden />}
+          {visible.map(({ index }) => {
+            const item = items[index]!;
+            const link = linkOf?.(item);
+            return (
+              <Row
+                key={idOf(item)}
+                index={index}
+                height={rowHeight}
+                item={item}
+                columns={columns}
+                {...(link === undefined ? {} : { onOpen: () => navigate(link) })}
+              />
+            );
+          })}
+          {after > 0 && <Table.Tr h={after} aria-hidden />}
+        </Table.Tbody>
+      </Table>
+    </Paper>
+  );
+}
+
+interface HeaderProps<Item> {
+  columns: readonly Column<Item>[];
+  sort: Sort | undefined;
+  onSort: ((key: string) => void) | undefined;
+}
+
+function Header<Item>({ columns, sort, onSort }: HeaderProps<Item>) {
+  return (
+    <Table.Thead>
+      <Table.Tr>
+        {columns.map((column) => {
+          const { title, sortKey, width } = column;
+          const isSorted = sortKey !== undefined && sort?.key === sortKey;
+          return (
+            <Table.Th
+              key={title}
+              {...visibility(column)}
+              {...alignment(column)}
+              {...(width ? { w: width } : {})}
+              {...(isSorted ? { 'aria-sort': sort.isDescending ? 'descending' : 'ascending' } : {})}
+            >
+              {sortKey === undefined || onSort === undefined ? (
+                title
+              ) : (
+                <UnstyledButton className="sort-title" onClick={() => onSort(sortKey)}>
+                  {title}
+                  <span aria-hidden>{isSorted ? (sort.isDescending ? '↓' : '↑') : ''}</span>
+                </UnstyledButton>
+              )}
+            </Table.Th>
+          );
+        })}
+      </Table.Tr>
+    </Table.Thead>
+  );
+}
+
+interface RowProps<Item> {
+  index: number;
+  height: number;
+  item: Item;
+  columns: readonly Column<Item>[];
+  onOpen?: () => void;
+}
+
+function Row<Item>({ index, height, item, columns, onOpen }: RowProps<Item>) {
+  return (
+    <Table.Tr h={height} data-row={index} {...(onOpen ? { className: 'row-link', onClick: onOpen } : {})}>
+      {columns.map((column) => (
+        <Table.Td key={column.title} {...visibility(column)} {...alignment(column)}>
+          {column.render(item)}
+        </Table.Td>
+      ))}
+    </Table.Tr>
+  );
+}
+
+function visibility({ isSecondary }: { isSecondary?: boolean }) {
+  return isSecondary ? { visibleFrom: 'sm' } : {};
+}
+
+function alignment({ isNumber }: { isNumber?: boolean }) {
+  return isNumber ? ({ ta: 'right', className: 'figure' } as const) : {};
+}

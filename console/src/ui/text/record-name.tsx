@@ -1,0 +1,44 @@
+import { Text } from '@mantine/core';
+import { Link } from 'react-router';
+import { visibleText } from './visible-text.ts';
+
+/** A name that a user chose, within a sentence or a cell: its direction ends with it, and it hides nothing. */
+export function Name({ children }: { children: string }) {
+  return <bdi>{visibleText(children)}</bdi>;
+}
+
+/** A record's name in the first column of a list, in one line. `title` appears when the pointer rests on it. */
+export function RecordName({ children, title }: { children: string; title?: string }) {
+  return (
+    <Text size="sm" fw={550} className="record-name" title={visibleText(title || children)}>
+      <Name>{children}</Name>
+    </Text>
+  );
+}
+
+/** A record's name as a link, in a row that is a link itself. */
+export function RecordLink({ to, name }: { to: string; name: string }) {
+  return (
+    <Text
+      component={Link}
+      to={to}
+      size="sm"
+      c="inherit"
+      fw={550}
+      className="record-name"
+      title={visibleText(name)}
+      onClick={(event) => event.stopPropagation()}
+    >
+      <Name>{name}</Name>
+    </Text>
+  );
+}
+
+/** Text in one line that ends with an ellipsis where it does not fit; all of it on hover. */
+export function Truncated({ text, maw = 280, isDimmed = false }: { text: string; maw?: number; isDimmed?: boolean }) {
+  return (
+    <Text size="sm" truncate maw={maw} title={visibleText(text)} {...(isDimmed ? { c: 'dimmed' } : {})}>
+      <Name>{text}</Name>
+    </Text>
+  );
+}
