@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { NO_WORKLOAD_OPTIONS, type WorkloadOptionRules } from '../src/config/workload-option-settings.ts';
 import { CapacityLedger } from '../src/control/workers/place/capacity-ledger.ts';
 import { WorkerRunner } from '../src/control/workers/run/run-workers.ts';
 import { EndpointScaler } from '../src/control/workers/scale/scale-endpoints.ts';
-import { NO_WORKLOAD_OPTIONS, type WorkloadOptionRules } from '../src/config/workload-option-settings.ts';
 import { LogCollector } from '../src/control/workloads/collect-logs.ts';
 import { WorkloadMounts } from '../src/control/workloads/workload-mounts.ts';
 import { systemClock } from '../src/core/clock.ts';

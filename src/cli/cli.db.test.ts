@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
-import { type Flags, readConfig } from '../config/config.ts';
 import { testTerminal } from '../../test/test-terminal.ts';
+import { type Flags, readConfig } from '../config/config.ts';
 import { ensureFirstUser } from '../domain/access/ensure-first-user.ts';
 import { findKeyBySecretHash } from '../domain/access/key-store.ts';
 import { hashSecret } from '../domain/access/secret-hash.ts';

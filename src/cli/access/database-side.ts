@@ -1,18 +1,18 @@
-import { createUserWithKey } from '../../domain/users/create-user.ts';
 import { systemClock } from '../../core/clock.ts';
 import type { KeyId, UserId } from '../../core/ids.ts';
 import type { RestRevision } from '../../core/rest-revisions.ts';
-import { createApiKey, type NewApiKey } from '../../domain/access/create-api-key.ts';
+import { createApiKey, type NewApiKey, revokeApiKey } from '../../domain/access/create-api-key.ts';
 import { FIRST_USER } from '../../domain/access/ensure-first-user.ts';
 import { listKeys } from '../../domain/access/key-store.ts';
-import { revokeApiKey } from '../../domain/access/create-api-key.ts';
 import { parseScope } from '../../domain/access/scopes.ts';
 import { findUser, findUserByName, type SuspendedWorkloads } from '../../domain/access/users.ts';
+import { change } from '../../domain/change.ts';
 import type { Context } from '../../domain/context.ts';
 import { type LimitChanges, readSetLimits } from '../../domain/quotas/limit-store.ts';
 import { updateLimits } from '../../domain/quotas/update-limits.ts';
 import { findUserRateLimit, updateUserRateLimit } from '../../domain/rate-limits/user-rate-limit.ts';
 import { resumeUser, suspendUser, updateUser } from '../../domain/users/change-user.ts';
+import { createUserWithKey } from '../../domain/users/create-user.ts';
 import { getUserAccount, listUserPage, MAX_USERS } from '../../domain/users/list-users.ts';
 import { planRemoval, requestRemoval } from '../../domain/users/request-removal.ts';
 import { toApiKeyResponse } from '../../rest/account/api-key-wire.ts';
@@ -29,7 +29,6 @@ import {
   type ScopedKind,
   type User,
 } from './access-side.ts';
-import { change } from '../../domain/change.ts';
 
 const FIRST_KEY = { name: 'first key', scopes: ['all'], expiresAt: null, restRevision: null };
 
@@ -81,8 +80,11 @@ export class DatabaseSide implements AccessSide {
   }
 
   async suspendUser(id: string, { workloads, reason }: Schemas['SuspendUserRequest']): Promise<User> {
-    await change(this.#context, null, suspendUser, { id: id as UserId, workloads: workloads as SuspendedWorkloads,
-      reason: reason ?? null, });
+    await change(this.#context, null, suspendUser, {
+      id: id as UserId,
+      workloads: workloads as SuspendedWorkloads,
+      reason: reason ?? null,
+    });
     return this.#read(id);
   }
 

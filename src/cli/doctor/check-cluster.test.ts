@@ -1,8 +1,8 @@
-import { openAccess } from '../../runtimes/kubernetes/api/cluster-access.ts';
-import { readKubernetesSettings } from '../../config/kubernetes-settings.ts';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { readKubernetesSettings } from '../../config/kubernetes-settings.ts';
+import { openAccess } from '../../runtimes/kubernetes/api/cluster-access.ts';
 import { checkCluster } from './check-cluster.ts';
 import type { Finding } from './finding.ts';
 

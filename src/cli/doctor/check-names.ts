@@ -1,5 +1,5 @@
-import type { Config } from '../../config/config.ts';
 import { lookup } from 'node:dns/promises';
+import type { Config } from '../../config/config.ts';
 import type { Finding } from './finding.ts';
 
 type Names = Pick<Config, 'publicUrl' | 'proxyHost' | 'lbHost'>;

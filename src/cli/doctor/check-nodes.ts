@@ -1,11 +1,10 @@
-import { gpuOfProduct } from '../../runtimes/kubernetes/nodes/nodes.ts';
-import type { NodeRecord } from '../../runtimes/kubernetes/nodes/nodes.ts';
-import { toNodeRecord } from '../../runtimes/kubernetes/nodes/nodes.ts';
-import { withDevices } from '../../runtimes/kubernetes/nodes/device-slices.ts';
 import type { KubernetesSettings } from '../../config/kubernetes-settings.ts';
-import type { Node } from '../../runtimes/kubernetes/api/objects.ts';
 import { findDataCenter, gpuPools, LOCAL_DATA_CENTER } from '../../domain/catalog/catalog.ts';
 import { partOf, type TypeInPool } from '../../domain/catalog/part-types.ts';
+import type { Node } from '../../runtimes/kubernetes/api/objects.ts';
+import { withDevices } from '../../runtimes/kubernetes/nodes/device-slices.ts';
+import type { NodeRecord } from '../../runtimes/kubernetes/nodes/nodes.ts';
+import { gpuOfProduct, toNodeRecord } from '../../runtimes/kubernetes/nodes/nodes.ts';
 import type { Finding } from './finding.ts';
 
 /** Returns the usable nodes by data center and GPU pool, and what of their labels the catalog doesn't know. */

@@ -1,4 +1,4 @@
-import { ApiServer } from '../../runtimes/kubernetes/api/api-server.ts';
+import type { ApiServer } from '../../runtimes/kubernetes/api/api-server.ts';
 import type { Finding } from './finding.ts';
 
 /** Verbs that the runtime uses on a resource. Required, unless `lack` says what is lost without them. */

@@ -1,5 +1,5 @@
-import type { Flags } from '../../config/settings.ts';
 import type { Command } from 'commander';
+import type { Flags } from '../../config/settings.ts';
 import type { SimulateRequest } from '../../domain/simulation/simulate.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
 import { onDatabase } from '../shared/command-shape.ts';

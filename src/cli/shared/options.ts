@@ -1,6 +1,6 @@
+import { type Command, InvalidArgumentError } from 'commander';
 import { helpOf, listSettings, longFlag, type SettingTable } from '../../config/setting.ts';
 import { DATABASE_SETTINGS } from '../../config/settings.ts';
-import { type Command, InvalidArgumentError } from 'commander';
 import { UsageError } from '../../core/usage-error.ts';
 
 /** Adds what names an installation's data. */

@@ -1,6 +1,3 @@
-import { makePartitions } from '../../domain/jobs/job-retention.ts';
-import { createSecret } from '../../domain/secrets/change-secret.ts';
-import { change } from '../../domain/change.ts';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,8 +13,11 @@ import { Bus } from '../../db/bus.ts';
 import { applyMigrations, listMigrations, listOwnTables } from '../../db/migrate.ts';
 import type { Actor } from '../../domain/access/actor.ts';
 import { createUser } from '../../domain/access/users.ts';
+import { change } from '../../domain/change.ts';
 import { ensureInstallation } from '../../domain/installation.ts';
+import { makePartitions } from '../../domain/jobs/job-retention.ts';
 import { refuseMoved } from '../../domain/move-mark.ts';
+import { createSecret } from '../../domain/secrets/change-secret.ts';
 import { openSecretBox } from '../../domain/secrets/open-secret-box.ts';
 import { resolveSecrets } from '../../domain/secrets/resolve-secrets.ts';
 import type { Storage } from '../shared/cli-pieces.ts';

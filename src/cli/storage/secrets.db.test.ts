@@ -1,5 +1,3 @@
-import { createSecret } from '../../domain/secrets/change-secret.ts';
-import { change } from '../../domain/change.ts';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +8,8 @@ import { createSecretBox, masterKeyId, type SecretBox } from '../../core/secret-
 import { ADVISORY_LOCKS } from '../../db/advisory-locks.ts';
 import type { Actor } from '../../domain/access/actor.ts';
 import { createUser } from '../../domain/access/users.ts';
+import { change } from '../../domain/change.ts';
+import { createSecret } from '../../domain/secrets/change-secret.ts';
 import { openSecretBox } from '../../domain/secrets/open-secret-box.ts';
 import { resolveSecrets } from '../../domain/secrets/resolve-secrets.ts';
 import { rotateKey } from './secrets.ts';

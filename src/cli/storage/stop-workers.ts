@@ -1,8 +1,7 @@
-import { RUNTIME_NAMES } from '../../core/runtime-names.ts';
-import { isRuntimeName } from '../../core/runtime-names.ts';
-import type { RuntimeName } from '../../core/runtime-names.ts';
 import pg from 'pg';
 import { messageOf } from '../../core/errors.ts';
+import type { RuntimeName } from '../../core/runtime-names.ts';
+import { isRuntimeName, RUNTIME_NAMES } from '../../core/runtime-names.ts';
 import { connectionOptions } from '../../db/connection-options.ts';
 import type { Installation } from '../../domain/installation.ts';
 import { refuseMoved } from '../../domain/move-mark.ts';

@@ -1,5 +1,5 @@
-import type { Flags } from '../../config/settings.ts';
 import type { Command } from 'commander';
+import type { Flags } from '../../config/settings.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
 import { addDatabaseOptions, parseCount } from '../shared/options.ts';
 import type { StopWorkersOptions } from './stop-workers.ts';

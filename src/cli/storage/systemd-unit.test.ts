@@ -1,11 +1,11 @@
-import { readConfig } from '../../config/config.ts';
-import type { Flags } from '../../config/settings.ts';
 import { chmod, chown, copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { testTerminal } from '../../../test/test-terminal.ts';
+import { readConfig } from '../../config/config.ts';
+import type { Flags } from '../../config/settings.ts';
 import { runCli } from '../program.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
 import { findStorage } from './installation.ts';

@@ -16,8 +16,6 @@ import { publishEndpoint } from './publish-endpoint.ts';
 import { leaveTemplate, saveOwnTemplate, type TemplateSource, templateContainer } from './template-container.ts';
 import { writeEndpoint } from './write-endpoint.ts';
 
-const GPU_ONLY = 'cpu: updating a CPU endpoint is not supported in this revision of the API: use 2026-08';
-
 type Fixed = 'id' | 'userId' | 'type' | 'templateId' | 'version' | 'createdAt';
 type Merged = 'gpu' | 'workers' | 'scaling';
 
@@ -33,8 +31,6 @@ export interface EndpointChange extends Partial<Omit<Endpoint, Fixed | Merged | 
   template?: TemplateSource;
   /** Adds `env` to the template's, name by name, instead of replacing it. */
   isEnvMerged?: true;
-  /** Refuses a CPU endpoint: an interface that cannot show all of it must not change it (docs/interface/rest.md). */
-  gpuOnly?: true;
 }
 
 /** A change, or a function that returns it for the endpoint as it is: for an interface whose rules depend on that. */
@@ -57,19 +53,18 @@ export const updateEndpoint: Operation<Tx, { id: EndpointId; update: EndpointUpd
 /** `updateEndpoint` as a part of another change, without the hint to the scaler. */
 export async function changeEndpoint(db: Db, actor: Actor, id: EndpointId, update: EndpointUpdate): Promise<Endpoint> {
   const before = await getEndpointRow(db, actor.userId, id, 'for update');
-  const { template, gpuOnly, isEnvMerged, ...given } = typeof update === 'function' ? update(before) : update;
+  const { template, isEnvMerged, ...given } = typeof update === 'function' ? update(before) : update;
   const copied = template && (await copyTemplate(db, actor, before, template));
   const env = isEnvMerged && copied && given.env ? { env: { ...copied.env, ...given.env } } : {};
   const change = { ...copied, ...given, ...env };
   if (Object.keys(change).length === 0) return before;
-  const after = applyChange(before, change, gpuOnly);
+  const after = applyChange(before, change);
   await checkReferences(db, actor, before, change);
   return writeEndpoint(db, actor, before, after);
 }
 
 /** Throws `badRequest` if the change or the endpoint that it leads to breaks a rule. */
-function applyChange(before: Endpoint, change: EndpointChange, gpuOnly: boolean | undefined): Endpoint {
-  if (gpuOnly && before.gpu === null) throw new Failure('badRequest', GPU_ONLY);
+function applyChange(before: Endpoint, change: EndpointChange): Endpoint {
   checkFamily(before, change);
   const after = mergeChange(before, change);
   after.dataCenterIds = [...new Set(after.dataCenterIds)];

@@ -8,8 +8,8 @@ import type { Endpoint, FlashBoot, GpuConfig } from '../../domain/endpoints/endp
 import { formatGpuIds, parseGpuIds } from '../../domain/endpoints/gpu-ids.ts';
 import type { GpuChange } from '../../domain/endpoints/gpu-rule.ts';
 import type { EndpointChange } from '../../domain/endpoints/update-endpoint.ts';
-import { CUDA_VERSION } from '../../scaling/cuda-version.ts';
 import { answerOf, changeOf, type FieldMap, HIDDEN, newOf } from '../../http/fields.ts';
+import { CUDA_VERSION } from '../../scaling/cuda-version.ts';
 import { CONTAINER } from '../shared/container-fields.ts';
 import { field, optional, shown } from '../shared/fields.ts';
 import { byDefault, closed, dateTime, MAX_INTEGER, ref, stringEnum } from '../shared/schema.ts';

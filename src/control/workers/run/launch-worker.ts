@@ -1,5 +1,5 @@
-import type { WorkloadOptionRules } from '../../../config/workload-option-settings.ts';
 import type { PerGpuSettings } from '../../../config/gpu-share-settings.ts';
+import type { WorkloadOptionRules } from '../../../config/workload-option-settings.ts';
 import { Batcher } from '../../../core/batcher.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { newSecret, type UserId } from '../../../core/ids.ts';

@@ -1,5 +1,5 @@
-import type { EgressSettings } from '../../../config/egress.ts';
 import { createHash, randomBytes } from 'node:crypto';
+import type { EgressSettings } from '../../../config/egress.ts';
 import { type Clock, systemClock } from '../../../core/clock.ts';
 import { Failure } from '../../../core/errors.ts';
 import { newId } from '../../../core/ids.ts';

@@ -3,11 +3,12 @@
  * else removed them. Fails closed: without rules no container starts. The rules outlive this process, because containers do.
  * See docs/decisions/0034-egress.md.
  */
-import { EgressUnavailable } from '../../../config/egress.ts';
-import type { EgressSettings } from '../../../config/egress.ts';
+
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { EgressSettings } from '../../../config/egress.ts';
+import { EgressUnavailable } from '../../../config/egress.ts';
 import { messageOf } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { Loop } from '../../../core/loop.ts';

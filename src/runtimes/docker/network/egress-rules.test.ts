@@ -1,5 +1,5 @@
-import { parseEgress } from '../../../config/egress.ts';
 import { expect, test } from 'vitest';
+import { parseEgress } from '../../../config/egress.ts';
 import { bridgeKeyOf, listApis, planClosing, planRemoval, planRules } from './egress-rules.ts';
 
 const BRIDGE = {

@@ -4,9 +4,10 @@
  * <bridge> for packets that it forwards. Their rules depend on the bridge and the settings alone, so that several servers
  * on one bridge write the same; only the rules that open a server's worker API belong to its installation.
  */
-import { MACHINE_SERVICES } from '../../../domain/images/network-list.ts';
-import type { EgressSettings } from '../../../config/egress.ts';
+
 import { createHash } from 'node:crypto';
+import type { EgressSettings } from '../../../config/egress.ts';
+import { MACHINE_SERVICES } from '../../../domain/images/network-list.ts';
 import type { EngineKind } from '../engine/engine-kind.ts';
 import { GROUP_BRIDGE_PREFIX } from './group-networks.ts';
 

@@ -1,4 +1,3 @@
-import type { KubernetesSettings } from '../../../config/kubernetes-settings.ts';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -6,6 +5,7 @@ import { Agent as HttpAgent, type RequestOptions } from 'node:http';
 import { Agent } from 'node:https';
 import { createSecureContext } from 'node:tls';
 import type { Cluster, KubeConfig } from '@kubernetes/client-node';
+import type { KubernetesSettings } from '../../../config/kubernetes-settings.ts';
 import { Failure, messageOf } from '../../../core/errors.ts';
 
 /** The address of an API server, and how to authenticate. */

@@ -1,10 +1,10 @@
-import { readKubernetesSettings } from '../../../config/kubernetes-settings.ts';
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { Cluster, describeOnCluster } from '../../../../test/kubernetes/cluster.ts';
 import { needImages } from '../../../../test/kubernetes/images.ts';
 import { NODE_PROGRAMS } from '../../../../test/runtime-contract/probes.ts';
 import { workloadSpec } from '../../../../test/workload-spec.ts';
+import { readKubernetesSettings } from '../../../config/kubernetes-settings.ts';
 import { newId } from '../../../core/ids.ts';
 import { silentLogger } from '../../../core/logger.ts';
 import { NoCapacity, type Runtime, type WorkloadSpec, type WorkloadStorage } from '../../runtime.ts';

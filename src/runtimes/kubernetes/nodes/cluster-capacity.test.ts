@@ -1,5 +1,5 @@
-import { readKubernetesSettings } from '../../../config/kubernetes-settings.ts';
 import { expect, test } from 'vitest';
+import { readKubernetesSettings } from '../../../config/kubernetes-settings.ts';
 import { amountOf, type Node, type Taint } from '../api/objects.ts';
 import { clusterCapacity, gpuOfProduct, type NodeRecord, productsOfPool, toNodeRecord } from './nodes.ts';
 

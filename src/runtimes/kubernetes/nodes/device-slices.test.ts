@@ -1,6 +1,6 @@
-import { readKubernetesSettings } from '../../../config/kubernetes-settings.ts';
 import { afterEach, expect, test } from 'vitest';
 import { FakeApiServer, fakeObject, openWatch, send, sendList } from '../../../../test/fake-api-server.ts';
+import { readKubernetesSettings } from '../../../config/kubernetes-settings.ts';
 import { silentLogger } from '../../../core/logger.ts';
 import type { ApiObject } from '../api/objects.ts';
 import { countDevices, DeviceSlices, readDevices, toClassRecord, toSliceRecord, withDevices } from './device-slices.ts';

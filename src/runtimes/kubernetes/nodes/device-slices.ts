@@ -5,8 +5,8 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Failure } from '../../../core/errors.ts';
 import type { KubernetesSettings } from '../../../config/kubernetes-settings.ts';
+import { Failure } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { isRefusal } from '../../refusal.ts';
 import { ApiServer } from '../api/api-server.ts';

@@ -1,9 +1,9 @@
-import { readKubernetesSettings } from '../../../config/kubernetes-settings.ts';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { FakeApiServer, sendList } from '../../../../test/fake-api-server.ts';
+import { readKubernetesSettings } from '../../../config/kubernetes-settings.ts';
 import { silentLogger } from '../../../core/logger.ts';
 import { hasGpuNodes } from './device-slices.ts';
 

@@ -1,6 +1,6 @@
-import { readKubernetesSettings } from '../../../config/kubernetes-settings.ts';
 import { expect, test } from 'vitest';
 import { workloadSpec } from '../../../../test/workload-spec.ts';
+import { readKubernetesSettings } from '../../../config/kubernetes-settings.ts';
 import type { WorkloadSpec } from '../../runtime.ts';
 import { checkEnvironment, environmentSecret, podManifest, registrySecret, serviceName } from './pod-manifest.ts';
 import { groupName } from './pod-record.ts';
