@@ -86,6 +86,23 @@ test('an operation that runs again after a conflict sends the hints of the run t
   expect([runs, await email(), sent]).toEqual([3, 'six3!', ['user six3']]);
 });
 
+test('what one statement can do needs no transaction; what it cannot is run, and its hints are forgotten', async () => {
+  const quick: typeof rename = {
+    ...rename,
+    async runAtOnce({ db, bus: hints }, { name }) {
+      hints.publish('user', `quick ${name}`);
+      if (name !== 'seven') return undefined;
+      await db.query('update users set email = $2 where id = $1', [userId, 'at once']);
+      return 'at once';
+    },
+  };
+  expect(await change(context(), actorWith('all'), quick, { id: 'r1', name: 'seven' })).toBe('at once');
+  expect([await email(), sent]).toEqual(['at once', ['user quick seven']]);
+  expect(await change(context(), actorWith('all'), quick, { id: 'r1', name: 'eight' })).toBe('eight!');
+  expect([await email(), sent]).toEqual(['eight!', ['user quick seven', 'user eight']]);
+  expect(logged).toHaveLength(2);
+});
+
 test('one record too many is refused in the transaction, before the operation runs', async () => {
   await writeLimits(database.pool, userId, { pods: 2 });
   let runs = 0;

@@ -77,6 +77,13 @@ async function usage(component = 'GPU'): Promise<[string, string, number, number
 const amountOf = async (component: string) =>
   (await query('select sum(amount)::float8 as amount from usage where component = $1', [component])).rows[0].amount;
 
+test('a worker that ended before it started, by clocks that disagree, costs nothing and stops no meter', async () => {
+  await insertWorker('w1', 30_000, 29_000);
+  await insertWorker('w2', 60_000, 120_000, { endpoint: 'e2' });
+  await meterAt(5 * MINUTE);
+  expect(await usage()).toEqual([['12:01:00', 'e2', 1, 60]]);
+});
+
 test('a worker is billed from the start of its container until that is gone, minute by minute', async () => {
   await insertWorker('w1', 30_000, 150_500);
   await meterAt(5 * MINUTE);

@@ -127,6 +127,19 @@ test('a key that may grant a scope is permitted everything the scope permits', (
   );
 });
 
+test.each([
+  ['templates:read', 'templates:write'],
+  ['templates:write', 'pods:read'],
+  ['templates/a:write', 'templates:read'],
+  ['templates/a:write', 'templates/b:read'],
+  ['read-only', 'templates:write'],
+  ['read-only', 'invoke'],
+  ['invoke/a', 'invoke'],
+  ['invoke', 'serverless:read'],
+])('a key with %s cannot grant %s', (own, wanted) => {
+  expect(scopesCover([parseScope(own)], parseScope(wanted))).toBe(false);
+});
+
 test('every scope may grant itself', () => {
   fc.assert(
     fc.property(anyScope, (scope) => {

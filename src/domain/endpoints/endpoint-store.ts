@@ -113,13 +113,36 @@ export async function insertEndpointRow(db: Db, endpoint: Omit<Endpoint, 'create
   return result.rows[0]!;
 }
 
-export async function updateEndpointRow(db: Db, endpoint: Endpoint): Promise<void> {
-  const row = updatedRow(COLUMNS, endpoint);
-  await db.query({
-    name: 'endpoint-update',
-    text: `update endpoints set ${assignments(row, 3)} where id = $1 and user_id = $2`,
-    values: [endpoint.id, endpoint.userId, ...Object.values(row)],
+/** Returns the endpoint with its row's version, which any write changes. Throws `notFound`. */
+export async function getEndpointVersion(
+  db: Db,
+  userId: UserId,
+  id: EndpointId,
+): Promise<{ endpoint: Endpoint; rowVersion: string }> {
+  const result = await db.query<Endpoint & { rowVersion: string }>({
+    name: 'endpoint-version',
+    text: `select ${SELECTED}, xmin::text as "rowVersion" from endpoints where id = $1 and user_id = $2`,
+    values: [id, userId],
   });
+  if (!result.rows[0]) throw notFound('Endpoint');
+  const { rowVersion, ...endpoint } = result.rows[0];
+  return { endpoint, rowVersion };
+}
+
+/** Returns false, and writes nothing, if the row is not there or no longer has `rowVersion`; null: any will do. */
+export async function updateEndpointRow(
+  db: Db,
+  endpoint: Endpoint,
+  rowVersion: string | null = null,
+): Promise<boolean> {
+  const row = updatedRow(COLUMNS, endpoint);
+  const result = await db.query({
+    name: 'endpoint-update',
+    text: `update endpoints set ${assignments(row, 4)}
+           where id = $1 and user_id = $2 and ($3::text is null or xmin = $3::text::xid)`,
+    values: [endpoint.id, endpoint.userId, rowVersion, ...Object.values(row)],
+  });
+  return result.rowCount === 1;
 }
 
 /** Deletes its releases too; worker rows stay until their containers are gone. */

@@ -5,12 +5,13 @@ import type { Actor } from '../access/actor.ts';
 import { PERMISSIONS } from '../access/permissions.ts';
 import type { CpuRequest } from '../catalog/cpu-config.ts';
 import type { Operation, Tx } from '../change.ts';
+import { RELEASED } from '../releases/diff-releases.ts';
 import { updateTemplateUse } from '../templates/template-store.ts';
 import { checkReferences } from './check-references.ts';
 import { type Checked, checkRules } from './check-rules.ts';
 import { cpuSelection } from './cpu-selection.ts';
 import type { ContainerConfig, Endpoint } from './endpoint.ts';
-import { getEndpointRow } from './endpoint-store.ts';
+import { getEndpointRow, getEndpointVersion, updateEndpointRow } from './endpoint-store.ts';
 import { type GpuChange, mergeGpu } from './gpu-rule.ts';
 import { publishEndpoint } from './publish-endpoint.ts';
 import { leaveTemplate, saveOwnTemplate, type TemplateSource, templateContainer } from './template-container.ts';
@@ -43,6 +44,16 @@ export type EndpointUpdate = EndpointChange | ((before: Endpoint) => EndpointCha
 export const updateEndpoint: Operation<Tx, { id: EndpointId; update: EndpointUpdate }, Endpoint> = {
   name: 'endpoint.update',
   permission: PERMISSIONS.writeEndpoint,
+  // What makes no release references nothing: a read, and a write if the row is still as it was read.
+  async runAtOnce({ db, actor, bus }, { id, update }) {
+    publishEndpoint(bus, id);
+    const { endpoint: before, rowVersion } = await getEndpointVersion(db, actor.userId, id);
+    const { template, isEnvMerged: _, ...change } = typeof update === 'function' ? update(before) : update;
+    if (template || RELEASED.some((member) => member in change)) return undefined;
+    if (Object.keys(change).length === 0) return before;
+    const after = applyChange(before, change);
+    return (await updateEndpointRow(db, after, rowVersion)) ? after : undefined;
+  },
   run({ db, actor, bus }, { id, update }) {
     publishEndpoint(bus, id);
     return changeEndpoint(db, actor, id, update);

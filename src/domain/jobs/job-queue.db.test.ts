@@ -544,7 +544,31 @@ describe('the bytes of queued jobs', () => {
   });
 });
 
+describe('fail', () => {
+  test('ends a running job of the worker that holds it, and leaves those of others and queued ones alone', async () => {
+    const id = await endpoint();
+    const [{ jobId, workerId }, queued] = [await leased(id), await submit(id)];
+    expect(await queue.fail(jobId, worker(), 'too long')).toBeUndefined();
+    expect(await queue.fail(queued, workerId, 'too long')).toBeUndefined();
+    expect(await queue.find(jobId)).toMatchObject({ status: 'IN_PROGRESS', workerId });
+    expect(await queue.fail(jobId, workerId, 'too long')).toMatchObject({
+      id: jobId,
+      status: 'FAILED',
+      error: 'too long',
+    });
+    expect(await counters(id)).toEqual(moved({ queued: 1, failed: 1 }));
+  });
+});
+
 describe('a lost worker', () => {
+  test('the chunks of its attempt are gone once its job is queued again', async () => {
+    const { jobId, workerId } = await leased(await endpoint());
+    await stream.append(jobId, workerId, '"lost"');
+    expect(await sql('select count(*)::int from job_chunks where job_id = $1', jobId)).toEqual([{ count: 1 }]);
+    await queue.rescue([workerId], 3);
+    expect(await sql('select count(*)::int from job_chunks where job_id = $1', jobId)).toEqual([{ count: 0 }]);
+  });
+
   test('has its job redelivered once, at its old position; the second loss is FAILED', async () => {
     const id = await endpoint();
     const { jobId, workerId } = await leased(id);

@@ -24,6 +24,9 @@ const FIELDS = {
   networkVolumeIds: 'networkVolumes',
 } satisfies Record<keyof ReleaseSpec, string | Record<keyof GpuConfig, string>>;
 
+/** The members of an endpoint whose change makes a release. */
+export const RELEASED = Object.keys(FIELDS) as (keyof ReleaseSpec)[];
+
 /**
  * What changed between two versions, in the words of the wire (docs/interface/rest.md, "Releases"); empty when a
  * release would be pointless. Fields outside the spec are not looked at. Values of `env` never appear, only the names
