@@ -1,6 +1,6 @@
 import { HIDDEN } from '../../http/fields.ts';
 import { CONTAINER_FIELDS } from '../shared/container-fields.ts';
-import { field, required, shown } from '../shared/fields.ts';
+import { field, required, shown, shownAs } from '../shared/fields.ts';
 import { includeQuery } from '../shared/include-query.ts';
 import { dateTime, MAX_INTEGER, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
@@ -34,7 +34,7 @@ export const SETTINGS = {
   timeoutMs: field('timeout', timeout, 300_000),
   flashboot: field('flashboot', flashboot, 'OFF'),
   ...CONTAINER_FIELDS,
-  createdAt: { answer: { createdAt: dateTime() }, toAnswer: (at: Date) => ({ createdAt: at.toISOString() }) },
+  createdAt: { answer: { createdAt: dateTime() }, ...shownAs('createdAt', (at: Date) => at.toISOString()) },
 };
 
 export const GPU_POOLS = Type.Array(Type.String(), {

@@ -4,7 +4,7 @@ import type { CpuConfig, Endpoint, GpuConfig } from '../../domain/endpoints/endp
 import type { EndpointChange } from '../../domain/endpoints/update-endpoint.ts';
 import { answerOf, changeOf, type FieldMap, newOf } from '../../http/fields.ts';
 import { CONTAINER } from '../shared/container-fields.ts';
-import { field, fixed, group, membersOf } from '../shared/fields.ts';
+import { field, fixed, group, membersOf, shownAs } from '../shared/fields.ts';
 import { LEAST_VCPUS, showVcpus } from '../shared/least-vcpus.ts';
 import { closed, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
@@ -39,7 +39,7 @@ const FIELDS = {
   type: fixed('type', type, 'QUEUE_BASED'),
   urls: {
     answer: { requestUrls },
-    toAnswer: (urls: UrlBases, endpoint: ShownEndpoint) => ({ requestUrls: toRequestUrls(endpoint, urls) }),
+    ...shownAs('requestUrls', (urls: UrlBases, endpoint: ShownEndpoint) => toRequestUrls(endpoint, urls)),
   },
   gpu: {
     create: { gpu },
@@ -47,11 +47,11 @@ const FIELDS = {
     answer: { gpu: Type.Union([Type.Object({ pools: GPU_POOLS, count: GPU_COUNT }), Type.Null()]) },
     toNew: (body: { gpu: Gpu }) => toGpu(body.gpu),
     toChange: (body: { gpu?: Gpu }) => body.gpu && toGpu(body.gpu),
-    toAnswer: (value: GpuConfig | null) => ({ gpu: value && { pools: value.pools, count: value.count } }),
+    ...shownAs('gpu', (value: GpuConfig | null) => value && { pools: value.pools, count: value.count }),
   },
   cpu: {
     answer: { cpu: Type.Union([cpu, Type.Null()], { description: 'CPU configuration of a CPU endpoint.' }) },
-    toAnswer: (list: CpuConfig[] | null) => ({ cpu: list?.[0] ? showVcpus(list[0], LEAST_VCPUS['2026-07']) : null }),
+    ...shownAs('cpu', (list: CpuConfig[] | null) => (list?.[0] ? showVcpus(list[0], LEAST_VCPUS['2026-07']) : null)),
   },
   workers: group('workers', { min: field('min', WORKERS, 0), max: field('max', WORKERS, 3) }),
   scaling: group('scaling', {

@@ -9,7 +9,7 @@ import { answerOf, changeOf, type FieldMap, newOf } from '../../http/fields.ts';
 import { validationFailure } from '../../http/validation-failure.ts';
 import { BUILD_ROUTES, BUILD_SCHEMAS } from '../builds/build-routes.ts';
 import { CONTAINER } from '../shared/container-fields.ts';
-import { membersOf } from '../shared/fields.ts';
+import { membersOf, shownAs } from '../shared/fields.ts';
 import { refuseTemplate } from '../shared/refuse-template.ts';
 import { closed, ref } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
@@ -50,11 +50,11 @@ const FIELDS = {
     create: { type },
     answer: { type },
     toNew: (body: { type: Type08 }) => TYPES_IN[body.type],
-    toAnswer: (value: EndpointType) => ({ type: TYPES[value] }),
+    ...shownAs('type', (value: EndpointType) => TYPES[value]),
   },
   urls: {
     answer: { requestUrls },
-    toAnswer: (urls: UrlBases, endpoint: ShownEndpoint) => ({ requestUrls: toRequestUrls(endpoint, urls) }),
+    ...shownAs('requestUrls', (urls: UrlBases, endpoint: ShownEndpoint) => toRequestUrls(endpoint, urls)),
   },
   gpu: {
     create: { gpu: Type.Optional(newGpu) },
@@ -62,7 +62,7 @@ const FIELDS = {
     answer: { gpu: Type.Union([shownGpu, Type.Null()]) },
     toNew: (body: { gpu?: Static<typeof newGpu> }) => (body.gpu ? toNewGpu(body.gpu) : null),
     toChange: (body: { gpu?: Static<typeof changedGpu> }) => body.gpu && toGpuChange(body.gpu),
-    toAnswer: (value: GpuConfig | null) => ({ gpu: value && toGpuAnswer(value) }),
+    ...shownAs('gpu', (value: GpuConfig | null) => value && toGpuAnswer(value)),
   },
   cpu: {
     create: { cpu: Type.Optional(cpu) },
@@ -98,7 +98,7 @@ const FIELDS = {
       if (!body.scaling && idle === undefined) return undefined;
       return { ...(body.scaling && toScaling(body.scaling)), ...(idle !== undefined && { idleTimeoutSeconds: idle }) };
     },
-    toAnswer: (value: Endpoint['scaling']) => ({ scaling: toScalingAnswer(value) }),
+    ...shownAs('scaling', toScalingAnswer),
   },
   ...SETTINGS,
   /** An update copies from it, but does not set it by itself: `toChange` below. */

@@ -52,14 +52,14 @@ export function optional<N extends string, S extends TSchema>(name: N, schema: S
     answer: member(name, schema),
     toNew: read,
     toChange: read,
-    toAnswer: (value: Static<S>) => member(name, value),
+    ...shownAs<N, Static<S>>(name),
   };
 }
 
 /** A member with a default that no update can give. */
 export function fixed<N extends string, S extends TSchema>(name: N, schema: S, initial: Static<S>) {
-  const { create, toNew, answer, toAnswer } = field(name, schema, initial);
-  return { create, toNew, answer, toAnswer };
+  const { update: _, toChange: __, ...rest } = field(name, schema, initial);
+  return rest;
 }
 
 /** A member that is an object of members with defaults. An update gives some of them. */
@@ -71,13 +71,22 @@ export function group<N extends string, M extends SchemaFields>(name: N, fields:
     answer: member(name, Type.Object(membersOf(fields, 'answer'))),
     toNew: (body: { readonly [K in N]?: BodyOf<M, 'toNew'> }) => newOf(fields, body[name] ?? none),
     toChange: (body: { readonly [K in N]?: BodyOf<M, 'toChange'> }) => body[name] && changeOf(fields, body[name]),
-    toAnswer: (value: { readonly [K in keyof M]: unknown }) => member(name, answerOf(fields, value)),
+    ...shownAs(name, (value: { readonly [K in keyof M]: unknown }) => answerOf(fields, value)),
   };
 }
 
 /** A member that is only shown. */
 export function shown<N extends string, S extends TSchema>(name: N, schema: S) {
-  return { answer: member(name, schema), toAnswer: (value: Static<S>) => member(name, value) };
+  return { answer: member(name, schema), ...shownAs<N, Static<S>>(name) };
+}
+
+/** How an answer shows a member under one name: its value, or what `show` makes of it. */
+export function shownAs<N extends string, T, A = T, R = unknown>(name: N, show?: (value: T, record: R) => A) {
+  return {
+    as: name,
+    ...(show && { show }),
+    toAnswer: (value: T, record: R): { [K in N]: A } => member(name, (show ? show(value, record) : value) as A),
+  };
 }
 
 function member<N extends string, T>(name: N, value: T): { [K in N]: T } {
