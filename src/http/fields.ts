@@ -1,4 +1,14 @@
 /**
+ * Returns a part of an answer. If that is one member, `as` is its name and `show` makes its value of the record's, so that `answerOf` needs no
+ * object for it.
+ */
+interface ToAnswer<T, R> {
+  (value: T, record: R): object;
+  readonly as?: string;
+  readonly show?: ((value: T, record: R) => unknown) | undefined;
+}
+
+/**
  * How an interface spells one member of a record: a member may be spread over several names, and may depend on others. What is left out,
  * the interface does not have.
  */
@@ -8,10 +18,7 @@ export interface Field<T, Given, Create = never, Update = never, R = never> {
   /** Returns what an update gives; undefined: nothing. */
   readonly toChange?: (body: Update, before: R) => Given | undefined;
   /** Returns its part of an answer. */
-  readonly toAnswer?: (value: T, record: R) => object;
-  /** The name of its part of an answer if that is one member: `answerOf` then writes the value, or what `show` returns, by itself. */
-  readonly as?: string;
-  readonly show?: (value: T, record: R) => unknown;
+  readonly toAnswer?: ToAnswer<T, R>;
   /** Schemas of its part of a create, of an update and of an answer, by name: rest/shared/fields.ts makes whole schemas of them. */
   readonly create?: object;
   readonly update?: object;
@@ -38,9 +45,7 @@ export const HIDDEN = {};
 export interface AnyField {
   readonly toNew?: (body: never) => unknown;
   readonly toChange?: (body: never, before: never) => unknown;
-  readonly toAnswer?: (value: never, record: never) => object;
-  readonly as?: string;
-  readonly show?: (value: never, record: never) => unknown;
+  readonly toAnswer?: ToAnswer<never, never>;
 }
 export type Fields = Readonly<Record<string, AnyField>>;
 
@@ -83,10 +88,10 @@ function mapped(fields: Fields, map: (field: AnyField) => unknown): object {
   return Object.fromEntries(values.filter(([, value]) => value !== undefined));
 }
 
-/** What an answer of a map consists of. `blank` has all single members, so that filling it in adds none: that takes half the time. */
+/** What an answer of a map consists of. `blank` has all single members already: adding them one by one takes longer. */
 interface AnswerPlan {
   readonly blank: object;
-  readonly shown: readonly (AnyField & { readonly name: string })[];
+  readonly shown: readonly (readonly [name: string, toAnswer: ToAnswer<never, never>])[];
 }
 const plans = new WeakMap<Fields, AnswerPlan>();
 
@@ -94,10 +99,11 @@ const plans = new WeakMap<Fields, AnswerPlan>();
 export function answerOf<M extends Fields>(fields: M, record: { readonly [K in keyof M]: unknown }): Answer<M> {
   const { blank, shown } = planOf(fields);
   const answer: Record<string, unknown> = { ...blank };
-  for (const { name, as, show, toAnswer } of shown) {
+  for (const [name, toAnswer] of shown) {
     const value = record[name] as never;
+    const { as, show } = toAnswer;
     if (as !== undefined) answer[as] = show ? show(value, record as never) : value;
-    else Object.assign(answer, toAnswer!(value, record as never));
+    else Object.assign(answer, toAnswer(value, record as never));
   }
   return answer as Answer<M>;
 }
@@ -105,8 +111,8 @@ export function answerOf<M extends Fields>(fields: M, record: { readonly [K in k
 function planOf(fields: Fields): AnswerPlan {
   const known = plans.get(fields);
   if (known) return known;
-  const shown = Object.entries(fields).flatMap(([name, field]) => (field.toAnswer ? [{ ...field, name }] : []));
-  const blank = Object.fromEntries(shown.flatMap(({ as }) => (as === undefined ? [] : [[as, undefined]])));
+  const shown = Object.entries(fields).flatMap(([name, { toAnswer }]) => (toAnswer ? [[name, toAnswer] as const] : []));
+  const blank = Object.fromEntries(shown.flatMap(([, { as }]) => (as === undefined ? [] : [[as, undefined]])));
   const plan = { blank, shown };
   plans.set(fields, plan);
   return plan;

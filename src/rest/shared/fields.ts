@@ -81,12 +81,9 @@ export function shown<N extends string, S extends TSchema>(name: N, schema: S) {
 }
 
 /** How an answer shows a member under one name: its value, or what `show` makes of it. */
-export function shownAs<N extends string, T, A = T, R = unknown>(name: N, show?: (value: T, record: R) => A) {
-  return {
-    as: name,
-    ...(show && { show }),
-    toAnswer: (value: T, record: R): { [K in N]: A } => member(name, (show ? show(value, record) : value) as A),
-  };
+export function shownAs<N extends string, T, A = T, R = unknown>(as: N, show?: (value: T, record: R) => A) {
+  const toAnswer = (value: T, record: R): { [K in N]: A } => member(as, (show ? show(value, record) : value) as A);
+  return { toAnswer: Object.assign(toAnswer, { as, show }) };
 }
 
 function member<N extends string, T>(name: N, value: T): { [K in N]: T } {
