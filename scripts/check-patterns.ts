@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { parse } from '@swc/core';
 import { check } from 'recheck';
-import { PORT_PATTERN } from '../src/domain/endpoints/check-ports.ts';
+import { PORT_PATTERN } from '../src/domain/containers/check-ports.ts';
 import { IMAGE_PATTERN } from '../src/domain/images/image-reference.ts';
 
 /** Limits in steps of the checker's own matching, and one seed: the verdict does not depend on the machine or its load. */

@@ -34,10 +34,13 @@ runtime = "$(command -v $runtime >/dev/null 2>&1 && echo $runtime || echo runc)"
 events_logger = "file"
 CONF
 
+# From /: in a folder that is deleted, it could start no container any more.
+cd /
 CONTAINERS_CONF=$HOME_DIR/containers.conf setsid podman \
   --root "$HOME_DIR/storage" --runroot "$HOME_DIR/run" --tmpdir "$HOME_DIR/tmp" --network-config-dir "$HOME_DIR/networks" \
   system service --time 0 "$SOCKET" >>"$HOME_DIR/log" 2>&1 </dev/null &
 
+cd "$OLDPWD"
 answers "$WAIT_SECONDS" && exit 0
 echo "podman did not answer within $WAIT_SECONDS s; see $HOME_DIR/log" >&2
 exit 1

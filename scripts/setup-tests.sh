@@ -51,7 +51,7 @@ start_engine() {
   # Without systemd the control groups may not be mounted.
   [ -e /sys/fs/cgroup/cgroup.controllers ] || [ -d /sys/fs/cgroup/memory ] || mount -t cgroup2 none /sys/fs/cgroup || true
   say "starting dockerd, which logs to $DOCKERD_LOG"
-  setsid dockerd >>"$DOCKERD_LOG" 2>&1 </dev/null &
+  (cd / && setsid dockerd >>"$DOCKERD_LOG" 2>&1 </dev/null &)
 }
 
 need_engine() {
