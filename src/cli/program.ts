@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Argument, Command, CommanderError, type ErrorOptions } from 'commander';
-import { didYouMean } from '../core/closest.ts';
 import { messageOf } from '../core/errors.ts';
+import { didYouMean } from '../core/text/closest.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { addKeys, addSecrets, addUsers } from './access/access-commands.ts';
 import { addLimits, addSignIn, addSshKeys } from './account/account-commands.ts';

@@ -33,11 +33,11 @@ import { type ProcessFigures, readProcessFigures } from '../rest/installation/pr
 import type { WorkloadStorage } from '../runtimes/runtime.ts';
 import { createRuntime } from './create-runtime.ts';
 import { describeInstallation } from './describe-installation.ts';
+import { hostInUrl } from './front/listen.ts';
+import { servePorts } from './front/serve-ports.ts';
 import { moveWorkloads, prepareEgress, startEgress } from './limit-egress.ts';
-import { hostInUrl } from './listen.ts';
 import { openPools } from './open-database.ts';
 import { serveByProcesses } from './serve-by-processes.ts';
-import { servePorts } from './serve-ports.ts';
 import type { CleanUpStack, ServerParts, Serving } from './serving.ts';
 import { startControl } from './start-control.ts';
 import { type LaunchedDatabase, recordServer } from './start-database.ts';

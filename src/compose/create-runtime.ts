@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Config } from '../config/config.ts';
-import { closest } from '../core/closest.ts';
 import type { Logger } from '../core/logger.ts';
+import { closest } from '../core/text/closest.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
 import { gpuPools, LOCAL_DATA_CENTER } from '../domain/catalog/catalog.ts';

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { trimSlashes } from '../core/trim-slashes.ts';
+import { trimSlashes } from '../core/text/trim-slashes.ts';
 import { UsageError } from '../core/usage-error.ts';
 
 /** Parsers of settings. Each throws a sentence with the setting's name, its value and what is allowed. */

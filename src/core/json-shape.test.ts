@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { findShapeFault, MAX_JSON_DEPTH, MAX_JSON_MEMBERS } from './json-scan.ts';
+import { findShapeFault, MAX_JSON_DEPTH, MAX_JSON_MEMBERS } from './text/json-scan.ts';
 
 const faultOf = (text: string) => findShapeFault(Buffer.from(text));
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);

@@ -1,5 +1,5 @@
-import { asciiJson } from '../core/ascii-json.ts';
 import { Failure } from '../core/errors.ts';
+import { asciiJson } from '../core/text/ascii-json.ts';
 import type { CallRequest, CallResponse } from '../http/call-messages.ts';
 import { openAiRoute, renderOpenAiError } from '../http/openai-error.ts';
 import { PROBLEM_JSON, type Problem, type RenderedProblem, renderProblem } from '../http/problem.ts';

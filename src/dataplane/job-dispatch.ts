@@ -1,9 +1,9 @@
 import type { Clock } from '../core/clock.ts';
 import { messageOf } from '../core/errors.ts';
+import { Loop } from '../core/flow/loop.ts';
 import type { EndpointId, JobId, WorkerId } from '../core/ids.ts';
 import { hasFailed } from '../core/job-states.ts';
 import type { Logger } from '../core/logger.ts';
-import { Loop } from '../core/loop.ts';
 import type { Metrics } from '../core/metrics.ts';
 import type { Tracing } from '../core/tracing.ts';
 import type { Bus } from '../db/bus.ts';

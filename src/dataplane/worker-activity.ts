@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts';
+import { Loop, type NextRun } from '../core/flow/loop.ts';
 import type { WorkerId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
-import { Loop, type NextRun } from '../core/loop.ts';
 import { doubleArray, textArray } from '../db/arrays.ts';
 import type { Pool } from '../db/pool.ts';
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts';
+import { Loop, type NextRun } from '../core/flow/loop.ts';
 import type { Logger } from '../core/logger.ts';
-import { Loop, type NextRun } from '../core/loop.ts';
 import type { Pool } from './pool.ts';
 
 const SYNC_MS = 10_000;

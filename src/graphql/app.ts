@@ -10,7 +10,7 @@ import {
 } from 'graphql';
 import { clientNetwork } from '../core/client-address.ts';
 import { Failure } from '../core/errors.ts';
-import { takeTurn } from '../core/turns.ts';
+import { takeTurn } from '../core/flow/turns.ts';
 import type { Actor } from '../domain/access/actor.ts';
 import { acceptOnlyJson, BODY_LIMIT_BYTES } from '../http/accept-only-json.ts';
 import { authenticate } from '../http/authenticate.ts';

@@ -1,5 +1,5 @@
 import { Failure } from '../core/errors.ts';
-import { PORT_PATTERN } from '../domain/endpoints/check-ports.ts';
+import { PORT_PATTERN } from '../domain/containers/check-ports.ts';
 import { readList } from './inputs.ts';
 
 export interface EnvironmentVariable {

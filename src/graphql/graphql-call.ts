@@ -1,9 +1,9 @@
 import type { Clock } from '../core/clock.ts';
 import { Failure } from '../core/errors.ts';
+import { takeTurn } from '../core/flow/turns.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
 import type { SecretBox } from '../core/secret-box.ts';
-import { takeTurn } from '../core/turns.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Actor, Permission } from '../domain/access/actor.ts';
 import type { KeyRing } from '../domain/access/key-ring.ts';

@@ -1,4 +1,4 @@
-import { takeTurn } from '../core/turns.ts';
+import { takeTurn } from '../core/flow/turns.ts';
 
 /** Returns the JSON of an answer; yields to other requests between the items of its lists. */
 export async function renderInTurns(answer: object, owner: string): Promise<string> {

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure } from '../core/errors.ts';
-import { findShapeFault } from '../core/json-scan.ts';
-import { takeTurn } from '../core/turns.ts';
+import { takeTurn } from '../core/flow/turns.ts';
+import { findShapeFault } from '../core/text/json-scan.ts';
 import { FairSlots } from './fair-slots.ts';
 import { validationFailure } from './validation-failure.ts';
 

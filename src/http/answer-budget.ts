@@ -1,6 +1,6 @@
 import { Failure } from '../core/errors.ts';
+import { Semaphore } from '../core/flow/semaphore.ts';
 import type { UserId } from '../core/ids.ts';
-import { Semaphore } from '../core/semaphore.ts';
 import { ByteBudget, type ByteReservation } from './byte-budget.ts';
 import type { CallResponse } from './call-messages.ts';
 import { READER_CHECK_MS, READER_MIN_BYTES, takenBytes } from './taken-bytes.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { asciiJson } from '../core/ascii-json.ts';
 import { Failure, messageOf } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
+import { asciiJson } from '../core/text/ascii-json.ts';
 import { PROBLEM_JSON, renderProblem } from './problem.ts';
 
 /** An HTTP app that is ready: Fastify's, for example. */

@@ -2,8 +2,9 @@
  * Errors of the OpenAI routes, in the shape that their clients read (docs/interface/queue.md, "Errors of OpenAI routes").
  * Clients of `/v1/messages` read the same object inside `{"type": "error"}`, and know other types.
  */
-import { asciiJson } from '../core/ascii-json.ts';
+
 import { withoutRevision } from '../core/rest-revisions.ts';
+import { asciiJson } from '../core/text/ascii-json.ts';
 
 /** The failure of a call. */
 export interface OpenAiError {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { enterTurn } from '../core/turns.ts';
+import { enterTurn } from '../core/flow/turns.ts';
 import { type ConnectionPace, isRefusal, type PacedTaker } from './refusal-pace.ts';
 import { enterRequestTurn, leaveRequestTurn } from './request-turns.ts';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { asciiJson } from '../core/ascii-json.ts';
 import { FAILURES, type Failure, isReported, messageOf } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
+import { asciiJson } from '../core/text/ascii-json.ts';
 import { openAiRoute, renderOpenAiError } from './openai-error.ts';
 import { toFailure } from './to-failure.ts';
 

@@ -1,7 +1,7 @@
-import { Batcher } from '../core/batcher.ts';
 import { BoundedMap } from '../core/bounded-map.ts';
 import { type Clock, monotonicClock } from '../core/clock.ts';
 import { Failure } from '../core/errors.ts';
+import { Batcher } from '../core/flow/batcher.ts';
 import type { UserId } from '../core/ids.ts';
 import { RATE_WINDOWS, type RateQuotas, type RateWindow } from '../core/rate-quotas.ts';
 import type { Db } from '../db/pool.ts';

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { type JobInsert, PgBoss } from 'pg-boss';
-import { Batcher } from '../../../src/core/batcher.ts';
+import { Batcher } from '../../../src/core/flow/batcher.ts';
 import type { FrontJob, FrontQueue } from './front.ts';
 import { servePeer } from './serve-peer.ts';
 

@@ -3,7 +3,7 @@
  * timeouts, retries or webhooks.
  */
 import { randomUUID } from 'node:crypto';
-import { Batcher } from '../../../src/core/batcher.ts';
+import { Batcher } from '../../../src/core/flow/batcher.ts';
 import { textArray } from '../../../src/db/arrays.ts';
 import { createPool, type Pool } from '../../../src/db/pool.ts';
 import type { FrontJob, FrontQueue } from './front.ts';

@@ -1,6 +1,6 @@
-import { didYouMean } from '../../core/closest.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { RestRevision } from '../../core/rest-revisions.ts';
+import { didYouMean } from '../../core/text/closest.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { parseScope } from '../../domain/access/scopes.ts';
 import { ID } from '../records/find-record.ts';

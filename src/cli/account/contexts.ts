@@ -1,8 +1,8 @@
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { didYouMean } from '../../core/closest.ts';
-import { trimSlashes } from '../../core/trim-slashes.ts';
+import { didYouMean } from '../../core/text/closest.ts';
+import { trimSlashes } from '../../core/text/trim-slashes.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { ApiRefusal, type Target } from '../shared/api-client.ts';
 import type { Terminal } from '../terminal/terminal.ts';

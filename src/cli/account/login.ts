@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { trimSlashes } from '../../core/trim-slashes.ts';
+import { trimSlashes } from '../../core/text/trim-slashes.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { findRecord } from '../records/find-record.ts';
 import { RECORDS } from '../records/kinds.ts';

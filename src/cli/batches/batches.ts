@@ -3,7 +3,7 @@ import { rename, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { didYouMean } from '../../core/closest.ts';
+import { didYouMean } from '../../core/text/closest.ts';
 import { type ApiClient, ApiRefusal, JobFailed } from '../shared/api-client.ts';
 import type { CliOutput, CommandOutput } from '../shared/cli-pieces.ts';
 import { showRecords } from '../shared/show-records.ts';

@@ -1,4 +1,4 @@
-import { didYouMean } from '../../core/closest.ts';
+import { didYouMean } from '../../core/text/closest.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { toCents } from '../../domain/billing/money.ts';
 import { userIdOf } from '../access/server-side.ts';

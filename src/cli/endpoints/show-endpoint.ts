@@ -1,5 +1,5 @@
 /** Tables of an endpoint's workers, releases, scaling decisions and history. */
-import { didYouMean } from '../../core/closest.ts';
+import { didYouMean } from '../../core/text/closest.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { inOneLine } from '../../domain/logs/quote-output.ts';
 import { present } from '../fields/field.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual, parseEnv } from 'node:util';
 import { Option } from 'commander';
-import { didYouMean } from '../../core/closest.ts';
+import { didYouMean } from '../../core/text/closest.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { CliOutput } from '../shared/cli-pieces.ts';
 import type { Field } from './field.ts';

@@ -1,5 +1,5 @@
 import type { RestRevision } from '../../core/rest-revisions.ts';
-import { trimSlashes } from '../../core/trim-slashes.ts';
+import { trimSlashes } from '../../core/text/trim-slashes.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { secretNamesIn } from '../../domain/secrets/secret-references.ts';
 import type { Named } from '../records/kinds.ts';

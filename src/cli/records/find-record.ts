@@ -1,4 +1,4 @@
-import { didYouMean } from '../../core/closest.ts';
+import { didYouMean } from '../../core/text/closest.ts';
 import { type ApiClient, ApiRefusal } from '../shared/api-client.ts';
 import { type Findable, type Named, RECORDS } from './kinds.ts';
 

@@ -1,5 +1,5 @@
-import { didYouMean } from '../../core/closest.ts';
 import type { UserId } from '../../core/ids.ts';
+import { didYouMean } from '../../core/text/closest.ts';
 import type { Db } from '../../db/pool.ts';
 
 /** Kinds of records that are found by name in the database, as their tables are called. */

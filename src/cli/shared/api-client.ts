@@ -1,6 +1,6 @@
 import { EventSourceParserStream } from 'eventsource-parser/stream';
-import { wordFieldError } from '../../core/field-words.ts';
 import { REST_REVISIONS, REVISION_HEADER } from '../../core/rest-revisions.ts';
+import { wordFieldError } from '../../core/text/field-words.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import type { Method, PathWith, Request, Result } from './api-types.ts';
 import { explainUnreachable } from './unreachable.ts';

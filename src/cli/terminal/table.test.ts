@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { closest } from '../../core/closest.ts';
+import { closest } from '../../core/text/closest.ts';
 import { type Column, formatTable } from './table.ts';
 import { cellText, cutToWidth, displayWidth, jsonText, terminalText } from './terminal-text.ts';
 

@@ -1,19 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Config, Role } from '../config/config.ts';
-import { withoutRevision } from '../core/rest-revisions.ts';
-import { isQueuePath } from '../dataplane/data-plane.ts';
-import { sendProblem, setCommonHeaders } from '../dataplane/exchange.ts';
-import type { CapacitySource } from '../domain/catalog/capacity-source.ts';
-import type { PodFigures } from '../domain/pods/pod-figures.ts';
-import { isGraphqlPath, lazyGraphqlApp } from '../graphql/lazy-app.ts';
-import { newRequestId } from '../http/problem.ts';
-import type { RateLimiter } from '../http/rate-limiter.ts';
-import type { MetricsPage } from '../rest/installation/metrics-page.ts';
-import { LogSearches } from '../rest/logs/log-searches.ts';
-import type * as restApps from '../rest/rest-apps.ts';
-import { isV1Path, lazyV1App, refuseV1 } from '../rest/v1/lazy-v1-app.ts';
-import { missingRole } from './roles.ts';
-import type { ServerParts } from './serving.ts';
+import type { Config, Role } from '../../config/config.ts';
+import { withoutRevision } from '../../core/rest-revisions.ts';
+import { isQueuePath } from '../../dataplane/data-plane.ts';
+import { sendProblem, setCommonHeaders } from '../../dataplane/exchange.ts';
+import type { CapacitySource } from '../../domain/catalog/capacity-source.ts';
+import type { PodFigures } from '../../domain/pods/pod-figures.ts';
+import { isGraphqlPath, lazyGraphqlApp } from '../../graphql/lazy-app.ts';
+import { newRequestId } from '../../http/problem.ts';
+import type { RateLimiter } from '../../http/rate-limiter.ts';
+import type { MetricsPage } from '../../rest/installation/metrics-page.ts';
+import { LogSearches } from '../../rest/logs/log-searches.ts';
+import type * as restApps from '../../rest/rest-apps.ts';
+import { isV1Path, lazyV1App, refuseV1 } from '../../rest/v1/lazy-v1-app.ts';
+import { missingRole } from '../roles.ts';
+import type { ServerParts } from '../serving.ts';
 
 /** Answers requests on node's HTTP server. */
 export type Responder = (req: IncomingMessage, res: ServerResponse) => void;

@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Server as NetServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { monotonicClock } from '../core/clock.ts';
+import { monotonicClock } from '../../core/clock.ts';
 
 /** How long orphaned data processes of a killed server may take to release their ports. */
 const ORPHANS_EXIT_MS = 3_000;

@@ -1,15 +1,15 @@
-import type { Config } from '../config/config.ts';
-import { monotonicClock } from '../core/clock.ts';
-import { isQueuePath } from '../dataplane/data-plane.ts';
-import { cachedHostParser, findHandler, normalizeHost, type ProxyRoutes } from '../dataplane/proxy/find-handler.ts';
-import { PodProxy } from '../dataplane/proxy/pod-proxy.ts';
-import { refuse } from '../dataplane/proxy/refuse.ts';
-import { Terminals } from '../dataplane/terminal/terminals.ts';
-import type { ClientExchange, ExchangeHandler } from '../dataplane/wire/client-exchange.ts';
-import type { TrustedProxies } from '../dataplane/wire/trusted-proxies.ts';
-import { findPodRoute } from '../domain/pods/find-pod-route.ts';
-import { missingRole } from './roles.ts';
-import type { ServerParts } from './serving.ts';
+import type { Config } from '../../config/config.ts';
+import { monotonicClock } from '../../core/clock.ts';
+import { isQueuePath } from '../../dataplane/data-plane.ts';
+import { cachedHostParser, findHandler, normalizeHost, type ProxyRoutes } from '../../dataplane/proxy/find-handler.ts';
+import { PodProxy } from '../../dataplane/proxy/pod-proxy.ts';
+import { refuse } from '../../dataplane/proxy/refuse.ts';
+import { Terminals } from '../../dataplane/terminal/terminals.ts';
+import type { ClientExchange, ExchangeHandler } from '../../dataplane/wire/client-exchange.ts';
+import type { TrustedProxies } from '../../dataplane/wire/trusted-proxies.ts';
+import { findPodRoute } from '../../domain/pods/find-pod-route.ts';
+import { missingRole } from '../roles.ts';
+import type { ServerParts } from '../serving.ts';
 
 /** Browsers and most resolvers take every name under it for this machine. */
 const DEFAULT_PROXY_HOST = 'localhost';

@@ -1,13 +1,13 @@
-import type { Config } from '../config/config.ts';
-import { readCertificate } from '../dataplane/wire/certificate.ts';
-import { createCapacitySource } from '../domain/catalog/capacity-source.ts';
-import { createPodFigures } from '../domain/pods/pod-figures.ts';
-import { MetricsPage } from '../rest/installation/metrics-page.ts';
-import type * as restApps from '../rest/rest-apps.ts';
+import type { Config } from '../../config/config.ts';
+import { readCertificate } from '../../dataplane/wire/certificate.ts';
+import { createCapacitySource } from '../../domain/catalog/capacity-source.ts';
+import { createPodFigures } from '../../domain/pods/pod-figures.ts';
+import { MetricsPage } from '../../rest/installation/metrics-page.ts';
+import type * as restApps from '../../rest/rest-apps.ts';
+import { createRateLimiter } from '../open-database.ts';
+import type { ServerParts, Serving } from '../serving.ts';
 import { createFront, serveNewCertificates } from './create-front.ts';
 import { listen, rethrowPortInUse } from './listen.ts';
-import { createRateLimiter } from './open-database.ts';
-import type { ServerParts, Serving } from './serving.ts';
 import { findWorkerApi, listenForWorkers } from './worker-listener.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { readConfig } from '../config/config.ts';
-import type { Pool } from '../db/pool.ts';
-import type { Installation } from '../domain/installation.ts';
-import type { Runtime } from '../runtimes/runtime.ts';
+import { readConfig } from '../../config/config.ts';
+import type { Pool } from '../../db/pool.ts';
+import type { Installation } from '../../domain/installation.ts';
+import type { Runtime } from '../../runtimes/runtime.ts';
 import { reserveWorkerApi } from './worker-listener.ts';
 
 test('an engine whose bridge is not on this machine is refused, with what must be changed', async () => {

@@ -1,12 +1,12 @@
-import type { Config } from '../config/config.ts';
-import type { Logger } from '../core/logger.ts';
-import type { WireServer } from '../dataplane/wire/wire-server.ts';
-import type { Pool } from '../db/pool.ts';
-import { type Installation, saveWorkerApiPort } from '../domain/installation.ts';
-import type { Runtime } from '../runtimes/runtime.ts';
-import { keepDescriptorReserve } from './descriptor-reserve.ts';
+import type { Config } from '../../config/config.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { WireServer } from '../../dataplane/wire/wire-server.ts';
+import type { Pool } from '../../db/pool.ts';
+import { type Installation, saveWorkerApiPort } from '../../domain/installation.ts';
+import type { Runtime } from '../../runtimes/runtime.ts';
+import { keepDescriptorReserve } from '../descriptor-reserve.ts';
+import type { CleanUpStack } from '../serving.ts';
 import { hostInUrl, listen, reservePort } from './listen.ts';
-import type { CleanUpStack } from './serving.ts';
 
 /**
  * Makes the worker API listen where workloads can reach it, and nowhere else; resolves with the URL that workers get. Its

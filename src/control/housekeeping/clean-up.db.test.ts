@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import { readConfig } from '../../config/config.ts';
+import type { Loop } from '../../core/flow/loop.ts';
 import { silentLogger } from '../../core/logger.ts';
-import type { Loop } from '../../core/loop.ts';
 import { transaction } from '../../db/pool.ts';
 import { JOB_COUNTERS } from '../../domain/jobs/count-jobs.ts';
 import { makePartitions } from '../../domain/jobs/job-retention.ts';

@@ -1,7 +1,7 @@
 import type { JobLimits } from '../../config/config.ts';
 import type { Clock } from '../../core/clock.ts';
+import { Loop } from '../../core/flow/loop.ts';
 import type { Logger } from '../../core/logger.ts';
-import { Loop } from '../../core/loop.ts';
 import type { Pool } from '../../db/pool.ts';
 import { deleteOldBatches } from '../../domain/batches/delete-old-batches.ts';
 import { deleteOldClusters } from '../../domain/clusters/cluster-lifecycle.ts';

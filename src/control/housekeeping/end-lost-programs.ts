@@ -1,9 +1,9 @@
 import { monotonicClock } from '../../core/clock.ts';
 import { Failure, messageOf } from '../../core/errors.ts';
+import { Loop } from '../../core/flow/loop.ts';
+import { withTimeout } from '../../core/flow/with-timeout.ts';
 import type { TerminalId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
-import { Loop } from '../../core/loop.ts';
-import { withTimeout } from '../../core/with-timeout.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Db } from '../../db/pool.ts';
 import { type LostSession, listLostSessions, updateSessionLost } from '../../domain/terminals/terminal-store.ts';

@@ -1,7 +1,7 @@
+import { Loop } from '../../core/flow/loop.ts';
 import type { Logger } from '../../core/logger.ts';
-import { Loop } from '../../core/loop.ts';
 import type { Pool } from '../../db/pool.ts';
-import { listGuardedEndpoints } from '../../domain/endpoints/guarded-endpoints.ts';
+import { listGuardedEndpoints } from '../../domain/endpoints/endpoint-store.ts';
 import type { EvictionGuard } from '../../runtimes/runtime.ts';
 
 const TICK_MS = 60_000;

@@ -1,5 +1,5 @@
+import { Loop } from '../../core/flow/loop.ts';
 import type { Logger } from '../../core/logger.ts';
-import { Loop } from '../../core/loop.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import { listBudgetedEndpoints } from '../../domain/budgets/budget-store.ts';

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../core/clock.ts';
+import { Loop } from '../../core/flow/loop.ts';
 import type { Logger } from '../../core/logger.ts';
-import { Loop } from '../../core/loop.ts';
 import type { Pool } from '../../db/pool.ts';
 import { deleteOldHistory, foldHistory, SETTLE_MS, writeHistory } from '../../domain/history/write-history.ts';
 

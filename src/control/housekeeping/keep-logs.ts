@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
+import { Loop, type NextRun } from '../../core/flow/loop.ts';
 import type { Logger } from '../../core/logger.ts';
-import { Loop, type NextRun } from '../../core/loop.ts';
 import type { Pool } from '../../db/pool.ts';
 import { sqlState } from '../../db/sql-state.ts';
 import { bytesUntilNextLook, decideSegments, type LogLimits } from '../../domain/logs/decide-segments.ts';

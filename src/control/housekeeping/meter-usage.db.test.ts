@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import { readConfig } from '../../config/config.ts';
+import type { Loop } from '../../core/flow/loop.ts';
 import { silentLogger } from '../../core/logger.ts';
-import type { Loop } from '../../core/loop.ts';
 import { foldUsage, meterUsage } from '../../domain/billing/meter-usage.ts';
 import { findGpuType } from '../../domain/catalog/catalog.ts';
 import { cleanUpLoop } from './clean-up.ts';

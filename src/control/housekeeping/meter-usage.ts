@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../core/clock.ts';
+import { Loop } from '../../core/flow/loop.ts';
 import type { Logger } from '../../core/logger.ts';
-import { Loop } from '../../core/loop.ts';
 import type { Pool } from '../../db/pool.ts';
 import { foldUsage, meterUsage, SETTLE_MS } from '../../domain/billing/meter-usage.ts';
 import { currentPrices } from '../../domain/billing/price-list.ts';

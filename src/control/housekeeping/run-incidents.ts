@@ -1,6 +1,6 @@
 import { messageOf } from '../../core/errors.ts';
+import { Loop } from '../../core/flow/loop.ts';
 import type { Logger } from '../../core/logger.ts';
-import { Loop } from '../../core/loop.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import { findSimulation, takeIncidents } from '../../domain/simulation/simulation.ts';

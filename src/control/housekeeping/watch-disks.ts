@@ -1,8 +1,8 @@
 import { type Clock, monotonicClock } from '../../core/clock.ts';
 import { messageOf } from '../../core/errors.ts';
+import { Loop, type NextRun } from '../../core/flow/loop.ts';
+import { withTimeout } from '../../core/flow/with-timeout.ts';
 import type { Logger } from '../../core/logger.ts';
-import { Loop, type NextRun } from '../../core/loop.ts';
-import { withTimeout } from '../../core/with-timeout.ts';
 import type { Db } from '../../db/pool.ts';
 import { listDisks, type WorkloadDisk } from '../../domain/workers/list-disks.ts';
 import type { DiskMeter } from '../../runtimes/runtime.ts';

@@ -1,7 +1,7 @@
 import { messageOf } from '../../core/errors.ts';
+import { Loop, type NextRun } from '../../core/flow/loop.ts';
 import type { EndpointId, JobId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
-import { Loop, type NextRun } from '../../core/loop.ts';
 import { SeldomLog } from '../../core/seldom-log.ts';
 import { findTraceContext, type TraceContext } from '../../core/trace-context.ts';
 import type { SpanAttributes, Tracing } from '../../core/tracing.ts';

@@ -1,7 +1,7 @@
 import { type Clock, monotonicClock } from '../../core/clock.ts';
+import { Loop, type NextRun } from '../../core/flow/loop.ts';
 import type { EndpointId, WorkerId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
-import { Loop, type NextRun } from '../../core/loop.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import { storeDecisions } from '../../domain/decisions/record-decision.ts';

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import type { Loop } from '../../core/flow/loop.ts';
 import { newId, type PodId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
-import type { Loop } from '../../core/loop.ts';
 import { Bus } from '../../db/bus.ts';
 import type { Actor } from '../../domain/access/actor.ts';
 import { createUser } from '../../domain/access/users.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
+import { Loop } from '../../core/flow/loop.ts';
 import type { Logger } from '../../core/logger.ts';
-import { Loop } from '../../core/loop.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import { type DuePod, forgetStop, listDuePods, stopDuePod, terminateDuePod } from '../../domain/pods/pod-lifetime.ts';

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Clock, monotonicClock } from '../../core/clock.ts';
 import { isReported, messageOf } from '../../core/errors.ts';
+import { Loop, type NextRun } from '../../core/flow/loop.ts';
 import type { Logger } from '../../core/logger.ts';
-import { Loop, type NextRun } from '../../core/loop.ts';
 import { quoteOutput } from '../../domain/logs/quote-output.ts';
 import {
   type ControlledPod,

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DEFAULT_LOG_RATES, type LogRates } from '../../config/limit-settings.ts';
-import { Batcher } from '../../core/batcher.ts';
 import { type Clock, systemClock } from '../../core/clock.ts';
 import { isReported } from '../../core/errors.ts';
+import { Batcher } from '../../core/flow/batcher.ts';
+import { Loop } from '../../core/flow/loop.ts';
 import type { UserId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
-import { Loop } from '../../core/loop.ts';
 import { SeldomLog } from '../../core/seldom-log.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';

@@ -1,7 +1,7 @@
 import { monotonicClock } from '../../core/clock.ts';
 import { messageOf } from '../../core/errors.ts';
+import { withTimeout } from '../../core/flow/with-timeout.ts';
 import type { Logger } from '../../core/logger.ts';
-import { withTimeout } from '../../core/with-timeout.ts';
 import type { Pool } from '../../db/pool.ts';
 import { QUOTED_FROM } from '../../domain/logs/quote-output.ts';
 import { searchLog } from '../../domain/logs/search-log.ts';

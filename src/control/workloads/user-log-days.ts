@@ -1,4 +1,4 @@
-import { Batcher } from '../../core/batcher.ts';
+import { Batcher } from '../../core/flow/batcher.ts';
 import type { UserId } from '../../core/ids.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';

@@ -1,4 +1,4 @@
-import { type Clock, monotonicClock } from './clock.ts';
+import { type Clock, monotonicClock } from '../clock.ts';
 
 /**
  * Batches concurrent calls: `flush` gets them together. A batch never waits to grow: with a free lane, the calls of the

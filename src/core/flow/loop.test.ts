@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { silentLogger } from './logger.ts';
+import { silentLogger } from '../logger.ts';
 import { Loop, type NextRun } from './loop.ts';
 
 beforeEach(() => void vi.useFakeTimers());

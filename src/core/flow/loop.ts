@@ -1,7 +1,7 @@
-import { type Clock, monotonicClock } from './clock.ts';
-import { isReported } from './errors.ts';
-import type { Logger } from './logger.ts';
-import { SeldomLog } from './seldom-log.ts';
+import { type Clock, monotonicClock } from '../clock.ts';
+import { isReported } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import { SeldomLog } from '../seldom-log.ts';
 
 /** The result of a run. `inMs`: the next run starts after this delay at the latest; absent: at the usual tick. */
 export interface NextRun {

@@ -1,8 +1,8 @@
 import type { Clock } from '../../core/clock.ts';
 import { type Failure, messageOf, notFound } from '../../core/errors.ts';
+import { Loop, type NextRun } from '../../core/flow/loop.ts';
 import type { EndpointId, WorkerId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
-import { Loop, type NextRun } from '../../core/loop.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import { listBalancedEndpoints, listServingWorkers, type ServingWorker } from '../../domain/workers/serving-workers.ts';

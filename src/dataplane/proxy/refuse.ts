@@ -1,4 +1,4 @@
-import { asciiJson } from '../../core/ascii-json.ts';
+import { asciiJson } from '../../core/text/ascii-json.ts';
 import { newRequestId, PROBLEM_JSON, type Problem, renderProblem } from '../../http/problem.ts';
 import type { ClientExchange, RawHeaders } from '../wire/client-exchange.ts';
 

@@ -5,7 +5,7 @@
  * limit.
  */
 import { Failure } from '../../core/errors.ts';
-import { withTimeout } from '../../core/with-timeout.ts';
+import { withTimeout } from '../../core/flow/with-timeout.ts';
 import { COMMIT_TIMEOUT_MS, notCommitted } from '../../domain/jobs/job-batching.ts';
 import { queueLimit } from '../../domain/jobs/queue-limit.ts';
 import { overLimit } from '../../domain/quotas/over-limit.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Failure, notFound } from '../../core/errors.ts';
+import { withTimeout } from '../../core/flow/with-timeout.ts';
 import { type JobId, newJobId } from '../../core/ids.ts';
 import { keepTraceContext, readTraceContext } from '../../core/trace-context.ts';
-import { withTimeout } from '../../core/with-timeout.ts';
 import { transaction } from '../../db/pool.ts';
 import type { NewJob } from '../../domain/jobs/job.ts';
 import { COMMIT_TIMEOUT_MS, notCommitted } from '../../domain/jobs/job-batching.ts';

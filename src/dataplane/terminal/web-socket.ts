@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Failure } from '../../core/errors.ts';
-import { enterTurn, type TurnTaker } from '../../core/turns.ts';
+import { enterTurn, type TurnTaker } from '../../core/flow/turns.ts';
 import {
   BadFrame,
   CLOSE_GOING_AWAY,
@@ -14,7 +14,7 @@ import type { ClientExchange, Transport, TransportReader } from '../wire/client-
 const ACCEPT_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const KEY = /^[A-Za-z0-9+/]{22}==$/;
 const MAX_MESSAGE_BYTES = 128 * 1024;
-/** Messages read of a chunk at once; the rest waits for turns (core/turns.ts). */
+/** Messages read of a chunk at once; the rest waits for turns (core/flow/turns.ts). */
 const MESSAGES_AT_ONCE = 64;
 /** A client that sends more pings and pongs within a window is cut off. */
 const MAX_CONTROLS = 1_000;

@@ -1,6 +1,6 @@
 import { Failure, notFound } from '../../core/errors.ts';
-import { findShapeFault } from '../../core/json-scan.ts';
-import { withTimeout } from '../../core/with-timeout.ts';
+import { withTimeout } from '../../core/flow/with-timeout.ts';
+import { findShapeFault } from '../../core/text/json-scan.ts';
 import type { JobResult } from '../../domain/jobs/job.ts';
 import { COMMIT_TIMEOUT_MS, resultNotStored } from '../../domain/jobs/job-batching.ts';
 import { type ParsedJson, sliceMembers } from '../../domain/jobs/job-body.ts';

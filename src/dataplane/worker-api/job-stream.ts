@@ -1,5 +1,5 @@
 import { Failure } from '../../core/errors.ts';
-import { findShapeFault } from '../../core/json-scan.ts';
+import { findShapeFault } from '../../core/text/json-scan.ts';
 import { sliceMembers } from '../../domain/jobs/job-body.ts';
 import { LARGE_JSON_BYTES, LargeJson, scanInTurns } from '../../domain/jobs/parse-in-turns.ts';
 import { sendJson } from '../exchange.ts';

@@ -1,5 +1,5 @@
-import { Batcher } from '../../core/batcher.ts';
 import type { Clock } from '../../core/clock.ts';
+import { Batcher } from '../../core/flow/batcher.ts';
 import type { Db } from '../../db/pool.ts';
 import { type ApiKey, updateKeysUsed } from './key-store.ts';
 

@@ -1,4 +1,4 @@
-import { closest, didYouMean } from '../../core/closest.ts';
+import { closest, didYouMean } from '../../core/text/closest.ts';
 import { cpuFlavors, dataCenters, findGpuType, gpuPools, gpuTypes, gpuTypesOfPool } from './catalog.ts';
 
 const NAMES = {

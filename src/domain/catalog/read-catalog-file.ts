@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Ajv, type ErrorObject } from 'ajv';
 import { messageOf } from '../../core/errors.ts';
-import { PORT_PATTERN } from '../endpoints/check-ports.ts';
+import { PORT_PATTERN } from '../containers/check-ports.ts';
 import { findImageFault } from '../images/image-reference.ts';
 import { type Catalog, type CatalogTemplate, COMPLIANCE, OWN_CATALOG, REGIONS, VOLUME_TYPES } from './catalog.ts';
 

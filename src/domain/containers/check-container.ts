@@ -1,6 +1,6 @@
 import { Failure } from '../../core/errors.ts';
+import type { ContainerConfig } from '../endpoints/endpoint.ts';
 import { findImageRefusal } from '../images/registry-policy.ts';
-import type { ContainerConfig } from './endpoint.ts';
 
 /** Bytes of one value; the kernel's limit is 128 KiB, name included. */
 export const MAX_ENV_VALUE_BYTES = 64 * 1024;

@@ -1,5 +1,5 @@
 import { type ColumnMap, column, jsonColumn } from '../../db/columns.ts';
-import type { ContainerConfig } from './endpoint.ts';
+import type { ContainerConfig } from '../endpoints/endpoint.ts';
 
 /** The container block in the tables `endpoints`, `pods` and `templates`. */
 export const CONTAINER_COLUMNS = {

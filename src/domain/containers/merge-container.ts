@@ -1,5 +1,5 @@
 import { Failure } from '../../core/errors.ts';
-import { CONTAINER_DEFAULTS, type ContainerConfig } from './endpoint.ts';
+import { CONTAINER_DEFAULTS, type ContainerConfig } from '../endpoints/endpoint.ts';
 
 /** Merges a request over a template, `env` name by name. Throws `badRequest` if neither has an image. */
 export function mergeContainer(

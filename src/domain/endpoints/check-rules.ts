@@ -1,8 +1,8 @@
 import { Failure } from '../../core/errors.ts';
 import { findDataCenter, gpuPools } from '../catalog/catalog.ts';
 import { noSuchItem } from '../catalog/no-such-item.ts';
-import { checkContainer } from './check-container.ts';
-import { checkRepeatedPort } from './check-ports.ts';
+import { checkContainer } from '../containers/check-container.ts';
+import { checkRepeatedPort } from '../containers/check-ports.ts';
 import type { Endpoint } from './endpoint.ts';
 import { checkGpuRule } from './gpu-rule.ts';
 

@@ -5,14 +5,14 @@ import type { Actor } from '../access/actor.ts';
 import { PERMISSIONS } from '../access/permissions.ts';
 import type { CpuRequest } from '../catalog/cpu-config.ts';
 import type { Operation, Tx } from '../change.ts';
+import { checkReferences } from '../containers/check-references.ts';
+import { mergeContainer } from '../containers/merge-container.ts';
 import { insertRelease } from '../releases/release-store.ts';
-import { checkReferences } from './check-references.ts';
 import { checkRules } from './check-rules.ts';
 import { cpuSelection } from './cpu-selection.ts';
 import type { ContainerConfig, Endpoint, GpuConfig } from './endpoint.ts';
 import { insertEndpointRow } from './endpoint-store.ts';
 import { gpuRuleOf } from './gpu-rule.ts';
-import { mergeContainer } from './merge-container.ts';
 import { publishEndpoint } from './publish-endpoint.ts';
 import { type OwnTemplate, saveOwnTemplate, type TemplateSettings, templateContainer } from './template-container.ts';
 

@@ -12,7 +12,7 @@ import {
   updatedRow,
 } from '../../db/columns.ts';
 import type { Db } from '../../db/pool.ts';
-import { CONTAINER_COLUMNS } from './container-columns.ts';
+import { CONTAINER_COLUMNS } from '../containers/container-columns.ts';
 import type { Endpoint } from './endpoint.ts';
 import { gpuRuleOf } from './gpu-rule.ts';
 
@@ -148,4 +148,15 @@ export async function updateEndpointRow(
 /** Deletes its releases too; worker rows stay until their containers are gone. */
 export async function deleteEndpointRow(db: Db, userId: UserId, id: EndpointId): Promise<void> {
   await db.query('delete from endpoints where id = $1 and user_id = $2', [id, userId]);
+}
+
+/**
+ * Returns how many workers must stay when nodes are drained, by endpoint: half of `workers.min`, rounded up, of those that
+ * always have at least two. Others may lose their workers: they have one, or none without work.
+ */
+export async function listGuardedEndpoints(db: Db): Promise<Map<string, number>> {
+  const { rows } = await db.query<{ id: string; workers: number }>(
+    'select id, (workers_min + 1) / 2 as workers from endpoints where workers_min >= 2 and workers_max >= 2',
+  );
+  return new Map(rows.map(({ id, workers }) => [id, workers]));
 }

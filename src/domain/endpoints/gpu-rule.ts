@@ -1,5 +1,5 @@
-import { didYouMean } from '../../core/closest.ts';
 import { Failure } from '../../core/errors.ts';
+import { didYouMean } from '../../core/text/closest.ts';
 import { CUDA_VERSION } from '../../scaling/cuda-version.ts';
 import { gpuTypesOfPool } from '../catalog/catalog.ts';
 import { TYPE_EDITS } from '../catalog/no-such-item.ts';

@@ -1,9 +1,9 @@
 import type { Clock } from '../../core/clock.ts';
 import type { ActivityFigures, EndpointActivity } from '../../core/endpoint-activity.ts';
+import { Loop, type NextRun } from '../../core/flow/loop.ts';
 import type { EndpointId } from '../../core/ids.ts';
 import { pack } from '../../core/log-histogram.ts';
 import type { Logger } from '../../core/logger.ts';
-import { Loop, type NextRun } from '../../core/loop.ts';
 import type { Db, Pool } from '../../db/pool.ts';
 import { REQUEST_COLUMNS } from './history-columns.ts';
 

@@ -1,6 +1,10 @@
 /** Limits of the statements that simultaneous calls share, and the errors for calls that are not committed in time. */
 import { Failure } from '../../core/errors.ts';
+import { isValueFault } from '../../db/pool.ts';
 import { LARGE_RESULT_BYTES } from './payloads.ts';
+
+/** With more than eight calls in flight, the next ones wait for their batch: half of a statement's cost is its own. */
+export const BATCHES = { lanes: 2, maxSize: 256, gatherAbove: 8, isCallFault: isValueFault };
 
 /** A batch is in memory several times, and so is it in the database. */
 export const MAX_BATCH_BYTES = 8 * 2 ** 20;

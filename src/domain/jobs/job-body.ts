@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { Failure } from '../../core/errors.ts';
-import { findShapeFault } from '../../core/json-scan.ts';
+import { findShapeFault } from '../../core/text/json-scan.ts';
 import type { WebhookPolicy } from './webhook-policy.ts';
 
 /** A job as a client submits it (docs/interface/queue.md, "Submitting"). `input` and `extras` are slices of the body's JSON text. */

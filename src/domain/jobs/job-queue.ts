@@ -1,11 +1,12 @@
-import { Batcher } from '../../core/batcher.ts';
 import { Failure } from '../../core/errors.ts';
+import { Batcher } from '../../core/flow/batcher.ts';
 import type { EndpointId, JobId, WorkerId } from '../../core/ids.ts';
 import { bigintArray, booleanArray, textArray } from '../../db/arrays.ts';
-import { type Db, isValueFault, type Pool } from '../../db/pool.ts';
+import type { Db, Pool } from '../../db/pool.ts';
 import type { BatchId } from '../batches/batch.ts';
 import type { EndedJob, FinishOutcome, JobResult, JobView, NewJob, TakenJob } from './job.ts';
 import {
+  BATCHES,
   type BySize,
   bySize,
   COMMIT_TIMEOUT_MS,
@@ -31,14 +32,11 @@ export const QUEUE_SETTINGS = {
   jit: 'off',
 };
 
-const MAX_BATCH = 256;
-/** With more calls in flight than this, the next ones wait for their batch: half of a statement's cost is its own. */
-const GATHER_ABOVE = 8;
 const PURGE_SLICE = 2000;
 
 /**
  * The durable queue. Every method resolves after the commit. Concurrent calls share a statement and a commit
- * (core/batcher.ts); the comments in job-sql.ts say what each statement guarantees.
+ * (core/flow/batcher.ts); the comments in job-sql.ts say what each statement guarantees.
  */
 export class JobQueue {
   readonly #pool: Pool;
@@ -57,27 +55,26 @@ export class JobQueue {
     this.#pool = options.pool;
     this.#processId = options.processId;
     this.#retention = [options.limits.resultRetentionMs, options.limits.syncResultRetentionMs];
-    const shared = { lanes: 2, maxSize: MAX_BATCH, gatherAbove: GATHER_ABOVE, isCallFault: isValueFault };
     this.#submits = bySize(
       (kind, lanes) =>
         new Batcher({
-          ...{ ...shared, lanes },
+          ...{ ...BATCHES, lanes },
           bytes: { max: MAX_BATCH_BYTES, of: (job) => sizeOf(job.input) },
           timeout: { ms: COMMIT_TIMEOUT_MS, error: notCommitted },
           flush: (jobs, lane) => this.#submitBatch(jobs, this.#lane(`submit${kind}`, lane)),
         }),
     );
-    this.#takes = new Batcher({ ...shared, flush: (calls, lane) => this.#takeBatch(calls, this.#lane('take', lane)) });
+    this.#takes = new Batcher({ ...BATCHES, flush: (calls, lane) => this.#takeBatch(calls, this.#lane('take', lane)) });
     this.#finishes = bySize(
       (kind, lanes) =>
         new Batcher({
-          ...{ ...shared, lanes },
+          ...{ ...BATCHES, lanes },
           bytes: { max: MAX_BATCH_BYTES, of: (result) => sizeOf(result.output) + sizeOf(result.error) },
           timeout: { ms: COMMIT_TIMEOUT_MS, error: resultNotStored },
           flush: (calls, lane) => this.#finishBatch(calls, this.#lane(`finish${kind}`, lane)),
         }),
     );
-    this.#lookups = new Batcher({ ...shared, flush: (ids) => this.#lookUpBatch(ids) });
+    this.#lookups = new Batcher({ ...BATCHES, flush: (ids) => this.#lookUpBatch(ids) });
   }
 
   /**

@@ -1,4 +1,4 @@
-import { Batcher } from '../../core/batcher.ts';
+import { Batcher } from '../../core/flow/batcher.ts';
 import type { JobId, WorkerId } from '../../core/ids.ts';
 import { textArray } from '../../db/arrays.ts';
 import { isValueFault, type Pool } from '../../db/pool.ts';

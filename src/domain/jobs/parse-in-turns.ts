@@ -1,6 +1,6 @@
 import { Failure } from '../../core/errors.ts';
-import { JsonScan } from '../../core/json-scan.ts';
-import { takeTurn } from '../../core/turns.ts';
+import { takeTurn } from '../../core/flow/turns.ts';
+import { JsonScan } from '../../core/text/json-scan.ts';
 import { checkUtf8, notJson, type ParsedJson, parseJson, tooMuch } from './job-body.ts';
 
 /** From this size on, a text is scanned in turns, not parsed. */
@@ -11,7 +11,7 @@ const PIECE_BYTES = 64 * 1024;
 const MAX_PARSED_BYTES = 16 * 1024;
 
 /**
- * Parses a body; a large one in turns of `owner` (core/turns.ts). `names`: the members that are read. Throws `badRequest` if it
+ * Parses a body; a large one in turns of `owner` (core/flow/turns.ts). `names`: the members that are read. Throws `badRequest` if it
  * is not UTF-8, not JSON, or nested too deep or of too many parts.
  */
 export function parseInTurns(bytes: Buffer, owner: string, names: readonly string[]): ParsedJson | Promise<ParsedJson> {

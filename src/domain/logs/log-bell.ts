@@ -1,5 +1,5 @@
-import { Batcher } from '../../core/batcher.ts';
 import { BoundedSet } from '../../core/bounded-map.ts';
+import { Batcher } from '../../core/flow/batcher.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Db } from '../../db/pool.ts';
 import type { LogScope } from './log-scope.ts';

@@ -2,7 +2,7 @@ import type { ClusterId, PodId, UserId } from '../../core/ids.ts';
 import { type ColumnMap, selectList } from '../../db/columns.ts';
 import type { Db } from '../../db/pool.ts';
 import { deleteWorkloadKeys } from '../access/workload-keys.ts';
-import { CONTAINER_COLUMNS } from '../endpoints/container-columns.ts';
+import { CONTAINER_COLUMNS } from '../containers/container-columns.ts';
 import type { ContainerConfig, CpuConfig } from '../endpoints/endpoint.ts';
 import type { Cloud, PodCondition, PodGpu, PodMounts, PodPort } from './pod.ts';
 import { POD_HARDWARE_COLUMNS } from './pod-store.ts';

@@ -13,7 +13,7 @@ import {
 import type { Db } from '../../db/pool.ts';
 import { podUsdPerHour } from '../billing/price-list.ts';
 import type { ClusterPhase } from '../clusters/cluster.ts';
-import { CONTAINER_COLUMNS } from '../endpoints/container-columns.ts';
+import { CONTAINER_COLUMNS } from '../containers/container-columns.ts';
 import { isHolding, type Pod, type PodCondition, type PodGpu, podActions, podStatus } from './pod.ts';
 import type { PodLifetime } from './pod-lifetime.ts';
 

@@ -1,7 +1,7 @@
 import type { EndpointId, ReleaseId } from '../../core/ids.ts';
 import { PERMISSIONS } from '../access/permissions.ts';
 import type { Operation, Tx } from '../change.ts';
-import { checkReferences } from '../endpoints/check-references.ts';
+import { checkReferences } from '../containers/check-references.ts';
 import { checkRules } from '../endpoints/check-rules.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { getEndpointRow } from '../endpoints/endpoint-store.ts';

@@ -1,9 +1,9 @@
 import { Failure } from '../../core/errors.ts';
 import type { Db } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
-import { checkContainer } from '../endpoints/check-container.ts';
-import { checkHttpPortCount, checkRepeatedPort } from '../endpoints/check-ports.ts';
-import { checkReferences } from '../endpoints/check-references.ts';
+import { checkContainer } from '../containers/check-container.ts';
+import { checkHttpPortCount, checkRepeatedPort } from '../containers/check-ports.ts';
+import { checkReferences } from '../containers/check-references.ts';
 import { checkCudaVersions } from '../endpoints/gpu-rule.ts';
 import type { Template } from './template.ts';
 

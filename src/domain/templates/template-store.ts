@@ -12,7 +12,7 @@ import {
   updatedRow,
 } from '../../db/columns.ts';
 import { type Db, isUniqueViolation } from '../../db/pool.ts';
-import { CONTAINER_COLUMNS } from '../endpoints/container-columns.ts';
+import { CONTAINER_COLUMNS } from '../containers/container-columns.ts';
 import { builtInTemplates, findBuiltInTemplate } from './built-in-templates.ts';
 import { TEMPLATE_SOURCES, type Template, type TemplateMark, type TemplateSource } from './template.ts';
 

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { asciiJson } from '../../core/ascii-json.ts';
 import type { Failure } from '../../core/errors.ts';
+import { asciiJson } from '../../core/text/ascii-json.ts';
 import { logFailure, PROBLEM_JSON, renderProblem } from '../../http/problem.ts';
 import type { RestDeps } from '../shared/rest-app.ts';
 import { routeOf } from './request-hooks.ts';

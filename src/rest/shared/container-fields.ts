@@ -1,6 +1,6 @@
 import { Failure } from '../../core/errors.ts';
-import { MAX_ENV_BYTES, MAX_ENV_NAMES, MAX_ENV_VALUE_BYTES } from '../../domain/endpoints/check-container.ts';
-import { PORT_PATTERN } from '../../domain/endpoints/check-ports.ts';
+import { MAX_ENV_BYTES, MAX_ENV_NAMES, MAX_ENV_VALUE_BYTES } from '../../domain/containers/check-container.ts';
+import { PORT_PATTERN } from '../../domain/containers/check-ports.ts';
 import { CONTAINER_DEFAULTS } from '../../domain/endpoints/endpoint.ts';
 import { IMAGE_PATTERN, MAX_REFERENCE_LENGTH } from '../../domain/images/image-reference.ts';
 import { COMMAND, type Command, toArgs } from './command.ts';

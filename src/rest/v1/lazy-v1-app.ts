@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { asciiJson } from '../../core/ascii-json.ts';
+import { asciiJson } from '../../core/text/ascii-json.ts';
 import { LazyApp } from '../../http/lazy-app.ts';
 import { newRequestId } from '../../http/problem.ts';
 import type { RestDeps } from '../shared/rest-app.ts';

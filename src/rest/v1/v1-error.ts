@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { asciiJson } from '../../core/ascii-json.ts';
 import { FAILURES, type Failure, type FailureKind } from '../../core/errors.ts';
+import { asciiJson } from '../../core/text/ascii-json.ts';
 import { logFailure, renderProblem } from '../../http/problem.ts';
 import { routeOf } from '../setup/request-hooks.ts';
 import type { RestDeps } from '../shared/rest-app.ts';

@@ -4,8 +4,8 @@
  * (reflector.ts, docs/decisions/0025); requests are made only for changes.
  */
 import type { KubernetesSettings } from '../../config/kubernetes-settings.ts';
+import { Semaphore } from '../../core/flow/semaphore.ts';
 import type { Logger } from '../../core/logger.ts';
-import { Semaphore } from '../../core/semaphore.ts';
 import { type ExecRequest, type Execution, notRunning } from '../execution.ts';
 import { type DescribePool, describePool, gpuCapacity, idleGpus } from '../gpu-pools.ts';
 import { InFlight } from '../in-flight.ts';

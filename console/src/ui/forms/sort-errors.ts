@@ -1,4 +1,4 @@
-import { wordFieldError } from '../../../../src/core/field-words.ts';
+import { wordFieldError } from '../../../../src/core/text/field-words.ts';
 import { ApiError, messageOf } from '../../api/api-error.ts';
 
 const TAKEN = /\bthere is already an? [\w ]{1,40} named\b|\bname is taken\b/;

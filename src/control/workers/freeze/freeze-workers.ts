@@ -8,9 +8,9 @@
  */
 import { type Clock, monotonicClock } from '../../../core/clock.ts';
 import { messageOf } from '../../../core/errors.ts';
+import { Loop, type NextRun } from '../../../core/flow/loop.ts';
 import type { WorkerId } from '../../../core/ids.ts';
 import type { Logger } from '../../../core/logger.ts';
-import { Loop, type NextRun } from '../../../core/loop.ts';
 import type { Metrics } from '../../../core/metrics.ts';
 import type { Bus } from '../../../db/bus.ts';
 import type { Pool } from '../../../db/pool.ts';

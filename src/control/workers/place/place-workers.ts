@@ -1,5 +1,5 @@
-import { Batcher } from '../../../core/batcher.ts';
 import type { Clock } from '../../../core/clock.ts';
+import { Batcher } from '../../../core/flow/batcher.ts';
 import type { EndpointId, UserId } from '../../../core/ids.ts';
 import type { Pool } from '../../../db/pool.ts';
 import { readLimits } from '../../../domain/quotas/limit-store.ts';

@@ -1,7 +1,7 @@
 import type { PerGpuSettings } from '../../../config/gpu-share-settings.ts';
 import type { WorkloadOptionRules } from '../../../config/workload-option-settings.ts';
-import { Batcher } from '../../../core/batcher.ts';
 import type { Clock } from '../../../core/clock.ts';
+import { Batcher } from '../../../core/flow/batcher.ts';
 import { newSecret, type UserId } from '../../../core/ids.ts';
 import type { SecretBox } from '../../../core/secret-box.ts';
 import type { Pool } from '../../../db/pool.ts';

@@ -1,4 +1,4 @@
-import { Batcher } from '../../../core/batcher.ts';
+import { Batcher } from '../../../core/flow/batcher.ts';
 import type { Pool } from '../../../db/pool.ts';
 import { markStarting, type StartingWorker } from '../../../domain/workers/mark-starting.ts';
 import { orderWorkers, type WorkerOrder } from '../../../domain/workers/order-workers.ts';

@@ -1,7 +1,7 @@
 import { BoundedSet } from '../../../core/bounded-map.ts';
 import { type Clock, monotonicClock } from '../../../core/clock.ts';
+import { Loop, type NextRun } from '../../../core/flow/loop.ts';
 import type { EndpointId, WorkerId } from '../../../core/ids.ts';
-import { Loop, type NextRun } from '../../../core/loop.ts';
 import type { Bus } from '../../../db/bus.ts';
 import type { JobQueue } from '../../../domain/jobs/job-queue.ts';
 import { drainWorker } from '../../../domain/workers/order-workers.ts';

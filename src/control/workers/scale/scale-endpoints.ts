@@ -1,8 +1,8 @@
 import { BoundedMap } from '../../../core/bounded-map.ts';
 import { type Clock, monotonicClock } from '../../../core/clock.ts';
+import { Loop, type NextRun } from '../../../core/flow/loop.ts';
 import type { EndpointId } from '../../../core/ids.ts';
 import type { Logger } from '../../../core/logger.ts';
-import { Loop, type NextRun } from '../../../core/loop.ts';
 import { SeldomLog } from '../../../core/seldom-log.ts';
 import type { Bus } from '../../../db/bus.ts';
 import type { Pool } from '../../../db/pool.ts';

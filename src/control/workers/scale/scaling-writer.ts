@@ -1,4 +1,4 @@
-import { Batcher } from '../../../core/batcher.ts';
+import { Batcher } from '../../../core/flow/batcher.ts';
 import { type EndpointId, newId, type WorkerId } from '../../../core/ids.ts';
 import type { Pool } from '../../../db/pool.ts';
 import { type DecidedAction, type Decision, recordDecisions } from '../../../domain/decisions/record-decision.ts';

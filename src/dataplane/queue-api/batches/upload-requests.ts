@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { Failure } from '../../../core/errors.ts';
-import { takeTurn } from '../../../core/turns.ts';
+import { takeTurn } from '../../../core/flow/turns.ts';
 import { appendRequests, type NewRequest, type Portion } from '../../../domain/batches/append-requests.ts';
 import { type BatchId, MAX_REJECTIONS, type Rejection } from '../../../domain/batches/batch.ts';
 import { parseJobBody, parseJson } from '../../../domain/jobs/job-body.ts';

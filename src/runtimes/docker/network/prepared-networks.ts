@@ -10,9 +10,9 @@
  */
 import { BoundedMap } from '../../../core/bounded-map.ts';
 import { type Clock, monotonicClock } from '../../../core/clock.ts';
+import { Loop, type NextRun } from '../../../core/flow/loop.ts';
 import { newId } from '../../../core/ids.ts';
 import type { Logger } from '../../../core/logger.ts';
-import { Loop, type NextRun } from '../../../core/loop.ts';
 import { SeldomLog } from '../../../core/seldom-log.ts';
 import { isRefusal } from '../../refusal.ts';
 import { holderConfig } from '../containers/container-config.ts';

@@ -1,5 +1,5 @@
 import { Failure } from '../../../core/errors.ts';
-import type { Semaphore } from '../../../core/semaphore.ts';
+import type { Semaphore } from '../../../core/flow/semaphore.ts';
 import { isRefusal, orAbsent } from '../../refusal.ts';
 import { NoCapacity, type StartOptions, type WorkloadSpec } from '../../runtime.ts';
 import { ApiError } from '../api/api-server.ts';

@@ -1,6 +1,6 @@
 import { BoundedMap } from '../../../core/bounded-map.ts';
 import { type Clock, monotonicClock } from '../../../core/clock.ts';
-import { Semaphore } from '../../../core/semaphore.ts';
+import { Semaphore } from '../../../core/flow/semaphore.ts';
 
 /** Requests whose response is awaited at a time. Each is a connection; thousands at once would be a storm. */
 const CONCURRENT = 32;
