@@ -63,7 +63,7 @@ import {
   ReleaseResponse,
   RolloutResponse,
 } from './releases/release-schemas.ts';
-import { ReplaceScheduleRequest, ScheduleResponse } from './schedules/schedule-schemas.ts';
+import { ReplaceScheduleRequest, ScheduleResponse } from './scheduled-floors/schedule-schemas.ts';
 import { CreateSecretRequest, SecretList, SecretResponse, UpdateSecretRequest } from './secrets/secret-schemas.ts';
 import { ErrorResponse } from './shared/error-response.ts';
 import { SimulateRequest, SimulationResponse } from './simulation/simulation-schemas.ts';

@@ -19,7 +19,7 @@ import { VOLUME_EXAMPLES } from './network-volumes/volume-schemas.ts';
 import { POD_EXAMPLES } from './pods/pod-schemas.ts';
 import { REGISTRY_EXAMPLES } from './registries/registry-schemas.ts';
 import { RELEASE_EXAMPLES } from './releases/release-schemas.ts';
-import { SCHEDULE_EXAMPLES } from './schedules/schedule-schemas.ts';
+import { SCHEDULE_EXAMPLES } from './scheduled-floors/schedule-schemas.ts';
 import { SECRET_EXAMPLES } from './secrets/secret-schemas.ts';
 import { ErrorResponse, problemExample } from './shared/error-response.ts';
 import type { Examples } from './shared/example-values.ts';

@@ -94,9 +94,9 @@ import { listRegistryDelegationsRoute } from './registries/list-registry-delegat
 import { changeRolloutRoute } from './releases/change-rollout.ts';
 import { listEndpointReleasesRoute } from './releases/list-endpoint-releases.ts';
 import { rollbackReleaseRoute } from './releases/rollback-release.ts';
-import { deleteScheduleRoute } from './schedules/delete-schedule.ts';
-import { getScheduleRoute } from './schedules/get-schedule.ts';
-import { replaceScheduleRoute } from './schedules/replace-schedule.ts';
+import { deleteScheduleRoute } from './scheduled-floors/delete-schedule.ts';
+import { getScheduleRoute } from './scheduled-floors/get-schedule.ts';
+import { replaceScheduleRoute } from './scheduled-floors/replace-schedule.ts';
 import { createSecretRoute } from './secrets/create-secret.ts';
 import { deleteSecretRoute } from './secrets/delete-secret.ts';
 import { getSecretRoute } from './secrets/get-secret.ts';

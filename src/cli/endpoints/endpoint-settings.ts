@@ -1,6 +1,6 @@
 /** The settings of an endpoint that are a resource of their own: its GPU rule, workload options and schedule. */
 import { UsageError } from '../../core/usage-error.ts';
-import { WEEKDAYS } from '../../domain/schedules/schedule.ts';
+import { WEEKDAYS } from '../../domain/scheduled-floors/scheduled-floors.ts';
 import { present } from '../fields/field.ts';
 import type { ApiClient } from '../shared/api-client.ts';
 import type { Schemas } from '../shared/api-types.ts';

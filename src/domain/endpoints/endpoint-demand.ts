@@ -1,7 +1,7 @@
 import type { EndpointId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
-import type { Schedule } from '../schedules/schedule.ts';
-import { SCHEDULE_COLUMN } from '../schedules/schedule-store.ts';
+import { SCHEDULE_COLUMN } from '../scheduled-floors/floor-store.ts';
+import type { FloorSchedule } from '../scheduled-floors/scheduled-floors.ts';
 import type { FlashBoot, ScalerType } from './endpoint.ts';
 import { LIVE_REQUEST_DEMAND } from './request-demand.ts';
 
@@ -16,7 +16,7 @@ export interface EndpointDemand {
   idleTimeoutSeconds: number;
   flashboot: FlashBoot;
   isRolloutPaused: boolean;
-  schedule: Schedule | null;
+  schedule: FloorSchedule | null;
   /** Queued jobs, or held requests. */
   queued: number;
   queuedLowPriority: number;

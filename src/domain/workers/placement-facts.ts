@@ -5,9 +5,9 @@ import { weightOf } from '../../scaling/releases.ts';
 import type { CpuConfig } from '../catalog/cpu-config.ts';
 import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
 import { JOBS_OF_WORKER } from '../jobs/jobs-of-worker.ts';
-import type { Schedule } from '../schedules/schedule.ts';
-import { SCHEDULE_COLUMN } from '../schedules/schedule-store.ts';
-import { workersMinAt } from '../schedules/scheduled-floor.ts';
+import { workersMinAt } from '../scheduled-floors/floor-now.ts';
+import { SCHEDULE_COLUMN } from '../scheduled-floors/floor-store.ts';
+import type { FloorSchedule } from '../scheduled-floors/scheduled-floors.ts';
 
 /** Returns the data center of each of these volumes. */
 export async function findVolumeDataCenters(db: Db, ids: readonly string[]): Promise<Map<string, string>> {
@@ -81,7 +81,7 @@ async function listHolders(
 ): Promise<CpuHolder[]> {
   const holds = what === 'gpu' ? 'w.gpu_pool is not null and w.gpus_released_at is null' : 'w.cpu is not null';
   const result = await db.query<
-    Omit<CpuHolder, 'weight'> & { isRolloutPaused: boolean; max: number; schedule: Schedule | null }
+    Omit<CpuHolder, 'weight'> & { isRolloutPaused: boolean; max: number; schedule: FloorSchedule | null }
   >({
     name: `${what}-holders`,
     text: `select w.id, w.endpoint_id as "endpointId", w.user_id as "userId", w.version, e.version as "newestVersion",

@@ -1,8 +1,8 @@
 import { BoundedMap } from '../../../core/bounded-map.ts';
 import type { EndpointId, WorkerId } from '../../../core/ids.ts';
 import type { EndpointDemand } from '../../../domain/endpoints/endpoint-demand.ts';
-import type { Schedule } from '../../../domain/schedules/schedule.ts';
-import { describeUntil, type FloorNow, scheduledFloor } from '../../../domain/schedules/scheduled-floor.ts';
+import { describeUntil, type FloorNow, scheduledFloor } from '../../../domain/scheduled-floors/floor-now.ts';
+import type { FloorSchedule } from '../../../domain/scheduled-floors/scheduled-floors.ts';
 import type { ControlledWorker } from '../../../domain/workers/worker-lifecycle.ts';
 import type { ScalingEndpoint, ScalingInput, ScalingWorker, UserCut } from '../../../scaling/situation.ts';
 
@@ -114,7 +114,7 @@ export class ScheduleClock {
   readonly #known = new BoundedMap<EndpointId, Known>(MAX_ENDPOINTS);
 
   /** As `scheduledFloor`. */
-  floorOf(endpointId: EndpointId, schedule: Schedule, now: number): FloorNow {
+  floorOf(endpointId: EndpointId, schedule: FloorSchedule, now: number): FloorNow {
     const key = JSON.stringify(schedule);
     const known = this.#known.get(endpointId);
     const isValid = known?.key === key && known.from <= now && now < (known.until ?? Number.POSITIVE_INFINITY);

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../../test/database.ts';
 import { type EndpointId, newId } from '../../../core/ids.ts';
 import { silentLogger } from '../../../core/logger.ts';
-import type { ScheduledFloor } from '../../../domain/schedules/schedule.ts';
-import { upsertSchedule } from '../../../domain/schedules/schedule-store.ts';
+import { upsertFloorSchedule } from '../../../domain/scheduled-floors/floor-store.ts';
+import type { ScheduledFloor } from '../../../domain/scheduled-floors/scheduled-floors.ts';
 import { listGpuHolders } from '../../../domain/workers/placement-facts.ts';
 import { EndpointScaler } from './scale-endpoints.ts';
 
@@ -56,7 +56,7 @@ const run = (time: string) => {
 };
 
 test('workers start at the moment at which a floor begins, and the decision says until when it lasts', async () => {
-  await upsertSchedule(database.pool, endpointId, { timeZone: 'UTC', floors: [FLOOR] });
+  await upsertFloorSchedule(database.pool, endpointId, { timeZone: 'UTC', floors: [FLOOR] });
   await run('2026-01-05T07:59:58Z'); // sweeps
   expect(await workers()).toEqual([]);
   await run('2026-01-05T07:59:59.900Z');
@@ -72,7 +72,7 @@ test('workers start at the moment at which a floor begins, and the decision says
 });
 
 test('the larger of workers.min and the floor counts, and workers.max above both', async () => {
-  await upsertSchedule(database.pool, endpointId, { timeZone: 'UTC', floors: [FLOOR] });
+  await upsertFloorSchedule(database.pool, endpointId, { timeZone: 'UTC', floors: [FLOOR] });
   await sql('update endpoints set workers_min = 4');
   await run('2026-01-05T09:00:00Z');
   expect(await workers()).toEqual(Array(4).fill({ wanted: 'RUN', reason: 'workers.min keeps 4' }));
@@ -87,10 +87,10 @@ test('the larger of workers.min and the floor counts, and workers.max above both
 });
 
 test('a schedule that is replaced or deleted counts from the next look', async () => {
-  await upsertSchedule(database.pool, endpointId, { timeZone: 'UTC', floors: [FLOOR] });
+  await upsertFloorSchedule(database.pool, endpointId, { timeZone: 'UTC', floors: [FLOOR] });
   await run('2026-01-05T09:00:00Z');
   expect(await workers()).toHaveLength(3);
-  await upsertSchedule(database.pool, endpointId, { timeZone: 'UTC', floors: [{ ...FLOOR, workersMin: 5 }] });
+  await upsertFloorSchedule(database.pool, endpointId, { timeZone: 'UTC', floors: [{ ...FLOOR, workersMin: 5 }] });
   await run('2026-01-05T09:00:06Z');
   expect(await workers()).toHaveLength(5);
 });
@@ -103,7 +103,7 @@ test('workers of a scheduled floor are protected from preemption like those of w
   );
   const minAt = async (time: string) => (await listGpuHolders(database.pool, [], Date.parse(time)))[0]!.min;
   expect(await minAt('2026-01-05T09:00:00Z')).toBe(0);
-  await upsertSchedule(database.pool, endpointId, { timeZone: 'UTC', floors: [{ ...FLOOR, workersMin: 9 }] });
+  await upsertFloorSchedule(database.pool, endpointId, { timeZone: 'UTC', floors: [{ ...FLOOR, workersMin: 9 }] });
   expect(await minAt('2026-01-05T07:00:00Z')).toBe(0);
   expect(await minAt('2026-01-05T09:00:00Z')).toBe(5); // workers.max
 });

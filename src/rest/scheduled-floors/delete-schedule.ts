@@ -1,6 +1,6 @@
 import type { EndpointId } from '../../core/ids.ts';
 import { change } from '../../domain/change.ts';
-import { deleteSchedule } from '../../domain/schedules/change-schedule.ts';
+import { deleteFloorSchedule } from '../../domain/scheduled-floors/change-floors.ts';
 import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { noContent } from '../shared/schema.ts';
@@ -20,7 +20,7 @@ export const deleteScheduleRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.writeEndpoint, failures: ['notFound'] },
     },
     async (request, reply) => {
-      await change(deps, request.actor, deleteSchedule, { id: request.params.id as EndpointId });
+      await change(deps, request.actor, deleteFloorSchedule, { id: request.params.id as EndpointId });
       return reply.code(204).send();
     },
   );

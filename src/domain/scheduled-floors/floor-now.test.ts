@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Schedule, type ScheduledFloor, WEEKDAYS } from './schedule.ts';
-import { describeUntil, scheduledFloor } from './scheduled-floor.ts';
+import { describeUntil, scheduledFloor } from './floor-now.ts';
+import { type FloorSchedule, type ScheduledFloor, WEEKDAYS } from './scheduled-floors.ts';
 import { isTimeZone } from './time-zone.ts';
 
 const WORKDAYS: ScheduledFloor['days'] = ['MON', 'TUE', 'WED', 'THU', 'FRI'];
-const BERLIN: Schedule = {
+const BERLIN: FloorSchedule = {
   timeZone: 'Europe/Berlin',
   floors: [{ days: WORKDAYS, from: '08:00', until: '18:00', workersMin: 3 }],
 };
 const at = (time: string) => Date.parse(time);
-const floorAt = (schedule: Schedule, time: string) => {
+const floorAt = (schedule: FloorSchedule, time: string) => {
   const { workersMin, until } = scheduledFloor(schedule, at(time));
   return [workersMin, until === null ? null : new Date(until).toISOString()];
 };
@@ -30,7 +30,7 @@ describe('a floor on workdays from 8 to 18', () => {
 });
 
 test('a floor that ends before it begins lasts into the next day, whatever day that is', () => {
-  const night: Schedule = {
+  const night: FloorSchedule = {
     timeZone: 'UTC',
     floors: [{ days: ['SAT'], from: '22:00', until: '06:00', workersMin: 2 }],
   };
@@ -52,7 +52,7 @@ test('the largest of several floors applies; one that never changes has no end',
 });
 
 describe('when the clock is changed', () => {
-  const sunday = (from: string, until: string): Schedule => ({
+  const sunday = (from: string, until: string): FloorSchedule => ({
     timeZone: 'Europe/Berlin',
     floors: [{ days: ['SUN'], from, until, workersMin: 1 }],
   });
@@ -72,7 +72,7 @@ describe('when the clock is changed', () => {
 });
 
 /** The rule itself, from the clock on the wall, without any arithmetic of zones. */
-function floorByClock({ timeZone, floors }: Schedule, now: number): number {
+function floorByClock({ timeZone, floors }: FloorSchedule, now: number): number {
   const formatter = new Intl.DateTimeFormat('en-US', {
     timeZone,
     hourCycle: 'h23',

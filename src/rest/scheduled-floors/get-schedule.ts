@@ -1,6 +1,6 @@
 import type { EndpointId } from '../../core/ids.ts';
 import { getEndpointRow } from '../../domain/endpoints/endpoint-store.ts';
-import { readSchedule } from '../../domain/schedules/schedule-store.ts';
+import { readFloorSchedule } from '../../domain/scheduled-floors/floor-store.ts';
 import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
@@ -23,7 +23,7 @@ export const getScheduleRoute: RestRoute = (app, deps) => {
     },
     async (request) => {
       const { id } = await getEndpointRow(deps.pool, request.actor.userId, request.params.id as EndpointId);
-      return toScheduleResponse(await readSchedule(deps.pool, id), deps.clock.now());
+      return toScheduleResponse(await readFloorSchedule(deps.pool, id), deps.clock.now());
     },
   );
 };

@@ -4,36 +4,36 @@ import { PERMISSIONS } from '../access/permissions.ts';
 import type { Operation, Tx } from '../change.ts';
 import { getEndpointRow } from '../endpoints/endpoint-store.ts';
 import { publishEndpoint } from '../endpoints/publish-endpoint.ts';
-import type { Schedule } from './schedule.ts';
-import { deleteScheduleRow, upsertSchedule } from './schedule-store.ts';
+import { deleteFloorScheduleRow, upsertFloorSchedule } from './floor-store.ts';
+import type { FloorSchedule } from './scheduled-floors.ts';
 import { isTimeZone } from './time-zone.ts';
 
 /** Replaces an endpoint's schedule, effective at once. Throws `notFound`, and `badRequest` if a rule is broken. */
-export const replaceSchedule: Operation<Tx, { id: EndpointId; schedule: Schedule }, void> = {
-  name: 'endpoint.replace-schedule',
+export const replaceFloorSchedule: Operation<Tx, { id: EndpointId; schedule: FloorSchedule }, void> = {
+  name: 'endpoint.replace-floors',
   permission: PERMISSIONS.writeEndpoint,
   async run({ db, actor, bus }, { id, schedule }) {
     await getEndpointRow(db, actor.userId, id, 'for update');
-    checkSchedule(schedule);
-    await upsertSchedule(db, id, schedule);
+    checkFloorSchedule(schedule);
+    await upsertFloorSchedule(db, id, schedule);
     publishEndpoint(bus, id);
   },
   subject: ({ id }) => id,
 };
 
 /** Deletes an endpoint's schedule, if it has one, effective at once. Throws `notFound`. */
-export const deleteSchedule: Operation<Tx, { id: EndpointId }, void> = {
-  name: 'endpoint.delete-schedule',
+export const deleteFloorSchedule: Operation<Tx, { id: EndpointId }, void> = {
+  name: 'endpoint.delete-floors',
   permission: PERMISSIONS.writeEndpoint,
   async run({ db, actor, bus }, { id }) {
     await getEndpointRow(db, actor.userId, id, 'for update');
-    await deleteScheduleRow(db, id);
+    await deleteFloorScheduleRow(db, id);
     publishEndpoint(bus, id);
   },
   subject: ({ id }) => id,
 };
 
-function checkSchedule({ timeZone, floors }: Schedule): void {
+function checkFloorSchedule({ timeZone, floors }: FloorSchedule): void {
   if (!isTimeZone(timeZone)) {
     throw new Failure('badRequest', `timeZone: '${timeZone}' is not an IANA time zone, such as Europe/Berlin or UTC`);
   }

@@ -1,4 +1,4 @@
-import { type Schedule, type ScheduledFloor, WEEKDAYS } from './schedule.ts';
+import { type FloorSchedule, type ScheduledFloor, WEEKDAYS } from './scheduled-floors.ts';
 import { offsetAt } from './time-zone.ts';
 
 /**
@@ -19,7 +19,7 @@ const DAY_MS = 86_400_000;
 const AHEAD_DAYS = 9;
 
 /** Returns the floor at `now` and until when it lasts. Pure. */
-export function scheduledFloor(schedule: Schedule, now: number): FloorNow {
+export function scheduledFloor(schedule: FloorSchedule, now: number): FloorNow {
   const { timeZone, floors } = schedule;
   if (floors.length === 0) return { workersMin: 0, until: null };
   const offset = offsetAt(timeZone, now);
@@ -31,12 +31,12 @@ export function scheduledFloor(schedule: Schedule, now: number): FloorNow {
 }
 
 /** Returns the floor at `now` alone, at a fraction of the cost. */
-export function workersMinAt({ timeZone, floors }: Schedule, now: number): number {
+export function workersMinAt({ timeZone, floors }: FloorSchedule, now: number): number {
   return floors.length === 0 ? 0 : floorAt(floors, now + offsetAt(timeZone, now));
 }
 
 /** Returns the time of day at which a floor ends, e.g. `18:00 Europe/Berlin`, with the weekday if that is not within a day. */
-export function describeUntil({ timeZone }: Schedule, now: number, until: number): string {
+export function describeUntil({ timeZone }: FloorSchedule, now: number, until: number): string {
   const local = until + offsetAt(timeZone, until);
   const time = new Date(local).toISOString().slice(11, 16);
   const day = WEEKDAYS[new Date(local).getUTCDay()]!;
@@ -57,7 +57,7 @@ function floorAt(floors: readonly ScheduledFloor[], local: number): number {
 }
 
 /** Returns every time in the coming days at which a floor may begin or end, in order: also where the clock is changed. */
-function boundaries({ timeZone, floors }: Schedule, now: number, offset: number): number[] {
+function boundaries({ timeZone, floors }: FloorSchedule, now: number, offset: number): number[] {
   const minutes = new Set(floors.flatMap(({ from, until }) => [minuteOf(from), minuteOf(until) % (24 * 60)]));
   const firstDay = Math.floor((now + offset) / DAY_MS) * DAY_MS;
   const times = new Set<number>();

@@ -13,10 +13,10 @@ export interface ScheduledFloor {
 }
 
 /** The largest floor applies where several do, and none where none does. */
-export interface Schedule {
+export interface FloorSchedule {
   /** An IANA name. */
   timeZone: string;
   floors: ScheduledFloor[];
 }
 
-export const NO_SCHEDULE: Schedule = { timeZone: 'UTC', floors: [] };
+export const NO_SCHEDULE: FloorSchedule = { timeZone: 'UTC', floors: [] };

@@ -1,6 +1,6 @@
 import type { EndpointId } from '../../core/ids.ts';
 import { change } from '../../domain/change.ts';
-import { replaceSchedule } from '../../domain/schedules/change-schedule.ts';
+import { replaceFloorSchedule } from '../../domain/scheduled-floors/change-floors.ts';
 import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
@@ -24,7 +24,7 @@ export const replaceScheduleRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.writeEndpoint, failures: ['notFound'] },
     },
     async ({ actor, params, body }) => {
-      await change(deps, actor, replaceSchedule, { id: params.id as EndpointId, schedule: body });
+      await change(deps, actor, replaceFloorSchedule, { id: params.id as EndpointId, schedule: body });
       return toScheduleResponse(body, deps.clock.now());
     },
   );

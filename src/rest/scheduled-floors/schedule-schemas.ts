@@ -1,4 +1,4 @@
-import { WEEKDAYS } from '../../domain/schedules/schedule.ts';
+import { WEEKDAYS } from '../../domain/scheduled-floors/scheduled-floors.ts';
 import type { Examples } from '../shared/example-values.ts';
 import { closed, dateTime, MAX_INTEGER, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';

@@ -1,21 +1,25 @@
 import type { EndpointId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
-import { NO_SCHEDULE, type Schedule } from './schedule.ts';
+import { type FloorSchedule, NO_SCHEDULE } from './scheduled-floors.ts';
 
 /** Of `endpoint_schedules s`: the schedule, or null for a row that a left join did not find. */
 export const SCHEDULE_COLUMN = `case when s.endpoint_id is not null
   then json_build_object('timeZone', s.time_zone, 'floors', s.floors) end`;
 
 /** Returns the endpoint's schedule, without floors if it has none. The caller checks ownership. */
-export async function readSchedule(db: Db, endpointId: EndpointId): Promise<Schedule> {
-  const result = await db.query<{ schedule: Schedule }>(
+export async function readFloorSchedule(db: Db, endpointId: EndpointId): Promise<FloorSchedule> {
+  const result = await db.query<{ schedule: FloorSchedule }>(
     `select ${SCHEDULE_COLUMN} as schedule from endpoint_schedules s where endpoint_id = $1`,
     [endpointId],
   );
   return result.rows[0]?.schedule ?? NO_SCHEDULE;
 }
 
-export async function upsertSchedule(db: Db, endpointId: EndpointId, { timeZone, floors }: Schedule): Promise<void> {
+export async function upsertFloorSchedule(
+  db: Db,
+  endpointId: EndpointId,
+  { timeZone, floors }: FloorSchedule,
+): Promise<void> {
   await db.query(
     `insert into endpoint_schedules (endpoint_id, time_zone, floors) values ($1, $2, $3)
      on conflict (endpoint_id) do update set time_zone = $2, floors = $3, updated_at = now()`,
@@ -23,6 +27,6 @@ export async function upsertSchedule(db: Db, endpointId: EndpointId, { timeZone,
   );
 }
 
-export async function deleteScheduleRow(db: Db, endpointId: EndpointId): Promise<void> {
+export async function deleteFloorScheduleRow(db: Db, endpointId: EndpointId): Promise<void> {
   await db.query('delete from endpoint_schedules where endpoint_id = $1', [endpointId]);
 }
