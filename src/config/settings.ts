@@ -149,6 +149,7 @@ const ACCESS = {
     flag: 'rateLimit',
     takes: '<quotas>',
     default: formatRateQuotas(DEFAULT_QUOTAS),
+    shownDefault: Object.values(DEFAULT_QUOTAS).join(', '),
     parse: rateLimit,
     page: 'REST and GraphQL requests per user: `minute=…,hour=…,day=…`, or `off`',
     help: 'API requests per user, e.g. minute=60,hour=3000,day=50000, or off',
