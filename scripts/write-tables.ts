@@ -4,7 +4,7 @@ import { listSettings, longFlag, type Setting, type SettingTable } from '../src/
 import { SETTINGS } from '../src/config/settings.ts';
 
 /**
- * Writes what is told elsewhere: the tables of settings in docs/configuration.md and the chart values that are settings from
+ * Writes the tables of settings in docs/configuration.md and the chart values that are settings from
  * `src/config/settings.ts`, the table of values in the chart's README from values.yaml. With `--check` it writes nothing and
  * fails when one is out of date, or when a setting names a chart value that is absent or has another default.
  */

@@ -290,7 +290,7 @@ export class ClientConnection implements TransportReader, Timed, ExchangeConnect
     if (this.#held.length >= MAX_HELD_BYTES) this.pause();
   }
 
-  /** Goes on reading from the transport once little enough is held. */
+  /** Resumes reading from the transport when few enough bytes are held. */
   #readMore(): void {
     if (this.#isPaused && this.#held.length < MAX_HELD_BYTES) this.resume();
   }
