@@ -29,7 +29,7 @@ export interface Operation<T extends Tx<Admin>, Input extends object, Result, Pr
   prepare?(deps: Omit<T, keyof Tx>, input: Input): Promise<Prepared>;
   /**
    * Does everything with one writing statement, which is a transaction of its own, without the three round trips of another.
-   * Resolves with undefined, and writes nothing, where `run` has to do it.
+   * Resolves with undefined, and writes nothing, where `run` has to do it, as for an operation with a limit (`adds`).
    */
   runAtOnce?(tx: T, input: Input): Promise<Result | undefined>;
   /** Does everything in the transaction; runs again after a conflict with another one. */
@@ -58,12 +58,14 @@ export async function change<T extends Tx<Admin>, Input extends object, Result, 
     const bus: Context['bus'] = { publish: (...hint) => void hints.push(hint) };
     return { ...context, db, actor, bus } as unknown as T;
   };
+  const atOnce = adds ? undefined : await operation.runAtOnce?.(begin(context.pool), input);
   const result =
-    (await operation.runAtOnce?.(begin(context.pool), input)) ??
-    (await transaction(context.pool, async (db) => {
-      if (adds && actor !== null) await checkOneMore(db, actor.userId, adds.record, adds.count);
-      return operation.run(begin(db), input, prepared);
-    }));
+    atOnce !== undefined
+      ? atOnce
+      : await transaction(context.pool, async (db) => {
+          if (adds && actor !== null) await checkOneMore(db, actor.userId, adds.record, adds.count);
+          return operation.run(begin(db), input, prepared);
+        });
   for (const hint of hints) context.bus.publish(...hint);
   const id = operation.subject(input, result);
   context.logger?.debug({ operation: operation.name, id, by: actor?.userId, keyId: actor?.keyId }, 'changed');

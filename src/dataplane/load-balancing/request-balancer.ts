@@ -235,7 +235,7 @@ export class RequestBalancer {
 /**
  * Chooses the worker for a request: the one it has an affinity to, else the ready one with the fewest requests in flight;
  * among equals one of the newest release, then one at random. Undefined when the request has to wait. Throws when it
- * insists on a worker that is gone.
+ * requires a worker that is gone.
  */
 function chooseBackend(
   backends: ReadonlyMap<WorkerId, Backend>,
