@@ -12,24 +12,15 @@ import { firstLoadScripts, type Manifest } from './first-load.ts';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const CONSOLE = join(ROOT, 'console');
 const OUT = join(ROOT, 'dist/console');
-const OPENAPI = join(ROOT, 'api/openapi-2026-08.json');
 /** Limit for the scripts of the first load, gzipped. */
 const FIRST_LOAD_BUDGET_KIB = 280;
 const FIRST_LOAD = ['index.html', 'src/pages/overview/overview.tsx'];
 
 console.log('setup: building the web console (a few seconds)');
-await writeTypes();
 process.chdir(CONSOLE);
 const { build } = await import('vite');
 await build({ root: CONSOLE, logLevel: 'warn', build: { outDir: OUT, emptyOutDir: true, manifest: true } });
 await checkFirstLoad(await compress());
-
-/** Generates the console's API types from the OpenAPI document, all that it knows of the server. */
-async function writeTypes(): Promise<void> {
-  const { default: openapiTS, astToString } = await import('openapi-typescript');
-  const text = astToString(await openapiTS(new URL(`file://${OPENAPI}`), { defaultNonNullable: false }));
-  await writeFile(join(CONSOLE, 'src/api/types.gen.ts'), text);
-}
 
 /** Compresses the scripts and styles. Returns the gzipped size of each, in bytes. */
 async function compress(): Promise<Map<string, number>> {

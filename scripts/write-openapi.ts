@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import swagger from '@fastify/swagger';
+import { generateTypes } from '../console/generate-types.ts';
 import { NO_WORKLOAD_OPTIONS } from '../src/config/workload-option-settings.ts';
 import { silentLogger } from '../src/core/logger.ts';
 import { REST_REVISIONS } from '../src/core/rest-revisions.ts';
@@ -62,13 +62,10 @@ async function descriptionOf(app: RestApp): Promise<string> {
 
 /** Returns the types of requests and of successful responses. The generator is the console's, with the TypeScript that it needs. */
 async function typesOf(description: string): Promise<string> {
-  const { default: toTypes, astToString } = createRequire(new URL('../console/', import.meta.url))(
-    'openapi-typescript',
-  );
   const document = JSON.parse(description, (key, value) =>
     LEFT_OUT.test(key) && !isSchema(value) ? undefined : value,
   );
-  const types: string = astToString(await toTypes(document, { defaultNonNullable: false }));
+  const types = await generateTypes(document);
   const saysNothing =
     /^ +(?:\w+\?: never;|headers: \{\s+\[name: string\]: unknown;\s+\};|\/\*\* @enum \{string\} \*\/)\n/gm;
   return types

@@ -1,9 +1,9 @@
 import createClient from 'openapi-fetch';
+import type { components, paths } from '../../../api/openapi-2026-08.d.ts';
 import { type ApiError, readApiError, unreachable } from './api-error.ts';
 import { isAway } from './connection.ts';
 import { BASE_URL, connection } from './server-connection.ts';
 import { currentKey, signOut } from './session.ts';
-import type { components, paths } from './types.gen.ts';
 
 export type Schemas = components['schemas'];
 
