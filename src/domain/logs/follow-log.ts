@@ -5,7 +5,7 @@ import { LogBell } from './log-bell.ts';
 import type { LogEntry, LogPosition } from './log-line.ts';
 import { LAST_SEQ, type LogScope, lastLogSeq } from './log-scope.ts';
 import { type LogFilter, readPortion } from './read-log.ts';
-import { type LogPage, type LogSearch, searchLog } from './search-log.ts';
+import { type LogPage, type LogSearch, MAX_PAGE_BYTES, searchLog } from './search-log.ts';
 
 const BATCH = 500;
 
@@ -47,7 +47,7 @@ export async function* followLog(
       if ('tail' in start) yield toBatch(await find({ db, clock }, { ...search, order: 'newest', limit: start.tail }));
       else yield* readOn((part) => find({ db, clock }, part), search, signal);
     }
-    const live = { filter, order: 'oldest', before: LAST_SEQ, size: BATCH, limit: BATCH } as const;
+    const live = { filter, order: 'oldest', before: LAST_SEQ, size: BATCH, limit: BATCH, maxBytes: MAX_PAGE_BYTES } as const;
     while (!signal.aborted) {
       const { lines, end, hasMore } = await readPortion(db, scope, { ...live, after: position });
       position = end?.seq ?? position;

@@ -5,7 +5,7 @@ import { findLastStored } from './find-last-stored.ts';
 import { followLog } from './follow-log.ts';
 import { findLogWindow, lastLogSeq } from './log-scope.ts';
 import { beginLogSegment, dropLogSegment, findKeptSince, listLogSegments } from './log-segments.ts';
-import { type LogSearch, MAX_SEARCHED_BYTES, searchLog } from './search-log.ts';
+import { type LogSearch, MAX_PAGE_BYTES, MAX_SEARCHED_BYTES, searchLog } from './search-log.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -201,6 +201,24 @@ test('a search that finds nothing stops at its bound of bytes, says where, and c
   expect(first).toMatchObject({ lines: [], isStopped: true, next: { seq: expect.any(Number), ts: expect.any(Date) } });
   const second = await search({ filter: { search: 'needle' }, order: 'newest', limit: 1, before: first.next!.seq });
   expect(texts(second.lines)).toEqual(['needle']);
+});
+
+test('a page of long lines ends at its bound of bytes, says where, and the next one misses none', async () => {
+  const written = Array.from({ length: 60 }, (_, i) => `${i}`.padEnd(256 * 1024, 'x'));
+  await append(written);
+  for (const order of ['oldest', 'newest'] as const) {
+    const found: string[] = [];
+    for (let position: Partial<LogSearch> = {}; ; ) {
+      const page = await search({ order, limit: 100, ...position });
+      const bytes = page.lines.reduce((sum, { line }) => sum + line.length, 0);
+      expect(bytes).toBeLessThanOrEqual(MAX_PAGE_BYTES);
+      found.push(...texts(page.lines));
+      if (page.next === null) break;
+      expect(page).toMatchObject({ isStopped: true, lines: { length: MAX_PAGE_BYTES / 2 ** 18 } });
+      position = order === 'oldest' ? { after: page.next.seq } : { before: page.next.seq };
+    }
+    expect(found).toEqual(order === 'oldest' ? written : written.toReversed());
+  }
 });
 
 test('a search stops at its bound of time', async () => {

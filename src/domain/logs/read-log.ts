@@ -22,7 +22,7 @@ export interface LogFilter {
 export interface LogPortion {
   /** What was found, in the order of reading. */
   lines: LogEntry[];
-  /** Where to read on: behind the last line that was read, or was found if there are `limit` of them. Null: nothing is there. */
+  /** Where to read on: behind the last line that was read, or was found if no more were wanted. Null: nothing is there. */
   end: { seq: number; ts: Date } | null;
   /** True if there may be more lines behind `end`. */
   hasMore: boolean;
@@ -38,6 +38,8 @@ interface LogRange extends LogWindow {
   size: number;
   /** Lines to find. */
   limit: number;
+  /** Bytes of text to find: no line is added once there are as many. */
+  maxBytes: number;
 }
 
 interface PortionRow {
@@ -62,14 +64,14 @@ function statement(column: string, order: LogRange['order']): string {
       where ${column} = $1 and seq > $2::int8 and seq < $3::int8
       order by seq ${direction} limit $4
     ),
-    found as (
-      select * from portion
+    matching as (
+      select *, sum(octet_length(line)) over (order by seq ${direction}) - octet_length(line) as "bytesBefore" from portion
       where ($6::text is null or source = $6) and ($7::int is null or level >= $7)
         and ($8::text is null or strpos(lower(line), lower($8)) > 0)
         and ($9::timestamptz is null or ts >= $9) and ($10::timestamptz is null or ts > $10)
         and ($11::timestamptz is null or ts < $11)
-      order by seq ${direction} limit $5
     ),
+    found as (select * from matching where "bytesBefore" < $12::int8 order by seq ${direction} limit $5),
     last as (select seq, ts from portion order by seq ${opposite} limit 1),
     total as (select count(*) as count, coalesce(sum(octet_length(line)), 0)::int8 as bytes from portion)
     select total.count, total.bytes, last.seq as "endSeq", last.ts as "endTs",
@@ -80,7 +82,7 @@ function statement(column: string, order: LogRange['order']): string {
 
 /** Reads a part of a log. */
 export async function readPortion(db: Db, scope: LogScope, range: LogRange): Promise<LogPortion> {
-  const { filter, order, after, before, size, limit } = range;
+  const { filter, order, after, before, size, limit, maxBytes } = range;
   const { source, level, search, since, until } = filter;
   const { column, id } = columnOf(scope);
   const { rows } = await db.query<PortionRow>(statement(column, order), [
@@ -95,15 +97,21 @@ export async function readPortion(db: Db, scope: LogScope, range: LogRange): Pro
     inDatabase(since),
     inDatabase(filter.after),
     inDatabase(until),
+    maxBytes,
   ]);
   const { count, bytes, endSeq, endTs, seq } = rows[0]!;
   const lines = seq === null ? [] : rows.map(toLine);
   if (endSeq === null) return { lines, end: null, hasMore: false, bytes, count };
   const last = lines.at(-1);
   // A full page may have left some of what was read unseen: the next one continues behind its last line.
-  const isFull = last !== undefined && lines.length === limit && last.seq !== endSeq;
+  const isFull = last !== undefined && (lines.length === limit || bytesOf(lines) >= maxBytes) && last.seq !== endSeq;
   const end = isFull ? { seq: last.seq, ts: last.ts } : { seq: endSeq, ts: endTs! };
   return { lines, end, hasMore: isFull || count === size, bytes, count };
+}
+
+/** Returns how many bytes of text lines have. */
+export function bytesOf(lines: readonly LogEntry[]): number {
+  return lines.reduce((sum, { line }) => sum + Buffer.byteLength(line), 0);
 }
 
 function toLine({ seq, workloadId, ts, source, line, level }: PortionRow): LogEntry {

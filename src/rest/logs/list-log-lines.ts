@@ -14,7 +14,7 @@ import { EndpointLogLinesQuery, LogLines, LogLinesQuery } from './log-schemas.ts
 
 const DEFAULT_LIMIT = 200;
 const RULES =
-  'A page of stored lines that match all filters. One request reads at most 16 MiB of the log, for about a second at most, and then says how far it came.';
+  'A page of stored lines that match all filters. One request reads at most 16 MiB of the log and finds at most 4 MiB of text, for about a second at most, and then says how far it came.';
 
 export const listEndpointLogLinesRoute: RestRoute = (app, deps) => {
   app.get(

@@ -90,7 +90,7 @@ export const LogLines = Type.Object(
     searchedTo: nullableString({
       format: 'date-time',
       description:
-        'Set when the search stopped before it found `limit` lines, because it had read 16 MiB of the log, or for a second: the time that it reached. `nextCursor` continues there.',
+        'Set when the search stopped before it found `limit` lines, because it had read 16 MiB of the log, found 4 MiB, or read for a second: the time that it reached. `nextCursor` continues there.',
     }),
     keptSince: nullableString({
       format: 'date-time',
