@@ -47,7 +47,14 @@ export async function* followLog(
       if ('tail' in start) yield toBatch(await find({ db, clock }, { ...search, order: 'newest', limit: start.tail }));
       else yield* readOn((part) => find({ db, clock }, part), search, signal);
     }
-    const live = { filter, order: 'oldest', before: LAST_SEQ, size: BATCH, limit: BATCH, maxBytes: MAX_PAGE_BYTES } as const;
+    const live = {
+      filter,
+      order: 'oldest',
+      before: LAST_SEQ,
+      size: BATCH,
+      limit: BATCH,
+      maxBytes: MAX_PAGE_BYTES,
+    } as const;
     while (!signal.aborted) {
       const { lines, end, hasMore } = await readPortion(db, scope, { ...live, after: position });
       position = end?.seq ?? position;
