@@ -60,6 +60,13 @@ describe('a CPU pod', () => {
     });
   });
 
+  test.each(['', ', instanceId: ""', ', instanceId: null'])('without an instance%s is cpu3c-2-4', async (instance) => {
+    const { deployCpuPod: pod } = await data(
+      `mutation { deployCpuPod(input: {imageName: "i:1"${instance}}) { vcpuCount memoryInGb cpuFlavorId } }`,
+    );
+    expect(pod).toEqual({ vcpuCount: 2, memoryInGb: 4, cpuFlavorId: 'cpu3c' });
+  });
+
   test.each(['deployCpuPodInput', 'DeployCpuPodInput'])('is declared as %s', async (type) => {
     const { deployCpuPod: pod } = await data(
       `mutation ($input: [${type}!]!) { deployCpuPod(input: {instanceId: "cpu3c-2-4", imageName: "i:1"}) { id } }`,

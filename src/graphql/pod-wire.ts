@@ -48,8 +48,11 @@ export interface GpuPodInput extends PodInput, CudaInput {
 }
 
 export interface CpuPodInput extends PodInput {
-  instanceId: string;
+  instanceId?: string | null;
 }
+
+/** As public clients send it when their user says nothing. */
+const DEFAULT_INSTANCE = 'cpu3c-2-4';
 
 const CLOUDS: Record<string, readonly Cloud[]> = {
   ALL: ['SECURE', 'COMMUNITY'],
@@ -99,7 +102,7 @@ export function readInstanceId(instanceId: string): { id: string; vcpuCount: num
 }
 
 export function toCpuPod(input: CpuPodInput, nowMs: number): NewPod {
-  const cpu = readInstanceId(input.instanceId);
+  const cpu = readInstanceId(input.instanceId || DEFAULT_INSTANCE);
   const [cloud] = readOneOf(input.cloudType, 'cloudType', CLOUDS, CLOUDS.ALL!);
   return { ...toNewPod(input, nowMs), cloud: cloud!, gpu: null, cpu };
 }
