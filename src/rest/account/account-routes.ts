@@ -1,0 +1,181 @@
+import { notFound } from '../../core/errors.ts';
+import type { KeyId } from '../../core/ids.ts';
+import type { Permission } from '../../domain/access/actor.ts';
+import { createApiKey, revokeApiKey } from '../../domain/access/create-api-key.ts';
+import { listKeys } from '../../domain/access/key-store.ts';
+import { readPublicKeys, updatePublicKeys } from '../../domain/access/public-keys.ts';
+import { findUser } from '../../domain/access/users.ts';
+import { change } from '../../domain/change.ts';
+import { readAccountActivity } from '../../domain/endpoints/account-activity.ts';
+import { eventStreamSchema, sendEventStream, streamFeed } from '../live/event-stream.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { noContent, ref } from '../shared/schema.ts';
+import {
+  AccountResponse,
+  ApiKeyList,
+  ApiKeyParams,
+  CreateApiKeyRequest,
+  CreatedApiKeyResponse,
+  ReplaceSshKeysRequest,
+} from './account-schemas.ts';
+import { toApiKeyResponse, toNewApiKey } from './api-key-wire.ts';
+import { fromSshKeys, type SshKeyWire } from './ssh-key-wire.ts';
+
+export const getAccountRoute: RestRoute = (app, deps) => {
+  app.get(
+    '/v2/account',
+    {
+      schema: {
+        operationId: 'getAccount',
+        summary: 'Get the account',
+        tags: ['podyard'],
+        response: { 200: ref(AccountResponse) },
+      },
+      config: { permission: PERMISSIONS.readAccount, failures: ['notFound'] },
+    },
+    async (request) => {
+      const user = await findUser(deps.pool, request.actor.userId);
+      if (!user) throw notFound('Account');
+      const { id, name, email, role, createdAt } = user;
+      return { id, name, email, createdAt: createdAt.toISOString(), role };
+    },
+  );
+};
+
+const SNAPSHOTS = eventStreamSchema(
+  'Server-sent events `snapshot`, one per change: the number of `endpoints`, totals of their `jobs`, load-balanced `requests` and `workers`, and the `active` endpoints with their `state`, at most 100. What is read from the history changes with `historyUntil`, once a minute. `inQueue` and `inProgress` of an active endpoint count its jobs or its requests.',
+  ': stream begins\n\nevent: snapshot\ndata: {"endpoints":1,"historyUntil":"2026-11-20T10:02:00.000Z","jobs":{"completed":12,"failed":0,"inProgress":1,"inQueue":0,"retried":0},"requests":{"held":0,"inFlight":0},"workers":{"running":1,"idle":0,"initializing":0,"throttled":0,"unhealthy":0,"total":1},"active":[]}\n\n',
+);
+
+export const watchAccountRoute: RestRoute = (app, deps) => {
+  app.get(
+    '/v2/account/live',
+    {
+      exposeHeadRoute: false, // a HEAD request would keep watching
+      schema: {
+        operationId: 'watchAccount',
+        summary: 'Watch all endpoints',
+        description: 'Podyard only. Streams totals over all endpoints of the account.',
+        tags: ['podyard'],
+        response: { 200: SNAPSHOTS },
+      },
+      // It covers every endpoint: a key restricted to some is not enough.
+      config: { permission: (): Permission => ({ area: 'serverless', access: 'read' }) },
+    },
+    async (request, reply) => {
+      const { userId } = request.actor;
+      await deps.live.openings.enter(userId);
+      const feed = deps.live.watch('account', userId, () => async () => {
+        return JSON.stringify(await readAccountActivity(deps.pool, userId, deps.clock.now()));
+      });
+      return sendEventStream(reply, streamFeed(deps, { socket: reply.raw, keyId: request.actor.keyId }, feed));
+    },
+  );
+};
+
+export const listApiKeysRoute: RestRoute = (app, deps) => {
+  app.get(
+    '/v2/account/api-keys',
+    {
+      schema: {
+        operationId: 'listApiKeys',
+        summary: 'List API keys',
+        tags: ['podyard'],
+        response: { 200: ref(ApiKeyList) },
+      },
+      config: { permission: PERMISSIONS.readAccount },
+    },
+    async (request) => {
+      const keys = await listKeys(deps.pool, request.actor.userId);
+      return { apiKeys: keys.map(toApiKeyResponse) };
+    },
+  );
+};
+
+export const createApiKeyRoute: RestRoute = (app, deps) => {
+  app.post(
+    '/v2/account/api-keys',
+    {
+      schema: {
+        operationId: 'createApiKey',
+        summary: 'Create an API key',
+        description:
+          'Returns the key’s secret, which is shown only once. A key cannot grant more than the key that creates it.',
+        tags: ['podyard'],
+        body: ref(CreateApiKeyRequest),
+        response: { 201: ref(CreatedApiKeyResponse) },
+      },
+      config: { permission: PERMISSIONS.writeAccount },
+    },
+    async (request, reply) => {
+      const input = toNewApiKey(request.actor.userId, request.body);
+      const { key, secret } = await change(deps, request.actor, createApiKey, input);
+      return reply.code(201).send({ ...toApiKeyResponse(key), secret });
+    },
+  );
+};
+
+export const deleteApiKeyRoute: RestRoute = (app, deps) => {
+  app.delete(
+    '/v2/account/api-keys/:id',
+    {
+      schema: {
+        operationId: 'deleteApiKey',
+        summary: 'Revoke an API key',
+        tags: ['podyard'],
+        params: ApiKeyParams,
+        response: { 204: noContent('Revoked.') },
+      },
+      config: { permission: PERMISSIONS.writeAccount, failures: ['notFound'] },
+    },
+    async (request, reply) => {
+      await change(deps, request.actor, revokeApiKey, {
+        userId: request.actor.userId,
+        keyId: request.params.id as KeyId,
+      });
+      return reply.code(204).send();
+    },
+  );
+};
+
+export const listSshKeysRoute =
+  (wire: SshKeyWire): RestRoute =>
+  (app, deps) => {
+    app.get(
+      '/v2/account/ssh-keys',
+      {
+        schema: {
+          operationId: 'listSshKeys',
+          summary: 'List SSH public keys',
+          tags: ['podyard'],
+          response: { 200: ref(wire.List) },
+        },
+        config: { permission: PERMISSIONS.readAccount },
+      },
+      async (request) => wire.toList(await readPublicKeys(deps.pool, request.actor.userId)),
+    );
+  };
+
+export const replaceSshKeysRoute =
+  (wire: SshKeyWire): RestRoute =>
+  (app, deps) => {
+    app.put(
+      '/v2/account/ssh-keys',
+      {
+        schema: {
+          operationId: 'replaceSshKeys',
+          summary: 'Replace the SSH public keys',
+          description: 'Replaces all keys. Pods that start from now on receive them; running pods keep theirs.',
+          tags: ['podyard'],
+          body: ref(ReplaceSshKeysRequest),
+          response: { 200: ref(wire.List) },
+        },
+        config: { permission: PERMISSIONS.writeAccount },
+      },
+      async (request) => {
+        const publicKeys = fromSshKeys(request.body.sshKeys ?? request.body.keys ?? []);
+        await change(deps, request.actor, updatePublicKeys, { publicKeys });
+        return wire.toList(publicKeys);
+      },
+    );
+  };

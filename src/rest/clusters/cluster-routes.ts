@@ -1,0 +1,155 @@
+import type { ClusterId } from '../../core/ids.ts';
+import { change } from '../../domain/change.ts';
+import { deleteCluster, updateCluster } from '../../domain/clusters/change-cluster.ts';
+import { getCluster, getClusterRow, listClusters } from '../../domain/clusters/cluster-store.ts';
+import { createCluster } from '../../domain/clusters/create-cluster.ts';
+import { listClusterPodRows } from '../../domain/pods/pod-store.ts';
+import { PodList } from '../pods/pod-fields.ts';
+import { PodQuery } from '../pods/pod-schemas.ts';
+import { type PodWire, readPodResponses, reasonOf } from '../pods/pod-wire.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { noContent, ref } from '../shared/schema.ts';
+import {
+  ClusterList,
+  ClusterParams,
+  ClusterQuery,
+  ClusterResponse,
+  CreateClusterRequest,
+  UpdateClusterRequest,
+} from './cluster-schemas.ts';
+import { toClusterResponse, toNewCluster } from './cluster-wire.ts';
+
+export const listClustersRoute: RestRoute = (app, deps) => {
+  app.get(
+    '/v2/clusters',
+    {
+      schema: {
+        operationId: 'listClusters',
+        summary: 'List clusters',
+        tags: ['clusters'],
+        querystring: ClusterQuery,
+        response: { 200: ref(ClusterList) },
+      },
+      config: { permission: PERMISSIONS.readPod, failures: ['unprocessable'] },
+    },
+    async (request) => {
+      const clusters = await listClusters(deps.pool, request.actor.userId);
+      return { clusters: clusters.map((cluster) => toClusterResponse(cluster, request.query)) };
+    },
+  );
+};
+
+export const createClusterRoute: RestRoute = (app, deps) => {
+  app.post(
+    '/v2/clusters',
+    {
+      schema: {
+        operationId: 'createCluster',
+        summary: 'Create a cluster',
+        description:
+          'The pods start once there is room for all of them at once, and wait until then. If they would not fit even alone, the response is a 400 whose detail begins with `There are no longer any instances available`.',
+        tags: ['clusters'],
+        body: ref(CreateClusterRequest),
+        response: { 201: ref(ClusterResponse) },
+      },
+      config: { permission: PERMISSIONS.writePod },
+    },
+    async (request, reply) => {
+      const cluster = await change(deps, request.actor, createCluster, toNewCluster(request.body));
+      return reply.code(201).send(toClusterResponse(cluster));
+    },
+  );
+};
+
+export const getClusterRoute: RestRoute = (app, deps) => {
+  app.get(
+    '/v2/clusters/:id',
+    {
+      schema: {
+        operationId: 'getCluster',
+        summary: 'Get a cluster',
+        tags: ['clusters'],
+        params: ClusterParams,
+        querystring: ClusterQuery,
+        response: { 200: ref(ClusterResponse) },
+      },
+      config: { permission: PERMISSIONS.readPod, failures: ['notFound', 'unprocessable'] },
+    },
+    async (request) => {
+      const cluster = await getCluster(deps.pool, request.actor.userId, request.params.id as ClusterId);
+      return toClusterResponse(cluster, request.query);
+    },
+  );
+};
+
+export const updateClusterRoute: RestRoute = (app, deps) => {
+  app.patch(
+    '/v2/clusters/:id',
+    {
+      schema: {
+        operationId: 'updateCluster',
+        summary: 'Rename a cluster',
+        description: 'Nothing else of a cluster can change. Its pods keep their names.',
+        tags: ['clusters'],
+        params: ClusterParams,
+        body: ref(UpdateClusterRequest),
+        response: { 200: ref(ClusterResponse) },
+      },
+      config: { permission: PERMISSIONS.writePod, failures: ['notFound'] },
+    },
+    async (request) => {
+      const cluster = await change(deps, request.actor, updateCluster, {
+        id: request.params.id as ClusterId,
+        change: request.body,
+      });
+      return toClusterResponse(cluster);
+    },
+  );
+};
+
+export const deleteClusterRoute: RestRoute = (app, deps) => {
+  app.delete(
+    '/v2/clusters/:id',
+    {
+      schema: {
+        operationId: 'deleteCluster',
+        summary: 'Delete a cluster',
+        description: 'Terminates all its pods with their persistent storage, and removes its network.',
+        tags: ['clusters'],
+        params: ClusterParams,
+        response: { 204: noContent('Deleted.') },
+      },
+      config: { permission: PERMISSIONS.writePod, failures: ['notFound'] },
+    },
+    async (request, reply) => {
+      await change(deps, request.actor, deleteCluster, { id: request.params.id as ClusterId });
+      return reply.code(204).send();
+    },
+  );
+};
+
+export const listClusterPodsRoute =
+  (wire: PodWire): RestRoute =>
+  (app, deps) => {
+    app.get(
+      '/v2/clusters/:id/pods',
+      {
+        schema: {
+          operationId: 'listClusterPods',
+          summary: 'List the pods of a cluster',
+          description: 'By rank.',
+          tags: ['clusters'],
+          params: ClusterParams,
+          querystring: PodQuery,
+          response: { 200: ref(PodList) },
+        },
+        config: { permission: PERMISSIONS.readPod, failures: ['notFound', 'unprocessable'] },
+      },
+      async (request) => {
+        const { id } = await getClusterRow(deps.pool, request.actor.userId, request.params.id as ClusterId);
+        const pods = await listClusterPodRows(deps.pool, request.actor.userId, id);
+        const answers = await readPodResponses(deps, wire, pods);
+        return { pods: answers.map((answer, n) => ({ ...answer, ...reasonOf(pods[n]!, request.query) })) };
+      },
+    );
+  };

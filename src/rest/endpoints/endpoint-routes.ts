@@ -1,0 +1,150 @@
+import type { EndpointId, UserId } from '../../core/ids.ts';
+import { change } from '../../domain/change.ts';
+import { createEndpoint } from '../../domain/endpoints/create-endpoint.ts';
+import { deleteEndpoint } from '../../domain/endpoints/delete-endpoint.ts';
+import type { Endpoint } from '../../domain/endpoints/endpoint.ts';
+import { getEndpointRow, listEndpointPages } from '../../domain/endpoints/endpoint-store.ts';
+import { listEndpointStates } from '../../domain/endpoints/list-endpoint-states.ts';
+import { updateEndpoint } from '../../domain/endpoints/update-endpoint.ts';
+import { EnvQuery, editEnv } from '../shared/env-query.ts';
+import { includes } from '../shared/include-query.ts';
+import { PERMISSIONS, type RestDeps, type RestRoute } from '../shared/rest-app.ts';
+import { noContent, ref } from '../shared/schema.ts';
+import { EndpointList, EndpointParams, EndpointQuery } from './endpoint-schemas.ts';
+import type { EndpointWire } from './endpoint-wire.ts';
+import { renderList } from './render-list.ts';
+import { toStateResponse } from './state-schemas.ts';
+
+export const listEndpointsRoute = (wire: EndpointWire): RestRoute => {
+  const Item = { ...wire.Response };
+  return (app, deps) => {
+    app.get(
+      '/v2/serverless',
+      {
+        schema: {
+          operationId: 'listEndpoints',
+          summary: 'List serverless endpoints',
+          tags: ['serverless'],
+          querystring: EndpointQuery,
+          response: { 200: ref(EndpointList) },
+        },
+        config: { permission: PERMISSIONS.readEndpoint, failures: ['unprocessable'] },
+      },
+      async (request, reply) => {
+        const bases = { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost };
+        const serialize = reply.compileSerializationSchema(Item);
+        const pages = listEndpointPages(deps.pool, request.actor.userId);
+        const more = includes(request.query, 'STATE') ? { states: await readStates(deps, request.actor.userId) } : {};
+        const render = (endpoint: Endpoint) => serialize(wire.toResponse(endpoint, bases) as Record<string, unknown>);
+        const json = await renderList('endpoints', pages, render, more);
+        return reply.type('application/json; charset=utf-8').send(json as never); // already rendered
+      },
+    );
+  };
+};
+
+async function readStates({ pool, clock }: RestDeps, userId: UserId) {
+  const states = await listEndpointStates(pool, { userId }, clock.now());
+  return [...states].map(([id, state]) => ({ id, ...toStateResponse(state) }));
+}
+
+export const createEndpointRoute =
+  <Create>(wire: EndpointWire<Create>): RestRoute =>
+  (app, deps) => {
+    app.post(
+      '/v2/serverless',
+      {
+        schema: {
+          operationId: 'createEndpoint',
+          summary: 'Create a serverless endpoint',
+          description: 'Workers start when there is work, or at once with `workers.min`.',
+          tags: ['serverless'],
+          body: wire.CreateRequest,
+          response: { 201: wire.Response },
+        },
+        config: { permission: PERMISSIONS.writeEndpoint, failures: wire.createFailures ?? [] },
+      },
+      async (request, reply) => {
+        const input = wire.toNew(request.body as Create);
+        const endpoint = await change(deps, request.actor, createEndpoint, input).catch(wire.refuse);
+        const bases = { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost };
+        return reply.code(201).send(wire.toResponse(endpoint, bases));
+      },
+    );
+  };
+
+export const getEndpointRoute =
+  (wire: EndpointWire): RestRoute =>
+  (app, deps) => {
+    app.get(
+      '/v2/serverless/:id',
+      {
+        schema: {
+          operationId: 'getEndpoint',
+          summary: 'Get a serverless endpoint',
+          tags: ['serverless'],
+          params: EndpointParams,
+          response: { 200: wire.Response },
+        },
+        config: { permission: PERMISSIONS.readEndpoint, failures: ['notFound'] },
+      },
+      async (request) => {
+        const endpoint = await getEndpointRow(deps.pool, request.actor.userId, request.params.id as EndpointId);
+        return wire.toResponse(endpoint, { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost });
+      },
+    );
+  };
+
+export const updateEndpointRoute =
+  <Update>(wire: EndpointWire<unknown, Update>): RestRoute =>
+  (app, deps) => {
+    app.patch(
+      '/v2/serverless/:id',
+      {
+        schema: {
+          operationId: 'updateEndpoint',
+          summary: 'Update a serverless endpoint',
+          description:
+            'Only the given fields change. Changing container settings, `gpu` or `networkVolumes` creates a release, which rolls out as workers are replaced. `workers`, `scaling` and `timeout` take effect at once.',
+          tags: ['serverless'],
+          params: EndpointParams,
+          querystring: EnvQuery,
+          body: wire.UpdateRequest,
+          response: { 200: wire.Response },
+        },
+        config: { permission: PERMISSIONS.writeEndpoint, failures: ['notFound'] },
+      },
+      async (request) => {
+        const { actor, body, params, query } = request;
+        const update = (before: Endpoint) => {
+          const fields = editEnv(wire.toChange(body as Update, before), before, query);
+          wire.checkChange?.(before, fields);
+          return fields;
+        };
+        const input = { id: params.id as EndpointId, update };
+        const endpoint = await change(deps, actor, updateEndpoint, input).catch(wire.refuse);
+        return wire.toResponse(endpoint, { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost });
+      },
+    );
+  };
+
+export const deleteEndpointRoute: RestRoute = (app, deps) => {
+  app.delete(
+    '/v2/serverless/:id',
+    {
+      schema: {
+        operationId: 'deleteEndpoint',
+        summary: 'Delete a serverless endpoint',
+        description: 'Stops all its workers and cancels its queued and running jobs.',
+        tags: ['serverless'],
+        params: EndpointParams,
+        response: { 204: noContent('Deleted.') },
+      },
+      config: { permission: PERMISSIONS.writeEndpoint, failures: ['notFound'] },
+    },
+    async (request, reply) => {
+      await change(deps, request.actor, deleteEndpoint, { id: request.params.id as EndpointId });
+      return reply.code(204).send();
+    },
+  );
+};

@@ -1,0 +1,163 @@
+import type { DelegationId, RegistryId } from '../../core/ids.ts';
+import { change } from '../../domain/change.ts';
+import {
+  createDelegation,
+  createRegistry,
+  deleteDelegation,
+  deleteRegistry,
+} from '../../domain/registries/change-registry.ts';
+import { listDelegationRows } from '../../domain/registries/delegation-store.ts';
+import { getRegistryRow, listRegistryRows } from '../../domain/registries/registry-store.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { noContent, ref } from '../shared/schema.ts';
+import {
+  CreateDelegationRequest,
+  CreateRegistryRequest,
+  DelegationList,
+  DelegationParams,
+  DelegationResponse,
+  RegistryList,
+  RegistryParams,
+  RegistryResponse,
+} from './registry-schemas.ts';
+import { toDelegationResponse, toNewDelegation, toRegistryResponse } from './registry-wire.ts';
+
+export const listRegistriesRoute: RestRoute = (app, deps) => {
+  app.get(
+    '/v2/registries',
+    {
+      schema: {
+        operationId: 'listRegistries',
+        summary: 'List registries',
+        tags: ['registries'],
+        response: { 200: ref(RegistryList) },
+      },
+      config: { permission: PERMISSIONS.readRegistry },
+    },
+    async (request) => {
+      const records = await listRegistryRows(deps.pool, request.actor.userId);
+      return { registries: records.map(toRegistryResponse) };
+    },
+  );
+};
+
+export const createRegistryRoute: RestRoute = (app, deps) => {
+  app.post(
+    '/v2/registries',
+    {
+      schema: {
+        operationId: 'createRegistry',
+        summary: 'Create a registry',
+        description: 'Saves credentials for pulling private images.',
+        tags: ['registries'],
+        body: ref(CreateRegistryRequest),
+        response: { 201: ref(RegistryResponse) },
+      },
+      config: { permission: PERMISSIONS.writeRegistry },
+    },
+    async (request, reply) => {
+      const record = await change(deps, request.actor, createRegistry, request.body);
+      return reply.code(201).send(toRegistryResponse(record));
+    },
+  );
+};
+
+export const getRegistryRoute: RestRoute = (app, deps) => {
+  app.get(
+    '/v2/registries/:id',
+    {
+      schema: {
+        operationId: 'getRegistry',
+        summary: 'Get a registry',
+        tags: ['registries'],
+        params: RegistryParams,
+        response: { 200: ref(RegistryResponse) },
+      },
+      config: { permission: PERMISSIONS.readRegistry, failures: ['notFound'] },
+    },
+    async (request) =>
+      toRegistryResponse(await getRegistryRow(deps.pool, request.actor.userId, request.params.id as RegistryId)),
+  );
+};
+
+export const deleteRegistryRoute: RestRoute = (app, deps) => {
+  app.delete(
+    '/v2/registries/:id',
+    {
+      schema: {
+        operationId: 'deleteRegistry',
+        summary: 'Delete a registry',
+        description: 'Refused while a pod or endpoint uses it. Templates lose their reference to it.',
+        tags: ['registries'],
+        params: RegistryParams,
+        response: { 204: noContent('Deleted.') },
+      },
+      config: { permission: PERMISSIONS.writeRegistry, failures: ['badRequest', 'notFound'] },
+    },
+    async (request, reply) => {
+      await change(deps, request.actor, deleteRegistry, { id: request.params.id as RegistryId });
+      return reply.code(204).send();
+    },
+  );
+};
+
+export const listRegistryDelegationsRoute: RestRoute = (app, deps) => {
+  app.get(
+    '/v2/registries/delegations',
+    {
+      schema: {
+        operationId: 'listRegistryDelegations',
+        summary: 'List registry delegations',
+        tags: ['registries'],
+        response: { 200: ref(DelegationList) },
+      },
+      config: { permission: PERMISSIONS.readDelegation },
+    },
+    async (request) => {
+      const records = await listDelegationRows(deps.pool, request.actor.userId);
+      return { delegations: records.map(toDelegationResponse) };
+    },
+  );
+};
+
+export const createRegistryDelegationRoute: RestRoute = (app, deps) => {
+  app.post(
+    '/v2/registries/delegations',
+    {
+      schema: {
+        operationId: 'createRegistryDelegation',
+        summary: 'Create a registry delegation',
+        description:
+          'Stores the record only: Podyard has no AWS identity to pull with, so images also need registry credentials.',
+        tags: ['registries'],
+        body: ref(CreateDelegationRequest),
+        response: { 201: ref(DelegationResponse) },
+      },
+      config: { permission: PERMISSIONS.writeDelegation },
+    },
+    async (request, reply) => {
+      const record = await change(deps, request.actor, createDelegation, toNewDelegation(request.body));
+      return reply.code(201).send(toDelegationResponse(record));
+    },
+  );
+};
+
+export const deleteRegistryDelegationRoute: RestRoute = (app, deps) => {
+  app.delete(
+    '/v2/registries/delegations/:id',
+    {
+      schema: {
+        operationId: 'deleteRegistryDelegation',
+        summary: 'Delete a registry delegation',
+        tags: ['registries'],
+        params: DelegationParams,
+        response: { 204: noContent('Deleted.') },
+      },
+      config: { permission: PERMISSIONS.writeDelegation, failures: ['notFound'] },
+    },
+    async (request, reply) => {
+      await change(deps, request.actor, deleteDelegation, { id: request.params.id as DelegationId });
+      return reply.code(204).send();
+    },
+  );
+};

@@ -1,0 +1,84 @@
+import type { EndpointId, ReleaseId } from '../../core/ids.ts';
+import { change } from '../../domain/change.ts';
+import { changeRollout } from '../../domain/releases/change-rollout.ts';
+import { listReleases } from '../../domain/releases/list-releases.ts';
+import { rollbackRelease } from '../../domain/releases/rollback-release.ts';
+import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
+import type { EndpointWire } from '../endpoints/endpoint-wire.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { ref } from '../shared/schema.ts';
+import { ChangeRolloutRequest, ReleaseListResponse, ReleaseParams, RolloutResponse } from './release-schemas.ts';
+import { toReleaseListResponse, toRolloutResponse } from './release-wire.ts';
+
+export const listEndpointReleasesRoute: RestRoute = (app, deps) => {
+  app.get(
+    '/v2/serverless/:id/releases',
+    {
+      schema: {
+        operationId: 'listEndpointReleases',
+        summary: 'List the releases of an endpoint',
+        tags: ['serverless'],
+        params: EndpointParams,
+        response: { 200: ref(ReleaseListResponse) },
+      },
+      config: { permission: PERMISSIONS.readEndpoint, failures: ['notFound'] },
+    },
+    async (request) => {
+      const id = request.params.id as EndpointId;
+      return toReleaseListResponse(await listReleases(deps.pool, request.actor.userId, id));
+    },
+  );
+};
+
+export const rollbackReleaseRoute =
+  (wire: EndpointWire): RestRoute =>
+  (app, deps) => {
+    app.post(
+      '/v2/serverless/:id/releases/:releaseId/rollback',
+      {
+        schema: {
+          operationId: 'rollbackRelease',
+          summary: 'Roll back to a release',
+          description:
+            'Podyard only. Creates a release with the configuration of this one: container settings, `gpu` and `networkVolumes`. It rolls out at once, even if the roll-out was paused. If nothing would change, no release is created.',
+          tags: ['serverless'],
+          params: ReleaseParams,
+          response: { 200: wire.Response },
+        },
+        config: { permission: PERMISSIONS.writeEndpoint, failures: ['badRequest', 'notFound'] },
+      },
+      async (request) => {
+        const { id, releaseId } = request.params;
+        const endpoint = await change(deps, request.actor, rollbackRelease, {
+          id: id as EndpointId,
+          releaseId: releaseId as ReleaseId,
+        });
+        return wire.toResponse(endpoint, { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost });
+      },
+    );
+  };
+
+export const changeRolloutRoute: RestRoute = (app, deps) => {
+  app.post(
+    '/v2/serverless/:id/rollout',
+    {
+      schema: {
+        operationId: 'changeRollout',
+        summary: 'Pause or resume a roll-out',
+        description:
+          'Podyard only. While paused, no worker is replaced. New workers still start on the newest release.',
+        tags: ['serverless'],
+        params: EndpointParams,
+        body: ref(ChangeRolloutRequest),
+        response: { 200: ref(RolloutResponse) },
+      },
+      config: { permission: PERMISSIONS.writeEndpoint, failures: ['notFound'] },
+    },
+    async (request) => {
+      const { action } = request.body;
+      return toRolloutResponse(
+        await change(deps, request.actor, changeRollout, { id: request.params.id as EndpointId, action }),
+      );
+    },
+  );
+};

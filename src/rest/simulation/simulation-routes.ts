@@ -1,0 +1,51 @@
+import { checkOperator } from '../../domain/access/check-operator.ts';
+import { change } from '../../domain/change.ts';
+import { simulate } from '../../domain/simulation/simulate.ts';
+import { getSimulation } from '../../domain/simulation/simulation.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { ref } from '../shared/schema.ts';
+import { SimulateRequest, SimulationResponse } from './simulation-schemas.ts';
+
+export const getSimulationRoute: RestRoute = (app, deps) => {
+  app.get(
+    '/v2/account/simulation',
+    {
+      schema: {
+        operationId: 'getSimulation',
+        summary: 'Get the simulation',
+        description:
+          'Podyard only, for admins. Returns the state of a server with simulated GPUs. 409 if GPUs are real.',
+        tags: ['podyard'],
+        response: { 200: ref(SimulationResponse) },
+      },
+      config: { permission: PERMISSIONS.readAccount, failures: ['conflict'] },
+    },
+    async (request) => {
+      await checkOperator(deps.pool, request.actor.userId);
+      return getSimulation(deps.pool);
+    },
+  );
+};
+
+export const simulateRoute: RestRoute = (app, deps) => {
+  app.post(
+    '/v2/account/simulation',
+    {
+      schema: {
+        operationId: 'simulate',
+        summary: 'Simulate shortage',
+        description:
+          'Podyard only, for admins. Simulates throttling, preemption, slow starts and crashes on a server with ' +
+          'simulated GPUs, to test how clients cope. 409 if GPUs are real.',
+        tags: ['podyard'],
+        body: ref(SimulateRequest),
+        response: { 200: ref(SimulationResponse) },
+      },
+      config: { permission: PERMISSIONS.writeAccount, failures: ['notFound', 'conflict'] },
+    },
+    async (request) => {
+      await checkOperator(deps.pool, request.actor.userId);
+      return change(deps, request.actor, simulate, request.body);
+    },
+  );
+};

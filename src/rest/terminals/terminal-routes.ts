@@ -1,0 +1,115 @@
+import type { EndpointId, PodId, TerminalId, WorkerId } from '../../core/ids.ts';
+import { checkOperator } from '../../domain/access/check-operator.ts';
+import { change } from '../../domain/change.ts';
+import { createTerminal } from '../../domain/terminals/create-terminal.ts';
+import { endTerminal } from '../../domain/terminals/end-terminal.ts';
+import { listSessions } from '../../domain/terminals/terminal-store.ts';
+import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
+import { PodParams } from '../pods/pod-schemas.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { noContent, ref } from '../shared/schema.ts';
+import {
+  CreatePodTerminalRequest,
+  CreateWorkerTerminalRequest,
+  TerminalList,
+  TerminalListQuery,
+  TerminalParams,
+  TerminalTicket,
+} from './terminal-schemas.ts';
+import { toTerminalRequest, toTerminalSession, toTerminalTicket } from './terminal-wire.ts';
+
+const DESCRIPTION =
+  'Podyard only. Prepares a session and returns how to open it, once, within a minute. Needs the scope `exec`, which `all` does not include. 409 when it does not run or too many sessions are open, 403 when the server has terminals disabled.';
+
+export const createPodTerminalRoute: RestRoute = (app, deps) => {
+  app.post(
+    '/v2/pods/:id/terminals',
+    {
+      schema: {
+        operationId: 'createPodTerminal',
+        summary: 'Run a program or a shell in a pod',
+        description: DESCRIPTION,
+        tags: ['pods', 'podyard'],
+        params: PodParams,
+        body: ref(CreatePodTerminalRequest),
+        response: { 201: ref(TerminalTicket) },
+      },
+      config: { permission: PERMISSIONS.exec, failures: ['notFound', 'conflict'] },
+    },
+    async ({ actor, params, body, raw }, reply) => {
+      const place = { podId: params.id as PodId };
+      const made = await change(deps, actor, createTerminal, { place, request: toTerminalRequest(body) });
+      return reply.code(201).send(toTerminalTicket(deps.publicUrlFor(raw), made));
+    },
+  );
+};
+
+export const createWorkerTerminalRoute: RestRoute = (app, deps) => {
+  app.post(
+    '/v2/serverless/:id/terminals',
+    {
+      schema: {
+        operationId: 'createWorkerTerminal',
+        summary: 'Run a program or a shell in a worker',
+        description: DESCRIPTION,
+        tags: ['serverless', 'podyard'],
+        params: EndpointParams,
+        body: ref(CreateWorkerTerminalRequest),
+        response: { 201: ref(TerminalTicket) },
+      },
+      config: { permission: PERMISSIONS.exec, failures: ['notFound', 'conflict'] },
+    },
+    async ({ actor, params, body, raw }, reply) => {
+      const { workerId = null, ...request } = body;
+      const place = { endpointId: params.id as EndpointId, workerId: workerId as WorkerId | null };
+      const made = await change(deps, actor, createTerminal, { place, request: toTerminalRequest(request) });
+      return reply.code(201).send(toTerminalTicket(deps.publicUrlFor(raw), made));
+    },
+  );
+};
+
+const DEFAULT_LIMIT = 100;
+
+export const listTerminalsRoute: RestRoute = (app, deps) => {
+  app.get(
+    '/v2/account/terminals',
+    {
+      schema: {
+        operationId: 'listTerminals',
+        summary: 'List terminal sessions',
+        description: 'Podyard only. Who ran a program in a pod or worker, from where and for how long.',
+        tags: ['podyard'],
+        querystring: TerminalListQuery,
+        response: { 200: ref(TerminalList) },
+      },
+      config: { permission: PERMISSIONS.readAccount, failures: ['unprocessable'] },
+    },
+    async ({ actor, query }) => {
+      const isOfAll = query.user === 'all';
+      if (isOfAll) await checkOperator(deps.pool, actor.userId);
+      const sessions = await listSessions(deps.pool, isOfAll ? null : actor.userId, query.limit ?? DEFAULT_LIMIT);
+      return { terminals: sessions.map(toTerminalSession) };
+    },
+  );
+};
+
+export const endTerminalRoute: RestRoute = (app, deps) => {
+  app.delete(
+    '/v2/account/terminals/:id',
+    {
+      schema: {
+        operationId: 'endTerminal',
+        summary: 'End a terminal session',
+        description: 'Podyard only. Admins can end those of all users. Its program is killed.',
+        tags: ['podyard'],
+        params: TerminalParams,
+        response: { 204: noContent('It is about to end.') },
+      },
+      config: { permission: PERMISSIONS.writeAccount, failures: ['notFound'] },
+    },
+    async ({ actor, params }, reply) => {
+      await change(deps, actor, endTerminal, { id: params.id as TerminalId });
+      return reply.code(204).send();
+    },
+  );
+};
