@@ -52,9 +52,7 @@ import { getGpuRuleRoute, replaceGpuRuleRoute } from './gpu-rules/gpu-rule-route
 import { getEndpointHistoryRoute, getInstallationHistoryRoute } from './history/history-routes.ts';
 import { getInstallationRoute } from './installation/get-installation.ts';
 import { getHealthRoute, getMetricsRoute, getReadinessRoute } from './installation/operator-routes.ts';
-import { getJobRoute } from './jobs/get-job.ts';
-import { getJobPayloadRoutes } from './jobs/get-job-payload.ts';
-import { listJobsRoute } from './jobs/list-jobs.ts';
+import { getJobPayloadRoutes, getJobRoute, listJobsRoute } from './jobs/job-routes.ts';
 import {
   getInstallationLimitsRoute,
   getOwnLimitsRoute,

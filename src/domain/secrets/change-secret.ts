@@ -3,10 +3,9 @@ import { newId, type SecretId } from '../../core/ids.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import { PERMISSIONS } from '../access/permissions.ts';
 import type { Operation, Tx } from '../change.ts';
-import { checkSecret } from './check-secret.ts';
 import { listSecretUses } from './list-secret-uses.ts';
 import { sealSecret } from './seal-secret.ts';
-import type { Secret, SecretUse } from './secret.ts';
+import { MAX_SECRET_NAME_LENGTH, RESERVED_PREFIX, SECRET_NAME, type Secret, type SecretUse } from './secret.ts';
 import { deleteSecretRow, getSecretRow, insertSecretRow, updateSecretRow } from './secret-store.ts';
 
 interface SealingTx extends Tx {
@@ -71,4 +70,36 @@ export const deleteSecret: Operation<Tx, { id: SecretId; isForced?: boolean }, v
 
 function formatUses(uses: readonly SecretUse[]): string {
   return uses.map(({ kind, name }) => `${kind} '${name}'`).join(', ');
+}
+
+/** Throws `badRequest` if the fields are not valid for a secret; no message shows the value. */
+function checkSecret(given: { name?: string; value?: string; description?: string | null }): void {
+  const problem = nameProblem(given.name) ?? valueProblem(given.value) ?? descriptionProblem(given.description);
+  if (problem !== undefined) throw new Failure('badRequest', problem);
+}
+
+function nameProblem(name: string | undefined): string | undefined {
+  if (name === undefined) return undefined;
+  const isName = SECRET_NAME.test(name) && name.length <= MAX_SECRET_NAME_LENGTH && !name.startsWith(RESERVED_PREFIX);
+  if (isName) return undefined;
+  return (
+    `name: must start with a letter or '_', continue with letters, digits and '_', '.', '-', '/', have at most ` +
+    `${MAX_SECRET_NAME_LENGTH} characters, and not start with ${RESERVED_PREFIX}`
+  );
+}
+
+/** A value becomes part of a container's environment, which cannot hold NUL. */
+function valueProblem(value: string | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  if (value === '') return 'value: must not be empty';
+  return isStorable(value) ? undefined : 'value: must be well-formed text without the character NUL';
+}
+
+function descriptionProblem(description: string | null | undefined): string | undefined {
+  if (description === undefined || description === null || isStorable(description)) return undefined;
+  return 'description: must be well-formed text without the character NUL';
+}
+
+function isStorable(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed();
 }

@@ -22,7 +22,7 @@ import {
 import { overallAmount, ownAmount, toBillingReport, toBucketRange } from './billing-wire.ts';
 
 /** Returns the route of one billing report. Reports differ in what they count and in field names. */
-export function billingRoute(options: {
+function billingRoute(options: {
   path: string;
   operationId: string;
   summary: string;

@@ -1,12 +1,17 @@
+import type { Static } from 'typebox';
 import type { ClusterId } from '../../core/ids.ts';
 import { change } from '../../domain/change.ts';
 import { deleteCluster, updateCluster } from '../../domain/clusters/change-cluster.ts';
+import type { ClusterWithPods } from '../../domain/clusters/cluster.ts';
 import { getCluster, getClusterRow, listClusters } from '../../domain/clusters/cluster-store.ts';
-import { createCluster } from '../../domain/clusters/create-cluster.ts';
+import { createCluster, type NewCluster } from '../../domain/clusters/create-cluster.ts';
 import { listClusterPodRows } from '../../domain/pods/pod-store.ts';
-import { PodList } from '../pods/pod-fields.ts';
+import { newOf } from '../../http/fields.ts';
+import { PodList, toMounts } from '../pods/pod-fields.ts';
 import { PodQuery } from '../pods/pod-schemas.ts';
 import { type PodWire, readPodResponses, reasonOf } from '../pods/pod-wire.ts';
+import { CONTAINER_FIELDS } from '../shared/container-fields.ts';
+import { includes } from '../shared/include-query.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { noContent, ref } from '../shared/schema.ts';
 import {
@@ -17,7 +22,6 @@ import {
   CreateClusterRequest,
   UpdateClusterRequest,
 } from './cluster-schemas.ts';
-import { toClusterResponse, toNewCluster } from './cluster-wire.ts';
 
 export const listClustersRoute: RestRoute = (app, deps) => {
   app.get(
@@ -153,3 +157,46 @@ export const listClusterPodsRoute =
       },
     );
   };
+
+/** Fills in the defaults of a create, except those that a template may provide. */
+function toNewCluster(body: Static<typeof CreateClusterRequest>): NewCluster {
+  const { name, type, compute, mounts, dataCenterIds = [], templateId = null, startSsh, startJupyter } = body;
+  return {
+    name,
+    type,
+    gpuTypeId: compute.gpuTypeId,
+    gpusPerPod: compute.gpuCountPerPod,
+    podCount: compute.podCount,
+    ...newOf(CONTAINER_FIELDS, body),
+    ...(mounts === undefined ? {} : { mounts: toMounts(mounts) }),
+    dataCenterIds,
+    templateId,
+    ...(startSsh === undefined ? {} : { startSsh }),
+    ...(startJupyter === undefined ? {} : { startJupyter }),
+  };
+}
+
+/** What is not known is left out; `include=REASON` adds `reason`. */
+function toClusterResponse(
+  cluster: ClusterWithPods,
+  query: { include?: string } = {},
+): Static<typeof ClusterResponse> {
+  const { podId, status, sshEndpoint } = cluster.primary;
+  return {
+    id: cluster.id,
+    name: cluster.name,
+    type: cluster.type,
+    compute: {
+      gpuTypeId: cluster.gpuTypeId,
+      gpuCountPerPod: cluster.gpusPerPod,
+      podCount: cluster.podCount,
+    },
+    pods: { total: cluster.podCount, byStatus: cluster.podsByStatus },
+    createdAt: cluster.createdAt.toISOString(),
+    ...(cluster.templateId !== null && { template: cluster.templateId }),
+    ...(cluster.dataCenterId !== null && { dataCenterId: cluster.dataCenterId }),
+    ...(cluster.cidr !== null && { network: { cidr: cluster.cidr } }),
+    primary: { podId, status, ...(sshEndpoint !== null && { sshEndpoint }) },
+    ...(includes(query, 'REASON') && { reason: cluster.phaseReason }),
+  };
+}

@@ -1,6 +1,8 @@
+import type { Static } from 'typebox';
 import type { VolumeId } from '../../core/ids.ts';
 import { change } from '../../domain/change.ts';
-import { createVolume, deleteVolume, updateVolume } from '../../domain/volumes/change-volume.ts';
+import { createVolume, deleteVolume, type NewVolume, updateVolume } from '../../domain/volumes/change-volume.ts';
+import type { Volume } from '../../domain/volumes/volume.ts';
 import { getVolumeRow, listVolumeRows } from '../../domain/volumes/volume-store.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { noContent, ref } from '../shared/schema.ts';
@@ -11,7 +13,6 @@ import {
   NetworkVolumeResponse,
   UpdateNetworkVolumeRequest,
 } from './volume-schemas.ts';
-import { toNewVolume, toVolumeChange, toVolumeResponse } from './volume-wire.ts';
 
 export const listNetworkVolumesRoute: RestRoute = (app, deps) => {
   app.get(
@@ -113,3 +114,28 @@ export const deleteNetworkVolumeRoute: RestRoute = (app, deps) => {
     },
   );
 };
+
+function toNewVolume(body: Static<typeof CreateNetworkVolumeRequest>): NewVolume {
+  return { name: body.name, sizeGb: body.size, dataCenterId: body.dataCenter, type: body.type ?? null };
+}
+
+/** Maps the fields that are present. */
+function toVolumeChange(
+  body: Static<typeof UpdateNetworkVolumeRequest>,
+): Partial<Pick<Volume, 'name' | 'sizeGb'>> {
+  return {
+    ...(body.name === undefined ? {} : { name: body.name }),
+    ...(body.size === undefined ? {} : { sizeGb: body.size }),
+  };
+}
+
+function toVolumeResponse(volume: Volume): Static<typeof NetworkVolumeResponse> {
+  return {
+    id: volume.id,
+    name: volume.name,
+    size: volume.sizeGb,
+    dataCenter: volume.dataCenterId,
+    type: volume.type,
+    usedBytes: volume.usedBytes,
+  };
+}

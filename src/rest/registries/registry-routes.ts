@@ -1,3 +1,4 @@
+import type { Static } from 'typebox';
 import type { DelegationId, RegistryId } from '../../core/ids.ts';
 import { change } from '../../domain/change.ts';
 import {
@@ -6,8 +7,9 @@ import {
   deleteDelegation,
   deleteRegistry,
 } from '../../domain/registries/change-registry.ts';
+import { type Delegation, type EcrRepository, parseEcrArn, registryHost } from '../../domain/registries/delegation.ts';
 import { listDelegationRows } from '../../domain/registries/delegation-store.ts';
-import { getRegistryRow, listRegistryRows } from '../../domain/registries/registry-store.ts';
+import { getRegistryRow, listRegistryRows, type Registry } from '../../domain/registries/registry-store.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { noContent, ref } from '../shared/schema.ts';
 import {
@@ -20,7 +22,6 @@ import {
   RegistryParams,
   RegistryResponse,
 } from './registry-schemas.ts';
-import { toDelegationResponse, toNewDelegation, toRegistryResponse } from './registry-wire.ts';
 
 export const listRegistriesRoute: RestRoute = (app, deps) => {
   app.get(
@@ -161,3 +162,25 @@ export const deleteRegistryDelegationRoute: RestRoute = (app, deps) => {
     },
   );
 };
+
+function toRegistryResponse({ id, name }: Registry): Static<typeof RegistryResponse> {
+  return { id, name };
+}
+
+function toNewDelegation(body: Static<typeof CreateDelegationRequest>): EcrRepository & { name: string | null } {
+  return { ...parseEcrArn(body.resource)!, name: body.name ?? null }; // the schema validates with the same pattern
+}
+
+function toDelegationResponse(delegation: Delegation): Static<typeof DelegationResponse> {
+  return {
+    id: delegation.id,
+    name: delegation.name,
+    delegatorUserId: delegation.userId,
+    awsUser: delegation.awsAccount,
+    repository: delegation.repository,
+    tag: delegation.tag ?? 'latest',
+    awsRegion: delegation.awsRegion,
+    dockerRegistryUri: registryHost(delegation),
+    createdAt: delegation.createdAt.toISOString(),
+  };
+}

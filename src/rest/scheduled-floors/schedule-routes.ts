@@ -1,13 +1,15 @@
+import type { Static } from 'typebox';
 import type { EndpointId } from '../../core/ids.ts';
 import { change } from '../../domain/change.ts';
 import { getEndpointRow } from '../../domain/endpoints/endpoint-store.ts';
 import { deleteFloorSchedule, replaceFloorSchedule } from '../../domain/scheduled-floors/change-floors.ts';
+import { scheduledFloor } from '../../domain/scheduled-floors/floor-now.ts';
 import { readFloorSchedule } from '../../domain/scheduled-floors/floor-store.ts';
+import type { FloorSchedule } from '../../domain/scheduled-floors/scheduled-floors.ts';
 import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { noContent, ref } from '../shared/schema.ts';
 import { ReplaceScheduleRequest, ScheduleResponse } from './schedule-schemas.ts';
-import { toScheduleResponse } from './schedule-wire.ts';
 
 export const getScheduleRoute: RestRoute = (app, deps) => {
   app.get(
@@ -73,3 +75,8 @@ export const deleteScheduleRoute: RestRoute = (app, deps) => {
     },
   );
 };
+
+function toScheduleResponse(schedule: FloorSchedule, now: number): Static<typeof ScheduleResponse> {
+  const { workersMin, until } = scheduledFloor(schedule, now);
+  return { ...schedule, current: { workersMin, until: until === null ? null : new Date(until).toISOString() } };
+}

@@ -1,8 +1,11 @@
+import type { Static } from 'typebox';
 import type { SecretId } from '../../core/ids.ts';
 import { change } from '../../domain/change.ts';
 import { createSecret, deleteSecret, updateSecret } from '../../domain/secrets/change-secret.ts';
 import { listSecretUses } from '../../domain/secrets/list-secret-uses.ts';
+import { RESERVED_PREFIX, type Secret, type SecretUse } from '../../domain/secrets/secret.ts';
 import { getSecretRow, listSecretRows } from '../../domain/secrets/secret-store.ts';
+import { validationFailure } from '../../http/validation-failure.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { noContent, ref } from '../shared/schema.ts';
 import {
@@ -12,7 +15,6 @@ import {
   SecretResponse,
   UpdateSecretRequest,
 } from './secret-schemas.ts';
-import { toNewSecret, toSecretResponse } from './secret-wire.ts';
 
 export const listSecretsRoute: RestRoute = (app, deps) => {
   app.get(
@@ -125,3 +127,24 @@ export const deleteSecretRoute: RestRoute = (app, deps) => {
     },
   );
 };
+
+/** Throws `unprocessable` for a reserved prefix, which a portable pattern cannot exclude. */
+function toNewSecret(body: Static<typeof CreateSecretRequest>): {
+  name: string;
+  value: string;
+  description: string | null;
+} {
+  if (body.name.startsWith(RESERVED_PREFIX)) throw validationFailure([`/name: must not begin with ${RESERVED_PREFIX}`]);
+  return { name: body.name, value: body.value, description: body.description ?? null };
+}
+
+function toSecretResponse(secret: Secret, usedBy: SecretUse[] = []): Static<typeof SecretResponse> {
+  return {
+    id: secret.id,
+    name: secret.name,
+    description: secret.description,
+    usedBy,
+    createdAt: secret.createdAt.toISOString(),
+    updatedAt: secret.updatedAt.toISOString(),
+  };
+}

@@ -1,4 +1,6 @@
-import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
+import { SerializerSelector } from '@fastify/fast-json-stringify-compiler';
+import type { FastifyReply, FastifyRequest, FastifySerializerCompiler } from 'fastify';
+import Fastify from 'fastify';
 import type { Failure } from '../../core/errors.ts';
 import type { RestRevision } from '../../core/rest-revisions.ts';
 import { acceptOnlyJson, REST_BODY_LIMIT_BYTES } from '../../http/accept-only-json.ts';
@@ -12,10 +14,9 @@ import {
   pathNotFound,
   setCommonHeaders,
 } from './request-hooks.ts';
-import { createSerializerCompiler } from './serialization.ts';
 import { createValidatorCompiler, type Hints } from './validation.ts';
 
-export interface AppOptions {
+interface AppOptions {
   /** Those with an `$id`. */
   schemas: readonly object[];
   hints?: Hints;
@@ -61,4 +62,22 @@ export function newApp(deps: RestDeps, options: AppOptions): RestApp {
   app.setNotFoundHandler((request, reply) => sendFailure(deps, pathNotFound(request), request, reply));
   addRequestHooks(app, { deps, revision, handOver });
   return app;
+}
+
+/**
+ * Fastify's serializers, which strip undeclared properties, compiled at first use: compiling the hundreds of all routes
+ * would slow down the start. `schemas` are those with an `$id`.
+ */
+function createSerializerCompiler(schemas: readonly object[]): FastifySerializerCompiler<object> {
+  const compile = SerializerSelector()(
+    Object.fromEntries(schemas.map((schema) => [(schema as { $id: string }).$id, schema])),
+    {},
+  );
+  return (route) => {
+    let serialize: ((data: unknown) => string) | undefined;
+    return (data) => {
+      serialize ??= compile(route as Parameters<typeof compile>[0]);
+      return serialize(data);
+    };
+  };
 }

@@ -1,8 +1,16 @@
+import type { Static } from 'typebox';
 import type { EndpointId, PodId, TerminalId, WorkerId } from '../../core/ids.ts';
 import { checkOperator } from '../../domain/access/check-operator.ts';
 import { change } from '../../domain/change.ts';
 import { createTerminal } from '../../domain/terminals/create-terminal.ts';
 import { endTerminal } from '../../domain/terminals/end-terminal.ts';
+import {
+  CONNECT_PATH,
+  TERMINAL_PROTOCOL,
+  type TerminalRequest,
+  type TerminalSession,
+  TICKET_PROTOCOL,
+} from '../../domain/terminals/terminal.ts';
 import { listSessions } from '../../domain/terminals/terminal-store.ts';
 import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
 import { PodParams } from '../pods/pod-schemas.ts';
@@ -14,9 +22,9 @@ import {
   TerminalList,
   TerminalListQuery,
   TerminalParams,
+  type TerminalSessionResponse,
   TerminalTicket,
 } from './terminal-schemas.ts';
-import { toTerminalRequest, toTerminalSession, toTerminalTicket } from './terminal-wire.ts';
 
 const DESCRIPTION =
   'Podyard only. Prepares a session and returns how to open it, once, within a minute. Needs the scope `exec`, which `all` does not include. 409 when it does not run or too many sessions are open, 403 when the server has terminals disabled.';
@@ -113,3 +121,34 @@ export const endTerminalRoute: RestRoute = (app, deps) => {
     },
   );
 };
+
+const DEFAULT_SIZE = { columns: 80, rows: 24 };
+/** The best shell that the image has. */
+const SHELL = ['/bin/sh', '-c', 'if command -v bash >/dev/null 2>&1; then exec bash; else exec sh; fi'];
+
+function toTerminalRequest(body: Static<typeof CreatePodTerminalRequest>): TerminalRequest {
+  const { command = SHELL, terminal = DEFAULT_SIZE, input = true } = body;
+  return { command, size: terminal, hasInput: input };
+}
+
+function toTerminalSession(session: TerminalSession): Static<typeof TerminalSessionResponse> {
+  const { createdAt, openedAt, endedAt, ...rest } = session;
+  return {
+    ...rest,
+    createdAt: createdAt.toISOString(),
+    openedAt: openedAt?.toISOString() ?? null,
+    endedAt: endedAt?.toISOString() ?? null,
+  };
+}
+
+/** `publicUrl`: of the API as the client reaches it. */
+function toTerminalTicket(
+  publicUrl: string,
+  { session, ticket }: { session: TerminalSession; ticket: string },
+): Static<typeof TerminalTicket> {
+  return {
+    session: toTerminalSession(session),
+    url: `${publicUrl.replace(/^http/, 'ws')}${CONNECT_PATH}`,
+    protocols: [TERMINAL_PROTOCOL, `${TICKET_PROTOCOL}${ticket}`],
+  };
+}

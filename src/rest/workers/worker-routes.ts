@@ -1,13 +1,21 @@
+import type { Static } from 'typebox';
 import type { EndpointId, WorkerId } from '../../core/ids.ts';
-import { getWorker } from '../../domain/workers/get-worker.ts';
-import { listStarts } from '../../domain/workers/list-starts.ts';
-import { listEndedWorkers, listWorkers } from '../../domain/workers/list-workers.ts';
+import { getWorker, type WorkerDetail } from '../../domain/workers/get-worker.ts';
+import { listStarts, type Start } from '../../domain/workers/list-starts.ts';
+import { type EndedWorker, listEndedWorkers, listWorkers, type WorkerList } from '../../domain/workers/list-workers.ts';
+import type { Stage } from '../../domain/workers/worker-timeline.ts';
 import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
 import { includes } from '../shared/include-query.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
-import { WorkerDetailResponse, WorkerListResponse, WorkerParams, WorkerQuery } from './worker-schemas.ts';
-import { toEndedWorkerResponse, toStartResponse, toWorkerDetailResponse, toWorkerListResponse } from './worker-wire.ts';
+import {
+  type EndedWorkerResponse,
+  WorkerDetailResponse,
+  WorkerListResponse,
+  WorkerParams,
+  WorkerQuery,
+  type WorkerStartResponse,
+} from './worker-schemas.ts';
 
 export const listEndpointWorkersRoute: RestRoute = (app, deps) => {
   app.get(
@@ -62,3 +70,51 @@ export const getWorkerRoute: RestRoute = (app, deps) => {
     },
   );
 };
+
+function toWorkerListResponse(list: WorkerList): Static<typeof WorkerListResponse> {
+  const workers = list.workers.map((worker) => ({ ...worker, startedAt: worker.startedAt?.toISOString() ?? null }));
+  return { ...list, workers };
+}
+
+function toEndedWorkerResponse({ isLost, ...worker }: EndedWorker): Static<typeof EndedWorkerResponse> {
+  return {
+    ...worker,
+    status: 'EXITED',
+    lost: isLost,
+    createdAt: worker.createdAt.toISOString(),
+    startedAt: worker.startedAt?.toISOString() ?? null,
+    endedAt: worker.endedAt.toISOString(),
+  };
+}
+
+function toWorkerDetailResponse(worker: WorkerDetail): Static<typeof WorkerDetailResponse> {
+  return {
+    ...worker,
+    createdAt: worker.createdAt.toISOString(),
+    startedAt: worker.startedAt?.toISOString() ?? null,
+    frozenAt: worker.frozenAt?.toISOString() ?? null,
+    endedAt: worker.endedAt?.toISOString() ?? null,
+    timeline: toTimeline(worker.timeline),
+  };
+}
+
+function toStartResponse(start: Start): Static<typeof WorkerStartResponse> {
+  const { workerId, version, createdAt, isReady, hasFailed, stages } = start;
+  return {
+    workerId,
+    version,
+    createdAt: createdAt.toISOString(),
+    ready: isReady,
+    failed: hasFailed,
+    timeline: toTimeline(stages),
+  };
+}
+
+function toTimeline(stages: readonly Stage[]): Static<typeof WorkerDetailResponse>['timeline'] {
+  return stages.map(({ stage, from, to }) => ({
+    stage,
+    from: from.toISOString(),
+    to: to?.toISOString() ?? null,
+    ms: to && to.getTime() - from.getTime(),
+  }));
+}

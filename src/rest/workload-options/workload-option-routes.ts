@@ -1,13 +1,15 @@
+import type { Static } from 'typebox';
+import type { WorkloadOptionRules } from '../../config/workload-option-settings.ts';
 import type { EndpointId } from '../../core/ids.ts';
 import { change } from '../../domain/change.ts';
 import { getEndpointRow } from '../../domain/endpoints/endpoint-store.ts';
 import { replaceWorkloadOptions } from '../../domain/workload-options/replace-workload-options.ts';
+import type { WorkloadOptions } from '../../domain/workload-options/workload-options.ts';
 import { readWorkloadOptions } from '../../domain/workload-options/workload-options-store.ts';
 import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { ReplaceWorkloadOptionsRequest, WorkloadOptionsResponse } from './workload-option-schemas.ts';
-import { toWorkloadOptionsResponse } from './workload-option-wire.ts';
 
 export const getWorkloadOptionsRoute: RestRoute = (app, deps) => {
   app.get(
@@ -52,3 +54,11 @@ export const replaceWorkloadOptionsRoute: RestRoute = (app, deps) => {
     },
   );
 };
+
+function toWorkloadOptionsResponse(
+  options: WorkloadOptions,
+  { podMetadata, maxCpusPerGpu, maxMemoryGbPerGpu }: WorkloadOptionRules,
+): Static<typeof WorkloadOptionsResponse> {
+  const permitted = { names: [...podMetadata], cpusPerGpu: maxCpusPerGpu, memoryGbPerGpu: maxMemoryGbPerGpu };
+  return { ...options, permitted };
+}
