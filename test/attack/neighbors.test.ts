@@ -21,11 +21,11 @@ const TURNS = 4;
 /** [connections, whether they read their answers] */
 const CLIENTS: [number, boolean][] = [
   [1, true],
-  [4, true],
   [100, true],
   [100, false],
   ...(isThorough
     ? ([
+        [4, true],
         [1, false],
         [4, false],
       ] as [number, boolean][])
