@@ -19,8 +19,10 @@ export async function createTestDatabase(
 ): Promise<TestDatabase> {
   const server = inject('testServer');
   const name = `${TEST_DATABASE_PREFIX}${Math.floor(Date.now() / 1000)}_${newId(8)}`;
+  const template = options.isEmpty ? 'template1' : server.template;
+  // Without fsync, copying files takes a third of the time of writing them to the log.
   await withClient(server.url, (client) =>
-    client.query(`create database ${name} template ${options.isEmpty ? 'template1' : server.template}`),
+    client.query(`create database ${name} template ${template} strategy file_copy`),
   );
   const url = withDatabase(server.url, name);
   const pool = createPool({
