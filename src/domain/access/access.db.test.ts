@@ -3,7 +3,7 @@ import { createTestDatabase, type TestDatabase } from '../../../test/database.ts
 import { systemClock } from '../../core/clock.ts';
 import { change } from '../change.ts';
 import type { Context } from '../context.ts';
-import { createApiKey } from './create-api-key.ts';
+import { createApiKey, revokeApiKey } from './create-api-key.ts';
 import { ensureFirstUser } from './ensure-first-user.ts';
 import { findKeyBySecretHash, listKeys } from './key-store.ts';
 import { hashSecret } from './secret-hash.ts';
@@ -87,4 +87,16 @@ test('a key without scopes or with a past expiry is refused', async () => {
   ).rejects.toMatchObject({
     kind: 'badRequest',
   });
+});
+
+test('a key that was revoked after its request had begun creates no other one', async () => {
+  const { id: userId } = await createUser(database.pool, { name: 'ann', email: null });
+  const deps = { ...context, clock: systemClock };
+  const input = { userId, name: 'k', scopes: [{ kind: 'all' } as const], expiresAt: null };
+  const { key } = await change(deps, null, createApiKey, input);
+  const actor = { userId, keyId: key.id, scopes: key.scopes };
+  await change(deps, actor, createApiKey, input);
+  await change(deps, null, revokeApiKey, { userId, keyId: key.id });
+  await expect(change(deps, actor, createApiKey, input)).rejects.toMatchObject({ kind: 'unauthorized' });
+  expect(await listKeys(database.pool, userId)).toHaveLength(1);
 });
