@@ -100,3 +100,17 @@ test('a key that was revoked after its request had begun creates no other one', 
   await expect(change(deps, actor, createApiKey, input)).rejects.toMatchObject({ kind: 'unauthorized' });
   expect(await listKeys(database.pool, userId)).toHaveLength(1);
 });
+
+test('a key creates none that lives longer than itself', async () => {
+  const { id: userId } = await createUser(database.pool, { name: 'ann', email: null });
+  const deps = { ...context, clock: systemClock };
+  const expiresAt = new Date(Date.now() + 3_600_000);
+  const input = { userId, name: 'k', scopes: [{ kind: 'all' } as const], expiresAt };
+  const { key } = await change(deps, null, createApiKey, input);
+  const actor = { userId, keyId: key.id, scopes: key.scopes };
+  await change(deps, actor, createApiKey, input);
+  for (const later of [new Date(expiresAt.getTime() + 1), null]) {
+    const attempt = change(deps, actor, createApiKey, { ...input, expiresAt: later });
+    await expect(attempt).rejects.toMatchObject({ kind: 'forbidden' });
+  }
+});
