@@ -13,7 +13,7 @@ import { withoutRevision } from '../../core/rest-revisions.ts';
 import { type DataPlane, isQueuePath } from '../../dataplane/data-plane.ts';
 import { answerOnSharedConnection } from '../../dataplane/proxy/node-exchange.ts';
 import { watchCertificate } from '../../dataplane/wire/certificate.ts';
-import type { WireHandler } from '../../dataplane/wire/client-connection.ts';
+import type { WireHandler } from '../../dataplane/wire/connection-owner.ts';
 import { Front } from '../../dataplane/wire/front.ts';
 import type { RequestHead } from '../../dataplane/wire/message-head.ts';
 import { TrustedProxies } from '../../dataplane/wire/trusted-proxies.ts';

@@ -3,39 +3,13 @@ import { enterRequestTurn, leaveRequestTurn } from '../../http/request-turns.ts'
 import { CHECK_MS, isTooSlow } from '../../http/slow-bodies.ts';
 import { READER_CHECK_MS, READER_MIN_BYTES } from '../../http/taken-bytes.ts';
 import type { TransportReader } from './client-exchange.ts';
-import type { Deadlines, Timed } from './deadlines.ts';
+import type { ConnectionOwner, Unreadable, WireHandler } from './connection-owner.ts';
+import type { Timed } from './deadlines.ts';
+import { HeadReader, HeadTooLarge } from './head-reader.ts';
 import type { HeaderList } from './header-list.ts';
-import { BadHead, parseRequestHead, type RequestHead } from './message-head.ts';
-import { copyOf, hasAt } from './repeated-bytes.ts';
+import { BadHead, type RequestHead } from './message-head.ts';
 import type { SocketTransport } from './transport.ts';
 import { type ExchangeConnection, type SentWatcher, WireExchange } from './wire-exchange.ts';
-
-/** Why no more requests are read from a connection. */
-export type Unreadable = 'invalid' | 'tooLarge' | 'tooSlow' | 'slowBody';
-
-/** Takes over an exchange on a connection that is read here. */
-export type WireHandler = (exchange: WireExchange) => void;
-
-/** The owner of a connection. */
-export interface ConnectionOwner {
-  /**
-   * Returns the handler of a request, which may be used again for the same head; null when there is none here and the
-   * connection is handed off.
-   */
-  dispatch(head: RequestHead): WireHandler | null;
-  /** Takes a connection that is no longer read here. `unread` starts with a request. */
-  handOff(connection: ClientConnection, unread: Buffer): void;
-  /** A complete response for a request that cannot be read. `target`: where it is known. */
-  refusal(reason: Unreadable, target?: string): string;
-  onClosed(connection: ClientConnection): void;
-  readonly deadlines: Deadlines;
-  /** True when each response must be the last of its connection. */
-  readonly isDraining: boolean;
-  readonly maxHeadBytes: number;
-  readonly idleTimeoutMs: number;
-  /** `Keep-Alive` with the idle timeout. */
-  readonly keepAliveLine: string;
-}
 
 const HEAD_TIMEOUT_MS = 30_000;
 /** How long a client that is still sending has to read the final response, once the kernel has all of it. */
@@ -45,9 +19,6 @@ const MAX_HELD_BYTES = 65_536;
 /** Limits of one turn of a connection: so many requests, and none after so many ms. */
 const TURN_REQUESTS = 16;
 const TURN_MS = 0.25;
-const HEAD_END = Buffer.from('\r\n\r\n');
-const CR = 13;
-const LF = 10;
 const NOTHING: Buffer = Buffer.alloc(0);
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -74,10 +45,7 @@ export class ClientConnection implements TransportReader, Timed, ExchangeConnect
   /** The client has ended its side; what it sent before is answered. */
   #hasEnded = false;
   #isPaused = false;
-  /** The latest parsed head, whose fields need no parsing when they are repeated. */
-  #previous: RequestHead | null = null;
-  /** A head that came twice in a row, which is then matched byte by byte instead of parsed. */
-  #latest: { bytes: Buffer; head: RequestHead; handler: WireHandler } | null = null;
+  readonly #heads: HeadReader;
   #isReading = false;
   #isLingering = false;
   /** How much the kernel had taken when it was last checked that the client reads; null before the first check. */
@@ -96,6 +64,7 @@ export class ClientConnection implements TransportReader, Timed, ExchangeConnect
   ) {
     this.transport = transport;
     this.owner = owner;
+    this.#heads = new HeadReader(owner);
     this.remoteAddress = client.remoteAddress;
     this.isSecure = client.isSecure;
     this.isTrusted = client.isTrusted;
@@ -333,7 +302,7 @@ export class ClientConnection implements TransportReader, Timed, ExchangeConnect
       }
     } catch (error) {
       if (!(error instanceof BadHead)) throw error;
-      this.#refuse('invalid');
+      this.#refuse(error instanceof HeadTooLarge ? 'tooLarge' : 'invalid');
     }
     this.#isReading = false;
     if (this.#isBorrowed) {
@@ -366,33 +335,19 @@ export class ClientConnection implements TransportReader, Timed, ExchangeConnect
   #readRequest(): boolean {
     if (this.#mustWait()) return false;
     const bytes = this.#held;
-    const latest = this.#latest;
-    if (latest !== null && hasAt(bytes, 0, latest.bytes))
-      return this.#begin(latest.head, latest.handler, bytes, latest.bytes.length);
-    let at = 0;
-    while (bytes[at] === CR && bytes[at + 1] === LF) at += 2; // some clients send an empty line after a body
-    const end = bytes.indexOf(HEAD_END, at);
-    if (end === -1 || end - at > this.owner.maxHeadBytes) {
-      if (bytes.length - at > this.owner.maxHeadBytes) this.#refuse('tooLarge');
-      else if (hasBareLineFeed(bytes, at)) throw new BadHead('a line does not end with CR LF');
-      else if (this.deadlineAt > performance.now() + HEAD_TIMEOUT_MS)
-        this.deadlineAt = performance.now() + HEAD_TIMEOUT_MS;
+    const request = this.#heads.read(bytes);
+    if (request === null) {
+      if (this.deadlineAt > performance.now() + HEAD_TIMEOUT_MS) this.deadlineAt = performance.now() + HEAD_TIMEOUT_MS;
       return false;
     }
-    const head = parseRequestHead(bytes.toString('latin1', at, end + 4), this.#previous?.block);
-    const handler = this.owner.dispatch(head);
-    if (handler === null) {
-      this.transport.flush();
-      if (this.transport.unsentBytes > 0) return false; // `onDrain` reads it again
-      this.#held = NOTHING;
-      this.#isDetached = true;
-      this.owner.deadlines.delete(this);
-      this.owner.handOff(this, Buffer.from(bytes.subarray(at)));
-      return false;
-    }
-    if (isSame(head, this.#previous)) this.#latest = { bytes: copyOf(bytes.subarray(at, end + 4)), head, handler };
-    this.#previous = head;
-    return this.#begin(head, handler, bytes, end + 4);
+    if (request.handler !== null) return this.#begin(request.head, request.handler, bytes, request.end);
+    this.transport.flush();
+    if (this.transport.unsentBytes > 0) return false; // `onDrain` reads it again
+    this.#held = NOTHING;
+    this.#isDetached = true;
+    this.owner.deadlines.delete(this);
+    this.owner.handOff(this, Buffer.from(bytes.subarray(request.start)));
+    return false;
   }
 
   /** Passes on the request, whose body starts at `end`, unless its client has to wait. */
@@ -428,20 +383,4 @@ export class ClientConnection implements TransportReader, Timed, ExchangeConnect
     else this.deadlineAt = performance.now() + LINGER_MS;
     this.resume();
   }
-}
-
-function isSame(head: RequestHead, previous: RequestHead | null): boolean {
-  return (
-    head.block === previous?.block &&
-    head.target === previous.target &&
-    head.method === previous.method &&
-    head.minorVersion === previous.minorVersion
-  );
-}
-
-function hasBareLineFeed(bytes: Buffer, at: number): boolean {
-  for (let lf = bytes.indexOf(LF, at); lf !== -1; lf = bytes.indexOf(LF, lf + 1)) {
-    if (lf === at || bytes[lf - 1] !== CR) return true;
-  }
-  return false;
 }

@@ -12,7 +12,7 @@ import { hashOnConnection } from '../connection-hash.ts';
 import { sendProblem } from '../exchange.ts';
 import { drainBody } from '../read-body.ts';
 import { RequestLog } from '../request-log.ts';
-import type { WireHandler } from '../wire/client-connection.ts';
+import type { WireHandler } from '../wire/connection-owner.ts';
 import { answerOnWire } from '../wire/wire-response.ts';
 import { WireServer } from '../wire/wire-server.ts';
 import type { WorkerEntry } from '../worker-directory.ts';

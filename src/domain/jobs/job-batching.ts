@@ -1,6 +1,7 @@
 /** Limits of the statements that simultaneous calls share, and the errors for calls that are not committed in time. */
 import { Failure } from '../../core/errors.ts';
 import { isValueFault } from '../../db/pool.ts';
+import type { JobResult } from './job.ts';
 import { LARGE_RESULT_BYTES } from './payloads.ts';
 
 /** With more than eight calls in flight, the next ones wait for their batch: half of a statement's cost is its own. */
@@ -44,4 +45,10 @@ export function notCommitted(wasSent: boolean): Failure {
 export function resultNotStored(): Failure {
   const detail = `the database has not answered for ${COMMIT_TIMEOUT_MS / 1000} seconds whether it stored this; send it again`;
   return new Failure('unavailable', detail, { retryAfterSeconds: 5 });
+}
+
+/** Keeps the first of several results that a worker reports for one job at the same time. */
+export function withoutRepetitions(results: readonly JobResult[]): readonly JobResult[] {
+  const seen = new Set<string>();
+  return results.filter(({ jobId, workerId }) => seen.size < seen.add(`${jobId}/${workerId}`).size);
 }

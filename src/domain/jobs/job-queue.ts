@@ -14,6 +14,7 @@ import {
   notCommitted,
   resultNotStored,
   sizeOf,
+  withoutRepetitions,
 } from './job-batching.ts';
 import type { JobChanges } from './job-body.ts';
 import * as sql from './job-sql.ts';
@@ -334,12 +335,6 @@ export class JobQueue {
     const result = await this.#pool.query<{ endpointId: EndpointId }>(sql.RELEASE, values);
     return [...new Set(result.rows.map((row) => row.endpointId))];
   }
-}
-
-/** Keeps the first of several results that a worker reports for one job at the same time. */
-function withoutRepetitions(results: readonly JobResult[]): readonly JobResult[] {
-  const seen = new Set<string>();
-  return results.filter(({ jobId, workerId }) => seen.size < seen.add(`${jobId}/${workerId}`).size);
 }
 
 interface TakeCall {
