@@ -88,11 +88,11 @@ export default defineConfig({
       slowProject('chaos', ['test/chaos/**/*.test.ts']),
       // Chromium ends all requests when a network interface comes or goes (ERR_NETWORK_CHANGED), as those of containers do.
       slowProject('browser', ['test/browser/**/*.test.ts'], { sequence: { groupOrder: 1 } }),
-      // One cluster for all, after everything else. Most tests wait for its kubelet, so three files run at a time.
+      // One cluster for all, after everything else. Most tests wait for its kubelet, so two files run at a time.
       clusterProject('cluster', 2, {
         include: ['test/kubernetes/**/*.test.ts', 'src/**/*.kube.test.ts'],
         exclude: ALONE_ON_CLUSTER,
-        maxWorkers: 3,
+        maxWorkers: 2,
       }),
       clusterProject('cluster-alone', 3, { include: ALONE_ON_CLUSTER, maxWorkers: 1 }),
     ],

@@ -35,10 +35,6 @@ export interface RuntimeUnderTest {
 export interface Suite {
   under(): RuntimeUnderTest;
   runtime(): Runtime;
-  installation: string;
-  /** Opens the runtime of an installation, until the end of the file. */
-  open(installation: string): Promise<Runtime>;
-  closeLater(runtime: Runtime): void;
   spec(program: Program, more?: Partial<WorkloadSpec>): WorkloadSpec;
   /** Starts a workload and returns its id. */
   started(program: Program, more?: Partial<WorkloadSpec>): Promise<string>;
