@@ -87,10 +87,18 @@ async function checkEngine(config: Config): Promise<Finding> {
     const { Version } = await new Engine(undefined).json<{ Version: string }>(request);
     return { what, verdict: 'ok', found: `a container engine answers, version ${Version}` };
   } catch (error) {
-    const advice =
-      'Without one, workers run as processes, without isolation. On Debian or Ubuntu: apt-get install docker.io';
-    return { what, verdict: config.runtime === 'docker' ? 'missing' : 'note', found: messageOf(error), advice };
+    const verdict = config.runtime === 'docker' ? 'missing' : 'note';
+    return { what, verdict, found: messageOf(error), advice: engineAdvice(error) };
   }
+}
+
+/** Returns how to get an engine, after this error of the one that was tried. */
+export function engineAdvice(error: unknown): string {
+  const isForbidden = ((error as Error).cause as NodeJS.ErrnoException | undefined)?.code === 'EACCES';
+  const remedy = isForbidden
+    ? 'This user may not use the one that is here: sudo usermod -aG docker "$USER", then sign in again'
+    : 'On Debian or Ubuntu: apt-get install docker.io';
+  return `Without one, workers run as processes, without isolation. ${remedy}`;
 }
 
 /** A start warns of the same. */
