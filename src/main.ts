@@ -9,4 +9,13 @@ import { fileURLToPath } from 'node:url';
 const CACHE = fileURLToPath(new URL('../node_modules/.cache/podyard', import.meta.url));
 enableCompileCache(CACHE);
 process.env.NODE_COMPILE_CACHE ??= CACHE;
+if (process.getuid?.() === 0 && process.env.PODYARD_USER) {
+  const { becomeUser } = await import('./compose/become-user.ts');
+  try {
+    becomeUser(process.env);
+  } catch (error) {
+    console.error(`error: ${error instanceof Error ? error.message : error}`);
+    process.exit(1);
+  }
+}
 await import('./run.ts');
