@@ -1,15 +1,18 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { isMap, isScalar, type Node, type Pair, parseDocument, type Scalar } from 'yaml';
+import packageJson from '../package.json' with { type: 'json' };
 import { listSettings, longFlag, type Setting, type SettingTable } from '../src/config/setting.ts';
 import { SETTINGS } from '../src/config/settings.ts';
 
 /**
  * Writes the tables of settings in docs/configuration.md and the chart values that are settings from
- * `src/config/settings.ts`, the table of values in the chart's README from values.yaml. With `--check` it writes nothing and
+ * `src/config/settings.ts`, the table of values in the chart's README from values.yaml, and in deploy/compose.yaml the
+ * settings that it passes on and the version of its image. With `--check` it writes nothing and
  * fails when one is out of date, or when a setting names a chart value that is absent or has another default.
  */
 const ROOT = new URL('../', import.meta.url);
 const CHART = 'deploy/helm/podyard';
+const COMPOSE = 'deploy/compose.yaml';
 const values = parseDocument(await readFile(new URL(`${CHART}/values.yaml`, ROOT), 'utf8'));
 const { kubernetes, ...general } = SETTINGS;
 
@@ -26,6 +29,13 @@ await rewrite(
   between('{{- /* Values that are settings: made by scripts/write-tables.ts. */ -}}', '{{- /* End of these. */ -}}'),
   `\n{{- range $name, $value := dict\n${listSettings(SETTINGS).flatMap(templateLine).join('\n')}\n-}}\n{{- if $value }}{{ $_ := set $settings $name $value }}{{ end -}}\n{{- end -}}\n`,
 );
+
+await rewrite(
+  COMPOSE,
+  between('# Passed on if they are set: made by scripts/write-tables.ts.', '      # End of these.'),
+  `\n${(await passedOn()).map((name) => `      - ${name}\n`).join('')}`,
+);
+await rewrite(COMPOSE, /(?<=\$\{PODYARD_IMAGE:-podyard:)[^}]*/, packageJson.version);
 
 /** The text between two lines, without them. */
 function between(begin: string, end: string): RegExp {
@@ -71,6 +81,14 @@ function meaningOf({ shownDefault, page }: Setting<unknown>): [standard: string,
 
 function code(text: string): string {
   return `\`${text}\``;
+}
+
+/** The variables of a server with a container engine, except those that the file sets itself. */
+async function passedOn(): Promise<string[]> {
+  const { imagesFiles: _, allowInsecureProcesses: __, ...used } = general;
+  const file = await readFile(new URL(COMPOSE, ROOT), 'utf8');
+  const names = listSettings(used).map(({ variable, fallbackVariable }) => fallbackVariable ?? variable);
+  return names.filter((name) => !name.includes('KUBERNETES') && !file.includes(`- ${name}=`));
 }
 
 function problemsOfChartValue({ variable, chart, shownDefault }: Setting<unknown>): string[] {
