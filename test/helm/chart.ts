@@ -28,12 +28,15 @@ export const MINIMUM = {
 
 /** Everything enabled, with values other than the defaults and a separate namespace for workloads. */
 export const EVERYTHING = {
+  global: { imageRegistry: 'registry.example.com:5000/mirror/', imagePullSecrets: [{ name: 'of-all' }] },
   image: {
-    repository: 'registry.example.com/podyard',
+    registry: 'unused.example.com',
+    repository: 'team/podyard',
     digest: `sha256:${'0123456789abcdef'.repeat(4)}`,
     pullPolicy: 'Always',
     pullSecrets: [{ name: 'registry' }],
   },
+  imagePullSecrets: [{ name: 'registry' }, { name: 'more' }],
   commonLabels: { team: 'platform' },
   database: { existingSecret: 'own-database', existingSecretKey: 'url' },
   keys: { existingSecret: 'own-keys' },
