@@ -196,7 +196,8 @@ interface Launch {
   output(): Promise<string>;
 }
 
-async function launchServer({ binaries, pgData, socketDir, logFile }: EmbeddedPlace): Promise<Launch> {
+async function launchServer(place: EmbeddedPlace): Promise<Launch> {
+  const { binaries, pgData, socketDir, logFile } = place;
   const size = await stat(logFile).then(
     (stats) => stats.size,
     () => 0,
@@ -206,6 +207,7 @@ async function launchServer({ binaries, pgData, socketDir, logFile }: EmbeddedPl
   const from = (await log.stat()).size;
   let end = '';
   const child = await spawnPostgresProgram(
+    place,
     binaries.postgres,
     ['-D', pgData, '-k', socketDir, '-p', '5432', '-c', 'listen_addresses='],
     ['ignore', log.fd, log.fd],
