@@ -72,8 +72,15 @@ const THROWAWAY_SETTINGS: Record<string, string> = {
   checkpoint_timeout: '1h',
 };
 
-/** Creates the server's directories and data, or checks the existing ones. Throws an error to print if they are unusable. */
-export async function prepareEmbeddedPlace(dataDirectory: string, isThrowaway: boolean): Promise<EmbeddedPlace> {
+/**
+ * Creates the server's directories and data, or checks the existing ones. `onInitialise`: called when the program that makes
+ * new data runs, which takes a second or more. Throws an error to print if they are unusable.
+ */
+export async function prepareEmbeddedPlace(
+  dataDirectory: string,
+  isThrowaway: boolean,
+  onInitialise: () => void,
+): Promise<EmbeddedPlace> {
   const binaries = await findEmbeddedBinaries();
   await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
   const dataDir = await realpath(dataDirectory);
@@ -86,7 +93,7 @@ export async function prepareEmbeddedPlace(dataDirectory: string, isThrowaway: b
     logFile: join(dataDir, 'postgres.log'),
     isThrowaway,
   };
-  if (!(await hasData(place))) await initialise(place, dataDir);
+  if (!(await hasData(place))) await initialise(place, dataDir, onInitialise);
   await writeSettings(place);
   return place;
 }
@@ -166,17 +173,20 @@ async function hasData({ pgData, binaries }: EmbeddedPlace): Promise<boolean> {
 }
 
 /** Creates the data under another name, then renames it, so that a kill half-way leaves nothing that looks like data. */
-async function initialise(place: EmbeddedPlace, dataDir: string): Promise<void> {
+async function initialise(place: EmbeddedPlace, dataDir: string, onInitialise: () => void): Promise<void> {
   const { binaries, pgData, isThrowaway } = place;
   await removeAbandoned(dataDir);
   const temporary = `${pgData}.new-${process.pid}-${newId(8)}`;
   try {
-    await runToEnd(place, binaries.initdb, [
+    const options = [
       ...['-D', temporary, '-U', 'podyard', '--auth=trust', '--no-instructions'],
       ...['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
       ...(isThrowaway ? ['--no-sync'] : []),
-    ]);
-    await runToEnd(place, binaries.postgres, ['--single', '-D', temporary, 'postgres'], 'create database podyard\n');
+    ];
+    await runToEnd(place, binaries.initdb, options, { onStart: onInitialise });
+    // Renamed, because creating another one would copy all its files.
+    const statement = 'alter database postgres rename to podyard\n';
+    await runToEnd(place, binaries.postgres, ['--single', '-D', temporary, 'template1'], { input: statement });
     // Autovacuum visits databases with statistics, every ten seconds each: not those that nothing ever uses.
     await rm(join(temporary, 'pg_stat/pgstat.stat'), { force: true });
     await rename(temporary, pgData).catch((error: NodeJS.ErrnoException) => {
@@ -188,8 +198,14 @@ async function initialise(place: EmbeddedPlace, dataDir: string): Promise<void> 
   }
 }
 
-async function runToEnd(place: EmbeddedPlace, program: string, args: string[], input = ''): Promise<void> {
+async function runToEnd(
+  place: EmbeddedPlace,
+  program: string,
+  args: string[],
+  { input = '', onStart = () => {} }: { input?: string; onStart?: () => void },
+): Promise<void> {
   const child = await spawnPostgresProgram(place, program, args, ['pipe', 'pipe', 'pipe']);
+  child.once('spawn', onStart);
   child.stdin!.on('error', () => {}); // it exited before reading: its status says why
   child.stdin!.end(input);
   const failed = new Promise<never>((_, reject) => child.on('error', reject));
