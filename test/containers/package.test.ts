@@ -62,7 +62,7 @@ async function pack(): Promise<string> {
     const isBuiltByOthers = name.isDirectory() && !existsSync(join(ROOT, 'src', name.name));
     if (isBuiltByOthers) cpSync(join(ROOT, 'dist', name.name), join(dist, name.name), { recursive: true });
   }
-  for (const name of ['package.json', 'README.md', 'LICENSE', 'migrations', 'api', 'workers']) {
+  for (const name of ['package.json', 'bin', 'README.md', 'LICENSE', 'migrations', 'api', 'workers']) {
     cpSync(join(ROOT, name), join(folder, name), { recursive: true });
   }
   const answer = JSON.parse(await npm(folder, 'pack', '--ignore-scripts', '--json')) as object;
@@ -104,7 +104,7 @@ function readyUrl(child: ChildProcess): Promise<string> {
 test('the package contains the program, the console, the migrations and the workers, but no tests', () => {
   const paths = packed.files.map(({ path }) => path);
   for (const needed of [
-    'dist/podyard.js',
+    'bin/podyard',
     'dist/main.js',
     'dist/data-process.js', // started by its path: nothing imports it
     'dist/console/index.html',
