@@ -336,8 +336,11 @@ make_places() {
   if [ ! -e "$SETTINGS" ]; then
     (
       umask 077
-      say "# Settings of Podyard, one NAME=value a line: $CURRENT/README.md says where they are listed." \
-        "$(printf '\nPODYARD_DATA_DIR=%s' "$DATA")" "${PORT:+$(printf '\nPODYARD_PORT=%s' "$PORT")}" >"$SETTINGS.new"
+      {
+        say '# Settings of Podyard, one NAME=value a line; the server reads them when it starts.'
+        say "PODYARD_DATA_DIR=$DATA"
+        [ -z "$PORT" ] || say "PODYARD_PORT=$PORT"
+      } >"$SETTINGS.new"
     )
     mv "$SETTINGS.new" "$SETTINGS"
   elif [ -n "$PORT" ] && [ "$PORT" != "${PODYARD_PORT:-8080}" ]; then
@@ -359,13 +362,13 @@ check_machine() {
   if command -v nvidia-smi >/dev/null 2>&1 && [ -S /var/run/docker.sock ] && ! command -v nvidia-ctk >/dev/null 2>&1; then
     note "the NVIDIA driver is here, but containers get no GPU without the NVIDIA Container Toolkit: install nvidia-container-toolkit"
   fi
-  doctor=$(as_user "$TREE/bin/podyard" doctor --data-dir "$DATA" 2>/dev/null) && is_fit=yes || is_fit=no
+  doctor=$(as_user "$TREE/bin/podyard" doctor --data-dir "$DATA" 2>&1) && is_fit=yes || is_fit=no
   if ! is_served && printf '%s\n' "$doctor" | grep -q '^\(note\|MISS\)  port'; then
     die "$(address) is in use by another program: choose another port with --port, or PODYARD_PORT in $SETTINGS"
   fi
-  if [ $is_fit = no ]; then
-    printf '%s\n' "$doctor" | grep -A 1 '^MISS' >&2 || true
-    die "a server cannot run here yet, as \`podyard doctor\` says above"
+  if [ "$is_fit" = no ]; then
+    printf '%s\n' "$doctor" | grep -v '^ok ' >&2 || true
+    die "a server cannot run here yet, as the lines above say"
   fi
   printf '%s\n' "$doctor" | sed -n '/^note  \(engine\|GPUs\|data\)/{s/^note/!   /p;n;/^  /p;}' >&2
 }
@@ -601,9 +604,10 @@ swap_data() {
 # The embedded database outlives a killed program.
 end_postgres() {
   pid=$(head -n 1 "$DATA/postgres/postmaster.pid" 2>/dev/null) || return 0
-  [ "$(readlink "/proc/$pid/cwd" 2>/dev/null)" = "$(readlink -f "$DATA/postgres")" ] || return 0
+  folder=$(readlink -f "$DATA/postgres")
+  [ "$(readlink "/proc/$pid/cwd")" = "$folder" ] || return 0
   kill -INT "$pid"
-  while [ -d "/proc/$pid" ]; do sleep 0.1; done
+  while [ "$(readlink "/proc/$pid/cwd")" = "$folder" ]; do sleep 0.1; done
 }
 
 # Keeps this version and the one before, and two backups of upgrades.
