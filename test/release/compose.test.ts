@@ -8,19 +8,19 @@ import { promisify } from 'node:util';
 import Docker from 'dockerode';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/core/ids.ts';
+import { composeCommand } from '../containers/compose-command.ts';
+import { containersOf, describeWithEngine, needExampleImages } from '../containers/container-engine.ts';
+import { importFolder, makePostgresFolder } from '../containers/package-images.ts';
 import { Api, until } from '../e2e/api.ts';
 import { readBlocks } from '../e2e/docs-commands.ts';
-import { makePodyardImage } from '../kubernetes/podyard-image.ts';
-import { composeCommand } from './compose-command.ts';
-import { containersOf, describeWithEngine, needExampleImages } from './container-engine.ts';
-import { importFolder, makePostgresFolder } from './package-images.ts';
+import { builtRelease } from './built.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const FILE = join(ROOT, 'deploy/compose.yaml');
 /** compose.yaml of version 0.1.0. */
 const FIRST_FILE = fileURLToPath(new URL('compose-0.1.0.yaml', import.meta.url));
-const SET_UP_MS = 240_000;
+const SET_UP_MS = 400_000;
 const LIMIT_MS = 180_000;
 
 /** An installation: the folder of its compose.yaml, and what is set in the operator's shell. */
@@ -41,10 +41,11 @@ describeWithEngine('deploy/compose.yaml', () => {
   beforeAll(async () => {
     work = realpathSync(mkdtempSync(join(tmpdir(), 'podyard-compose-')));
     chmodSync(work, 0o755);
-    const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+    const { version, folder } = await builtRelease(['image']);
     images = [`${registry}/podyard:${version}`, `${registry}/postgres:18`];
     await needExampleImages();
-    await makePodyardImage(images[0]);
+    await run('sh', ['-e', '-c', (await commandsOf('offline')).replace('x64', process.arch)], { cwd: folder });
+    await run('docker', ['tag', `podyard:${version}`, images[0]]);
     await makePostgresFolder(join(work, 'postgres'));
     importFolder(join(work, 'postgres'), images[1], ['USER 999:999', 'ENTRYPOINT ["/usr/local/bin/start-postgres"]']);
   }, SET_UP_MS);
@@ -78,12 +79,17 @@ describeWithEngine('deploy/compose.yaml', () => {
     return (await run(program!, [...first, ...args], options)).stdout;
   }
 
-  /** Runs the commands of the page "Install", with this checkout's file and whichever program is Compose here. */
-  async function runCommandsOfPage({ folder, env }: Place): Promise<void> {
+  /** Returns the commands of the page "Install" that are run in a certain place. */
+  async function commandsOf(place: string): Promise<string> {
     const blocks = readBlocks(await readFile(join(ROOT, 'docs/guide/install.md'), 'utf8'));
-    const [commands, ...others] = blocks.filter(({ info }) => info === 'sh run=containers');
+    const [commands, ...others] = blocks.filter(({ info }) => info === `sh run=${place}`);
     expect(others).toEqual([]);
-    const script = commands!.text
+    return commands!.text;
+  }
+
+  /** Runs the page's commands for containers, with this checkout's file and whichever program is Compose here. */
+  async function runCommandsOfPage({ folder, env }: Place): Promise<void> {
+    const script = (await commandsOf('containers'))
       .replaceAll(/<this repository>\/releases\/download\/v[\d.]+/g, `file://${ROOT}/deploy`)
       .replaceAll('docker compose', composeCommand().join(' '));
     await run('sh', ['-e', '-c', script], { cwd: folder, env, timeout: LIMIT_MS });
@@ -137,7 +143,7 @@ describeWithEngine('deploy/compose.yaml', () => {
       const { uid, mode } = statSync(place.dataDir);
       expect([uid, mode & 0o777]).toEqual([1000, 0o700]);
 
-      expect(await compose(place, 'run', '--rm', 'server', 'users', 'list')).toContain('ADMIN');
+      expect(await compose(place, 'exec', '-T', 'server', 'podyard', 'users', 'list')).toContain('ADMIN');
       await compose(place, 'restart', '--timeout', '20', 'server');
       await runJob(new Api({ url: await readyUrl(place, 2), key }));
     },
