@@ -89,8 +89,9 @@ async function release(): Promise<void> {
 async function emptyOut(): Promise<void> {
   await mkdir(out, { recursive: true });
   const names = await readdir(out);
-  if (names.length > 0 && !names.includes('SHA256SUMS')) {
-    throw new Error(`--out: ${out} has files that are no release: empty it, or name another folder`);
+  const foreign = names.find((name) => !/^(podyard[-_.]|install\.sh$|release-notes\.md$|SHA256SUMS)/.test(name));
+  if (foreign !== undefined) {
+    throw new Error(`--out: ${out} has ${foreign}, which is of no release: empty the folder, or name another one`);
   }
   for (const name of names) await rm(`${out}/${name}`);
 }

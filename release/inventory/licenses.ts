@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { ROOT } from '../release-facts.ts';
-import { consolePackages, type InstalledPackage } from './console-packages.ts';
+import { consolePackages } from './console-packages.ts';
+import { installedPackages } from './installed-packages.ts';
 
 const LICENSE_FILE = /^(licen[cs]e|notice|copying)/i;
 
@@ -10,7 +10,7 @@ const LICENSE_FILE = /^(licen[cs]e|notice|copying)/i;
  * `packages` is a folder from productionPackages.
  */
 export async function thirdPartyLicenses(packages: string): Promise<string> {
-  const all = [...(await packagesIn(`${packages}/node_modules`)), ...(await consolePackages())];
+  const all = [...(await installedPackages(`${packages}/node_modules`)), ...(await consolePackages())];
   const unique = [...new Map(all.map((one) => [`${one.name}@${one.version}`, one])).entries()];
   const sections = unique
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -31,22 +31,4 @@ async function readLicense(folder: string): Promise<string> {
   const names = (await readdir(folder)).filter((name) => LICENSE_FILE.test(name)).sort();
   if (names.length === 0) return 'The package has no license text.';
   return (await Promise.all(names.map((name) => readFile(`${folder}/${name}`, 'utf8')))).join('\n\n');
-}
-
-/** Returns the packages below a node_modules, with those in packages' own. Node.js has a file of its own. */
-async function packagesIn(modules: string): Promise<InstalledPackage[]> {
-  if (!existsSync(modules)) return [];
-  const found: InstalledPackage[] = [];
-  for (const item of await readdir(modules, { withFileTypes: true })) {
-    const folder = `${modules}/${item.name}`;
-    if (!item.isDirectory() || /^(\.|node-linux-)/.test(item.name)) continue;
-    if (item.name.startsWith('@')) {
-      found.push(...(await packagesIn(folder)));
-      continue;
-    }
-    const about = JSON.parse(await readFile(`${folder}/package.json`, 'utf8')) as Record<string, string>;
-    found.push({ name: about.name!, version: about.version!, license: String(about.license), folder });
-    found.push(...(await packagesIn(`${folder}/node_modules`)));
-  }
-  return found;
 }

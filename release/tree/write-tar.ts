@@ -24,7 +24,7 @@ export async function writeTar(file: string, entries: Entry[], modifiedAt: Date)
       yield chunk;
     }
   };
-  const compress = file.endsWith('gz') ? createGzip({ level: 9 }) : new PassThrough();
+  const compress = file.endsWith('gz') ? createGzip() : new PassThrough();
   const source = Readable.from(archive, { objectMode: false });
   await Promise.all([filled, pipeline(source, hashed, compress, createWriteStream(file))]);
   return hash.digest('hex');
