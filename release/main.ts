@@ -4,9 +4,10 @@
  * first time; and Debian's `dpkg-deb`, for the image.
  *
  * `--out` is `.cache/release` by default, and all parts are made. `--fresh` builds the program anew even if nothing has changed.
+ * release/published-names.ts says how a release gets to know where it is published.
  * If PODYARD_RELEASE_KEY names a file with a private Ed25519 key, the checksums are signed with it.
  */
-import { copyFile, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -21,9 +22,10 @@ import { builtSources } from './parts/built-sources.ts';
 import { writeChart } from './parts/chart.ts';
 import { writeNpmPackage } from './parts/npm-package.ts';
 import { ARCHITECTURES, type Architecture } from './parts/production-packages.ts';
+import { withPublishedNames } from './published-names.ts';
 import { ROOT, readReleaseFacts } from './release-facts.ts';
 
-const PARTS = ['archive', 'deb', 'image', 'npm', 'chart', 'installer', 'sbom', 'notes'] as const;
+const PARTS = ['archive', 'deb', 'image', 'npm', 'chart', 'compose', 'installer', 'sbom', 'notes'] as const;
 type Part = (typeof PARTS)[number];
 
 const startedAt = performance.now();
@@ -51,6 +53,7 @@ async function release(): Promise<void> {
   await emptyOut();
   if (parts.has('notes')) await report(writeReleaseNotes(out, facts.version));
   if (parts.has('chart')) await report(writeChart(out, facts));
+  if (parts.has('compose')) await report(writeCompose());
   if (parts.has('installer')) await report(writeInstaller());
 
   say('building the program, the console and the documentation');
@@ -89,11 +92,19 @@ async function release(): Promise<void> {
 async function emptyOut(): Promise<void> {
   await mkdir(out, { recursive: true });
   const names = await readdir(out);
-  const foreign = names.find((name) => !/^(podyard[-_.]|install\.sh$|release-notes\.md$|SHA256SUMS)/.test(name));
+  const foreign = names.find(
+    (name) => !/^(podyard[-_.]|install\.sh$|compose\.yaml$|release-notes\.md$|SHA256SUMS)/.test(name),
+  );
   if (foreign !== undefined) {
     throw new Error(`--out: ${out} has ${foreign}, which is of no release: empty the folder, or name another one`);
   }
   for (const name of names) await rm(`${out}/${name}`);
+}
+
+async function writeCompose(): Promise<string> {
+  const text = await readFile(`${ROOT}/deploy/compose.yaml`, 'utf8');
+  await writeFile(`${out}/compose.yaml`, withPublishedNames(text));
+  return 'compose.yaml';
 }
 
 async function writeInstaller(): Promise<string> {

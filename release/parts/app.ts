@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
+import { sourceEntry } from '../published-names.ts';
 import { ROOT } from '../release-facts.ts';
-import { below, type Entry, fileEntry, folderEntries, textEntry } from '../tree/entry.ts';
+import { below, type Entry, folderEntries, textEntry } from '../tree/entry.ts';
 
 /** Folders and files of the checkout that the program reads at run time. */
 const READ_AT_RUN_TIME = /^(migrations|api|workers)\/|^deploy\/(compose[^/]*|proxies\/.*)$/;
@@ -26,7 +27,7 @@ export async function appEntries(files: string[], sources: string, packages: str
   const modules = await folderEntries(`${packages}/node_modules`, isKept);
   return [
     textEntry('package.json', await publishedPackage()),
-    ...own.map((file) => fileEntry(file, `${ROOT}/${file}`)),
+    ...(await Promise.all(own.map((file) => sourceEntry(file, file)))),
     ...below('dist', await folderEntries(`${sources}/dist`)),
     ...below('node_modules', modules),
   ];

@@ -1,6 +1,7 @@
-import { copyFile, mkdir, symlink } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { hashOfFiles, keptFolder } from '../kept-folder.ts';
+import { namesPlaces, PUBLISHED_KEY, withPublishedNames } from '../published-names.ts';
 import { ROOT } from '../release-facts.ts';
 import { runProgram } from '../run-program.ts';
 
@@ -15,12 +16,14 @@ const ENVIRONMENT = { ...process.env, NODE_ENV: 'production', TZ: 'UTC', LC_ALL:
  * files, so that nothing else gets into them and no server of the checkout loses its own. With `isFresh` they are built anew.
  */
 export async function builtSources(files: string[], isFresh: boolean): Promise<string> {
-  const key =
-    (await hashOfFiles(files.filter((file) => !NOT_BUILT_FROM.test(file)))) + (isFresh ? `-${process.pid}` : '');
+  const hash = await hashOfFiles(files.filter((file) => !NOT_BUILT_FROM.test(file)));
+  const key = hash + PUBLISHED_KEY + (isFresh ? `-${process.pid}` : '');
   return keptFolder('release-sources', key, async (folder) => {
     for (const file of files) {
       await mkdir(dirname(`${folder}/${file}`), { recursive: true });
-      await copyFile(`${ROOT}/${file}`, `${folder}/${file}`);
+      if (namesPlaces(file))
+        await writeFile(`${folder}/${file}`, withPublishedNames(await readFile(`${ROOT}/${file}`, 'utf8')));
+      else await copyFile(`${ROOT}/${file}`, `${folder}/${file}`);
     }
     for (const modules of ['node_modules', 'console/node_modules']) {
       await symlink(`${ROOT}/${modules}`, `${folder}/${modules}`);

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
+import { sourceEntry } from '../published-names.ts';
 import { type ReleaseFacts, ROOT } from '../release-facts.ts';
-import { fileEntry } from '../tree/entry.ts';
 import { writeTar } from '../tree/write-tar.ts';
 
 const CHART = 'deploy/helm/podyard/';
@@ -15,7 +15,7 @@ export async function writeChart(out: string, facts: ReleaseFacts): Promise<stri
   }
   const name = `podyard-chart-${facts.version}.tgz`;
   const files = facts.files.filter((file) => file.startsWith(CHART));
-  const entries = files.map((file) => fileEntry(`podyard/${file.slice(CHART.length)}`, `${ROOT}/${file}`));
+  const entries = await Promise.all(files.map((file) => sourceEntry(`podyard/${file.slice(CHART.length)}`, file)));
   await writeTar(`${out}/${name}`, entries, facts.time);
   return name;
 }
