@@ -84,6 +84,7 @@ export default defineConfig({
       slowProject('attack', ['test/attack/**/*.test.ts']),
       slowProject('containers', ['test/containers/**/*.test.ts', 'src/**/*.docker.test.ts']),
       slowProject('podman', WITH_PODMAN, { env: { DOCKER_HOST: `unix://${tmpdir()}/podyard-podman/podman.sock` } }),
+      slowProject('release', ['test/release/**/*.test.ts']),
       slowProject('gpu', ['test/gpu/**/*.test.ts']),
       slowProject('chaos', ['test/chaos/**/*.test.ts']),
       // Chromium ends all requests when a network interface comes or goes (ERR_NETWORK_CHANGED), as those of containers do.

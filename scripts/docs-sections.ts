@@ -4,6 +4,7 @@ export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }
     title: 'Get started',
     files: [
       'guide/index.md',
+      'guide/install.md',
       'guide/start.md',
       'guide/existing-clients.md',
       'guide/from-runpod.md',
@@ -27,7 +28,7 @@ export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }
   },
   { title: 'Tools', files: ['guide/console.md', 'guide/command-line.md'] },
   {
-    title: 'Install',
+    title: 'Set up',
     files: [
       'guide/gpu-machine.md',
       'guide/domain.md',

@@ -6,6 +6,7 @@
 #   containers   a container engine, docker-compose, ip and a private registry
 #   podman       Podman as root, on a socket and with a storage of its own (scripts/podman-up.sh)
 #   browser      Chromium
+#   release      debootstrap, and namespaces for what is installed in its trees
 #   cluster      the programs of a Kubernetes cluster, built once from Debian's source package (test/kubernetes/kube-up.sh)
 # As root on Debian or Ubuntu, installs and starts what is missing. Elsewhere prints what is missing; the tests that need it are
 # skipped. With CI=true a missing part is a failure. The cluster needs Debian 12 and cgroup v1; elsewhere set
@@ -114,6 +115,10 @@ for need; do
       need_engine
       ;;
     podman) need_podman ;;
+    release)
+      need_program debootstrap debootstrap
+      need_program ip iproute2
+      ;;
     browser) need_program chromium chromium ;;
     cluster) need_cluster ;;
     *)

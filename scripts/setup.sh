@@ -27,28 +27,24 @@ install_packages() {
   say "installing packages, which takes about half a minute the first time"
   started=$(date +%s)
   # Warnings about the system's Node.js do not matter: it only runs npm.
-  if ! PATH=$(machine_path) npm ci --no-audit --no-fund --loglevel=error; then
+  if ! PATH=$(machine_path) npm ci --include=optional --no-audit --no-fund --loglevel=error; then
     say "npm could not install the packages; see its message above." >&2
     exit 1
   fi
   say "installed in $(($(date +%s) - started)) s"
 }
 
-# npm may be configured to skip install scripts; the one of the package "node" downloads the program.
-repair_node() {
-  say "downloading Node.js $NODE_MAJOR, which the package node did not bring"
-  (cd node_modules/node && PATH=$(machine_path) npm_config_ignore_scripts=false node installArchSpecificPackage.js) >/dev/null || true
-  mkdir -p node_modules/.bin
-  ln -sf ../node/bin/node node_modules/.bin/node
-  has_right_node && return 0
+# npm has no Node.js for this machine, or one that does not run on it (musl).
+use_own_node() {
   own=$(PATH=$(machine_path) command -v node || true)
   case "$("$own" --version 2>/dev/null)" in
     v$NODE_MAJOR.*)
       say "using $own"
+      mkdir -p node_modules/.bin
       ln -sf "$own" node_modules/.bin/node
       ;;
     *)
-      say "Podyard needs Node.js $NODE_MAJOR, and the package node has none for this machine. Install it and try again." >&2
+      say "Podyard needs Node.js $NODE_MAJOR, and npm has none for this machine. Install it and try again." >&2
       exit 1
       ;;
   esac
@@ -59,5 +55,5 @@ if [ "${1:-}" = --stamp ]; then
   exit 0
 fi
 cmp -s package-lock.json "$STAMP" 2>/dev/null || install_packages
-has_right_node || repair_node
+has_right_node || use_own_node
 cmp -s package-lock.json "$STAMP" 2>/dev/null || cp package-lock.json "$STAMP"

@@ -1,15 +1,26 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { isMap, isScalar, type Node, type Pair, parseDocument, type Scalar } from 'yaml';
+import packageJson from '../package.json' with { type: 'json' };
 import { listSettings, longFlag, type Setting, type SettingTable } from '../src/config/setting.ts';
 import { SETTINGS } from '../src/config/settings.ts';
 
 /**
  * Writes the tables of settings in docs/configuration.md and the chart values that are settings from
- * `src/config/settings.ts`, the table of values in the chart's README from values.yaml. With `--check` it writes nothing and
+ * `src/config/settings.ts`, the table of values in the chart's README from values.yaml, and in deploy/compose.yaml the
+ * settings that it passes on, and the version in the names of a release's files. With `--check` it writes nothing and
  * fails when one is out of date, or when a setting names a chart value that is absent or has another default.
  */
 const ROOT = new URL('../', import.meta.url);
 const CHART = 'deploy/helm/podyard';
+const COMPOSE = 'deploy/compose.yaml';
+/** What names the files of a release, as they are called. */
+const NAMING_THE_VERSION = [
+  COMPOSE,
+  'README.md',
+  `${CHART}/README.md`,
+  ...['install', 'kubernetes', 'cluster-walk', 'move', 'upgrade'].map((page) => `docs/guide/${page}.md`),
+];
+const ARTIFACT_VERSION = /(?<=\bpodyard[-_:]|\bpodyard-chart-|\breleases\/download\/v)\d+\.\d+\.\d+/g;
 const values = parseDocument(await readFile(new URL(`${CHART}/values.yaml`, ROOT), 'utf8'));
 const { kubernetes, ...general } = SETTINGS;
 
@@ -26,6 +37,15 @@ await rewrite(
   between('{{- /* Values that are settings: made by scripts/write-tables.ts. */ -}}', '{{- /* End of these. */ -}}'),
   `\n{{- range $name, $value := dict\n${listSettings(SETTINGS).flatMap(templateLine).join('\n')}\n-}}\n{{- if $value }}{{ $_ := set $settings $name $value }}{{ end -}}\n{{- end -}}\n`,
 );
+
+await describeValues();
+await rewrite(
+  COMPOSE,
+  between('# Passed on if they are set: made by scripts/write-tables.ts.', '      # End of these.'),
+  `\n${(await passedOn()).map((name) => `      - ${name}\n`).join('')}`,
+);
+for (const file of NAMING_THE_VERSION) await rewrite(file, ARTIFACT_VERSION, packageJson.version);
+await rewrite(`${CHART}/Chart.yaml`, /(?<=^(?:version|appVersion): )\S+/gm, packageJson.version);
 
 /** The text between two lines, without them. */
 function between(begin: string, end: string): RegExp {
@@ -71,6 +91,46 @@ function meaningOf({ shownDefault, page }: Setting<unknown>): [standard: string,
 
 function code(text: string): string {
   return `\`${text}\``;
+}
+
+interface Schema {
+  properties?: Record<string, Schema>;
+  description?: string;
+}
+
+/** Gives each value its meaning in the schema, which editors show. Fails for a value without one, or that the schema lacks. */
+async function describeValues(): Promise<void> {
+  const file = `${CHART}/values.schema.json`;
+  const before = await readFile(new URL(file, ROOT), 'utf8');
+  const schema = JSON.parse(before) as Schema;
+  for (const [name, , meaning] of rowsOf(values.contents as Node, '')) {
+    const path = name!.slice(1, -1).split('.');
+    const found = path.reduce<Schema | undefined>(
+      (node, key) => (node?.properties ? node.properties[key] : node),
+      schema,
+    );
+    if (found === undefined) fail(`${file} lacks ${name}`);
+    else if (!meaning) fail(`values.yaml does not say what ${name} means`);
+    else if (path.length === depthOf(schema, path)) found.description = meaning;
+  }
+  const after = JSON.stringify(schema, null, 2);
+  if (after === JSON.stringify(JSON.parse(before), null, 2)) return;
+  if (!process.argv.includes('--check')) await writeFile(new URL(file, ROOT), `${after}\n`);
+  else fail(`${file} is not up to date: run \`node scripts/write-tables.ts && npm run fix\` and commit it.`);
+}
+
+/** How many names of a path the schema knows: it leaves the fields of Kubernetes' own objects to the cluster. */
+function depthOf(schema: Schema, [name, ...rest]: string[]): number {
+  const inner = name === undefined ? undefined : schema.properties?.[name];
+  return inner === undefined ? 0 : 1 + depthOf(inner, rest);
+}
+
+/** The variables of a server with a container engine, except those that the file sets itself. */
+async function passedOn(): Promise<string[]> {
+  const { imagesFiles: _, allowInsecureProcesses: __, ...used } = general;
+  const file = await readFile(new URL(COMPOSE, ROOT), 'utf8');
+  const names = listSettings(used).map(({ variable, fallbackVariable }) => fallbackVariable ?? variable);
+  return names.filter((name) => !name.includes('KUBERNETES') && !file.includes(`- ${name}=`));
 }
 
 function problemsOfChartValue({ variable, chart, shownDefault }: Setting<unknown>): string[] {

@@ -3,10 +3,41 @@
  * TypeScript stripped. That of this file alone is not: `npm start` names the folder beforehand, which saves the memory and
  * the time of loading Node.js's TypeScript parser. Data processes inherit the folder.
  */
-import { enableCompileCache } from 'node:module';
+import { statSync } from 'node:fs';
+import { constants, enableCompileCache } from 'node:module';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const CACHE = fileURLToPath(new URL('../node_modules/.cache/podyard', import.meta.url));
-enableCompileCache(CACHE);
-process.env.NODE_COMPILE_CACHE ??= CACHE;
+if (process.getuid?.() === 0 && process.env.PODYARD_USER) {
+  const { becomeUser } = await import('./compose/become-user.ts');
+  try {
+    becomeUser(process.env);
+  } catch (error) {
+    console.error(`error: ${error instanceof Error ? error.message : error}`);
+    process.exit(1);
+  }
+}
+
+const OWN = fileURLToPath(new URL('../node_modules/.cache/podyard', import.meta.url));
+const { FAILED } = constants.compileCacheStatus;
+
+let folder: string | null = OWN;
+if (enableCompileCache(OWN).status === FAILED) {
+  folder = inHome();
+  if (folder !== null) enableCompileCache(folder);
+}
+if (folder !== null) process.env.NODE_COMPILE_CACHE ??= folder;
 await import('./run.ts');
+
+/** For an installation that this user cannot write to. `null` in somebody else's home, as under `sudo`: what lies there is run. */
+function inHome(): string | null {
+  try {
+    const home = homedir();
+    return statSync(home).uid === process.getuid?.()
+      ? join(process.env.XDG_CACHE_HOME || join(home, '.cache'), 'podyard')
+      : null;
+  } catch {
+    return null; // no home
+  }
+}

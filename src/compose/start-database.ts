@@ -13,7 +13,7 @@ export interface LaunchedDatabase {
 }
 
 /**
- * Resolves when the program of the embedded PostgreSQL runs, before it accepts connections: loading modules in the meantime
+ * Resolves when a program of the embedded PostgreSQL runs, before it accepts connections: loading modules in the meantime
  * delays this process, but not that one.
  */
 export async function launchDatabase(

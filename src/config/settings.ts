@@ -6,6 +6,7 @@ import { KUBERNETES } from './kubernetes-settings.ts';
 import { JOB_LIMITS, LOAD_BALANCING_LIMITS, POD_PROXY_LIMITS, TERMINAL_LIMITS } from './limit-settings.ts';
 import { parseHostName, parseInteger, parseNetworks, parseOneOf, parseUrl } from './parse-setting.ts';
 import { asGiven, integer, oneOf, onOff, optional, seconds, setting, type ValuesOf } from './setting.ts';
+import { USER } from './user-setting.ts';
 import { WORKLOADS } from './workload-settings.ts';
 
 export const ROLES = ['api', 'data', 'control'] as const;
@@ -282,6 +283,7 @@ export const SETTINGS = {
   ...WORKLOADS,
   ...ACCESS,
   ...PROCESSES,
+  user: USER,
   kubernetes: KUBERNETES,
 };
 

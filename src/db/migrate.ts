@@ -11,16 +11,16 @@ const ROLLBACK_SAFE = /^-- rollback-safe: /;
 
 /**
  * Migrates the database to this program's version. Processes that start together take turns (advisory lock). Each file
- * runs in its own transaction together with its entry in `migrations`, so a kill leaves all of it or nothing. Throws if
- * the database has a migration that this program lacks and that is not rollback-safe.
+ * runs in its own transaction together with its entry in `migrations`, on an empty database all files in one, so a kill leaves
+ * all of it or nothing. Throws if the database has a migration that this program lacks and that is not rollback-safe.
  */
 export async function migrate(pool: Pool): Promise<{ applied: string[] }> {
   const files = await listMigrations();
   const applied: string[] = [];
   for (;;) {
-    const name = await transaction(pool, (db) => applyNext(db, files), { lock: ADVISORY_LOCKS.migration });
-    if (name === undefined) return { applied };
-    applied.push(name);
+    const names = await transaction(pool, (db) => applyNext(db, files), { lock: ADVISORY_LOCKS.migration });
+    if (names.length === 0) return { applied };
+    applied.push(...names);
   }
 }
 
@@ -62,7 +62,7 @@ export async function readAppliedMigrations(db: Db): Promise<string[]> {
 }
 
 /** The lock is its transaction's, so that one connection is enough and a failure leaves no lock behind. */
-async function applyNext(db: Db, files: string[]): Promise<string | undefined> {
+async function applyNext(db: Db, files: string[]): Promise<string[]> {
   await ensureJournal(db);
   const done = await readAppliedMigrations(db);
   const unknown = done.filter((name) => !files.includes(name));
@@ -71,9 +71,9 @@ async function applyNext(db: Db, files: string[]): Promise<string | undefined> {
       `the database is newer than this Podyard: it has migrations ${unknown.join(', ')}. Start the version that created it, or a later one.`,
     );
   }
-  const next = files.find((name) => !done.includes(name));
-  if (next === undefined) return undefined;
-  await apply(db, next);
+  const missing = files.filter((name) => !done.includes(name));
+  const next = done.length === 0 ? missing : missing.slice(0, 1);
+  for (const name of next) await apply(db, name);
   return next;
 }
 

@@ -59,7 +59,8 @@ server.on('exit', (code) => process.exit(code ?? 1));
   );
 }
 
-function copyProgram(from: string, to: string, folder: string): void {
+/** Copies a program with its shared libraries, to where the loader looks for them. */
+export function copyProgram(from: string, to: string, folder: string): void {
   mkdirSync(dirname(to), { recursive: true });
   cpSync(realpathSync(from), to);
   chmodSync(to, 0o755);

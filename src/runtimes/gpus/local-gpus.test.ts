@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { GpuMachine, type StandInMachine, standInGpu } from '../../../test/stand-ins/gpu-machine.ts';
-import { LocalGpus } from './local-gpus.ts';
+import { LocalGpus, type LocalGpusOptions } from './local-gpus.ts';
 
 const machines: GpuMachine[] = [];
 afterEach(() => {
@@ -10,7 +10,16 @@ afterEach(() => {
 function read(machine: StandInMachine, { shares = 1, deviceFiles = [] as string[] } = {}) {
   const made = new GpuMachine(machine.cards ? 'rocm-smi' : 'nvidia-smi', machine);
   machines.push(made);
-  return new LocalGpus({ shares, path: made.path, procGpus: made.procGpus, deviceFiles }).read();
+  return readBothWays({ shares, path: made.path, procGpus: made.procGpus, deviceFiles });
+}
+
+/** With a shell, and without one, as in Podyard's own image. */
+async function readBothWays(options: LocalGpusOptions) {
+  const [reading, other] = await Promise.all(
+    [true, false].map((hasShell) => new LocalGpus({ ...options, hasShell }).read()),
+  );
+  expect(other).toEqual(reading);
+  return reading!;
 }
 const [one, two] = [standInGpu(1), standInGpu(2)];
 
@@ -120,8 +129,8 @@ test('a machine without GPUs has none; with the driver’s device files it has l
 
 test('without nvidia-smi a machine has no GPUs, unless a device file of the driver says otherwise', async () => {
   const path = '/usr/bin:/bin';
-  expect(await new LocalGpus({ shares: 1, path, deviceFiles: [] }).read()).toEqual({ state: 'absent' });
-  expect(await new LocalGpus({ shares: 1, path, deviceFiles: ['/dev/null'] }).read()).toMatchObject({
+  expect(await readBothWays({ shares: 1, path, deviceFiles: [] })).toEqual({ state: 'absent' });
+  expect(await readBothWays({ shares: 1, path, deviceFiles: ['/dev/null'] })).toMatchObject({
     state: 'unreadable',
     problem: 'there is /dev/null, but no nvidia-smi',
   });

@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs';
 import { messageOf } from '../../core/errors.ts';
 import { readAmdGpus } from './amd-gpus.ts';
 import type { GpuReading, GpuSource } from './gpu.ts';
-import { nvidiaScript, parseNvidia } from './nvidia-gpus.ts';
+import { parseNvidia } from './nvidia-gpus.ts';
+import { nvidiaCommand } from './nvidia-probe.ts';
 
 /** Longer than the commands in the script may take together. */
 const TIMEOUT_MS = 70_000;
@@ -19,6 +20,7 @@ export interface LocalGpusOptions {
   /** For tests. */
   deviceFiles?: readonly string[];
   procGpus?: string;
+  hasShell?: boolean;
 }
 
 /** The GPUs of this machine, by the tools of their drivers: `nvidia-smi` and `rocm-smi`. */
@@ -38,8 +40,8 @@ export class LocalGpus implements GpuSource {
   }
 
   async #readNvidia(): Promise<GpuReading> {
-    const { shares, procGpus, deviceFiles = DEVICE_FILES } = this.#options;
-    const { output } = await this.#run(['/bin/sh', '-c', nvidiaScript(procGpus)]);
+    const { shares, procGpus, hasShell, deviceFiles = DEVICE_FILES } = this.#options;
+    const { output } = await this.#run(nvidiaCommand(procGpus, hasShell));
     const reading = parseNvidia(output, shares);
     const file = deviceFiles.find((path) => existsSync(path));
     const hasNone =

@@ -38,7 +38,7 @@ spec:
       enableServiceLinks: false
       terminationGracePeriodSeconds: {{ $values.terminationGracePeriodSeconds }}
       securityContext: {{- toYaml $root.Values.podSecurityContext | nindent 8 }}
-      {{- with $root.Values.image.pullSecrets }}
+      {{- with concat $root.Values.global.imagePullSecrets $root.Values.imagePullSecrets $root.Values.image.pullSecrets | uniq }}
       imagePullSecrets: {{- toYaml . | nindent 8 }}
       {{- end }}
       {{- with $values.priorityClassName }}

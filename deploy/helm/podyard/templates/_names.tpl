@@ -33,6 +33,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 
 {{- define "podyard.image" -}}
 {{- with .Values.image -}}
+{{- with default .registry $.Values.global.imageRegistry }}{{ trimSuffix "/" . }}/{{ end -}}
 {{- if .digest -}}{{ .repository }}@{{ .digest }}{{- else -}}{{ .repository }}:{{ default $.Chart.AppVersion .tag }}{{- end -}}
 {{- end -}}
 {{- end -}}

@@ -144,7 +144,7 @@ test('outside a container an image must be named, if the engine says that it has
     advice: expect.stringContaining('PODYARD_GPU_PROBE_IMAGE'),
   });
   expect(await read({ findOwn, image: 'mine:v1' })).toMatchObject({ state: 'read' });
-  expect(bodyOf('POST /containers/create').Image).toBe('mine:v1');
+  expect(bodyOf('POST /containers/create')).toMatchObject({ Image: 'mine:v1', Entrypoint: ['/bin/sh'] });
   info = { ...info, Runtimes: {} };
   expect(await read({ findOwn })).toEqual({ state: 'absent' });
 });

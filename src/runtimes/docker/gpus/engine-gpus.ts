@@ -7,7 +7,8 @@ import { readFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { messageOf } from '../../../core/errors.ts';
 import type { Gpu, GpuReading, GpuSource } from '../../gpus/gpu.ts';
-import { nvidiaScript, parseNvidia } from '../../gpus/nvidia-gpus.ts';
+import { parseNvidia } from '../../gpus/nvidia-gpus.ts';
+import { nvidiaCommand, nvidiaShellCommand } from '../../gpus/nvidia-probe.ts';
 import { Engine, EngineError } from '../engine/engine.ts';
 import { EngineMachine, type GpuSupport } from '../engine/engine-machine.ts';
 import { allGpusRequest } from './gpu-config.ts';
@@ -121,11 +122,12 @@ export class EngineGpus implements GpuSource {
 
   async #run(image: string, support: GpuSupport): Promise<string> {
     const { installation } = this.#options;
+    const [program, ...words] = this.#options.image === null ? nvidiaCommand() : nvidiaShellCommand();
     const name = `podyard-gpu-probe-${randomBytes(6).toString('hex')}`;
     const body = {
       Image: image,
-      Entrypoint: ['/bin/sh', '-c'],
-      Cmd: [nvidiaScript()],
+      Entrypoint: [program],
+      Cmd: words,
       Env: ['NVIDIA_VISIBLE_DEVICES=all', 'NVIDIA_DRIVER_CAPABILITIES=utility,compute'],
       Labels: { [LABEL]: installation },
       Tty: true, // one stream without frames

@@ -16,6 +16,7 @@ import { pullFailure, registryOf } from '../../pull-failure.ts';
 import { isRefusal } from '../../refusal.ts';
 import type { OnProgress, RegistryAuth } from '../../runtime.ts';
 import { type Engine, EngineError } from '../engine/engine.ts';
+import { buildImageOn, type ExampleImage, exampleOf } from './example-images.ts';
 import { familiarName, pullImage } from './pull-image.ts';
 
 /** How long a registry's answer is cached: revoked credentials start nothing new after this. */
@@ -92,6 +93,8 @@ export class EngineImages {
   }
 
   async #pull(image: string, options: PrepareOptions): Promise<boolean> {
+    const example = exampleOf(image);
+    if (example) return this.#build(example, options);
     await checkRegistryAddress(image);
     if (options.auth) this.#private.add(familiarName(image)); // before the pull: a kill in between must not open it to all
     await pullImage(this.#engine, image, { ...options, clock: this.#clock });
@@ -100,6 +103,14 @@ export class EngineImages {
     if (pulled) this.#private.add(pulled.Id);
     this.#known.clear(); // an image open until now may be this one
     return false;
+  }
+
+  /** The examples are in no registry: they are made here of what this program has with it. */
+  async #build(example: ExampleImage, { onProgress }: PrepareOptions): Promise<boolean> {
+    const { status, note } = await buildImageOn(this.#engine, example);
+    if (status === 'skipped') throw new Failure('unprocessable', `${note} It is made on the machine of the server.`);
+    onProgress?.(note);
+    return true;
   }
 
   /** A tag that nobody pulled with credentials was made by the operator, even if the image has private names too. */

@@ -11,10 +11,16 @@ import { fileURLToPath } from 'node:url';
 import { orAbsent } from '../../refusal.ts';
 import { Engine } from '../engine/engine.ts';
 import { type ImageFile, importImage } from './import-image.ts';
+import { familiarName } from './pull-image.ts';
 
 export type ExampleName = 'podyard/echo-js' | 'podyard/web-js' | 'podyard/echo-python';
 
-export const EXAMPLE_IMAGES: readonly { name: ExampleName; tag: string }[] = [
+export interface ExampleImage {
+  name: ExampleName;
+  tag: string;
+}
+
+export const EXAMPLE_IMAGES: readonly ExampleImage[] = [
   { name: 'podyard/echo-js', tag: 'dev' },
   { name: 'podyard/echo-js', tag: 'v2' },
   { name: 'podyard/web-js', tag: 'dev' },
@@ -46,31 +52,41 @@ const LABEL = 'podyard.example.content';
 /** Increase it when images are imported with other settings. */
 const FORMAT = 2;
 
+/** Returns the example that an image's name means; undefined if it is another image. */
+export function exampleOf(image: string): ExampleImage | undefined {
+  return EXAMPLE_IMAGES.find(({ name, tag }) => familiarName(image) === `${name}:${tag}`);
+}
+
 /** Builds one image, unless the engine has it with the same content. Rejects when the engine cannot be used. */
-export async function buildImage({ name, tag }: { name: ExampleName; tag: string }): Promise<BuildResult> {
+export async function buildImage(example: ExampleImage): Promise<BuildResult> {
+  const engine = new Engine(undefined);
+  try {
+    return await buildImageOn(engine, example);
+  } finally {
+    await engine.close();
+  }
+}
+
+/** As `buildImage`, on an engine that stays open. */
+export async function buildImageOn(engine: Engine, { name, tag }: ExampleImage): Promise<BuildResult> {
   const image = `${name}:${tag}`;
   const root = rootOf(name);
   if (typeof root === 'string') return { image, status: 'skipped', note: root };
 
-  const engine = new Engine(undefined);
-  try {
-    const content = fingerprint(root);
-    const present = await orAbsent(engine.json<Image>({ method: 'GET', path: `/images/${image}/json` }));
-    if (present?.Config?.Labels?.[LABEL] === content) {
-      return { image, status: 'present', note: `${image} is up to date.` };
-    }
-    await importImage(engine, image, root.entries, [
-      `ENTRYPOINT ${JSON.stringify(root.entrypoint)}`,
-      'WORKDIR /worker',
-      'ENV PATH=/usr/local/bin:/usr/bin:/bin',
-      'ENV HOME=/root', // on a line of its own: Podman takes a line for one variable
-      `LABEL ${LABEL}=${content}`,
-    ]);
-    // The image that had this name is now 100 MB of waste. The engine refuses while a container still uses it.
-    if (present) await engine.json({ method: 'DELETE', path: `/images/${present.Id}` }).catch(() => {});
-  } finally {
-    await engine.close();
+  const content = fingerprint(root);
+  const present = await orAbsent(engine.json<Image>({ method: 'GET', path: `/images/${image}/json` }));
+  if (present?.Config?.Labels?.[LABEL] === content) {
+    return { image, status: 'present', note: `${image} is up to date.` };
   }
+  await importImage(engine, image, root.entries, [
+    `ENTRYPOINT ${JSON.stringify(root.entrypoint)}`,
+    'WORKDIR /worker',
+    'ENV PATH=/usr/local/bin:/usr/bin:/bin',
+    'ENV HOME=/root', // on a line of its own: Podman takes a line for one variable
+    `LABEL ${LABEL}=${content}`,
+  ]);
+  // The image that had this name is now 100 MB of waste. The engine refuses while a container still uses it.
+  if (present) await engine.json({ method: 'DELETE', path: `/images/${present.Id}` }).catch(() => {});
   const megabytes = Math.round(root.entries.reduce((sum, entry) => sum + sizeOf(entry), 0) / 1e6);
   return { image, status: 'built', note: `${image} was built from this machine's own files, ${megabytes} MB.` };
 }
@@ -83,6 +99,7 @@ export async function buildImages(): Promise<BuildResult[]> {
 }
 
 function rootOf(name: ExampleName): Root | string {
+  if (process.platform !== 'linux') return `${name} was skipped: this machine does not run Linux.`;
   if (name === 'podyard/echo-js') return nodeRoot(['package.json', 'podyard-worker.js', 'echo.js']);
   if (name === 'podyard/web-js') return nodeRoot(['package.json', 'web.js']);
   return pythonRoot();
@@ -96,7 +113,7 @@ function nodeRoot(files: readonly string[]): Root {
       ...base('node'),
       { path: 'usr/local/bin/node', source: realpathSync(process.execPath), mode: 0o755 },
       ...programs,
-      ...libraries([process.execPath, ...sourcesOf(programs)]),
+      ...(programs.length > 0 ? libraries([process.execPath, ...sourcesOf(programs)]) : ownLibraries()),
       ...files.map((file) => ({ path: `worker/${file}`, source: join(WORKERS, 'javascript', file), mode: 0o644 })),
     ],
     entrypoint: ['node', files.at(-1)!],
@@ -193,6 +210,14 @@ function libraries(binaries: string[]): ImageFile[] {
     for (const match of text.matchAll(/(?<!\S)(\/\S+) \(0x/g)) paths.add(match[1]!);
   }
   return [...paths].map((path) => ({ path: path.slice(1), source: realpathSync(path), mode: 0o755 }));
+}
+
+/** Those of this process, for Podyard's own image, which has neither a shell nor `ldd`. */
+function ownLibraries(): ImageFile[] {
+  Object.assign(process.report, { excludeNetwork: true }); // which takes seconds
+  const { sharedObjects } = process.report.getReport() as unknown as { sharedObjects: string[] };
+  const paths = sharedObjects.filter((path) => /^\/.*\.so(\.|$)/.test(path));
+  return paths.map((path) => ({ path: path.slice(1), source: realpathSync(path), mode: 0o755 }));
 }
 
 function sizeOf(entry: ImageFile): number {
