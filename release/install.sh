@@ -144,7 +144,7 @@ find_source() {
     http://* | https://*) find_remote "${from%/}" ;;
     *)
       [ -e "$from" ] || die "there is no $from"
-      SOURCE=$(cd "$(dirname "$from")" && pwd -P)/$(basename "$from")
+      SOURCE=$(readlink -f "$from")
       if ! is_tree "$SOURCE" && [ -d "$SOURCE" ]; then
         newest=$(find "$SOURCE" -maxdepth 1 -name "podyard-*-linux-$ARCH.tar.gz" | newest_of)
         [ -n "$newest" ] || die "there is no podyard-<version>-linux-$ARCH.tar.gz in $SOURCE: name it with --from"
@@ -711,6 +711,11 @@ do_uninstall() {
   fi
   for tree in "$VERSIONS"/*/; do ! is_tree "${tree%/}" || rm -rf "${tree%/}"; done
   rm -rf "$CURRENT" "$FIRST_KEY" "$PINNED_KEY" "$MARK" "$VERSIONS"/.part-*
+  if [ -n "$IS_PURGE" ]; then
+    rm -f "$BASE/.lock" "$BASE/.errors"
+    rmdir "$VERSIONS" "$BASE" 2>/dev/null || true
+    [ "$SCOPE" = system ] || rmdir "$(dirname "$SETTINGS")" 2>/dev/null || true
+  fi
   say "Podyard is removed$([ -n "$IS_PURGE" ] || echo "; its data is in $DATA")"
 }
 
