@@ -64,7 +64,7 @@ test.each(SUITES)(
 test('nothing in the archive needs a glibc newer than 2.31, or a library that is neither inside nor part of every Debian', async () => {
   const { stdout } = await run(
     'sh',
-    ['-c', 'find node app -type f \\( -name "*.so*" -o -perm -100 \\) -exec readelf -dV {} + 2>/dev/null'],
+    ['-c', 'find node app -type f \\( -name "*.so*" -o -perm -100 \\) -exec readelf -dV {} + 2>/dev/null; true'],
     {
       cwd: release.tree,
       maxBuffer: 2 ** 27,
@@ -105,8 +105,7 @@ describe('the Debian package', () => {
     expect(upgraded, upgraded.output).toMatchObject({ code: 0 });
     expect(await machine.read('/etc/podyard.env')).toBe('PODYARD_LOG_LEVEL=warn\n');
     expect(machine.has('/var/lib/podyard/mine')).toBe(true);
-    const { stdout } = await machine.sh('systemctl is-active podyard');
-    expect(stdout.trim()).toBe('active');
+    expect(await machine.sh('systemctl is-active --quiet podyard')).toMatchObject({ code: 0 });
   });
 
   test('refuses a machine on which install.sh has installed, and says what to do', async () => {
