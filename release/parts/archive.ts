@@ -3,11 +3,12 @@ import { type ReleaseFacts, ROOT } from '../release-facts.ts';
 import { below, checksumLines, type Entry, fileEntry, textEntry } from '../tree/entry.ts';
 import { writeTar } from '../tree/write-tar.ts';
 import { appEntries } from './app.ts';
-import { type Architecture, nodePackage, productionPackages } from './production-packages.ts';
+import { type Architecture, productionPackages } from './production-packages.ts';
 
 /** Returns everything that one machine needs, as it lies in `/opt/podyard/<version>`, with the checksums of all other files. */
 export async function treeEntries(facts: ReleaseFacts, sources: string, architecture: Architecture): Promise<Entry[]> {
-  const [node, packages] = await Promise.all([nodePackage(architecture), productionPackages(architecture)]);
+  const packages = await productionPackages(architecture);
+  const node = `${packages}/node_modules/node-linux-${architecture}`;
   const installer = ['release/install.sh', 'release/podyard.service'].filter((file) => existsSync(`${ROOT}/${file}`));
   const entries = [
     fileEntry('bin/podyard', `${ROOT}/release/files/podyard`, true),

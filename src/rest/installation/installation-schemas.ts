@@ -29,7 +29,7 @@ export const InstallationResponse = Type.Object(
 export const INSTALLATION_EXAMPLES: Examples = {
   Installation: {
     id: 'k2v9q0x4zt',
-    version: '0.1.0',
+    version: '0.2.0',
     runtime: 'kubernetes',
     isolation: true,
     gpus: 'REAL',

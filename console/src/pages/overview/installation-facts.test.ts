@@ -3,7 +3,7 @@ import { describeWorkers, installationFacts, noticeText } from './installation-f
 
 const DOCKER = {
   id: 'k2v9q0x4zt',
-  version: '0.1.0',
+  version: '0.2.0',
   runtime: 'docker',
   isolation: true,
   gpus: 'REAL',
@@ -25,7 +25,7 @@ test('real GPUs and isolation are shown', () => {
     GPUs: 'Physical',
     'Frozen workers': 'Stopped, memory kept',
     'Idle GPUs': 'Shared while workers with sleep handlers or URLs sleep',
-    Version: '0.1.0',
+    Version: '0.2.0',
     'Installation ID': 'k2v9q0x4zt',
   });
 });
