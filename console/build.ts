@@ -3,7 +3,7 @@
  * scripts of the first load exceed their budget. scripts/build-stale.sh calls it when a source has changed.
  */
 import { readdirSync } from 'node:fs';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
@@ -12,6 +12,8 @@ import { firstLoadScripts, type Manifest } from './first-load.ts';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const CONSOLE = join(ROOT, 'console');
 const OUT = join(ROOT, 'dist/console');
+/** Built here, then renamed to OUT: a server never sees half a console, and serves the old one until then. */
+const BUILDING = join(ROOT, `dist/console.${process.pid}`);
 /** Limit for the scripts of the first load, gzipped. */
 const FIRST_LOAD_BUDGET_KIB = 280;
 const FIRST_LOAD = ['index.html', 'src/pages/overview/overview.tsx'];
@@ -19,12 +21,18 @@ const FIRST_LOAD = ['index.html', 'src/pages/overview/overview.tsx'];
 console.log('setup: building the web console (a few seconds)');
 process.chdir(CONSOLE);
 const { build } = await import('vite');
-await build({ root: CONSOLE, logLevel: 'warn', build: { outDir: OUT, emptyOutDir: true, manifest: true } });
-await checkFirstLoad(await compress());
+try {
+  await build({ root: CONSOLE, logLevel: 'warn', build: { outDir: BUILDING, emptyOutDir: true, manifest: true } });
+  await checkFirstLoad(await compress());
+  await rm(OUT, { recursive: true, force: true });
+  await rename(BUILDING, OUT);
+} finally {
+  await rm(BUILDING, { recursive: true, force: true });
+}
 
 /** Compresses the scripts and styles. Returns the gzipped size of each, in bytes. */
 async function compress(): Promise<Map<string, number>> {
-  const assets = join(OUT, 'assets');
+  const assets = join(BUILDING, 'assets');
   const gzippedSizes = new Map<string, number>();
   for (const name of readdirSync(assets)) {
     if (!/\.(js|css|svg)$/.test(name)) continue;
@@ -40,8 +48,8 @@ async function compress(): Promise<Map<string, number>> {
 
 /** Throws if the scripts of the first load exceed their budget, and names the largest. */
 async function checkFirstLoad(gzippedSizes: Map<string, number>): Promise<void> {
-  const manifest = JSON.parse(await readFile(join(OUT, '.vite/manifest.json'), 'utf8')) as Manifest;
-  await rm(join(OUT, '.vite'), { recursive: true });
+  const manifest = JSON.parse(await readFile(join(BUILDING, '.vite/manifest.json'), 'utf8')) as Manifest;
+  await rm(join(BUILDING, '.vite'), { recursive: true });
   const sizes = [...firstLoadScripts(manifest, FIRST_LOAD)].map((file) => ({
     file,
     kib: gzippedSizes.get(file)! / 1024,

@@ -3,6 +3,7 @@
  * signals. Modules load when a command needs them, so that `--help` is fast.
  */
 import { randomBytes } from 'node:crypto';
+import { channel } from 'node:diagnostics_channel';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runCli } from './cli/program.ts';
@@ -14,6 +15,7 @@ import { FIRST_PROCESS } from './compose/process-messages.ts';
 import { type Config, type Flags, ROLES, readConfig } from './config/config.ts';
 import type { Logger } from './core/logger.ts';
 import type { MasterKeySource } from './core/master-key.ts';
+import { READY } from './core/ready-channel.ts';
 import type { Context } from './domain/context.ts';
 import type { Runtime } from './runtimes/runtime.ts';
 import type { RunningServer } from './server.ts';
@@ -74,6 +76,7 @@ async function startAndReport(config: Config): Promise<RunningServer> {
   surviveShortage(logger);
   await protectFromOom(); // before the database starts, which inherits it
   const server = await startServer(config, logger, (step) => note(`… ${step}`));
+  channel(READY).publish(server.url);
   for (const notice of server.notices) note(`! ${notice}.`);
   if (server.newKey !== null) note(`Your first API key, shown only once: ${server.newKey}`);
   return server;

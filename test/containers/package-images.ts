@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { findEmbeddedBinaries } from '../../src/db/embedded-files.ts';
+import { findEmbeddedBinaries } from '../../src/db/embedded-binaries.ts';
 
 /** Creates an image from a folder. */
 export function importFolder(folder: string, image: string, changes: readonly string[] = []): void {

@@ -96,7 +96,7 @@ test.each([
   ['a required field', { name: undefined }, "$: must have required property 'name'"],
   ['gpu', { gpu: undefined }, "$: must have required property 'gpu'"],
   ['pools', { gpu: { pools: [] } }, '/gpu/pools: must NOT have fewer than 1 items'],
-  ['gpu.count', { gpu: { pools: ['ADA_24'], count: 0 } }, '/gpu/count: must be >= 1'],
+  ['gpu.count', { gpu: { pools: ['ADA_24'], count: -1 } }, '/gpu/count: must be >= 1'],
   ['a member of gpu', { gpu: { pools: ['ADA_24'], x: 1 } }, "/gpu: additional property 'x' is not allowed"],
   ['registry', { registry: '' }, '/registry: must NOT have fewer than 1 characters'],
   ['workers.min', { workers: { min: -1 } }, '/workers/min: must be >= 0'],

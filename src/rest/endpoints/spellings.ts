@@ -1,4 +1,6 @@
 import type { RestRevision } from '../../core/rest-revisions.ts';
+import { describeEndpoint, readEndpoint } from '../shared/terraform.ts';
+import type { Hint } from '../shared/wire.ts';
 
 /** Where the two revisions spell the same thing differently: places in a body, or values at a place. */
 const MEMBERS: readonly Record<RestRevision, string>[] = [
@@ -14,11 +16,16 @@ const TYPES: readonly Record<RestRevision, string>[] = [
 /** What the older revision has no words for in a body. */
 const ONLY_NEWER = ['/gpu/excludedTypes', '/gpu/allowedCudaVersions', '/gpu/minCudaVersion', '/cpu/0'];
 
+/** Returns what is known of refused bodies of endpoints. */
+export function hintOf(own: RestRevision): Hint {
+  return { explain: (body) => [...describeSpellings(body, own), ...describeEndpoint(body)], read: readEndpoint };
+}
+
 /**
  * Returns an explanation for each place of a refused body that is spelled as in the other revision. It names both, since
  * a body may mix them.
  */
-export function describeSpellings(body: unknown, own: RestRevision): string[] {
+function describeSpellings(body: unknown, own: RestRevision): string[] {
   const other: RestRevision = own === '2026-07' ? '2026-08' : '2026-07';
   const found = new Map<string, string[]>();
   for (const member of MEMBERS) {
@@ -32,9 +39,11 @@ export function describeSpellings(body: unknown, own: RestRevision): string[] {
   const types = TYPES.filter((one) => one[other] === type).map(
     (one) => `/type: '${one[other]}' is the spelling of revision ${other}; in revision ${own} it is '${one[own]}'`,
   );
+  const isWhole = own === '2026-08' && type === undefined && has(body, '/scaling/value');
+  const base = isWhole ? ['$: this client speaks revision 2026-07: give it /2026-07/v2 as its base URL'] : [];
   const missing = own === '2026-07' ? ONLY_NEWER.filter((place) => has(body, place)) : [];
   const hints = missing.map((place) => `${place}: only revision 2026-08 has it: send the body to /2026-08/v2`);
-  return [...types, ...members, ...hints];
+  return [...types, ...members, ...base, ...hints];
 }
 
 function has(body: unknown, place: string): boolean {

@@ -32,7 +32,7 @@ import {
   shownWorkers,
   type,
 } from './schemas-2026-08.ts';
-import { describeSpellings } from './spellings.ts';
+import { hintOf } from './spellings.ts';
 
 const TYPES = { QUEUE_BASED: 'QUEUE', LOAD_BALANCING: 'LOAD_BALANCER' } as const;
 type Type08 = (typeof TYPES)[EndpointType];
@@ -226,8 +226,8 @@ export const ENDPOINT_WIRE_2026_08: EndpointWire<CreateBody, UpdateBody> = {
   schemas: [EndpointResponse, EndpointList, CreateEndpointRequest, UpdateEndpointRequest, ...BUILD_SCHEMAS],
   examples: ENDPOINT_EXAMPLES_2026_08,
   hints: {
-    CreateEndpointRequest: (body) => describeSpellings(body, '2026-08'),
-    UpdateEndpointRequest: (body) => describeSpellings(body, '2026-08'),
+    CreateEndpointRequest: hintOf('2026-08'),
+    UpdateEndpointRequest: hintOf('2026-08'),
   },
   ownRoutes: BUILD_ROUTES,
   createFailures: ['notFound'],

@@ -1,7 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { Failure } from '../../core/errors.ts';
 
 /** Where `console/build.ts` puts it, in the source tree and in the published package alike. */
 const FOLDER = fileURLToPath(new URL('../../../dist/console/', import.meta.url));
@@ -32,9 +31,7 @@ export function consolePage(html: string): { html: string; policy: string } {
   return { html: html.replace('__NONCE__', nonce), policy };
 }
 
-/** Reads the built page. Throws `notFound` with the remedy if it was not built. */
-export async function readConsolePage(): Promise<string> {
-  return await readFile(`${FOLDER}index.html`, 'utf8').catch((cause: unknown) => {
-    throw new Failure('notFound', 'The console is not built: run `npm run build:console`.', { cause });
-  });
+/** Reads the built page. `null` if it is not built. */
+export async function readConsolePage(): Promise<string | null> {
+  return await readFile(`${FOLDER}index.html`, 'utf8').catch(() => null);
 }

@@ -1,5 +1,6 @@
 import type { RestRoute } from '../shared/rest-app.ts';
 import { Type } from '../shared/type.ts';
+import { sendBeingBuilt } from './being-built.ts';
 import { readDocsPage } from './docs-files.ts';
 import { PAGE_POLICY } from './page-policy.ts';
 
@@ -10,8 +11,10 @@ export const getDocsPageRoute: RestRoute = (app) => {
   const options = { schema: { hide: true, params }, config: { permission: 'public' } } as const;
   app.get('/docs', options, async (_request, reply) => reply.redirect('docs/'));
   for (const url of ['/docs/', '/docs/:page']) {
-    app.get(url, options, async (request, reply) =>
-      reply
+    app.get(url, options, async (request, reply) => {
+      const page = await readDocsPage(request.params.page);
+      if (page === null) return sendBeingBuilt(reply, 'The documentation', 'npm run build:docs');
+      return reply
         .headers({
           'content-type': 'text/html; charset=utf-8',
           'content-security-policy': PAGE_POLICY,
@@ -19,7 +22,7 @@ export const getDocsPageRoute: RestRoute = (app) => {
           'x-content-type-options': 'nosniff',
           'cache-control': 'no-cache',
         })
-        .send(await readDocsPage(request.params.page)),
-    );
+        .send(page);
+    });
   }
 };

@@ -9,6 +9,7 @@ import { LEAST_VCPUS, type LeastVcpus, showVcpus } from '../shared/least-vcpus.t
 import { refuseTemplate } from '../shared/refuse-template.ts';
 import type { RouteDeps } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
+import { describePodOrTemplate, readPodOrTemplate } from '../shared/terraform.ts';
 import type { Wire } from '../shared/wire.ts';
 import {
   type CreatePodRequest,
@@ -41,9 +42,13 @@ export interface PodWire extends Wire {
 
 const examples = { CreatePodRequest: POD_EXAMPLES.CreatePodRequest };
 
+const hint = { explain: describePodOrTemplate, read: readPodOrTemplate };
+const hints = { CreatePodRequest: hint, UpdatePodRequest: hint };
+
 export const POD_WIRE_2026_07: PodWire = {
   schemas: [CreatePodRequest07],
   examples,
+  hints,
   CreateRequest: ref(CreatePodRequest07),
   leastVcpus: LEAST_VCPUS['2026-07'],
   sshByDefault: true,
@@ -57,6 +62,7 @@ export const POD_WIRE_2026_07: PodWire = {
 export const POD_WIRE_2026_08: PodWire = {
   schemas: [CreatePodRequest08],
   examples,
+  hints,
   CreateRequest: ref(CreatePodRequest08),
   leastVcpus: LEAST_VCPUS['2026-08'],
   sshByDefault: false,

@@ -28,10 +28,10 @@ const SHARED: Options = {
   },
 };
 
-/** By `$id` of a schema: returns explanations of a refused body. */
+/** By `$id` of a schema. */
 export type Hints = NonNullable<Wire['hints']>;
 
-/** `schemas` are those with an `$id`. `hints`, by `$id`, explain a refused body further. */
+/** `schemas` are those with an `$id`. `hints`, by `$id`, explain a refused body further, or know what it means. */
 export function createValidatorCompiler(schemas: readonly object[], hints: Hints = {}): FastifySchemaCompiler<object> {
   // Created when they are needed: they read all schemas.
   let bodies: Ajv | undefined;
@@ -44,16 +44,21 @@ export function createValidatorCompiler(schemas: readonly object[], hints: Hints
   };
   return ({ schema, httpPart }) => {
     const isBody = httpPart === 'body';
-    const hint = hints[((schema as { $ref?: string }).$ref ?? '').replace('#', '')] ?? (() => []);
+    const hint = hints[((schema as { $ref?: string }).$ref ?? '').replace('#', '')];
     let validate: ValidateFunction | undefined;
     const root = isBody ? '' : httpPart === 'querystring' ? 'query' : (httpPart ?? '');
     return (data: unknown) => {
       validate ??= compile(schema, isBody); // at the first request, to keep the start fast
-      const isValid = validate(data);
-      const errors = isValid
-        ? [...badTexts(data, root), ...infiniteNumbers(data, root)]
-        : [...describe(validate.errors ?? [], root), ...hint(data)];
-      return errors.length === 0 ? { value: data } : { error: validationFailure(errors) };
+      let value = data;
+      if (!validate(data)) {
+        const errors = describe(validate.errors ?? [], root);
+        value = hint?.read?.(data);
+        if (value === undefined || !validate(value)) {
+          return { error: validationFailure([...errors, ...(hint?.explain(data) ?? [])]) };
+        }
+      }
+      const errors = [...badTexts(value, root), ...infiniteNumbers(value, root)];
+      return errors.length === 0 ? { value } : { error: validationFailure(errors) };
     };
   };
 }

@@ -2,14 +2,22 @@ import type { TSchema } from 'typebox';
 import type { Examples } from './example-values.ts';
 import type { RestRoute } from './rest-app.ts';
 
+/** What is known of refused bodies: how other clients and the other revision write. */
+export interface Hint {
+  /** Explanations that are added to the errors. */
+  explain(body: unknown): string[];
+  /** Returns the body in the interface's words. If the schema accepts those, they are what the client has said. */
+  read?(body: unknown): unknown;
+}
+
 /** What one revision says about one resource. A resource that all revisions spell alike has none. */
 export interface Wire {
   /** Its named schemas, in the order of the description. */
   readonly schemas: readonly TSchema[];
   /** One example for each of them. */
   readonly examples: Examples;
-  /** By schema: explanations that are added to the errors of a refused body, such as another revision's spelling. */
-  readonly hints?: Readonly<Record<string, (body: unknown) => string[]>>;
+  /** By schema: what is known of bodies that it refuses. */
+  readonly hints?: Readonly<Record<string, Hint>>;
   /** Operations that only this revision has. */
   readonly ownRoutes?: readonly RestRoute[];
 }

@@ -7,6 +7,7 @@ import { ARGS_OR_COMMAND, CONTAINER, CONTAINER_FIELDS } from '../shared/containe
 import { CONTAINER_EXAMPLE, type Examples } from '../shared/example-values.ts';
 import { field, membersOf, optional, required, shown } from '../shared/fields.ts';
 import { byDefault, CUDA_PATTERN, closed, MAX_INTEGER, ref, stringEnum } from '../shared/schema.ts';
+import { describePodOrTemplate, readPodOrTemplate } from '../shared/terraform.ts';
 import { Type } from '../shared/type.ts';
 import type { Wire } from '../shared/wire.ts';
 
@@ -153,9 +154,13 @@ export const TEMPLATE_EXAMPLES: Examples = {
 
 const examples = { CreateTemplateRequest: TEMPLATE_EXAMPLES.CreateTemplateRequest };
 
+const hint = { explain: describePodOrTemplate, read: readPodOrTemplate };
+const hints = { CreateTemplateRequest: hint, UpdateTemplateRequest: hint };
+
 export const TEMPLATE_WIRE_2026_07: TemplateWire = {
   schemas: [CreateRequest07],
   examples,
+  hints,
   CreateRequest: ref(CreateRequest07),
   startByDefault: null,
   sshByDefault: true,
@@ -164,6 +169,7 @@ export const TEMPLATE_WIRE_2026_07: TemplateWire = {
 export const TEMPLATE_WIRE_2026_08: TemplateWire = {
   schemas: [CreateRequest08],
   examples,
+  hints,
   CreateRequest: ref(CreateRequest08),
   startByDefault: true,
   sshByDefault: false,

@@ -94,7 +94,7 @@ describe('a create', () => {
       "/mounts/persistent: must have required property 'path'",
     ],
     ['a CUDA version', { allowedCudaVersions: ['12'] }, '/allowedCudaVersions/0: must match pattern "^\\d+\\.\\d+$"'],
-    ['an unknown property', { readme: 'x' }, "$: additional property 'readme' is not allowed"],
+    ['an unknown property', { surprise: 'x' }, "$: additional property 'surprise' is not allowed"],
     ['NUL', { args: 'a\0' }, '/args: must not contain the character NUL'],
   ])('with a schema failure in %s is a 422 that names its place', async (_, change, error) => {
     const response = await create({ ...minimal(), ...change });
