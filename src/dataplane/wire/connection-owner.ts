@@ -1,6 +1,7 @@
-import type { ClientConnection } from './client-connection.ts';
+import type { ConnectionPace } from '../../http/refusal-pace.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { RequestHead } from './message-head.ts';
+import type { SocketTransport } from './transport.ts';
 import type { WireExchange } from './wire-exchange.ts';
 
 /** Why no more requests are read from a connection. */
@@ -8,6 +9,15 @@ export type Unreadable = 'invalid' | 'tooLarge' | 'tooSlow' | 'slowBody';
 
 /** Takes over an exchange on a connection that is read here. */
 export type WireHandler = (exchange: WireExchange) => void;
+
+/** A connection, as its owner sees it. */
+export interface OwnedConnection {
+  readonly transport: SocketTransport;
+  readonly pace: ConnectionPace;
+  /** Closes it if it is idle. */
+  close(): void;
+  destroy(): void;
+}
 
 /** The owner of a connection. */
 export interface ConnectionOwner {
@@ -17,10 +27,10 @@ export interface ConnectionOwner {
    */
   dispatch(head: RequestHead): WireHandler | null;
   /** Takes a connection that is no longer read here. `unread` starts with a request. */
-  handOff(connection: ClientConnection, unread: Buffer): void;
+  handOff(connection: OwnedConnection, unread: Buffer): void;
   /** A complete response for a request that cannot be read. `target`: where it is known. */
   refusal(reason: Unreadable, target?: string): string;
-  onClosed(connection: ClientConnection): void;
+  onClosed(connection: OwnedConnection): void;
   readonly deadlines: Deadlines;
   /** True when each response must be the last of its connection. */
   readonly isDraining: boolean;

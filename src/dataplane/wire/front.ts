@@ -3,8 +3,7 @@ import type { Socket } from 'node:net';
 import type { SecureContextOptions, Server as TlsServer } from 'node:tls';
 import { PipelineGate } from '../../http/pipeline-gate.ts';
 import { stayPaused } from '../../http/stay-paused.ts';
-import type { ClientConnection } from './client-connection.ts';
-import type { WireHandler } from './connection-owner.ts';
+import type { OwnedConnection, WireHandler } from './connection-owner.ts';
 import type { RequestHead } from './message-head.ts';
 import type { TrustedProxies } from './trusted-proxies.ts';
 import { WireServer } from './wire-server.ts';
@@ -39,7 +38,7 @@ export class Front extends WireServer {
   }
 
   /** `unread` starts with a request. */
-  override handOff(connection: ClientConnection, unread: Buffer): void {
+  override handOff(connection: OwnedConnection, unread: Buffer): void {
     this.connections.delete(connection);
     const socket = connection.transport.release(unread);
     const entry = { close() {}, destroy: () => socket.destroy() };

@@ -5,7 +5,7 @@ import { rawProblem } from '../../http/problem.ts';
 import { ConnectionPace, RefusalPace } from '../../http/refusal-pace.ts';
 import { slowBody } from '../../http/slow-bodies.ts';
 import { ClientConnection } from './client-connection.ts';
-import type { ConnectionOwner, Unreadable, WireHandler } from './connection-owner.ts';
+import type { ConnectionOwner, OwnedConnection, Unreadable, WireHandler } from './connection-owner.ts';
 import { Deadlines } from './deadlines.ts';
 import type { RequestHead } from './message-head.ts';
 import { SocketTransport } from './transport.ts';
@@ -80,11 +80,11 @@ export class WireServer implements ConnectionOwner {
   }
 
   /** The default, for a server without another behind it. */
-  handOff(connection: ClientConnection, _unread: Buffer): void {
+  handOff(connection: OwnedConnection, _unread: Buffer): void {
     connection.destroy();
   }
 
-  onClosed(connection: ClientConnection): void {
+  onClosed(connection: OwnedConnection): void {
     this.forget(connection);
   }
 
