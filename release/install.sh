@@ -144,7 +144,7 @@ find_source() {
     http://* | https://*) find_remote "${from%/}" ;;
     *)
       [ -e "$from" ] || die "there is no $from"
-      SOURCE=$(cd "$(dirname "$from")" && pwd -P)/$(basename "$from")
+      SOURCE=$(readlink -f "$from")
       if ! is_tree "$SOURCE" && [ -d "$SOURCE" ]; then
         newest=$(find "$SOURCE" -maxdepth 1 -name "podyard-*-linux-$ARCH.tar.gz" | newest_of)
         [ -n "$newest" ] || die "there is no podyard-<version>-linux-$ARCH.tar.gz in $SOURCE: name it with --from"
@@ -157,7 +157,11 @@ find_source() {
 }
 
 version_of() { basename "$1" | sed -n "s/^podyard-\(.*\)-linux-$ARCH\.tar\.gz$/\1/p"; }
-newest_of() { grep -- "podyard-[^/]*-linux-$ARCH\.tar\.gz$" | sort -V | tail -n 1; }
+# In the order of versions, in which 1.0.0-rc.1 comes before 1.0.0.
+newest_of() {
+  sed -n "s/^\(.*podyard-\)\([^/]*\)\(-linux-$ARCH\.tar\.gz\)$/\2 \1\2\3/p" | sed 's/^\([^ -]*\)-/\1~/' |
+    sort -V -k 1,1 | tail -n 1 | cut -d ' ' -f 2-
+}
 
 # $1: URL of an archive, or of the folder that has it. Fetches the small files only.
 find_remote() {
@@ -165,7 +169,7 @@ find_remote() {
   case $1 in *.tar.gz) URL=${1%/*} NAME=${1##*/} ;; *) URL=$1 NAME='' ;; esac
   fetch SHA256SUMS || die "$URL/SHA256SUMS cannot be read: --from takes an archive's URL, or that of the folder it is in"
   fetch SHA256SUMS.sig 2>/dev/null || rm -f "$PARTS/SHA256SUMS.sig"
-  [ -n "$NAME" ] || NAME=$(sed 's/^[0-9a-f]*  //' "$PARTS/SHA256SUMS" | newest_of)
+  [ -n "$NAME" ] || NAME=$(cut -c 67- "$PARTS/SHA256SUMS" | newest_of)
   SOURCE=$PARTS/$NAME
 }
 
@@ -202,7 +206,7 @@ check_signature() {
     say "SHA256SUMS is signed by the key $key"
     [ -z "$KEY" ] || IS_PINNING=yes
   elif [ $? = 2 ]; then
-    [ -z "$KEY" ] && [ "$key" != "$PINNED_KEY" ] || die "the signature cannot be checked: install openssl 3 and try again"
+    [ "$key" = "$1/podyard.pub" ] || die "the signature cannot be checked: install openssl 3 and try again"
     note "the signature is not checked: openssl 3 is missing"
   else
     die "SHA256SUMS in $1 is not signed by the key $key: do not use what is there"
@@ -677,7 +681,7 @@ do_upgrade() {
     do_install
     return
   fi
-  newest=$(printf '%s\n' "$OLD" "$VERSION" | sort -V | tail -n 1)
+  newest=$(printf '%s\n' "$OLD" "$VERSION" | sed 's/-/~/' | sort -V | tail -n 1 | sed 's/~/-/')
   [ "$newest" = "$VERSION" ] || die "Podyard $OLD is installed, which is newer than $VERSION: docs/guide/upgrade.md says how to roll back"
   unpack
   stop_server
@@ -707,6 +711,11 @@ do_uninstall() {
   fi
   for tree in "$VERSIONS"/*/; do ! is_tree "${tree%/}" || rm -rf "${tree%/}"; done
   rm -rf "$CURRENT" "$FIRST_KEY" "$PINNED_KEY" "$MARK" "$VERSIONS"/.part-*
+  if [ -n "$IS_PURGE" ]; then
+    rm -f "$BASE/.lock" "$BASE/.errors"
+    rmdir "$VERSIONS" "$BASE" 2>/dev/null || true
+    [ "$SCOPE" = system ] || rmdir "$(dirname "$SETTINGS")" 2>/dev/null || true
+  fi
   say "Podyard is removed$([ -n "$IS_PURGE" ] || echo "; its data is in $DATA")"
 }
 

@@ -89,7 +89,7 @@ async function nativePackages(modules: string, architecture: Architecture): Prom
 }
 
 function describeNpm({ name, version, license }: InstalledPackage, hashes: Map<string, string>): SpdxPackage {
-  const id = `SPDXRef-npm-${name.replace(/[^\w.-]/g, '.')}-${version}`;
+  const id = `SPDXRef-npm-${name.replace(/[^A-Za-z0-9.-]/g, '.')}-${version}`;
   const hash = hashes.get(`${name}@${version}`);
   return {
     ...describe(id, name, version, license, `pkg:npm/${name.replace(/^@/, '%40')}@${version}`),

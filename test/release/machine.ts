@@ -65,7 +65,7 @@ export class Machine {
   /** Runs a program as root. Never throws because of its status. */
   async run(command: readonly string[], env: Record<string, string> = {}): Promise<Outcome> {
     const variables = Object.entries({ PATH, HOME: '/root', ...env }).map(([name, value]) => `${name}=${value}`);
-    const enter = ['--mount', '--net', '--pid', `--target=${this.#pid}`, `--root=${this.root}`, `--wd=${this.root}`];
+    const enter = ['--mount', '--net', '--pid', '--root', '--wd', `--target=${this.#pid}`];
     const child = spawn('nsenter', [...enter, 'env', '-i', ...variables, ...command], {
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true, // a group of its own, which a test may kill
