@@ -131,7 +131,7 @@ describeWithEngine('deploy/compose.yaml', () => {
       await runCommandsOfPage(place);
       place.folder = join(place.folder, 'podyard');
       const url = await readyUrl(place);
-      const key = /pyk_\w+/.exec(await logOf(place))![0];
+      const key = /pyk_[\w-]+/.exec(await logOf(place))![0];
       await runJob(new Api({ url, key }));
 
       const status = await statusOf(place);
