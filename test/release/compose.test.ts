@@ -7,13 +7,14 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import Docker from 'dockerode';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { readReleaseFacts } from '../../release/release-facts.ts';
 import { newId } from '../../src/core/ids.ts';
 import { composeCommand } from '../containers/compose-command.ts';
 import { containersOf, describeWithEngine, needExampleImages } from '../containers/container-engine.ts';
 import { importFolder, makePostgresFolder } from '../containers/package-images.ts';
 import { Api, until } from '../e2e/api.ts';
 import { readBlocks } from '../e2e/docs-commands.ts';
-import { builtRelease } from './built.ts';
+import { builtArtifacts } from './built.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -41,7 +42,8 @@ describeWithEngine('deploy/compose.yaml', () => {
   beforeAll(async () => {
     work = realpathSync(mkdtempSync(join(tmpdir(), 'podyard-compose-')));
     chmodSync(work, 0o755);
-    const { version, folder } = await builtRelease(['image']);
+    const { version } = readReleaseFacts();
+    const folder = await builtArtifacts();
     images = [`${registry}/podyard:${version}`, `${registry}/postgres:18`];
     await needExampleImages();
     await run('sh', ['-e', '-c', (await commandsOf('offline')).replace('x64', process.arch)], { cwd: folder });
@@ -131,7 +133,7 @@ describeWithEngine('deploy/compose.yaml', () => {
       await runCommandsOfPage(place);
       place.folder = join(place.folder, 'podyard');
       const url = await readyUrl(place);
-      const key = /pyk_\w+/.exec(await logOf(place))![0];
+      const key = /pyk_[\w-]+/.exec(await logOf(place))![0];
       await runJob(new Api({ url, key }));
 
       const status = await statusOf(place);

@@ -23,6 +23,13 @@ const WEB_SERVER = `require('node:http').createServer((request, response) => {
   const file = require('node:fs').createReadStream('/published' + request.url);
   file.on('error', () => response.writeHead(404).end()).pipe(response);
 }).listen(8000, '127.0.0.1', () => console.log('listening'))`;
+/** This machine's curl on its own libraries, so that those of the other one stay as they are. */
+const CURL = `#!/bin/sh
+set -- /tools/curl "$@"
+loader=$(find /tools -name 'ld-linux*')
+libraries=$(find /tools -name '*.so.*' -printf '%h\\n' | sort -u | paste -s -d :)
+exec "$loader" --library-path "$libraries" "$@"
+`;
 
 let blocks: Block[];
 let release: BuiltRelease;
@@ -62,11 +69,14 @@ describe('on a new Debian 12 with curl and sudo', () => {
       );
     }
     await copyFile(join(ROOT, 'release/install.sh'), join(published, 'install.sh'));
-    copyProgram('/usr/bin/curl', join(layer, 'usr/local/bin/curl'), layer);
-    copyProgram(join(release.tree, 'node/bin/node'), join(layer, 'usr/local/lib/web-server/node'), layer);
+    await mkdir(join(layer, 'usr/local/bin'), { recursive: true });
+    const tools = join(layer, 'tools');
+    copyProgram('/usr/bin/curl', join(tools, 'curl'), tools);
+    await copyFile(join(release.tree, 'node/bin/node'), join(tools, 'node'));
+    await writeFile(join(layer, 'usr/local/bin/curl'), CURL, { mode: 0o755 });
     await writeFile(join(layer, 'usr/local/bin/sudo'), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 });
     machine = await Machine.start(await debianTree(), [layer]);
-    const start = `/usr/local/lib/web-server/node -e "${WEB_SERVER}" >/root/web-server.log 2>&1 &
+    const start = `/tools/node -e "${WEB_SERVER}" >/root/web-server.log 2>&1 &
       until grep -q listening /root/web-server.log; do sleep 0.1; done`;
     expect(await machine.sh(start)).toMatchObject({ code: 0 });
   }, 400_000);

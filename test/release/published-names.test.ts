@@ -7,7 +7,7 @@ import { namesPlaces, withPublishedNames } from '../../release/published-names.t
 import { ROOT, readReleaseFacts } from '../../release/release-facts.ts';
 import { EVERYTHING, MINIMUM, renderText } from '../helm/chart.ts';
 import { findHelm, noHelm } from '../helm/helm-programs.ts';
-import { builtRelease } from './built.ts';
+import { builtArtifacts } from './built.ts';
 
 const run = promisify(execFile);
 const PLACES = { repository: 'https://code.example.com/team/podyard', registry: 'registry.example.com:5000/team' };
@@ -47,7 +47,8 @@ test.each([
 
 describe.skipIf(noHelm)('the packed chart', () => {
   test('renders what the checkout’s chart does', async () => {
-    const { version, folder } = await builtRelease(['chart']);
+    const { version } = readReleaseFacts();
+    const folder = await builtArtifacts();
     const programs = await findHelm();
     const packed = `${folder}/podyard-chart-${version}.tgz`;
     for (const values of [MINIMUM, EVERYTHING]) {
