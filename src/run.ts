@@ -12,7 +12,7 @@ import type { SystemdUnit } from './cli/storage/systemd-unit.ts';
 import { createOutput, createTerminal } from './cli/terminal/process-terminal.ts';
 import { endOnSignal } from './compose/end-on-signal.ts';
 import { FIRST_PROCESS } from './compose/process-messages.ts';
-import { type Config, type Flags, readConfig } from './config/config.ts';
+import { type Config, type Flags, ROLES, readConfig } from './config/config.ts';
 import type { Logger } from './core/logger.ts';
 import type { MasterKeySource } from './core/master-key.ts';
 import { READY } from './core/ready-channel.ts';
@@ -39,6 +39,7 @@ process.exitCode = await runCli(
   {
     serve,
     demo,
+    prove,
     withDatabase,
     storage,
     systemdUnit,
@@ -139,6 +140,33 @@ async function demoKey(dataDir: string): Promise<string> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   await writeFile(file, key, { mode: 0o600 });
   return key;
+}
+
+/** Clients cannot find it meanwhile: it listens on loopback, at a port that the system chooses. */
+async function prove(flags: Flags): Promise<void> {
+  const given = readConfig({ logLevel: 'warn', rateLimit: 'off', ...flags }, process.env);
+  const hidden = { host: '127.0.0.1', port: 0, publicUrl: null, tls: null, dataProcesses: 1, roles: new Set(ROLES) };
+  const [{ runProof, withProofKey }, server] = await Promise.all([
+    import('./cli/server/prove.ts'),
+    startAndReport({ ...given, ...hidden }),
+  ]);
+  try {
+    const why = await whyNoProofWorker(server.runtime);
+    const proveWith = (key: string) => runProof({ url: server.url, key }, why, print);
+    if (given.adminKey !== null) await proveWith(given.adminKey);
+    else await withDatabase(flags, (context) => withProofKey(context, proveWith));
+  } finally {
+    await server.stop();
+  }
+}
+
+/** Null: a worker for the proof can run. */
+async function whyNoProofWorker(runtime: string): Promise<string | null> {
+  if (runtime === 'process') return null;
+  if (runtime !== 'docker') return `with the ${runtime} runtime there is no image to try`;
+  const { buildImage } = await import('./runtimes/docker/images/example-images.ts');
+  const { status, note } = await buildImage({ name: 'podyard/echo-js', tag: 'dev' });
+  return status === 'skipped' ? note : null;
 }
 
 type Env = Readonly<Record<string, string>>;

@@ -33,6 +33,7 @@ beforeEach(() => {
       served.push(flags);
     },
     demo: async () => {},
+    prove: async () => {},
     withDatabase: (flags, work) => {
       opened.push(flags);
       return work({ pool: database.pool, bus: { publish: () => {} } });

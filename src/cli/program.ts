@@ -20,6 +20,7 @@ import { addCatalog, addModels, addOtherRecords } from './records/record-command
 import { addKit } from './server/kit.ts';
 import { addDoctor, addServerCommands } from './server/server-commands.ts';
 import { addSimulate } from './server/simulate-commands.ts';
+import { addUpgrade } from './server/upgrade.ts';
 import type { CliPieces } from './shared/cli-pieces.ts';
 import { addStorageCommands } from './storage/storage-commands.ts';
 import { ExitStatus } from './terminal/terminal.ts';
@@ -79,6 +80,7 @@ export function buildCli(pieces: CliPieces): Command {
   addLimits(program, pieces);
   addImport(program, pieces);
   addDoctor(program, pieces);
+  addUpgrade(program, pieces);
   addKit(program, pieces);
   addCompletion(program, pieces);
   addExamples(program);

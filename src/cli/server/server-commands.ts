@@ -8,7 +8,7 @@ const ENVIRONMENT = `
 Every option can also be set by a variable, such as PODYARD_PORT or PODYARD_DATA_DIR; an option wins over its variable.
 DATABASE_URL is read as well. PODYARD_ADMIN_KEY sets the first user's key; without it, one is generated and shown once.`;
 
-/** Adds `serve` and `demo`. */
+/** Adds `serve`, `demo` and `prove`. */
 export function addServerCommands(program: Command, pieces: CliPieces): void {
   addServerOptions(program.command('serve', { isDefault: true }))
     .description('run the server (the default command)')
@@ -17,6 +17,9 @@ export function addServerCommands(program: Command, pieces: CliPieces): void {
     .description('start a server, deploy an example endpoint, run jobs, roll out a release, and stay up')
     .option('--exit', 'exit after the demo instead of staying up')
     .action((flags: Flags & { exit?: boolean }) => pieces.demo(flags));
+  addServerOptions(program.command('prove', { hidden: true }))
+    .description('start a server that clients cannot find, prove with one job that it works, and stop it; for install.sh')
+    .action((flags: Flags) => pieces.prove(flags));
 }
 
 export function addDoctor(program: Command, pieces: CliPieces): void {

@@ -11,7 +11,7 @@ import type { CliPieces } from '../shared/cli-pieces.ts';
 import { findStorage } from './installation.ts';
 import { readSystemdUnit, type SystemdUnit } from './systemd-unit.ts';
 
-const SHIPPED = fileURLToPath(new URL('../../../deploy/podyard.service', import.meta.url));
+const SHIPPED = fileURLToPath(new URL('../../../release/podyard.service', import.meta.url));
 
 let root: string;
 beforeEach(async () => {
@@ -32,7 +32,7 @@ describe('the unit of systemd', () => {
     expect(await readSystemdUnit(root)).toMatchObject({
       path: join(root, UNIT),
       user: 'podyard',
-      env: { PODYARD_DATA_DIR: '/var/lib/podyard', PODYARD_RUNTIME: 'docker' },
+      env: { PODYARD_DATA_DIR: '/var/lib/podyard' },
       unreadable: [],
     });
   });

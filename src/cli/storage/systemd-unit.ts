@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 
-/** A server that systemd runs on this machine, as deploy/podyard.service installs it. */
+/** A server that systemd runs on this machine, as release/podyard.service says. */
 export interface SystemdUnit {
   /** The unit's file. */
   path: string;

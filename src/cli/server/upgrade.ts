@@ -1,0 +1,191 @@
+import { execFile, spawn } from 'node:child_process';
+import { createHash, createPublicKey, verify } from 'node:crypto';
+import { once } from 'node:events';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { copyFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
+import type { Command } from 'commander';
+import { UsageError } from '../../core/usage-error.ts';
+import type { CliPieces } from '../shared/cli-pieces.ts';
+
+const SUMS = 'SHA256SUMS';
+const SIGNATURE = 'SHA256SUMS.sig';
+const REQUEST_TIMEOUT_MS = 30_000;
+/** Of the unpacked archive, when this is the program in it. */
+const OWN_TREE = resolve(import.meta.dirname, '../../../..');
+
+interface UpgradeOptions {
+  /** An archive, or a folder with archives; a path or a URL. */
+  from: string;
+  /** The public key that must have signed; null: the one that the installer has kept, if any. */
+  key: string | null;
+  /** Says what there is, and changes nothing. */
+  check: boolean;
+  /** The tree that runs now. */
+  tree?: string;
+}
+
+/** Adds `upgrade`. It looks only where it is pointed to. */
+export function addUpgrade(program: Command, pieces: CliPieces): void {
+  program
+    .command('upgrade')
+    .description('upgrade this installation to the newest version in a place that you name, as install.sh --upgrade does')
+    .option('--from <place>', 'an archive, or a directory or URL that has archives and SHA256SUMS')
+    .option('--key <file>', 'the public key that must have signed SHA256SUMS')
+    .option('--check', 'only say which version is there')
+    .addHelpText('after', '\nPODYARD_UPGRADE_FROM names the place, too. There is no default: nothing is ever looked up by itself.')
+    .action(async ({ from, key, check }: { from?: string; key?: string; check?: boolean }) => {
+      const place = from ?? pieces.terminal.env.PODYARD_UPGRADE_FROM;
+      if (!place) {
+        throw new UsageError('name the archive, or the directory or URL that has it: --from or PODYARD_UPGRADE_FROM');
+      }
+      const status = await upgrade({ from: place, key: key ?? null, check: check === true }, pieces);
+      if (status !== 0) throw new Error('the upgrade failed: the lines above say why, and what runs now');
+    });
+}
+
+/**
+ * Checks the newest archive of a place against SHA256SUMS and its signature, and runs the installer in it. Resolves with the
+ * installer's status. Throws if this Podyard was installed otherwise, or if anything is not as it should be; then nothing has
+ * changed.
+ */
+export async function upgrade(
+  { from, key, check, tree = OWN_TREE }: UpgradeOptions,
+  { print, note }: Pick<CliPieces, 'print' | 'note'>,
+): Promise<number> {
+  const installed = await readInstalledVersion(tree);
+  const place = openPlace(from);
+  const folder = await mkdtemp(join(tmpdir(), 'podyard-upgrade-'));
+  try {
+    const sums = await place.read(SUMS);
+    await checkSignature(sums, await place.read(SIGNATURE).catch(() => null), await findKey(key, tree), note);
+    const archive = pickArchive(sums.toString(), place.archive);
+    const order = compareVersions(archive.version, installed);
+    if (order <= 0 && (check || order === 0)) {
+      print(`Podyard ${installed} is installed, and the newest in ${from} is ${archive.version}`);
+      return 0;
+    }
+    if (order < 0) throw new Error(`${archive.version} is older than ${installed}, which is installed`);
+    if (check) {
+      print(`Podyard ${archive.version} is in ${from}; ${installed} is installed`);
+      return 0;
+    }
+    await requireOwner(tree);
+    await writeFile(join(folder, SUMS), sums);
+    await place.copy(archive.name, join(folder, archive.name));
+    await checkSum(join(folder, archive.name), archive.sum);
+    return await runInstaller(folder, archive.name, tree);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function readInstalledVersion(tree: string): Promise<string> {
+  const text = await readFile(join(tree, 'VERSION'), 'utf8').catch(() => null);
+  if (text !== null) return text.split('\n')[0]!;
+  throw new Error(
+    'this Podyard was not installed from an archive: upgrade it the way it was installed (docs/guide/upgrade.md)',
+  );
+}
+
+interface Place {
+  /** The name of the archive, if the place is one. */
+  archive: string | null;
+  read(name: string): Promise<Buffer>;
+  copy(name: string, to: string): Promise<void>;
+}
+
+function openPlace(from: string): Place {
+  const archive = from.endsWith('.tar.gz') ? from.slice(from.lastIndexOf('/') + 1) : null;
+  if (/^https?:\/\//.test(from)) return openRemote(archive === null ? from : from.slice(0, from.lastIndexOf('/')), archive);
+  const folder = resolve(archive === null ? from : dirname(from));
+  return {
+    archive,
+    read: (name) => readFile(join(folder, name)),
+    copy: (name, to) => copyFile(join(folder, name), to),
+  };
+}
+
+function openRemote(url: string, archive: string | null): Place {
+  const get = async (name: string, signal?: AbortSignal) => {
+    const address = `${url.replace(/\/$/, '')}/${name}`;
+    const response = await fetch(address, { ...(signal && { signal }) }).catch((error: Error) => {
+      throw new Error(`${address} cannot be reached: ${(error.cause as Error | undefined)?.message ?? error.message}`);
+    });
+    if (!response.ok) throw new Error(`${address} cannot be read: it answers with ${response.status}`);
+    return response;
+  };
+  return {
+    archive,
+    read: async (name) => Buffer.from(await (await get(name, AbortSignal.timeout(REQUEST_TIMEOUT_MS))).arrayBuffer()),
+    copy: async (name, to) =>
+      pipeline(Readable.fromWeb((await get(name)).body as Parameters<typeof Readable.fromWeb>[0]), createWriteStream(to)),
+  };
+}
+
+/** Returns the key that was given, or else the one with which this installation was made. */
+async function findKey(given: string | null, tree: string): Promise<string | null> {
+  if (given !== null) return readFile(given, 'utf8');
+  const versions = dirname(tree);
+  const base = basename(versions) === 'versions' ? dirname(versions) : versions; // with --user
+  return readFile(join(base, 'podyard.pub'), 'utf8').catch(() => null);
+}
+
+async function checkSignature(
+  sums: Buffer,
+  signature: Buffer | null,
+  key: string | null,
+  note: (text: string) => void,
+): Promise<void> {
+  if (key === null) return note('! The signature is not checked: no --key is given, and none was at the installation.');
+  if (signature === null) throw new Error(`${SUMS} is not signed: ${SIGNATURE} is missing, and a key is required`);
+  if (!verify(null, sums, createPublicKey(key), signature)) {
+    throw new Error(`${SUMS} is not signed by that key: do not use what is there`);
+  }
+}
+
+function pickArchive(sums: string, wanted: string | null): { name: string; version: string; sum: string } {
+  const pattern = new RegExp(`^([0-9a-f]{64})  (podyard-([0-9][0-9A-Za-z.+-]*)-linux-${process.arch}\\.tar\\.gz)$`, 'gm');
+  const all = [...sums.matchAll(pattern)].map(([, sum, name, version]) => ({ sum: sum!, name: name!, version: version! }));
+  const known = wanted === null ? all : all.filter(({ name }) => name === wanted);
+  const newest = known.toSorted((one, other) => compareVersions(one.version, other.version)).at(-1);
+  if (newest) return newest;
+  throw new Error(`${SUMS} has no ${wanted ?? `podyard-<version>-linux-${process.arch}.tar.gz`}`);
+}
+
+/** Above 0 if `one` is newer. `1.0.0-rc.1` comes before `1.0.0`. */
+function compareVersions(one: string, other: string): number {
+  const [[core, pre], [otherCore, otherPre]] = [one, other].map((text) => text.split(/-(.*)/)) as [string[], string[]];
+  const order = core!.localeCompare(otherCore!, 'en', { numeric: true });
+  if (order !== 0 || pre === otherPre) return order;
+  if (pre === undefined || otherPre === undefined) return pre === undefined ? 1 : -1;
+  return pre.localeCompare(otherPre, 'en', { numeric: true });
+}
+
+async function requireOwner(tree: string): Promise<void> {
+  const { uid } = await stat(tree);
+  if (uid !== process.getuid?.()) {
+    throw new Error(`${tree} belongs to ${uid === 0 ? 'root: run this with sudo' : 'another user: run this as that user'}`);
+  }
+}
+
+async function checkSum(file: string, wanted: string): Promise<void> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(file), hash);
+  if (hash.digest('hex') !== wanted) throw new Error(`${basename(file)} is not what ${SUMS} says: bring it there again`);
+}
+
+/** Runs the installer of the new version, which has its own rules, on what was checked. */
+async function runInstaller(folder: string, archive: string, tree: string): Promise<number> {
+  const top = archive.slice(0, -'.tar.gz'.length);
+  await promisify(execFile)('tar', ['-xzf', join(folder, archive), '-C', folder, '--strip-components=1', `${top}/install.sh`]);
+  const isUsers = basename(dirname(tree)) === 'versions';
+  const args = ['--upgrade', '--yes', '--from', join(folder, archive), ...(isUsers ? ['--user'] : [])];
+  const child = spawn('sh', [join(folder, 'install.sh'), ...args], { stdio: 'inherit' });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  return code ?? 1;
+}

@@ -1,0 +1,112 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { ROOT } from '../../release/release-facts.ts';
+import { until } from '../e2e/api.ts';
+
+const run = promisify(execFile);
+const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+const INIT = 'mount -t tmpfs -o mode=1777 tmpfs /dev/shm; touch /run/is-up; sleep infinity & wait';
+
+export interface Outcome {
+  /** Null: killed. */
+  code: number | null;
+  stdout: string;
+  /** Both streams, as they came. */
+  output: string;
+}
+
+/**
+ * A machine for an installer: a tree of Debian in namespaces of its own, without a network but loopback, in memory. A stand-in
+ * runs the service (test/stand-ins/systemctl) unless `hasSystemd` is false.
+ */
+export class Machine {
+  readonly root: string;
+  readonly #home: string;
+  readonly #init: ChildProcess;
+  readonly #pid: string;
+
+  /** `layers`: folders that are laid over the tree of Debian, the first on top. */
+  static async start(debian: string, layers: string[], { hasSystemd = true } = {}): Promise<Machine> {
+    const home = await mkdtemp(join(tmpdir(), 'podyard-machine-'));
+    await run('mount', ['-t', 'tmpfs', '-o', 'size=4g,mode=755', 'tmpfs', home]);
+    for (const folder of ['upper', 'work', 'root']) await mkdir(join(home, folder));
+    const lower = [...layers, debian].join(':');
+    const options = `lowerdir=${lower},upperdir=${home}/upper,workdir=${home}/work`;
+    await run('mount', ['-t', 'overlay', '-o', options, 'overlay', `${home}/root`]);
+    const root = `${home}/root`;
+    await rm(`${root}/run`, { recursive: true, force: true }); // of a layer
+    await mkdir(`${root}/run${hasSystemd ? '/systemd/system' : ''}`, { recursive: true });
+    if (hasSystemd) await cp(`${ROOT}/test/stand-ins/systemctl`, `${root}/usr/local/bin/systemctl`);
+    const flags = ['--mount', '--net', '--pid', '--fork', '--kill-child', `--mount-proc=${root}/proc`];
+    const init = spawn('unshare', [...flags, 'chroot', root, 'sh', '-c', INIT], { stdio: 'ignore' });
+    await until('the machine is up', async () => existsSync(`${root}/run/is-up`));
+    const pid = (await readFile(`/proc/${init.pid}/task/${init.pid}/children`, 'utf8')).trim();
+    await run('nsenter', ['--net', `--target=${pid}`, 'ip', 'link', 'set', 'lo', 'up']);
+    return new Machine(home, init, pid);
+  }
+
+  private constructor(home: string, init: ChildProcess, pid: string) {
+    this.#home = home;
+    this.root = `${home}/root`;
+    this.#init = init;
+    this.#pid = pid;
+  }
+
+  /** What was written since the start, as a layer for other machines; complete once this one is `halt`ed. */
+  get layer(): string {
+    return `${this.#home}/upper`;
+  }
+
+  /** Runs a program as root. Never throws because of its status. */
+  async run(command: readonly string[], env: Record<string, string> = {}): Promise<Outcome> {
+    const variables = Object.entries({ PATH, HOME: '/root', ...env }).map(([name, value]) => `${name}=${value}`);
+    const enter = ['--mount', '--net', '--pid', '--root', '--wd', `--target=${this.#pid}`];
+    const child = spawn('nsenter', [...enter, 'env', '-i', ...variables, ...command], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true, // a group of its own, which a test may kill
+    });
+    const outcome: Outcome = { code: null, stdout: '', output: '' };
+    child.stdout.on('data', (chunk) => {
+      outcome.stdout += chunk;
+      outcome.output += chunk;
+    });
+    child.stderr.on('data', (chunk) => {
+      outcome.output += chunk;
+    });
+    const [code] = await once(child, 'close');
+    return { ...outcome, code };
+  }
+
+  sh(script: string, env?: Record<string, string>): Promise<Outcome> {
+    return this.run(['sh', '-c', script], env);
+  }
+
+  read(path: string): Promise<string> {
+    return readFile(this.root + path, 'utf8');
+  }
+
+  has(path: string): boolean {
+    return existsSync(this.root + path);
+  }
+
+  /** Ends every process, as a power cut does. */
+  async halt(): Promise<void> {
+    if (this.#init.exitCode !== null || this.#init.signalCode !== null) return;
+    this.#init.kill('SIGKILL');
+    await once(this.#init, 'exit');
+    await until('its processes are gone', async () => !existsSync(`/proc/${this.#pid}`));
+  }
+
+  async remove(): Promise<void> {
+    await this.halt();
+    for (const place of [`${this.root}/proc`, this.root, this.#home]) {
+      await run('umount', ['--lazy', place]).catch(() => {}); // /proc is mounted in the namespace alone
+    }
+    await rm(this.#home, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,4 @@
+/** Makes the trees of Debian that the tests of a release install things in, unless they are there. */
+import { debianTree } from './debian-tree.ts';
+
+for (const suite of ['bookworm', 'bullseye', 'trixie'] as const) await debianTree(suite);
