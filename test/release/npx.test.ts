@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { builtSources } from '../../release/parts/built-sources.ts';
 import { readReleaseFacts } from '../../release/release-facts.ts';
 import { runProgram } from '../../release/run-program.ts';
+import { builtArtifacts } from './built.ts';
 
 const run = promisify(execFile);
 const INSTALL_TIMEOUT_MS = 300_000;
@@ -17,7 +17,7 @@ const isRoot = process.getuid?.() === 0;
 /** An ordinary user: PostgreSQL started by root would run as another one in any case. */
 const asUser = isRoot ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', '--no-new-privs'] : [];
 
-const { version, files } = readReleaseFacts();
+const { version } = readReleaseFacts();
 let work: string;
 /** An empty folder in which the package was installed, without install scripts. Nobody may write to it. */
 let installed: string;
@@ -38,10 +38,8 @@ afterAll(async () => {
 });
 
 async function installPackage(): Promise<void> {
-  const sources = await builtSources(files, false);
-  await runProgram('npm', ['pack', '--ignore-scripts', '--pack-destination', work], { cwd: sources });
+  const file = join(await builtArtifacts(), `podyard-${version}.tgz`);
   mkdirSync(installed);
-  const file = join(work, `podyard-${version}.tgz`);
   await runProgram('npm', ['install', ...QUIET, '--ignore-scripts', file], { cwd: installed });
   nodes.set('24', join(installed, `node_modules/node-linux-${process.arch}/bin`));
 }
