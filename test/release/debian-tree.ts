@@ -24,7 +24,12 @@ export async function debianTree(): Promise<string> {
   if (existsSync(folder)) return folder;
   try {
     await rm(`${folder}.part`, { recursive: true, force: true });
-    const { stdout: sources } = await run('apt-get', ['indextargets', '--format', '$(REPO_URI)', 'Created-By: Packages']);
+    const { stdout: sources } = await run('apt-get', [
+      'indextargets',
+      '--format',
+      '$(REPO_URI)',
+      'Created-By: Packages',
+    ]);
     const mirror = sources.split('\n').find((uri) => uri.endsWith('/debian/')) ?? 'http://deb.debian.org/debian/';
     await run('debootstrap', ['--variant=minbase', 'bookworm', `${folder}.part`, mirror], { timeout: TIMEOUT_MS });
     await rename(`${folder}.part`, folder);

@@ -113,7 +113,8 @@ describe('killed at any line', () => {
       expect(killed.code).not.toBe(0);
       await expectWhole(machine, ['one', 'two']);
       // As after a reboot, which starts whatever is there.
-      const accepted = at % 2 === 0 && (await machine.sh('systemctl start podyard; sleep 1; podyard add three')).code === 0;
+      const accepted =
+        at % 2 === 0 && (await machine.sh('systemctl start podyard; sleep 1; podyard add three')).code === 0;
       const again = await install(machine, '0.3.0', ['--upgrade']);
       expect(again).toMatchObject({ code: 0 });
       expect(await machine.read('/opt/podyard/current/VERSION')).toMatch(/^0\.3\.0\n/);

@@ -2,7 +2,16 @@
  * Stands in for Podyard under release/install.sh where only the installer is tested: its database is a folder with a schema and
  * jobs, kept as carefully as the real one. `podyard add NAME` is a client that submits a job to the running server.
  */
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 
@@ -28,7 +37,8 @@ function open() {
   if (!existsSync(database)) create(database, own, []);
   const unknown = readLines('schema').filter((name) => !own.includes(name));
   if (unknown.length > 0) throw new Error(`the database is newer than this Podyard: it has migrations ${unknown}`);
-  for (const name of own) if (!readLines('schema').includes(name)) appendFileSync(join(database, 'schema'), `${name}\n`);
+  for (const name of own)
+    if (!readLines('schema').includes(name)) appendFileSync(join(database, 'schema'), `${name}\n`);
 }
 
 if (command === 'doctor') console.log('ok    port       is free');

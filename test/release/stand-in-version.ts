@@ -18,7 +18,10 @@ export interface StandInVersion {
 export const STAND_IN_NODE = '/usr/local/lib/node';
 
 /** Writes the tree to `folder`. */
-export async function makeStandInVersion(folder: string, { version, migrations, broken }: StandInVersion): Promise<void> {
+export async function makeStandInVersion(
+  folder: string,
+  { version, migrations, broken }: StandInVersion,
+): Promise<void> {
   for (const path of ['app/dist', 'app/migrations', 'bin', 'node/bin']) {
     await mkdir(join(folder, path), { recursive: true });
   }
