@@ -9,7 +9,7 @@ const run = promisify(execFile);
 const TIMEOUT_MS = 300_000;
 
 /**
- * Returns the folder of a minimal Debian 12, which `debootstrap` makes once from this machine's mirror. Tests must not change
+ * Returns the folder of a minimal Debian 12 with systemd, which `debootstrap` makes once from this machine's mirror. Tests must not change
  * it. Whoever asks while another makes it waits.
  */
 export async function debianTree(): Promise<string> {
@@ -31,7 +31,7 @@ export async function debianTree(): Promise<string> {
       'Created-By: Packages',
     ]);
     const mirror = sources.split('\n').find((uri) => uri.endsWith('/debian/')) ?? 'http://deb.debian.org/debian/';
-    await run('debootstrap', ['--variant=minbase', 'bookworm', `${folder}.part`, mirror], { timeout: TIMEOUT_MS });
+    await run('debootstrap', ['--variant=minbase', '--include=systemd,systemd-sysv', 'bookworm', `${folder}.part`, mirror], { timeout: TIMEOUT_MS });
     await rename(`${folder}.part`, folder);
   } finally {
     await rm(`${folder}.making`, { recursive: true, force: true });
