@@ -1,20 +1,29 @@
 /**
  * Makes the artifacts of a release from this checkout: `npm run release -- [--out FOLDER] [--only PART,…] [--arch x64,arm64]
- * [--fresh]`. The same commit gives the same bytes. Needs no network but the package registries, and those only the first time.
+ * [--fresh]`. The same commit gives the same bytes. Needs no network but the registries of npm and Debian, and those only the
+ * first time; and Debian's `dpkg-deb`, for the image.
  *
- * `--out` is `.cache/release` by default. PART is `archive`; all by default. `--fresh` builds the program anew even if nothing
- * has changed.
+ * `--out` is `.cache/release` by default, and all parts are made. `--fresh` builds the program anew even if nothing has changed.
+ * If PODYARD_RELEASE_KEY names a file with a private Ed25519 key, the checksums are signed with it.
  */
-import { mkdir, stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { copyFile, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { writeDeb } from './deb/deb.ts';
+import { signChecksums, writeChecksums } from './finish/checksums.ts';
+import { writeReleaseNotes } from './finish/release-notes.ts';
+import { type Image, makeImage, writeDockerArchive, writeOciLayout } from './image/image.ts';
+import { billOfMaterials } from './inventory/bill-of-materials.ts';
 import { CACHE } from './kept-folder.ts';
 import { treeEntries, writeArchive } from './parts/archive.ts';
 import { builtSources } from './parts/built-sources.ts';
+import { writeChart } from './parts/chart.ts';
+import { writeNpmPackage } from './parts/npm-package.ts';
 import { ARCHITECTURES, type Architecture } from './parts/production-packages.ts';
-import { readReleaseFacts } from './release-facts.ts';
+import { ROOT, readReleaseFacts } from './release-facts.ts';
 
-const PARTS = ['archive'] as const;
+const PARTS = ['archive', 'deb', 'image', 'npm', 'chart', 'installer', 'sbom', 'notes'] as const;
 type Part = (typeof PARTS)[number];
 
 const startedAt = performance.now();
@@ -28,19 +37,68 @@ const { values: options } = parseArgs({
 });
 const out = resolve(options.out);
 const parts = choose<Part>('--only', options.only, PARTS);
-const architectures = choose<Architecture>('--arch', options.arch, ARCHITECTURES);
+const architectures = [...choose<Architecture>('--arch', options.arch, ARCHITECTURES)];
+const work = await mkdtemp(join(tmpdir(), 'podyard-release-'));
+try {
+  await release();
+} finally {
+  await rm(work, { recursive: true, force: true });
+}
 
-const facts = readReleaseFacts();
-say(`Podyard ${facts.version} of ${facts.commit} into ${out}`);
-await mkdir(out, { recursive: true });
-say('building the program, the console and the documentation');
-const sources = await builtSources(facts.files, options.fresh);
-await Promise.all([...architectures].map(makeForArchitecture));
+async function release(): Promise<void> {
+  const facts = readReleaseFacts();
+  say(`Podyard ${facts.version} of ${facts.commit} into ${out}`);
+  await emptyOut();
+  if (parts.has('notes')) await report(writeReleaseNotes(out, facts.version));
+  if (parts.has('chart')) await report(writeChart(out, facts));
+  if (parts.has('installer')) await report(writeInstaller());
 
-async function makeForArchitecture(architecture: Architecture): Promise<void> {
-  say(`collecting Node.js, PostgreSQL and packages for ${architecture}`);
-  const tree = await treeEntries(facts, sources, architecture);
-  if (parts.has('archive')) await report(writeArchive(out, facts, tree, architecture));
+  say('building the program, the console and the documentation');
+  const sources = await builtSources(facts.files, options.fresh);
+  if (parts.has('npm')) await report(writeNpmPackage(out, sources));
+
+  // One processor after the other: they share the disk, and each compresses on several threads.
+  const images: Image[] = [];
+  for (const architecture of architectures) {
+    say(`collecting Node.js, PostgreSQL and packages for ${architecture}`);
+    const tree = await treeEntries(facts, sources, architecture);
+    const image = parts.has('image') ? makeImage(work, facts, sources, architecture) : null;
+    await Promise.all([
+      parts.has('archive') && report(writeArchive(out, facts, tree, architecture)),
+      parts.has('deb') && report(writeDeb(out, work, facts, tree, architecture)),
+      image && report(image.then((made) => writeDockerArchive(out, facts, made))),
+    ]);
+    if (image) images.push(await image);
+  }
+  if (parts.has('image')) await report(writeOciLayout(out, facts, images));
+  if (parts.has('sbom')) {
+    const name = `podyard-${facts.version}.spdx.json`;
+    await report(
+      billOfMaterials(facts, architectures, true)
+        .then((text) => writeFile(`${out}/${name}`, text))
+        .then(() => name),
+    );
+  }
+  await writeChecksums(out);
+  const key = process.env.PODYARD_RELEASE_KEY;
+  if (key) await signChecksums(out, key);
+  say(key ? 'SHA256SUMS and its signature' : 'SHA256SUMS, not signed: PODYARD_RELEASE_KEY names no key');
+}
+
+/** Removes an older release from the folder. Throws if it has anything else. */
+async function emptyOut(): Promise<void> {
+  await mkdir(out, { recursive: true });
+  const names = await readdir(out);
+  const foreign = names.find((name) => !/^(podyard[-_.]|install\.sh$|release-notes\.md$|SHA256SUMS)/.test(name));
+  if (foreign !== undefined) {
+    throw new Error(`--out: ${out} has ${foreign}, which is of no release: empty the folder, or name another one`);
+  }
+  for (const name of names) await rm(`${out}/${name}`);
+}
+
+async function writeInstaller(): Promise<string> {
+  await copyFile(`${ROOT}/release/install.sh`, `${out}/install.sh`);
+  return 'install.sh';
 }
 
 /** Returns the chosen words of a list. Throws if one is not in it. */

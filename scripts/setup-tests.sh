@@ -120,6 +120,11 @@ for need; do
       need_program ip iproute2
       need_program shellcheck shellcheck
       need_program systemd-analyze systemd
+      need_program openssl openssl
+      if may_install && command -v debootstrap >/dev/null 2>&1; then
+        say "making trees of Debian 11, 12 and 13 in .cache, once"
+        node test/release/make-trees.ts || missing="$missing trees-of-Debian"
+      fi
       ;;
     browser) need_program chromium chromium ;;
     cluster) need_cluster ;;

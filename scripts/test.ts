@@ -23,7 +23,7 @@ const SUITES: Record<string, Suite> = {
   programs: { projects: ['programs', 'attack'], needs: ['programs'] },
   containers: { projects: ['containers', 'podman'], needs: ['containers', 'podman'] },
   browser: { projects: ['browser'], needs: ['containers', 'browser'] },
-  release: { projects: ['release'], needs: ['release'] },
+  release: { projects: ['release'], needs: ['containers', 'release'] },
   gpu: { projects: ['gpu'], needs: [] },
   chaos: { projects: ['chaos'], needs: ['programs', 'containers'] },
   cluster: { projects: ['cluster', 'cluster-alone'], needs: ['containers', 'cluster'] },

@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs';
+import { billOfMaterials } from '../inventory/bill-of-materials.ts';
+import { thirdPartyLicenses } from '../inventory/licenses.ts';
 import { type ReleaseFacts, ROOT } from '../release-facts.ts';
 import { below, checksumLines, type Entry, fileEntry, textEntry } from '../tree/entry.ts';
 import { writeTar } from '../tree/write-tar.ts';
@@ -9,15 +10,17 @@ import { type Architecture, productionPackages } from './production-packages.ts'
 export async function treeEntries(facts: ReleaseFacts, sources: string, architecture: Architecture): Promise<Entry[]> {
   const packages = await productionPackages(architecture);
   const node = `${packages}/node_modules/node-linux-${architecture}`;
-  const installer = ['release/install.sh', 'release/podyard.service'].filter((file) => existsSync(`${ROOT}/${file}`));
   const entries = [
     fileEntry('bin/podyard', `${ROOT}/release/files/podyard`, true),
     fileEntry('node/bin/node', `${node}/bin/node`, true),
     fileEntry('node/LICENSE', `${node}/LICENSE`),
     ...below('app', await appEntries(facts.files, sources, packages)),
-    ...installer.map((file) => fileEntry(file.slice('release/'.length), `${ROOT}/${file}`, file.endsWith('.sh'))),
+    fileEntry('install.sh', `${ROOT}/release/install.sh`, true),
+    fileEntry('podyard.service', `${ROOT}/release/podyard.service`),
     textEntry('VERSION', `${facts.version}\n${facts.commit}\n`),
     fileEntry('LICENSE', `${ROOT}/LICENSE`),
+    textEntry('THIRD-PARTY-LICENSES', await thirdPartyLicenses(packages)),
+    textEntry('sbom.spdx.json', await billOfMaterials(facts, [architecture], false)),
     fileEntry('README.md', `${ROOT}/release/files/README.md`),
   ];
   return [...entries, textEntry('SHA256SUMS', await checksumLines(entries))];

@@ -2,10 +2,14 @@ import { createHash } from 'node:crypto';
 import { lstat, readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** A file or a symbolic link of an artifact, with its path in it. Folders follow from the paths and have mode 0755. */
+/**
+ * A file or a symbolic link of an artifact, with its path in it. Folders follow from the paths, belong to root and have mode
+ * 0755, except those that are entries.
+ */
 export type Entry = { path: string } & (
   | { kind: 'file'; isExecutable: boolean; content: Buffer | { from: string } }
   | { kind: 'link'; target: string }
+  | { kind: 'folder'; mode: number; owner: number }
 );
 
 /** An entry whose content is at hand. */

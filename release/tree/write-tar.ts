@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { type Pack, pack } from 'tar-stream';
@@ -9,17 +10,24 @@ import { type Entry, readContent } from './entry.ts';
 
 /**
  * Writes the entries as a tar archive to `file`, compressed if its name ends in `gz`. The same entries give the same bytes:
- * they are sorted, belong to root, and are as old as the commit. Folders come before what is in them.
+ * they are sorted, belong to root, and are as old as `modifiedAt`. Folders come before what is in them. Returns the SHA-256 of
+ * the archive before it was compressed, in hex.
  */
-export async function writeTar(file: string, entries: Entry[], modifiedAt: Date): Promise<void> {
+export async function writeTar(file: string, entries: Entry[], modifiedAt: Date): Promise<string> {
   await mkdir(dirname(file), { recursive: true });
   const archive = pack();
   const filled = fill(archive, entries, modifiedAt);
-  const steps = file.endsWith('gz') ? [createGzip({ level: 9 })] : [];
-  await Promise.all([
-    filled,
-    pipeline([Readable.from(archive, { objectMode: false }), ...steps, createWriteStream(file)]),
-  ]);
+  const hash = createHash('sha256');
+  const hashed = async function* (chunks: AsyncIterable<Buffer>) {
+    for await (const chunk of chunks) {
+      hash.update(chunk);
+      yield chunk;
+    }
+  };
+  const compress = file.endsWith('gz') ? createGzip() : new PassThrough();
+  const source = Readable.from(archive, { objectMode: false });
+  await Promise.all([filled, pipeline(source, hashed, compress, createWriteStream(file))]);
+  return hash.digest('hex');
 }
 
 async function fill(archive: Pack, entries: Entry[], mtime: Date): Promise<void> {
@@ -32,7 +40,11 @@ async function fill(archive: Pack, entries: Entry[], mtime: Date): Promise<void>
         folders.add(folder);
         await add(archive, { ...owner, name: folder, type: 'directory', mode: 0o755 });
       }
-      if (entry.kind === 'link') {
+      if (entry.kind === 'folder') {
+        folders.add(entry.path);
+        const { path: name, mode, owner: id } = entry;
+        await add(archive, { name, type: 'directory', mode, uid: id, gid: id, mtime });
+      } else if (entry.kind === 'link') {
         await add(archive, { ...owner, name: entry.path, type: 'symlink', linkname: entry.target, mode: 0o777 });
       } else {
         const mode = entry.isExecutable ? 0o755 : 0o644;

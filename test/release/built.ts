@@ -11,40 +11,47 @@ const CACHE = `${ROOT}/.cache`;
 /** The first build asks the registry for some hundred packages. */
 const TIMEOUT_MS = 300_000;
 
-/** A release of this checkout as it is, with its changes. */
+/** What is built beside the archive, in one go. */
+export const OTHER_PARTS = ['deb', 'image', 'npm', 'chart', 'sbom', 'notes'];
+
+/** The archive of this checkout as it is, with its changes, for this machine's processor. */
 export interface BuiltRelease {
   version: string;
-  /** Where the artifacts are. */
-  folder: string;
-  /** The archive for this machine's processor. */
   archive: string;
   /** The archive unpacked: its top folder. Tests must not change it. */
   tree: string;
 }
 
-/**
- * Builds the parts of a release for this machine's processor: the archive alone unless told otherwise. Built once for the same
- * sources, by whichever test file asks first; the others wait for it.
- */
-export async function builtRelease(parts = ['archive']): Promise<BuiltRelease> {
-  const { version, files } = readReleaseFacts();
-  const key = await hashOf(files.filter((file) => !/^(test|bench)\/|\.test\.tsx?$/.test(file)));
-  const home = `${CACHE}/release-test-${key}`;
-  await mkdir(home, { recursive: true });
-  for (const part of parts) await once(`${home}/${part}`, (folder) => buildPart(part, folder));
+/** Builds the archive, once for the same sources, by whichever test file asks first; the others wait for it. */
+export async function builtRelease(): Promise<BuiltRelease> {
+  const { version, home } = await homeOfBuild();
   const name = `podyard-${version}-linux-${process.arch}`;
-  const folder = `${home}/${parts[0]}`;
   const archive = `${home}/archive/${name}.tar.gz`;
-  const unpacked = `${home}/unpacked`;
-  if (parts.includes('archive')) {
-    await once(unpacked, async (unfinished) => void (await run('tar', ['-xzf', archive, '-C', unfinished])));
-  }
-  return { version, folder, archive, tree: `${unpacked}/${name}` };
+  await once(`${home}/archive`, (folder) => buildParts(['archive'], folder));
+  await once(`${home}/unpacked`, async (folder) => void (await run('tar', ['-xzf', archive, '-C', folder])));
+  return { version, archive, tree: `${home}/unpacked/${name}` };
 }
 
-async function buildPart(part: string, folder: string): Promise<void> {
-  const args = ['release/main.ts', '--only', part, '--arch', process.arch, '--out', folder];
-  await run(process.execPath, args, { cwd: ROOT, timeout: TIMEOUT_MS });
+/** Builds the other artifacts for this machine's processor, likewise, and returns the folder that they are in. */
+export async function builtArtifacts(): Promise<string> {
+  const { home } = await homeOfBuild();
+  await once(`${home}/artifacts`, (folder) => buildParts(OTHER_PARTS, folder));
+  return `${home}/artifacts`;
+}
+
+/** Builds parts into a folder. With `isFresh`, nothing that was built before is used. */
+export async function buildParts(parts: string[], folder: string, isFresh = false, env = {}): Promise<void> {
+  const args = ['release/main.ts', '--only', parts.join(','), '--arch', process.arch, '--out', folder];
+  if (isFresh) args.push('--fresh');
+  await run(process.execPath, args, { cwd: ROOT, env: { ...process.env, ...env }, timeout: TIMEOUT_MS });
+}
+
+async function homeOfBuild(): Promise<{ version: string; home: string }> {
+  const { version, commit, files } = readReleaseFacts();
+  const key = await hashOf(files.filter((file) => !/^(test|bench)\/|\.test\.tsx?$/.test(file)));
+  const home = `${CACHE}/release-test-${commit.slice(0, 12)}-${key}`;
+  await mkdir(home, { recursive: true });
+  return { version, home };
 }
 
 /**

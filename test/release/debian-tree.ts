@@ -8,12 +8,14 @@ import { until } from '../e2e/api.ts';
 const run = promisify(execFile);
 const TIMEOUT_MS = 300_000;
 
+export type Suite = 'bullseye' | 'bookworm' | 'trixie';
+
 /**
- * Returns the folder of a minimal Debian 12 with systemd, which `debootstrap` makes once from this machine's mirror. Tests must not change
+ * Returns the folder of a minimal Debian 11, 12 or 13, which `debootstrap` makes once from this machine's mirror. Tests must not change
  * it. Whoever asks while another makes it waits.
  */
-export async function debianTree(): Promise<string> {
-  const folder = `${ROOT}/.cache/debian-bookworm`;
+export async function debianTree(suite: Suite = 'bookworm'): Promise<string> {
+  const folder = `${ROOT}/.cache/debian-${suite}`;
   await mkdir(`${ROOT}/.cache`, { recursive: true });
   const hasTurn = () =>
     mkdir(`${folder}.making`).then(
@@ -31,7 +33,7 @@ export async function debianTree(): Promise<string> {
       'Created-By: Packages',
     ]);
     const mirror = sources.split('\n').find((uri) => uri.endsWith('/debian/')) ?? 'http://deb.debian.org/debian/';
-    await run('debootstrap', ['--variant=minbase', '--include=systemd,systemd-sysv', 'bookworm', `${folder}.part`, mirror], { timeout: TIMEOUT_MS });
+    await run('debootstrap', ['--variant=minbase', suite, `${folder}.part`, mirror], { timeout: TIMEOUT_MS });
     await rename(`${folder}.part`, folder);
   } finally {
     await rm(`${folder}.making`, { recursive: true, force: true });

@@ -6,14 +6,14 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { until } from '../e2e/api.ts';
 import { builtRelease } from './built.ts';
-import { debianTree } from './debian-tree.ts';
+import { systemdTree } from './systemd-tree.ts';
 import { Machine } from './machine.ts';
 
 let folder: string;
 let machine: Machine;
 let env: Record<string, string>;
 beforeAll(async () => {
-  const [release, debian] = await Promise.all([builtRelease(), debianTree()]);
+  const [release, debian] = await Promise.all([builtRelease(), systemdTree()]);
   folder = await mkdtemp(join(dirname(dirname(release.archive)), 'booted-'));
   await mkdir(`${folder}/opt/podyard`, { recursive: true });
   await promisify(execFile)('cp', ['-al', release.tree, `${folder}/opt/podyard/${release.version}`]); // as if unpacked before

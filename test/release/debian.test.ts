@@ -1,0 +1,138 @@
+/**
+ * The archive and the Debian package on machines that have nothing but a minimal Debian, and no network.
+ */
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { DEBIAN_ARCHITECTURE } from '../../release/image/debian-packages.ts';
+import type { Architecture } from '../../release/parts/production-packages.ts';
+import { type BuiltRelease, builtArtifacts, builtRelease } from './built.ts';
+import { debianTree } from './debian-tree.ts';
+import { Machine } from './machine.ts';
+
+const run = promisify(execFile);
+const SUITES = ['bullseye', 'bookworm', 'trixie'] as const;
+/** The oldest glibc that archives run on. */
+const GLIBC = 2.31;
+const FIRST_JOB_MS = 12_000;
+/** dpkg and tar write 250 MB, and CI has two processors for everything. */
+const MACHINE_TIMEOUT_MS = 180_000;
+
+let release: BuiltRelease;
+/** A layer that has the archive and the package in /artifacts. */
+let folder: string;
+const machines: Machine[] = [];
+
+beforeAll(async () => {
+  release = await builtRelease();
+  const artifacts = await builtArtifacts();
+  folder = await mkdtemp(join(tmpdir(), 'podyard-artifacts-'));
+  await mkdir(`${folder}/artifacts`);
+  await cp(release.archive, `${folder}/artifacts/podyard.tar.gz`);
+  const architecture = DEBIAN_ARCHITECTURE[process.arch as Architecture];
+  await cp(`${artifacts}/podyard_${release.version}_${architecture}.deb`, `${folder}/artifacts/podyard.deb`);
+}, 600_000);
+afterAll(async () => {
+  for (const machine of machines) await machine.remove();
+  if (folder) await rm(folder, { recursive: true, force: true });
+});
+
+async function machineOf(suite: (typeof SUITES)[number]): Promise<Machine> {
+  const machine = await Machine.start(await debianTree(suite), [folder]);
+  machines.push(machine);
+  return machine;
+}
+
+test.each(SUITES)(
+  'on Debian %s without a network, the archive runs its first job within 12 s of being unpacked',
+  async (suite) => {
+    const machine = await machineOf(suite);
+    const unpacked = await machine.sh(
+      'useradd -m someone && su someone -c "tar -xzf /artifacts/podyard.tar.gz -C /home/someone"',
+    );
+    expect(unpacked).toMatchObject({ code: 0 });
+    // Each line with the time at which it came: the demo goes on after its first job.
+    const demo = await machine.sh(
+      `cd /home/someone && stamp() { echo "$(date +%s%3N) $*"; } && stamp unpacked &&
+       su someone -c "PODYARD_RUNTIME=process podyard-*/bin/podyard demo --exit && echo it ended well" 2>&1 |
+       while read -r line; do stamp "$line"; done`,
+    );
+    expect(demo.output).toContain('it ended well');
+    const timeOf = (text: string) => Number(new RegExp(`^(\\d+) .*${text}`, 'm').exec(demo.output)?.[1]);
+    expect(timeOf('first job') - timeOf('unpacked')).toBeLessThan(FIRST_JOB_MS);
+    await machine.remove();
+  },
+  MACHINE_TIMEOUT_MS,
+);
+
+test('nothing in the archive needs a glibc newer than 2.31, or a library that is neither inside nor part of every Debian', async () => {
+  const { stdout } = await run(
+    'sh',
+    ['-c', 'find node app -type f \\( -name "*.so*" -o -perm -100 \\) -exec readelf -dV {} + 2>/dev/null; true'],
+    {
+      cwd: release.tree,
+      maxBuffer: 2 ** 27,
+    },
+  );
+  const versions = [...stdout.matchAll(/\bGLIBC_(\d+\.\d+)/g)].map(([, version]) =>
+    Number(version!.replace(/\.(\d)$/, '.0$1')),
+  );
+  expect(versions.length).toBeGreaterThan(100);
+  expect(Math.max(...versions)).toBeLessThanOrEqual(GLIBC);
+});
+
+describe('the Debian package', { timeout: MACHINE_TIMEOUT_MS }, () => {
+  let machine: Machine;
+  const install = 'dpkg --install /artifacts/podyard.deb';
+
+  beforeAll(async () => {
+    machine = await machineOf('bookworm');
+  });
+
+  test('installs the program, its user, its data folder and settings, and starts the service', async () => {
+    const installed = await machine.sh(install);
+    expect(installed, installed.output).toMatchObject({ code: 0 });
+    const { stdout } = await machine.sh(
+      'podyard --version; stat -c "%U %a" /var/lib/podyard /etc/podyard.env; id -un podyard',
+    );
+    expect(stdout).toBe(`${release.version}\npodyard 700\nroot 600\npodyard\n`);
+    const proof = await machine.sh(
+      'setpriv --reuid=podyard --regid=podyard --init-groups podyard prove --data-dir /var/lib/podyard',
+    );
+    expect(proof, proof.output).toMatchObject({ code: 0 });
+    expect(await machine.sh('dpkg --verify podyard')).toMatchObject({ code: 0, output: '' });
+  });
+
+  test('is upgraded in place: the service runs anew, and its data and settings stay', async () => {
+    await machine.sh('echo PODYARD_LOG_LEVEL=warn >/etc/podyard.env; touch /var/lib/podyard/mine');
+    const upgraded = await machine.sh(install);
+    expect(upgraded, upgraded.output).toMatchObject({ code: 0 });
+    expect(await machine.read('/etc/podyard.env')).toBe('PODYARD_LOG_LEVEL=warn\n');
+    expect(machine.has('/var/lib/podyard/mine')).toBe(true);
+    expect(await machine.sh('systemctl is-active --quiet podyard')).toMatchObject({ code: 0 });
+  });
+
+  test('refuses a machine on which install.sh has installed, and says what to do', async () => {
+    await machine.sh('ln -s /opt/podyard/current/bin/podyard /usr/local/bin/podyard');
+    const refused = await machine.sh(install);
+    expect(refused.code).not.toBe(0);
+    expect(refused.output).toContain('install.sh --uninstall');
+    await machine.sh('rm /usr/local/bin/podyard');
+    expect(await machine.sh(install)).toMatchObject({ code: 0 });
+  });
+
+  test('keeps data and settings when it is removed, and takes both and the user when it is purged', async () => {
+    const removed = await machine.sh('dpkg --remove podyard');
+    expect(removed, removed.output).toMatchObject({ code: 0 });
+    expect(machine.has('/opt/podyard/current/bin/podyard')).toBe(false);
+    expect(machine.has('/var/lib/podyard/mine')).toBe(true);
+    expect(machine.has('/etc/podyard.env')).toBe(true);
+    const purged = await machine.sh('dpkg --purge podyard');
+    expect(purged, purged.output).toMatchObject({ code: 0 });
+    for (const path of ['/var/lib/podyard', '/etc/podyard.env', '/opt/podyard']) expect(machine.has(path)).toBe(false);
+    expect((await machine.sh('id podyard')).code).not.toBe(0);
+  });
+});
