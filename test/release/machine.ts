@@ -57,7 +57,18 @@ export class Machine {
     const enterGroup = `mkdir -p "$1" && echo $$ >"$1/cgroup.procs"; shift; exec "$@"`;
     const init = spawn(
       'sh',
-      ['-c', enterGroup, 'sh', controlGroupOf(home), 'unshare', ...flags, `--mount-proc=${home}/root/proc`, 'sh', '-c', BOOT],
+      [
+        '-c',
+        enterGroup,
+        'sh',
+        controlGroupOf(home),
+        'unshare',
+        ...flags,
+        `--mount-proc=${home}/root/proc`,
+        'sh',
+        '-c',
+        BOOT,
+      ],
       { stdio: 'ignore', cwd: home },
     );
     await until('systemd is started', async () => (await childOf(init)) !== '');
@@ -150,7 +161,9 @@ export class Machine {
   }
 }
 
+/** Returns the first process in the namespaces; empty until `unshare` has made them. */
 async function childOf({ pid }: ChildProcess): Promise<string> {
+  if ((await readFile(`/proc/${pid}/comm`, 'utf8')) !== 'unshare\n') return '';
   return (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim();
 }
 
