@@ -173,7 +173,7 @@ test('--dry-run says what it would do, and does nothing', async () => {
 test('a directory that someone reaches over HTTP is a place, too', async () => {
   const on = await boot();
   // Stands in for curl, which the tree does not have: -fsSL -o FILE URL
-  const curl = '#!/bin/sh\nexec cp "/archives/${4##*/}" "$3" 2>/dev/null\n';
+  const curl = '#!/bin/sh\nexec cp "/archives/$(basename "$4")" "$3" 2>/dev/null\n';
   await writeFile(`${on.root}/usr/local/bin/curl`, curl, { mode: 0o755 });
   const { code, output } = await install(on, '--from', 'https://mirror.example.com/podyard/');
   expect(output).toContain(`downloading https://mirror.example.com/podyard/${NAME}.tar.gz`);
