@@ -241,8 +241,18 @@ plan_install() {
 
 refuse_other() { die "Podyard $OLD is installed: add --upgrade to change to $VERSION"; }
 
+refuse_older() {
+  newest=$(printf '%s\n' "$OLD" "$VERSION" | sed 's/-/~/' | sort -V | tail -n 1 | sed 's/~/-/')
+  [ "$newest" = "$VERSION" ] || die "Podyard $OLD is installed, which is newer than $VERSION: docs/guide/upgrade.md says how to roll back"
+}
+
 plan_upgrade() {
   [ -n "$OLD" ] || die "Podyard is not installed here: leave --upgrade out$([ "$SCOPE" = user ] || echo ', or add --user if it is in your home directory')"
+  if [ "$OLD" = "$VERSION" ]; then
+    say "Podyard $VERSION is installed already; what is missing of it will be put back"
+    return
+  fi
+  refuse_older
   say "Podyard $OLD will be upgraded to $VERSION:"
   say "  1. the server is stopped; workers keep running"
   say "  2. a backup goes to $DATA/backups"
@@ -677,12 +687,10 @@ report() {
 
 do_upgrade() {
   if [ "$OLD" = "$VERSION" ]; then
-    say "Podyard $VERSION is installed already"
     do_install
     return
   fi
-  newest=$(printf '%s\n' "$OLD" "$VERSION" | sed 's/-/~/' | sort -V | tail -n 1 | sed 's/~/-/')
-  [ "$newest" = "$VERSION" ] || die "Podyard $OLD is installed, which is newer than $VERSION: docs/guide/upgrade.md says how to roll back"
+  refuse_older
   unpack
   stop_server
   back_up "$VERSIONS/$OLD"

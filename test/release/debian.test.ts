@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { DEBIAN_ARCHITECTURE } from '../../release/image/debian-packages.ts';
+import type { Architecture } from '../../release/parts/production-packages.ts';
 import { type BuiltRelease, builtArtifacts, builtRelease } from './built.ts';
 import { debianTree } from './debian-tree.ts';
 import { Machine } from './machine.ts';
@@ -16,6 +18,8 @@ const SUITES = ['bullseye', 'bookworm', 'trixie'] as const;
 /** The oldest glibc that archives run on. */
 const GLIBC = 2.31;
 const FIRST_JOB_MS = 12_000;
+/** dpkg and tar write 250 MB, and CI has two processors for everything. */
+const MACHINE_TIMEOUT_MS = 180_000;
 
 let release: BuiltRelease;
 /** A layer that has the archive and the package in /artifacts. */
@@ -28,7 +32,8 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'podyard-artifacts-'));
   await mkdir(`${folder}/artifacts`);
   await cp(release.archive, `${folder}/artifacts/podyard.tar.gz`);
-  await cp(`${artifacts}/podyard_${release.version}_amd64.deb`, `${folder}/artifacts/podyard.deb`);
+  const architecture = DEBIAN_ARCHITECTURE[process.arch as Architecture];
+  await cp(`${artifacts}/podyard_${release.version}_${architecture}.deb`, `${folder}/artifacts/podyard.deb`);
 }, 600_000);
 afterAll(async () => {
   for (const machine of machines) await machine.remove();
@@ -49,16 +54,18 @@ test.each(SUITES)(
       'useradd -m someone && su someone -c "tar -xzf /artifacts/podyard.tar.gz -C /home/someone"',
     );
     expect(unpacked).toMatchObject({ code: 0 });
-    const startedAt = performance.now();
+    // Each line with the time at which it came: the demo goes on after its first job.
     const demo = await machine.sh(
-      'cd /home/someone && su someone -c "PODYARD_RUNTIME=process podyard-*/bin/podyard demo --exit"',
+      `cd /home/someone && stamp() { echo "$(date +%s%3N) $*"; } && stamp unpacked &&
+       su someone -c "PODYARD_RUNTIME=process podyard-*/bin/podyard demo --exit && echo it ended well" 2>&1 |
+       while read -r line; do stamp "$line"; done`,
     );
-    const took = performance.now() - startedAt;
-    expect(demo.output).toContain('Podyard is ready at');
-    expect(demo).toMatchObject({ code: 0 });
-    expect(took).toBeLessThan(FIRST_JOB_MS);
+    expect(demo.output).toContain('it ended well');
+    const timeOf = (text: string) => Number(new RegExp(`^(\\d+) .*${text}`, 'm').exec(demo.output)?.[1]);
+    expect(timeOf('first job') - timeOf('unpacked')).toBeLessThan(FIRST_JOB_MS);
     await machine.remove();
   },
+  MACHINE_TIMEOUT_MS,
 );
 
 test('nothing in the archive needs a glibc newer than 2.31, or a library that is neither inside nor part of every Debian', async () => {
@@ -77,7 +84,7 @@ test('nothing in the archive needs a glibc newer than 2.31, or a library that is
   expect(Math.max(...versions)).toBeLessThanOrEqual(GLIBC);
 });
 
-describe('the Debian package', () => {
+describe('the Debian package', { timeout: MACHINE_TIMEOUT_MS }, () => {
   let machine: Machine;
   const install = 'dpkg --install /artifacts/podyard.deb';
 
