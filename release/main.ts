@@ -20,12 +20,13 @@ import { CACHE } from './kept-folder.ts';
 import { treeEntries, writeArchive } from './parts/archive.ts';
 import { builtSources } from './parts/built-sources.ts';
 import { writeChart } from './parts/chart.ts';
+import { writeCli } from './parts/cli.ts';
 import { writeNpmPackage } from './parts/npm-package.ts';
-import { ARCHITECTURES, type Architecture } from './parts/production-packages.ts';
+import { ARCHITECTURES, type Architecture, productionPackages } from './parts/production-packages.ts';
 import { withPublishedNames } from './published-names.ts';
 import { ROOT, readReleaseFacts } from './release-facts.ts';
 
-const PARTS = ['archive', 'deb', 'image', 'npm', 'chart', 'compose', 'installer', 'sbom', 'notes'] as const;
+const PARTS = ['archive', 'deb', 'image', 'npm', 'cli', 'chart', 'compose', 'installer', 'sbom', 'notes'] as const;
 type Part = (typeof PARTS)[number];
 
 const startedAt = performance.now();
@@ -59,10 +60,14 @@ async function release(): Promise<void> {
   say('building the program, the console and the documentation');
   const sources = await builtSources(facts.files, options.fresh);
   if (parts.has('npm')) await report(writeNpmPackage(out, sources));
+  if (parts.has('cli')) {
+    await report(writeCli(out, facts, sources, await productionPackages(architectures[0]!)));
+  }
 
   // One processor after the other: they share the disk, and each compresses on several threads.
   const images: Image[] = [];
-  for (const architecture of architectures) {
+  const needsTree = parts.has('archive') || parts.has('deb') || parts.has('image');
+  for (const architecture of needsTree ? architectures : []) {
     say(`collecting Node.js, PostgreSQL and packages for ${architecture}`);
     const tree = await treeEntries(facts, sources, architecture);
     const image = parts.has('image') ? makeImage(work, facts, sources, architecture) : null;

@@ -23,8 +23,7 @@ const FOR_DEVELOPERS = [
  */
 export async function appEntries(files: string[], sources: string, packages: string): Promise<Entry[]> {
   const own = files.filter((file) => READ_AT_RUN_TIME.test(file) && !NOT_SHIPPED.test(file));
-  const isKept = (path: string) => !FOR_DEVELOPERS.some((pattern) => pattern.test(path));
-  const modules = await folderEntries(`${packages}/node_modules`, isKept);
+  const modules = await folderEntries(`${packages}/node_modules`, runsAtRunTime);
   return [
     textEntry('package.json', await publishedPackage()),
     ...(await Promise.all(own.map((file) => sourceEntry(file, file)))),
@@ -33,8 +32,13 @@ export async function appEntries(files: string[], sources: string, packages: str
   ];
 }
 
+/** False for what only developers read: of a package, or of ours. */
+export function runsAtRunTime(path: string): boolean {
+  return !FOR_DEVELOPERS.some((pattern) => pattern.test(path));
+}
+
 /** package.json without what only a checkout needs. */
-async function publishedPackage(): Promise<string> {
+export async function publishedPackage(): Promise<string> {
   const {
     devDependencies: _,
     workspaces: _1,

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
-import { appendFile, cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -8,9 +8,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { signChecksums, writeChecksums } from '../../release/finish/checksums.ts';
 import { releaseNotes } from '../../release/finish/release-notes.ts';
 import { ROOT } from '../../release/release-facts.ts';
+import { freePort } from '../runtime-contract/probes.ts';
 import { buildParts, builtArtifacts, builtRelease, OTHER_PARTS } from './built.ts';
 
 const run = promisify(execFile);
+
+const CLI_MAX_BYTES = 5e6;
 
 let version: string;
 let archive: string;
@@ -37,7 +40,7 @@ test('a second release of one commit, built anew under other settings, is equal 
   const others = (await readFile(`${built}/SHA256SUMS`, 'utf8')).trim().split('\n');
   const first = [...others, `${ofArchive.slice(0, 64)}  ${archive.split('/').pop()}`];
   expect(sums.sort()).toEqual(first.sort());
-  expect(sums.length).toBe(8);
+  expect(sums.length).toBe(9);
 }, 300_000);
 
 test('the npm package has the console and the documentation, and no tests or sources', async () => {
@@ -53,6 +56,19 @@ test('the npm package has the console and the documentation, and no tests or sou
     expect(files).toContain(`package/${file}`);
   }
   expect(files.filter((file) => /\.test\.|package\/(src|test|console|release)\/|__pycache__/.test(file))).toEqual([]);
+});
+
+test('the command line alone is small, starts without a server, and says what it cannot do', async () => {
+  const file = `${built}/podyard-cli-${version}.tar.gz`;
+  expect((await stat(file)).size).toBeLessThanOrEqual(CLI_MAX_BYTES);
+  await run('tar', ['-xzf', file, '-C', folder]);
+  const cli = (...args: string[]) => run(`${folder}/podyard-cli-${version}/bin/podyard`, args);
+  expect((await cli('--version')).stdout.trim()).toBe(version);
+  await expect(cli('serve')).rejects.toThrow('which has no server: install Podyard');
+  const port = await freePort();
+  const env = { ...process.env, PODYARD_URL: `http://127.0.0.1:${port}`, PODYARD_API_KEY: 'pyk_none' };
+  const listed = run(`${folder}/podyard-cli-${version}/bin/podyard`, ['endpoints'], { env });
+  await expect(listed).rejects.toThrow(`127.0.0.1:${port}`); // it asked, and nobody answered
 });
 
 test('the chart is packed with the version, and with the schema of its values', async () => {

@@ -12,7 +12,7 @@ const CACHE = `${ROOT}/.cache`;
 const TIMEOUT_MS = 300_000;
 
 /** What is built beside the archive, in one go. */
-export const OTHER_PARTS = ['deb', 'image', 'npm', 'chart', 'sbom', 'notes'];
+export const OTHER_PARTS = ['deb', 'image', 'npm', 'cli', 'chart', 'sbom', 'notes'];
 
 /** The archive of this checkout as it is, with its changes, for this machine's processor. */
 export interface BuiltRelease {

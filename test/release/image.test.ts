@@ -66,7 +66,13 @@ test.skipIf(!hasEngine)(
     const url = new URL(database.url);
     const socket = url.searchParams.get('host')!;
     chmodSync(socket, 0o711); // of the tests' own throwaway server
-    const limits = ['--read-only', '--cap-drop=ALL', '--security-opt=no-new-privileges', '--tmpfs=/tmp', '--volume=/var/lib/podyard'];
+    const limits = [
+      '--read-only',
+      '--cap-drop=ALL',
+      '--security-opt=no-new-privileges',
+      '--tmpfs=/tmp',
+      '--volume=/var/lib/podyard',
+    ];
     const settings = [
       `DATABASE_URL=${database.url}`,
       `PODYARD_PORT=${PORT}`,
