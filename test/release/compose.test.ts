@@ -145,7 +145,7 @@ describeWithEngine('deploy/compose.yaml', () => {
       const { uid, mode } = statSync(place.dataDir);
       expect([uid, mode & 0o777]).toEqual([1000, 0o700]);
 
-      expect(await compose(place, 'exec', '-T', 'server', 'podyard', 'users', 'list')).toContain('ADMIN');
+      expect(await compose(place, 'exec', '-T', 'server', 'podyard', 'users', 'list')).toContain('admin');
       await compose(place, 'restart', '--timeout', '20', 'server');
       await runJob(new Api({ url: await readyUrl(place, 2), key }));
     },

@@ -102,7 +102,9 @@ describe('on a new Debian 12 with curl and sudo', () => {
     const settings = 'stat -c "%a %U" /etc/podyard.env /var/lib/podyard';
     expect(await onMachine(settings)).toBe('600 root\n700 podyard\n');
 
-    expect(await onMachine(upgrade!)).toContain(`Podyard ${release.version} is installed already`);
+    expect(await onMachine(upgrade!)).toContain(
+      `Podyard ${release.version} is installed, and the newest in ${PUBLISHED} is`,
+    );
     expect(await onMachine(`${env} podyard endpoints list`)).toContain('first');
 
     expect(await onMachine(uninstall!)).toContain('Podyard is removed; its data is in /var/lib/podyard');
