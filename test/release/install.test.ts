@@ -9,9 +9,9 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Job, until } from '../e2e/api.ts';
 import { builtRelease } from './built.ts';
-import { changedVersion } from './changed-version.ts';
 import { debianTree } from './debian-tree.ts';
 import { Machine, type Outcome } from './machine.ts';
+import { changedVersion } from './changed-version.ts';
 
 const run = promisify(execFile);
 const UPGRADE_MS = 120_000;
@@ -73,38 +73,30 @@ const serverStatus = async () => {
   return (await machine.run(['cat', `/proc/${pid}/status`])).stdout;
 };
 
-test(
-  'a port in use is refused in a sentence, and nothing is started',
-  async () => {
-    await machine.sh(`perl -MSocket -e 'socket S,PF_INET,SOCK_STREAM,0; setsockopt S,SOL_SOCKET,SO_REUSEADDR,1;
+test('a port in use is refused in a sentence, and nothing is started', async () => {
+  await machine.sh(`perl -MSocket -e 'socket S,PF_INET,SOCK_STREAM,0; setsockopt S,SOL_SOCKET,SO_REUSEADDR,1;
     bind S,sockaddr_in(8080,INADDR_LOOPBACK); listen S,1; sleep 300' >/dev/null 2>&1 & echo $! >/run/listener`);
-    const { code, output } = await install();
-    expect(output).toContain('http://127.0.0.1:8080 is in use by another program: choose another port with --port');
-    expect(code).toBe(1);
-    expect(machine.has('/opt/podyard/current')).toBe(false);
-    await machine.sh('kill $(cat /run/listener)');
-  },
-  UPGRADE_MS,
-);
+  const { code, output } = await install();
+  expect(output).toContain('http://127.0.0.1:8080 is in use by another program: choose another port with --port');
+  expect(code).toBe(1);
+  expect(machine.has('/opt/podyard/current')).toBe(false);
+  await machine.sh('kill $(cat /run/listener)');
+}, UPGRADE_MS);
 
-test(
-  'an installation from the archive proves itself with a job, and prints the first key once, where nobody else reads it',
-  async () => {
-    await machine.sh(`while :; do cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -o 'pyk_[0-9a-f]*' >>/run/seen; done >/dev/null 2>&1 &
+test('an installation from the archive proves itself with a job, and prints the first key once, where nobody else reads it', async () => {
+  await machine.sh(`while :; do cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -o 'pyk_[0-9a-f]*' >>/run/seen; done >/dev/null 2>&1 &
     echo $! >/run/watcher`);
-    const { code, stdout, output } = await install();
-    expect(output).toContain('one job ran in');
-    expect(code).toBe(0);
-    expect(stdout).toContain(`Podyard ${version} is ready at http://127.0.0.1:8080`);
-    key = /^Your first API key, shown only once: (pyk_\w+)$/m.exec(stdout)![1]!;
-    await machine.sh('kill $(cat /run/watcher)');
-    expect(await machine.read('/run/seen')).toBe('');
-    expect((await machine.run(['grep', '-rlF', key, '/etc', '/var', '/opt', '/run', '/tmp', '/root'])).stdout).toBe('');
-    const { endpoints } = await call<{ endpoints: unknown[] }>('GET', '/v2/serverless');
-    expect(endpoints).toEqual([]); // the proof has removed its own
-  },
-  UPGRADE_MS,
-);
+  const { code, stdout, output } = await install();
+  expect(output).toContain('one job ran in');
+  expect(code).toBe(0);
+  expect(stdout).toContain(`Podyard ${version} is ready at http://127.0.0.1:8080`);
+  key = /^Your first API key, shown only once: (pyk_\w+)$/m.exec(stdout)![1]!;
+  await machine.sh('kill $(cat /run/watcher)');
+  expect(await machine.read('/run/seen')).toBe('');
+  expect((await machine.run(['grep', '-rlF', key, '/etc', '/var', '/opt', '/run', '/tmp', '/root'])).stdout).toBe('');
+  const { endpoints } = await call<{ endpoints: unknown[] }>('GET', '/v2/serverless');
+  expect(endpoints).toEqual([]); // the proof has removed its own
+}, UPGRADE_MS);
 
 test('the server runs as its user with one capability, and its data and settings are nobody else’s', async () => {
   const status = await serverStatus();
@@ -116,18 +108,14 @@ test('the server runs as its user with one capability, and its data and settings
   expect(stdout).toBe('700 podyard\n600 root\n');
 });
 
-test(
-  'a second run changes nothing and prints no key',
-  async () => {
-    const before = await serverStatus();
-    const { code, output } = await install();
-    expect(code).toBe(0);
-    expect(output).not.toContain('API key');
-    expect(output).not.toContain('proving');
-    expect(/^Pid:.*/m.exec(await serverStatus())).toEqual(/^Pid:.*/m.exec(before));
-  },
-  UPGRADE_MS,
-);
+test('a second run changes nothing and prints no key', async () => {
+  const before = await serverStatus();
+  const { code, output } = await install();
+  expect(code).toBe(0);
+  expect(output).not.toContain('API key');
+  expect(output).not.toContain('proving');
+  expect(/^Pid:.*/m.exec(await serverStatus())).toEqual(/^Pid:.*/m.exec(before));
+}, UPGRADE_MS);
 
 test('another version needs --upgrade', async () => {
   const { code, output } = await install('--from', '/opt/podyard/9.1.0');
@@ -135,99 +123,75 @@ test('another version needs --upgrade', async () => {
   expect(code).toBe(1);
 });
 
-test(
-  'jobs run, and some wait',
-  async () => {
-    const make = { type: 'QUEUE', image: 'podyard/echo-js:dev', gpu: { pools: ['ADA_24'] } };
-    const scaling = { type: 'REQUEST_COUNT', requestCount: 1, idleTimeout: 60 };
-    const { id } = await call<{ id: string }>('POST', '/2026-08/v2/serverless', {
-      ...make,
-      ...{ name: 'work', workers: { min: 0, max: 1 }, scaling },
-    });
-    endpoint = id;
-    finished = await call<Job>('POST', `/v2/${endpoint}/runsync`, { input: { echo: 'done' } });
-    expect(finished).toMatchObject({ status: 'COMPLETED', output: 'done' });
-    await call('PATCH', `/2026-08/v2/serverless/${endpoint}`, { workers: { max: 0 } });
-    waiting = (await call<Job>('POST', `/v2/${endpoint}/run`, { input: { echo: 'waited' } })).id;
-  },
-  UPGRADE_MS,
-);
+test('jobs run, and some wait', async () => {
+  const make = { type: 'QUEUE', image: 'podyard/echo-js:dev', gpu: { pools: ['ADA_24'] } };
+  const scaling = { type: 'REQUEST_COUNT', requestCount: 1, idleTimeout: 60 };
+  const { id } = await call<{ id: string }>('POST', '/2026-08/v2/serverless', {
+    ...make,
+    ...{ name: 'work', workers: { min: 0, max: 1 }, scaling },
+  });
+  endpoint = id;
+  finished = await call<Job>('POST', `/v2/${endpoint}/runsync`, { input: { echo: 'done' } });
+  expect(finished).toMatchObject({ status: 'COMPLETED', output: 'done' });
+  await call('PATCH', `/2026-08/v2/serverless/${endpoint}`, { workers: { max: 0 } });
+  waiting = (await call<Job>('POST', `/v2/${endpoint}/run`, { input: { echo: 'waited' } })).id;
+}, UPGRADE_MS);
 
 test.each([
   ['does not start', '9.2.0', 'broken on purpose'],
   ['starts, but runs no job', '9.3.0', 'the job of the proof ended as FAILED'],
   ['fails in the middle of the migration', '9.4.0', 'division by zero'],
-])(
-  'a version that %s: the old one comes back with its data',
-  async (_, broken, why) => {
-    const { code, output } = await upgradeTo(broken);
-    expect(output).toContain(why);
-    expect(output).toContain(`${broken} failed, and ${version} is back with its data`);
-    expect(code).toBe(1);
-    expect((await machine.run(['podyard', '--version'])).stdout.trim()).toBe(version);
-    expect(await jobOf(finished.id)).toMatchObject({ status: 'COMPLETED', output: 'done' });
-    expect(await jobOf(waiting)).toMatchObject({ status: 'IN_QUEUE' });
-    expect(machine.has('/opt/podyard/.upgrade')).toBe(false);
-  },
-  UPGRADE_MS,
-);
+])('a version that %s: the old one comes back with its data', async (_, broken, why) => {
+  const { code, output } = await upgradeTo(broken);
+  expect(output).toContain(why);
+  expect(output).toContain(`${broken} failed, and ${version} is back with its data`);
+  expect(code).toBe(1);
+  expect((await machine.run(['podyard', '--version'])).stdout.trim()).toBe(version);
+  expect(await jobOf(finished.id)).toMatchObject({ status: 'COMPLETED', output: 'done' });
+  expect(await jobOf(waiting)).toMatchObject({ status: 'IN_QUEUE' });
+  expect(machine.has('/opt/podyard/.upgrade')).toBe(false);
+}, UPGRADE_MS);
 
-test(
-  'an upgrade keeps data and running workers, and removes versions beyond the last two',
-  async () => {
-    await call('PATCH', `/2026-08/v2/serverless/${endpoint}`, { workers: { max: 1 } });
-    await until('the waiting job has run', async () => (await jobOf(waiting)).status === 'COMPLETED');
-    const { id } = await call<Job>('POST', `/v2/${endpoint}/run`, { input: { echo: 'long', delayMs: 30_000 } });
-    await until('a worker has it', async () => (await jobOf(id)).status === 'IN_PROGRESS');
-    const { workerId } = await jobOf(id);
+test('an upgrade keeps data and running workers, and removes versions beyond the last two', async () => {
+  await call('PATCH', `/2026-08/v2/serverless/${endpoint}`, { workers: { max: 1 } });
+  await until('the waiting job has run', async () => (await jobOf(waiting)).status === 'COMPLETED');
+  const { id } = await call<Job>('POST', `/v2/${endpoint}/run`, { input: { echo: 'long', delayMs: 30_000 } });
+  await until('a worker has it', async () => (await jobOf(id)).status === 'IN_PROGRESS');
+  const { workerId } = await jobOf(id);
 
-    const { code, output } = await upgradeTo('9.1.0');
-    expect(output).toContain('Podyard 9.1.0 is ready at');
-    expect(output).not.toContain('API key');
-    expect(code).toBe(0);
-    expect((await machine.run(['podyard', '--version'])).stdout.trim()).toBe('9.1.0');
-    await until('its job ends', async () => (await jobOf(id)).status === 'COMPLETED', UPGRADE_MS);
-    const ended = await jobOf(id);
-    expect(ended).toMatchObject({ output: 'long', workerId });
-    expect(ended.retries ?? 0).toBe(0);
-    expect(await jobOf(finished.id)).toMatchObject({ status: 'COMPLETED', output: 'done' });
-    const { stdout } = await machine.sh('ls /opt/podyard; ls -d /var/lib/podyard/postgres-of-* | wc -l');
-    expect(stdout.trim().split('\n')).toEqual([version, '9.1.0', 'current', '3'].toSorted());
-  },
-  UPGRADE_MS * 2,
-);
+  const { code, output } = await upgradeTo('9.1.0');
+  expect(output).toContain('Podyard 9.1.0 is ready at');
+  expect(output).not.toContain('API key');
+  expect(code).toBe(0);
+  expect((await machine.run(['podyard', '--version'])).stdout.trim()).toBe('9.1.0');
+  await until('its job ends', async () => (await jobOf(id)).status === 'COMPLETED', UPGRADE_MS);
+  const ended = await jobOf(id);
+  expect(ended).toMatchObject({ output: 'long', workerId });
+  expect(ended.retries ?? 0).toBe(0);
+  expect(await jobOf(finished.id)).toMatchObject({ status: 'COMPLETED', output: 'done' });
+  const { stdout } = await machine.sh('ls /opt/podyard; ls -d /var/lib/podyard/postgres-of-* | wc -l');
+  expect(stdout.trim().split('\n')).toEqual([version, '9.1.0', 'current', '3'].toSorted());
+}, UPGRADE_MS * 2);
 
-test(
-  'an older version is refused: over a newer one, and on the data of a newer one',
-  async () => {
-    const over = await install('--upgrade');
-    expect(over.output).toContain(`Podyard 9.1.0 is installed, which is newer than ${version}`);
-    expect(over.code).toBe(1);
+test('an older version is refused: over a newer one, and on the data of a newer one', async () => {
+  const over = await install('--upgrade');
+  expect(over.output).toContain(`Podyard 9.1.0 is installed, which is newer than ${version}`);
+  expect(over.code).toBe(1);
 
-    expect(await install('--uninstall')).toMatchObject({ code: 0 });
-    expect(machine.has('/opt/podyard/current')).toBe(false);
-    expect(machine.has('/etc/systemd/system/podyard.service')).toBe(false);
-    expect(machine.has(`${DATA}/postgres/PG_VERSION`)).toBe(true);
-    expect(
-      (await machine.sh('ls /proc/[0-9]*/exe | wc -l; grep -l podyard-worker /proc/[0-9]*/cmdline')).stdout,
-    ).not.toContain('/proc/');
+  expect(await install('--uninstall')).toMatchObject({ code: 0 });
+  expect(machine.has('/opt/podyard/current')).toBe(false);
+  expect(machine.has('/etc/systemd/system/podyard.service')).toBe(false);
+  expect(machine.has(`${DATA}/postgres/PG_VERSION`)).toBe(true);
+  expect((await machine.sh('ls /proc/[0-9]*/exe | wc -l; grep -l podyard-worker /proc/[0-9]*/cmdline')).stdout).not.toContain('/proc/');
 
-    const beneath = await install();
-    expect(beneath.output).toContain('the database is newer than this Podyard: it has migrations 9000-upgraded.sql');
-    expect(beneath.code).toBe(1);
-    expect(machine.has('/opt/podyard/current')).toBe(false);
-  },
-  UPGRADE_MS,
-);
+  const beneath = await install();
+  expect(beneath.output).toContain('the database is newer than this Podyard: it has migrations 9000-upgraded.sql');
+  expect(beneath.code).toBe(1);
+  expect(machine.has('/opt/podyard/current')).toBe(false);
+}, UPGRADE_MS);
 
-test(
-  '--purge removes everything',
-  async () => {
-    expect(await install('--uninstall', '--purge')).toMatchObject({ code: 0 });
-    const { stdout } = await machine.sh(
-      'ls -d /opt/podyard/* /var/lib/podyard /etc/podyard.env /usr/local/bin/podyard; id podyard',
-    );
-    expect(stdout).toBe('');
-  },
-  UPGRADE_MS,
-);
+test('--purge removes everything', async () => {
+  expect(await install('--uninstall', '--purge')).toMatchObject({ code: 0 });
+  const { stdout } = await machine.sh('ls -d /opt/podyard/* /var/lib/podyard /etc/podyard.env /usr/local/bin/podyard; id podyard');
+  expect(stdout).toBe('');
+}, UPGRADE_MS);
