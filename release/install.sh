@@ -618,10 +618,10 @@ swap_data() {
 # The embedded database outlives a killed program.
 end_postgres() {
   pid=$(head -n 1 "$DATA/postgres/postmaster.pid" 2>/dev/null) || return 0
-  folder=$(readlink -f "$DATA/postgres")
-  [ "$(readlink "/proc/$pid/cwd")" = "$folder" ] || return 0
+  folder=$(stat -L -c %d:%i "$DATA/postgres")
+  [ "$(stat -L -c %d:%i "/proc/$pid/cwd" 2>/dev/null)" = "$folder" ] || return 0
   kill -INT "$pid"
-  while [ "$(readlink "/proc/$pid/cwd")" = "$folder" ]; do sleep 0.1; done
+  while [ "$(stat -L -c %d:%i "/proc/$pid/cwd" 2>/dev/null)" = "$folder" ]; do sleep 0.1; done
 }
 
 # Keeps this version and the one before, and two backups of upgrades.
