@@ -241,8 +241,18 @@ plan_install() {
 
 refuse_other() { die "Podyard $OLD is installed: add --upgrade to change to $VERSION"; }
 
+refuse_older() {
+  newest=$(printf '%s\n' "$OLD" "$VERSION" | sed 's/-/~/' | sort -V | tail -n 1 | sed 's/~/-/')
+  [ "$newest" = "$VERSION" ] || die "Podyard $OLD is installed, which is newer than $VERSION: docs/guide/upgrade.md says how to roll back"
+}
+
 plan_upgrade() {
   [ -n "$OLD" ] || die "Podyard is not installed here: leave --upgrade out$([ "$SCOPE" = user ] || echo ', or add --user if it is in your home directory')"
+  if [ "$OLD" = "$VERSION" ]; then
+    say "Podyard $VERSION is installed already; what is missing of it will be put back"
+    return
+  fi
+  refuse_older
   say "Podyard $OLD will be upgraded to $VERSION:"
   say "  1. the server is stopped; workers keep running"
   say "  2. a backup goes to $DATA/backups"
@@ -608,10 +618,10 @@ swap_data() {
 # The embedded database outlives a killed program.
 end_postgres() {
   pid=$(head -n 1 "$DATA/postgres/postmaster.pid" 2>/dev/null) || return 0
-  folder=$(readlink -f "$DATA/postgres")
-  [ "$(readlink "/proc/$pid/cwd")" = "$folder" ] || return 0
+  folder=$(stat -L -c %d:%i "$DATA/postgres")
+  [ "$(stat -L -c %d:%i "/proc/$pid/cwd" 2>/dev/null)" = "$folder" ] || return 0
   kill -INT "$pid"
-  while [ "$(readlink "/proc/$pid/cwd")" = "$folder" ]; do sleep 0.1; done
+  while [ "$(stat -L -c %d:%i "/proc/$pid/cwd" 2>/dev/null)" = "$folder" ]; do sleep 0.1; done
 }
 
 # Keeps this version and the one before, and two backups of upgrades.
@@ -677,12 +687,10 @@ report() {
 
 do_upgrade() {
   if [ "$OLD" = "$VERSION" ]; then
-    say "Podyard $VERSION is installed already"
     do_install
     return
   fi
-  newest=$(printf '%s\n' "$OLD" "$VERSION" | sed 's/-/~/' | sort -V | tail -n 1 | sed 's/~/-/')
-  [ "$newest" = "$VERSION" ] || die "Podyard $OLD is installed, which is newer than $VERSION: docs/guide/upgrade.md says how to roll back"
+  refuse_older
   unpack
   stop_server
   back_up "$VERSIONS/$OLD"

@@ -6,7 +6,7 @@
 #   containers   a container engine, docker-compose, ip and a private registry
 #   podman       Podman as root, on a socket and with a storage of its own (scripts/podman-up.sh)
 #   browser      Chromium
-#   release      debootstrap, and namespaces for what is installed in its trees
+#   release      debootstrap, and namespaces for what is installed in its trees; shellcheck and systemd-analyze for the installer
 #   cluster      the programs of a Kubernetes cluster, built once from Debian's source package (test/kubernetes/kube-up.sh)
 # As root on Debian or Ubuntu, installs and starts what is missing. Elsewhere prints what is missing; the tests that need it are
 # skipped. With CI=true a missing part is a failure. The cluster needs Debian 12 and cgroup v1; elsewhere set
@@ -118,6 +118,8 @@ for need; do
     release)
       need_program debootstrap debootstrap
       need_program ip iproute2
+      need_program shellcheck shellcheck
+      need_program systemd-analyze systemd
       need_program openssl openssl
       if may_install && command -v debootstrap >/dev/null 2>&1; then
         say "making trees of Debian 11, 12 and 13 in .cache, once"

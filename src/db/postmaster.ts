@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFile, readlink, rename, rm } from 'node:fs/promises';
+import { readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { newId } from '../core/ids.ts';
@@ -16,13 +16,16 @@ export async function findPostmaster(pgData: string): Promise<Postmaster> {
   return { state: 'running', pid, socketDir: lines[4] ?? '', isReady: lines[7]?.trim() === 'ready' };
 }
 
-/** True if the process is the server of `pgData`: a server's working directory is its data directory. */
+/**
+ * True if the process is the server of `pgData`: a server's working directory is its data directory. They are compared as files,
+ * because a path looks different from another mount namespace, as each start of a confined systemd unit has one.
+ */
 export async function isPostgresIn(pgData: string, pid: number): Promise<boolean> {
   if (!isAlive(pid)) return false;
   if (process.platform === 'linux') {
-    const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => '');
+    const [cwd, own] = await Promise.all([`/proc/${pid}/cwd`, pgData].map((path) => stat(path).catch(() => null)));
     const program = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '');
-    return cwd === pgData && program.trim() === 'postgres';
+    return cwd != null && own != null && cwd.dev === own.dev && cwd.ino === own.ino && program.trim() === 'postgres';
   }
   const ps = promisify(execFile)('ps', ['-ww', '-o', 'command=', '-p', String(pid)]);
   const command = await ps.then((result) => result.stdout).catch(() => '');

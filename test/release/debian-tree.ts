@@ -17,10 +17,11 @@ export type Suite = 'bullseye' | 'bookworm' | 'trixie';
 export async function debianTree(suite: Suite = 'bookworm'): Promise<string> {
   const folder = `${ROOT}/.cache/debian-${suite}`;
   await mkdir(`${ROOT}/.cache`, { recursive: true });
-  const hasTurn = () =>
+  const hasTurn = async () =>
+    existsSync(folder) ||
     mkdir(`${folder}.making`).then(
       () => true,
-      () => existsSync(folder),
+      () => false,
     );
   await until('the tree of Debian', hasTurn, TIMEOUT_MS);
   if (existsSync(folder)) return folder;

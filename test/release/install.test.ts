@@ -90,7 +90,7 @@ test(
 test(
   'an installation from the archive proves itself with a job, and prints the first key once, where nobody else reads it',
   async () => {
-    await machine.sh(`while :; do cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -o 'pyk_[0-9a-f]*' >>/run/seen; done >/dev/null 2>&1 &
+    await machine.sh(`while :; do cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -o 'pyk_[0-9a-f]\\{20,\\}' >>/run/seen; done >/dev/null 2>&1 &
     echo $! >/run/watcher`);
     const { code, stdout, output } = await install();
     expect(output).toContain('one job ran in');
@@ -124,7 +124,7 @@ test(
     expect(code).toBe(0);
     expect(output).not.toContain('API key');
     expect(output).not.toContain('proving');
-    expect(/^Pid:.*/m.exec(await serverStatus())).toEqual(/^Pid:.*/m.exec(before));
+    expect(/^Pid:.*/m.exec(await serverStatus())?.[0]).toBe(/^Pid:.*/m.exec(before)?.[0]);
   },
   UPGRADE_MS,
 );
@@ -138,16 +138,17 @@ test('another version needs --upgrade', async () => {
 test(
   'jobs run, and some wait',
   async () => {
-    const make = { type: 'QUEUE', image: 'podyard/echo-js:dev', gpu: { pools: ['ADA_24'] } };
-    const scaling = { type: 'REQUEST_COUNT', requestCount: 1, idleTimeout: 60 };
-    const { id } = await call<{ id: string }>('POST', '/2026-08/v2/serverless', {
+    const make = { name: 'work', image: 'podyard/echo-js:dev', gpu: { pools: ['ADA_24'] } };
+    const scaling = { type: 'REQUEST_COUNT', value: 1, idleTimeout: 60 };
+    const { id } = await call<{ id: string }>('POST', '/v2/serverless', {
       ...make,
-      ...{ name: 'work', workers: { min: 0, max: 1 }, scaling },
+      workers: { min: 0, max: 1 },
+      scaling,
     });
     endpoint = id;
     finished = await call<Job>('POST', `/v2/${endpoint}/runsync`, { input: { echo: 'done' } });
     expect(finished).toMatchObject({ status: 'COMPLETED', output: 'done' });
-    await call('PATCH', `/2026-08/v2/serverless/${endpoint}`, { workers: { max: 0 } });
+    await call('PATCH', `/v2/serverless/${endpoint}`, { workers: { max: 0 } });
     waiting = (await call<Job>('POST', `/v2/${endpoint}/run`, { input: { echo: 'waited' } })).id;
   },
   UPGRADE_MS,
@@ -175,7 +176,7 @@ test.each([
 test(
   'an upgrade keeps data and running workers, and removes versions beyond the last two',
   async () => {
-    await call('PATCH', `/2026-08/v2/serverless/${endpoint}`, { workers: { max: 1 } });
+    await call('PATCH', `/v2/serverless/${endpoint}`, { workers: { max: 1 } });
     await until('the waiting job has run', async () => (await jobOf(waiting)).status === 'COMPLETED');
     const { id } = await call<Job>('POST', `/v2/${endpoint}/run`, { input: { echo: 'long', delayMs: 30_000 } });
     await until('a worker has it', async () => (await jobOf(id)).status === 'IN_PROGRESS');
@@ -192,7 +193,7 @@ test(
     expect(ended.retries ?? 0).toBe(0);
     expect(await jobOf(finished.id)).toMatchObject({ status: 'COMPLETED', output: 'done' });
     const { stdout } = await machine.sh('ls /opt/podyard; ls -d /var/lib/podyard/postgres-of-* | wc -l');
-    expect(stdout.trim().split('\n')).toEqual([version, '9.1.0', 'current', '3'].toSorted());
+    expect(stdout.trim().split('\n')).toEqual([version, '9.1.0', 'current', '3']);
   },
   UPGRADE_MS * 2,
 );
@@ -204,7 +205,7 @@ test(
     expect(over.output).toContain(`Podyard 9.1.0 is installed, which is newer than ${version}`);
     expect(over.code).toBe(1);
 
-    expect(await install('--uninstall')).toMatchObject({ code: 0 });
+    expect((await install('--uninstall')).output).toContain('Podyard is removed; its data is in /var/lib/podyard');
     expect(machine.has('/opt/podyard/current')).toBe(false);
     expect(machine.has('/etc/systemd/system/podyard.service')).toBe(false);
     expect(machine.has(`${DATA}/postgres/PG_VERSION`)).toBe(true);
@@ -223,7 +224,9 @@ test(
 test(
   '--purge removes everything',
   async () => {
-    expect(await install('--uninstall', '--purge')).toMatchObject({ code: 0 });
+    const { code, output } = await install('--uninstall', '--purge');
+    expect(output).toContain('Podyard is removed\n');
+    expect(code).toBe(0);
     const { stdout } = await machine.sh(
       'ls -d /opt/podyard/* /var/lib/podyard /etc/podyard.env /usr/local/bin/podyard; id podyard',
     );

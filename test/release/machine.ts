@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from '../../release/release-facts.ts';
 import { until } from '../e2e/api.ts';
@@ -11,6 +11,14 @@ import { until } from '../e2e/api.ts';
 const run = promisify(execFile);
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const INIT = 'mount -t tmpfs -o mode=1777 tmpfs /dev/shm; touch /run/is-up; sleep infinity & wait';
+/** Run in namespaces of its own, in the folder above `root`: boots systemd, which needs its control groups and some mounts. */
+const BOOT = `set -e
+  mount -t sysfs sysfs root/sys
+  mount -t tmpfs tmpfs root/sys/fs/cgroup
+  mkdir root/sys/fs/cgroup/systemd
+  mount -t cgroup -o none,name=systemd none root/sys/fs/cgroup/systemd 2>/dev/null || mount -t cgroup2 none root/sys/fs/cgroup
+  for place in run tmp dev/shm; do mount -t tmpfs -o mode=1777 tmpfs root/$place; done
+  exec chroot root env -i container=lxc PATH=${PATH} /lib/systemd/systemd`;
 
 export interface Outcome {
   /** Null: killed. */
@@ -21,8 +29,8 @@ export interface Outcome {
 }
 
 /**
- * A machine for an installer: a tree of Debian in namespaces of its own, without a network but loopback, in memory. A stand-in
- * runs the service (test/stand-ins/systemctl) unless `hasSystemd` is false.
+ * A machine for an installer: a tree of Debian in namespaces of its own, without a network but loopback, in memory. Either
+ * `boot` runs its systemd, or a stand-in runs the service (test/stand-ins/systemctl), unless `hasSystemd` is false.
  */
 export class Machine {
   readonly root: string;
@@ -32,20 +40,60 @@ export class Machine {
 
   /** `layers`: folders that are laid over the tree of Debian, the first on top. */
   static async start(debian: string, layers: string[], { hasSystemd = true } = {}): Promise<Machine> {
+    const home = await Machine.#assemble(debian, layers);
+    const root = `${home}/root`;
+    await mkdir(`${root}/run${hasSystemd ? '/systemd/system' : ''}`, { recursive: true });
+    if (hasSystemd) await cp(`${ROOT}/test/stand-ins/systemctl`, `${root}/usr/local/bin/systemctl`);
+    const flags = ['--mount', '--net', '--pid', '--fork', '--kill-child', `--mount-proc=${root}/proc`];
+    const init = spawn('unshare', [...flags, 'chroot', root, 'sh', '-c', INIT], { stdio: 'ignore' });
+    await until('the machine is up', async () => existsSync(`${root}/run/is-up`));
+    return Machine.#enter(home, init);
+  }
+
+  /** Boots the systemd of the tree. */
+  static async boot(debian: string, layers: string[]): Promise<Machine> {
+    const home = await Machine.#assemble(debian, layers);
+    const flags = ['--mount', '--net', '--pid', '--uts', '--ipc', '--cgroup', '--fork', '--kill-child'];
+    const enterGroup = `mkdir -p "$1" && echo $$ >"$1/cgroup.procs"; shift; exec "$@"`;
+    const init = spawn(
+      'sh',
+      [
+        '-c',
+        enterGroup,
+        'sh',
+        controlGroupOf(home),
+        'unshare',
+        ...flags,
+        `--mount-proc=${home}/root/proc`,
+        'sh',
+        '-c',
+        BOOT,
+      ],
+      { stdio: 'ignore', cwd: home },
+    );
+    await until('systemd is started', async () => (await childOf(init)) !== '');
+    const machine = await Machine.#enter(home, init);
+    await until('systemd is up', async () => {
+      const { stdout } = await machine.run(['systemctl', 'is-system-running']);
+      return ['running', 'degraded'].includes(stdout.trim());
+    });
+    return machine;
+  }
+
+  static async #assemble(debian: string, layers: string[]): Promise<string> {
     const home = await mkdtemp(join(tmpdir(), 'podyard-machine-'));
     await run('mount', ['-t', 'tmpfs', '-o', 'size=4g,mode=755', 'tmpfs', home]);
     for (const folder of ['upper', 'work', 'root']) await mkdir(join(home, folder));
     const lower = [...layers, debian].join(':');
     const options = `lowerdir=${lower},upperdir=${home}/upper,workdir=${home}/work`;
     await run('mount', ['-t', 'overlay', '-o', options, 'overlay', `${home}/root`]);
-    const root = `${home}/root`;
-    await rm(`${root}/run`, { recursive: true, force: true }); // of a layer
-    await mkdir(`${root}/run${hasSystemd ? '/systemd/system' : ''}`, { recursive: true });
-    if (hasSystemd) await cp(`${ROOT}/test/stand-ins/systemctl`, `${root}/usr/local/bin/systemctl`);
-    const flags = ['--mount', '--net', '--pid', '--fork', '--kill-child', `--mount-proc=${root}/proc`];
-    const init = spawn('unshare', [...flags, 'chroot', root, 'sh', '-c', INIT], { stdio: 'ignore' });
-    await until('the machine is up', async () => existsSync(`${root}/run/is-up`));
-    const pid = (await readFile(`/proc/${init.pid}/task/${init.pid}/children`, 'utf8')).trim();
+    await rm(`${home}/root/run`, { recursive: true, force: true }); // of a layer
+    await mkdir(`${home}/root/run`);
+    return home;
+  }
+
+  static async #enter(home: string, init: ChildProcess): Promise<Machine> {
+    const pid = await childOf(init);
     await run('nsenter', ['--net', `--target=${pid}`, 'ip', 'link', 'set', 'lo', 'up']);
     return new Machine(home, init, pid);
   }
@@ -108,5 +156,19 @@ export class Machine {
       await run('umount', ['--lazy', place]).catch(() => {}); // /proc is mounted in the namespace alone
     }
     await rm(this.#home, { recursive: true, force: true });
+    const groups = controlGroupOf(this.#home);
+    if (existsSync(groups)) await run('find', [groups, '-depth', '-type', 'd', '-exec', 'rmdir', '{}', '+']);
   }
+}
+
+/** Returns the first process in the namespaces; empty until `unshare` has made them. */
+async function childOf({ pid }: ChildProcess): Promise<string> {
+  if ((await readFile(`/proc/${pid}/comm`, 'utf8')) !== 'unshare\n') return '';
+  return (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim();
+}
+
+/** A control group of systemd's own hierarchy, or of the only one. */
+function controlGroupOf(home: string): string {
+  const own = '/sys/fs/cgroup/systemd';
+  return join(existsSync(own) ? own : '/sys/fs/cgroup', basename(home));
 }

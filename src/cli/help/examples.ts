@@ -4,6 +4,8 @@ import type { Command } from 'commander';
 const OPERATOR_EXAMPLES: Record<string, readonly string[]> = {
   serve: ['npx podyard', 'podyard serve --port 9000 --data-dir /var/lib/podyard'],
   demo: ['podyard demo', 'podyard demo --runtime process --exit'],
+  prove: ['podyard prove', 'podyard prove --data-dir /var/lib/podyard'],
+  upgrade: ['podyard upgrade --from /srv/podyard --check', 'podyard upgrade --from /srv/podyard --key podyard.pub'],
   doctor: ['podyard doctor', 'podyard doctor --runtime kubernetes --json'],
   kit: ['podyard kit python', 'podyard kit javascript --force'],
   completion: ['source <(podyard completion bash)', 'podyard completion fish | source'],

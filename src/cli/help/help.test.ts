@@ -45,6 +45,8 @@ test('every command that shows something has --json', () => {
       ...[
         'serve',
         'demo',
+        'prove',
+        'upgrade',
         'kit',
         'completion',
         'complete',

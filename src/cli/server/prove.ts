@@ -58,10 +58,14 @@ async function awaitJob(api: ApiClient, endpointId: string, jobId: string): Prom
   for (;;) {
     const job = await api.json<Job>('GET', `/v2/${endpointId}/status/${jobId}`);
     if (job.status === 'COMPLETED' && job.output === INPUT.echo) return null;
-    if (hasEnded(job.status)) throw new Error(`the job of the proof ended as ${job.status}: ${job.error ?? job.output}`);
+    if (hasEnded(job.status))
+      throw new Error(`the job of the proof ended as ${job.status}: ${job.error ?? job.output}`);
     const waitedMs = performance.now() - startedAt;
     if (job.status === 'IN_QUEUE' && waitedMs > PLACE_TIMEOUT_MS) {
-      const { workers } = await api.json<{ workers: { status: string }[] }>('GET', `${ENDPOINTS}/${endpointId}/workers`);
+      const { workers } = await api.json<{ workers: { status: string }[] }>(
+        'GET',
+        `${ENDPOINTS}/${endpointId}/workers`,
+      );
       if (workers.some(({ status }) => status === 'THROTTLED')) return 'all CPUs are taken by other workers';
     }
     if (waitedMs > JOB_TIMEOUT_MS) {
@@ -82,7 +86,8 @@ export async function withProofKey<T>(context: Context, work: (key: string) => P
   const { DatabaseSide } = await import('../access/database-side.ts');
   const side = new DatabaseSide(context);
   const admin = (await side.listUsers()).find(({ role, suspension }) => role === 'ADMIN' && suspension === null);
-  if (admin === undefined) throw new Error('no user is an active admin, so that no job can prove that the server works');
+  if (admin === undefined)
+    throw new Error('no user is an active admin, so that no job can prove that the server works');
   const expiresAt = new Date(Date.now() + KEY_LIFETIME_MS).toISOString();
   const { userId, name } = admin;
   const key = await side.createKey({ userId }, { name: NAME, scopes: ['all'], expiresAt, restRevision: null });

@@ -18,7 +18,9 @@ export function addServerCommands(program: Command, pieces: CliPieces): void {
     .option('--exit', 'exit after the demo instead of staying up')
     .action((flags: Flags & { exit?: boolean }) => pieces.demo(flags));
   addServerOptions(program.command('prove', { hidden: true }))
-    .description('start a server that clients cannot find, prove with one job that it works, and stop it; for install.sh')
+    .description(
+      'start a server that clients cannot find, prove with one job that it works, and stop it; for install.sh',
+    )
     .action((flags: Flags) => pieces.prove(flags));
 }
 

@@ -53,9 +53,7 @@ const called = () => readFile(join(root, 'called'), 'utf8').catch(() => null);
 test('the newest version of a directory is checked and its own installer called', async () => {
   for (const version of ['0.3.0', '0.10.0', '0.10.0-rc.1']) await publish(version);
   expect(await run({ key })).toBe(0);
-  expect(await called()).toMatch(
-    new RegExp(`^0\\.10\\.0 --upgrade --yes --from \\S+/${TOP('0.10.0')}\\.tar\\.gz\n$`),
-  );
+  expect(await called()).toMatch(new RegExp(`^0\\.10\\.0 --upgrade --yes --from \\S+/${TOP('0.10.0')}\\.tar\\.gz\n$`));
   expect(noted).toEqual([]);
 });
 
@@ -118,7 +116,9 @@ test('a URL is read, and one that does not answer is named', async () => {
   try {
     expect(await run({ from, key })).toBe(0);
     expect(await called()).toMatch(/^0\.3\.0 /);
-    await expect(run({ from: `${from}/none`, key })).rejects.toThrow('/none/SHA256SUMS cannot be read: it answers with 404');
+    await expect(run({ from: `${from}/none`, key })).rejects.toThrow(
+      '/none/SHA256SUMS cannot be read: it answers with 404',
+    );
   } finally {
     server.closeAllConnections();
     server.close();

@@ -33,11 +33,16 @@ interface UpgradeOptions {
 export function addUpgrade(program: Command, pieces: CliPieces): void {
   program
     .command('upgrade')
-    .description('upgrade this installation to the newest version in a place that you name, as install.sh --upgrade does')
+    .description(
+      'upgrade this installation to the newest version in a place that you name, as install.sh --upgrade does',
+    )
     .option('--from <place>', 'an archive, or a directory or URL that has archives and SHA256SUMS')
     .option('--key <file>', 'the public key that must have signed SHA256SUMS')
     .option('--check', 'only say which version is there')
-    .addHelpText('after', '\nPODYARD_UPGRADE_FROM names the place, too. There is no default: nothing is ever looked up by itself.')
+    .addHelpText(
+      'after',
+      '\nPODYARD_UPGRADE_FROM names the place, too. There is no default: nothing is ever looked up by itself.',
+    )
     .action(async ({ from, key, check }: { from?: string; key?: string; check?: boolean }) => {
       const place = from ?? pieces.terminal.env.PODYARD_UPGRADE_FROM;
       if (!place) {
@@ -101,7 +106,8 @@ interface Place {
 
 function openPlace(from: string): Place {
   const archive = from.endsWith('.tar.gz') ? from.slice(from.lastIndexOf('/') + 1) : null;
-  if (/^https?:\/\//.test(from)) return openRemote(archive === null ? from : from.slice(0, from.lastIndexOf('/')), archive);
+  if (/^https?:\/\//.test(from))
+    return openRemote(archive === null ? from : from.slice(0, from.lastIndexOf('/')), archive);
   const folder = resolve(archive === null ? from : dirname(from));
   return {
     archive,
@@ -123,7 +129,10 @@ function openRemote(url: string, archive: string | null): Place {
     archive,
     read: async (name) => Buffer.from(await (await get(name, AbortSignal.timeout(REQUEST_TIMEOUT_MS))).arrayBuffer()),
     copy: async (name, to) =>
-      pipeline(Readable.fromWeb((await get(name)).body as Parameters<typeof Readable.fromWeb>[0]), createWriteStream(to)),
+      pipeline(
+        Readable.fromWeb((await get(name)).body as Parameters<typeof Readable.fromWeb>[0]),
+        createWriteStream(to),
+      ),
   };
 }
 
@@ -149,8 +158,15 @@ async function checkSignature(
 }
 
 function pickArchive(sums: string, wanted: string | null): { name: string; version: string; sum: string } {
-  const pattern = new RegExp(`^([0-9a-f]{64})  (podyard-([0-9][0-9A-Za-z.+-]*)-linux-${process.arch}\\.tar\\.gz)$`, 'gm');
-  const all = [...sums.matchAll(pattern)].map(([, sum, name, version]) => ({ sum: sum!, name: name!, version: version! }));
+  const pattern = new RegExp(
+    `^([0-9a-f]{64})  (podyard-([0-9][0-9A-Za-z.+-]*)-linux-${process.arch}\\.tar\\.gz)$`,
+    'gm',
+  );
+  const all = [...sums.matchAll(pattern)].map(([, sum, name, version]) => ({
+    sum: sum!,
+    name: name!,
+    version: version!,
+  }));
   const known = wanted === null ? all : all.filter(({ name }) => name === wanted);
   const newest = known.toSorted((one, other) => compareVersions(one.version, other.version)).at(-1);
   if (newest) return newest;
@@ -169,20 +185,30 @@ function compareVersions(one: string, other: string): number {
 async function requireOwner(tree: string): Promise<void> {
   const { uid } = await stat(tree);
   if (uid !== process.getuid?.()) {
-    throw new Error(`${tree} belongs to ${uid === 0 ? 'root: run this with sudo' : 'another user: run this as that user'}`);
+    throw new Error(
+      `${tree} belongs to ${uid === 0 ? 'root: run this with sudo' : 'another user: run this as that user'}`,
+    );
   }
 }
 
 async function checkSum(file: string, wanted: string): Promise<void> {
   const hash = createHash('sha256');
   await pipeline(createReadStream(file), hash);
-  if (hash.digest('hex') !== wanted) throw new Error(`${basename(file)} is not what ${SUMS} says: bring it there again`);
+  if (hash.digest('hex') !== wanted)
+    throw new Error(`${basename(file)} is not what ${SUMS} says: bring it there again`);
 }
 
 /** Runs the installer of the new version, which has its own rules, on what was checked. */
 async function runInstaller(folder: string, archive: string, tree: string): Promise<number> {
   const top = archive.slice(0, -'.tar.gz'.length);
-  await promisify(execFile)('tar', ['-xzf', join(folder, archive), '-C', folder, '--strip-components=1', `${top}/install.sh`]);
+  await promisify(execFile)('tar', [
+    '-xzf',
+    join(folder, archive),
+    '-C',
+    folder,
+    '--strip-components=1',
+    `${top}/install.sh`,
+  ]);
   const isUsers = basename(dirname(tree)) === 'versions';
   const args = ['--upgrade', '--yes', '--from', join(folder, archive), ...(isUsers ? ['--user'] : [])];
   const child = spawn('sh', [join(folder, 'install.sh'), ...args], { stdio: 'inherit' });
