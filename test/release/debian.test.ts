@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DEBIAN_ARCHITECTURE } from '../../release/image/debian-packages.ts';
 import type { Architecture } from '../../release/parts/production-packages.ts';
+import { until } from '../e2e/api.ts';
 import { type BuiltRelease, builtArtifacts, builtRelease } from './built.ts';
 import { debianTree } from './debian-tree.ts';
 import { Machine } from './machine.ts';
@@ -20,6 +21,10 @@ const GLIBC = 2.31;
 const FIRST_JOB_MS = 12_000;
 /** dpkg and tar write 250 MB, and CI has two processors for everything. */
 const MACHINE_TIMEOUT_MS = 180_000;
+
+/** A minimal Debian has no curl. */
+const IS_READY = `/opt/podyard/current/node/bin/node -e '
+  fetch("http://127.0.0.1:8080/readyz").then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))'`;
 
 let release: BuiltRelease;
 /** A layer that has the archive and the package in /artifacts. */
@@ -99,10 +104,12 @@ describe('the Debian package', { timeout: MACHINE_TIMEOUT_MS }, () => {
       'podyard --version; stat -c "%U %a" /var/lib/podyard /etc/podyard.env; id -un podyard',
     );
     expect(stdout).toBe(`${release.version}\npodyard 700\nroot 600\npodyard\n`);
+    await until('the service is ready', async () => (await machine.sh(IS_READY)).code === 0);
     const proof = await machine.sh(
-      'setpriv --reuid=podyard --regid=podyard --init-groups podyard prove --data-dir /var/lib/podyard',
+      'systemctl stop podyard && setpriv --reuid=podyard --regid=podyard --init-groups podyard prove --data-dir /var/lib/podyard',
     );
     expect(proof, proof.output).toMatchObject({ code: 0 });
+    expect(await machine.sh('systemctl start podyard')).toMatchObject({ code: 0 });
     expect(await machine.sh('dpkg --verify podyard')).toMatchObject({ code: 0, output: '' });
   });
 
