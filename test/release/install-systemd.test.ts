@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { until } from '../e2e/api.ts';
 import { builtRelease } from './built.ts';
-import { systemdTree } from './systemd-tree.ts';
 import { Machine } from './machine.ts';
+import { systemdTree } from './systemd-tree.ts';
 
 let folder: string;
 let machine: Machine;

@@ -57,7 +57,18 @@ export class Machine {
     const enterGroup = `mkdir -p "$1" && echo $$ >"$1/cgroup.procs"; shift; exec "$@"`;
     const init = spawn(
       'sh',
-      ['-c', enterGroup, 'sh', controlGroupOf(home), 'unshare', ...flags, `--mount-proc=${home}/root/proc`, 'sh', '-c', BOOT],
+      [
+        '-c',
+        enterGroup,
+        'sh',
+        controlGroupOf(home),
+        'unshare',
+        ...flags,
+        `--mount-proc=${home}/root/proc`,
+        'sh',
+        '-c',
+        BOOT,
+      ],
       { stdio: 'ignore', cwd: home },
     );
     await until('systemd is started', async () => (await childOf(init)) !== '');
