@@ -72,11 +72,13 @@ describe('without systemd', () => {
     expect(start).toBe('set -a; . /home/ada/.config/podyard/podyard.env; /home/ada/.local/bin/podyard serve');
     await asAda(`(${start}) >/dev/null 2>&1 & sleep 1`);
     expect(await asAda('.local/bin/podyard add one')).toMatchObject({ code: 0 });
-    const { stdout } = await on.sh(`find / -xdev -newer /run/is-up -user ada ! -path '/home/ada*' ! -path '/proc*' ! -path '/dev*'`);
-    expect(stdout).toBe('');
-    expect((await on.sh('stat -c %a /home/ada/.local/share/podyard/data /home/ada/.config/podyard/podyard.env')).stdout).toBe(
-      '700\n600\n',
+    const { stdout } = await on.sh(
+      `find / -xdev -newer /run/is-up -user ada ! -path '/home/ada*' ! -path '/proc*' ! -path '/dev*'`,
     );
+    expect(stdout).toBe('');
+    expect(
+      (await on.sh('stat -c %a /home/ada/.local/share/podyard/data /home/ada/.config/podyard/podyard.env')).stdout,
+    ).toBe('700\n600\n');
     await asAda('kill $(cut -d " " -f 1 .local/share/podyard/data/server.pid); sleep 0.2');
     expect(await asAda('sh /archives/install.sh --user --uninstall --purge')).toMatchObject({ code: 0 });
     expect((await on.sh('find /home/ada -name "*podyard*"')).stdout).toBe('');
@@ -92,7 +94,12 @@ describe('it refuses in a sentence that says what to do', () => {
   });
 
   test.each([
-    ['another processor', 'uname', '[ "$1" = -s ] && echo Linux || echo riscv64', 'no archive for this processor (riscv64)'],
+    [
+      'another processor',
+      'uname',
+      '[ "$1" = -s ] && echo Linux || echo riscv64',
+      'no archive for this processor (riscv64)',
+    ],
     ['musl', 'ldd', 'echo "musl libc (x86_64)" >&2; exit 1', 'this Linux has musl'],
   ])('on %s', async (_, program, text, sentence) => {
     const on = await boot();
@@ -103,13 +110,17 @@ describe('it refuses in a sentence that says what to do', () => {
   test('a program that does not run, as with an old glibc', async () => {
     const on = await boot();
     await on.sh(`rm ${STAND_IN_NODE}`);
-    expect(await refusal(on)).toMatch(/Node\.js does not run here: it needs glibc 2\.31 or newer \(this has glibc 2\.36\)/);
+    expect(await refusal(on)).toMatch(
+      /Node\.js does not run here: it needs glibc 2\.31 or newer \(this has glibc 2\.36\)/,
+    );
   });
 
   test('with a full disk, and leaves nothing on it', async () => {
     const on = await boot();
     await on.sh('mkdir -p /opt/podyard && mount -t tmpfs -o size=90m tmpfs /opt/podyard');
-    expect(await refusal(on)).toMatch(/\/opt\/podyard has \d+ MB left, and this needs \d+: free some, and run it again/);
+    expect(await refusal(on)).toMatch(
+      /\/opt\/podyard has \d+ MB left, and this needs \d+: free some, and run it again/,
+    );
     expect((await on.sh('ls /opt/podyard')).stdout).toBe('');
   });
 
@@ -118,7 +129,9 @@ describe('it refuses in a sentence that says what to do', () => {
     const [ours, other] = [generateKeyPairSync('ed25519'), generateKeyPairSync('ed25519')];
     const sums = await readFile(`${folder}/archives/SHA256SUMS`);
     await writeFile(`${on.root}/key.pub`, ours.publicKey.export({ type: 'spki', format: 'pem' }));
-    expect(await refusal(on, '--key', '/key.pub')).toContain('SHA256SUMS.sig is missing, and the key /key.pub is required');
+    expect(await refusal(on, '--key', '/key.pub')).toContain(
+      'SHA256SUMS.sig is missing, and the key /key.pub is required',
+    );
     await writeFile(`${on.root}/archives/SHA256SUMS.sig`, sign(null, sums, other.privateKey));
     // Debian's minimal tree has no openssl: without one, a key that is required is not waived.
     expect(await refusal(on, '--key', '/key.pub')).toContain('the signature cannot be checked: install openssl 3');
@@ -134,7 +147,9 @@ describe('it refuses in a sentence that says what to do', () => {
     const on = await boot();
     expect(await refusal(on, '--frobnicate')).toContain("'--frobnicate' is not understood; --help lists the options");
     expect(await refusal(on, '--from', '/none')).toContain('there is no /none');
-    expect(await refusal(on, '--from', '/etc')).toContain(`there is no podyard-<version>-linux-${process.arch}.tar.gz in /etc`);
+    expect(await refusal(on, '--from', '/etc')).toContain(
+      `there is no podyard-<version>-linux-${process.arch}.tar.gz in /etc`,
+    );
     expect(await refusal(on, '--upgrade')).toContain('Podyard is not installed here: leave --upgrade out');
     expect(await refusal(on, '--purge')).toContain('--purge belongs to --uninstall');
   });
@@ -144,7 +159,12 @@ test('--dry-run says what it would do, and does nothing', async () => {
   const on = await boot();
   const { code, output } = await install(on, '--dry-run');
   expect(code).toBe(0);
-  for (const place of ['/opt/podyard/0.2.0', '/var/lib/podyard', '/etc/podyard.env', '/etc/systemd/system/podyard.service']) {
+  for (const place of [
+    '/opt/podyard/0.2.0',
+    '/var/lib/podyard',
+    '/etc/podyard.env',
+    '/etc/systemd/system/podyard.service',
+  ]) {
     expect(output).toContain(place);
   }
   expect((await on.sh('ls -d /opt/podyard /var/lib/podyard /etc/podyard.env; id podyard')).stdout).toBe('');

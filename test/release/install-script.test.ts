@@ -22,10 +22,14 @@ test('the scripts are POSIX sh, and shellcheck finds nothing in them', async () 
 test('systemd finds no fault in the unit, and rates its exposure as OK', async () => {
   const root = await mkdtemp(join(tmpdir(), 'podyard-unit-'));
   try {
-    for (const folder of ['etc/systemd/system', 'opt/podyard/current/bin']) await mkdir(join(root, folder), { recursive: true });
+    for (const folder of ['etc/systemd/system', 'opt/podyard/current/bin'])
+      await mkdir(join(root, folder), { recursive: true });
     await cp(UNIT, join(root, 'etc/systemd/system/podyard.service'));
     await writeFile(join(root, 'opt/podyard/current/bin/podyard'), '', { mode: 0o755 });
-    await cp('/usr/lib/systemd/system', join(root, 'usr/lib/systemd/system'), { recursive: true, verbatimSymlinks: true });
+    await cp('/usr/lib/systemd/system', join(root, 'usr/lib/systemd/system'), {
+      recursive: true,
+      verbatimSymlinks: true,
+    });
     const { stderr } = await run('systemd-analyze', ['verify', `--root=${root}`, '--man=no', 'podyard.service']);
     expect(stderr.split('\n').filter((line) => line.includes('podyard'))).toEqual([]);
   } finally {

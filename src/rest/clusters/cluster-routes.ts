@@ -177,10 +177,7 @@ function toNewCluster(body: Static<typeof CreateClusterRequest>): NewCluster {
 }
 
 /** What is not known is left out; `include=REASON` adds `reason`. */
-function toClusterResponse(
-  cluster: ClusterWithPods,
-  query: { include?: string } = {},
-): Static<typeof ClusterResponse> {
+function toClusterResponse(cluster: ClusterWithPods, query: { include?: string } = {}): Static<typeof ClusterResponse> {
   const { podId, status, sshEndpoint } = cluster.primary;
   return {
     id: cluster.id,

@@ -120,9 +120,7 @@ function toNewVolume(body: Static<typeof CreateNetworkVolumeRequest>): NewVolume
 }
 
 /** Maps the fields that are present. */
-function toVolumeChange(
-  body: Static<typeof UpdateNetworkVolumeRequest>,
-): Partial<Pick<Volume, 'name' | 'sizeGb'>> {
+function toVolumeChange(body: Static<typeof UpdateNetworkVolumeRequest>): Partial<Pick<Volume, 'name' | 'sizeGb'>> {
   return {
     ...(body.name === undefined ? {} : { name: body.name }),
     ...(body.size === undefined ? {} : { sizeGb: body.size }),
