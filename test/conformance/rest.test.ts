@@ -119,7 +119,7 @@ const FIELDS: [field: string, value: unknown, wrong: unknown[]][] = [
   ['dataCenterIds', ['US-TX-3'], ['US-TX-3', null, [1], {}]],
   ['networkVolumes', [], ['v', null, [1], {}]],
   ['timeout', 1, ['1', null, 1.5, -1]],
-  ['flashboot', 'PRIORITY_FLASHBOOT', ['ON', null, false, 'off']],
+  ['flashboot', 'PRIORITY_FLASHBOOT', ['ON', null, 0, 'off']],
   ['image', 'podyard/echo:2', ['', 7, null]],
   ['args', '', [7, null, ['a']]],
   ['disk', 1, [0, -1, 1.5, '5', null]],
@@ -231,7 +231,9 @@ describe('Endpoint GPU configuration', () => {
     expect(await statusOf({ gpu: { pools: ['NOSUCH_POOL'] } })).toBe(400);
   });
   test('count: minimum 1', async () => {
-    expect(await errorsOf({ gpu: { pools: ['ADA_24'], count: 0 } })).toEqual(['/gpu/count: must be >= 1']);
+    expect(await errorsOf({ gpu: { pools: ['ADA_24'], count: -1 } })).toEqual(['/gpu/count: must be >= 1']);
+    const [error, ...hints] = await errorsOf({ gpu: { pools: ['ADA_24'], count: 0 } });
+    expect([error, hints.length]).toEqual(['/gpu/count: must be >= 1', 1]);
   });
   test('count: default 1', async () => {
     expect((await update({ gpu: { pools: ['ADA_24'] } })).json().gpu).toEqual({ pools: ['ADA_24'], count: 1 });
@@ -259,6 +261,12 @@ describe('CPU configuration', () => {
 describe('Enumerations', () => {
   test.each(['QUEUE_DELAY', 'REQUEST_COUNT'])('ScalerType %s', async (type) => {
     expect((await update({ scaling: { type } })).json().scaling.type).toBe(type);
+  });
+  test.each([
+    [true, 'FLASHBOOT'],
+    [false, 'OFF'],
+  ])('FlashBoot as the boolean %s, as Terraform writes it (decision 101)', async (flashboot, shown) => {
+    expect((await update({ flashboot })).json().flashboot).toBe(shown);
   });
   test.each(['OFF', 'FLASHBOOT', 'PRIORITY_FLASHBOOT'])('FlashBoot %s', async (flashboot) => {
     expect((await update({ flashboot })).json().flashboot).toBe(flashboot);
