@@ -144,6 +144,7 @@ test.each([
 ])('an unknown command is reported with the known ones: %j', async (args, message) => {
   expect(await run(...args)).toBe(2);
   expect(noted.join('\n')).toMatch(message);
+  expect(noted.join('\n')).not.toMatch(/prove|complete\b/); // hidden
 });
 
 test('a created key is printed alone and has the requested scopes', async () => {

@@ -36,7 +36,8 @@ class CommandLine extends Command {
     const isImplied = parent !== null && !parent.args.includes(this.name());
     if (options?.code !== 'commander.excessArguments' || !isImplied) super.error(message, options);
     const path = parent.parent === null ? parent.name() : `${parent.parent.name()} ${parent.name()}`;
-    const names = parent.commands.map((command) => command.name());
+    const visible = parent.createHelp().visibleCommands(parent);
+    const names = visible.map((command) => command.name()).filter((name) => name !== 'help');
     const wrong = String(args[0]);
     super.error(`error: ${path} has no command '${wrong}', but: ${names.join(', ')}${didYouMean(wrong, names)}`, {
       ...options,
