@@ -3,7 +3,7 @@ import type { GpuStock } from '../../src/domain/catalog/capacity-source.ts';
 import { type RestFixture, startRestApp } from '../rest-app.ts';
 
 /**
- * What the public Terraform provider (runpod/terraform-provider-runpod, commits 32f26e2, a76ff8f and b745291) sends for its
+ * docs/interface/revision-2026-08.md, "Serverless endpoints": what the public Terraform provider (runpod/terraform-provider-runpod, commits 32f26e2, a76ff8f and b745291) sends for its
  * resources, with the members that it makes of a configuration: docs/decisions/0101-terraform.md. It has none for secrets. It
  * takes 200 and 201 for success, 204 for a deletion, and a 404 of a read for "it is gone".
  */
