@@ -236,6 +236,9 @@ plan_install() {
   say "  program    $VERSIONS/$VERSION, started by $PROGRAM"
   say "  data       $DATA$([ "$SCOPE" = user ] || echo ', of the system user podyard')$([ ! -e "$DATA/postgres" ] || echo ' (is there, and is kept)')"
   say "  settings   $SETTINGS$([ ! -e "$SETTINGS" ] || echo ' (is there, and is kept)')"
+  if [ "$SCOPE" = system ] && getent group docker >/dev/null; then
+    say "  engine     Docker; the user podyard joins its group, whose members can do what root can"
+  fi
   if [ $SERVICE = yes ]; then say "  service    $UNIT, started now and at every boot"; else say "  service    none: you start the server"; fi
 }
 
