@@ -11,6 +11,8 @@ const MIN_ALONE_MS = 6;
 /** With fewer, one stall of the machine is the p99. */
 const MIN_SAMPLES = 101;
 const MAX_RSS_MB = 500;
+/** CI has other tests on its two cores. */
+const TRIES = process.env.CI ? 3 : 2;
 /** How soon after a flood its bystander must be as quick as before. */
 const CALM_WITHIN_MS = 15_000;
 
@@ -38,12 +40,14 @@ interface Seen {
 }
 
 /**
- * Measures the bystander beside the flood; twice if the first time was over the limit. A stall of the machine doesn't come
- * twice in a row at will, and a server that lets a flood starve its neighbors does so every time.
+ * Measures the bystander beside the flood; again if that was over the limit. A stall of the machine doesn't come several
+ * times in a row at will, and a server that lets a flood starve its neighbors does so every time.
  */
 export async function expectUnharmed(scene: Scene, prepare: () => FloodTask | Promise<FloodTask>): Promise<void> {
   let seen = await besideFlood(scene, await prepare());
-  if (seen.p99 > seen.limit) seen = await besideFlood(scene, await prepare());
+  for (let again = 1; again < TRIES && seen.p99 > seen.limit; again += 1) {
+    seen = await besideFlood(scene, await prepare());
+  }
   expect(seen.p99).toBeLessThanOrEqual(seen.limit);
 }
 
