@@ -35,7 +35,10 @@ afterEach(() => rm(root, { recursive: true, force: true }));
 async function publish(version: string, signedBy: KeyObject = privateKey): Promise<void> {
   const top = join(root, TOP(version));
   await mkdir(top);
-  await writeFile(join(top, 'install.sh'), `echo "${version} $*" >${root}/called\n[ ${version} != 0.9.0 ]\n`);
+  await writeFile(
+    join(top, 'install.sh'),
+    `echo "${version} $*" >${root}/called\nls "\${0%/*}" >${root}/beside\n[ ${version} != 0.9.0 ]\n`,
+  );
   const archive = `${TOP(version)}.tar.gz`;
   execFileSync('tar', ['-czf', join(mirror, archive), '-C', root, TOP(version)]);
   const sum = createHash('sha256').update(await readFile(join(mirror, archive)));
@@ -132,4 +135,11 @@ test('without a place it looks nowhere, and an installation of another kind is t
   expect(noted.at(-1)).toContain('--from or PODYARD_UPGRADE_FROM');
   expect(await runCli(pieces as unknown as CliPieces, ['upgrade', '--from', mirror])).toBe(1);
   expect(noted.at(-1)).toContain('this Podyard was not installed from an archive');
+});
+
+test('the installer has the archive, the checksums and the signature beside it, which it checks again', async () => {
+  await publish('9.0.0');
+  await run();
+  const beside = (await readFile(join(root, 'beside'), 'utf8')).split('\n');
+  expect(beside).toEqual(expect.arrayContaining([`${TOP('9.0.0')}.tar.gz`, 'SHA256SUMS', 'SHA256SUMS.sig']));
 });

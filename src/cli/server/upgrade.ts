@@ -67,7 +67,8 @@ export async function upgrade(
   const folder = await mkdtemp(join(tmpdir(), 'podyard-upgrade-'));
   try {
     const sums = await place.read(SUMS);
-    await checkSignature(sums, await place.read(SIGNATURE).catch(() => null), await findKey(key, tree), note);
+    const signature = await place.read(SIGNATURE).catch(() => null);
+    await checkSignature(sums, signature, await findKey(key, tree), note);
     const archive = pickArchive(sums.toString(), place.archive);
     const order = compareVersions(archive.version, installed);
     if (order <= 0 && (check || order === 0)) {
@@ -81,6 +82,7 @@ export async function upgrade(
     }
     await requireOwner(tree);
     await writeFile(join(folder, SUMS), sums);
+    if (signature !== null) await writeFile(join(folder, SIGNATURE), signature); // the installer checks it, too
     await place.copy(archive.name, join(folder, archive.name));
     await checkSum(join(folder, archive.name), archive.sum);
     return await runInstaller(folder, archive.name, tree);
