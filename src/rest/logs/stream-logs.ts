@@ -1,8 +1,10 @@
+import type { FastifyReply } from 'fastify';
+import type { Actor } from '../../domain/access/actor.ts';
 import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
 import { eventStreamSchema, sendEventStream } from '../live/event-stream.ts';
 import { PodParams } from '../pods/pod-schemas.ts';
 import { includes } from '../shared/include-query.ts';
-import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { PERMISSIONS, type RestRoute, type RouteDeps } from '../shared/rest-app.ts';
 import { WorkerParams } from '../workers/worker-schemas.ts';
 import { readFilter, scopeOfEndpoint, scopeOfPod } from './log-query.ts';
 import { EndpointLogQuery, LogHeaders, LogQuery } from './log-schemas.ts';
@@ -34,10 +36,7 @@ export const getPodLogsRoute: RestRoute = (app, deps) => {
       const scope = await scopeOfPod(deps, actor.userId, params.id);
       const extras = includes(query, 'LEVEL') ? (['level'] as const) : [];
       const log = { scope, start, filter: readFilter(query), extras };
-      return sendEventStream(
-        reply,
-        streamLog(deps, { socket: reply.raw, keyId: actor.keyId, userId: actor.userId }, log),
-      );
+      return send(deps, reply, actor, log);
     },
   );
 };
@@ -68,10 +67,7 @@ export const getWorkerLogsRoute: RestRoute = (app, deps) => {
       const scope = await scopeOfEndpoint(deps, actor.userId, params.id, params.workerId);
       const extras = includes(query, 'LEVEL') ? (['level'] as const) : [];
       const log = { scope, start, filter: readFilter(query), extras };
-      return sendEventStream(
-        reply,
-        streamLog(deps, { socket: reply.raw, keyId: actor.keyId, userId: actor.userId }, log),
-      );
+      return send(deps, reply, actor, log);
     },
   );
 };
@@ -103,10 +99,11 @@ export const getEndpointLogsRoute: RestRoute = (app, deps) => {
       const start = readLogStart(headers['last-event-id'], query);
       const scope = await scopeOfEndpoint(deps, actor.userId, params.id, query.workerId);
       const log = { scope, start, filter: readFilter(query), extras: ['level', 'workerId'] as const };
-      return sendEventStream(
-        reply,
-        streamLog(deps, { socket: reply.raw, keyId: actor.keyId, userId: actor.userId }, log),
-      );
+      return send(deps, reply, actor, log);
     },
   );
 };
+
+function send(deps: RouteDeps, reply: FastifyReply, { keyId, userId }: Actor, log: Parameters<typeof streamLog>[2]) {
+  return sendEventStream(reply, streamLog(deps, { socket: reply.raw, keyId, userId }, log));
+}
