@@ -88,11 +88,16 @@ choose_places() {
     PROGRAM=/usr/local/bin/podyard UNIT=/etc/systemd/system/podyard.service
   fi
   CURRENT=$BASE/current MARK=$BASE/.upgrade FIRST_KEY=$BASE/.first-key PINNED_KEY=$BASE/podyard.pub DEFAULT_DATA=$DATA
-  OLD=$(basename "$(readlink "$CURRENT" 2>/dev/null || true)")
+  OLD=$(installed_version)
   PARTS='' HAS_STOPPED=''
   # What counts for the server are its settings, not the variables of whoever installs it.
   for name in $(env | sed -n 's/^\(PODYARD_[A-Z0-9_]*\|DATABASE_URL\)=.*/\1/p'); do unset "$name"; done
   load_settings
+}
+
+# Prints nothing if there is none. In the middle of going back there is no link, but a mark.
+installed_version() {
+  if [ -L "$CURRENT" ]; then basename "$(readlink "$CURRENT")"; elif [ -f "$MARK" ]; then cut -d ' ' -f 2 "$MARK"; fi
 }
 
 # Exports the lines of the settings as systemd reads them.
@@ -285,7 +290,7 @@ take_lock() {
     say "… waiting for another run of the installer, or what a killed one has started"
     flock -w 900 9 || die "another installer holds $BASE/.lock"
   }
-  OLD=$(basename "$(readlink "$CURRENT" 2>/dev/null || true)")
+  OLD=$(installed_version)
 }
 
 clean_up() {
@@ -339,6 +344,12 @@ check_tree() { [ -f "$1/SHA256SUMS" ] && (cd "$1" && sha256sum --check --status 
 need_disk() {
   free=$(df -Pm "$1" | awk 'NR == 2 { print $4 }')
   [ "$free" -gt $(($2 + 100)) ] || die "$1 has $free MB left, and this needs $(($2 + 100)): free some, and run it again"
+}
+
+# $1: its beginning, $2: its end. Prints a path with the time in it that nothing has yet, as a run of the same second may have.
+new_path() {
+  while path=$1-$(date -u +%Y%m%dT%H%M%SZ)$2 && [ -e "$path" ]; do sleep 1; done
+  printf '%s' "$path"
 }
 
 make_places() {
@@ -463,7 +474,7 @@ back_up() {
   [ -e "$DATA/postgres" ] || [ -n "${PODYARD_DATABASE_URL:-${DATABASE_URL:-}}" ] || return 0
   need_disk "$DATA" "$(($(du -sm "$DATA/postgres" 2>/dev/null | cut -f 1 || echo 0) / 2))"
   as_user mkdir -p -m 700 "$DATA/backups"
-  BACKUP=$DATA/backups/before-$VERSION-$(date -u +%Y%m%dT%H%M%SZ).backup
+  BACKUP=$(new_path "$DATA/backups/before-$VERSION" .backup)
   say "… writing the backup $BACKUP"
   as_user "$1/bin/podyard" backup "$BACKUP" --data-dir "$DATA" >/dev/null 2>"$BASE/.errors" || {
     cat "$BASE/.errors" >&2
@@ -611,7 +622,7 @@ swap_data() {
   if [ ! -e "$DATA/.returned/postgres" ] && [ "$BACKUP" != none ]; then return 0; fi
   end_postgres
   if [ -e "$DATA/postgres" ]; then
-    kept=$DATA/postgres-of-$VERSION-$(date -u +%Y%m%dT%H%M%SZ)
+    kept=$(new_path "$DATA/postgres-of-$VERSION" '')
     mv -T "$DATA/postgres" "$kept"
     say "what $VERSION made of the data is kept in $kept: remove it when nothing in it is missed"
   fi

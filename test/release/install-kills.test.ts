@@ -141,3 +141,28 @@ describe('killed at any line', () => {
     });
   }, 120_000);
 });
+
+test('an upgrade that was killed before the old version was back in its place is finished by the next run', async () => {
+  const machine = await installed();
+  await install(machine, '0.4.0', ['--upgrade']);
+  const mark = `rm /opt/podyard/current; echo "returning 0.2.0 0.4.0 $(ls -d /var/lib/podyard/backups/before-*)" >/opt/podyard/.upgrade`;
+  expect(await machine.sh(`systemctl stop podyard; ${mark}`)).toMatchObject({ code: 0 });
+  const { output } = await install(machine, '0.4.0', ['--upgrade']);
+  expect(output).toContain('an earlier run was ended while it went back to 0.2.0: finishing that');
+  expect(output).toContain('0.4.0 failed, and 0.2.0 is back with its data');
+  expect(await jobsOf(machine)).toEqual(['one', 'two']);
+});
+
+test('an upgrade that fails keeps its data beside what another of the same second has kept', async () => {
+  const machine = await installed();
+  const takeNames = `for later in 0 1 2 3; do
+      mkdir -p "/var/lib/podyard/postgres-of-0.4.0-$(date -u -d "+$later seconds" +%Y%m%dT%H%M%SZ)/kept"
+    done`;
+  expect(await machine.sh(takeNames)).toMatchObject({ code: 0 });
+  const { output } = await install(machine, '0.4.0', ['--upgrade']);
+  expect(output).toContain('0.4.0 failed, and 0.2.0 is back with its data');
+  const kept = await machine.sh(
+    'find /var/lib/podyard/postgres-of-0.4.0-* -name jobs; ls -d /var/lib/podyard/postgres-of-*/kept',
+  );
+  expect(kept.stdout.trim().split('\n')).toHaveLength(1 + 4);
+});

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { extract, pack } from 'tar-stream';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { until } from '../../../test/e2e/api.ts';
 import { COMPLETE, CONTENT, RECEIVE, SEND } from './copy-scripts.ts';
 
 const BLOCK = 512;
@@ -39,6 +40,17 @@ test.each([1, 2, 3, 4, 5])('an archive that is cut off after %s blocks leaves no
   const { status, left } = await receive(blocks);
   expect(left).toEqual([]);
   expect(status).not.toBe(0);
+});
+
+test('a program that is hung up leaves nothing, though nobody reads what its shell says of that', async () => {
+  const options = { stdio: ['pipe', 'ignore', 'pipe'], detached: true } as const;
+  const child = spawn('sh', ['-c', RECEIVE, 'podyard', `${home}/data`, 'data'], options);
+  await until('it unpacks', async () => (await readdir(home)).length > 0);
+  child.stderr.destroy();
+  process.kill(-child.pid!, 'SIGHUP');
+  const [status] = await once(child, 'exit');
+  expect(status).toBe(1);
+  await until('nothing is left', async () => (await readdir(home)).length === 0);
 });
 
 test.each([

@@ -7,9 +7,11 @@ export const COMPLETE = 'complete';
 /**
  * Unpacks its input as `$1`, or as `$2` in that folder. Everything is unpacked under another name first, so that a copy that is
  * cut off leaves nothing under the final one. What it was then is removed by a program without the marker (execution.ts) that
- * ends this one: a large folder takes longer than that leaves it.
+ * ends this one: a large folder takes longer than that leaves it. SIGPIPE is ignored: where nobody reads stderr any more, a
+ * shell that reports there how tar ended would die of it before it has removed anything.
  */
 export const RECEIVE = `set -e
+trap '' PIPE
 target=$1
 case "$target" in */) target="$target$2" ;; *) if [ -d "$target" ]; then target="$target/$2"; fi ;; esac
 case "$target" in */*) folder=\${target%/*}/ ;; *) folder=./ ;; esac
