@@ -7,7 +7,7 @@ const FLOORS = [
   ['db'],
   ['scaling'],
   ['domain'],
-  ['runtimes', 'http'],
+  ['runtimes', 'builders', 'http'],
   ['rest', 'graphql', 'dataplane', 'control'],
   ['cli'],
   ['compose'],

@@ -1,0 +1,76 @@
+/**
+ * The interface to what makes images out of folders: a container engine, or the process runtime's own images. A builder knows
+ * builds, not endpoints or users. Every builder passes the suite in test/builder-contract/contract.ts.
+ */
+import type { Recipe } from '../domain/builds/recipe.ts';
+
+export interface BuildRequest {
+  /** The build's id. What is made for it is labeled with it, so that another process can find and remove it. */
+  id: string;
+  /** The name that the image gets. */
+  image: string;
+  /** An absolute path: the context, complete, with no link that leads out of it. The builder may not change it. */
+  folder: string;
+  recipe: Recipe;
+  /** Values of the Dockerfile's ARGs. */
+  args: Readonly<Record<string, string>>;
+  /** Values by id. Each is mounted for the steps that ask for it, and is in no layer, log or cache. */
+  secrets: Readonly<Record<string, string>>;
+  /** Credentials for base images, by registry host. */
+  registries: Readonly<Record<string, { username: string; password: string }>>;
+  /** False: every step runs anew. */
+  usesCache: boolean;
+}
+
+export interface BuildLimits {
+  cpus: number;
+  memoryBytes: number;
+  /** Of the whole build. */
+  timeoutMs: number;
+  /** Of the image. */
+  maxImageBytes: number;
+}
+
+/** What happens in a build, in order. `step` is unique in the build. */
+export type BuildEvent =
+  | { kind: 'step'; step: string; name: string; state: 'RUNNING' | 'COMPLETED' | 'CACHED' | 'FAILED'; at: Date }
+  | { kind: 'line'; step: string | null; stream: 'stdout' | 'stderr' | 'system'; text: string; at: Date };
+
+export interface BuildOptions {
+  limits: BuildLimits;
+  onEvent(event: BuildEvent): void;
+  /** Cancels the build, which then rejects soon and leaves nothing behind. */
+  signal: AbortSignal;
+}
+
+export interface BuiltImage {
+  image: string;
+  /** Names the content: `sha256:` and 64 hexadecimal digits. */
+  digest: string;
+  sizeBytes: number;
+}
+
+/** An image that a builder made, and that is still there. */
+export interface StoredImage {
+  /** Of its build. */
+  buildId: string;
+  image: string;
+  sizeBytes: number;
+}
+
+export interface Builder {
+  readonly name: 'engine' | 'processes';
+  /**
+   * Builds the image. Rejects with a sentence fit for users: `unprocessable` where the folder or its recipe is at fault,
+   * `unavailable` where the builder is. Leaves nothing behind then but a cache.
+   */
+  build(request: BuildRequest, options: BuildOptions): Promise<BuiltImage>;
+  /** The images that builds made, by this installation. */
+  list(): Promise<StoredImage[]>;
+  /** Removes the image of a build. Idempotent. Rejects with `conflict` while a workload uses it. */
+  remove(buildId: string): Promise<void>;
+  /** Ends and removes what builds of killed processes have left, all but the images of finished ones. */
+  tidy(): Promise<void>;
+  /** Returns why it cannot build here, one sentence; null when it can. */
+  hindrance(): Promise<string | null>;
+}
