@@ -159,7 +159,8 @@ async function addressWithoutNames(cluster: Cluster): Promise<string> {
   if (await cluster.client.find('/api/v1/namespaces/kube-system/services/kube-dns')) return '';
   const { spec } = await cluster.client.get('/api/v1/namespaces/default/services/kubernetes');
   const taken = new Set((await cluster.client.list('/api/v1/services')).map((service) => service.spec.clusterIP));
-  const addresses = Array.from({ length: 120 }, (_, i) => spec.clusterIP.replace(/\d+$/, String(128 + i)));
+  // From the lowest sixteen, the cluster gives none to services that ask for no certain one.
+  const addresses = Array.from({ length: 13 }, (_, i) => spec.clusterIP.replace(/\d+$/, String(3 + i)));
   const free = addresses.filter((address) => !taken.has(address));
   return free[Math.floor(Math.random() * free.length)]!;
 }

@@ -3,7 +3,8 @@
  * broken versions, remove. One machine goes through all of it, in the order of the tests.
  */
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -38,9 +39,10 @@ beforeAll(async () => {
   await run('sh', ['-c', `cd ${folder}/archives && sha256sum ${name} >SHA256SUMS`]);
   await cp(`${release.tree}/install.sh`, `${folder}/archives/install.sh`);
   // Other versions lie where they would be unpacked: that is tried with the first one.
-  const make = (as: string, changes: Record<string, string>) =>
-    changedVersion(release.tree, `${folder}/opt/podyard/${as}`, as, changes);
-  await make('9.1.0', MIGRATION);
+  const make = (as: string, changes: Record<string, string>, place = 'opt/podyard') =>
+    changedVersion(release.tree, `${folder}/${place}/${as}`, as, changes);
+  await make('9.1.0', MIGRATION, 'trees');
+  await publish(`${folder}/trees/9.1.0`, `${folder}/published`);
   await make('9.2.0', { ...MIGRATION, 'app/dist/main.js': 'throw new Error("broken on purpose");\n' });
   await make('9.3.0', { ...MIGRATION, 'app/workers/javascript/echo.js': BROKEN_WORKER });
   await make('9.4.0', { ...MIGRATION, 'app/migrations/9001-fails.sql': 'select 1 / 0;\n' });
@@ -50,6 +52,18 @@ afterAll(async () => {
   await machine?.remove();
   if (folder) await rm(folder, { recursive: true, force: true });
 });
+
+/** Puts the archive of a tree into a folder, with sums that a key has signed, as a release has them. */
+async function publish(tree: string, to: string): Promise<void> {
+  await mkdir(to);
+  const name = `podyard-${basename(tree)}-linux-${process.arch}`;
+  const rename = `--transform=s,^[.],${name},S`; // not in what links name
+  await run('tar', ['-I', 'gzip -1', '-cf', `${to}/${name}.tar.gz`, rename, '-C', tree, '.']);
+  await run('sh', ['-c', `sha256sum ${name}.tar.gz >SHA256SUMS`], { cwd: to });
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  await writeFile(`${to}/SHA256SUMS.sig`, sign(null, await readFile(`${to}/SHA256SUMS`), privateKey));
+  await writeFile(`${to}/podyard.pub`, publicKey.export({ type: 'spki', format: 'pem' }));
+}
 
 const install = (...args: string[]): Promise<Outcome> => machine.run(['sh', '/archives/install.sh', ...args]);
 const upgradeTo = (to: string): Promise<Outcome> => install('--upgrade', '--from', `/opt/podyard/${to}`);
@@ -130,7 +144,7 @@ test(
 );
 
 test('another version needs --upgrade', async () => {
-  const { code, output } = await install('--from', '/opt/podyard/9.1.0');
+  const { code, output } = await install('--from', '/trees/9.1.0');
   expect(output).toContain(`Podyard ${version} is installed: add --upgrade to change to 9.1.0`);
   expect(code).toBe(1);
 });
@@ -174,7 +188,7 @@ test.each([
 );
 
 test(
-  'an upgrade keeps data and running workers, and removes versions beyond the last two',
+  '`podyard upgrade` keeps data and running workers, and removes versions beyond the last two',
   async () => {
     await call('PATCH', `/v2/serverless/${endpoint}`, { workers: { max: 1 } });
     await until('the waiting job has run', async () => (await jobOf(waiting)).status === 'COMPLETED');
@@ -182,7 +196,8 @@ test(
     await until('a worker has it', async () => (await jobOf(id)).status === 'IN_PROGRESS');
     const { workerId } = await jobOf(id);
 
-    const { code, output } = await upgradeTo('9.1.0');
+    const { code, output } = await machine.sh('podyard upgrade --from /published --key /published/podyard.pub');
+    expect(output).toContain('SHA256SUMS is signed by the key /published/podyard.pub');
     expect(output).toContain('Podyard 9.1.0 is ready at');
     expect(output).not.toContain('API key');
     expect(code).toBe(0);
@@ -193,7 +208,7 @@ test(
     expect(ended.retries ?? 0).toBe(0);
     expect(await jobOf(finished.id)).toMatchObject({ status: 'COMPLETED', output: 'done' });
     const { stdout } = await machine.sh('ls /opt/podyard; ls -d /var/lib/podyard/postgres-of-* | wc -l');
-    expect(stdout.trim().split('\n')).toEqual([version, '9.1.0', 'current', '3']);
+    expect(stdout.trim().split('\n')).toEqual([version, '9.1.0', 'current', 'podyard.pub', '3']);
   },
   UPGRADE_MS * 2,
 );

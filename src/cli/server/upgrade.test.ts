@@ -56,7 +56,9 @@ const called = () => readFile(join(root, 'called'), 'utf8').catch(() => null);
 test('the newest version of a directory is checked and its own installer called', async () => {
   for (const version of ['0.3.0', '0.10.0', '0.10.0-rc.1']) await publish(version);
   expect(await run({ key })).toBe(0);
-  expect(await called()).toMatch(new RegExp(`^0\\.10\\.0 --upgrade --yes --from \\S+/${TOP('0.10.0')}\\.tar\\.gz\n$`));
+  expect(await called()).toMatch(
+    new RegExp(`^0\\.10\\.0 --upgrade --yes --from \\S+/${TOP('0.10.0')}\\.tar\\.gz --key ${key}\n$`),
+  );
   expect(noted).toEqual([]);
 });
 

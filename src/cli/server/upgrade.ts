@@ -85,7 +85,7 @@ export async function upgrade(
     if (signature !== null) await writeFile(join(folder, SIGNATURE), signature); // the installer checks it, too
     await place.copy(archive.name, join(folder, archive.name));
     await checkSum(join(folder, archive.name), archive.sum);
-    return await runInstaller(folder, archive.name, tree);
+    return await runInstaller(folder, archive.name, tree, key);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -200,8 +200,8 @@ async function checkSum(file: string, wanted: string): Promise<void> {
     throw new Error(`${basename(file)} is not what ${SUMS} says: bring it there again`);
 }
 
-/** Runs the installer of the new version, which has its own rules, on what was checked. */
-async function runInstaller(folder: string, archive: string, tree: string): Promise<number> {
+/** Runs the installer of the new version, which has its own rules, on what was checked. A key that was given replaces the kept one. */
+async function runInstaller(folder: string, archive: string, tree: string, key: string | null): Promise<number> {
   const top = archive.slice(0, -'.tar.gz'.length);
   await promisify(execFile)('tar', [
     '-xzf',
@@ -213,6 +213,7 @@ async function runInstaller(folder: string, archive: string, tree: string): Prom
   ]);
   const isUsers = basename(dirname(tree)) === 'versions';
   const args = ['--upgrade', '--yes', '--from', join(folder, archive), ...(isUsers ? ['--user'] : [])];
+  if (key !== null) args.push('--key', resolve(key));
   const child = spawn('sh', [join(folder, 'install.sh'), ...args], { stdio: 'inherit' });
   const [code] = (await once(child, 'exit')) as [number | null];
   return code ?? 1;

@@ -202,9 +202,9 @@ export class EgressGuard {
     const run = this.#run;
     if (!run) throw new Error('egress rules were never prepared');
     const { interfaceName, engine } = await network.ensure();
-    const bridge = { name: interfaceName, settings, engine };
     return tryAgain(async () => {
-      const rules = await readFirewall(run);
+      const { filtersBridges, ...rules } = await readFirewall(run);
+      const bridge = { name: interfaceName, settings, engine, filtersBridges };
       const plan = (family: Family) => planRules(family, rules[family] ?? [], bridge, this.#api);
       const isChanged = await changeFirewall(run, { 4: plan(4), 6: rules[6] === null ? [] : plan(6) });
       this.#limited = bridge.name;

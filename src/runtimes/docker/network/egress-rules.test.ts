@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { parseEgress } from '../../../config/egress.ts';
-import { bridgeKeyOf, listApis, planClosing, planRemoval, planRules } from './egress-rules.ts';
+import { bridgeKeyOf, listApis, planClosing, planRemoval, planRules, planUnhookGroups } from './egress-rules.ts';
 
 const BRIDGE = {
   name: 'br-0123456789ab',
   settings: parseEgress('lan', undefined),
   engine: { isolatesNeighbors: true, callsUserChain: true },
+  filtersBridges: false,
 };
 const ONE = { installation: 'one', host: '10.7.0.1', port: 4001 };
 const OTHER = { installation: 'other', host: '10.7.0.1', port: 4002 };
@@ -77,6 +78,19 @@ test('beside a Docker engine, Podman’s rules come before Podman accepts what c
   const bridge = { ...BRIDGE, engine: { isolatesNeighbors: false, callsUserChain: false } };
   const forward = apply(both, planRules(4, both, bridge, ONE)).filter((line) => line.startsWith('-A FORWARD'));
   expect(forward[0]).toBe('-A FORWARD -i br-0123456789ab -j PODYARD-EGRESS-0123456789ab');
+});
+
+test('where a Docker beside Podman drops what nobody accepts, containers of a group still reach each other', () => {
+  const engine = { isolatesNeighbors: false, callsUserChain: false };
+  const bridge = { ...BRIDGE, engine, filtersBridges: true };
+  const accepted = '-A FORWARD -i pyg-+ -m physdev --physdev-is-bridged -j ACCEPT';
+  const rules = apply(PODMAN, planRules(4, PODMAN, bridge, ONE));
+  expect(rules).toContain(accepted);
+  const printed = rules.map((line) => line.replace('physdev --', 'physdev  --')); // as iptables does
+  expect(planRules(4, printed, bridge, ONE)).toEqual([]);
+  expect(apply(rules, planUnhookGroups(rules)).join()).not.toContain('pyg-');
+  expect(planRules(6, PODMAN, bridge, ONE).join()).not.toContain('physdev');
+  expect(planRules(4, PODMAN, { ...bridge, filtersBridges: false }, ONE).join()).not.toContain('physdev');
 });
 
 test('whichever rule is missing, doubled or foreign, the plan restores them all', () => {

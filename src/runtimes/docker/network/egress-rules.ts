@@ -18,6 +18,8 @@ export interface LimitedBridge {
   name: string;
   settings: EgressSettings;
   engine: Pick<EngineKind, 'isolatesNeighbors' | 'callsUserChain'>;
+  /** The machine's IPv4 rules also see what passes from one container to another on any bridge. */
+  filtersBridges: boolean;
 }
 
 /** A server's worker API, as containers reach it. */
@@ -83,7 +85,7 @@ export function planRules(
     ...planChain(current, host, wanted.host, family === 4 ? api : null),
     ...planChain(current, egress, wanted.egress, null),
     ...planHook(current, 'INPUT', bridge.name, host),
-    ...(bridge.engine.isolatesNeighbors ? [] : planGroups(family, current)),
+    ...(bridge.engine.isolatesNeighbors ? [] : planGroups(family, current, bridge)),
     ...planHook(current, forward, bridge.name, egress),
     ...(forward === 'FORWARD' ? [] : planUnhook(current, 'FORWARD', egress)),
   ];
@@ -192,15 +194,30 @@ function planHook(current: readonly string[], parent: string, bridge: string, ch
   return [...present.map(deletion), `-I ${parent} 1 ${hook}`];
 }
 
-/** Networks of groups are between their containers: where the engine gives the machine an address on them, it is closed. */
-function planGroups(family: Family, current: readonly string[]): string[] {
-  const rule = `INPUT -i ${GROUP_BRIDGES} ${REJECT[family]}`;
-  return current.includes(`-A ${rule}`) ? [] : [`-I ${rule.replace('INPUT', 'INPUT 1')}`];
+/**
+ * Networks of groups are between their containers. Where the engine gives the machine an address on them, it is closed; where a
+ * Docker beside it drops what nobody accepts, what stays on their bridges is accepted. Only then is `physdev` used: it makes the
+ * kernel filter all bridges.
+ */
+function planGroups(family: Family, current: readonly string[], { filtersBridges }: LimitedBridge): string[] {
+  const wanted = [
+    `INPUT -i ${GROUP_BRIDGES} ${REJECT[family]}`,
+    ...(family === 4 && filtersBridges
+      ? [`FORWARD -i ${GROUP_BRIDGES} -m physdev --physdev-is-bridged -j ACCEPT`]
+      : []),
+  ];
+  return wanted
+    .filter((rule) => !current.some((line) => line.replaceAll(/ +/g, ' ') === `-A ${rule}`))
+    .map((rule) => `-I ${rule.replace(' ', ' 1 ')}`);
 }
 
-/** Returns the lines that remove what closes the networks of groups. */
+/** Returns the lines that remove the rules for the networks of groups. */
 export function planUnhookGroups(current: readonly string[]): string[] {
-  return current.filter((line) => line.startsWith(`-A INPUT -i ${GROUP_BRIDGES} `)).map(deletion);
+  return current
+    .filter((line) =>
+      [`-A INPUT -i ${GROUP_BRIDGES} `, `-A FORWARD -i ${GROUP_BRIDGES} `].some((begin) => line.startsWith(begin)),
+    )
+    .map(deletion);
 }
 
 function planUnhook(current: readonly string[], parent: string, chain: string): string[] {

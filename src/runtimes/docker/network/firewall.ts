@@ -18,12 +18,16 @@ export interface FirewallRules {
   4: readonly string[];
   /** Null where the machine has no ip6tables. */
   6: readonly string[] | null;
+  /** The rules for IPv4 also see what passes on a bridge, from one container to another. */
+  filtersBridges: boolean;
 }
 
 const WAIT_SECONDS = 10;
 const BOUNDARY = '# IPv6';
 const NONE = '# none';
-const READ = `iptables -w ${WAIT_SECONDS} -S && echo '${BOUNDARY}' && { ip6tables -w ${WAIT_SECONDS} -S 2>/dev/null || echo '${NONE}'; }`;
+const FILTERS_BRIDGES = '# bridges 1';
+const READ = `iptables -w ${WAIT_SECONDS} -S && echo '${BOUNDARY}' && { ip6tables -w ${WAIT_SECONDS} -S 2>/dev/null || echo '${NONE}'; } &&
+  echo "# bridges $(cat /proc/sys/net/bridge/bridge-nf-call-iptables 2>/dev/null)"`;
 const RESTORE: Record<Family, string> = { 4: 'iptables-restore', 6: 'ip6tables-restore' };
 
 /** Rejects with the machine's own words. */
@@ -33,7 +37,11 @@ export async function readFirewall(run: RunOnHost): Promise<FirewallRules> {
   if (boundary === -1) throw new Error(`iptables printed something unexpected: ${lines[0] ?? ''}`);
   const isRule = (line: string) => line.startsWith('-');
   const rest = lines.slice(boundary + 1);
-  return { 4: lines.slice(0, boundary).filter(isRule), 6: rest.includes(NONE) ? null : rest.filter(isRule) };
+  return {
+    4: lines.slice(0, boundary).filter(isRule),
+    6: rest.includes(NONE) ? null : rest.filter(isRule),
+    filtersBridges: rest.includes(FILTERS_BRIDGES),
+  };
 }
 
 /** Applies lines of `iptables-restore`, all those of a family or none. Resolves with false if there were none. */
