@@ -2,6 +2,7 @@ import type { Db } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import { diffReleases } from '../releases/diff-releases.ts';
 import { insertRelease } from '../releases/release-store.ts';
+import { serveNewest } from '../releases/trial-store.ts';
 import type { Endpoint } from './endpoint.ts';
 import { updateEndpointRow } from './endpoint-store.ts';
 
@@ -10,6 +11,9 @@ export async function writeEndpoint(db: Db, actor: Actor, before: Endpoint, afte
   const diff = diffReleases(before, after);
   const written = diff.length > 0 ? { ...after, version: before.version + 1 } : after;
   await updateEndpointRow(db, written);
-  if (diff.length > 0) await insertRelease(db, written, actor.userId, diff);
+  if (diff.length > 0) {
+    await insertRelease(db, written, actor.userId, diff);
+    await serveNewest(db, written.id);
+  }
   return written;
 }
