@@ -1317,6 +1317,7 @@ export interface components {
       reason: string | null;
       lines: string[];
       workerId: string | null;
+      servingVersion: number | null;
     };
     ChangeRolloutRequest: {
       action: "pause" | "resume" | "try" | "skip-trial";

@@ -139,6 +139,7 @@ type TrialRow = {
   workerId: WorkerId | null;
   phase: string | null;
   waitsFor: string | null;
+  servingVersion: number | null;
 };
 
 /** Returns the trial of an endpoint's newest release. `hasRun`: one of its workers is known to have been ready. */
@@ -146,8 +147,9 @@ export async function readTrial(db: Db, { id, version }: ReleaseKey, hasRun: boo
   const { rows } = await db.query<TrialRow>({
     name: 'trial-get',
     text: `select t.state, t.reason, coalesce(w.id, t.worker_id) as "workerId", w.phase,
-                  coalesce(w.phase_reason, d.reason) as "waitsFor"
-           from release_trials t
+                  coalesce(w.phase_reason, d.reason) as "waitsFor",
+                  e.serving_version as "servingVersion"
+           from release_trials t join endpoints e on e.id = t.endpoint_id
            left join lateral (
              select id, phase, phase_reason from workers w
              where t.state = 'ASKED' and w.endpoint_id = $1 and w.version = $2 and w.phase not in ('FROZEN', 'EXITED')
@@ -163,12 +165,12 @@ export async function readTrial(db: Db, { id, version }: ReleaseKey, hasRun: boo
   return rows[0] ? toTrial(rows[0]) : bareTrial(hasRun ? 'PASSED' : 'NOT_TRIED');
 }
 
-function toTrial({ state, reason, workerId, phase, waitsFor }: TrialRow): Trial {
+function toTrial({ state, reason, workerId, phase, waitsFor, servingVersion }: TrialRow): Trial {
   if (state === 'ASKED') {
     const isPlaced = phase !== null && phase !== 'PENDING';
-    return { state: isPlaced ? 'RUNNING' : 'WAITING', reason: waitsFor, lines: [], workerId };
+    return { state: isPlaced ? 'RUNNING' : 'WAITING', reason: waitsFor, lines: [], workerId, servingVersion };
   }
   const sentence = reason && withoutOutput(reason);
   const lines = reason === null || sentence === reason ? [] : reason.slice(sentence!.length + 2).split('\n');
-  return { state, reason: sentence, lines, workerId };
+  return { state, reason: sentence, lines, workerId, servingVersion };
 }

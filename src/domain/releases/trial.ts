@@ -11,7 +11,15 @@ export interface Trial {
   lines: string[];
   /** The worker that is tried, that passed or that failed. */
   workerId: WorkerId | null;
+  /** The version of the earlier release that serves because this one failed; null: none. */
+  servingVersion: number | null;
 }
 
 /** A trial of which nothing but its state is known. */
-export const bareTrial = (state: Trial['state']): Trial => ({ state, reason: null, lines: [], workerId: null });
+export const bareTrial = (state: Trial['state']): Trial => ({
+  state,
+  reason: null,
+  lines: [],
+  workerId: null,
+  servingVersion: null,
+});

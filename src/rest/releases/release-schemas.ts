@@ -31,6 +31,9 @@ export const TrialResponse = Type.Object(
     reason: nullableString({ description: 'What it waits for, or why it failed or was skipped: one sentence.' }),
     lines: Type.Array(Type.String(), { description: 'The last lines that the failed worker printed; at most 8.' }),
     workerId: nullableString({ description: 'The worker that is tried, that passed or that failed.' }),
+    servingVersion: Type.Union([Type.Integer(), Type.Null()], {
+      description: 'The version of the earlier release that serves because this one failed.',
+    }),
   },
   {
     $id: 'ReleaseTrial',
@@ -81,7 +84,7 @@ const release = {
   diff: [{ field: 'image', old: 'ghcr.io/example/transcriber:1.3.2', new: CONTAINER_EXAMPLE.image }],
 };
 
-const trial = { state: 'PASSED', reason: null, lines: [], workerId: 'w8r2t5y1u9i3o6' };
+const trial = { state: 'PASSED', reason: null, lines: [], workerId: 'w8r2t5y1u9i3o6', servingVersion: null };
 
 const rollout = {
   inProgress: false,

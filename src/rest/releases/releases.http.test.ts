@@ -25,7 +25,7 @@ const rollback = (release: string, key = rest.alice.key) =>
   call('POST', `/v2/serverless/${id}/releases/${release}/rollback`, undefined, key);
 const rollout = (body: unknown, key = rest.alice.key) => call('POST', `/v2/serverless/${id}/rollout`, body, key);
 
-const NOT_TRIED = { state: 'NOT_TRIED', reason: null, lines: [], workerId: null };
+const NOT_TRIED = { state: 'NOT_TRIED', reason: null, lines: [], workerId: null, servingVersion: null };
 const insertReadyWorker = (workerId: string, version: number) =>
   rest.database.pool.query(
     `insert into workers (id, endpoint_id, user_id, version, wanted_reason, spec, phase, ready_at)
@@ -163,6 +163,7 @@ describe('the trial of a release', () => {
       reason: 'workers.max is 0, so nothing runs',
       lines: [],
       workerId: null,
+      servingVersion: null,
     });
   });
 
@@ -185,6 +186,7 @@ describe('the trial of a release', () => {
       reason: 'it exited with code 1',
       lines: ['Traceback:', 'KeyError: a: b'],
       workerId: 'w1',
+      servingVersion: null,
     });
     const foreign = await call('GET', `/v2/serverless/${id}/releases`, undefined, rest.bob.key);
     expect(foreign.statusCode).toBe(404);

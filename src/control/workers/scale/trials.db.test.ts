@@ -6,6 +6,7 @@ import { updateEndpoint } from '../../../domain/endpoints/update-endpoint.ts';
 import { changeRollout, type ROLLOUT_ACTIONS } from '../../../domain/releases/change-rollout.ts';
 import { listReleases, type Rollout } from '../../../domain/releases/list-releases.ts';
 import { rollbackRelease } from '../../../domain/releases/rollback-release.ts';
+import { bareTrial } from '../../../domain/releases/trial.ts';
 import type { Behaviour } from '../../../runtimes/simulated/simulated-world.ts';
 import { SimulatedWorld } from '../../../runtimes/simulated/simulated-world.ts';
 
@@ -79,7 +80,7 @@ test('a release that nobody asked to try starts no worker', async () => {
   await act(asked, 'try');
   await ofVersion(asked, 2);
   expect(await control.sql('select from workers where endpoint_id = $1', id)).toEqual([]);
-  expect(await trialOf(id)).toEqual({ state: 'NOT_TRIED', reason: null, lines: [], workerId: null });
+  expect(await trialOf(id)).toEqual(bareTrial('NOT_TRIED'));
 });
 
 test('a trial starts one worker, passes when that is ready, and the worker leaves when it was idle', async () => {
@@ -88,7 +89,7 @@ test('a trial starts one worker, passes when that is ready, and the worker leave
   const worker = await ofVersion(id, 2);
   expect(await trialOf(id)).toMatchObject({ state: 'RUNNING', workerId: worker.id, reason: null });
   await control.becomeReady(id, worker.id);
-  expect(await ends(id, 'PASSED')).toEqual({ state: 'PASSED', reason: null, lines: [], workerId: worker.id });
+  expect(await ends(id, 'PASSED')).toEqual({ ...bareTrial('PASSED'), workerId: worker.id });
   await vi.waitFor(async () => expect(await live(id)).toEqual([]), soon);
   const started = await control.sql('select wanted_reason as reason from workers where endpoint_id = $1', id);
   expect(started).toEqual([{ reason: expect.stringMatching(/^idle for \d+ s, the idle timeout is 1 s$/) }]);
@@ -122,6 +123,7 @@ test('a trial fails with the first worker that exits, and shows its last lines',
     reason: 'it exited with code 1',
     lines: TRACEBACK,
     workerId: expect.any(String),
+    servingVersion: 1,
   });
   expect((await control.sql('select id from workers where endpoint_id = $1', id)).length).toBe(1);
   expect((await stateOf(id)).warnings).toEqual([
