@@ -98,3 +98,22 @@ test('a roll-back is tried too', async () => {
   expect(run).toMatchObject({ status: 0, stderr: expect.stringContaining('Version 5 is rolled out: ') });
   expect(await echo()).toEqual({ env: 'good' });
 });
+
+test('a load-balancing release passes once its health path serves, and fails if it never does', async () => {
+  const web = await api.createEndpoint({
+    name: 'web',
+    type: 'LOAD_BALANCING',
+    image: 'podyard/web-js:dev',
+    scaling: { type: 'REQUEST_COUNT', value: 100, idleTimeout: 1 },
+    env: { RUNPOD_INIT_TIMEOUT: '4' },
+  });
+  expect(await podyard('endpoints', 'update', 'web', '--env', 'A=1', '--wait')).toMatchObject({ status: 0 });
+  const [started] = (
+    await database.pool.query('select serving_at, ready_at from workers where endpoint_id = $1', [web])
+  ).rows;
+  expect(started.ready_at).not.toBeNull();
+  const wrong = await podyard('endpoints', 'update', 'web', '--env', 'LOADING_MS=600000', '--wait');
+  expect(wrong.status).toBe(8);
+  expect(wrong.stderr).toContain('version 3 is not rolled out: it was not ready within 4 s of its start');
+  expect(wrong.stderr).toContain('Version 2 goes on serving.');
+});

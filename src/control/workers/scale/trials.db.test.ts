@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { ControlLoops } from '../../../../test/control-loops.ts';
 import type { EndpointId } from '../../../core/ids.ts';
+import { listDecisions } from '../../../domain/decisions/record-decision.ts';
 import { getEndpointState } from '../../../domain/endpoints/list-endpoint-states.ts';
 import { updateEndpoint } from '../../../domain/endpoints/update-endpoint.ts';
+import { writeLimits } from '../../../domain/quotas/limit-store.ts';
 import { changeRollout, type ROLLOUT_ACTIONS } from '../../../domain/releases/change-rollout.ts';
 import { listReleases, type Rollout } from '../../../domain/releases/list-releases.ts';
 import { rollbackRelease } from '../../../domain/releases/rollback-release.ts';
@@ -192,6 +194,30 @@ test('with everything at zero, work is done by the older release while the newes
     state: 'HEALTHY',
     warnings: [expect.stringContaining('release 2 failed')],
   });
+});
+
+test('limits count the GPUs of the release that serves, not those of the one that failed', async () => {
+  broken.add('crash:gpus');
+  const id = await control.endpoint({ gpu: { pools: ['ADA_24'], count: 2 }, workers: { min: 0, max: 9 } });
+  await control.change(updateEndpoint, { id, update: { image: 'crash:gpus', gpu: { count: 1 } } });
+  await act(id, 'try');
+  await ends(id, 'FAILED');
+  const { rows } = await control.database.pool.query(
+    'select sum(gpu_count)::int as gpus from workers where phase <> $1',
+    ['EXITED'],
+  );
+  await writeLimits(control.database.pool, null, { gpus: (rows[0].gpus ?? 0) + 5 });
+  for (let n = 0; n < 4; n++) await control.submit(id);
+  await vi.waitFor(async () => {
+    const { reason } = (await listDecisions(control.database.pool, control.userId, id, 1))[0]!;
+    expect(reason).toMatch(/^4 jobs at 1 a worker; the user's limit 'gpus' of \d+ allows 2/);
+  }, soon);
+  const gpus = await control.sql(
+    "select version, gpu_count as count from workers where endpoint_id = $1 and phase <> 'EXITED'",
+    id,
+  );
+  expect(gpus).toEqual(Array(2).fill({ version: 1, count: 2 }));
+  await writeLimits(control.database.pool, null, { gpus: 'DEFAULT' });
 });
 
 test('the release that serves is the newest that is not known to fail, and was not replaced before it was tried', async () => {
