@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { NO_WORKLOAD_OPTIONS, type WorkloadOptionRules } from '../src/config/workload-option-settings.ts';
+import { ImageResolver } from '../src/control/housekeeping/resolve-images.ts';
 import { CapacityLedger } from '../src/control/workers/place/capacity-ledger.ts';
 import { WorkerRunner } from '../src/control/workers/run/run-workers.ts';
 import { EndpointScaler } from '../src/control/workers/scale/scale-endpoints.ts';
 import { LogCollector } from '../src/control/workloads/collect-logs.ts';
+import { ReleaseImages } from '../src/control/workloads/release-images.ts';
 import { WorkloadMounts } from '../src/control/workloads/workload-mounts.ts';
 import { systemClock } from '../src/core/clock.ts';
 import type { EndpointId, UserId } from '../src/core/ids.ts';
@@ -60,6 +62,8 @@ export class ControlLoops {
     this.userId = userId;
     this.#bus = bus;
     this.#capacity = new CapacityLedger({ pool, runtime });
+    const secretBox = createSecretBox(randomBytes(32));
+    const releaseImages = new ReleaseImages({ pool, runtime, secretBox });
     const workers = new WorkerRunner({
       ...shared,
       runtime,
@@ -67,7 +71,8 @@ export class ControlLoops {
       capacity: this.#capacity,
       queue: new JobQueue({ pool, processId: 'test', limits: { resultRetentionMs: 1, syncResultRetentionMs: 1 } }),
       notify: { queued: () => {}, ended: () => {} },
-      secretBox: createSecretBox(randomBytes(32)),
+      secretBox,
+      releaseImages,
       workloadOptions,
       perGpu: { cpus: 'auto', memory: 'auto' },
       mounts: new WorkloadMounts({ pool, storage: null }),
@@ -80,7 +85,12 @@ export class ControlLoops {
       publicUrl: null,
     });
     const onInserted = (worker: ControlledWorker) => workers.add(worker);
-    this.#loops = [logs, workers, new EndpointScaler({ ...shared, frozenBudget: async () => 0, onInserted })];
+    this.#loops = [
+      logs,
+      workers,
+      new EndpointScaler({ ...shared, frozenBudget: async () => 0, onInserted }),
+      new ImageResolver({ ...shared, runtime, secretBox, releaseImages }),
+    ];
     for (const loop of this.#loops) loop.start();
   }
 
