@@ -27,7 +27,8 @@ import { createTestDatabase, type TestDatabase } from './database.ts';
 export class ControlLoops {
   readonly database: TestDatabase;
   readonly userId: UserId;
-  readonly #bus: Bus;
+  readonly bus: Bus;
+  readonly resolver: ImageResolver;
   readonly #capacity: CapacityLedger;
   readonly #loops: { start(): void; stop(): Promise<void> }[];
 
@@ -60,7 +61,7 @@ export class ControlLoops {
     const logs = new LogCollector({ ...shared, runtime });
     this.database = database;
     this.userId = userId;
-    this.#bus = bus;
+    this.bus = bus;
     this.#capacity = new CapacityLedger({ pool, runtime });
     const secretBox = createSecretBox(randomBytes(32));
     const releaseImages = new ReleaseImages({ pool, runtime, secretBox });
@@ -84,12 +85,13 @@ export class ControlLoops {
       publishIp: '127.0.0.1',
       publicUrl: null,
     });
+    this.resolver = new ImageResolver({ ...shared, runtime, secretBox, releaseImages });
     const onInserted = (worker: ControlledWorker) => workers.add(worker);
     this.#loops = [
       logs,
       workers,
       new EndpointScaler({ ...shared, frozenBudget: async () => 0, onInserted }),
-      new ImageResolver({ ...shared, runtime, secretBox, releaseImages }),
+      this.resolver,
     ];
     for (const loop of this.#loops) loop.start();
   }
@@ -113,7 +115,7 @@ export class ControlLoops {
   /** Creates an endpoint of Anna's, with at most one worker by default. */
   async endpoint(fields: Partial<NewEndpoint> = {}): Promise<EndpointId> {
     const actor = { userId: this.userId, keyId: 'k' as never, scopes: [{ kind: 'all' as const }] };
-    const { id } = await change({ pool: this.database.pool, bus: this.#bus }, actor, createEndpoint, {
+    const { id } = await change({ pool: this.database.pool, bus: this.bus }, actor, createEndpoint, {
       name: 'test',
       type: 'QUEUE_BASED',
       image: 'any:v1',
@@ -140,12 +142,12 @@ export class ControlLoops {
        ${addToCounters({ from: 'job', lane: "'test'", deltas: { queued: 'count(*)' } })}`,
       endpointId,
     );
-    this.#bus.publish('demand', endpointId);
+    this.bus.publish('demand', endpointId);
   }
 
   /** Notifies the scaler, as a change of the endpoint or its budget does. */
   notify(endpointId: EndpointId): void {
-    this.#bus.publish('endpoint', endpointId);
+    this.bus.publish('endpoint', endpointId);
   }
 
   /** Returns the live workers of an endpoint, oldest first. */

@@ -57,10 +57,10 @@ export async function updateImageProblem(
   ]);
 }
 
-/** Asks control to resolve the image's name anew. The time has milliseconds, as a Date has. */
+/** Asks control to resolve the image's name anew. */
 export async function askForImage(db: Db, { endpointId, version }: ReleaseKey): Promise<void> {
   await db.query(
-    `update releases set image_asked_at = date_trunc('milliseconds', clock_timestamp())
+    `update releases set image_asked_at = clock_timestamp()
      where endpoint_id = $1 and version = $2`,
     [endpointId, version],
   );
@@ -96,7 +96,7 @@ export async function settleAsked(
 ): Promise<void> {
   await db.query(
     `update releases set image_asked_at = null, image_problem = $4
-     where endpoint_id = $1 and version = $2 and image_asked_at = $3`,
+     where endpoint_id = $1 and version = $2 and date_trunc('milliseconds', image_asked_at) = $3`,
     [endpointId, version, askedAt, problem],
   );
 }
