@@ -63,14 +63,16 @@ export class EngineImages {
   async prepare(image: string, options: PrepareOptions): Promise<ImageIdentity> {
     const { auth, pinned, resolve } = options;
     // Users' credentials must not share a pull: one may have access and the other not.
-    const key = JSON.stringify([image, resolve ? null : pinned?.reference, auth?.username, auth?.password]);
+    const keyOf = (reference?: string) => JSON.stringify([image, reference, auth?.username, auth?.password]);
+    const key = keyOf(resolve ? undefined : pinned?.reference);
     const known = this.#known.get(key);
     const isKnown = known && (known.isOpen || this.#clock.now() - known.at < this.#accessTtlMs);
     if (isKnown && !resolve) return known.identity;
     return this.#work.run(resolve ? `${resolve} ${key}` : key, async () => {
       const at = this.#clock.now();
       const found = await this.#ensure(image, options, known !== undefined);
-      this.#known.set(key, { ...found, at });
+      // What starts next is pinned to it: nothing needs to be asked for that.
+      for (const each of [key, keyOf(found.identity.reference)]) this.#known.set(each, { ...found, at });
       return found.identity;
     });
   }
