@@ -59,6 +59,8 @@ import {
 } from './registries/registry-schemas.ts';
 import {
   ChangeRolloutRequest,
+  ReleaseImage,
+  ReleaseImageListResponse,
   ReleaseListResponse,
   ReleaseResponse,
   RolloutResponse,
@@ -122,6 +124,8 @@ export const namedSchemas = ({ endpoints, pods, sshKeys, templates }: Wires): re
   ReleaseResponse,
   RolloutResponse,
   ChangeRolloutRequest,
+  ReleaseImage,
+  ReleaseImageListResponse,
   ReleaseListResponse,
   TemplateResponse,
   TemplateList,

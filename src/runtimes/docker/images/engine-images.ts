@@ -44,17 +44,20 @@ interface Known {
 
 export class EngineImages {
   readonly #engine: Engine;
-  readonly #private: PrivateImages;
+  readonly #private: RecordedNames;
+  /** Images that Podyard pulled by name: only those names does a registry decide about. */
+  readonly #pulled: RecordedNames;
   readonly #accessTtlMs: number;
   readonly #clock: Clock;
   readonly #work = new InFlight<ImageIdentity>();
   /** By image, what is pinned, and credentials: when access was last confirmed. For images open to all it does not expire. */
   readonly #known = new BoundedMap<string, Known & { at: number }>(MAX_CACHED);
 
-  /** `stateDir` records which images are private; without it only this process knows. */
+  /** `stateDir` records which images are private or were pulled; without it only this process knows. */
   constructor(engine: Engine, options: { stateDir?: string; accessTtlMs?: number; clock?: Clock }) {
     this.#engine = engine;
-    this.#private = new PrivateImages(options.stateDir);
+    this.#private = new RecordedNames(options.stateDir, 'private-images');
+    this.#pulled = new RecordedNames(options.stateDir, 'pulled-images');
     this.#accessTtlMs = options.accessTtlMs ?? ACCESS_TTL_MS;
     this.#clock = options.clock ?? monotonicClock;
   }
@@ -95,7 +98,7 @@ export class EngineImages {
     const pinned = options.resolve ? undefined : options.pinned;
     const present = await this.#find(pinned?.reference ?? image);
     if (!present && pinned) return this.#pullPinned(image, pinned, options);
-    if (!present || (options.resolve === 'in registry' && mayHaveMoved(image, present, options))) {
+    if (!present || (options.resolve === 'in registry' && this.#mayHaveMoved(image, present, options))) {
       const isOpen = await this.#pull(image, image, options);
       return { image, isOpen, identity: identityOf(image, (await this.#find(image)) ?? present, options.pinned) };
     }
@@ -136,6 +139,7 @@ export class EngineImages {
     await checkRegistryAddress(reference);
     if (options.auth) this.#private.add(familiarName(image)); // before the pull: a kill in between must not open it to all
     await pullImage(this.#engine, reference, { ...options, clock: this.#clock });
+    if (digestIn(reference) === null) this.#pulled.add(familiarName(reference));
     if (!options.auth) return true;
     const pulled = await this.#find(reference);
     if (pulled) this.#private.add(pulled.Id);
@@ -149,6 +153,19 @@ export class EngineImages {
     if (status === 'skipped') throw new Failure('unprocessable', `${note} It is made on the machine of the server.`);
     onProgress?.(note);
     return true;
+  }
+
+  /**
+   * True for a name that a registry can give to another image. A short name that was not pulled here may be one that the
+   * operator gave: some engines say of their own images, too, that Docker Hub has them, where it may be a stranger's.
+   */
+  #mayHaveMoved(image: string, present: PresentImage, { pinned }: PrepareOptions): boolean {
+    if (digestIn(image) !== null || registryDigests(image, present).length === 0 || exampleOf(image)) return false;
+    const registry = registryOf(image);
+    const isShort = registry === 'docker.io' || registry === 'localhost';
+    if (isShort && !this.#pulled.has(familiarName(image))) return false;
+    // The operator has given the name to another image meanwhile: that is the answer.
+    return pinned === undefined || identityOf(image, present, pinned).digest === pinned.digest;
   }
 
   /** A tag that nobody pulled with credentials was made by the operator, even if the image has private names too. */
@@ -184,13 +201,6 @@ export class EngineImages {
   }
 }
 
-/** True for a name that a registry can give to another image: the machine's came from there, or went there. */
-function mayHaveMoved(image: string, present: PresentImage, { pinned }: PrepareOptions): boolean {
-  if (digestIn(image) !== null || registryDigests(image, present).length === 0 || exampleOf(image)) return false;
-  // The operator has given the name to another image meanwhile: that is the answer.
-  return pinned === undefined || identityOf(image, present, pinned).digest === pinned.digest;
-}
-
 /** Returns what a name stands for. Where the registry knows the image by several digests, a fixed or earlier one counts. */
 function identityOf(image: string, present: PresentImage | undefined, pinned?: ImageIdentity): ImageIdentity {
   if (!present) throw new Failure('unavailable', `Image '${image}' is not present on this machine`);
@@ -214,13 +224,13 @@ function inPath(image: string): string {
   return image.split('/').map(encodeURIComponent).join('/');
 }
 
-/** Names and ids of images pulled with credentials. Each is an empty file, so that processes share them. */
-export class PrivateImages {
+/** Names and ids of images of which something is recorded. Each is an empty file, so that processes share them. */
+class RecordedNames {
   readonly #directory: string | undefined;
   readonly #added = new Set<string>();
 
-  constructor(stateDir: string | undefined) {
-    this.#directory = stateDir && join(stateDir, 'private-images');
+  constructor(stateDir: string | undefined, name: string) {
+    this.#directory = stateDir && join(stateDir, name);
   }
 
   has(name: string): boolean {

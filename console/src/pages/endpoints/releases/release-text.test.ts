@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { EndpointSnapshot } from '../../../api/live-snapshots.ts';
-import { diffValue, rolloutText, rolloutWait } from './release-text.ts';
+import { diffValue, digestText, rolloutText, rolloutWait } from './release-text.ts';
 
 const ROLLOUT = { inProgress: true, paused: false, workersTotal: 4, workersOnLatest: 1, percentOnLatest: 25 };
 
@@ -67,4 +67,10 @@ test('a roll-out whose workers fail says so, one that is paused what stays, and 
     '1 worker of older versions stays until you resume it.',
   );
   expect(waitOf([worker('IDLE')], {}, { inProgress: false })).toBeNull();
+});
+
+test('a release says what its image stands for, and whether that is being found out', () => {
+  expect(digestText('sha256:ab', false)).toBe('sha256:ab');
+  expect(digestText('sha256:ab', true)).toBe('sha256:ab; being resolved anew');
+  expect(digestText(null, false)).toContain('not resolved yet');
 });
