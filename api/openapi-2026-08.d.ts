@@ -150,6 +150,10 @@ export interface paths {
     parameters: {};
     get: operations["listEndpointReleases"];
   };
+  "/v2/serverless/{id}/release-images": {
+    parameters: {};
+    get: operations["listReleaseImages"];
+  };
   "/v2/serverless/{id}/releases/{releaseId}/rollback": {
     parameters: {};
     post: operations["rollbackRelease"];
@@ -1321,6 +1325,19 @@ export interface components {
     };
     ChangeRolloutRequest: {
       action: "pause" | "resume" | "try" | "skip-trial";
+    };
+    ReleaseImage: {
+      releaseId: string;
+      version: number;
+      image: string;
+      digest: string | null;
+      /** Format: date-time */
+      resolvedAt: string | null;
+      isResolving: boolean;
+      problem: string | null;
+    };
+    ReleaseImageList: {
+      images: components["schemas"]["ReleaseImage"][];
     };
     ReleaseList: {
       endpointVersion: number;
@@ -2952,6 +2969,20 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["ReleaseList"];
+        };
+      };
+    };
+  };
+  listReleaseImages: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["ReleaseImageList"];
         };
       };
     };

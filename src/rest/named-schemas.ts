@@ -59,6 +59,8 @@ import {
 } from './registries/registry-schemas.ts';
 import {
   ChangeRolloutRequest,
+  ReleaseImage,
+  ReleaseImageListResponse,
   ReleaseListResponse,
   ReleaseResponse,
   RolloutResponse,
@@ -124,6 +126,8 @@ export const namedSchemas = ({ endpoints, pods, sshKeys, templates }: Wires): re
   RolloutResponse,
   TrialResponse,
   ChangeRolloutRequest,
+  ReleaseImage,
+  ReleaseImageListResponse,
   ReleaseListResponse,
   TemplateResponse,
   TemplateList,

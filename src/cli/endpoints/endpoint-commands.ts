@@ -18,6 +18,7 @@ import type { GpuRuleOptions, ScheduleOptions, WorkloadOptionFlags } from './end
 import type { HistoryOptions } from './show-endpoint.ts';
 
 const show = () => import('./show-endpoint.ts');
+const imageNews = () => import('./image-news.ts');
 const rollout = () => import('./rollout.ts');
 const settings = () => import('./endpoint-settings.ts');
 
@@ -71,7 +72,12 @@ function addUpdate(endpoints: Command, pieces: CliPieces): void {
       requireVariables(options, before);
       const body = await resolveNames(client, given);
       const patch = (change: typeof body, query: object) => updateEndpoint(client, before, change, query);
+      const images = body.image === before.image ? await (await imageNews()).readImages(client, before.id) : null;
       printNamed(pieces, options, await patchVariables({ before, body, options }, patch, pieces));
+      if (images !== null) {
+        const news = { before: images, wait: options.wait ?? false, isAll: Object.keys(body).length === 1 };
+        await (await imageNews()).noteImage(client, before, news, pieces);
+      }
       if (options.wait) {
         const { trial } = options;
         await (await rollout()).proveRollout(client, before, pieces, { trial });

@@ -73,6 +73,40 @@ export const ReleaseListResponse = Type.Object(
   { $id: 'ReleaseList', description: 'The releases of an endpoint, and the roll-out of the newest.' },
 );
 
+export const ReleaseImage = Type.Object(
+  {
+    releaseId: Type.String(),
+    version: Type.Integer(),
+    image: Type.String({ description: "The image's name, as it was given." }),
+    digest: nullableString({
+      description:
+        'What the name stood for when the first worker was about to start, `sha256:…`: all workers of the release run exactly that. Null until it is resolved.',
+    }),
+    resolvedAt: nullableString({ format: 'date-time' }),
+    isResolving: Type.Boolean({
+      description:
+        'An update named the image again, and it is not known yet whether the name stands for another digest.',
+    }),
+    problem: nullableString({ description: 'Why the image cannot be resolved or pulled, in one sentence.' }),
+  },
+  { $id: 'ReleaseImage', description: 'Podyard only.' },
+);
+
+export const ReleaseImageListResponse = Type.Object(
+  { images: Type.Array(ref(ReleaseImage), { description: 'Newest release first.' }) },
+  { $id: 'ReleaseImageList', description: 'Podyard only. What the images of releases stand for.' },
+);
+
+const image = {
+  releaseId: 'r4t7y1u8i2o5pl',
+  version: 2,
+  image: CONTAINER_EXAMPLE.image,
+  digest: 'sha256:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824',
+  resolvedAt: '2026-11-20T10:00:01.250Z',
+  isResolving: false,
+  problem: null,
+};
+
 const release = {
   id: 'r4t7y1u8i2o5pl',
   version: 2,
@@ -100,5 +134,7 @@ export const RELEASE_EXAMPLES: Examples = {
   ReleaseList: { endpointVersion: 2, rollout, releases: [release] },
   ReleaseTrial: trial,
   Rollout: rollout,
+  ReleaseImage: image,
+  ReleaseImageList: { images: [image] },
   ChangeRolloutRequest: { action: 'pause' },
 };

@@ -37,6 +37,52 @@ beforeEach(async () => {
   id = (await call('POST', '/v2/serverless', CREATED)).json().id;
 });
 
+describe('images', () => {
+  const images = async (key = rest.alice.key) => call('GET', `/v2/serverless/${id}/release-images`, undefined, key);
+  const pin = (version: number, digest: string) =>
+    rest.database.pool.query(
+      `update releases set image_digest = $3, image_reference = 'podyard/echo@' || $3, image_resolved_at = '2026-01-02Z'
+       where endpoint_id = $1 and version = $2`,
+      [id, version, digest],
+    );
+  const [FIRST, SECOND] = ['a', 'b'].map((digit) => `sha256:${digit.repeat(64)}`) as [string, string];
+
+  test('of releases are not resolved before control has done it; then with digest and time', async () => {
+    const [image] = (await images()).json().images;
+    const releaseId = (await releases()).releases[0].id;
+    const wanted = { releaseId, version: 1, image: 'podyard/echo:1', digest: null, resolvedAt: null };
+    expect(image).toEqual({ ...wanted, isResolving: false, problem: null });
+    await pin(1, FIRST);
+    expect((await images()).json().images).toMatchObject([{ digest: FIRST, resolvedAt: '2026-01-02T00:00:00.000Z' }]);
+  });
+
+  test('that an update names again are resolved anew, and no release is made meanwhile', async () => {
+    const response = await update({ image: 'podyard/echo:1', workers: { max: 3 } });
+    expect(response.json()).toMatchObject({ workers: { max: 3 } });
+    expect((await images()).json().images).toMatchObject([{ version: 1, isResolving: true }]);
+  });
+
+  test('stay what they were in a release that changes something else, and come back with a roll-back', async () => {
+    await pin(1, FIRST);
+    await update({ env: {} });
+    expect((await images()).json().images).toMatchObject([{ version: 2, digest: FIRST, isResolving: false }, {}]);
+    await update({ image: 'podyard/echo:2' });
+    expect((await images()).json().images[0]).toMatchObject({ version: 3, digest: null });
+    await pin(3, SECOND);
+    await rollback(await releaseId(2));
+    expect((await images()).json().images[0]).toMatchObject({ version: 4, image: 'podyard/echo:1', digest: FIRST });
+  });
+
+  test('need the right to read the endpoint; another user’s and a missing one are the same 404', async () => {
+    expect((await rest.call('GET', `/v2/serverless/${id}/release-images`)).statusCode).toBe(401);
+    expect((await images(await rest.keyFor(rest.alice, 'invoke'))).statusCode).toBe(403);
+    const others = await images(rest.bob.key);
+    const missing = await call('GET', '/v2/serverless/nosuchendpoint/release-images', undefined, rest.bob.key);
+    expect([others.statusCode, missing.statusCode]).toEqual([404, 404]);
+    expect(others.json().detail).toBe(missing.json().detail);
+  });
+});
+
 describe('rollback', () => {
   test('creates a release with the earlier configuration; settings outside releases are unchanged', async () => {
     await update({ image: 'podyard/echo:2', env: {}, gpu: { pools: ['AMPERE_24'] }, workers: { max: 9 }, name: 'new' });

@@ -27,7 +27,7 @@ const POOL = { pool: 'ADA_24', gpuTypeId: 'NVIDIA GeForce RTX 4090', dataCenterI
 const broken = new Set<string>();
 const world = new SimulatedWorld({
   pools: [POOL],
-  behave: ({ image }) => (broken.has(image) ? CRASH : {}),
+  behave: ({ image }) => (broken.has(image.split('@')[0]!) ? CRASH : {}), // a release starts what its name stands for
   pull: (image) => (image.startsWith('gone') ? { failure: `no image '${image}'` } : { ms: 0 }),
 });
 let control: ControlLoops;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Schemas } from '../../../api/client.ts';
 import type { EndpointSnapshot } from '../../../api/live-snapshots.ts';
-import { diffValue, rolloutText, rolloutWait, trialText } from './release-text.ts';
+import { diffValue, digestText, rolloutText, rolloutWait, trialText } from './release-text.ts';
 
 const TRIAL: Schemas['ReleaseTrial'] = {
   state: 'PASSED',
@@ -113,4 +113,10 @@ test('a roll-out whose workers fail says so, one that is paused what stays, and 
     '1 worker of older versions stays until you resume it.',
   );
   expect(waitOf([worker('IDLE')], {}, { inProgress: false })).toBeNull();
+});
+
+test('a release says what its image stands for, and whether that is being found out', () => {
+  expect(digestText('sha256:ab', false)).toBe('sha256:ab');
+  expect(digestText('sha256:ab', true)).toBe('sha256:ab; being resolved anew');
+  expect(digestText(null, false)).toContain('not resolved yet');
 });

@@ -80,3 +80,9 @@ export function diffValue(value: unknown): string {
   if (value === null || value === undefined) return 'none';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
+
+/** Says what the name of a release's image stands for. */
+export function digestText(digest: string | null, isResolving: boolean): string {
+  const text = digest ?? 'not resolved yet: the first worker does that';
+  return isResolving ? `${text}; being resolved anew` : text;
+}
