@@ -23,11 +23,11 @@ const CRASH: Partial<Behaviour> = {
 };
 const POOL = { pool: 'ADA_24', gpuTypeId: 'NVIDIA GeForce RTX 4090', dataCenterId: 'DC-1', total: 1_000 };
 
-/** Images that crash, until a test repairs them. */
+/** Arguments of workers that crash, until a test repairs them: those of `release` are the name of the image. */
 const broken = new Set<string>();
 const world = new SimulatedWorld({
   pools: [POOL],
-  behave: ({ image }) => (broken.has(image.split('@')[0]!) ? CRASH : {}), // a release starts what its name stands for
+  behave: ({ args }) => (broken.has(args) ? CRASH : {}), // a worker starts a digest, and knows no tag
   pull: (image) => (image.startsWith('gone') ? { failure: `no image '${image}'` } : { ms: 0 }),
 });
 let control: ControlLoops;
@@ -48,7 +48,8 @@ const rolloutOf = async (id: EndpointId): Promise<Rollout> =>
   (await listReleases(control.database.pool, control.userId, id)).rollout;
 const stateOf = (id: EndpointId) => getEndpointState(control.database.pool, control.userId, id, Date.now());
 const act = (id: EndpointId, action: (typeof ROLLOUT_ACTIONS)[number]) => control.change(changeRollout, { id, action });
-const release = (id: EndpointId, image: string) => control.change(updateEndpoint, { id, update: { image } });
+const release = (id: EndpointId, image: string) =>
+  control.change(updateEndpoint, { id, update: { image, args: image } });
 /** The workers that are to work. */
 const live = (id: EndpointId): Promise<Live[]> =>
   control.sql(
@@ -199,7 +200,7 @@ test('with everything at zero, work is done by the older release while the newes
 test('limits count the GPUs of the release that serves, not those of the one that failed', async () => {
   broken.add('crash:gpus');
   const id = await control.endpoint({ gpu: { pools: ['ADA_24'], count: 2 }, workers: { min: 0, max: 9 } });
-  await control.change(updateEndpoint, { id, update: { image: 'crash:gpus', gpu: { count: 1 } } });
+  await control.change(updateEndpoint, { id, update: { args: 'crash:gpus', gpu: { count: 1 } } });
   await act(id, 'try');
   await ends(id, 'FAILED');
   const { rows } = await control.database.pool.query(
@@ -255,7 +256,7 @@ test('a failed trial is tried again when the user asks, and its release takes ov
 
 test('a failed trial without an earlier release is tried again without the rest of the backoff', async () => {
   broken.add('crash:first');
-  const id = await control.endpoint({ image: 'crash:first', workers: { min: 1, max: 1 } });
+  const id = await control.endpoint({ args: 'crash:first', workers: { min: 1, max: 1 } });
   await act(id, 'try');
   await ends(id, 'FAILED');
   await vi.waitFor(async () => {
