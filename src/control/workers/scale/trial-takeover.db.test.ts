@@ -96,3 +96,16 @@ test('the end of a trial is not written over a newer release', async () => {
   expect(await trial()).toBe('ASKED');
   expect(await sql('select serving_version from endpoints')).toEqual([{ serving_version: null }]);
 });
+
+test('a trial that is asked for again starts at once, whatever failed before', async () => {
+  await sql(
+    `insert into workers (id, endpoint_id, user_id, version, wanted_reason, spec, phase, is_lost, exited_at)
+     select 'w' || n, $1, 'user', 2, '', '{}', 'EXITED', true, now() from generate_series(1, 6) n`,
+    id,
+  );
+  await sql("update release_trials set state = 'FAILED'");
+  await askForTrial(database.pool, { id, version: 2 }, null);
+  await lead();
+  const started = await sql("select not_before from workers where phase = 'PENDING'");
+  expect(started).toEqual([{ not_before: null }]);
+});
