@@ -138,6 +138,10 @@ export interface paths {
     parameters: {};
     get: operations["listEndpointReleases"];
   };
+  "/v2/serverless/{id}/release-images": {
+    parameters: {};
+    get: operations["listReleaseImages"];
+  };
   "/v2/serverless/{id}/releases/{releaseId}/rollback": {
     parameters: {};
     post: operations["rollbackRelease"];
@@ -1013,7 +1017,7 @@ export interface components {
           kind: "start" | "thaw" | "freeze" | "stop" | "drain" | "exit";
           workerId: string;
           /** @enum {string|null} */
-          cause: "DEMAND" | "MINIMUM" | "SCHEDULE" | "WORK_ARRIVED" | "IDLE" | "WORK_GONE" | "OVER_MAXIMUM" | "OVER_USER_LIMIT" | "OVER_BUDGET" | "OUTDATED" | "FLASHBOOT_OFF" | "ENDPOINT_DELETED" | "RUNTIME_CHANGED" | "PREEMPTED" | "EVICTED" | "PUT_TO_SLEEP" | "FROZEN_MEMORY" | "MACHINE_MEMORY" | "NOT_FROZEN" | "NOT_THAWED" | "NOT_WOKEN" | "UNHEALTHY" | "SILENT" | "IGNORED_STOP" | "ASKED" | "OVER_DISK" | "EXITED" | "GONE" | "GPU_LOST" | "START_FAILED" | "START_INTERRUPTED" | "NOT_READY" | null;
+          cause: "DEMAND" | "MINIMUM" | "SCHEDULE" | "TRIAL" | "WORK_ARRIVED" | "IDLE" | "WORK_GONE" | "OVER_MAXIMUM" | "OVER_USER_LIMIT" | "OVER_BUDGET" | "OUTDATED" | "FLASHBOOT_OFF" | "ENDPOINT_DELETED" | "RUNTIME_CHANGED" | "PREEMPTED" | "EVICTED" | "PUT_TO_SLEEP" | "FROZEN_MEMORY" | "MACHINE_MEMORY" | "NOT_FROZEN" | "NOT_THAWED" | "NOT_WOKEN" | "UNHEALTHY" | "SILENT" | "IGNORED_STOP" | "ASKED" | "OVER_DISK" | "EXITED" | "GONE" | "GPU_LOST" | "START_FAILED" | "START_INTERRUPTED" | "NOT_READY" | null;
           reason: string;
         }[];
       }[];
@@ -1255,9 +1259,30 @@ export interface components {
       workersTotal: number;
       percentOnLatest: number;
       paused: boolean;
+      trial: components["schemas"]["ReleaseTrial"];
+    };
+    ReleaseTrial: {
+      state: "NOT_TRIED" | "WAITING" | "RUNNING" | "PASSED" | "FAILED" | "SKIPPED";
+      reason: string | null;
+      lines: string[];
+      workerId: string | null;
+      servingVersion: number | null;
     };
     ChangeRolloutRequest: {
-      action: "pause" | "resume";
+      action: "pause" | "resume" | "try" | "skip-trial";
+    };
+    ReleaseImage: {
+      releaseId: string;
+      version: number;
+      image: string;
+      digest: string | null;
+      /** Format: date-time */
+      resolvedAt: string | null;
+      isResolving: boolean;
+      problem: string | null;
+    };
+    ReleaseImageList: {
+      images: components["schemas"]["ReleaseImage"][];
     };
     ReleaseList: {
       endpointVersion: number;
@@ -2844,6 +2869,20 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["ReleaseList"];
+        };
+      };
+    };
+  };
+  listReleaseImages: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["ReleaseImageList"];
         };
       };
     };

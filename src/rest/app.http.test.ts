@@ -307,6 +307,7 @@ test('the description is OpenAPI 3.1, needs no key, lists every operation and th
       'listEndpointFigures',
       'listEndpointLogLines',
       'listEndpointReleases',
+      'listReleaseImages',
       'listEndpointWorkers',
       'listEndpoints',
       'listGpuTypes',

@@ -59,9 +59,12 @@ import {
 } from './registries/registry-schemas.ts';
 import {
   ChangeRolloutRequest,
+  ReleaseImage,
+  ReleaseImageListResponse,
   ReleaseListResponse,
   ReleaseResponse,
   RolloutResponse,
+  TrialResponse,
 } from './releases/release-schemas.ts';
 import { ReplaceScheduleRequest, ScheduleResponse } from './scheduled-floors/schedule-schemas.ts';
 import { CreateSecretRequest, SecretList, SecretResponse, UpdateSecretRequest } from './secrets/secret-schemas.ts';
@@ -121,7 +124,10 @@ export const namedSchemas = ({ endpoints, pods, sshKeys, templates }: Wires): re
   ReplaceGpuRuleRequest,
   ReleaseResponse,
   RolloutResponse,
+  TrialResponse,
   ChangeRolloutRequest,
+  ReleaseImage,
+  ReleaseImageListResponse,
   ReleaseListResponse,
   TemplateResponse,
   TemplateList,

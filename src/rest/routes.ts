@@ -101,7 +101,12 @@ import {
   listRegistriesRoute,
   listRegistryDelegationsRoute,
 } from './registries/registry-routes.ts';
-import { changeRolloutRoute, listEndpointReleasesRoute, rollbackReleaseRoute } from './releases/release-routes.ts';
+import {
+  changeRolloutRoute,
+  listEndpointReleasesRoute,
+  listReleaseImagesRoute,
+  rollbackReleaseRoute,
+} from './releases/release-routes.ts';
 import { deleteScheduleRoute, getScheduleRoute, replaceScheduleRoute } from './scheduled-floors/schedule-routes.ts';
 import {
   createSecretRoute,
@@ -187,6 +192,7 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   getGpuRuleRoute,
   replaceGpuRuleRoute,
   listEndpointReleasesRoute,
+  listReleaseImagesRoute,
   rollbackReleaseRoute(endpoints),
   changeRolloutRoute,
   getWorkerLogsRoute,

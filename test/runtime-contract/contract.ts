@@ -203,6 +203,27 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       expect(await runtime.list()).toEqual([]);
     });
 
+    test('an image is prepared and started by what its name stood for, also after a restart', async () => {
+      const byName = await runtime.prepare(under.image, { resolve: 'here' });
+      const found = byName ?? (await runtime.start(spec('idle'))).image;
+      if (under.pullsAtStart && !found) return; // it is on that node only, and in no registry
+      const identity = found!;
+      expect(identity.digest).toMatch(/^sha256:[0-9a-f]{64}$/);
+      const later = await open(installation);
+      expect(await later.prepare(under.image, { pinned: identity })).toEqual(identity);
+      expect(await runtime.prepare(under.image, { pinned: identity, resolve: 'here' })).toEqual(byName);
+      const id = await started('idle', { image: identity.reference });
+      if (under.isReal) await lineOf(runtime, id, (line) => line === 'ready');
+      expect(await observe(runtime, id)).toMatchObject({ state: 'running' });
+    });
+
+    test('what an image stood for and is nowhere any more is refused by its digest', async (context) => {
+      context.skip(!under.isReal || under.pullsAtStart === true, 'only a start looks for it');
+      const digest = `sha256:${'0'.repeat(64)}`;
+      const refused = runtime.prepare(under.image, { pinned: { digest, reference: digest } });
+      await expect(refused).rejects.toThrow(`'${under.image}' was ${digest}`);
+    });
+
     test('a start that fails leaves nothing behind', async () => {
       const wanted = spec('missing');
       await expect(runtime.start(wanted)).rejects.toThrow('/no/such/program');

@@ -1,4 +1,5 @@
 /** Tables of an endpoint's workers, releases, scaling decisions and history. */
+
 import { didYouMean } from '../../core/text/closest.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { inOneLine } from '../../domain/logs/quote-output.ts';
@@ -9,6 +10,7 @@ import type { Schemas } from '../shared/api-types.ts';
 import type { CliOutput } from '../shared/cli-pieces.ts';
 import { listText, shortReason, showRecords } from '../shared/show-records.ts';
 import type { Column } from '../terminal/table.ts';
+import { shortDigest } from './image-news.ts';
 
 interface Json {
   json?: boolean;
@@ -51,17 +53,33 @@ export async function showWorkers(
   showRecords(found.workers, { columns: WORKER_COLUMNS, none }, json, output);
 }
 
-const RELEASE_COLUMNS: readonly Column<Schemas['Release']>[] = [
+type ReleaseWithImage = Schemas['Release'] & { image?: Schemas['ReleaseImage'] };
+
+const RELEASE_COLUMNS: readonly Column<ReleaseWithImage>[] = [
   ['VERSION', (r) => r.version],
   ['ID', (r) => r.id],
   ['WORKERS', (r) => r.workerCount],
   ['CREATED', (r) => r.createdAt],
+  ['IMAGE', (r) => r.image?.image ?? '-'],
+  ['DIGEST', (r) => shortDigest(r.image?.digest)],
   ['CHANGED', (r) => listText(r.diff.map(({ field }) => field))],
+  ['PROBLEM', (r) => shortReason(r.image?.problem ?? null)],
 ];
 
 export async function showReleases(client: ApiClient, id: string, { json }: Json, output: CliOutput): Promise<void> {
-  const { releases } = await client.call('get', '/v2/serverless/{id}/releases', { path: { id } });
-  showRecords(releases, { columns: RELEASE_COLUMNS, none: 'There are no releases.' }, json, output);
+  const path = { id };
+  const [{ releases }, { images }] = await Promise.all([
+    client.call('get', '/v2/serverless/{id}/releases', { path }),
+    client.call('get', '/v2/serverless/{id}/release-images', { path }),
+  ]);
+  const imageOf = new Map(images.map((image) => [image.releaseId, image]));
+  const records = releases.map((release): ReleaseWithImage => {
+    const image = imageOf.get(release.id);
+    return { ...release, ...(image && { image }) };
+  });
+  const hasProblem = images.some(({ problem }) => problem !== null);
+  const columns = hasProblem ? RELEASE_COLUMNS : RELEASE_COLUMNS.filter(([title]) => title !== 'PROBLEM');
+  showRecords(records, { columns, none: 'There are no releases.' }, json, output);
 }
 
 const DECISION_COLUMNS: readonly Column<Schemas['DecisionList']['decisions'][number]>[] = [

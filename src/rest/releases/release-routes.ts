@@ -1,14 +1,22 @@
 import type { EndpointId, ReleaseId } from '../../core/ids.ts';
 import { change } from '../../domain/change.ts';
+import { getEndpointRow } from '../../domain/endpoints/endpoint-store.ts';
 import { changeRollout } from '../../domain/releases/change-rollout.ts';
 import { listReleases } from '../../domain/releases/list-releases.ts';
+import { listReleaseImages } from '../../domain/releases/release-images.ts';
 import { rollbackRelease } from '../../domain/releases/rollback-release.ts';
 import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
 import type { EndpointWire } from '../endpoints/endpoint-wire.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
-import { ChangeRolloutRequest, ReleaseListResponse, ReleaseParams, RolloutResponse } from './release-schemas.ts';
-import { toReleaseListResponse, toRolloutResponse } from './release-wire.ts';
+import {
+  ChangeRolloutRequest,
+  ReleaseImageListResponse,
+  ReleaseListResponse,
+  ReleaseParams,
+  RolloutResponse,
+} from './release-schemas.ts';
+import { toReleaseImageListResponse, toReleaseListResponse, toRolloutResponse } from './release-wire.ts';
 
 export const listEndpointReleasesRoute: RestRoute = (app, deps) => {
   app.get(
@@ -26,6 +34,29 @@ export const listEndpointReleasesRoute: RestRoute = (app, deps) => {
     async (request) => {
       const id = request.params.id as EndpointId;
       return toReleaseListResponse(await listReleases(deps.pool, request.actor.userId, id));
+    },
+  );
+};
+
+export const listReleaseImagesRoute: RestRoute = (app, deps) => {
+  app.get(
+    '/v2/serverless/:id/release-images',
+    {
+      schema: {
+        operationId: 'listReleaseImages',
+        summary: 'List what the images of releases stand for',
+        description:
+          'Podyard only. The name of an image is resolved once for each release. A roll-back brings back the digest of the release that it names. An update with the `image` that is there resolves its name anew, and makes a release if that stands for another digest.',
+        tags: ['serverless'],
+        params: EndpointParams,
+        response: { 200: ref(ReleaseImageListResponse) },
+      },
+      config: { permission: PERMISSIONS.readEndpoint, failures: ['notFound'] },
+    },
+    async (request) => {
+      const id = request.params.id as EndpointId;
+      await getEndpointRow(deps.pool, request.actor.userId, id);
+      return toReleaseImageListResponse(await listReleaseImages(deps.pool, request.actor.userId, id));
     },
   );
 };
@@ -64,9 +95,9 @@ export const changeRolloutRoute: RestRoute = (app, deps) => {
     {
       schema: {
         operationId: 'changeRollout',
-        summary: 'Pause or resume a roll-out',
+        summary: 'Pause, resume or prove a roll-out',
         description:
-          'Podyard only. While paused, no worker is replaced. New workers still start on the newest release.',
+          'Podyard only. While paused, no worker is replaced. New workers still start on the newest release. `try` asks for a trial: if no worker of the newest release has been ready, one is started, and while the trial has failed, an earlier release serves. A failed or skipped trial is tried again. `skip-trial` rolls the release out without one.',
         tags: ['serverless'],
         params: EndpointParams,
         body: ref(ChangeRolloutRequest),

@@ -1,7 +1,13 @@
 import type { Static } from 'typebox';
 import type { ReleaseList, Rollout } from '../../domain/releases/list-releases.ts';
 import type { Release } from '../../domain/releases/release.ts';
-import type { ReleaseListResponse, ReleaseResponse, RolloutResponse } from './release-schemas.ts';
+import type { ReleaseImage } from '../../domain/releases/release-images.ts';
+import type {
+  ReleaseImageListResponse,
+  ReleaseListResponse,
+  ReleaseResponse,
+  RolloutResponse,
+} from './release-schemas.ts';
 
 export function toReleaseListResponse(list: ReleaseList): Static<typeof ReleaseListResponse> {
   return { ...list, rollout: toRolloutResponse(list.rollout), releases: list.releases.map(toReleaseResponse) };
@@ -19,4 +25,14 @@ function toReleaseResponse({ createdBy, createdAt, ...release }: Release): Stati
 
 export function toRolloutResponse({ isPaused, ...rollout }: Rollout): Static<typeof RolloutResponse> {
   return { ...rollout, paused: isPaused };
+}
+
+export function toReleaseImageListResponse(images: readonly ReleaseImage[]): Static<typeof ReleaseImageListResponse> {
+  return {
+    images: images.map(({ isAsked, resolvedAt, ...image }) => ({
+      ...image,
+      resolvedAt: resolvedAt?.toISOString() ?? null,
+      isResolving: isAsked,
+    })),
+  };
 }

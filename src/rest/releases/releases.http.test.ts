@@ -25,8 +25,62 @@ const rollback = (release: string, key = rest.alice.key) =>
   call('POST', `/v2/serverless/${id}/releases/${release}/rollback`, undefined, key);
 const rollout = (body: unknown, key = rest.alice.key) => call('POST', `/v2/serverless/${id}/rollout`, body, key);
 
+const NOT_TRIED = { state: 'NOT_TRIED', reason: null, lines: [], workerId: null, servingVersion: null };
+const insertReadyWorker = (workerId: string, version: number) =>
+  rest.database.pool.query(
+    `insert into workers (id, endpoint_id, user_id, version, wanted_reason, spec, phase, ready_at)
+     values ($1, $2, $3, $4, '', '{}', 'RUNNING', now())`,
+    [workerId, id, rest.alice.userId, version],
+  );
+
 beforeEach(async () => {
   id = (await call('POST', '/v2/serverless', CREATED)).json().id;
+});
+
+describe('images', () => {
+  const images = async (key = rest.alice.key) => call('GET', `/v2/serverless/${id}/release-images`, undefined, key);
+  const pin = (version: number, digest: string) =>
+    rest.database.pool.query(
+      `update releases set image_digest = $3, image_reference = 'podyard/echo@' || $3, image_resolved_at = '2026-01-02Z'
+       where endpoint_id = $1 and version = $2`,
+      [id, version, digest],
+    );
+  const [FIRST, SECOND] = ['a', 'b'].map((digit) => `sha256:${digit.repeat(64)}`) as [string, string];
+
+  test('of releases are not resolved before control has done it; then with digest and time', async () => {
+    const [image] = (await images()).json().images;
+    const releaseId = (await releases()).releases[0].id;
+    const wanted = { releaseId, version: 1, image: 'podyard/echo:1', digest: null, resolvedAt: null };
+    expect(image).toEqual({ ...wanted, isResolving: false, problem: null });
+    await pin(1, FIRST);
+    expect((await images()).json().images).toMatchObject([{ digest: FIRST, resolvedAt: '2026-01-02T00:00:00.000Z' }]);
+  });
+
+  test('that an update names again are resolved anew, and no release is made meanwhile', async () => {
+    const response = await update({ image: 'podyard/echo:1', workers: { max: 3 } });
+    expect(response.json()).toMatchObject({ workers: { max: 3 } });
+    expect((await images()).json().images).toMatchObject([{ version: 1, isResolving: true }]);
+  });
+
+  test('stay what they were in a release that changes something else, and come back with a roll-back', async () => {
+    await pin(1, FIRST);
+    await update({ env: {} });
+    expect((await images()).json().images).toMatchObject([{ version: 2, digest: FIRST, isResolving: false }, {}]);
+    await update({ image: 'podyard/echo:2' });
+    expect((await images()).json().images[0]).toMatchObject({ version: 3, digest: null });
+    await pin(3, SECOND);
+    await rollback(await releaseId(2));
+    expect((await images()).json().images[0]).toMatchObject({ version: 4, image: 'podyard/echo:1', digest: FIRST });
+  });
+
+  test('need the right to read the endpoint; another user’s and a missing one are the same 404', async () => {
+    expect((await rest.call('GET', `/v2/serverless/${id}/release-images`)).statusCode).toBe(401);
+    expect((await images(await rest.keyFor(rest.alice, 'invoke'))).statusCode).toBe(403);
+    const others = await images(rest.bob.key);
+    const missing = await call('GET', '/v2/serverless/nosuchendpoint/release-images', undefined, rest.bob.key);
+    expect([others.statusCode, missing.statusCode]).toEqual([404, 404]);
+    expect(others.json().detail).toBe(missing.json().detail);
+  });
 });
 
 describe('rollback', () => {
@@ -101,6 +155,7 @@ describe('a roll-out', () => {
         workersTotal: 0,
         percentOnLatest: 0,
         paused,
+        trial: NOT_TRIED,
       });
       expect((await releases()).rollout).toEqual(response.json());
     }
@@ -125,6 +180,78 @@ describe('a roll-out', () => {
       expect(response.statusCode).toBe(404);
       expect(response.json().detail).toBe('Endpoint not found');
     }
+  });
+});
+
+describe('the trial of a release', () => {
+  const trial = async () => (await releases()).rollout.trial;
+
+  test('is asked for, skipped, and asked for again; other actions leave it alone', async () => {
+    for (const [action, state] of [
+      ['try', 'WAITING'],
+      ['try', 'WAITING'],
+      ['skip-trial', 'SKIPPED'],
+      ['skip-trial', 'SKIPPED'],
+      ['resume', 'SKIPPED'],
+      ['try', 'WAITING'],
+    ]) {
+      const response = await rollout({ action });
+      expect(response.statusCode).toBe(200);
+      expect(response.json().trial).toMatchObject({ state, lines: [], workerId: null });
+      expect(await trial()).toEqual(response.json().trial);
+    }
+  });
+
+  test('is skipped where nothing may run', async () => {
+    await update({ workers: { min: 0, max: 0 } });
+    expect((await rollout({ action: 'try' })).json().trial).toEqual({
+      state: 'SKIPPED',
+      reason: 'workers.max is 0, so nothing runs',
+      lines: [],
+      workerId: null,
+      servingVersion: null,
+    });
+  });
+
+  test('belongs to its release: the next one has none', async () => {
+    await rollout({ action: 'try' });
+    await update({ image: 'podyard/echo:2' });
+    expect(await trial()).toEqual(NOT_TRIED);
+    await rollback(await releaseId(1));
+    expect(await trial()).toEqual(NOT_TRIED);
+  });
+
+  test('has the cause and the last lines of a failure apart, and none of another user', async () => {
+    await rollout({ action: 'try' });
+    await rest.database.pool.query(
+      "update release_trials set state = 'FAILED', worker_id = 'w1', reason = $2 where endpoint_id = $1",
+      [id, 'it exited with code 1:\nTraceback:\nKeyError: a: b'],
+    );
+    expect(await trial()).toEqual({
+      state: 'FAILED',
+      reason: 'it exited with code 1',
+      lines: ['Traceback:', 'KeyError: a: b'],
+      workerId: 'w1',
+      servingVersion: null,
+    });
+    const foreign = await call('GET', `/v2/serverless/${id}/releases`, undefined, rest.bob.key);
+    expect(foreign.statusCode).toBe(404);
+    for (const action of ['try', 'skip-trial']) expect((await rollout({ action }, rest.bob.key)).statusCode).toBe(404);
+  });
+
+  test('is not needed by a release of which a worker has been ready', async () => {
+    await insertReadyWorker('ready1', 1);
+    expect((await trial()).state).toBe('PASSED');
+    await update({ image: 'podyard/echo:2' });
+    expect(await trial()).toEqual(NOT_TRIED);
+  });
+
+  test('does not change what an update answers', async () => {
+    const before = (await update({ image: 'podyard/echo:2' })).json();
+    await rollout({ action: 'try' });
+    const { image: _, ...after } = (await update({ image: 'podyard/echo:3' })).json();
+    expect({ ...before, ...after }).toEqual({ ...before });
+    expect(JSON.stringify(before)).not.toContain('trial');
   });
 });
 

@@ -9,10 +9,12 @@ import { formatCount } from '../../../ui/text/format.ts';
 import { Name } from '../../../ui/text/record-name.tsx';
 import { RelativeTime } from '../../../ui/text/relative-time-view.tsx';
 import type { EndpointTabProps } from '../endpoint-tab-props.ts';
-import { diffValue } from './release-text.ts';
+import { diffValue, digestText } from './release-text.ts';
 import { RolloutPanel } from './rollout-panel.tsx';
+import { tryRelease } from './try-release.ts';
 
 type Release = Schemas['Release'];
+type Image = Schemas['ReleaseImage'];
 
 /** The rollout of the latest release, and all releases with what they changed. */
 export function Releases({ endpoint, snapshot }: EndpointTabProps) {
@@ -21,13 +23,14 @@ export function Releases({ endpoint, snapshot }: EndpointTabProps) {
   const rollback = useRollback(id);
   return (
     <Loaded query={query}>
-      {({ releases, endpointVersion }) => (
+      {({ releases, endpointVersion, images }) => (
         <Stack>
           {snapshot && <RolloutPanel endpointId={id} snapshot={snapshot} />}
           {releases.map((release) => (
             <ReleaseCard
               key={release.id}
               release={release}
+              image={images.find(({ releaseId }) => releaseId === release.id)}
               isLatest={release.version === endpointVersion}
               isBusy={rollback.isPending}
               onRollback={() => rollback.mutate(release)}
@@ -46,15 +49,26 @@ function useReleases(id: string, version: number | undefined) {
   useEffect(() => void queries.invalidateQueries({ queryKey: ['releases', id] }), [version, id, queries]);
   return useQuery({
     queryKey: ['releases', id],
-    queryFn: () => unwrap(api.GET('/v2/serverless/{id}/releases', { params: { path: { id } } })),
+    queryFn: async () => {
+      const params = { path: { id } };
+      const [releases, { images }] = await Promise.all([
+        unwrap(api.GET('/v2/serverless/{id}/releases', { params })),
+        unwrap(api.GET('/v2/serverless/{id}/release-images', { params })),
+      ]);
+      return { ...releases, images };
+    },
   });
 }
 
 function useRollback(id: string) {
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: ({ id: releaseId }: Release) =>
-      unwrap(api.POST('/v2/serverless/{id}/releases/{releaseId}/rollback', { params: { path: { id, releaseId } } })),
+    mutationFn: async ({ id: releaseId }: Release) => {
+      const path = { id, releaseId };
+      const updated = await unwrap(api.POST('/v2/serverless/{id}/releases/{releaseId}/rollback', { params: { path } }));
+      await tryRelease(id);
+      return updated;
+    },
     onSuccess: (updated, { version }) => {
       queries.setQueryData(['endpoint', id], updated);
       void queries.invalidateQueries({ queryKey: ['releases', id] });
@@ -63,8 +77,14 @@ function useRollback(id: string) {
   });
 }
 
-function ReleaseCard(props: { release: Release; isLatest: boolean; isBusy: boolean; onRollback: () => void }) {
-  const { release, isLatest } = props;
+function ReleaseCard(props: {
+  release: Release;
+  image: Image | undefined;
+  isLatest: boolean;
+  isBusy: boolean;
+  onRollback: () => void;
+}) {
+  const { release, image, isLatest } = props;
   return (
     <Paper withBorder p="md">
       <Group justify="space-between">
@@ -81,8 +101,25 @@ function ReleaseCard(props: { release: Release; isLatest: boolean; isBusy: boole
           </Button>
         )}
       </Group>
+      {image && <ReleaseImage image={image} />}
       <ReleaseDiff release={release} />
     </Paper>
+  );
+}
+
+/** What the workers of a release run, and why they cannot. */
+function ReleaseImage({ image: { image, digest, isResolving, problem } }: { image: Image }) {
+  return (
+    <Stack gap={4} mt={4}>
+      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+        <Name>{image}</Name> <Hint>{digestText(digest, isResolving)}</Hint>
+      </Text>
+      {problem && (
+        <Text size="sm" c="red">
+          {problem}
+        </Text>
+      )}
+    </Stack>
   );
 }
 
