@@ -15,7 +15,7 @@ const soon = { timeout: 30_000, interval: 20 };
 describe('in one data center', () => {
   const world = new SimulatedWorld({
     pools: [place('DC-1', 2_000)],
-    behave: ({ image }) => (image === 'broken:v1' ? { exitAfterMs: 5, exitCode: 1 } : {}),
+    behave: ({ image }) => (image.startsWith('broken@') ? { exitAfterMs: 5, exitCode: 1 } : {}),
   });
   let control: ControlLoops;
   beforeAll(async () => {
