@@ -7,6 +7,9 @@ import { Failure } from '../core/errors.ts';
 import type { RuntimeName } from '../core/runtime-names.ts';
 import type { ImageIdentity } from '../domain/images/image-identity.ts';
 import type { ExecRequest, Execution } from './execution.ts';
+import type { OnProgress, PrepareOptions, RegistryAuth } from './prepare-options.ts';
+
+export type { OnProgress, PrepareOptions, RegistryAuth };
 
 /** GPUs of a pool on one node. `free`: those held by no workload of this installation. */
 export interface GpuCapacity {
@@ -34,26 +37,6 @@ export interface Capacity {
   /** The machines by data center. Absent: all are in the local one. */
   places?: { dataCenterId: string; memoryBytes: number; cpus: number }[];
 }
-
-export interface RegistryAuth {
-  username: string;
-  password: string;
-}
-
-export interface PrepareOptions {
-  auth?: RegistryAuth;
-  onProgress?: OnProgress;
-  /** Makes exactly this present, whatever the name stands for by now. */
-  pinned?: ImageIdentity;
-  /**
-   * Resolves the name anew: as it stands on the machine, which pulls it only if it lacks it; or as it stands in the registry
-   * that the machine's image came from. With `pinned`, which is the answer if the name still stands for it.
-   */
-  resolve?: 'here' | 'in registry';
-}
-
-/** Receives lines about the progress of a start; they become `system` log lines. */
-export type OnProgress = (line: string) => void;
 
 /** GPUs of a pool, together in one place. */
 export interface WantedGpus {

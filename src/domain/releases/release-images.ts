@@ -125,6 +125,19 @@ export async function listReleaseImages(db: Db, userId: UserId, endpointId: Endp
   return result.rows;
 }
 
+/** Runtimes that start what a registry has by its digest there. */
+const OF_REGISTRIES = ['docker', 'kubernetes'];
+
+/** After a change of runtime: forgets what only the former one can start. It is resolved anew; what a registry has stays. */
+export async function forgetImagesOf(db: Db, before: string, now: string): Promise<void> {
+  const haveRegistries = OF_REGISTRIES.includes(before) && OF_REGISTRIES.includes(now);
+  await db.query(
+    `update releases set image_digest = null, image_reference = null, image_resolved_at = null, image_problem = null
+     where image_reference is not null and not ($1 and image_reference like '%@%')`,
+    [haveRegistries],
+  );
+}
+
 /** Returns what runtimes must be able to start: the references of all releases, which can all be rolled back to. */
 export async function listImageReferences(db: Db): Promise<string[]> {
   const result = await db.query<{ reference: string }>(

@@ -86,3 +86,31 @@ test('another runtime restarts running pods at once, free of charge until then; 
   expect([phases.get(stopped).phase, phases.get(failed).phase]).toEqual(['EXITED', 'ERROR']);
   expect(await sql('select ended_at is null as is_open from pod_runs')).toEqual([{ is_open: false }]);
 });
+
+test('another runtime resolves images anew that only the former one has, and keeps the digests of registries', async () => {
+  await sql(
+    `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, gpu_pools, gpu_count, workers_min,
+       workers_max, scaler_type, scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
+     values ('e', 'u', 'e', 'QUEUE_BASED', 'i', '', 1, '{}', '{}', '{ADA_24}', 1, 0, 1, 'QUEUE_DELAY', 4, 5, '{}', '{}', 0, 'OFF', 1)`,
+  );
+  const changes = [
+    ['docker', 'kubernetes', ['i@sha256:1']],
+    ['kubernetes', 'docker', ['i@sha256:1']],
+    ['docker', 'process', []],
+    ['process', 'docker', []],
+    ['simulated', 'kubernetes', []],
+  ] as const;
+  for (const [before, now, kept] of changes) {
+    await sql("delete from settings where key = 'installation'");
+    await ensureInstallation(database.pool);
+    await leave(before);
+    await sql('delete from releases');
+    await sql(
+      `insert into releases (id, endpoint_id, version, spec, diff, image_digest, image_reference, image_resolved_at)
+       values ('1', 'e', 1, '{}', '[]', 'sha256:1', 'i@sha256:1', now()), ('2', 'e', 2, '{}', '[]', 'sha256:2', 'sha256:2', now())`,
+    );
+    await leave(now);
+    const rows = await sql('select image_reference as reference from releases where image_digest is not null');
+    expect({ before, now, kept: rows.map(({ reference }) => reference) }).toEqual({ before, now, kept });
+  }
+});

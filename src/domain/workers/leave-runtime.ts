@@ -2,6 +2,7 @@ import type { PodId, WorkerId } from '../../core/ids.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
 import { because } from '../../scaling/because.ts';
 import { updateRuntime } from '../installation.ts';
+import { forgetImagesOf } from '../releases/release-images.ts';
 import { markExited } from './worker-lifecycle.ts';
 
 /** The workloads of another runtime that were given up. */
@@ -29,6 +30,7 @@ export function leaveRuntime(pool: Pool, runtime: string): Promise<LeftWorkloads
       db,
       workerIds.map((id) => ({ id, code: null, ...why, isLost: false })),
     );
+    await forgetImagesOf(db, before, runtime);
     return { runtime: before, workerIds, podIds: await restartPods(db, why.reason) };
   });
 }

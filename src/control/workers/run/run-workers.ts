@@ -9,7 +9,6 @@ import { type ControlledWorker, listControlledWorkers } from '../../../domain/wo
 import type { Because } from '../../../scaling/because.ts';
 import { type NotifyDispatch, rescueLeases } from '../../jobs/rescue-jobs.ts';
 import { awaitSecrets } from '../../workloads/await-secrets.ts';
-import type { ReleaseImages } from '../../workloads/release-images.ts';
 import { type WorkloadList, WorkloadLists } from '../../workloads/workload-lists.ts';
 import { WorkloadTasks } from '../../workloads/workload-tasks.ts';
 import { WorkerPlacer } from '../place/place-workers.ts';
@@ -22,7 +21,7 @@ import { batchPublicKeys } from './launch-worker.ts';
 import { PhaseWriter } from './phase-writer.ts';
 import { pullFirst, type StartDeps, startWorker } from './start-worker.ts';
 import { WorkerCache } from './worker-cache.ts';
-import { WorkerImages } from './worker-images.ts';
+import { type ImageDeps, WorkerImages } from './worker-images.ts';
 
 /** While there are workers, and otherwise. */
 const TICK_MS = 2_000;
@@ -46,11 +45,10 @@ const NO_DIFFERENCE: Difference = { containers: new Map(), mark: 0 };
 
 type Built = 'phases' | 'monotonic' | 'images' | 'refused' | 'publicKeys';
 
-export interface WorkerRunnerOptions extends Omit<StartDeps, Built>, WorkerLimits {
+export interface WorkerRunnerOptions extends Omit<StartDeps, Built>, WorkerLimits, Pick<ImageDeps, 'releaseImages'> {
   bus: Bus;
   queue: JobQueue;
   notify: NotifyDispatch;
-  releaseImages: ReleaseImages;
   monotonic?: Clock;
   /** Called when the runtime was away and is back. */
   onRuntimeReturn?: () => void;
@@ -124,9 +122,9 @@ export class WorkerRunner {
   }
 
   start(): void {
-    const { runtime, logger } = this.#deps;
     this.#reset(); // another leader may have changed anything
     this.#loop.start();
+    const { runtime, logger } = this.#deps;
     runtime.tidy?.().catch((error) => logger.warn({ err: error }, 'what killed servers left could not be removed'));
   }
 
@@ -302,10 +300,10 @@ export class WorkerRunner {
 
   /** Keeps what a worker leaves for the endpoint that it leaves it for: in a roll-out its own. */
   #onEnded(worker: ControlledWorker): void {
-    const { endpointId, wanted, yieldsTo } = worker;
-    const { reserved, monotonic } = this.#deps;
-    this.#deps.records.forget(endpointId);
-    if (worker.gpuPool === null) return;
+    const { records, reserved, monotonic } = this.#deps;
+    const { endpointId, wanted, yieldsTo, gpuPool } = worker;
+    records.forget(endpointId);
+    if (gpuPool === null) return;
     this.#hasFreedGpus = true;
     const isReplaced = wanted !== 'RUN' && this.#cache.hasPending(endpointId);
     const forEndpointId = yieldsTo ?? (isReplaced ? endpointId : null);
@@ -314,8 +312,8 @@ export class WorkerRunner {
 
   async #startAll(pending: readonly ControlledWorker[]): Promise<void> {
     if (pending.length === 0) return;
-    const due: ControlledWorker[] = [];
     const { images, monotonic } = this.#deps;
+    const due: ControlledWorker[] = [];
     for (const worker of await awaitSecrets(this.#deps, pending)) {
       if (images.isPresent(worker)) due.push(worker);
       else this.#tasks.run(worker.id, 'start', (signal) => this.#pullAndStart(worker, signal));

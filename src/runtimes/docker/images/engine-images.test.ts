@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { startFakeEngine } from '../../../../test/fake-engine.ts';
 import { Engine } from '../engine/engine.ts';
 import { EngineImages } from './engine-images.ts';
@@ -13,8 +13,9 @@ beforeEach(async () => {
   fake = await startFakeEngine(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url!, 'http://engine');
     if (pathname.endsWith('/images/create')) created.push({ query: searchParams, bytes: await sizeOf(request) });
-    response.writeHead(request.method === 'GET' ? 404 : 200, { 'content-type': 'application/json' });
-    response.end('{"message": "no such image"}');
+    const isMissing = request.method === 'GET' && created.length === 0;
+    response.writeHead(isMissing ? 404 : 200, { 'content-type': 'application/json' });
+    response.end(isMissing ? '{"message": "no such image"}' : '{"Id": "sha256:0"}');
   });
   engine = new Engine(fake.socketPath);
 });
@@ -43,4 +44,84 @@ test.skipIf(process.platform !== 'linux').each(['podyard/echo-js:dev', 'docker.i
 test('any other image is pulled, also one whose name begins like an example’s', async () => {
   await new EngineImages(engine, {}).prepare('podyard/echo-js:mine', {});
   expect(created.map(({ query }) => query.get('fromImage'))).toEqual(['podyard/echo-js:mine']);
+});
+
+describe('what a name stands for', () => {
+  const [ID, FIRST, SECOND] = ['0', '1', '2'].map((digit) => `sha256:${digit.repeat(64)}`) as [string, string, string];
+  const NAME = 'registry.example/me/ml:1';
+  let digests: string[];
+  let asked: string[];
+  let holder: Awaited<ReturnType<typeof startFakeEngine>>;
+  let images: EngineImages;
+  let own: Engine;
+  beforeEach(async () => {
+    digests = [];
+    asked = [];
+    holder = await startFakeEngine(async (request, response) => {
+      const path = decodeURIComponent(new URL(request.url!, 'http://engine').pathname.replace(/^\/v[\d.]+/, ''));
+      asked.push(`${request.method} ${path}`);
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(request.method === 'GET' ? JSON.stringify({ Id: ID, RepoTags: [NAME], RepoDigests: digests }) : '');
+    });
+    own = new Engine(holder.socketPath);
+    images = new EngineImages(own, {});
+  });
+  afterEach(async () => {
+    await own.close();
+    await holder.close();
+  });
+  const pulls = () => asked.filter((one) => one.startsWith('POST')).length;
+
+  test('it is the digest of its own repository, else the id', async () => {
+    expect(await images.prepare(NAME, { resolve: 'here' })).toEqual({ digest: ID, reference: ID });
+    digests = [`registry.example/you/ml@${SECOND}`, `registry.example/me/ml@${FIRST}`];
+    const identity = { digest: FIRST, reference: `registry.example/me/ml@${FIRST}` };
+    expect(await images.prepare(NAME, { resolve: 'here' })).toEqual(identity);
+    digests = [`nginx@${FIRST}`];
+    expect(await images.prepare('docker.io/library/nginx', { resolve: 'here' })).toEqual({
+      digest: FIRST,
+      reference: `docker.io/library/nginx@${FIRST}`,
+    });
+  });
+
+  test('once it is resolved, a start asks the engine nothing, whatever it starts', async () => {
+    digests = [`registry.example/me/ml@${FIRST}`];
+    const pinned = await images.prepare(NAME, { resolve: 'here' });
+    expect(asked).toHaveLength(1);
+    for (const options of [{}, { pinned }]) expect(await images.prepare(NAME, options)).toEqual(pinned);
+    expect(asked).toHaveLength(1);
+    images.forget(pinned.reference);
+    await images.prepare(NAME, { pinned });
+    expect(asked.at(-1)).toBe(`GET /images/${pinned.reference}/json`);
+  });
+
+  test('of several digests of one image, the one that it had before counts: the name has not moved', async () => {
+    digests = [`registry.example/me/ml@${FIRST}`, `registry.example/me/ml@${SECOND}`];
+    const pinned = { digest: SECOND, reference: `registry.example/me/ml@${SECOND}` };
+    for (const resolve of ['here', 'in registry'] as const) {
+      expect(await images.prepare(NAME, { resolve, pinned })).toEqual(pinned);
+    }
+    expect(await images.prepare(`registry.example/me/ml:1@${SECOND}`, { resolve: 'here' })).toEqual(pinned);
+  });
+
+  test('a registry is asked only for its own names, and for short ones that it was asked for before', async () => {
+    digests = [`registry.example/me/ml@${FIRST}`];
+    await images.prepare(NAME, { resolve: 'in registry' });
+    expect(pulls()).toBe(1);
+    await images.prepare(`registry.example/me/ml@${FIRST}`, { resolve: 'in registry' });
+    for (const image of ['me/ml:1', 'localhost/ml:1', 'podyard/echo-js:dev']) {
+      digests = [`${image.slice(0, image.indexOf(':'))}@${FIRST}`];
+      await images.prepare(image, { resolve: 'in registry' });
+    }
+    digests = [];
+    await images.prepare('registry.example/built/here:1', { resolve: 'in registry' });
+    expect(pulls()).toBe(1);
+  });
+
+  test('a name that the operator has given to another image meanwhile is theirs', async () => {
+    digests = [`registry.example/me/ml@${SECOND}`];
+    const pinned = { digest: FIRST, reference: `registry.example/me/ml@${FIRST}` };
+    expect(await images.prepare(NAME, { resolve: 'in registry', pinned })).toMatchObject({ digest: SECOND });
+    expect(pulls()).toBe(0);
+  });
 });
