@@ -26,6 +26,8 @@ export interface Build {
   reason: string | null;
   /** The name of the step that failed. */
   failedStep: string | null;
+  /** In the order in which they began. */
+  steps: BuildStep[];
   source: 'UPLOAD' | 'GIT';
   /** The endpoint that took the image last. */
   endpointId: EndpointId | null;
