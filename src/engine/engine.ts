@@ -1,9 +1,8 @@
 import { Agent } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 import { inspect } from 'node:util';
-import { Failure, messageOf } from '../../../core/errors.ts';
-import { Refusal } from '../../refusal.ts';
-import type { RegistryAuth } from '../../runtime.ts';
+import { Failure, messageOf } from '../core/errors.ts';
+import { Refusal } from '../core/refusal.ts';
 import { type EngineKind, type EngineVersion, kindOf } from './engine-kind.ts';
 
 /** A refusal of the engine. `message` is the engine's own. */
@@ -19,7 +18,7 @@ export interface EngineRequest {
   body?: object;
   /** A tar archive to send instead of `body`. */
   archive?: Readable;
-  auth?: RegistryAuth & { serverAddress: string };
+  auth?: { username: string; password: string; serverAddress: string };
   timeoutMs?: number;
   signal?: AbortSignal;
 }
