@@ -10,6 +10,8 @@ export interface EngineKind {
   callsUserChain: boolean;
   /** It refuses to mount a directory that does not exist; else it creates the directory. */
   refusesMissingMounts: boolean;
+  /** It builds images with BuildKit; else with Buildah. */
+  hasBuildKit: boolean;
   /** It always says that a container was killed because it ran out of memory. */
   reportsOutOfMemory: boolean;
 }
@@ -27,6 +29,7 @@ export function kindOf({ Version = '', Components }: EngineVersion): EngineKind 
 }
 
 const DOCKER = {
+  hasBuildKit: true,
   keepsBridges: true,
   isolatesNeighbors: true,
   callsUserChain: true,
@@ -34,6 +37,7 @@ const DOCKER = {
   reportsOutOfMemory: true,
 };
 const PODMAN: typeof DOCKER = {
+  hasBuildKit: false,
   keepsBridges: false,
   isolatesNeighbors: false,
   callsUserChain: false,

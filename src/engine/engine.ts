@@ -16,6 +16,8 @@ export interface EngineRequest {
   path: string;
   query?: Record<string, unknown>;
   body?: object;
+  /** In place of the usual ones. */
+  headers?: Readonly<Record<string, string | readonly string[]>>;
   /** A tar archive to send instead of `body`. */
   archive?: Readable;
   auth?: { username: string; password: string; serverAddress: string };
@@ -134,7 +136,8 @@ function dial(modem: Modem, request: EngineRequest, as: AnswerKind, limit: Abort
     options: { _query: request.query ?? {}, _body: request.body ?? {} },
     statusCodes: SUCCESS,
     isStream: as !== 'json',
-    ...(as === 'connection' && { hijack: true, openStdin: true }),
+    ...(request.headers && { headers: { ...request.headers } }),
+    ...(as === 'connection' && { hijack: true, openStdin: request.body !== undefined }),
     abortSignal: AbortSignal.any(signals),
     authconfig: auth && { username: auth.username, password: auth.password, serveraddress: auth.serverAddress },
   };
