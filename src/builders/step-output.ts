@@ -42,7 +42,10 @@ export class StepOutput {
     if (line.text.trim() !== '') this.#last = [...this.#last, line.text].slice(-LAST_LINES);
     if (this.#left <= 0) return;
     this.#left -= line.text.length + 1;
-    if (this.#left > 0) return this.#emit(line);
+    if (this.#left > 0) {
+      this.#emit(line);
+      return;
+    }
     const text = `The rest of what this step prints is left out: it is more than ${MAX_STEP_CHARACTERS / 2 ** 20} MiB.`;
     this.#emit({ stream: 'system', text, at: line.at });
   }

@@ -10,8 +10,8 @@ export interface EngineKind {
   callsUserChain: boolean;
   /** It refuses to mount a directory that does not exist; else it creates the directory. */
   refusesMissingMounts: boolean;
-  /** It builds images with BuildKit; else with Buildah. */
-  hasBuildKit: boolean;
+  /** What builds images, or null if it is too old for that. */
+  builds: 'buildkit' | 'buildah' | null;
   /** It always says that a container was killed because it ran out of memory. */
   reportsOutOfMemory: boolean;
 }
@@ -19,17 +19,25 @@ export interface EngineKind {
 /** The members used of `GET /version`. */
 export interface EngineVersion {
   Version?: string;
+  ApiVersion?: string;
   Components?: { Name: string; Version: string }[] | null;
 }
 
-export function kindOf({ Version = '', Components }: EngineVersion): EngineKind {
+/** Docker 19.03 is the first whose BuildKit needs no experimental mode. */
+const FIRST_WITH_BUILDKIT = 40;
+const FIRST_BUILDING_PODMAN = 4;
+
+export function kindOf({ Version = '', ApiVersion = '', Components }: EngineVersion): EngineKind {
   const podman = (Components ?? []).find(({ Name }) => Name === 'Podman Engine');
-  if (podman) return { name: `Podman ${podman.Version}`, ...PODMAN };
-  return { name: `Docker ${Version}`, ...DOCKER };
+  if (podman) {
+    const builds = Number.parseInt(podman.Version, 10) >= FIRST_BUILDING_PODMAN ? 'buildah' : null;
+    return { name: `Podman ${podman.Version}`, builds, ...PODMAN };
+  }
+  const builds = Number(ApiVersion.split('.')[1]) >= FIRST_WITH_BUILDKIT ? 'buildkit' : null;
+  return { name: `Docker ${Version}`, builds, ...DOCKER };
 }
 
 const DOCKER = {
-  hasBuildKit: true,
   keepsBridges: true,
   isolatesNeighbors: true,
   callsUserChain: true,
@@ -37,7 +45,6 @@ const DOCKER = {
   reportsOutOfMemory: true,
 };
 const PODMAN: typeof DOCKER = {
-  hasBuildKit: false,
   keepsBridges: false,
   isolatesNeighbors: false,
   callsUserChain: false,

@@ -55,6 +55,7 @@ export function builderContract(name: string, makeBuilder: () => Promise<Builder
         secrets: {},
         registries: {},
         usesCache: true,
+        cacheScope: 'one',
         ...wanted.request,
       };
       const options = {
@@ -109,8 +110,9 @@ export function builderContract(name: string, makeBuilder: () => Promise<Builder
       skip(!under.caches, 'it keeps no steps');
       const first = await success('plain', { note: 'the same' });
       const again = await success('plain', { note: 'the same' });
-      expect(endsOf(again.events)).not.toContain('COMPLETED');
-      expect(again.built.digest).not.toBe(undefined);
+      expect(endsOf(again.events)).toContain('CACHED');
+      expect(linesOf(again.events)).not.toContain('building');
+      expect(again.built.digest).toBe(first.built.digest);
       const anew = await success('plain', { note: 'the same', request: { usesCache: false } });
       expect(linesOf(anew.events)).toContain('building');
       const changed = await success('plain', { note: 'another' });
@@ -191,9 +193,16 @@ export function builderContract(name: string, makeBuilder: () => Promise<Builder
       expect(JSON.stringify([events, built])).not.toContain(secret);
     });
 
+    test('what one made with a secret is not in the cache of another', async ({ skip }) => {
+      skipIfCannot('secret', skip);
+      await success('secret', { request: { secrets: { TOKEN: 's3cr-of-one' }, cacheScope: 'one' } });
+      const { error } = await run('secret', { request: { cacheScope: 'two' } });
+      expect(error).toMatchObject({ kind: 'unprocessable' });
+    });
+
     test('a secret that the build was not given is missed with its name', async ({ skip }) => {
       skipIfCannot('secret', skip);
-      const { error } = await run('secret', { request: { secrets: {} } });
+      const { error } = await run('secret', { request: { secrets: {}, usesCache: false } });
       expect(error).toMatchObject({ kind: 'unprocessable', message: expect.stringContaining('TOKEN') });
     });
 

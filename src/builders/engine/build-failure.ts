@@ -26,17 +26,22 @@ export function buildFailure(words: string, build: FailedBuild): Failure {
     const text = `The disk of the engine's machine is full${step ? `, in step '${step.name}'` : ''}.`;
     return new Failure('unavailable', text, { cause: new Error(words) });
   }
-  const stage = /target stage "?(\S+?)"? could not be found|invalid reference to stage|target stage (\S+) /i.exec(words);
+  const stage = /target stage "?(\S+?)"? could not be found|invalid reference to stage|target stage (\S+) /i.exec(
+    words,
+  );
   if (stage) return refuse(`${dockerfile} has no stage '${request.recipe.target}'.`);
   const base = baseOf(step?.name ?? '') ?? baseOf(words);
   if (base !== null) return pullFailure(base, new Error(words), credentialsFor(base, request));
   const exitCode = /exit code: (\d+)|exit status (\d+)/.exec(words);
   if (step && exitCode) return refuse(stepText(build, step, Number(exitCode[1] ?? exitCode[2])));
   const missing = /"(\/[^"]*)"[^"]*not found/.exec(words)?.[1];
-  if (step && missing !== undefined) return refuse(`Step '${step.name}' needs '${missing}', which is not in the folder.`);
+  if (step && missing !== undefined)
+    return refuse(`Step '${step.name}' needs '${missing}', which is not in the folder.`);
   const secrets = secretText(build);
   if (secrets !== '') return refuse(`${step ? `Step '${step.name}' failed.` : 'The build failed.'}${secrets}`);
-  return refuse(`${step ? `Step '${step.name}' failed` : `${dockerfile} cannot be built`}: ${words.replace(/\.$/, '')}.`);
+  return refuse(
+    `${step ? `Step '${step.name}' failed` : `${dockerfile} cannot be built`}: ${words.replace(/\.$/, '')}.`,
+  );
 }
 
 function stepText(build: FailedBuild, { name, lastLines }: FailedStep, exitCode: number): string {
@@ -57,7 +62,9 @@ function secretText({ missedSecrets }: FailedBuild): string {
 
 /** Returns the image that a step pulls, by the step's name. */
 function baseOf(step: string): string | null {
-  const image = /load metadata for (\S+)|^\[(?:\S+ )?\d+\/\d+\] FROM (\S+)|creating build container: .*?(\S+): /.exec(step);
+  const image = /load metadata for (\S+)|^\[(?:\S+ )?\d+\/\d+\] FROM (\S+)|creating build container: .*?(\S+): /.exec(
+    step,
+  );
   const name = image?.[1] ?? image?.[2] ?? image?.[3];
   return name?.replace(/^docker\.io\/(?:library\/)?/, '') ?? null;
 }

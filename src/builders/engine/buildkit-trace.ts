@@ -35,9 +35,9 @@ function readVertex(vertex: Buffer, steps: BuildSteps): void {
   const isShown = OF_DOCKERFILE.test(name!) || error !== '';
   if (!isShown || (started === undefined && completed === undefined)) return;
   const shown = name!.replace(/^\[internal\] /, '');
-  if (completed === undefined) return steps.report(digest!, shown, 'RUNNING', started!);
   const end = error !== '' ? 'FAILED' : isCached ? 'CACHED' : 'COMPLETED';
-  steps.report(digest!, shown, end, completed, !/context cancell?ed/.test(error!));
+  if (completed === undefined) steps.report(digest!, shown, 'RUNNING', started!);
+  else steps.report(digest!, shown, end, completed, !/context cancell?ed/.test(error!));
 }
 
 function readLog(log: Buffer, steps: BuildSteps): void {

@@ -1,8 +1,9 @@
+import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { lstat, readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
-import { type Pack, pack } from 'tar-stream';
+import { Readable } from 'node:stream';
+import { type Header, type Pack, pack } from 'tar-stream';
 import { Failure } from '../../core/errors.ts';
 
 /** A file that is sent beside those of the folder, or in place of one. */
@@ -21,18 +22,16 @@ const MTIME = new Date('2000-01-01T00:00:00Z');
  * Returns a folder as a tar archive, with the modes and symbolic links of its files, all owned by root. Reads a piece at a time. The
  * archive fails with `unprocessable` on what is neither a file, a folder nor a link, and on a file that changes meanwhile.
  */
-export function archiveFolder(folder: string, added: readonly AddedFile[]): Pack {
+export function archiveFolder(folder: string, added: readonly AddedFile[]): Readable {
   const archive = pack();
   const replaced = new Set(added.map(({ path }) => path));
   const addAll = async () => {
-    for (const { path, text } of added) await new Promise<void>((resolve, reject) => {
-      archive.entry({ name: path, mode: 0o644, mtime: MTIME }, text, (error) => (error ? reject(error) : resolve()));
-    });
+    for (const { path, text } of added) archive.entry({ name: path, mode: 0o644, mtime: MTIME }, text);
     await addFolder(archive, folder, '', replaced);
     archive.finalize();
   };
   addAll().catch((error) => archive.destroy(error));
-  return archive;
+  return Readable.from(archive, { objectMode: false });
 }
 
 async function addFolder(archive: Pack, root: string, below: string, replaced: ReadonlySet<string>): Promise<void> {
@@ -49,14 +48,26 @@ async function addFolder(archive: Pack, root: string, below: string, replaced: R
     } else if (found.isSymbolicLink()) {
       archive.entry({ ...header, type: 'symlink', linkname: await readlink(source) });
     } else if (found.isFile()) {
-      const entry = archive.entry({ ...header, size: found.size });
-      const changed = (cause: unknown) =>
-        new Failure('unprocessable', `The file '${path}' changed while it was sent to the engine.`, { cause });
-      const content = found.size === 0 ? null : createReadStream(source, { end: found.size - 1 });
-      if (content === null) entry.end();
-      else await pipeline(content, entry).catch((error) => Promise.reject(changed(error)));
+      await addFile(archive, source, { ...header, size: found.size });
     } else {
       throw new Failure('unprocessable', `'${path}' is neither a file, a folder nor a link.`);
     }
   }
+}
+
+async function addFile(archive: Pack, source: string, header: Header & { size: number }): Promise<void> {
+  const changed = new Failure('unprocessable', `The file '${header.name}' changed while it was sent to the engine.`);
+  if (header.size === 0) return void archive.entry(header, '');
+  let left = header.size;
+  const done = Promise.withResolvers<void>();
+  const entry = archive.entry(header, (error) => (error ? done.reject(error) : done.resolve()));
+  done.promise.catch(() => {}); // awaited below, if it comes to that
+  for await (const chunk of createReadStream(source) as AsyncIterable<Buffer>) {
+    left -= chunk.length;
+    if (left < 0) throw changed;
+    if (!entry.write(chunk)) await Promise.race([once(entry, 'drain'), done.promise]);
+  }
+  if (left > 0) throw changed;
+  entry.end(undefined);
+  await done.promise;
 }

@@ -20,7 +20,11 @@ const FRONTEND = /^(?:docker\.io\/)?docker\/dockerfile(?:-upstream)?(?::[\w.-]+)
 const FETCHED = /^(?:[a-z][a-z0-9+.-]*:\/\/|git@|github\.com\/)|\$/i;
 
 /** Throws `unprocessable` with the line, if the Dockerfile names what it may not. `name`: its path, for the sentence. */
-export async function checkDockerfile(name: string, text: string, args: Readonly<Record<string, string>>): Promise<void> {
+export async function checkDockerfile(
+  name: string,
+  text: string,
+  args: Readonly<Record<string, string>>,
+): Promise<void> {
   const syntax = /^\uFEFF?\s*(?:#|\/\/)\s*syntax\s*=\s*(\S+)/im.exec(text)?.[1];
   if (syntax !== undefined && !FRONTEND.test(syntax))
     throw refusal(name, 1, `the syntax '${syntax}' is not allowed here, only docker/dockerfile`);
@@ -40,7 +44,9 @@ export async function checkDockerfile(name: string, text: string, args: Readonly
     if (instruction === 'ADD') {
       const fetched = words.find((word) => !word.startsWith('--') && FETCHED.test(word.replace(/^[["'\s,]+/, '')));
       if (fetched !== undefined)
-        throw refuse(`ADD takes files of the folder only, not '${fetched}': fetch it in a RUN step, and name files without variables`);
+        throw refuse(
+          `ADD takes files of the folder only, not '${fetched}': fetch it in a RUN step, and name files without variables`,
+        );
     }
     for (const image of images.map((one) => resolve(one, values))) {
       if (stages.has(image.toLowerCase()) || /^\d+$/.test(image)) continue;

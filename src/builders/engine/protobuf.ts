@@ -40,7 +40,8 @@ export function* readFields(message: Buffer): Generator<Field> {
 
 /** Returns the first field of this number as text; empty when there is none. */
 export function readText(message: Buffer, number: number): string {
-  for (const [field, value] of readFields(message)) if (field === number && typeof value !== 'number') return value.toString();
+  for (const [field, value] of readFields(message))
+    if (field === number && typeof value !== 'number') return value.toString();
   return '';
 }
 
