@@ -38,6 +38,8 @@ export function builderContract(name: string, makeBuilder: () => Promise<Builder
     let builder: Builder;
     let folder: string;
     const installation = newId<string>();
+    /** Of this run: what is in the cache from an earlier one says nothing. */
+    const scope = newId<string>();
 
     /** Builds a project in a new folder, and resolves however it ends. */
     const run = async (project: Project, wanted: Wanted = {}, by = builder): Promise<Outcome> => {
@@ -55,7 +57,7 @@ export function builderContract(name: string, makeBuilder: () => Promise<Builder
         secrets: {},
         registries: {},
         usesCache: true,
-        cacheScope: 'one',
+        cacheScope: scope,
         ...wanted.request,
       };
       const options = {
@@ -161,8 +163,8 @@ export function builderContract(name: string, makeBuilder: () => Promise<Builder
     });
 
     test('an image over its limit is refused with both figures, and removed', async () => {
-      const { id, error } = await run('large', { limits: { maxImageBytes: 20e6 } });
-      expect(error).toMatchObject({ kind: 'unprocessable', message: expect.stringMatching(/\d MB.*\b20 MB\b/) });
+      const { id, error } = await run('large', { limits: { maxImageBytes: 10e6 } });
+      expect(error).toMatchObject({ kind: 'unprocessable', message: expect.stringMatching(/\d MB.*\b10 MB\b/) });
       expect(await builder.list()).toEqual([]);
       expect(await under.leftovers(id)).toEqual([]);
     });
@@ -195,8 +197,8 @@ export function builderContract(name: string, makeBuilder: () => Promise<Builder
 
     test('what one made with a secret is not in the cache of another', async ({ skip }) => {
       skipIfCannot('secret', skip);
-      await success('secret', { request: { secrets: { TOKEN: 's3cr-of-one' }, cacheScope: 'one' } });
-      const { error } = await run('secret', { request: { cacheScope: 'two' } });
+      await success('secret', { request: { secrets: { TOKEN: 's3cr-of-one' } } });
+      const { error } = await run('secret', { request: { cacheScope: newId<string>() } });
       expect(error).toMatchObject({ kind: 'unprocessable' });
     });
 

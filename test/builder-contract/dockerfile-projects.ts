@@ -29,7 +29,6 @@ export async function makeBase(engine: Engine): Promise<void> {
   ]);
 }
 
-/** A variable keeps the output in one process's hands, and a pipe would hide the exit code. */
 const STEPS: Record<Project, string[]> = {
   plain: ['COPY . .', 'RUN echo building && test -f note.txt'],
   failing: ['RUN echo about to fail; exit 3'],
@@ -37,7 +36,7 @@ const STEPS: Record<Project, string[]> = {
   chatty: [
     'RUN yes "a line of sixty-four characters, which is repeated a million times" | head -c 67108864; head -c 8388608 /dev/zero | tr "\\0" x; echo',
   ],
-  large: ['RUN head -c 33554432 /dev/urandom > /app/large'],
+  large: ['RUN head -c 12582912 /dev/urandom > /app/large'],
   secret: ['RUN --mount=type=secret,id=TOKEN,required=true echo "$(cut -c1-4 /run/secrets/TOKEN)…"'],
 };
 

@@ -12,7 +12,7 @@ export type Project =
   | 'endless'
   /** A step prints 64 MiB in lines, and a line of 8 MiB, then ends well. */
   | 'chatty'
-  /** Its image has 32 MiB of its own that cannot be compressed. */
+  /** Its image has 12 MiB of its own that cannot be compressed. */
   | 'large'
   /** A step prints `<the first four characters of the secret TOKEN>…`. */
   | 'secret';

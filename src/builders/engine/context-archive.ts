@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { lstat, readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { type Header, type Pack, pack } from 'tar-stream';
+import { type Pack, pack } from 'tar-stream';
 import { Failure } from '../../core/errors.ts';
 
 /** A file that is sent beside those of the folder, or in place of one. */
@@ -55,7 +55,11 @@ async function addFolder(archive: Pack, root: string, below: string, replaced: R
   }
 }
 
-async function addFile(archive: Pack, source: string, header: Header & { size: number }): Promise<void> {
+async function addFile(
+  archive: Pack,
+  source: string,
+  header: { name: string; mode: number; mtime: Date; size: number },
+): Promise<void> {
   const changed = new Failure('unprocessable', `The file '${header.name}' changed while it was sent to the engine.`);
   if (header.size === 0) return void archive.entry(header, '');
   let left = header.size;

@@ -1,14 +1,10 @@
-import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
-import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
 import { builderContract } from '../../../test/builder-contract/contract.ts';
 import { makeBase, writeDockerfile } from '../../../test/builder-contract/dockerfile-projects.ts';
 import { docker, hasEngine } from '../../../test/engine.ts';
 import { Engine } from '../../engine/engine.ts';
 import { createEngineBuilder } from './engine-builder.ts';
-
-const run = promisify(execFile);
 
 if (!hasEngine && process.env.CI === 'true') {
   test('a container engine answers', () =>
@@ -64,4 +60,3 @@ async function endlessPrograms(): Promise<string[]> {
   const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')));
   return lines.map((line) => line.replaceAll('\0', ' ')).filter((line) => /sleep 8639[789]/.test(line));
 }
-void run;

@@ -14,6 +14,7 @@ import { buildFailure } from './build-failure.ts';
 import { type BuildPlan, BuildRefusal } from './build-plan.ts';
 import { BuildSession } from './build-session.ts';
 import { BuildSteps } from './build-steps.ts';
+import { buildWithBuildah } from './buildah.ts';
 import { buildWithBuildKit } from './buildkit.ts';
 import { type AddedFile, archiveFolder } from './context-archive.ts';
 import { checkDockerfile } from './dockerfile-rules.ts';
@@ -103,7 +104,7 @@ class EngineBuilder implements Builder {
   async hindrance(): Promise<string | null> {
     try {
       const { name, builds } = await this.#engine.kind();
-      return builds ? null : `${name} is too old to build images: it takes Docker 19.03 or Podman 4.`;
+      return builds === null ? tooOld(name) : null;
     } catch (error) {
       return sentence(messageOf(error));
     }
@@ -120,15 +121,15 @@ class EngineBuilder implements Builder {
   }
 
   async #run(plan: BuildPlan): Promise<string> {
-    const hindrance = await this.hindrance();
-    if (hindrance !== null) throw new Failure('unavailable', hindrance);
+    const { name, builds } = await this.#engine.kind();
+    if (builds === null) throw new Failure('unavailable', tooOld(name));
     let failed: unknown;
     const archive = (added?: readonly AddedFile[]) =>
       plan.archive(added).once('error', (error) => {
         failed = error;
       });
     try {
-      return await buildWithBuildKit(this.#engine, { ...plan, archive });
+      return await (builds === 'buildkit' ? buildWithBuildKit : buildWithBuildah)(this.#engine, { ...plan, archive });
     } catch (error) {
       throw failed ?? error; // what is wrong with the folder, rather than that the connection was cut for it
     }
@@ -199,6 +200,10 @@ function explain(error: unknown, byWords: (words: string) => Failure): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof BuildRefusal || error instanceof Refusal) return byWords(error.message);
   return new Failure('unavailable', 'The container engine went away in the middle of the build.', { cause: error });
+}
+
+function tooOld(name: string): string {
+  return `${name} is too old to build images: that takes Docker 19.03 or Podman 4.`;
 }
 
 function sentence(text: string): string {
