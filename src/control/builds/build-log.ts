@@ -102,10 +102,12 @@ export class BuildLog {
   #addLine({ step, stream, text, at }: Extract<BuildEvent, { kind: 'line' }>): void {
     const line = { step, stream, text: storable(this.mask(text), MAX_LINE_LENGTH), at };
     this.#bytes += line.text.length;
-    if (this.#bytes <= MAX_BYTES && this.#number < MAX_LINES) return this.#push(line);
-    this.#leftOut += 1;
-    this.#last.push(line);
-    if (this.#last.length > LAST_LINES) this.#last.shift();
+    if (this.#bytes <= MAX_BYTES && this.#number < MAX_LINES) this.#push(line);
+    else {
+      this.#leftOut += 1;
+      this.#last.push(line);
+      if (this.#last.length > LAST_LINES) this.#last.shift();
+    }
   }
 
   #push(line: Omit<StoredLine, 'number'>): void {

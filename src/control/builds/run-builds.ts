@@ -8,7 +8,6 @@ import type { BuildId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import type { Bus } from '../../db/bus.ts';
-import { databaseFailure } from '../../db/database-fault.ts';
 import type { Pool } from '../../db/pool.ts';
 import { buildImageOf } from '../../domain/builds/build-image.ts';
 import { readFolder } from '../../domain/builds/build-store.ts';
@@ -177,7 +176,13 @@ export class BuildRunner {
   /** Returns how the build ended; null: it was stopped with the server. */
   async #make(
     build: StartedBuild,
-    parts: { folder: string; secrets: Record<string, string>; problem: string | null; log: BuildLog; signal: AbortSignal },
+    parts: {
+      folder: string;
+      secrets: Record<string, string>;
+      problem: string | null;
+      log: BuildLog;
+      signal: AbortSignal;
+    },
   ): Promise<BuildEnd | null> {
     const { pool, builder, limits, logger } = this.#deps;
     const { id, userId, name, recipe, args, usesCache } = build;
@@ -188,15 +193,15 @@ export class BuildRunner {
       if (hindrance !== null) throw new Failure('unavailable', hindrance);
       await writeFolder(pool, { userId, recipe, entries: await readFolder(pool, id) }, folder, signal);
       const image = buildImageOf(name, id);
-      const request = { id, image, folder, recipe, args, secrets, registries: {}, usesCache };
+      const request = { id, image, folder, recipe, args, secrets, registries: {}, usesCache, cacheScope: userId };
       const built = await builder.build(request, { limits, signal, onEvent: (event) => log.add(event) });
       return { status: 'COMPLETED', ...built };
     } catch (error) {
       if (this.#stopping.signal.aborted) return null;
       if (signal.aborted) return { status: 'CANCELLED', reason: CANCELLED, failedStep: null };
-      const failure = error instanceof Failure ? error : databaseFailure(error);
-      if (!failure) logger.error({ buildId: id, err: error }, 'a build failed unexpectedly');
-      const reason = log.mask(failure?.message ?? 'It failed unexpectedly: the server’s log says why.');
+      const isFailure = error instanceof Failure;
+      if (!isFailure) logger.error({ buildId: id, err: error }, 'a build failed unexpectedly');
+      const reason = isFailure ? log.mask(error.message) : 'It failed unexpectedly: the server’s log says why.';
       log.say(reason);
       return { status: 'FAILED', reason, failedStep: log.failedStep };
     }

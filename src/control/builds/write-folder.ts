@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Failure } from '../../core/errors.ts';
 import type { UserId } from '../../core/ids.ts';
+import { databaseFailure } from '../../db/database-fault.ts';
 import type { Db } from '../../db/pool.ts';
 import type { FolderEntry } from '../../domain/builds/build.ts';
 import { readFile } from '../../domain/builds/build-files.ts';
@@ -14,7 +15,18 @@ import type { Recipe } from '../../domain/builds/recipe.ts';
  * Writes the folder of a build, which must not exist, with the worker kit that its recipe needs. `entries` were checked by
  * checkFolder. Whether a file is executable is kept; the other modes are ours. Throws `unprocessable` if a file is not kept any more.
  */
-export async function writeFolder(
+export async function writeFolder(...given: Parameters<typeof writeAll>): Promise<void> {
+  try {
+    await writeAll(...given);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+    throw new Failure('unavailable', 'The disk of the server is full: the folder could not be written.', {
+      cause: error,
+    });
+  }
+}
+
+async function writeAll(
   db: Db,
   { userId, recipe, entries }: { userId: UserId; recipe: Recipe; entries: readonly FolderEntry[] },
   folder: string,
@@ -50,7 +62,7 @@ async function* readKept(db: Db, userId: UserId, { path, digest }: { path: strin
   try {
     yield* readFile(db, userId, digest);
   } catch (cause) {
-    if (!(cause instanceof Failure && cause.kind === 'notFound')) throw cause;
+    if (!(cause instanceof Failure && cause.kind === 'notFound')) throw databaseFailure(cause) ?? cause;
     throw new Failure('unprocessable', `The file '${path}' is not kept any more: deploy again.`, { cause });
   }
 }

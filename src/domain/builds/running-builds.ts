@@ -156,5 +156,8 @@ export async function openBuildSecrets(
   const byName = new Map(sealed.map(({ id, name, value }) => [name, secretBox.open(value, id)]));
   const missing = Object.values(secrets).find((name) => !byName.has(name));
   if (missing !== undefined) return { values: {}, problem: `There is no secret '${missing}' any more.` };
-  return { values: Object.fromEntries(Object.entries(secrets).map(([id, name]) => [id, byName.get(name)!])), problem: null };
+  return {
+    values: Object.fromEntries(Object.entries(secrets).map(([id, name]) => [id, byName.get(name)!])),
+    problem: null,
+  };
 }
