@@ -222,12 +222,17 @@ test('a reader gets lines while the build runs, and the end', async () => {
 });
 
 test('a running build that is cancelled ends as CANCELLED, and the next one begins', async () => {
-  builder.make = async (request, { signal }) =>
-    builder.requests.length === 1 ? untilAborted(signal) : imageOf(request);
+  const begun = Promise.withResolvers<void>();
+  builder.make = async (request, { signal }) => {
+    if (builder.requests.length > 1) return imageOf(request);
+    begun.resolve();
+    return untilAborted(signal);
+  };
   const [first, second] = [await queue(), await queue()];
   await runner.runOnce();
   await runner.runOnce();
   expect(await read(second)).toMatchObject({ status: 'QUEUED', reason: 'waits for an earlier build of this name' });
+  await begun.promise;
   await change({ pool: database.pool, bus }, systemActor(anna), cancelBuild, { id: first });
   await run();
   await run();
