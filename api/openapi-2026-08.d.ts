@@ -1848,6 +1848,7 @@ export interface components {
       };
       endpointId: string | null;
       retryOf: string | null;
+      contentHash: string;
       /** Format: date-time */
       createdAt: string;
       /** Format: date-time */
@@ -3229,6 +3230,7 @@ export interface operations {
       query?: {
         name?: string;
         endpointId?: string;
+        contentHash?: string;
         limit?: number;
         cursor?: string;
       };

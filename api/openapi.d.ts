@@ -1799,6 +1799,7 @@ export interface components {
       };
       endpointId: string | null;
       retryOf: string | null;
+      contentHash: string;
       /** Format: date-time */
       createdAt: string;
       /** Format: date-time */
@@ -3134,6 +3135,7 @@ export interface operations {
       query?: {
         name?: string;
         endpointId?: string;
+        contentHash?: string;
         limit?: number;
         cursor?: string;
       };

@@ -2,13 +2,14 @@ import { notFound } from '../../core/errors.ts';
 import type { BuildId, EndpointId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import type { Build, BuildStep, FolderEntry } from './build.ts';
+import { contentHashOf } from './content-hash.ts';
 import type { Recipe } from './recipe.ts';
 
 /** The columns of a Build; `b`: its row. */
 const COLUMNS = `
   b.id, b.user_id as "userId", b.name, b.status, b.image, b.digest, b.size_bytes as "sizeBytes", b.reason,
   b.failed_step as "failedStep", b.source, b.endpoint_id as "endpointId", b.retry_of as "retryOf",
-  b.created_at as "createdAt", b.started_at as "startedAt", b.ended_at as "endedAt", b.number,
+  b.content_hash as "contentHash", b.created_at as "createdAt", b.started_at as "startedAt", b.ended_at as "endedAt", b.number,
   (select coalesce(json_agg(json_build_object(
      'name', s.name, 'status', s.status, 'startedAt', s.started_at, 'endedAt', s.ended_at) order by s.number), '[]')
    from build_steps s where s.build_id = b.id) as steps`;
@@ -48,19 +49,33 @@ export async function getBuild(db: Db, userId: UserId, id: BuildId): Promise<Bui
   return toBuild(rows[0]);
 }
 
-/** Returns a page of a user's builds, newest first. Served by builds_by_user, or builds_by_endpoint. */
+/** Returns a page of a user's builds, newest first. Served by builds_by_user, builds_by_endpoint or builds_by_content. */
 export async function listBuilds(
   db: Db,
   userId: UserId,
-  page: { name?: string | undefined; endpointId?: string | undefined; limit: number; before?: number | undefined },
+  page: {
+    name?: string | undefined;
+    endpointId?: string | undefined;
+    contentHash?: string | undefined;
+    limit: number;
+    before?: number | undefined;
+  },
 ): Promise<{ builds: Build[]; next: number | null }> {
   const { rows } = await db.query<BuildRow>({
     name: 'build-list',
     text: `select ${COLUMNS} from (
              select * from builds where user_id = $1 and ($2::text is null or name = $2)
                and ($3::text is null or endpoint_id = $3) and ($4::int8 is null or number < $4)
+               and ($6::text is null or content_hash = $6)
              order by number desc limit $5) b order by b.number desc`,
-    values: [userId, page.name ?? null, page.endpointId ?? null, page.before ?? null, page.limit + 1],
+    values: [
+      userId,
+      page.name ?? null,
+      page.endpointId ?? null,
+      page.before ?? null,
+      page.limit + 1,
+      page.contentHash ?? null,
+    ],
   });
   const shown = rows.slice(0, page.limit);
   return { builds: shown.map(toBuild), next: rows.length > page.limit ? shown.at(-1)!.number : null };
@@ -79,8 +94,8 @@ export async function insertBuild(
 ): Promise<Build> {
   const { id, userId, name, source, recipe, args, secrets, usesCache, retryOf, entries } = build;
   await db.query(
-    `insert into builds (id, user_id, name, source, recipe, args, secrets, uses_cache, retry_of)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    `insert into builds (id, user_id, name, source, recipe, args, secrets, uses_cache, retry_of, content_hash)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
     [
       id,
       userId,
@@ -91,6 +106,7 @@ export async function insertBuild(
       JSON.stringify(secrets),
       usesCache,
       retryOf,
+      contentHashOf({ entries, recipe, args, secrets }),
     ],
   );
   await db.query('insert into build_folders (build_id, entries) values ($1, $2)', [id, JSON.stringify(entries)]);

@@ -32,6 +32,8 @@ export interface Build {
   /** The endpoint that took the image last. */
   endpointId: EndpointId | null;
   retryOf: BuildId | null;
+  /** Of what is built, in hexadecimal (content-hash.ts). */
+  contentHash: string;
   createdAt: Date;
   startedAt: Date | null;
   endedAt: Date | null;

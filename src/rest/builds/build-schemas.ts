@@ -161,6 +161,7 @@ export const BuildResponse = Type.Object(
     source: Type.Object({ type: stringEnum(['UPLOAD', 'GIT']) }),
     endpointId: nullableString({ description: 'The endpoint that took its image last.' }),
     retryOf: nullableString({ description: 'The build that this one repeats.' }),
+    contentHash: Type.String({ description: 'Of the folder and its recipe: the same for the same content.' }),
     createdAt: dateTime(),
     startedAt: nullableDateTime('Null: it has not begun.'),
     endedAt: nullableDateTime('Null: it has not ended.'),
@@ -184,6 +185,7 @@ export const BuildPage = Type.Object(
 export const BuildListQuery = Type.Object({
   name: Type.Optional(Type.String({ description: 'Only builds of this name.' })),
   endpointId: Type.Optional(Type.String({ description: 'Only builds whose image this endpoint took.' })),
+  contentHash: Type.Optional(Type.String({ description: 'Only builds of this content.' })),
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 50, description: 'Maximum number of builds.' }),
   ),
@@ -230,6 +232,7 @@ const build = {
   source: { type: 'UPLOAD' },
   endpointId: ENDPOINT_ID,
   retryOf: null,
+  contentHash: DIGEST,
   createdAt: CREATED_AT,
   startedAt: CREATED_AT,
   endedAt: CREATED_AT,
