@@ -27,7 +27,7 @@ export function addDeploy(program: Command, pieces: CliPieces): void {
     .addHelpText(
       'after',
       '\nExit status: 0 done; 1 other failure, or the release does not start; 2 a mistake in the folder, in podyard.yaml\n' +
-        'or on the command line; 3 API key refused; 4 not found; 5 refused by the server; 6 try again later; 8 the build failed.',
+        'or on the command line; 3 API key refused; 4 not found; 5 refused by the server; 6 try again later; 9 the build failed.',
     )
     .action(async (dir: string, options: DeployOptions & Common & { eject?: boolean }) => {
       if (options.eject) return (await import('./eject.ts')).eject(dir, pieces);

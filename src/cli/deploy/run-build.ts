@@ -65,7 +65,8 @@ function failureOf(
   lines: readonly Line[],
   { note }: CommandOutput,
 ): Error {
-  const ofStep = failedStep === null ? lines : lines.filter(({ step }) => step === failedStep);
+  const own = lines.filter(({ step }) => step === failedStep);
+  const ofStep = own.length > 0 ? own : lines;
   const shown = ofStep.slice(-LAST_LINES);
   if (ofStep.length > shown.length) note(`  … ${ofStep.length - shown.length} lines before`);
   for (const { text } of shown) note(`  ${text}`);
