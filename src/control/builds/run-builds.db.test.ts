@@ -143,7 +143,7 @@ test('the builder gets the folder as it was sent, with links, modes and the work
       seen[path] =
         `${(mode & 0o7777).toString(8)} ${path === 'deep/link' ? await readlink(join(own, path)) : await readFile(join(own, path), 'utf8')}`;
     }
-    expect(existsSync(join(own, '.podyard/run_handler.py'))).toBe(true);
+    expect(existsSync(join(own, '.podyard/python/run_handler.py'))).toBe(true);
     return imageOf(request);
   };
   const id = await queue({ entries, recipe: RECIPE });
