@@ -1,5 +1,6 @@
 import { freemem, totalmem } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
+import type { Builder } from '../builders/builder.ts';
 import type { Config } from '../config/config.ts';
 import { NO_WORKLOAD_OPTIONS } from '../config/workload-option-settings.ts';
 import { ClusterRunner } from '../control/clusters/run-clusters.ts';
@@ -49,6 +50,7 @@ import type { WorkloadDisk } from '../domain/workers/list-disks.ts';
 import type { Runtime, WorkloadStorage } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
 import type { Because } from '../scaling/because.ts';
+import { createBuildLoops } from './build-loops.ts';
 import { readDiskOf } from './describe-installation.ts';
 import { MAIN_SETTINGS } from './open-database.ts';
 
@@ -79,6 +81,7 @@ export interface ControlParts {
   secretBox: SecretBox;
   runtime: Runtime;
   storage: WorkloadStorage | null;
+  builder: Builder | null;
   data: DataPlane;
   health: DatabaseHealth;
   webhooks: WebhookPolicy;
@@ -86,7 +89,6 @@ export interface ControlParts {
   databaseUrl: string;
 }
 
-/** The parts of one term. */
 type TermParts = ControlParts & { queue: JobQueue };
 
 interface Loop {
@@ -208,6 +210,7 @@ function createLoops(
     new EndpointScaler({ ...parts, frozenBudget: memory.budgetBytes, onInserted: (worker) => workers.add(worker) }),
     ...createJobLoops(config, parts, notify),
     ...createHousekeeping(config, parts, { logs, capacity, releaseImages }),
+    ...createBuildLoops(config, parts),
     ...createDiskWatch(parts, { workers, pods }),
   ];
   return { workers, pods, loops };
@@ -215,8 +218,7 @@ function createLoops(
 
 function createLogKeeper({ limits, databaseUrl, dataDir }: Config, { pool, clock, logger }: TermParts): LogKeeper {
   const { logRetentionMs: retentionMs, logBytes: maxBytes } = limits;
-  const isEmbedded = databaseUrl === null;
-  const readFreeBytes = isEmbedded ? async () => (await readDiskOf(dataDir)).freeBytes : null;
+  const readFreeBytes = databaseUrl === null ? async () => (await readDiskOf(dataDir)).freeBytes : null;
   return new LogKeeper({ pool, clock, logger, limits: { retentionMs, maxBytes }, readFreeBytes });
 }
 

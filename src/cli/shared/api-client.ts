@@ -78,7 +78,7 @@ export class ApiClient {
     path: string,
     options: {
       body?: unknown;
-      raw?: Uint8Array<ArrayBuffer>;
+      raw?: Uint8Array<ArrayBuffer> | Blob;
       headers?: Record<string, string>;
       signal?: AbortSignal;
     } = {},
@@ -153,10 +153,14 @@ function foreignAnswer({ status, redirected, url: answered }: Response, url: str
   return `${url} responded with ${status}, and not as a Podyard server does: check the address`;
 }
 
-/** Exit statuses for scripts: 3 API key refused, 4 not found, 5 invalid request, 6 retry later, 7 job failed, 8 release failed, 1 other. */
+/**
+ * Exit statuses for scripts: 3 API key refused, 4 not found, 5 invalid request, 6 retry later, 7 job failed, 8 release failed,
+ * 9 build failed, 1 other.
+ */
 export function exitStatusOf(error: unknown): number {
   if (error instanceof JobFailed) return 7;
   if (error instanceof ReleaseFailed) return 8;
+  if (error instanceof BuildFailed) return 9;
   if (!(error instanceof ApiRefusal)) return 1;
   const { status } = error;
   if (status === 401 || status === 403) return 3;
@@ -170,3 +174,6 @@ export class JobFailed extends Error {}
 
 /** No worker of a release becomes ready. */
 export class ReleaseFailed extends Error {}
+
+/** A build ended without an image. */
+export class BuildFailed extends Error {}

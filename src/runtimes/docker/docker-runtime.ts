@@ -7,14 +7,15 @@
 import type { EgressSettings } from '../../config/egress.ts';
 import { notFound } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
+import { isRefusal } from '../../core/refusal.ts';
 import type { ImageIdentity } from '../../domain/images/image-identity.ts';
+import { Engine } from '../../engine/engine.ts';
 import { type ExecRequest, type Execution, notRunning } from '../execution.ts';
 import { GpuLending, NO_REAL_GPUS } from '../gpu-lending.ts';
 import { type DescribePool, describePool, idleGpus } from '../gpu-pools.ts';
 import { GpuInventory } from '../gpus/gpu-inventory.ts';
 import { readGpuUsage } from '../gpus/gpu-usage.ts';
 import { InFlight } from '../in-flight.ts';
-import { isRefusal } from '../refusal.ts';
 import type {
   Capacity,
   DiskMeter,
@@ -39,7 +40,6 @@ import { ContainerWhereabouts } from './containers/container-whereabouts.ts';
 import { Containers } from './containers/containers.ts';
 import { ObservedContainers } from './containers/observed-containers.ts';
 import { type StartParts, startContainer } from './containers/start-container.ts';
-import { Engine } from './engine/engine.ts';
 import { diskNoticeOf, EngineMachine, refuseOtherNamespace } from './engine/engine-machine.ts';
 import { GpuDevices } from './gpus/gpu-devices.ts';
 import { EngineImages } from './images/engine-images.ts';

@@ -10,13 +10,13 @@ import { join } from 'node:path';
 import { BoundedMap } from '../../../core/bounded-map.ts';
 import { type Clock, monotonicClock } from '../../../core/clock.ts';
 import { Failure } from '../../../core/errors.ts';
+import { isRefusal } from '../../../core/refusal.ts';
 import { digestIn, type ImageIdentity, identityIn, repositoryOf } from '../../../domain/images/image-identity.ts';
+import { pullFailure, registryOf } from '../../../domain/images/pull-failure.ts';
 import { checkRegistryAddress } from '../../../domain/images/registry-policy.ts';
+import { type Engine, EngineError } from '../../../engine/engine.ts';
 import { InFlight } from '../../in-flight.ts';
-import { pullFailure, registryOf } from '../../pull-failure.ts';
-import { isRefusal } from '../../refusal.ts';
 import type { PrepareOptions, RegistryAuth } from '../../runtime.ts';
-import { type Engine, EngineError } from '../engine/engine.ts';
 import { buildImageOn, type ExampleImage, exampleOf } from './example-images.ts';
 import { familiarName, pullImage } from './pull-image.ts';
 
