@@ -1048,7 +1048,7 @@ export interface components {
           kind: "start" | "thaw" | "freeze" | "stop" | "drain" | "exit";
           workerId: string;
           /** @enum {string|null} */
-          cause: "DEMAND" | "MINIMUM" | "SCHEDULE" | "WORK_ARRIVED" | "IDLE" | "WORK_GONE" | "OVER_MAXIMUM" | "OVER_USER_LIMIT" | "OVER_BUDGET" | "OUTDATED" | "FLASHBOOT_OFF" | "ENDPOINT_DELETED" | "RUNTIME_CHANGED" | "PREEMPTED" | "EVICTED" | "PUT_TO_SLEEP" | "FROZEN_MEMORY" | "MACHINE_MEMORY" | "NOT_FROZEN" | "NOT_THAWED" | "NOT_WOKEN" | "UNHEALTHY" | "SILENT" | "IGNORED_STOP" | "ASKED" | "OVER_DISK" | "EXITED" | "GONE" | "GPU_LOST" | "START_FAILED" | "START_INTERRUPTED" | "NOT_READY" | null;
+          cause: "DEMAND" | "MINIMUM" | "SCHEDULE" | "TRIAL" | "WORK_ARRIVED" | "IDLE" | "WORK_GONE" | "OVER_MAXIMUM" | "OVER_USER_LIMIT" | "OVER_BUDGET" | "OUTDATED" | "FLASHBOOT_OFF" | "ENDPOINT_DELETED" | "RUNTIME_CHANGED" | "PREEMPTED" | "EVICTED" | "PUT_TO_SLEEP" | "FROZEN_MEMORY" | "MACHINE_MEMORY" | "NOT_FROZEN" | "NOT_THAWED" | "NOT_WOKEN" | "UNHEALTHY" | "SILENT" | "IGNORED_STOP" | "ASKED" | "OVER_DISK" | "EXITED" | "GONE" | "GPU_LOST" | "START_FAILED" | "START_INTERRUPTED" | "NOT_READY" | null;
           reason: string;
         }[];
       }[];
@@ -1290,9 +1290,17 @@ export interface components {
       workersTotal: number;
       percentOnLatest: number;
       paused: boolean;
+      trial: components["schemas"]["ReleaseTrial"];
+    };
+    ReleaseTrial: {
+      state: "NOT_TRIED" | "WAITING" | "RUNNING" | "PASSED" | "FAILED" | "SKIPPED";
+      reason: string | null;
+      lines: string[];
+      workerId: string | null;
+      servingVersion: number | null;
     };
     ChangeRolloutRequest: {
-      action: "pause" | "resume";
+      action: "pause" | "resume" | "try" | "skip-trial";
     };
     ReleaseList: {
       endpointVersion: number;

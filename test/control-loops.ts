@@ -13,7 +13,7 @@ import { silentLogger } from '../src/core/logger.ts';
 import { createSecretBox } from '../src/core/secret-box.ts';
 import { Bus } from '../src/db/bus.ts';
 import { createUser } from '../src/domain/access/users.ts';
-import { change } from '../src/domain/change.ts';
+import { change, type Operation, type Tx } from '../src/domain/change.ts';
 import { createEndpoint, type NewEndpoint } from '../src/domain/endpoints/create-endpoint.ts';
 import { addToCounters } from '../src/domain/jobs/count-jobs.ts';
 import { JobQueue } from '../src/domain/jobs/job-queue.ts';
@@ -114,8 +114,7 @@ export class ControlLoops {
 
   /** Creates an endpoint of Anna's, with at most one worker by default. */
   async endpoint(fields: Partial<NewEndpoint> = {}): Promise<EndpointId> {
-    const actor = { userId: this.userId, keyId: 'k' as never, scopes: [{ kind: 'all' as const }] };
-    const { id } = await change({ pool: this.database.pool, bus: this.bus }, actor, createEndpoint, {
+    const { id } = await this.change(createEndpoint, {
       name: 'test',
       type: 'QUEUE_BASED',
       image: 'any:v1',
@@ -130,6 +129,19 @@ export class ControlLoops {
       ...fields,
     });
     return id;
+  }
+
+  /** Carries out an operation as Anna. */
+  change<Input extends object, Result>(operation: Operation<Tx, Input, Result>, input: Input): Promise<Result> {
+    const actor = { userId: this.userId, keyId: 'k' as never, scopes: [{ kind: 'all' as const }] };
+    return change({ pool: this.database.pool, bus: this.bus }, actor, operation, input);
+  }
+
+  /** Has a worker become ready, as its first take does. */
+  async becomeReady(endpointId: EndpointId, workerId: string): Promise<void> {
+    await this.sql('update workers set ready_at = now() where id = $1', workerId);
+    this.bus.publish('worker', workerId);
+    this.bus.publish('demand', endpointId);
   }
 
   /** Queues a job and notifies the scaler as the data plane does. */

@@ -63,6 +63,7 @@ import {
   ReleaseListResponse,
   ReleaseResponse,
   RolloutResponse,
+  TrialResponse,
 } from './releases/release-schemas.ts';
 import { ReplaceScheduleRequest, ScheduleResponse } from './scheduled-floors/schedule-schemas.ts';
 import { CreateSecretRequest, SecretList, SecretResponse, UpdateSecretRequest } from './secrets/secret-schemas.ts';
@@ -122,6 +123,7 @@ export const namedSchemas = ({ endpoints, pods, sshKeys, templates }: Wires): re
   ReplaceGpuRuleRequest,
   ReleaseResponse,
   RolloutResponse,
+  TrialResponse,
   ChangeRolloutRequest,
   ReleaseListResponse,
   TemplateResponse,

@@ -44,6 +44,7 @@ const WORDS = {
   MINIMUM: (min: number) => `workers.min keeps ${min}`,
   SCHEDULE: ({ min, until }: { min: number; until: string | null }) =>
     `scheduled floor of ${min}${until === null ? '' : ` until ${until}`}`,
+  TRIAL: (version: number) => `release ${version} is tried`,
   WORK_ARRIVED: () => 'it was given work',
 
   // It is no longer needed

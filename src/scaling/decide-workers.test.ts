@@ -107,6 +107,42 @@ describe('a worker that is stopping a job', () => {
   });
 });
 
+describe('a trial', () => {
+  const tried = (change: Partial<ScalingEndpoint> = {}) => queueDelay({ min: 1, isTrial: true, version: 2, ...change });
+
+  test('starts one worker of the release without any demand, and no second one', () => {
+    const first = decide(tried(), QUIET, [], NOW);
+    expect(first).toMatchObject({ wanted: 1, start: 1, reason: 'release 2 is tried' });
+    expect(first.actions[0]).toMatchObject({ cause: 'TRIAL', version: 2 });
+    for (const state of ['pending', 'starting', 'ready'] as const)
+      expect(decide(tried(), QUIET, [worker(state, { version: 2 })], NOW)).toMatchObject({ start: 0, leave: [] });
+  });
+
+  test('keeps a ready worker of the older release until one of the newer is ready', () => {
+    const old = idleFor(60_000);
+    expect(decide(tried(), QUIET, [old], NOW)).toMatchObject({ start: 1, leave: [] });
+    expect(decide(tried(), QUIET, [old, worker('starting', { version: 2 })], NOW)).toMatchObject({ leave: [] });
+    const leave = [{ id: old.id, reason: 'release 2 replaces release 1' }];
+    expect(decide(tried(), QUIET, [old, worker('ready', { version: 2 })], NOW)).toMatchObject({ leave });
+  });
+
+  test('needs the place of a busy worker where workers.max leaves no other, once that has done its jobs', () => {
+    const old = busy();
+    expect(decide(tried({ max: 1 }), { ...QUIET, inProgress: 1 }, [old], NOW)).toMatchObject({
+      start: 0,
+      leave: [{ id: old.id }],
+    });
+  });
+
+  test('starts nothing that a limit of the user does not allow, and says so', () => {
+    const userCut = { name: 'workers', limit: 2, elsewhere: 2, max: 0 } as const;
+    expect(decide(tried({ userCut }), QUIET, [], NOW)).toMatchObject({
+      start: 0,
+      reason: "release 2 is tried; the user's limit 'workers' of 2 allows 0, with 2 in use elsewhere",
+    });
+  });
+});
+
 describe('QUEUE_DELAY', () => {
   test('the first job starts one worker at once, however many jobs there are', () => {
     expect(decide(queueDelay(), waiting(100, 0), [], NOW)).toMatchObject({

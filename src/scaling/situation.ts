@@ -15,7 +15,7 @@ export interface LimitCut {
 }
 
 export interface ScalingEndpoint extends Releases {
-  /** `workers.min`, or the scheduled floor if that is larger. */
+  /** `workers.min`, or the scheduled floor if that is larger; during a trial at least 1. */
   min: number;
   /** Of an endpoint with a schedule. */
   schedule?: {
@@ -25,6 +25,8 @@ export interface ScalingEndpoint extends Releases {
     until: string | null;
     changesAt: number | null;
   };
+  /** `min` is 1 because the newest release is tried. */
+  isTrial?: boolean;
   max: number;
   /** A limit of the user that allows fewer than `max`. */
   userCut?: UserCut | null;

@@ -45,12 +45,15 @@ function wantedNow({ endpoint, workers, now, ...input }: ScalingInput): Wanted &
     return forDemand({ wanted: max, reason, nextAt: null, isCutByUser: Boolean(endpoint.userCut) });
   }
   if (step.wanted >= min) return forDemand(step);
-  const why = endpoint.schedule?.isFloor
-    ? because('SCHEDULE', { min, until: endpoint.schedule.until })
-    : because('MINIMUM', min);
+  const why = whyMinimum(endpoint);
   if (min <= max) return { wanted: min, reason: why.reason, nextAt: step.nextAt, why };
   const reason = `${why.reason}; ${whyNoMore(endpoint).reason}`;
   return { wanted: max, reason, nextAt: step.nextAt, why, isCutByUser: Boolean(endpoint.userCut) };
+}
+
+function whyMinimum({ min, isTrial, schedule, version }: ScalingEndpoint): Because {
+  if (isTrial) return because('TRIAL', version);
+  return schedule?.isFloor ? because('SCHEDULE', { min, until: schedule.until }) : because('MINIMUM', min);
 }
 
 /** A batch calls for workers as if its requests were queued jobs: without it, an endpoint without workers would never run it. */

@@ -23,6 +23,9 @@ interface Percentiles {
 
 export type EndpointState = Omit<Schemas['EndpointState'], 'id'>;
 
+/** `trial`: absent from a server of the version before. */
+export type LiveRollout = Omit<Schemas['Rollout'], 'trial'> & { trial?: Schemas['ReleaseTrial'] };
+
 /** An event of `GET /v2/serverless/{id}/live`. */
 export interface EndpointSnapshot {
   state: EndpointState;
@@ -33,7 +36,7 @@ export interface EndpointSnapshot {
   workers: Omit<Schemas['Worker'], 'uptimeSeconds'>[];
   summary: WorkerSummary;
   endpointVersion: number;
-  rollout: Schemas['Rollout'];
+  rollout: LiveRollout;
   /** Of the jobs that finished since the last snapshot; null when none did. */
   times: { waitMs: Percentiles; executionMs: Percentiles } | null;
 }

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { type EnvOptions, envQuery, patchVariables, requireVariables } from '../fields/env-options.ts';
 import { addFields, bodyOf } from '../fields/field.ts';
 import { CREATE_ENDPOINT, UPDATE_ENDPOINT } from '../fields/fields.ts';
+import type { Schemas } from '../shared/api-types.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
 import {
   addCommon,
@@ -19,6 +20,8 @@ import type { HistoryOptions } from './show-endpoint.ts';
 const show = () => import('./show-endpoint.ts');
 const rollout = () => import('./rollout.ts');
 const settings = () => import('./endpoint-settings.ts');
+
+const NO_TRIAL = 'do not start a worker of the release to see whether it becomes ready';
 
 export function addEndpoints(program: Command, pieces: CliPieces): void {
   const endpoints = program.command('endpoints').description('manage serverless endpoints');
@@ -51,8 +54,12 @@ function addUpdate(endpoints: Command, pieces: CliPieces): void {
   addCommon(command)
     .description('change the given settings only; variables are added to those that are there')
     .argument('<id>', 'id or name')
-    .option('--wait', 'wait until every worker runs the new release')
-    .action(async (id: string, options: EnvOptions & Common & { wait?: boolean }) => {
+    .option(
+      '--wait',
+      'wait until a worker of the new release was ready and all run it; exits with 8 if the release fails',
+    )
+    .option('--no-trial', NO_TRIAL)
+    .action(async (id: string, options: EnvOptions & Common & { wait?: boolean; trial: boolean }) => {
       const given = bodyOf(UPDATE_ENDPOINT, options);
       envQuery(options); // refuses a malformed command line before anything is read
       const [{ findRecord, resolveNames, RECORDS }, { updateEndpoint }] = await Promise.all([
@@ -65,7 +72,10 @@ function addUpdate(endpoints: Command, pieces: CliPieces): void {
       const body = await resolveNames(client, given);
       const patch = (change: typeof body, query: object) => updateEndpoint(client, before, change, query);
       printNamed(pieces, options, await patchVariables({ before, body, options }, patch, pieces));
-      if (options.wait) await (await rollout()).watchRollout(client, before.id, pieces);
+      if (options.wait) {
+        const { trial } = options;
+        await (await rollout()).proveRollout(client, before, pieces, { trial });
+      }
     });
 }
 
@@ -110,24 +120,43 @@ function addHistory(program: Command, pieces: CliPieces): void {
     .addOption(new Option('--step <seconds>', 'seconds per line; beyond 24h only 3600').choices(['60', '300', '3600']));
 }
 
+type RolloutAction = Schemas['ChangeRolloutRequest']['action'];
+type RolloutOptions = { pause?: boolean; resume?: boolean; try?: boolean; trial: boolean };
+
+function rolloutActions({ pause, resume, try: isTried, trial }: RolloutOptions): RolloutAction[] {
+  const asked: [RolloutAction, boolean | undefined][] = [
+    ['pause', pause],
+    ['resume', resume],
+    ['skip-trial', !trial],
+    ['try', isTried],
+  ];
+  return asked.flatMap(([action, isAsked]) => (isAsked ? [action] : []));
+}
+
 function addReleases(program: Command, pieces: CliPieces): void {
   onEndpoint(program.command('releases'), pieces, async (client, id, options) =>
     (await show()).showReleases(client, id, options, pieces),
   ).description('list the releases of an endpoint, newest first');
-  onEndpoint<{ to?: number; wait: boolean }>(program.command('rollback'), pieces, async (client, id, options) => {
-    const { rollBack, watchRollout } = await rollout();
+  type RollbackOptions = { to?: number; wait: boolean; trial: boolean };
+  onEndpoint<RollbackOptions>(program.command('rollback'), pieces, async (client, id, options, name) => {
+    const { rollBack, proveRollout } = await rollout();
     await rollBack(client, id, options.to, options, pieces);
-    if (options.wait) await watchRollout(client, id, pieces, options);
+    if (options.wait) await proveRollout(client, { id, name }, pieces, options);
   })
-    .description('create a release with the settings of an older one')
+    .description('create a release with the settings of an older one; exits with 8 if it fails')
     .option('--to <version>', 'version to roll back to (default: the one before the newest)', wholeNumber)
-    .option('--no-wait', 'do not wait until every worker runs it');
-  onEndpoint<{ pause?: boolean; resume?: boolean }>(program.command('rollout'), pieces, async (client, id, options) => {
-    const action = options.pause ? 'pause' : options.resume ? 'resume' : undefined;
-    if (action) await client.call('post', '/v2/serverless/{id}/rollout', { path: { id }, body: { action } });
-    await (await rollout()).watchRollout(client, id, pieces, options);
+    .option('--no-wait', 'do not wait until a worker of it was ready and all run it')
+    .option('--no-trial', NO_TRIAL);
+  onEndpoint<RolloutOptions>(program.command('rollout'), pieces, async (client, id, options, name) => {
+    const { watchRollout } = await rollout();
+    for (const action of rolloutActions(options)) {
+      await client.call('post', '/v2/serverless/{id}/rollout', { path: { id }, body: { action } });
+    }
+    await watchRollout(client, { id, name }, pieces, options);
   })
-    .description('watch, pause or resume the roll-out of the newest release')
-    .option('--pause', 'keep workers of older releases')
-    .option('--resume', 'continue to replace them');
+    .description('watch, pause, resume or try the newest release; exits with 8 if it fails')
+    .addOption(new Option('--pause', 'keep workers of older releases').conflicts('resume'))
+    .option('--resume', 'continue to replace them')
+    .option('--try', 'start a worker of the release if none was ready yet; again, if the last trial failed')
+    .addOption(new Option('--no-trial', 'roll it out without a trial, also after one that failed').conflicts('try'));
 }

@@ -1,4 +1,4 @@
-import type { ApiClient } from '../shared/api-client.ts';
+import { type ApiClient, ReleaseFailed } from '../shared/api-client.ts';
 import type { Schemas } from '../shared/api-types.ts';
 import type { CliOutput, CommandOutput } from '../shared/cli-pieces.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
@@ -35,32 +35,50 @@ interface Snapshot {
   workers: Pick<Schemas['Worker'], 'version' | 'status' | 'reason'>[];
 }
 
+export interface WaitOptions {
+  json?: boolean;
+  /** False: `--no-trial`. */
+  trial?: boolean;
+}
+
+/** Asks for the trial of the newest release, or that there be none, and watches the roll-out. */
+export async function proveRollout(
+  client: ApiClient,
+  endpoint: { id: string; name: string },
+  output: CommandOutput,
+  { trial = true, ...options }: WaitOptions = {},
+): Promise<void> {
+  const body = { action: trial ? 'try' : 'skip-trial' } as const;
+  await client.call('post', '/v2/serverless/{id}/rollout', { path: { id: endpoint.id }, body });
+  await watchRollout(client, endpoint, output, options);
+}
+
 /**
- * Shows a progress bar and what the roll-out waits for, until every worker runs the newest version or the roll-out is paused.
- * Throws when workers of the newest version fail and none runs.
+ * Shows a progress bar and what the roll-out waits for, until its trial is over and every worker runs the newest version, or the
+ * roll-out is paused. Throws `ReleaseFailed` when the trial fails, or workers of the newest version fail and none runs.
  */
 export async function watchRollout(
   client: ApiClient,
-  endpointId: string,
+  endpoint: { id: string; name: string },
   output: CommandOutput,
-  { json }: { json?: boolean } = {},
+  { json }: Pick<WaitOptions, 'json'> = {},
 ): Promise<void> {
   let noted = '';
-  for await (const data of client.events(`/v2/serverless/${endpointId}/live`)) {
+  for await (const data of client.events(`/v2/serverless/${endpoint.id}/live`)) {
     const snapshot = JSON.parse(data) as Snapshot;
     const { rollout, endpointVersion } = snapshot;
     const counts = `${rollout.workersOnLatest} of ${rollout.workersTotal} workers`;
-    if (!rollout.inProgress || rollout.paused) {
-      output.terminal.progress('');
-      const outcome = rollout.paused ? 'The roll-out is paused' : `Version ${endpointVersion} is rolled out`;
-      output.note(`${outcome}: ${counts} run it.`);
-      if (json) output.print(jsonText({ endpointVersion, ...rollout }));
-      return;
-    }
     const failure = failureOf(snapshot);
     if (failure !== null) {
       output.terminal.progress('');
-      throw new Error(`version ${endpointVersion} is not rolled out: ${failure}`);
+      if (json) output.print(jsonText({ endpointVersion, ...rollout }));
+      throw new ReleaseFailed(describeFailure(endpoint.name, snapshot, failure));
+    }
+    if (!isTried(snapshot) && (!rollout.inProgress || rollout.paused)) {
+      output.terminal.progress('');
+      output.note(describeEnd(endpoint.name, snapshot, counts));
+      if (json) output.print(jsonText({ endpointVersion, ...rollout }));
+      return;
     }
     const waitsFor = describeWait(snapshot);
     const done = Math.round((BAR_WIDTH * rollout.percentOnLatest) / 100);
@@ -71,21 +89,57 @@ export async function watchRollout(
   }
 }
 
-/** Returns why the newest release does not start; null while it may. */
-function failureOf({ rollout, endpointVersion, workers }: Snapshot): string | null {
-  if (rollout.workersOnLatest > 0) return null;
-  const failing = workers.find(({ version, status }) => version === endpointVersion && status === 'UNHEALTHY');
-  return failing ? (failing.reason ?? 'its workers are unhealthy') : null;
+/** True while the trial is open. */
+function isTried({ rollout: { trial } }: Snapshot): boolean {
+  return trial.state === 'WAITING' || trial.state === 'RUNNING';
 }
 
-function describeWait({ endpointVersion, workers }: Snapshot): string {
+interface Failure {
+  reason: string;
+  lines: readonly string[];
+}
+
+/** Returns why the newest release does not start; null while it may. */
+function failureOf(snapshot: Snapshot): Failure | null {
+  const { rollout, endpointVersion, workers } = snapshot;
+  const { state, reason, lines } = rollout.trial;
+  if (state === 'FAILED') return { reason: reason ?? 'no reason known', lines };
+  if (isTried(snapshot) || rollout.workersOnLatest > 0) return null; // the server decides about a trial
+  const failing = workers.find(({ version, status }) => version === endpointVersion && status === 'UNHEALTHY');
+  if (!failing) return null;
+  const [sentence = '', ...output] = (failing.reason ?? 'its workers are unhealthy').split('\n');
+  return { reason: output.length > 0 ? sentence.replace(/:$/, '') : sentence, lines: output };
+}
+
+function describeFailure(name: string, { rollout, endpointVersion }: Snapshot, { reason, lines }: Failure): string {
+  const { servingVersion } = rollout.trial;
+  const to = servingVersion === null || servingVersion === endpointVersion - 1 ? '' : ` --to ${servingVersion}`;
+  return [
+    `version ${endpointVersion} is not rolled out: ${reason}${lines.length > 0 ? ':' : ''}`,
+    ...lines.map((line) => `  ${line}`),
+    ...(servingVersion === null ? [] : [`Version ${servingVersion} goes on serving.`]),
+    ...(endpointVersion > 1 ? [`To roll back:     podyard rollback ${name}${to}`] : []),
+    `To try it again:  podyard rollout ${name} --try`,
+  ].join('\n');
+}
+
+function describeEnd(name: string, { rollout, endpointVersion: version }: Snapshot, counts: string): string {
+  const { state, reason } = rollout.trial;
+  if (state === 'SKIPPED') return `Version ${version} was not tried: ${reason}. ${counts} run it.`;
+  if (rollout.paused) return `The roll-out is paused: ${counts} run it.`;
+  if (state === 'PASSED' && rollout.workersTotal > 0) return `Version ${version} is rolled out: ${counts} run it.`;
+  if (state === 'PASSED') return `Version ${version} is rolled out: a worker of it was ready, and none is needed now.`;
+  if (rollout.workersOnLatest > 0) return `No worker of version ${version} is ready yet: ${counts} run it.`;
+  return `No worker has run version ${version} yet: the next one starts on it. To try it: podyard rollout ${name} --try`;
+}
+
+function describeWait({ endpointVersion, workers, rollout: { trial } }: Snapshot): string {
   const waiting = workers.filter(({ version, status }) => {
     return version === endpointVersion && (status === 'THROTTLED' || status === 'INITIALIZING');
   });
   const throttled = waiting.find(({ status }) => status === 'THROTTLED');
   if (throttled) return `a new worker waits: ${throttled.reason}`;
   if (waiting.length > 0) return 'a new worker starts';
-  return workers.some(({ version }) => version === endpointVersion)
-    ? 'old workers finish their jobs'
-    : 'a new worker is to start';
+  if (workers.some(({ version }) => version === endpointVersion)) return 'old workers finish their jobs';
+  return trial.state === 'WAITING' && trial.reason ? `a new worker waits: ${trial.reason}` : 'a new worker is to start';
 }

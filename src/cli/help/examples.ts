@@ -83,7 +83,7 @@ const CLIENT_EXAMPLES: Record<string, readonly string[]> = {
   workers: ['podyard workers first', 'podyard workers first --ended'],
   releases: ['podyard releases first', 'podyard releases first --json'],
   rollback: ['podyard rollback first', 'podyard rollback first --to 3 --no-wait'],
-  rollout: ['podyard rollout first', 'podyard rollout first --pause'],
+  rollout: ['podyard rollout first', 'podyard rollout first --pause', 'podyard rollout first --try'],
   history: ['podyard history first', 'podyard history first --range 7d --json'],
   decisions: ['podyard decisions first', 'podyard decisions first --json'],
   run: [`podyard run first '{"name": "Ada"}'`, 'podyard run first --file input.json --stream --cancel-on-interrupt'],

@@ -1,5 +1,6 @@
 import type { EndpointId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import { SERVING_VERSION } from '../releases/serving-version.ts';
 import { SCHEDULE_COLUMN } from '../scheduled-floors/floor-store.ts';
 import type { FloorSchedule } from '../scheduled-floors/scheduled-floors.ts';
 import type { FlashBoot, ScalerType } from './endpoint.ts';
@@ -8,7 +9,10 @@ import { LIVE_REQUEST_DEMAND } from './request-demand.ts';
 /** What the scaler needs to know about an endpoint, besides its workers. */
 export interface EndpointDemand {
   id: EndpointId;
+  /** Of the release that serves. */
   version: number;
+  /** Of the newest release, if it is open or has failed. */
+  trial: 'ASKED' | 'FAILED' | null;
   min: number;
   max: number;
   scalerType: ScalerType;
@@ -27,7 +31,7 @@ export interface EndpointDemand {
   inProgress: number;
   /** The oldest normal job or held request. */
   oldestQueuedAt: Date | null;
-  /** Failed starts of the newest release since a worker of it last became ready. */
+  /** Failed starts of the release since a worker of it last became ready, and since its trial was asked for. */
   failedStarts: number;
   lastFailedAt: Date | null;
   lastFailure: string | null;
@@ -41,7 +45,7 @@ export async function listEndpointDemand(db: Db, ids: readonly EndpointId[]): Pr
   const result = await db.query<EndpointDemand>({
     name: 'endpoint-demand',
     text: `
-      select e.id, e.version, e.workers_min as min, e.workers_max as max, e.scaler_type as "scalerType",
+      select e.id, ${SERVING_VERSION} as version, t.state as trial, e.workers_min as min, e.workers_max as max, e.scaler_type as "scalerType",
              e.scaler_value as "scalerValue", e.idle_timeout_s as "idleTimeoutSeconds",
              e.flashboot, e.is_rollout_paused as "isRolloutPaused", ${SCHEDULE_COLUMN} as schedule, c.queued + r.held as queued, c."queuedLowPriority",
              b.batched, b.oldest as "oldestBatchAt",
@@ -49,6 +53,7 @@ export async function listEndpointDemand(db: Db, ids: readonly EndpointId[]): Pr
              f.reason as "lastFailure"
       from endpoints e
       left join endpoint_schedules s on s.endpoint_id = e.id
+      left join release_trials t on t.endpoint_id = e.id and t.version = e.version and t.state in ('ASKED', 'FAILED')
       cross join lateral (
         select coalesce(sum(queued), 0)::int8 as queued, coalesce(sum(queued_low), 0)::int8 as "queuedLowPriority",
                coalesce(sum(in_progress), 0)::int8 as "inProgress"
@@ -67,14 +72,15 @@ export async function listEndpointDemand(db: Db, ids: readonly EndpointId[]): Pr
         from ${LIVE_REQUEST_DEMAND} d where d.endpoint_id = e.id) r
       cross join lateral (
         select count(*) as count, max(x.exited_at) as at, (array_agg(x.phase_reason order by x.exited_at desc))[1] as reason
-        from (select *, max(ready_at) filter (where version = e.version) over () as ready_before
+        from (select *, max(ready_at) filter (where version = ${SERVING_VERSION}) over () as ready_before
               from (select version, exited_at, phase_reason, is_lost, ready_at from workers w
                     where w.endpoint_id = e.id and w.phase = 'EXITED'
                     order by exited_at desc limit ${RECENT_WORKERS}) recent) x
-        where x.version = e.version and x.is_lost and x.ready_at is null
+        where x.version = ${SERVING_VERSION} and x.is_lost and x.ready_at is null
+          and (t.state = 'ASKED' and x.exited_at <= t.asked_at) is not true
           and x.exited_at > coalesce(x.ready_before, '-infinity')
           and x.exited_at > coalesce((select max(r.ready_at) from workers r where r.endpoint_id = e.id
-                                      and r.phase <> 'EXITED' and r.version = e.version), '-infinity')) f
+                                      and r.phase <> 'EXITED' and r.version = ${SERVING_VERSION}), '-infinity')) f
       where e.id = any($1::text[])`,
     values: [ids],
   });
@@ -100,6 +106,7 @@ export async function listActiveEndpoints(
                     where id > $1 and id <= coalesce((select id from range), (select max(id) from endpoints)) and (
                       workers_min > 0
                       or exists (select from endpoint_schedules s where s.endpoint_id = e.id)
+                      or exists (select from release_trials t where t.endpoint_id = e.id and t.version = e.version and t.state = 'ASKED')
                       or exists (select from workers w where w.endpoint_id = e.id and w.phase <> 'EXITED')
                       or (select sum(queued + in_progress) <> 0 from endpoint_counters k where k.endpoint_id = e.id) is true
                       or exists (select from batches b where b.endpoint_id = e.id and b.status = 'FINALIZED')

@@ -2,6 +2,7 @@ import type { EndpointId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { STOP_OF_ENDPOINT } from '../budgets/budget-sql.ts';
 import { REFUSAL_OF_ENDPOINT } from '../jobs/find-webhook.ts';
+import { SERVING_VERSION } from '../releases/serving-version.ts';
 import { NO_CAPACITY } from '../workers/worker-status.ts';
 import type { EndpointFacts, WorkerCounts } from './endpoint-state.ts';
 import { LIVE_REQUEST_DEMAND } from './request-demand.ts';
@@ -46,10 +47,11 @@ function factsSql(of: EndpointSelection): string {
       : `${column} in (select id from endpoints where user_id = $2::text)`;
   };
   return `
-    select e.id, e.version, e.workers_min as "workersMin", e.workers_max as "workersMax",
+    select e.id, ${SERVING_VERSION} as version, e.version as "newestVersion", trial.reason as "trialFailure",
+           e.workers_min as "workersMin", e.workers_max as "workersMax",
            e.is_rollout_paused as "isRolloutPaused",
            case when w.outdated > 0 then
-             (select r.created_at from releases r where r.endpoint_id = e.id and r.version = e.version) end as "releasedAt",
+             (select r.created_at from releases r where r.endpoint_id = e.id and r.version = ${SERVING_VERSION}) end as "releasedAt",
            greatest(coalesce(k.queued, 0) + coalesce(d.held, 0), 0)::int8 as waiting,
            greatest(coalesce(k.in_progress, 0) + coalesce(d.in_flight, 0), 0)::int8 as running,
            coalesce(w.ready, 0)::int8 as ready, coalesce(w.starting, 0)::int8 as starting,
@@ -63,6 +65,7 @@ function factsSql(of: EndpointSelection): string {
            ${REFUSAL_OF_ENDPOINT} as "webhookRefusal",
            l.failed_starts as "failedStarts", l.failing_since as "failingSince", l.count as "inRow", l.since as "rowSince"
     from endpoints e
+    left join release_trials trial on trial.endpoint_id = e.id and trial.version = e.version and trial.state = 'FAILED'
     left join (select endpoint_id, sum(queued) as queued, sum(in_progress) as in_progress
                from endpoint_counters where ${isOf('endpoint_id')} group by 1) k on k.endpoint_id = e.id
     left join (select endpoint_id, sum(held) as held, sum(in_flight) as in_flight
@@ -79,10 +82,10 @@ function factsSql(of: EndpointSelection): string {
                    x.exited_at > coalesce(max(x.exited_at) filter (where not x.is_lost) over (), '-infinity') as in_row,
                    x.ready_at is null and x.exited_at > coalesce(greatest(max(x.ready_at) over (), (
                      select max(r.ready_at) from workers r where r.endpoint_id = e.id and r.phase <> 'EXITED'
-                       and r.version = e.version)), '-infinity') and x.is_lost as is_failed_start
+                       and r.version = ${SERVING_VERSION})), '-infinity') and x.is_lost as is_failed_start
             from workers x
-            where last.is_lost and last.version = e.version and x.endpoint_id = e.id and x.phase = 'EXITED'
-              and x.version = e.version) h) l on true
+            where last.is_lost and last.version = ${SERVING_VERSION} and x.endpoint_id = e.id and x.phase = 'EXITED'
+              and x.version = ${SERVING_VERSION}) h) l on true
     left join lateral (
       select at, reason from (
         select at, reason, inputs ? 'userCut' as is_limited from scaling_decisions s
@@ -108,7 +111,7 @@ function countsSql(isOf: (column: string) => string): string {
            (array_agg(coalesce(unhealthy_reason, phase_reason) order by created_at)
              filter (where condition = 'unhealthy'))[1] as unhealthy_reason
     from (
-      select w.endpoint_id, w.version, w.created_at, w.phase_reason, a.unhealthy_reason, e.version as newest,
+      select w.endpoint_id, w.version, w.created_at, w.phase_reason, a.unhealthy_reason, ${SERVING_VERSION} as newest,
              case when w.wanted = 'FREEZE' or (w.phase = 'FROZEN' and w.phase_reason is null) then 'frozen'
                   when a.unhealthy_reason is not null or w.is_lost then 'unhealthy'
                   when w.endpoint_type = 'LOAD_BALANCING' and w.phase = 'RUNNING' and w.ready_at is not null

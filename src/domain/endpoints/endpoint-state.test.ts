@@ -8,6 +8,8 @@ const NONE: WorkerCounts = { ready: 0, starting: 0, throttled: 0, unhealthy: 0, 
 type Given = Partial<Omit<EndpointFacts, 'workers'>> & { workers?: Partial<WorkerCounts> };
 const facts = ({ workers, ...more }: Given): EndpointFacts => ({
   version: 3,
+  newestVersion: 3,
+  trialFailure: null,
   workersMin: 0,
   workersMax: 3,
   isRolloutPaused: false,
@@ -147,6 +149,15 @@ test('a refused webhook is a warning and changes no state', () => {
   });
 });
 
+test('a release that failed its trial is a warning, without its output', () => {
+  const trialFailure = 'it exited with code 1:\nTraceback\nKeyError: TOKEN';
+  const warningsOf = (given: Given) => endpointState(facts({ trialFailure, ...given }), NOW).warnings;
+  expect(warningsOf({ newestVersion: 4 })).toEqual([
+    'release 4 failed its trial, and release 3 serves instead: it exited with code 1',
+  ]);
+  expect(warningsOf({})).toEqual(['release 3 failed its trial: it exited with code 1']);
+});
+
 test('every state is in the table', () => {
   expect(new Set(ROWS.map(([, , state]) => state))).toEqual(new Set(ENDPOINT_STATES));
 });
@@ -155,6 +166,8 @@ const count = fc.nat(3);
 const date = fc.option(fc.nat(1000).map(ago), { nil: null });
 const anyFacts: fc.Arbitrary<EndpointFacts> = fc.record({
   version: fc.integer({ min: 1, max: 9 }),
+  newestVersion: fc.integer({ min: 1, max: 9 }),
+  trialFailure: fc.option(fc.string(), { nil: null }),
   workersMin: count,
   workersMax: count,
   isRolloutPaused: fc.boolean(),

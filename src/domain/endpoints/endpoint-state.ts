@@ -40,7 +40,11 @@ export interface WorkerCounts {
 }
 
 export interface EndpointFacts {
+  /** The release that serves, and the newest: another one after its trial failed. */
   version: number;
+  newestVersion: number;
+  /** Why the newest release failed its trial; null: it did not. */
+  trialFailure: string | null;
   workersMin: number;
   workersMax: number;
   isRolloutPaused: boolean;
@@ -86,7 +90,13 @@ const LOST_RECENTLY_MS = 300_000;
 export function endpointState(facts: EndpointFacts, nowMs: number): EndpointState {
   const { webhookRefusal } = facts;
   const warnings = webhookRefusal === null ? [] : [`a webhook was not sent: ${webhookRefusal}`];
-  return { ...verdict(facts, nowMs), warnings };
+  return { ...verdict(facts, nowMs), warnings: [...failedTrial(facts), ...warnings] };
+}
+
+function failedTrial({ version, newestVersion, trialFailure }: EndpointFacts): string[] {
+  if (trialFailure === null) return [];
+  const instead = version === newestVersion ? '' : `, and release ${version} serves instead`;
+  return [`release ${newestVersion} failed its trial${instead}: ${withoutOutput(trialFailure)}`];
 }
 
 function verdict(facts: EndpointFacts, nowMs: number): Verdict {

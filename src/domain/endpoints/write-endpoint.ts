@@ -4,6 +4,7 @@ import type { ImageIdentity } from '../images/image-identity.ts';
 import { diffReleases } from '../releases/diff-releases.ts';
 import type { ReleaseChange } from '../releases/release.ts';
 import { insertRelease } from '../releases/release-store.ts';
+import { serveNewest } from '../releases/trial-store.ts';
 import type { Endpoint } from './endpoint.ts';
 import { updateEndpointRow } from './endpoint-store.ts';
 
@@ -31,5 +32,6 @@ export async function writeRelease(
 ): Promise<Endpoint> {
   await updateEndpointRow(db, endpoint);
   await insertRelease(db, endpoint, actor.userId, diff, image);
+  await serveNewest(db, endpoint.id);
   return endpoint;
 }

@@ -22,6 +22,10 @@ export interface EndpointUser {
   budget: BudgetStop | null;
 }
 
+/** GPUs of a worker of the release that serves; another one than the newest is rare, and is read only then. */
+const GPUS_PER_WORKER = `case when e.serving_version is null then coalesce(gpu_count, 0) else coalesce((
+  select (spec -> 'gpu' ->> 'count')::int from releases r where r.endpoint_id = e.id and r.version = e.serving_version), 0) end`;
+
 /** Returns the users of those of these endpoints that exist, by endpoint. */
 export async function readEndpointUsers(
   db: Db,
@@ -35,7 +39,7 @@ export async function readEndpointUsers(
     }
   >({
     name: 'endpoint-users',
-    text: `select e.id as "endpointId", user_id as "userId", coalesce(gpu_count, 0) as "gpusPerWorker",
+    text: `select e.id as "endpointId", user_id as "userId", ${GPUS_PER_WORKER} as "gpusPerWorker",
              coalesce(u.suspended_workloads = 'STOP', false) as "isStopped", ${STOP_OF_ENDPOINT} as budget,
              ${setLimitsColumns('e.user_id')}
            from endpoints e join users u on u.id = user_id where e.id = any($1::text[])`,

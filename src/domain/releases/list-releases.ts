@@ -3,6 +3,8 @@ import type { Db } from '../../db/pool.ts';
 import { getEndpointRow } from '../endpoints/endpoint-store.ts';
 import type { Release } from './release.ts';
 import { countRollout, isRolloutPaused, listReleaseRows } from './release-store.ts';
+import type { Trial } from './trial.ts';
+import { readTrial } from './trial-store.ts';
 
 export interface Rollout {
   /** A worker of an older release is live, or the first one of the newest release has not run yet. */
@@ -13,6 +15,8 @@ export interface Rollout {
   /** 0 to 100, rounded down, so that 100 means all workers; 0 without workers. */
   percentOnLatest: number;
   isPaused: boolean;
+  /** Of the newest release. */
+  trial: Trial;
 }
 
 export interface ReleaseList {
@@ -35,6 +39,7 @@ export async function listReleases(db: Db, userId: UserId, endpointId: EndpointI
       workersTotal,
       percentOnLatest: workersTotal === 0 ? 0 : Math.floor((100 * workersOnLatest) / workersTotal),
       isPaused: await isRolloutPaused(db, userId, endpointId),
+      trial: await readTrial(db, endpoint, counts.hasRun),
     },
     releases,
   };

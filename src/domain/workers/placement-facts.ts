@@ -5,6 +5,7 @@ import { weightOf } from '../../scaling/releases.ts';
 import type { CpuConfig } from '../catalog/cpu-config.ts';
 import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
 import { JOBS_OF_WORKER } from '../jobs/jobs-of-worker.ts';
+import { SERVING_VERSION } from '../releases/serving-version.ts';
 import { workersMinAt } from '../scheduled-floors/floor-now.ts';
 import { SCHEDULE_COLUMN } from '../scheduled-floors/floor-store.ts';
 import type { FloorSchedule } from '../scheduled-floors/scheduled-floors.ts';
@@ -36,6 +37,7 @@ export interface GpuHolder {
   endpointId: EndpointId;
   userId: UserId;
   version: number;
+  /** The release that serves its endpoint. */
   newestVersion: number;
   /** Null without GPUs. */
   pool: string | null;
@@ -84,7 +86,7 @@ async function listHolders(
     Omit<CpuHolder, 'weight'> & { isRolloutPaused: boolean; max: number; schedule: FloorSchedule | null }
   >({
     name: `${what}-holders`,
-    text: `select w.id, w.endpoint_id as "endpointId", w.user_id as "userId", w.version, e.version as "newestVersion",
+    text: `select w.id, w.endpoint_id as "endpointId", w.user_id as "userId", w.version, ${SERVING_VERSION} as "newestVersion",
                   w.gpu_pool as pool, w.cpu,
                   w.gpu_type_id as "gpuTypeId", w.data_center_id as "dataCenterId",
                   case when w.gpu_pool is null then 0 else w.gpu_count end as count,
@@ -107,7 +109,7 @@ async function listHolders(
   }));
 }
 
-/** A recent start of an endpoint's worker, and the endpoint's newest version. */
+/** A recent start of an endpoint's worker, and the release that serves the endpoint. */
 export interface PastStartRow {
   endpointId: EndpointId;
   newestVersion: number;
@@ -126,7 +128,7 @@ export async function listPastStarts(db: Db, endpointIds: readonly EndpointId[])
   const columns = `w.version, (w.timeline ->> 'capacityAt')::timestamptz as placed_at, w.ready_at, w.exited_at, w.is_lost`;
   const result = await db.query<PastStartRow>({
     name: 'past-starts',
-    text: `select e.id as "endpointId", e.version as "newestVersion", s.version, s.placed_at as "placedAt",
+    text: `select e.id as "endpointId", ${SERVING_VERSION} as "newestVersion", s.version, s.placed_at as "placedAt",
                   s.ready_at as "readyAt", s.exited_at as "exitedAt", s.is_lost as "isLost"
            from endpoints e cross join lateral (
              (select ${columns} from workers w where w.endpoint_id = e.id and w.phase = 'EXITED'

@@ -8,6 +8,7 @@ import { storeDecisions } from '../decisions/record-decision.ts';
 import type { EndpointType, ReleaseSpec } from '../endpoints/endpoint.ts';
 import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
 import { LEASED_BY_WORKER, STOPS_OF_WORKER } from '../jobs/jobs-of-worker.ts';
+import { SERVING_VERSION } from '../releases/serving-version.ts';
 import { inLockOrder } from './lock-order.ts';
 
 export type WorkerPhase = 'PENDING' | 'STARTING' | 'RUNNING' | 'FROZEN' | 'EXITED';
@@ -117,7 +118,7 @@ export function toLiveWorker(worker: ControlledWorker): LiveWorker {
   return { id, endpointId, phase, isSettled: wanted === 'FREEZE' || works };
 }
 
-/** A worker to create, on the endpoint's newest release. With `pause` it waits until then, shown as unhealthy. */
+/** A worker to create, on the release that serves the endpoint. With `pause` it waits until then, shown as unhealthy. */
 export interface NewWorker {
   id: WorkerId;
   endpointId: EndpointId;
@@ -133,11 +134,12 @@ export async function insertWorkers(db: Db, workers: readonly NewWorker[]): Prom
     text: `with inserted as (
              insert into workers (id, endpoint_id, endpoint_type, user_id, version, wanted_reason, spec, gpu_count, not_before,
              phase_reason, is_lost)
-           select n.id, e.id, e.type, e.user_id, e.version, n.reason, r.spec, coalesce(e.gpu_count, 0), n.until,
+           select n.id, e.id, e.type, e.user_id, r.version, n.reason, r.spec,
+                  coalesce((r.spec -> 'gpu' ->> 'count')::int, e.gpu_count, 0), n.until,
                   n.waits, n.until is not null
            from jsonb_to_recordset($1::jsonb) as n(id text, "endpointId" text, reason text, until timestamptz, waits text)
            join endpoints e on e.id = n."endpointId"
-           join releases r on r.endpoint_id = e.id and r.version = e.version
+           join releases r on r.endpoint_id = e.id and r.version = ${SERVING_VERSION}
            returning *)
            ${selectControlled('inserted')}
            order by w.created_at, w.id`,

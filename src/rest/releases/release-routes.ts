@@ -64,9 +64,9 @@ export const changeRolloutRoute: RestRoute = (app, deps) => {
     {
       schema: {
         operationId: 'changeRollout',
-        summary: 'Pause or resume a roll-out',
+        summary: 'Pause, resume or prove a roll-out',
         description:
-          'Podyard only. While paused, no worker is replaced. New workers still start on the newest release.',
+          'Podyard only. While paused, no worker is replaced. New workers still start on the newest release. `try` asks for a trial: if no worker of the newest release has been ready, one is started, and while the trial has failed, an earlier release serves. A failed or skipped trial is tried again. `skip-trial` rolls the release out without one.',
         tags: ['serverless'],
         params: EndpointParams,
         body: ref(ChangeRolloutRequest),

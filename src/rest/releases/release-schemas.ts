@@ -1,3 +1,5 @@
+import { ROLLOUT_ACTIONS } from '../../domain/releases/change-rollout.ts';
+import { TRIAL_STATES } from '../../domain/releases/trial.ts';
 import { CONTAINER_EXAMPLE, type Examples, USER_ID } from '../shared/example-values.ts';
 import { closed, dateTime, nullableString, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
@@ -23,6 +25,23 @@ export const ReleaseResponse = Type.Object(
   { $id: 'Release' },
 );
 
+export const TrialResponse = Type.Object(
+  {
+    state: stringEnum([...TRIAL_STATES]),
+    reason: nullableString({ description: 'What it waits for, or why it failed or was skipped: one sentence.' }),
+    lines: Type.Array(Type.String(), { description: 'The last lines that the failed worker printed; at most 8.' }),
+    workerId: nullableString({ description: 'The worker that is tried, that passed or that failed.' }),
+    servingVersion: Type.Union([Type.Integer(), Type.Null()], {
+      description: 'The version of the earlier release that serves because this one failed.',
+    }),
+  },
+  {
+    $id: 'ReleaseTrial',
+    description:
+      'Podyard only: whether a worker of the newest release became ready. `NOT_TRIED`: nobody asked, and none is known to have been.',
+  },
+);
+
 export const RolloutResponse = Type.Object(
   {
     inProgress: Type.Boolean({ description: 'True while workers of older releases exist.' }),
@@ -30,12 +49,13 @@ export const RolloutResponse = Type.Object(
     workersTotal: Type.Integer(),
     percentOnLatest: Type.Integer({ minimum: 0, maximum: 100 }),
     paused: Type.Boolean({ description: 'Podyard only: true while no worker is replaced.' }),
+    trial: ref(TrialResponse),
   },
   { $id: 'Rollout', description: 'Progress of the newest release.' },
 );
 
 export const ChangeRolloutRequest = closed(
-  { action: stringEnum(['pause', 'resume']) },
+  { action: stringEnum([...ROLLOUT_ACTIONS]) },
   { $id: 'ChangeRolloutRequest', description: 'Podyard only.' },
 );
 
@@ -64,17 +84,21 @@ const release = {
   diff: [{ field: 'image', old: 'ghcr.io/example/transcriber:1.3.2', new: CONTAINER_EXAMPLE.image }],
 };
 
+const trial = { state: 'PASSED', reason: null, lines: [], workerId: 'w8r2t5y1u9i3o6', servingVersion: null };
+
 const rollout = {
   inProgress: false,
   workersOnLatest: 1,
   workersTotal: 1,
   percentOnLatest: 100,
   paused: false,
+  trial,
 };
 
 export const RELEASE_EXAMPLES: Examples = {
   Release: release,
   ReleaseList: { endpointVersion: 2, rollout, releases: [release] },
+  ReleaseTrial: trial,
   Rollout: rollout,
   ChangeRolloutRequest: { action: 'pause' },
 };

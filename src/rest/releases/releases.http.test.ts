@@ -25,6 +25,14 @@ const rollback = (release: string, key = rest.alice.key) =>
   call('POST', `/v2/serverless/${id}/releases/${release}/rollback`, undefined, key);
 const rollout = (body: unknown, key = rest.alice.key) => call('POST', `/v2/serverless/${id}/rollout`, body, key);
 
+const NOT_TRIED = { state: 'NOT_TRIED', reason: null, lines: [], workerId: null, servingVersion: null };
+const insertReadyWorker = (workerId: string, version: number) =>
+  rest.database.pool.query(
+    `insert into workers (id, endpoint_id, user_id, version, wanted_reason, spec, phase, ready_at)
+     values ($1, $2, $3, $4, '', '{}', 'RUNNING', now())`,
+    [workerId, id, rest.alice.userId, version],
+  );
+
 beforeEach(async () => {
   id = (await call('POST', '/v2/serverless', CREATED)).json().id;
 });
@@ -101,6 +109,7 @@ describe('a roll-out', () => {
         workersTotal: 0,
         percentOnLatest: 0,
         paused,
+        trial: NOT_TRIED,
       });
       expect((await releases()).rollout).toEqual(response.json());
     }
@@ -125,6 +134,78 @@ describe('a roll-out', () => {
       expect(response.statusCode).toBe(404);
       expect(response.json().detail).toBe('Endpoint not found');
     }
+  });
+});
+
+describe('the trial of a release', () => {
+  const trial = async () => (await releases()).rollout.trial;
+
+  test('is asked for, skipped, and asked for again; other actions leave it alone', async () => {
+    for (const [action, state] of [
+      ['try', 'WAITING'],
+      ['try', 'WAITING'],
+      ['skip-trial', 'SKIPPED'],
+      ['skip-trial', 'SKIPPED'],
+      ['resume', 'SKIPPED'],
+      ['try', 'WAITING'],
+    ]) {
+      const response = await rollout({ action });
+      expect(response.statusCode).toBe(200);
+      expect(response.json().trial).toMatchObject({ state, lines: [], workerId: null });
+      expect(await trial()).toEqual(response.json().trial);
+    }
+  });
+
+  test('is skipped where nothing may run', async () => {
+    await update({ workers: { min: 0, max: 0 } });
+    expect((await rollout({ action: 'try' })).json().trial).toEqual({
+      state: 'SKIPPED',
+      reason: 'workers.max is 0, so nothing runs',
+      lines: [],
+      workerId: null,
+      servingVersion: null,
+    });
+  });
+
+  test('belongs to its release: the next one has none', async () => {
+    await rollout({ action: 'try' });
+    await update({ image: 'podyard/echo:2' });
+    expect(await trial()).toEqual(NOT_TRIED);
+    await rollback(await releaseId(1));
+    expect(await trial()).toEqual(NOT_TRIED);
+  });
+
+  test('has the cause and the last lines of a failure apart, and none of another user', async () => {
+    await rollout({ action: 'try' });
+    await rest.database.pool.query(
+      "update release_trials set state = 'FAILED', worker_id = 'w1', reason = $2 where endpoint_id = $1",
+      [id, 'it exited with code 1:\nTraceback:\nKeyError: a: b'],
+    );
+    expect(await trial()).toEqual({
+      state: 'FAILED',
+      reason: 'it exited with code 1',
+      lines: ['Traceback:', 'KeyError: a: b'],
+      workerId: 'w1',
+      servingVersion: null,
+    });
+    const foreign = await call('GET', `/v2/serverless/${id}/releases`, undefined, rest.bob.key);
+    expect(foreign.statusCode).toBe(404);
+    for (const action of ['try', 'skip-trial']) expect((await rollout({ action }, rest.bob.key)).statusCode).toBe(404);
+  });
+
+  test('is not needed by a release of which a worker has been ready', async () => {
+    await insertReadyWorker('ready1', 1);
+    expect((await trial()).state).toBe('PASSED');
+    await update({ image: 'podyard/echo:2' });
+    expect(await trial()).toEqual(NOT_TRIED);
+  });
+
+  test('does not change what an update answers', async () => {
+    const before = (await update({ image: 'podyard/echo:2' })).json();
+    await rollout({ action: 'try' });
+    const { image: _, ...after } = (await update({ image: 'podyard/echo:3' })).json();
+    expect({ ...before, ...after }).toEqual({ ...before });
+    expect(JSON.stringify(before)).not.toContain('trial');
   });
 });
 

@@ -19,6 +19,7 @@ import { type FrozenWorker, reservedBytes } from '../../../scaling/frozen-worker
 import type { UserCut } from '../../../scaling/situation.ts';
 import { ScalingFacts, ScheduleClock, toFailedStarts, toScalingEndpoint } from './scaling-facts.ts';
 import { ScalingWriter } from './scaling-writer.ts';
+import { settleTrials } from './settle-trials.ts';
 import { UserAllowances } from './user-allowances.ts';
 
 const TICK_MS = 5_000;
@@ -206,7 +207,13 @@ export class EndpointScaler {
     const budgetBytes = await frozenBudget();
     const frozen = mayFreeze(budgetBytes, demands, workers) ? await this.#listFrozen() : [];
     const workersOf = Map.groupBy(workers, (worker) => worker.endpointId);
+    const settled = await settleTrials(this.#deps, demands);
     for (const demand of demands) {
+      if (settled.has(demand.id)) {
+        this.#pollNow(demand.id);
+        this.#deps.bus.publish('endpoint', demand.id);
+        continue;
+      }
       const own = workersOf.get(demand.id) ?? [];
       const user = users.get(demand.id);
       const userCut = user === undefined ? null : this.#allowances.cut(user, demand.max, own);

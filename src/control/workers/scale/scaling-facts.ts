@@ -25,8 +25,11 @@ export function toScalingEndpoint(
 ): ScalingEndpoint {
   const { schedule } = demand;
   const isScheduled = floor !== null && floor.workersMin > demand.min;
+  const min = isScheduled ? Math.min(floor.workersMin, demand.max) : demand.min;
+  const isTrial = demand.trial === 'ASKED' && min === 0;
   return {
-    min: isScheduled ? Math.min(floor.workersMin, demand.max) : demand.min,
+    min: isTrial ? 1 : min,
+    ...(isTrial && { isTrial }),
     ...(schedule !== null &&
       floor !== null && {
         schedule: {

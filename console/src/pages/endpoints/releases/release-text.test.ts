@@ -1,7 +1,15 @@
 import { expect, test } from 'vitest';
+import type { Schemas } from '../../../api/client.ts';
 import type { EndpointSnapshot } from '../../../api/live-snapshots.ts';
-import { diffValue, rolloutText, rolloutWait } from './release-text.ts';
+import { diffValue, rolloutText, rolloutWait, trialText } from './release-text.ts';
 
+const TRIAL: Schemas['ReleaseTrial'] = {
+  state: 'PASSED',
+  reason: null,
+  lines: [],
+  workerId: null,
+  servingVersion: null,
+};
 const ROLLOUT = { inProgress: true, paused: false, workersTotal: 4, workersOnLatest: 1, percentOnLatest: 25 };
 
 test('a rollout shows how many workers are on the latest version', () => {
@@ -16,6 +24,44 @@ test('without workers there is nothing to roll out', () => {
   expect(rolloutText({ ...ROLLOUT, workersTotal: 0, workersOnLatest: 0 }, 3)).toBe(
     'No workers running. The next one starts on the latest version.',
   );
+});
+
+test('while an earlier version serves, that is what the next worker starts on', () => {
+  const rollout = { ...ROLLOUT, workersTotal: 0, trial: { ...TRIAL, state: 'FAILED' as const, servingVersion: 2 } };
+  expect(rolloutText(rollout, 3)).toBe('No workers running. The next one starts on version 2.');
+});
+
+const trialOf = (trial: object | undefined) =>
+  trialText({ endpointVersion: 3, rollout: { ...ROLLOUT, trial } } as unknown as EndpointSnapshot);
+
+test.each<[string, object, string | null]>([
+  ['No worker has run version 3 yet.', { state: 'NOT_TRIED' }, 'Try it'],
+  [
+    'Version 3 was not tried: the roll-out is paused.',
+    { state: 'SKIPPED', reason: 'the roll-out is paused' },
+    'Try it',
+  ],
+  ['Version 3 is tried: it waits for a worker: no capacity.', { state: 'WAITING', reason: 'no capacity' }, null],
+  ['Version 3 is tried: its worker is becoming ready.', { state: 'RUNNING' }, null],
+  [
+    'Version 3 failed its trial. Version 2 goes on serving.',
+    { state: 'FAILED', reason: 'x', servingVersion: 2 },
+    'Try again',
+  ],
+])('a trial says how it stands: %s', (title, trial, action) => {
+  expect(trialOf({ ...TRIAL, ...trial })).toMatchObject({ title, action });
+});
+
+test('a trial that failed has its output, one that passed or is unknown says nothing', () => {
+  const failed = trialOf({
+    ...TRIAL,
+    state: 'FAILED',
+    reason: 'it exited with code 1',
+    lines: ['Traceback', 'KeyError'],
+  });
+  expect(failed?.failure).toBe('it exited with code 1:\nTraceback\nKeyError');
+  expect(trialOf(TRIAL)).toBeNull();
+  expect(trialOf(undefined)).toBeNull();
 });
 
 test('a diff shows text as is, other values as JSON, and a missing value as none', () => {

@@ -1,15 +1,15 @@
-import type { Schemas } from '../../../api/client.ts';
-import type { EndpointSnapshot } from '../../../api/live-snapshots.ts';
+import type { EndpointSnapshot, LiveRollout } from '../../../api/live-snapshots.ts';
 import { formatCount, formatNumber } from '../../../ui/text/format.ts';
 import { briefReason } from '../state-text.ts';
 import type { WorkerStatus } from '../workers/worker-status.ts';
 
 /** Says how many workers run the latest version, and whether the rollout is paused. */
-export function rolloutText(rollout: Schemas['Rollout'], version: number): string {
-  const { workersTotal, workersOnLatest, paused } = rollout;
+export function rolloutText(rollout: LiveRollout, version: number): string {
+  const { workersTotal, workersOnLatest, paused, trial } = rollout;
+  const serving = trial?.servingVersion ? `version ${trial.servingVersion}` : 'the latest version';
   const progress =
     workersTotal === 0
-      ? 'No workers running. The next one starts on the latest version.'
+      ? `No workers running. The next one starts on ${serving}.`
       : `${formatNumber(workersOnLatest)} of ${formatNumber(workersTotal)} workers on version ${version}.`;
   return paused ? `${progress} The rollout is paused.` : progress;
 }
@@ -41,6 +41,38 @@ export function rolloutWait(snapshot: EndpointSnapshot): string | null {
   return older.length > 0
     ? `Replaces ${formatCount(older.length, 'worker')} of older versions.`
     : `Waits for the first worker on version ${version}.`;
+}
+
+export interface TrialText {
+  /** One sentence, and for a failure the reason with the last lines of output below it. */
+  title: string;
+  failure: string | null;
+  /** The button that asks for a trial; null: there is nothing to ask for. */
+  action: string | null;
+}
+
+/** Says whether a worker of the latest version became ready; null if one did, and before anything is known. */
+export function trialText({ rollout: { trial }, endpointVersion: version }: EndpointSnapshot): TrialText | null {
+  if (!trial) return null;
+  const { state, reason, lines, servingVersion } = trial;
+  const because = reason === null ? '' : `: ${reason}`;
+  switch (state) {
+    case 'PASSED':
+      return null;
+    case 'NOT_TRIED':
+      return { title: `No worker has run version ${version} yet.`, failure: null, action: 'Try it' };
+    case 'SKIPPED':
+      return { title: `Version ${version} was not tried${because}.`, failure: null, action: 'Try it' };
+    case 'FAILED': {
+      const failure = lines.length === 0 ? reason : `${reason}:\n${lines.join('\n')}`;
+      const instead = servingVersion === null ? '' : ` Version ${servingVersion} goes on serving.`;
+      return { title: `Version ${version} failed its trial.${instead}`, failure, action: 'Try again' };
+    }
+    default: {
+      const step = state === 'RUNNING' ? 'its worker is becoming ready' : 'it waits for a worker';
+      return { title: `Version ${version} is tried: ${step}${because}.`, failure: null, action: null };
+    }
+  }
 }
 
 /** Returns a value of a release's diff as text. */

@@ -11,6 +11,7 @@ import { RelativeTime } from '../../../ui/text/relative-time-view.tsx';
 import type { EndpointTabProps } from '../endpoint-tab-props.ts';
 import { diffValue } from './release-text.ts';
 import { RolloutPanel } from './rollout-panel.tsx';
+import { tryRelease } from './try-release.ts';
 
 type Release = Schemas['Release'];
 
@@ -53,8 +54,12 @@ function useReleases(id: string, version: number | undefined) {
 function useRollback(id: string) {
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: ({ id: releaseId }: Release) =>
-      unwrap(api.POST('/v2/serverless/{id}/releases/{releaseId}/rollback', { params: { path: { id, releaseId } } })),
+    mutationFn: async ({ id: releaseId }: Release) => {
+      const path = { id, releaseId };
+      const updated = await unwrap(api.POST('/v2/serverless/{id}/releases/{releaseId}/rollback', { params: { path } }));
+      await tryRelease(id);
+      return updated;
+    },
     onSuccess: (updated, { version }) => {
       queries.setQueryData(['endpoint', id], updated);
       void queries.invalidateQueries({ queryKey: ['releases', id] });

@@ -2,6 +2,7 @@ import { Stack } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { api, unwrap } from '../../../api/client.ts';
 import { notifySuccess } from '../../../ui/notify.ts';
+import { makesRelease, tryRelease } from '../releases/try-release.ts';
 import { EndpointForm } from './endpoint-form.tsx';
 import { changedSettings, type Endpoint, endpointValues } from './endpoint-values.ts';
 import { GpuRuleForm } from './gpu-rule-form.tsx';
@@ -31,6 +32,7 @@ function SettingsForm({ endpoint }: { endpoint: Endpoint }) {
         const body = changedSettings(endpoint, values);
         const updated = await unwrap(api.PATCH('/v2/serverless/{id}', { params: { path: { id } }, body }));
         queries.setQueryData(['endpoint', id], updated);
+        if (makesRelease(body)) await tryRelease(id);
         await queries.invalidateQueries({ queryKey: ['releases', id] });
         notifySuccess('Changes saved.');
       }}
