@@ -1,5 +1,6 @@
 import { freemem, totalmem } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
+import type { Builder } from '../builders/builder.ts';
 import type { Config } from '../config/config.ts';
 import { NO_WORKLOAD_OPTIONS } from '../config/workload-option-settings.ts';
 import { ClusterRunner } from '../control/clusters/run-clusters.ts';
@@ -49,6 +50,7 @@ import type { WorkloadDisk } from '../domain/workers/list-disks.ts';
 import type { Runtime, WorkloadStorage } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
 import type { Because } from '../scaling/because.ts';
+import { createBuildLoops } from './build-loops.ts';
 import { readDiskOf } from './describe-installation.ts';
 import { MAIN_SETTINGS } from './open-database.ts';
 
@@ -79,6 +81,8 @@ export interface ControlParts {
   secretBox: SecretBox;
   runtime: Runtime;
   storage: WorkloadStorage | null;
+  /** Null: nothing is built. */
+  builder: Builder | null;
   data: DataPlane;
   health: DatabaseHealth;
   webhooks: WebhookPolicy;
@@ -208,6 +212,7 @@ function createLoops(
     new EndpointScaler({ ...parts, frozenBudget: memory.budgetBytes, onInserted: (worker) => workers.add(worker) }),
     ...createJobLoops(config, parts, notify),
     ...createHousekeeping(config, parts, { logs, capacity, releaseImages }),
+    ...createBuildLoops(config, parts),
     ...createDiskWatch(parts, { workers, pods }),
   ];
   return { workers, pods, loops };

@@ -56,6 +56,8 @@ export interface ProcessRuntimeOptions {
   stateDir: string;
   /** Files that map image names to commands; see images-file.ts. */
   imagesFiles: readonly string[];
+  /** The folder of what builds made, which has one for each installation. Absent: nothing was built. */
+  builtImages?: string;
   installation: string;
   /** Simulated: pool → number of GPUs. Else the real ones. */
   gpus: ReadonlyMap<string, number> | GpuInventory;
@@ -100,7 +102,11 @@ class ProcessRuntime implements Runtime {
     this.#hostEnv = { ...options.hostEnv, PATH: this.#path };
     const root = join(resolve(options.stateDir), options.installation);
     this.#folders = new WorkloadFolders(root);
-    this.#images = new ProcessImages(options.imagesFiles, root);
+    this.#images = new ProcessImages(
+      options.imagesFiles,
+      join(resolve(options.builtImages ?? root), options.installation),
+      root,
+    );
     this.#followed = new FollowedFolders({
       folders: this.#folders,
       maxLogBytes: options.maxLogBytes ?? DEFAULT_MAX_LOG_BYTES,
