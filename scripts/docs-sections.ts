@@ -6,6 +6,7 @@ export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }
       'guide/index.md',
       'guide/install.md',
       'guide/start.md',
+      'guide/deploy.md',
       'guide/existing-clients.md',
       'guide/from-runpod.md',
       'guide/comparison.md',

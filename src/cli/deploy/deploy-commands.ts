@@ -22,12 +22,14 @@ export function addDeploy(program: Command, pieces: CliPieces): void {
     .option('--dry-run', 'show what would be done, and do nothing')
     .option('--yes', 'replace and stop things without asking; needed where there is no terminal')
     .option('--no-wait', 'do not wait until every worker runs the new release')
+    .option('--no-trial', 'start no worker to try the new release where none is up')
     .option('--no-cache', 'build every step anew, also of a folder that has not changed')
     .option('--eject', 'write the generated Dockerfile into the folder, and deploy nothing')
     .addHelpText(
       'after',
-      '\nExit status: 0 done; 1 other failure, or the release does not start; 2 a mistake in the folder, in podyard.yaml\n' +
-        'or on the command line; 3 API key refused; 4 not found; 5 refused by the server; 6 try again later; 9 the build failed.',
+      '\nExit status: 0 done; 1 other failure; 2 a mistake in the folder, in podyard.yaml or on the command\n' +
+        'line; 3 API key refused; 4 not found; 5 refused by the server; 6 try again later; 8 no worker of the release\n' +
+        'becomes ready; 9 the build failed.',
     )
     .action(async (dir: string, options: DeployOptions & Common & { eject?: boolean }) => {
       if (options.eject) return (await import('./eject.ts')).eject(dir, pieces);

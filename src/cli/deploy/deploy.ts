@@ -1,7 +1,7 @@
 import { basename, resolve } from 'node:path';
 import { UsageError } from '../../core/usage-error.ts';
 import type { FolderEntry } from '../../domain/builds/build.ts';
-import { watchRollout } from '../endpoints/rollout.ts';
+import { proveRollout } from '../endpoints/rollout.ts';
 import { createEndpoint, updateEndpoint } from '../endpoints/write-endpoint.ts';
 import { resolveNames } from '../records/find-record.ts';
 import { type Endpoint, RECORDS } from '../records/kinds.ts';
@@ -21,6 +21,7 @@ export interface DeployOptions {
   dryRun?: boolean;
   yes?: boolean;
   wait: boolean;
+  trial: boolean;
   cache: boolean;
   json?: boolean;
 }
@@ -183,7 +184,7 @@ async function carryOut(
   root: string,
   entries: readonly FolderEntry[],
   item: Item,
-  { wait, json }: DeployOptions,
+  { wait, trial, json }: DeployOptions,
   output: CommandOutput,
 ): Promise<void> {
   const { plan, source, before } = item;
@@ -197,7 +198,7 @@ async function carryOut(
   if (plan.schedule) {
     await client.call('put', '/v2/serverless/{id}/schedule', { path: { id: endpoint.id }, body: plan.schedule });
   }
-  if (wait) await watchRollout(client, endpoint.id, output);
+  if (wait) await proveRollout(client, endpoint, output, { trial });
   if (json) output.print(jsonText({ ...endpoint, changed: true }));
   else output.print(callText(endpoint));
 }

@@ -25,7 +25,7 @@ export async function initFolder(folder: string, template: string, output: Comma
   };
   await writeFiles(
     root,
-    files.map(([path, text]) => [path, text.replaceAll('{name}', values.name).replaceAll('{schema}', values.schema)]),
+    files.map(([path, text]) => [path, text.replaceAll('%NAME%', values.name).replaceAll('%SCHEMA%', values.schema)]),
   );
   if (template === 'dockerfile')
     await copyKit('javascript', { into: root, force: false, output: { ...output, print: () => {} } });

@@ -60,20 +60,17 @@ async function follow(client: ApiClient, id: string, lines: Line[], output: Comm
   }
 }
 
-function failureOf(
-  { id, status, reason, failedStep, steps }: Build,
-  lines: readonly Line[],
-  { note }: CommandOutput,
-): Error {
+function failureOf({ id, status, reason, failedStep }: Build, lines: readonly Line[], { note }: CommandOutput): Error {
   const own = lines.filter(({ step }) => step === failedStep);
   const ofStep = own.length > 0 ? own : lines;
   const shown = ofStep.slice(-LAST_LINES);
   if (ofStep.length > shown.length) note(`  … ${ofStep.length - shown.length} lines before`);
   for (const { text } of shown) note(`  ${text}`);
-  const done = steps.filter((step) => step.status === 'COMPLETED' || step.status === 'CACHED').length;
-  const where = failedStep === null ? '' : ` in '${failedStep}', step ${done + 1}`;
+  const [why = ''] = (reason ?? '').split('\n'); // the lines after it are shown above
+  const sentence = why.replace(/\.?(?: Its last lines:)?$/, '');
+  const where = failedStep === null || sentence.includes(failedStep) ? '' : ` in '${failedStep}'`;
   const what = status === 'CANCELLED' ? 'was cancelled' : `failed${where}`;
-  return new BuildFailed(`build ${id} ${what}${reason === null ? '' : `: ${reason}`}. The endpoint is as before`);
+  return new BuildFailed(`build ${id} ${what}${sentence && `: ${sentence}`}. Nothing was changed`);
 }
 
 /** With a signal of its own: that of the terminal has aborted. */

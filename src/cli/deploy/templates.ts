@@ -1,7 +1,7 @@
-/** The folders that `podyard init` writes: each file's text by its path. `{name}` is the endpoint's name, `{schema}` the URL of the schema. */
+/** The folders that `podyard init` writes: each file's text by its path. `%NAME%` is the endpoint's name, `%SCHEMA%` the URL of the schema. */
 
-const yaml = (lines: string): string => `# yaml-language-server: $schema={schema}
-name: {name}
+const yaml = (lines: string): string => `# yaml-language-server: $schema=%SCHEMA%
+name: %NAME%
 ${lines}`;
 
 const CPU = `cpu: [{ id: cpu3c, vcpuCount: 2 }] # or, on GPUs, gpu: { pools: [ADA_24] }
@@ -33,7 +33,7 @@ export default async function handler(job) {
   return { greeting: \`Hello, \${name}!\` };
 }
 `,
-  'package.json': `${JSON.stringify({ name: '{name}', private: true, type: 'module' }, null, 2)}\n`,
+  'package.json': `${JSON.stringify({ name: '%NAME%', private: true, type: 'module' }, null, 2)}\n`,
   'podyard.yaml': yaml(CPU),
   '.dockerignore': IGNORED,
 };
@@ -50,7 +50,7 @@ const server = createServer((request, response) => {
 server.listen(Number(PORT), '0.0.0.0');
 process.on('SIGTERM', () => server.close());
 `,
-  'package.json': `${JSON.stringify({ name: '{name}', private: true, type: 'module', scripts: { start: 'node server.js' } }, null, 2)}\n`,
+  'package.json': `${JSON.stringify({ name: '%NAME%', private: true, type: 'module', scripts: { start: 'node server.js' } }, null, 2)}\n`,
   'podyard.yaml': yaml(`type: LOAD_BALANCING
 scaling: { type: REQUEST_COUNT, value: 20 }
 ${CPU}`),

@@ -122,7 +122,7 @@ function findServer(sources: readonly Source[], packages: PythonPackages): Entry
 }
 
 function serverOf(framework: string, name: string, path: string, { names, lockFiles }: PythonPackages): string {
-  const port = '"${PORT:-80}"';
+  const port = `"\${PORT:-80}"`;
   if (framework === 'Flask') {
     if (names.has('gunicorn')) return `gunicorn ${name} --bind 0.0.0.0:${port}`;
     if (names.has('flask')) return `flask --app ${name} run --host 0.0.0.0 --port ${port}`;

@@ -159,14 +159,14 @@ describe('Python', () => {
     const app = 'from fastapi import FastAPI\nweb: FastAPI = FastAPI(title="a")\n';
     const http = { serves: 'requests' } as const;
     expect(await entryOf({ 'app/api.py': app, 'requirements.txt': 'fastapi\nUvicorn==1' }, http)).toEqual(
-      program('sh', '-c', 'exec python -m uvicorn app.api:web --host 0.0.0.0 --port "${PORT:-80}"'),
+      program('sh', '-c', `exec python -m uvicorn app.api:web --host 0.0.0.0 --port "\${PORT:-80}"`),
     );
     expect(await refusal({ 'main.py': app, 'requirements.txt': 'fastapi' }, http)).toBe(
       'main.py is a FastAPI app, but requirements.txt has no uvicorn, which serves it: add it',
     );
     const flask = 'import flask\napp = flask.Flask(__name__)\n';
     expect(await entryOf({ 'main.py': flask, 'requirements.txt': 'flask\ngunicorn' }, http)).toEqual(
-      program('sh', '-c', 'exec python -m gunicorn main:app --bind 0.0.0.0:"${PORT:-80}"'),
+      program('sh', '-c', `exec python -m gunicorn main:app --bind 0.0.0.0:"\${PORT:-80}"`),
     );
     const own = `${app}if __name__ == "__main__":\n    uvicorn.run(web)\n`;
     expect(await entryOf({ 'main.py': own }, http)).toEqual(program('python', '-u', 'main.py'));
@@ -191,7 +191,7 @@ describe('JavaScript', () => {
 
   test.each([
     ['a comment', '/* \nexport default 1\n*/ // export default 1'],
-    ['a template', 'const a = `\nexport default ${`\nexport default` + "}"}\nexport default `;'],
+    ['a template', `const a = \`\nexport default \${\`\nexport default\` + "}"}\nexport default \`;`],
     ['a string', "const a = '\\'export default\\\nexport default';"],
     ['after a regular expression', 'const a = /[/"`]/; const b = 4 / 2; const c = "\\\nexport default / ";'],
   ])('an export in %s is none', async (_, text) => {
