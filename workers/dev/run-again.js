@@ -1,10 +1,10 @@
 /**
  * Runs a program in a folder, and runs it anew whenever its code changes: the worker that `podyard dev` starts.
  *
- *   node run-again.js FOLDER [--in-turn] -- COMMAND…
+ *   node run-again.js FOLDER [--of PID] [--in-turn] -- COMMAND…
  *
  * A handler that is told to end (SIGTERM) finishes its job while the new one already takes the next. With `--in-turn` the new
- * program waits for the end of the old one, which has its port. A program that ends by itself runs again after the next change.
+ * program waits for the end of the old one, which has its port. It ends with the process `--of`, however that ends. A program that ends by itself runs again after the next change.
  * Only files of code and settings count: a handler that writes its results into the folder does not restart itself.
  */
 import { spawn } from 'node:child_process';
@@ -18,9 +18,14 @@ const SETTLE_MS = 20;
 /** How long a program may keep its port after SIGTERM. */
 const PORT_MS = 5000;
 
+/** How often it looks whether the process that it belongs to is there. */
+const LOOK_MS = 1000;
+
 const [folder, ...rest] = process.argv.slice(2);
-const isInTurn = rest[0] === '--in-turn';
-const [program, ...args] = rest.slice(rest.indexOf('--') + 1);
+const at = rest.indexOf('--');
+const [options, [program, ...args]] = [rest.slice(0, at), rest.slice(at + 1)];
+const isInTurn = options.includes('--in-turn');
+const owner = options.includes('--of') ? Number(options[options.indexOf('--of') + 1]) : null;
 
 const running = new Set();
 let current = null;
@@ -84,12 +89,28 @@ async function restartSoon(path) {
   }, SETTLE_MS);
 }
 
-for (const signal of ['SIGTERM', 'SIGINT']) {
-  process.on(signal, () => {
-    isEnding = true;
-    for (const child of running) child.kill('SIGTERM');
-    if (running.size === 0) process.exit(0);
-  });
+function end() {
+  isEnding = true;
+  for (const child of running) child.kill('SIGTERM');
+  if (running.size === 0) process.exit(0);
+}
+
+function isThere(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+}
+
+for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, end);
+if (owner !== null) {
+  const look = setInterval(() => {
+    if (isThere(owner)) return;
+    clearInterval(look);
+    end();
+  }, LOOK_MS);
 }
 
 const watcher = watch(folder, { recursive: true, ignore: (path) => FOREIGN.test(path) }, (_, path) => {

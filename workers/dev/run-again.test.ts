@@ -107,3 +107,13 @@ test('SIGTERM ends it once all programs have ended', async () => {
   expect(printed).toContain('slow ended');
   expect(printed).toContain('next ended');
 });
+
+test('it ends with the process that it belongs to', async () => {
+  await write('main.mjs', program('one'));
+  const owner = spawn('sleep', ['60']);
+  await run('one runs', '--of', String(owner.pid));
+  owner.kill('SIGKILL');
+  const [code] = await once(child!, 'exit');
+  expect(code).toBe(0);
+  expect(printed).toContain('one ended');
+});
