@@ -38,6 +38,7 @@ const DEPS: RestDeps = {
   lbHost: null,
   terminal: null,
   webhooks: undefined as never,
+  builds: { hindrance: null },
   workloadOptions: NO_WORKLOAD_OPTIONS,
 };
 

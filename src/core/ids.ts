@@ -19,6 +19,7 @@ export type DelegationId = Id<'delegation'>;
 export type TerminalId = Id<'terminal'>;
 export type SecretId = Id<'secret'>;
 export type BudgetId = Id<'budget'>;
+export type BuildId = Id<'build'>;
 
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
 

@@ -16,6 +16,8 @@ export const PERMISSIONS = {
   readJob: ({ id }: { id?: string }): Permission => ({ invoke: id as EndpointId, access: 'read' }),
   /** `id`: of a pod, or of an endpoint. */
   exec: ({ id }: { id?: string }): Permission => ({ exec: id! }),
+  readBuild: permit('builds', 'read'),
+  writeBuild: permit('builds', 'write'),
   readTemplate: permit('templates', 'read'),
   writeTemplate: permit('templates', 'write'),
   readVolume: permit('network-volumes', 'read'),

@@ -21,6 +21,7 @@ import type { EndpointId } from '../../core/ids.ts';
 export const AREAS = [
   'pods',
   'serverless',
+  'builds',
   'templates',
   'network-volumes',
   'registries',

@@ -1,6 +1,8 @@
 import { notFound } from '../../core/errors.ts';
 import { type EndpointId, newId, type ReleaseId, type UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import { buildIdOf } from '../builds/build-image.ts';
+import { noteEndpoint } from '../builds/build-store.ts';
 import type { Endpoint, ReleaseSpec } from '../endpoints/endpoint.ts';
 import type { Release, ReleaseChange } from './release.ts';
 
@@ -29,12 +31,14 @@ export async function insertRelease(
       JSON.stringify(diff),
     ],
   });
+  const buildId = buildIdOf(endpoint.image);
+  if (buildId !== null) await noteEndpoint(db, buildId, endpoint.userId, endpoint.id);
 }
 
 /** Returns releases, newest first. The endpoint's row identifies the owner. */
 export async function listReleaseRows(db: Db, userId: UserId, endpointId: EndpointId): Promise<Release[]> {
-  const result = await db.query<Release>(
-    `select r.id, r.version, r.created_by as "createdBy", r.created_at as "createdAt", r.diff,
+  const result = await db.query<Omit<Release, 'buildId'> & { image: string }>(
+    `select r.id, r.version, r.created_by as "createdBy", r.created_at as "createdAt", r.diff, r.spec ->> 'image' as image,
             (select count(*) from workers w
              where w.endpoint_id = r.endpoint_id and w.version = r.version and w.phase not in ('FROZEN', 'EXITED')) as "workerCount"
      from releases r join endpoints e on e.id = r.endpoint_id
@@ -42,7 +46,7 @@ export async function listReleaseRows(db: Db, userId: UserId, endpointId: Endpoi
      order by r.version desc`,
     [endpointId, userId],
   );
-  return result.rows;
+  return result.rows.map(({ image, ...release }) => ({ ...release, buildId: buildIdOf(image) }));
 }
 
 export interface RolloutCounts {
