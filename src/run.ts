@@ -148,7 +148,9 @@ async function withServer(
   flags: Flags & { dataDir: string },
   work: (target: { url: string; key: string }) => Promise<void>,
 ): Promise<void> {
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(PODYARD_|DATABASE_URL$)/.test(name)));
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(PODYARD_|DATABASE_URL$)/.test(name)),
+  );
   const config = readConfig({ logLevel: 'warn', rateLimit: 'off', ...flags }, env);
   const key = await keptKey(config.dataDir);
   const server = await startAndReport({ ...config, adminKey: key });

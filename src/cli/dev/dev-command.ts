@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CliPieces } from '../shared/cli-pieces.ts';
-import { portNumber } from '../shared/options.ts';
+import { wholeNumber } from '../shared/options.ts';
 
 export interface DevOptions {
   port: number;
@@ -16,7 +16,7 @@ export function addDev(program: Command, pieces: CliPieces): void {
     .command('dev')
     .description('serve the handler in a folder on this machine, and run the new code whenever you save')
     .argument('[dir]', 'the folder', '.')
-    .option('--port <number>', 'the port of its server', portNumber, 8090)
+    .option('--port <number>', 'the port of its server', wholeNumber, 8090)
     .option('--env-file <file>', 'variables and secrets of the handler (default: .env in the folder, if there is one)')
     .option('--name <name>', 'the endpoint, if podyard.yaml has several')
     .action(async (folder: string, options: DevOptions) => {
