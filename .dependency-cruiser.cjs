@@ -4,7 +4,7 @@
  */
 const FLOORS = [
   ['core', 'config'],
-  ['db'],
+  ['db', 'engine'],
   ['scaling'],
   ['domain'],
   ['runtimes', 'builders', 'http'],

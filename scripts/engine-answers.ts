@@ -3,7 +3,7 @@
  * given, 0 by default.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Engine } from '../src/runtimes/docker/engine/engine.ts';
+import { Engine } from '../src/engine/engine.ts';
 
 const deadline = performance.now() + Number(process.argv[2] ?? 0) * 1000;
 const answers = () =>

@@ -66,7 +66,7 @@ async function serve(flags: Flags): Promise<void> {
   await stopped;
 }
 
-async function startAndReport(config: Config): Promise<RunningServer> {
+async function startAndReport(config: Config, { isOwn = false } = {}): Promise<RunningServer> {
   isServing = true;
   const [{ startServer }, { surviveShortage }, { protectFromOom }, logger] = await Promise.all([
     import('./server.ts'),
@@ -78,6 +78,7 @@ async function startAndReport(config: Config): Promise<RunningServer> {
   await protectFromOom(); // before the database starts, which inherits it
   const server = await startServer(config, logger, (step) => note(`… ${step}`));
   channel(READY).publish(server.url);
+  if (isOwn) return server; // nobody chose its settings
   for (const notice of server.notices) note(`! ${notice}.`);
   if (server.newKey !== null) note(`Your first API key, shown only once: ${server.newKey}`);
   return server;
@@ -153,7 +154,7 @@ async function withServer(
   );
   const config = readConfig({ logLevel: 'warn', rateLimit: 'off', ...flags }, env);
   const key = await keptKey(config.dataDir);
-  const server = await startAndReport({ ...config, adminKey: key });
+  const server = await startAndReport({ ...config, adminKey: key }, { isOwn: true });
   try {
     await work({ url: server.url, key });
   } finally {

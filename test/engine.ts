@@ -1,5 +1,5 @@
 import Docker from 'dockerode';
-import { kindOf } from '../src/runtimes/docker/engine/engine-kind.ts';
+import { kindOf } from '../src/engine/engine-kind.ts';
 
 /** The container engine of this machine. */
 export const docker = new Docker();

@@ -43,6 +43,8 @@ test('every rule finds what it forbids, type-only imports included', () => {
     'src/scaling/s.ts': "import { h } from '../http/h.ts'; import 'node:fs'; export const s = h;",
     'src/http/h.ts': "export { r as h } from '../runtimes/r.ts';",
     'src/runtimes/r.ts': "export const r = await import('../rest/t.ts');",
+    'src/engine/e.ts': "import '../db/d.ts';",
+    'src/builders/b.ts': "import '../runtimes/r.ts';",
     'src/rest/t.ts': "import '../dataplane/p.ts'; import { Type } from 'typebox'; export const x = Type;",
     'src/graphql/g.ts': "import '../rest/t.ts';",
     'src/dataplane/p.ts': "import '../control/o.ts';",

@@ -20,6 +20,8 @@ export interface BuildRequest {
   registries: Readonly<Record<string, { username: string; password: string }>>;
   /** False: every step runs anew. */
   usesCache: boolean;
+  /** Builds of different scopes, as of two users, share no result of a step. Letters and digits. */
+  cacheScope: string;
 }
 
 export interface BuildLimits {

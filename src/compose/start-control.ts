@@ -9,11 +9,13 @@ import { lostProgramLoop } from '../control/housekeeping/end-lost-programs.ts';
 import { evictionGuardLoop } from '../control/housekeeping/guard-evictions.ts';
 import { budgetLoop } from '../control/housekeeping/keep-budgets.ts';
 import { historyLoop } from '../control/housekeeping/keep-history.ts';
+import { keptImagesLoop } from '../control/housekeeping/keep-images.ts';
 import { LogKeeper } from '../control/housekeeping/keep-logs.ts';
 import { VolumeKeeper } from '../control/housekeeping/keep-volumes.ts';
 import { usageLoop } from '../control/housekeeping/meter-usage.ts';
 import { ImagePuller } from '../control/housekeeping/pull-ahead.ts';
 import { userRemovalLoop } from '../control/housekeeping/remove-users.ts';
+import { ImageResolver } from '../control/housekeeping/resolve-images.ts';
 import { incidentLoop } from '../control/housekeeping/run-incidents.ts';
 import { DiskWatch } from '../control/housekeeping/watch-disks.ts';
 import { WebhookDeliverer } from '../control/jobs/deliver-webhooks.ts';
@@ -28,6 +30,7 @@ import { WorkerProber } from '../control/workers/run/probe-workers.ts';
 import { WorkerRunner } from '../control/workers/run/run-workers.ts';
 import { EndpointScaler } from '../control/workers/scale/scale-endpoints.ts';
 import { LogCollector } from '../control/workloads/collect-logs.ts';
+import { ReleaseImages } from '../control/workloads/release-images.ts';
 import { WorkloadMounts } from '../control/workloads/workload-mounts.ts';
 import type { Clock } from '../core/clock.ts';
 import type { EndpointId, WorkerId } from '../core/ids.ts';
@@ -180,10 +183,18 @@ function createLoops(
   const logs = new LogCollector({ ...parts, rates: config.limits.logRates, onStored });
   const mounts = new WorkloadMounts({ pool, storage });
   const capacity = new CapacityLedger({ pool, runtime });
+  const releaseImages = new ReleaseImages(parts);
   const memory = createFrozenMemory(config, runtime);
   const freezer = new WorkerFreezer({ ...parts, logs, memory, capacity });
   const onRuntimeReturn = () => freezer.retry();
-  const workers = createWorkerRunner(config, parts, { logs, mounts, capacity, notify, onRuntimeReturn });
+  const workers = createWorkerRunner(config, parts, {
+    logs,
+    mounts,
+    capacity,
+    releaseImages,
+    notify,
+    onRuntimeReturn,
+  });
   const pods = createPodRunner(config, parts, { logs, mounts });
   const loops = [
     logKeeper,
@@ -196,7 +207,7 @@ function createLoops(
     freezer,
     new EndpointScaler({ ...parts, frozenBudget: memory.budgetBytes, onInserted: (worker) => workers.add(worker) }),
     ...createJobLoops(config, parts, notify),
-    ...createHousekeeping(config, parts, { logs, capacity }),
+    ...createHousekeeping(config, parts, { logs, capacity, releaseImages }),
     ...createDiskWatch(parts, { workers, pods }),
   ];
   return { workers, pods, loops };
@@ -216,6 +227,7 @@ function createWorkerRunner(
     logs: LogCollector;
     mounts: WorkloadMounts;
     capacity: CapacityLedger;
+    releaseImages: ReleaseImages;
     notify: Notify;
     onRuntimeReturn: () => void;
   },
@@ -264,7 +276,7 @@ function createJobLoops(
 function createHousekeeping(
   config: Config,
   { pool, bus, clock, logger, runtime, secretBox, storage }: TermParts,
-  { logs, capacity }: { logs: LogCollector; capacity: CapacityLedger },
+  { logs, capacity, releaseImages }: { logs: LogCollector; capacity: CapacityLedger; releaseImages: ReleaseImages },
 ): Loop[] {
   const budgets = budgetLoop({ pool, bus, logger });
   const loops: Loop[] = [
@@ -274,9 +286,11 @@ function createHousekeeping(
     cleanUpLoop({ pool, clock, logger, limits: config.limits }),
     userRemovalLoop({ pool, bus, logger }),
     lostProgramLoop({ pool, bus, logger, runtime }),
-    new ImagePuller({ pool, bus, logger, runtime, secretBox }),
+    new ImagePuller({ pool, bus, logger, runtime, releaseImages }),
+    new ImageResolver({ pool, bus, logger, runtime, secretBox, releaseImages }),
   ];
   if (runtime.evictions) loops.push(evictionGuardLoop({ pool, logger, guard: runtime.evictions }));
+  if (runtime.keepImages) loops.push(keptImagesLoop({ pool, logger, runtime }));
   if (storage) loops.push(new VolumeKeeper({ pool, bus, logger, logs, storage }));
   if (runtime instanceof ShortageRuntime) {
     const onChange = () => {

@@ -27,13 +27,15 @@ const [options, [program, ...args]] = [rest.slice(0, at), rest.slice(at + 1)];
 const isInTurn = options.includes('--in-turn');
 const owner = options.includes('--of') ? Number(options[options.indexOf('--of') + 1]) : null;
 
+/** Python takes compiled code for that of a file that was saved twice in a second and has the same size. */
+const env = { ...process.env, PYTHONDONTWRITEBYTECODE: '1' };
 const running = new Set();
 let current = null;
 let isEnding = false;
 
 function start() {
   const startedAt = performance.now();
-  const child = spawn(program, args, { cwd: folder, stdio: ['ignore', 'inherit', 'inherit'] });
+  const child = spawn(program, args, { cwd: folder, env, stdio: ['ignore', 'inherit', 'inherit'] });
   current = child;
   running.add(child);
   const over = (why) => {

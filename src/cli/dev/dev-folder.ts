@@ -3,11 +3,11 @@ import { readFile } from 'node:fs/promises';
 import { basename, delimiter, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { UsageError } from '../../core/usage-error.ts';
-import { detectRecipe } from '../../domain/builds/detect-recipe.ts';
 import { nodeFlags } from '../../domain/builds/dockerfile-of.ts';
 import type { Recipe } from '../../domain/builds/recipe.ts';
-import { type ProjectBuild, type ProjectEndpoint, readProject } from '../deploy/read-project.ts';
-import { scanFolder } from '../deploy/scan-folder.ts';
+import { findRecipe } from '../deploy/read-folder.ts';
+import { type ProjectEndpoint, readProject } from '../deploy/read-project.ts';
+import { type FoundFile, scanFolder } from '../deploy/scan-folder.ts';
 import type { DevOptions } from './dev-command.ts';
 
 /** A folder as `podyard dev` serves it. */
@@ -33,9 +33,9 @@ const SECRET = /\{\{\s*RUNPOD_SECRET_(\w+)\s*\}\}/g;
 export async function readDevFolder(path: string, options: Pick<DevOptions, 'envFile' | 'name'>): Promise<DevFolder> {
   const project = chooseEndpoint(await readProject(path), options.name);
   const given = await readVariables(path, options.envFile);
-  const type = project.type ?? 'QUEUE';
+  const type = project.type === 'LOAD_BALANCING' ? project.type : 'QUEUE';
   const ports = project.ports ?? (type === 'LOAD_BALANCING' ? [DEFAULT_PORT] : []);
-  const recipe = await detect(path, project.build ?? {}, type);
+  const recipe = await detect(path, project);
   const { env, missing } = environment(project, given, type === 'LOAD_BALANCING' ? ports : []);
   return {
     ...{ path, name: project.name ?? basename(path), type, ports, env, missing },
@@ -54,14 +54,11 @@ function chooseEndpoint(endpoints: readonly ProjectEndpoint[], name: string | un
 }
 
 /** A Dockerfile says how an image is made; here the code is run as it is. */
-async function detect(path: string, build: ProjectBuild, type: DevFolder['type']): Promise<Recipe> {
-  const { dockerfile = 'Dockerfile', target: _, args: __, secrets: ___, ...wishes } = build;
-  const { files } = await scanFolder(path, { withInstalled: false });
-  const paths = files
-    .map((file) => file.path)
-    .filter((name) => ![dockerfile, 'Dockerfile', 'Containerfile'].includes(name));
-  const read = (name: string) => readFile(join(path, name), 'utf8');
-  return detectRecipe({ paths, read }, { ...wishes, serves: type === 'QUEUE' ? 'jobs' : 'requests' });
+async function detect(path: string, endpoint: ProjectEndpoint): Promise<Recipe> {
+  const { dockerfile = 'Dockerfile', target: _, ...build } = endpoint.build ?? {};
+  const scan = await scanFolder(path, { withInstalled: false });
+  const isCode = (file: FoundFile) => ![dockerfile, 'Dockerfile', 'Containerfile'].includes(file.path);
+  return findRecipe(path, { ...scan, files: scan.files.filter(isCode) }, { ...endpoint, build });
 }
 
 async function readVariables(path: string, file: string | undefined): Promise<Record<string, string>> {

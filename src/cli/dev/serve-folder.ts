@@ -29,9 +29,9 @@ export async function serveFolder(path: string, options: DevOptions, pieces: Cli
     await removeEndpoints(client); // of a session that was killed
     const id = await createEndpoint(client, folder);
     try {
+      for (const name of folder.missing) pieces.note(`! ${name} is a secret: give it a value in .env or --env-file.`);
       pieces.print(welcome(target, id, folder));
-      const { showLog } = await import('../logs/show-log.ts');
-      await showLog(client, { endpointId: id, workerId: undefined }, { follow: true, tail: 100 }, pieces);
+      await printLog(client, id, pieces);
     } finally {
       const last = new ApiClient(target, { interrupted: AbortSignal.timeout(END_MS), env }); // after Ctrl-C
       await removeEndpoints(last);
@@ -81,10 +81,30 @@ async function removeEndpoints(client: ApiClient): Promise<void> {
   for (const { id } of endpoints) await client.json('DELETE', `${ENDPOINTS}/${id}`);
 }
 
+/** Prints what the handler prints, and why no worker runs. */
+async function printLog(client: ApiClient, id: string, { print }: CliPieces): Promise<void> {
+  for await (const data of client.events(`/v2/serverless/${id}/logs?tail=100`)) {
+    const { line, ts, source } = JSON.parse(data) as { line?: string; ts: string; source: string };
+    if (line === undefined || (source === 'system' && !/fail|error|exited|cannot/i.test(line))) continue;
+    print(`${new Date(ts).toLocaleTimeString('en-GB')}  ${wordsOf(line)}`);
+  }
+}
+
+/** The kits log lines of JSON. */
+function wordsOf(line: string): string {
+  try {
+    const { level, message } = JSON.parse(line) as { level?: unknown; message?: unknown };
+    if (typeof message === 'string') return level === 'INFO' ? message : `${level} ${message}`;
+  } catch {
+    // A line of the handler's own.
+  }
+  return line;
+}
+
 function welcome({ url, key }: Target, id: string, { name, type, path }: DevFolder): string {
   const call =
     type === 'LOAD_BALANCING'
-      ? `  curl ${url}/v2/lb/${id}/ -H 'Authorization: Bearer ${key}'`
+      ? `  curl ${url}/v2/${id}/lb/ -H 'Authorization: Bearer ${key}'`
       : `  PODYARD_URL=${url} PODYARD_API_KEY=${key} podyard run ${name} '{"name": "you"}'
 
   curl -X POST ${url}/v2/${id}/runsync -H 'Authorization: Bearer ${key}' \\

@@ -34,7 +34,7 @@ async function checkProcesses({ egress: { mode, isExplicit } }: Config): Promise
 async function checkRules({ egress: { mode, isExplicit } }: Config): Promise<Finding> {
   if (mode === 'all') return { what, verdict: 'note', found: `${ALL}: --egress all` };
   const [{ Engine }, { findRunner }, { interfaceOf }, { runDirectly }] = await Promise.all([
-    import('../../runtimes/docker/engine/engine.ts'),
+    import('../../engine/engine.ts'),
     import('../../runtimes/docker/network/egress-guard.ts'),
     import('../../runtimes/docker/network/bridge-network.ts'),
     import('../../runtimes/docker/network/firewall.ts'),

@@ -81,7 +81,7 @@ async function checkOwnCluster(config: Config): Promise<Finding[]> {
 async function checkEngine(config: Config): Promise<Finding> {
   const what = 'engine';
   if (config.runtime === 'process') return { what, verdict: 'note', found: 'not used: --runtime process' };
-  const { Engine } = await import('../../runtimes/docker/engine/engine.ts');
+  const { Engine } = await import('../../engine/engine.ts');
   try {
     const request = { method: 'GET', path: '/version', timeoutMs: 3_000 } as const;
     const { Version } = await new Engine(undefined).json<{ Version: string }>(request);
@@ -105,7 +105,7 @@ export function engineAdvice(error: unknown): string {
 async function checkContainerDisks(config: Config, hasEngine: boolean): Promise<Finding[]> {
   if (config.runtime === 'process' || !hasEngine) return [];
   const [{ Engine }, { diskNoticeOf, EngineMachine }] = await Promise.all([
-    import('../../runtimes/docker/engine/engine.ts'),
+    import('../../engine/engine.ts'),
     import('../../runtimes/docker/engine/engine-machine.ts'),
   ]);
   const machine = await new EngineMachine(new Engine(undefined)).read().catch(() => null); // checkEngine says why

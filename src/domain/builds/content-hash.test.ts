@@ -15,12 +15,20 @@ const recipe: BuildContent['recipe'] = {
   entry: { kind: 'handler', file: 'handler.py', name: 'handler' },
 };
 const file = { path: 'handler.py', digest: 'a'.repeat(64), size: 1, mode: 0o644 };
-const content: BuildContent = { entries: [file, { path: 'a', link: 'b' }], recipe, args: { A: '1', B: '2' }, secrets: {} };
+const content: BuildContent = {
+  entries: [file, { path: 'a', link: 'b' }],
+  recipe,
+  args: { A: '1', B: '2' },
+  secrets: {},
+};
 
 test('the same in any order, whoever may read the files', () => {
   const { entry, ...rest } = recipe;
   const other: BuildContent = {
-    entries: [{ path: 'a', link: 'b' }, { ...file, mode: 0o600 }],
+    entries: [
+      { path: 'a', link: 'b' },
+      { ...file, mode: 0o600 },
+    ],
     recipe: { entry, ...rest },
     args: { B: '2', A: '1' },
     secrets: {},

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../../core/logger.ts';
 import { SeldomLog } from '../../../core/seldom-log.ts';
+import type { Engine } from '../../../engine/engine.ts';
 import type { OnEvent } from '../../runtime.ts';
-import type { Engine } from '../engine/engine.ts';
 import { LABELS } from './container-config.ts';
 
 /** The engine emits an event slightly before its list reflects it, so each event is repeated after this time. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { orAbsent } from '../../refusal.ts';
+import { orAbsent } from '../../../core/refusal.ts';
+import type { Engine } from '../../../engine/engine.ts';
 import type { DiskMeter, WorkloadStats } from '../../runtime.ts';
-import type { Engine } from '../engine/engine.ts';
 import type { Containers } from './containers.ts';
 
 /** Between two samples: short enough to wait for, long enough for the clock ticks that the counters have. */

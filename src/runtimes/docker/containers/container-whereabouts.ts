@@ -1,8 +1,8 @@
 import { BoundedMap } from '../../../core/bounded-map.ts';
 import { type Clock, monotonicClock } from '../../../core/clock.ts';
+import { orAbsent } from '../../../core/refusal.ts';
 import { InFlight } from '../../in-flight.ts';
 import { reachableAddress } from '../../reachable-address.ts';
-import { orAbsent } from '../../refusal.ts';
 import type { Whereabouts } from '../../runtime.ts';
 import { LABELS, portsOf } from './container-config.ts';
 import { addressOn, type ContainerDetails, type Containers } from './containers.ts';

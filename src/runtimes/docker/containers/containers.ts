@@ -1,8 +1,8 @@
 import { Failure, notFound } from '../../../core/errors.ts';
-import { isRefusal, orAbsent } from '../../refusal.ts';
+import { isRefusal, orAbsent } from '../../../core/refusal.ts';
+import { type Engine, EngineError } from '../../../engine/engine.ts';
 import type { ObservedState } from '../../runtime.ts';
 import { opaqueName } from '../../workload-spec.ts';
-import { type Engine, EngineError } from '../engine/engine.ts';
 import { isGroupNetwork } from '../network/group-networks.ts';
 import { HOLDER_KIND, LABELS } from './container-config.ts';
 

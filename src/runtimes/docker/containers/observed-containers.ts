@@ -1,7 +1,7 @@
-import { orAbsent } from '../../refusal.ts';
+import { orAbsent } from '../../../core/refusal.ts';
+import type { Engine } from '../../../engine/engine.ts';
+import type { EngineKind } from '../../../engine/engine-kind.ts';
 import type { Observed, ObservedState } from '../../runtime.ts';
-import type { Engine } from '../engine/engine.ts';
-import type { EngineKind } from '../engine/engine-kind.ts';
 import { LABELS, portsOf } from './container-config.ts';
 import type { ContainerFreezer } from './container-freezer.ts';
 import { addressOn, type ContainerDetails, type ContainerSummary, type Containers, stateOf } from './containers.ts';

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { Failure } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
+import { isRefusal } from '../../../core/refusal.ts';
+import { type Engine, EngineError } from '../../../engine/engine.ts';
 import type { Gpu } from '../../gpus/gpu.ts';
-import { isRefusal } from '../../refusal.ts';
 import type { StartOptions, WorkloadSpec } from '../../runtime.ts';
-import { type Engine, EngineError } from '../engine/engine.ts';
 import type { EngineMachine } from '../engine/engine-machine.ts';
 import type { GpuDevices } from '../gpus/gpu-devices.ts';
 import type { EngineImages } from '../images/engine-images.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Failure } from '../../../core/errors.ts';
-import type { Engine } from './engine.ts';
+import type { Engine } from '../../../engine/engine.ts';
 
 /** The members used of `GET /info`. */
 interface EngineInfo {

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { startFakeEngine } from '../../../../test/fake-engine.ts';
-import { Engine } from './engine.ts';
+import { Engine } from '../../../engine/engine.ts';
 import { EngineMachine, refuseOtherNamespace, UnusableEngine } from './engine-machine.ts';
 
 const closing: (() => Promise<void>)[] = [];

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { realpathSync } from 'node:fs';
 import { afterAll, describe, expect, test } from 'vitest';
 import { docker, hasEngine } from '../../../../test/engine.ts';
-import { Engine } from '../engine/engine.ts';
+import { Engine } from '../../../engine/engine.ts';
 import { importImage } from '../images/import-image.ts';
 import { EngineGpus } from './engine-gpus.ts';
 

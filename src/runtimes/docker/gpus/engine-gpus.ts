@@ -6,10 +6,10 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { messageOf } from '../../../core/errors.ts';
+import { Engine, EngineError } from '../../../engine/engine.ts';
 import type { Gpu, GpuReading, GpuSource } from '../../gpus/gpu.ts';
 import { parseNvidia } from '../../gpus/nvidia-gpus.ts';
 import { nvidiaCommand, nvidiaShellCommand } from '../../gpus/nvidia-probe.ts';
-import { Engine, EngineError } from '../engine/engine.ts';
 import { EngineMachine, type GpuSupport } from '../engine/engine-machine.ts';
 import { allGpusRequest } from './gpu-config.ts';
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { startFakeEngine } from '../../../../test/fake-engine.ts';
-import { Engine } from '../engine/engine.ts';
+import { Engine } from '../../../engine/engine.ts';
 import { EngineImages } from './engine-images.ts';
 
 /** Stands in for an engine that has no image: it takes those that are imported, and pulls others. */

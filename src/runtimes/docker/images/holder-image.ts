@@ -1,5 +1,5 @@
 /** The image of the containers that hold networks: one program, which waits for ever and needs nothing of a machine but its kernel. */
-import type { Engine } from '../engine/engine.ts';
+import type { Engine } from '../../../engine/engine.ts';
 import { importImage } from './import-image.ts';
 
 export const HOLDER_IMAGE = 'podyard/network-holder:1';

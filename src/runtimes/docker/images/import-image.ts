@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { type Pack, pack } from 'tar-stream';
 import { Failure } from '../../../core/errors.ts';
-import type { Engine } from '../engine/engine.ts';
+import type { Engine } from '../../../engine/engine.ts';
 
 /** A file of an image. A path ending with `/` is a folder; `source` is a file of this machine, read when it is sent. */
 export interface ImageFile {

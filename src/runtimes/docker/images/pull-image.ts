@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline';
 import { type Clock, monotonicClock } from '../../../core/clock.ts';
-import { pullFailure, registryOf } from '../../pull-failure.ts';
+import { pullFailure, registryOf } from '../../../domain/images/pull-failure.ts';
+import { type Engine, EngineError } from '../../../engine/engine.ts';
 import type { OnProgress, RegistryAuth } from '../../runtime.ts';
-import { type Engine, EngineError } from '../engine/engine.ts';
 
 /** A pull without any message for this long has stalled. */
 const STALL_MS = 5 * 60_000;

@@ -4,9 +4,9 @@
  * belongs to all installations on the engine and outlives them.
  */
 import { Failure } from '../../../core/errors.ts';
-import { isRefusal, orAbsent } from '../../refusal.ts';
+import { isRefusal, orAbsent } from '../../../core/refusal.ts';
+import { type Engine, EngineError } from '../../../engine/engine.ts';
 import { keeperConfig } from '../containers/container-config.ts';
-import { type Engine, EngineError } from '../engine/engine.ts';
 import { EngineMachine } from '../engine/engine-machine.ts';
 import { hasHolderProgram, importHolderImage } from '../images/holder-image.ts';
 

@@ -3,7 +3,7 @@ import { docker, hasEngine } from '../../../../test/engine.ts';
 import { systemClock } from '../../../core/clock.ts';
 import { newId } from '../../../core/ids.ts';
 import { silentLogger } from '../../../core/logger.ts';
-import { Engine } from '../engine/engine.ts';
+import { Engine } from '../../../engine/engine.ts';
 import { removeKeeper } from './bridge-keeper.ts';
 import { BridgeNetwork } from './bridge-network.ts';
 

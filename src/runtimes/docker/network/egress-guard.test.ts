@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { parseEgress } from '../../../config/egress.ts';
 import { silentLogger } from '../../../core/logger.ts';
+import type { Engine, EngineRequest } from '../../../engine/engine.ts';
 import type { Containers } from '../containers/containers.ts';
-import type { Engine, EngineRequest } from '../engine/engine.ts';
 import type { BridgeNetwork } from './bridge-network.ts';
 import { EgressGuard } from './egress-guard.ts';
 

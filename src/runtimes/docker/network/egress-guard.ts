@@ -12,10 +12,10 @@ import { EgressUnavailable } from '../../../config/egress.ts';
 import { messageOf } from '../../../core/errors.ts';
 import { Loop } from '../../../core/flow/loop.ts';
 import type { Logger } from '../../../core/logger.ts';
+import type { Engine } from '../../../engine/engine.ts';
 import { NoCapacity } from '../../runtime.ts';
 import { LABELS } from '../containers/container-config.ts';
 import type { Containers } from '../containers/containers.ts';
-import type { Engine } from '../engine/engine.ts';
 import { removeKeeper } from './bridge-keeper.ts';
 import { type BridgeNetwork, interfaceOf, NETWORK_LABEL, type NetworkDetails, usersOf } from './bridge-network.ts';
 import {

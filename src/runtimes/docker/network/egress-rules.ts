@@ -8,7 +8,7 @@
 import { createHash } from 'node:crypto';
 import type { EgressSettings } from '../../../config/egress.ts';
 import { MACHINE_SERVICES } from '../../../domain/images/network-list.ts';
-import type { EngineKind } from '../engine/engine-kind.ts';
+import type { EngineKind } from '../../../engine/engine-kind.ts';
 import { GROUP_BRIDGE_PREFIX } from './group-networks.ts';
 
 export type Family = 4 | 6;

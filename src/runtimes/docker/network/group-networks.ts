@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { Failure } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
+import { orAbsent } from '../../../core/refusal.ts';
+import { type Engine, EngineError } from '../../../engine/engine.ts';
 import { InFlight } from '../../in-flight.ts';
-import { orAbsent } from '../../refusal.ts';
 import { type Group, type GroupNetwork, type GroupNetworks, RENDEZVOUS_PORT } from '../../runtime.ts';
 import { opaqueName } from '../../workload-spec.ts';
-import { type Engine, EngineError } from '../engine/engine.ts';
 import type { NetworkDetails } from './bridge-network.ts';
 
 const LABELS = { installation: 'podyard.group.installation', id: 'podyard.group' } as const;

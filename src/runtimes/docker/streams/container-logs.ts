@@ -1,8 +1,8 @@
 import { notFound } from '../../../core/errors.ts';
+import { isRefusal } from '../../../core/refusal.ts';
+import type { Engine } from '../../../engine/engine.ts';
 import { type LineParser, LogPlace, MAX_LINE_CHARACTERS, readLines } from '../../log-lines.ts';
-import { isRefusal } from '../../refusal.ts';
 import type { LogLine, LogsOptions } from '../../runtime.ts';
-import type { Engine } from '../engine/engine.ts';
 import { EngineFrames, type Piece } from './engine-frames.ts';
 
 /** See `Runtime.logs`; `container` is a name. */

@@ -2,6 +2,8 @@ import type { Duplex, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, notFound } from '../../../core/errors.ts';
 import { newId } from '../../../core/ids.ts';
+import { isRefusal } from '../../../core/refusal.ts';
+import { type Engine, EngineError } from '../../../engine/engine.ts';
 import {
   EXEC_MARKER,
   type ExecRequest,
@@ -13,8 +15,6 @@ import {
   type TerminalSize,
 } from '../../execution.ts';
 import { GuardedProgram, guardRequest } from '../../program-guard.ts';
-import { isRefusal } from '../../refusal.ts';
-import { type Engine, EngineError } from '../engine/engine.ts';
 import { EngineFrames } from './engine-frames.ts';
 
 /** The engine may still say that a program runs whose output has just ended. */

@@ -1,5 +1,5 @@
 import { Failure } from '../../../core/errors.ts';
-import { pullFailure } from '../../pull-failure.ts';
+import { pullFailure } from '../../../domain/images/pull-failure.ts';
 import { NoCapacity, type StartOptions, type WorkloadSpec } from '../../runtime.ts';
 import { endReason, lacksImage, startError } from './observed-pod.ts';
 import { type PodProgress, progressLine } from './pod-events.ts';

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, notFound } from '../../../core/errors.ts';
+import { isRefusal } from '../../../core/refusal.ts';
 import { type LineParser, LogPlace, MAX_LINE_CHARACTERS, readLines } from '../../log-lines.ts';
-import { isRefusal } from '../../refusal.ts';
 import type { LogLine, LogsOptions } from '../../runtime.ts';
 import { ApiError } from '../api/api-server.ts';
 import type { ClusterView } from '../pods/cluster-view.ts';

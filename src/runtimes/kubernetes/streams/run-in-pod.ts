@@ -2,6 +2,7 @@ import { Writable } from 'node:stream';
 import { BoundedMap } from '../../../core/bounded-map.ts';
 import { Failure, notFound } from '../../../core/errors.ts';
 import { newId } from '../../../core/ids.ts';
+import { isRefusal } from '../../../core/refusal.ts';
 import {
   EXEC_MARKER,
   type ExecRequest,
@@ -12,7 +13,6 @@ import {
   type TerminalSize,
 } from '../../execution.ts';
 import { GuardedProgram, guardRequest, noShell } from '../../program-guard.ts';
-import { isRefusal } from '../../refusal.ts';
 import type { ApiServer } from '../api/api-server.ts';
 import { CONTAINER } from '../pods/pod-record.ts';
 import { CHANNEL_PROTOCOLS, CHANNELS, PodChannels } from './pod-channels.ts';

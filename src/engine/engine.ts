@@ -1,9 +1,8 @@
 import { Agent } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 import { inspect } from 'node:util';
-import { Failure, messageOf } from '../../../core/errors.ts';
-import { Refusal } from '../../refusal.ts';
-import type { RegistryAuth } from '../../runtime.ts';
+import { Failure, messageOf } from '../core/errors.ts';
+import { Refusal } from '../core/refusal.ts';
 import { type EngineKind, type EngineVersion, kindOf } from './engine-kind.ts';
 
 /** A refusal of the engine. `message` is the engine's own. */
@@ -17,9 +16,11 @@ export interface EngineRequest {
   path: string;
   query?: Record<string, unknown>;
   body?: object;
+  /** In place of the usual ones. */
+  headers?: Readonly<Record<string, string | readonly string[]>>;
   /** A tar archive to send instead of `body`. */
   archive?: Readable;
-  auth?: RegistryAuth & { serverAddress: string };
+  auth?: { username: string; password: string; serverAddress: string };
   timeoutMs?: number;
   signal?: AbortSignal;
 }
@@ -135,7 +136,8 @@ function dial(modem: Modem, request: EngineRequest, as: AnswerKind, limit: Abort
     options: { _query: request.query ?? {}, _body: request.body ?? {} },
     statusCodes: SUCCESS,
     isStream: as !== 'json',
-    ...(as === 'connection' && { hijack: true, openStdin: true }),
+    ...(request.headers && { headers: { ...request.headers } }),
+    ...(as === 'connection' && { hijack: true, openStdin: request.body !== undefined }),
     abortSignal: AbortSignal.any(signals),
     authconfig: auth && { username: auth.username, password: auth.password, serveraddress: auth.serverAddress },
   };

@@ -1,5 +1,4 @@
-import { Failure, messageOf } from '../core/errors.ts';
-import type { RegistryAuth } from './runtime.ts';
+import { Failure, messageOf } from '../../core/errors.ts';
 
 /** Returns the registry by the engine's own rule: a first part with a dot, a colon, or `localhost`. */
 export function registryOf(image: string): string {
@@ -17,7 +16,7 @@ const NO_UNPACKING = /failed to register layer|failed to extract layer|error cre
  * words could tell them which ports are open in the operator's network: whatever is no answer of a registry is the same
  * sentence. The words are the cause, for the operator's log.
  */
-export function pullFailure(image: string, error: unknown, auth: RegistryAuth | undefined): Failure {
+export function pullFailure(image: string, error: unknown, auth: { password: string } | undefined): Failure {
   const words = withoutPassword(messageOf(error), auth);
   const registry = registryOf(image);
   const refuse = (text: string) => new Failure('unprocessable', text, { cause: new Error(words) });
@@ -42,6 +41,6 @@ export function pullFailure(image: string, error: unknown, auth: RegistryAuth | 
 }
 
 /** No registry should repeat the password, but a proxy in front of one might. */
-function withoutPassword(words: string, auth: RegistryAuth | undefined): string {
+function withoutPassword(words: string, auth: { password: string } | undefined): string {
   return auth ? words.replaceAll(auth.password, '…') : words;
 }

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
-import { startFakeEngine } from '../../../../test/fake-engine.ts';
-import { silentLogger } from '../../../core/logger.ts';
-import { createDockerRuntime } from '../docker-runtime.ts';
+import { startFakeEngine } from '../../test/fake-engine.ts';
+import { silentLogger } from '../core/logger.ts';
+import { createDockerRuntime } from '../runtimes/docker/docker-runtime.ts';
 import { Engine } from './engine.ts';
 
 const closers: (() => Promise<void>)[] = [];

@@ -10,6 +10,8 @@ export interface EngineKind {
   callsUserChain: boolean;
   /** It refuses to mount a directory that does not exist; else it creates the directory. */
   refusesMissingMounts: boolean;
+  /** What builds images, or null if it is too old for that. */
+  builds: 'buildkit' | 'buildah' | null;
   /** It always says that a container was killed because it ran out of memory. */
   reportsOutOfMemory: boolean;
 }
@@ -17,13 +19,22 @@ export interface EngineKind {
 /** The members used of `GET /version`. */
 export interface EngineVersion {
   Version?: string;
+  ApiVersion?: string;
   Components?: { Name: string; Version: string }[] | null;
 }
 
-export function kindOf({ Version = '', Components }: EngineVersion): EngineKind {
+/** Docker 19.03 is the first whose BuildKit needs no experimental mode. */
+const FIRST_WITH_BUILDKIT = 40;
+const FIRST_BUILDING_PODMAN = 4;
+
+export function kindOf({ Version = '', ApiVersion = '', Components }: EngineVersion): EngineKind {
   const podman = (Components ?? []).find(({ Name }) => Name === 'Podman Engine');
-  if (podman) return { name: `Podman ${podman.Version}`, ...PODMAN };
-  return { name: `Docker ${Version}`, ...DOCKER };
+  if (podman) {
+    const builds = Number.parseInt(podman.Version, 10) >= FIRST_BUILDING_PODMAN ? 'buildah' : null;
+    return { name: `Podman ${podman.Version}`, builds, ...PODMAN };
+  }
+  const builds = Number(ApiVersion.split('.')[1]) >= FIRST_WITH_BUILDKIT ? 'buildkit' : null;
+  return { name: `Docker ${Version}`, builds, ...DOCKER };
 }
 
 const DOCKER = {

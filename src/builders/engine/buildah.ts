@@ -1,0 +1,100 @@
+/**
+ * A build by Podman's Buildah. It has no session: credentials go in a header, and each secret is a file of the archive that Podman
+ * moves out of the context before the first step, and deletes with it. What it tells of the steps is text for people.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Engine } from '../../engine/engine.ts';
+import { readMessages } from './build-messages.ts';
+import type { BuildPlan } from './build-plan.ts';
+import type { BuildSteps } from './build-steps.ts';
+
+const CPU_PERIOD_US = 100_000;
+
+/** Builds and names the image. Returns its id. */
+export async function buildWithBuildah(engine: Engine, plan: BuildPlan): Promise<string> {
+  const secrets = Object.entries(plan.request.secrets).map(([id, text]) => ({
+    id,
+    path: `secret-${randomUUID()}`,
+    text,
+  }));
+  const answer = await engine.stream({
+    method: 'POST',
+    path: '/build',
+    query: { ...queryOf(plan), secrets: JSON.stringify(secrets.map(({ id, path }) => `id=${id},src=${path}`)) },
+    headers: { 'X-Registry-Config': Buffer.from(JSON.stringify(plan.request.registries)).toString('base64url') },
+    archive: plan.archive(secrets),
+    timeoutMs: plan.limits.timeoutMs,
+    signal: plan.signal,
+  });
+  const reader = new BuildahOutput(plan.steps);
+  let id = '';
+  for await (const { stream, aux } of readMessages(answer)) {
+    if (stream !== undefined) reader.take(stream, new Date());
+    if (aux !== undefined) id = (aux as { ID: string }).ID;
+  }
+  plan.steps.end('COMPLETED', new Date());
+  return id;
+}
+
+function queryOf({ request, dockerfile, labels, limits }: BuildPlan): Record<string, unknown> {
+  const { image, args, usesCache, recipe } = request;
+  return {
+    t: image,
+    dockerfile,
+    labels,
+    buildargs: args,
+    memory: limits.memoryBytes,
+    memswap: limits.memoryBytes,
+    cpuperiod: CPU_PERIOD_US,
+    cpuquota: Math.round(limits.cpus * CPU_PERIOD_US),
+    forcerm: '1',
+    ...(recipe.target !== null && { target: recipe.target }),
+    ...(!usesCache && { nocache: '1' }),
+  };
+}
+
+/** `STEP 2/5: RUN make`, in one of several stages `[1/2] STEP 2/5: RUN make`. */
+const STEP = /^(?:\[(\d+)\/\d+\] )?STEP (\d+)\/(\d+): (.*)/s;
+const CACHED = /^--> Using cache /;
+const ENDED = /^(?:--> [0-9a-f]{6,}|COMMIT )/;
+
+/** Reads steps from Buildah's output. What a step prints looks like that, too: a step counts only if it is the next one. */
+export class BuildahOutput {
+  readonly #steps: BuildSteps;
+  #current: { step: string; name: string; stage: number; number: number; total: number } | null = null;
+
+  constructor(steps: BuildSteps) {
+    this.#steps = steps;
+  }
+
+  take(text: string, at: Date): void {
+    const line = text.trimEnd();
+    const found = STEP.exec(line);
+    if (found && this.#isNext(found)) return this.#begin(found, at);
+    if (this.#current === null) return;
+    const { step, name } = this.#current;
+    if (CACHED.test(line)) this.#steps.report(step, name, 'CACHED', at);
+    else if (ENDED.test(line)) this.#steps.report(step, name, 'COMPLETED', at);
+    else this.#steps.print(step, 'stdout', Buffer.from(text), at);
+  }
+
+  #begin([, stage, number, total, instruction]: RegExpExecArray, at: Date): void {
+    this.#steps.end('COMPLETED', at);
+    const prefix = stage === undefined ? '' : `stage-${Number(stage) - 1} `;
+    const step = `${prefix}${number}/${total}`;
+    this.#current = {
+      step,
+      name: `[${step}] ${instruction}`,
+      stage: Number(stage ?? 1),
+      number: Number(number),
+      total: Number(total),
+    };
+    this.#steps.report(step, this.#current.name, 'RUNNING', at);
+  }
+
+  #isNext([, stage = '1', number, total]: RegExpExecArray): boolean {
+    const current = this.#current;
+    if (current === null || Number(stage) > current.stage) return Number(number) === 1;
+    return Number(stage) === current.stage && Number(number) === current.number + 1 && Number(total) === current.total;
+  }
+}

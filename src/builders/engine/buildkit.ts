@@ -1,0 +1,52 @@
+/**
+ * A build by Docker's BuildKit. The folder goes as the body of one request, whose answer tells of the steps; secrets and
+ * credentials are asked for in a session beside it. When the request's connection closes, the engine ends the build.
+ */
+import type { Engine } from '../../engine/engine.ts';
+import { readMessages } from './build-messages.ts';
+import type { BuildPlan } from './build-plan.ts';
+import { readTrace } from './buildkit-trace.ts';
+
+/** Builds and names the image. Returns its id. */
+export async function buildWithBuildKit(engine: Engine, plan: BuildPlan): Promise<string> {
+  const { request, session, signal } = plan;
+  try {
+    await session.open(request.id, signal);
+    const answer = await engine.stream({
+      method: 'POST',
+      path: '/build',
+      query: queryOf(plan),
+      archive: plan.archive(),
+      timeoutMs: plan.limits.timeoutMs,
+      signal,
+    });
+    let id = '';
+    for await (const message of readMessages(answer)) {
+      if (message.id === 'moby.buildkit.trace') readTrace(message.aux as string, plan.steps);
+      if (message.id === 'moby.image.id') id = (message.aux as { ID: string }).ID;
+    }
+    return id;
+  } finally {
+    session.close();
+  }
+}
+
+/**
+ * The engine keeps the results of steps for everybody who asks for the same ones, and its caches (`RUN --mount=type=cache`) by
+ * name alone. The name of a host, which is part of what a step is, and the names of caches keep scopes apart.
+ */
+function queryOf({ request, dockerfile, labels }: BuildPlan): Record<string, unknown> {
+  const { id, image, args, usesCache, cacheScope, recipe } = request;
+  return {
+    version: '2',
+    session: id,
+    buildid: id,
+    t: image,
+    dockerfile,
+    labels,
+    buildargs: { ...args, BUILDKIT_CACHE_MOUNT_NS: cacheScope },
+    extrahosts: `${cacheScope}.scope.podyard.internal:127.0.0.1`,
+    ...(recipe.target !== null && { target: recipe.target }),
+    ...(!usesCache && { nocache: '1' }),
+  };
+}

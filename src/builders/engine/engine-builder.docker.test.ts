@@ -1,0 +1,62 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { afterAll, describe, expect, test } from 'vitest';
+import { builderContract } from '../../../test/builder-contract/contract.ts';
+import { makeBase, writeDockerfile } from '../../../test/builder-contract/dockerfile-projects.ts';
+import { docker, hasEngine } from '../../../test/engine.ts';
+import { Engine } from '../../engine/engine.ts';
+import { createEngineBuilder } from './engine-builder.ts';
+
+if (!hasEngine && process.env.CI === 'true') {
+  test('a container engine answers', () =>
+    expect.fail('with CI=true the tests of builds need an engine, but none answers'));
+}
+
+describe.skipIf(!hasEngine)('with a container engine', () => {
+  const engine = new Engine(undefined);
+  afterAll(() => engine.close());
+
+  builderContract('engine', async () => {
+    await makeBase(engine);
+    return {
+      open: async (installation) => createEngineBuilder({ engine, installation }),
+      openAway: async (installation) =>
+        createEngineBuilder({ engine: new Engine('/nowhere/engine.sock'), installation }),
+      write: writeDockerfile,
+      read: readFromImage,
+      use: async (image) => {
+        const container = await docker.createContainer({ Image: image });
+        await container.start();
+        return async () => {
+          await container.remove({ force: true, v: true });
+        };
+      },
+      leftovers: async () => [
+        ...(await endlessPrograms()),
+        ...(await docker.listContainers({ all: true })).map(({ Image }) => Image),
+      ],
+      caches: true,
+    };
+  });
+});
+
+/** Reads it in a container that is never started. */
+async function readFromImage(image: string, path: string): Promise<string> {
+  const container = await docker.createContainer({ Image: image });
+  try {
+    const archive = await container.getArchive({ path: `/app/${path}` });
+    const chunks: Buffer[] = [];
+    for await (const chunk of archive as AsyncIterable<Buffer>) chunks.push(chunk);
+    const bytes = Buffer.concat(chunks);
+    const size = Number.parseInt(bytes.toString('latin1', 124, 135), 8);
+    return bytes.toString('utf8', 512, 512 + size);
+  } finally {
+    await container.remove({ v: true });
+  }
+}
+
+/** The programs of the project `endless`, whoever runs them. */
+async function endlessPrograms(): Promise<string[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')));
+  return lines.map((line) => line.replaceAll('\0', ' ')).filter((line) => /sleep 8639[789]/.test(line));
+}

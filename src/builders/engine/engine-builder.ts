@@ -1,0 +1,211 @@
+/**
+ * Builds by a container engine: Docker's BuildKit, or Podman's Buildah. The engine keeps all state: an image's name tells its
+ * build, a label its installation. The label does not name the build, so that an unchanged folder becomes the same image.
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Failure, messageOf } from '../../core/errors.ts';
+import { isRefusal, Refusal } from '../../core/refusal.ts';
+import { buildIdOf } from '../../domain/builds/build-image.ts';
+import { dockerfileOf } from '../../domain/builds/dockerfile-of.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { Builder, BuildOptions, BuildRequest, BuiltImage, StoredImage } from '../builder.ts';
+import { buildFailure } from './build-failure.ts';
+import { type BuildPlan, BuildRefusal } from './build-plan.ts';
+import { BuildSession } from './build-session.ts';
+import { BuildSteps } from './build-steps.ts';
+import { buildWithBuildah } from './buildah.ts';
+import { buildWithBuildKit } from './buildkit.ts';
+import { type AddedFile, archiveFolder } from './context-archive.ts';
+import { checkDockerfile } from './dockerfile-rules.ts';
+
+export interface EngineBuilderOptions {
+  engine: Engine;
+  installation: string;
+}
+
+/** Of an image; not the one of containers, which inherit their image's labels. */
+const LABEL = 'podyard.builder';
+
+/** Where a generated Dockerfile is put, beside the files of the kit. */
+const GENERATED = '.podyard/Dockerfile';
+const MAX_DOCKERFILE_BYTES = 2 ** 20;
+
+/** The members used of `GET /images/json` and `GET /images/{name}/json`. */
+interface EngineImage {
+  Id: string;
+  RepoTags: string[] | null;
+  Size: number;
+}
+
+/** Makes no request to the engine before the first call. */
+export function createEngineBuilder(options: EngineBuilderOptions): Builder {
+  return new EngineBuilder(options);
+}
+
+class EngineBuilder implements Builder {
+  readonly name = 'engine';
+  readonly #engine: Engine;
+  readonly #installation: string;
+
+  constructor({ engine, installation }: EngineBuilderOptions) {
+    this.#engine = engine;
+    this.#installation = installation;
+  }
+
+  async build(request: BuildRequest, options: BuildOptions): Promise<BuiltImage> {
+    const { limits, onEvent } = options;
+    const ended = endedBy(options);
+    const steps = new BuildSteps(onEvent);
+    const session = new BuildSession(this.#engine, request);
+    let dockerfile: Dockerfile | undefined;
+    try {
+      ended.signal.throwIfAborted();
+      dockerfile = await readDockerfile(request);
+      await checkDockerfile(dockerfile.shownAs, dockerfile.text, request.args);
+      const plan = this.#plan(request, options, dockerfile, { steps, session, signal: ended.signal });
+      const id = await this.#run(plan);
+      return await this.#accept(id, request, options);
+    } catch (error) {
+      steps.end('FAILED', new Date());
+      await this.#untag(request.image).catch(() => {}); // it may have been named before the failure; else list() shows it
+      if (ended.signal.aborted) throw ended.signal.reason;
+      const about = { request, limits, dockerfile: dockerfile?.shownAs ?? '', step: steps.failed };
+      throw explain(error, (words) => buildFailure(words, { ...about, missedSecrets: session.missedSecrets }));
+    } finally {
+      ended.stop();
+    }
+  }
+
+  async list(): Promise<StoredImage[]> {
+    const filters = { label: [`${LABEL}=${this.#installation}`] };
+    const images = await this.#engine.json<EngineImage[]>({ method: 'GET', path: '/images/json', query: { filters } });
+    return images.flatMap(({ RepoTags, Size }) =>
+      (RepoTags ?? []).flatMap((image) => {
+        const buildId = buildIdOf(image);
+        return buildId === null ? [] : [{ buildId, image, sizeBytes: Size }];
+      }),
+    );
+  }
+
+  async remove(buildId: string): Promise<void> {
+    const found = (await this.list()).find((one) => one.buildId === buildId);
+    if (!found) return;
+    const query = { all: true, filters: { ancestor: [found.image] } };
+    const users = await this.#engine.json<object[]>({ method: 'GET', path: '/containers/json', query });
+    const inUse = new Failure('conflict', `The image '${found.image}' is in use.`);
+    if (users.length > 0) throw inUse;
+    await this.#untag(found.image).catch((error) => Promise.reject(isRefusal(error, 409) ? inUse : error));
+  }
+
+  /** The engine itself ends what a killed process began, when its connection closes, and `list` shows what was named since. */
+  async tidy(): Promise<void> {}
+
+  async hindrance(): Promise<string | null> {
+    try {
+      const { name, builds } = await this.#engine.kind();
+      return builds === null ? tooOld(name) : null;
+    } catch (error) {
+      return sentence(messageOf(error));
+    }
+  }
+
+  #plan(
+    request: BuildRequest,
+    { limits }: BuildOptions,
+    { path, added }: Dockerfile,
+    parts: Pick<BuildPlan, 'steps' | 'session' | 'signal'>,
+  ): BuildPlan {
+    const archive = (more: readonly AddedFile[] = []) => archiveFolder(request.folder, [...added, ...more]);
+    return { request, limits, dockerfile: path, labels: { [LABEL]: this.#installation }, archive, ...parts };
+  }
+
+  async #run(plan: BuildPlan): Promise<string> {
+    const { name, builds } = await this.#engine.kind();
+    if (builds === null) throw new Failure('unavailable', tooOld(name));
+    let failed: unknown;
+    const archive = (added?: readonly AddedFile[]) =>
+      plan.archive(added).once('error', (error) => {
+        failed = error;
+      });
+    try {
+      return await (builds === 'buildkit' ? buildWithBuildKit : buildWithBuildah)(this.#engine, { ...plan, archive });
+    } catch (error) {
+      throw failed ?? error; // what is wrong with the folder, rather than that the connection was cut for it
+    }
+  }
+
+  async #accept(id: string, { image }: BuildRequest, { limits }: BuildOptions): Promise<BuiltImage> {
+    const { Id, Size } = await this.#engine.json<EngineImage>({ method: 'GET', path: `/images/${id}/json` });
+    if (Size <= limits.maxImageBytes) return { image, digest: Id, sizeBytes: Size };
+    const [size, most] = [Size, limits.maxImageBytes].map((bytes) => `${Math.ceil(bytes / 1e6)} MB`);
+    throw new Failure('unprocessable', `The image has ${size}, and may have ${most}.`);
+  }
+
+  /** Removes the name, and the image with its last one. */
+  async #untag(image: string): Promise<void> {
+    try {
+      await this.#engine.json({ method: 'DELETE', path: `/images/${image}` });
+    } catch (error) {
+      if (!isRefusal(error, 404)) throw error;
+    }
+  }
+}
+
+interface Dockerfile {
+  /** In the archive. */
+  path: string;
+  /** As users know it. */
+  shownAs: string;
+  text: string;
+  added: readonly AddedFile[];
+}
+
+/** Reads the folder's own, or makes one of its recipe. */
+async function readDockerfile({ folder, recipe }: BuildRequest): Promise<Dockerfile> {
+  const { dockerfile: path } = recipe;
+  if (path === null) {
+    const text = dockerfileOf(recipe);
+    return { path: GENERATED, shownAs: 'The generated Dockerfile', text, added: [{ path: GENERATED, text }] };
+  }
+  const bytes = await readFile(join(folder, path)).catch((cause) => {
+    throw new Failure('unprocessable', `There is no Dockerfile at '${path}'.`, { cause });
+  });
+  if (bytes.length > MAX_DOCKERFILE_BYTES)
+    throw new Failure('unprocessable', `'${path}' is longer than a Dockerfile may be.`);
+  return { path, shownAs: path, text: bytes.toString(), added: [] };
+}
+
+/** A signal that the caller, or the time of a build, ends. Its reason is a Failure. */
+function endedBy({ signal, limits }: BuildOptions): { signal: AbortSignal; stop(): void } {
+  const ended = new AbortController();
+  const cancel = () => ended.abort(new Failure('unprocessable', 'The build was cancelled.'));
+  const timeOut = () =>
+    ended.abort(new Failure('unprocessable', `The build did not end within ${spoken(limits.timeoutMs)}.`));
+  if (signal.aborted) cancel();
+  signal.addEventListener('abort', cancel);
+  const timer = setTimeout(timeOut, limits.timeoutMs);
+  const stop = () => {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', cancel);
+  };
+  return { signal: ended.signal, stop };
+}
+
+function spoken(ms: number): string {
+  return ms % 60_000 === 0 && ms >= 120_000 ? `${ms / 60_000} minutes` : `${Math.round(ms / 1000)} s`;
+}
+
+function explain(error: unknown, byWords: (words: string) => Failure): Failure {
+  if (error instanceof Failure) return error;
+  if (error instanceof BuildRefusal || error instanceof Refusal) return byWords(error.message);
+  return new Failure('unavailable', 'The container engine went away in the middle of the build.', { cause: error });
+}
+
+function tooOld(name: string): string {
+  return `${name} is too old to build images: that takes Docker 19.03 or Podman 4.`;
+}
+
+function sentence(text: string): string {
+  return text.endsWith('.') ? text : `${text}.`;
+}
