@@ -39,6 +39,7 @@ process.exitCode = await runCli(
   {
     serve,
     demo,
+    withServer,
     prove,
     withDatabase,
     storage,
@@ -65,7 +66,7 @@ async function serve(flags: Flags): Promise<void> {
   await stopped;
 }
 
-async function startAndReport(config: Config): Promise<RunningServer> {
+async function startAndReport(config: Config, { isOwn = false } = {}): Promise<RunningServer> {
   isServing = true;
   const [{ startServer }, { surviveShortage }, { protectFromOom }, logger] = await Promise.all([
     import('./server.ts'),
@@ -77,6 +78,7 @@ async function startAndReport(config: Config): Promise<RunningServer> {
   await protectFromOom(); // before the database starts, which inherits it
   const server = await startServer(config, logger, (step) => note(`… ${step}`));
   channel(READY).publish(server.url);
+  if (isOwn) return server; // nobody chose its settings
   for (const notice of server.notices) note(`! ${notice}.`);
   if (server.newKey !== null) note(`Your first API key, shown only once: ${server.newKey}`);
   return server;
@@ -97,7 +99,7 @@ function stopOnSignal(server: RunningServer): Promise<never> {
 async function demo(flags: Flags & { exit?: boolean }): Promise<void> {
   const { runDemo } = await import('./cli/server/demo.ts');
   const config = readConfig({ logLevel: 'warn', rateLimit: 'off', ...flags }, process.env); // it polls often
-  const adminKey = config.adminKey ?? (await demoKey(config.dataDir));
+  const adminKey = config.adminKey ?? (await keptKey(config.dataDir));
   const startedAt = performance.now();
   const server = await startAndReport({ ...config, adminKey });
   try {
@@ -131,8 +133,8 @@ async function buildExampleImages(): Promise<void> {
   for (const tag of ['dev', 'v2']) print(`            ${(await buildImage({ name: 'podyard/echo-js', tag })).note}`);
 }
 
-/** Returns the demo's API key, kept with its data so that the printed commands keep working. */
-async function demoKey(dataDir: string): Promise<string> {
+/** Returns an API key that is kept with the data, so that the printed commands keep working. */
+async function keptKey(dataDir: string): Promise<string> {
   const file = join(dataDir, 'demo-key');
   const known = await readFile(file, 'utf8').catch(() => '');
   if (known.trim() !== '') return known.trim();
@@ -140,6 +142,24 @@ async function demoKey(dataDir: string): Promise<string> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   await writeFile(file, key, { mode: 0o600 });
   return key;
+}
+
+/** What the environment says of other servers and their data is not for this one. */
+async function withServer(
+  flags: Flags & { dataDir: string },
+  work: (target: { url: string; key: string }) => Promise<void>,
+): Promise<void> {
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(PODYARD_|DATABASE_URL$)/.test(name)),
+  );
+  const config = readConfig({ logLevel: 'warn', rateLimit: 'off', ...flags }, env);
+  const key = await keptKey(config.dataDir);
+  const server = await startAndReport({ ...config, adminKey: key }, { isOwn: true });
+  try {
+    await work({ url: server.url, key });
+  } finally {
+    await server.stop();
+  }
 }
 
 /** Clients cannot find it meanwhile: it listens on loopback, at a port that the system chooses. */

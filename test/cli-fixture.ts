@@ -75,6 +75,7 @@ export async function runRemote(args: readonly string[], options: RunOptions): P
   const pieces: CliPieces = {
     serve: async () => unused(),
     demo: async () => unused(),
+    withServer: async () => unused(),
     prove: async () => unused(),
     withDatabase: async () => unused(),
     doctor: async () => unused(),

@@ -33,6 +33,7 @@ beforeEach(() => {
       served.push(flags);
     },
     demo: async () => {},
+    withServer: async () => {},
     prove: async () => {},
     withDatabase: (flags, work) => {
       opened.push(flags);

@@ -8,6 +8,7 @@ import { addLimits, addSignIn, addSshKeys } from './account/account-commands.ts'
 import { addBatches } from './batches/batch-commands.ts';
 import { addBilling, addBudgets } from './billing/billing-commands.ts';
 import { addDeploy } from './deploy/deploy-commands.ts';
+import { addDev } from './dev/dev-command.ts';
 import { addEndpoints } from './endpoints/endpoint-commands.ts';
 import { addCopy, addExec } from './exec/exec-commands.ts';
 import { completionScript, findCandidates, SHELLS, type Shell } from './help/completion.ts';
@@ -66,6 +67,7 @@ export function buildCli(pieces: CliPieces): Command {
   addStorageCommands(program, pieces);
   addSignIn(program, pieces);
   addDeploy(program, pieces);
+  addDev(program, pieces);
   addEndpoints(program, pieces);
   addJobs(program, pieces);
   addLogs(program, pieces);

@@ -124,10 +124,15 @@ class Worker:
         self.take_poll.abort()
 
     def run(self):
-        for loop in (self.take_loop, self.ping_loop, self.stop_loop):
-            threading.Thread(target=loop, daemon=True).start()
-        while not (self.draining.is_set() and self.busy == 0):
-            self.draining.wait(0.5) if not self.draining.is_set() else time.sleep(0.02)
+        taking, *_ = threads = [
+            threading.Thread(target=loop, daemon=True) for loop in (self.take_loop, self.ping_loop, self.stop_loop)
+        ]
+        for thread in threads:
+            thread.start()
+        self.draining.wait()
+        taking.join(CUT_OFF_AFTER_S)  # a job that has just arrived is run
+        while self.busy > 0:
+            time.sleep(0.02)
 
     def take_loop(self):
         while not self.draining.is_set():
@@ -136,8 +141,6 @@ class Worker:
                     self.changed.wait()
                 free = self.concurrency - self.busy
             for job in self.take(free):
-                if self.draining.is_set():
-                    return  # too late: the server redelivers it to another worker
                 with self.changed:
                     if time.monotonic() - self.cancelled_early.pop(job["id"], -OVERTAKING_S) < OVERTAKING_S:
                         continue

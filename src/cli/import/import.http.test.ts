@@ -72,6 +72,7 @@ async function podyard(args: string[], run: Run = {}) {
   const pieces = {
     serve: unused,
     demo: unused,
+    withServer: unused,
     prove: unused,
     withDatabase: unused,
     doctor: unused,

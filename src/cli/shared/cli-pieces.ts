@@ -42,6 +42,11 @@ export interface CliPieces extends CliOutput {
   serve(flags: Flags): Promise<void>;
   /** Runs the demo; with `exit` it does not stay up. */
   demo(flags: Flags & { exit?: boolean }): Promise<void>;
+  /** Runs `work` with a server of its own up, whose settings are the flags alone, and with the key of its admin. */
+  withServer(
+    flags: Flags & { dataDir: string },
+    work: (target: { url: string; key: string }) => Promise<void>,
+  ): Promise<void>;
   /** Runs a server that clients cannot find until a job has proven that it works; throws a sentence if it does not. */
   prove(flags: Flags): Promise<void>;
   /** Runs `work` with the database that the flags name, migrated. */

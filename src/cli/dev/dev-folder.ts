@@ -1,0 +1,110 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { basename, delimiter, join, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
+import { UsageError } from '../../core/usage-error.ts';
+import { nodeFlags } from '../../domain/builds/dockerfile-of.ts';
+import type { Recipe } from '../../domain/builds/recipe.ts';
+import { findRecipe } from '../deploy/read-folder.ts';
+import { type ProjectEndpoint, readProject } from '../deploy/read-project.ts';
+import { type FoundFile, scanFolder } from '../deploy/scan-folder.ts';
+import type { DevOptions } from './dev-command.ts';
+
+/** A folder as `podyard dev` serves it. */
+export interface DevFolder {
+  path: string;
+  name: string;
+  type: 'QUEUE' | 'LOAD_BALANCING';
+  ports: string[];
+  env: Record<string, string>;
+  /** Values that `{{ RUNPOD_SECRET_name }}` in `env` stands for. */
+  secrets: Record<string, string>;
+  /** Starts the handler, in the folder. */
+  command: string[];
+  /** Variables that podyard.yaml takes from secrets, of which the file of variables has no value. */
+  missing: string[];
+}
+
+const KITS = new URL('../../../workers/', import.meta.url).pathname;
+const DEFAULT_PORT = '8000/http';
+const SECRET = /\{\{\s*RUNPOD_SECRET_(\w+)\s*\}\}/g;
+
+/** Reads what the folder serves, and how. Runs nothing of it. Throws a sentence that says what is missing, and where. */
+export async function readDevFolder(path: string, options: Pick<DevOptions, 'envFile' | 'name'>): Promise<DevFolder> {
+  const project = chooseEndpoint(await readProject(path), options.name);
+  const given = await readVariables(path, options.envFile);
+  const type = project.type === 'LOAD_BALANCING' ? project.type : 'QUEUE';
+  const ports = project.ports ?? (type === 'LOAD_BALANCING' ? [DEFAULT_PORT] : []);
+  const recipe = await detect(path, project);
+  const { env, missing } = environment(project, given, type === 'LOAD_BALANCING' ? ports : []);
+  return {
+    ...{ path, name: project.name ?? basename(path), type, ports, env, missing },
+    secrets: namedSecrets(env, given),
+    command: commandOf(path, recipe),
+  };
+}
+
+function chooseEndpoint(endpoints: readonly ProjectEndpoint[], name: string | undefined): ProjectEndpoint {
+  const names = endpoints.map((one) => one.name).join(', ');
+  const chosen = name === undefined ? endpoints : endpoints.filter((one) => one.name === name);
+  if (chosen.length === 1) return chosen[0]!;
+  if (chosen.length === 0)
+    throw new UsageError(`podyard.yaml has no endpoint '${name}', but: ${names || 'one without a name'}`);
+  throw new UsageError(`podyard.yaml has several endpoints: choose one with --name (${names})`);
+}
+
+/** A Dockerfile says how an image is made; here the code is run as it is. */
+async function detect(path: string, endpoint: ProjectEndpoint): Promise<Recipe> {
+  const { dockerfile = 'Dockerfile', target: _, ...build } = endpoint.build ?? {};
+  const scan = await scanFolder(path, { withInstalled: false });
+  const isCode = (file: FoundFile) => ![dockerfile, 'Dockerfile', 'Containerfile'].includes(file.path);
+  return findRecipe(path, { ...scan, files: scan.files.filter(isCode) }, { ...endpoint, build });
+}
+
+async function readVariables(path: string, file: string | undefined): Promise<Record<string, string>> {
+  const text = await readFile(file === undefined ? join(path, '.env') : resolve(file), 'utf8').catch((error) => {
+    if (file === undefined && error.code === 'ENOENT') return '';
+    throw new UsageError(`${file ?? '.env'} cannot be read: ${error.code}`);
+  });
+  return parseEnv(text) as Record<string, string>;
+}
+
+/** What a worker gets: the endpoint's own variables, those of the file, and secrets by the values in the file. */
+function environment(
+  { env = {}, secrets = {} }: ProjectEndpoint,
+  given: Record<string, string>,
+  ports: readonly string[],
+): Pick<DevFolder, 'env' | 'missing'> {
+  const opened = Object.entries(secrets).map(([name, secret]) => [name, given[name] ?? given[secret]] as const);
+  const [port] = ports;
+  return {
+    env: {
+      ...(port !== undefined && { PORT: port.split('/', 1)[0]! }),
+      ...env,
+      ...given,
+      ...Object.fromEntries(opened.filter((entry): entry is [string, string] => entry[1] !== undefined)),
+    },
+    missing: opened.flatMap(([name, value]) => (value === undefined ? [name] : [])),
+  };
+}
+
+function namedSecrets(env: Record<string, string>, given: Record<string, string>): Record<string, string> {
+  const names = Object.values(env).flatMap((value) => [...value.matchAll(SECRET)].map((match) => match[1]!));
+  return Object.fromEntries(names.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])));
+}
+
+/** Uses what is installed in the folder, as the same command in a terminal there would. */
+function commandOf(path: string, { language, entry }: Recipe): string[] {
+  if (entry === null) throw new Error('a recipe without a Dockerfile has an entry');
+  const venv = ['.venv', 'venv'].map((name) => join(path, name, 'bin')).find((bin) => existsSync(join(bin, 'python')));
+  if (entry.kind === 'program') {
+    const bins = [...(venv ? [venv] : []), join(path, 'node_modules/.bin')].join(delimiter);
+    const variables = `PATH="${bins}:$PATH" PYTHONPATH="${KITS}python" PYTHONUNBUFFERED=1`;
+    return ['sh', '-c', `export ${variables}; exec "$@"`, 'podyard', ...entry.command];
+  }
+  if (language === 'python') {
+    const python = venv ? join(venv, 'python') : 'python3';
+    return [python, '-u', `${KITS}python/run_handler.py`, entry.file, entry.name];
+  }
+  return [process.execPath, ...nodeFlags(entry.file), `${KITS}javascript/run-handler.js`, entry.file, entry.name];
+}

@@ -1,0 +1,110 @@
+/** `podyard dev` as a developer uses it: in a folder with a handler, which changes. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { freePort } from '../runtime-contract/probes.ts';
+import { Api, until } from './api.ts';
+
+const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
+
+let home: string;
+let folder: string;
+let dev: ChildProcess;
+let printed = '';
+let api: Api;
+let id: string;
+
+async function start(): Promise<void> {
+  printed = '';
+  const env = { PATH: process.env.PATH, HOME: home, PODYARD_DATABASE_URL: 'postgres://none.invalid/other' };
+  dev = spawn(process.execPath, [MAIN, 'dev', folder, '--port', String(await freePort())], { env });
+  for (const stream of [dev.stdout!, dev.stderr!]) stream.on('data', (chunk) => (printed += chunk));
+  await until('it says how to call it', async () => printed.includes('Ctrl-C ends it'), 60_000);
+  const [, url, key] = /PODYARD_URL=(\S+) PODYARD_API_KEY=(\S+)/.exec(printed)!;
+  api = new Api({ url: url!, key: key! });
+  id = /\/endpoints\/(\w+)/.exec(printed)![1]!;
+}
+const save = (name: string, text: string) => writeFile(join(folder, name), text);
+const run = (input: unknown) => api.call<{ status: string; output: unknown }>('POST', `/v2/${id}/runsync`, { input });
+const answers = (output: unknown) =>
+  until(`the answer is ${output}`, async () => (await run({ name: 'Ada' })).output === output, 60_000);
+
+/** Counts processes with the folder in their command line. */
+async function count(): Promise<number> {
+  const lines = await Promise.all(
+    (await readdir('/proc')).map((pid) =>
+      /^\d+$/.test(pid) ? readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '') : '',
+    ),
+  );
+  return lines.filter((line) => line.includes(folder)).length;
+}
+
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'podyard-dev-home-'));
+  folder = await mkdtemp(join(home, 'app-'));
+  await save('.env', 'GREETING=hello\n');
+  await save('handler.js', "export default async ({ input }) => process.env.GREETING + ' ' + input.name;\n");
+  await start();
+});
+afterAll(async () => {
+  if (dev?.exitCode === null && dev.signalCode === null) {
+    dev.kill('SIGKILL');
+    await once(dev, 'exit');
+  }
+  const servers = (await until('its data is there', async () => readdir(join(home, '.cache/podyard/dev')))) as string[];
+  for (const name of servers) {
+    const file = join(home, '.cache/podyard/dev', name, 'postgres/postmaster.pid');
+    const pid = Number((await readFile(file, 'utf8').catch(() => '')).split('\n')[0]);
+    if (pid > 0) process.kill(pid, 'SIGQUIT');
+  }
+  await until('nothing of it runs', async () => (await count()) === 0, 30_000);
+  await rm(home, { recursive: true, force: true, maxRetries: 5 });
+});
+
+test('a job runs with the variables of .env; after a save, the next runs on the new code', async () => {
+  await answers('hello Ada');
+  await save('handler.js', "import { shout } from './words.js';\nexport default ({ input }) => shout(input.name);\n");
+  await save('words.js', "export const shout = (text) => text.toUpperCase() + '!';\n");
+  await answers('ADA!');
+  await save('words.js', "export const shout = (text) => text.toUpperCase() + '!!';\n");
+  await answers('ADA!!');
+});
+
+test('code that does not start is shown with its error, and the job waits for the mended one', async () => {
+  await save('words.js', 'export const shout = ;\n');
+  await until(
+    'its error is shown',
+    async () => printed.includes('SyntaxError') && printed.includes('when you save a file'),
+  );
+  const waiting = run({ name: 'Eve' });
+  await save('words.js', "export const shout = (text) => 'mended ' + text;\n");
+  expect(await waiting).toMatchObject({ status: 'COMPLETED', output: 'mended Eve' });
+});
+
+test('Ctrl-C ends everything; the next start has the same key, and a worker', async () => {
+  const key = /PODYARD_API_KEY=(\S+)/.exec(printed)![1];
+  dev.kill('SIGINT');
+  expect(await once(dev, 'exit')).toEqual([0, null]);
+  await until('no worker runs', async () => (await count()) === 0, 15_000);
+  await start();
+  expect(printed).toContain(`PODYARD_API_KEY=${key}`);
+  await answers('mended Ada');
+});
+
+test('when it is killed, its worker ends too', async () => {
+  dev.kill('SIGKILL');
+  await once(dev, 'exit');
+  await until('no worker runs', async () => (await count()) === 0, 15_000);
+});
+
+test('a folder without a handler says what to do, and starts nothing', async () => {
+  const empty = await mkdtemp(join(home, 'empty-'));
+  const child = spawn(process.execPath, [MAIN, 'dev', empty], { env: { PATH: process.env.PATH, HOME: home } });
+  let said = '';
+  child.stderr.on('data', (chunk) => (said += chunk));
+  expect(await once(child, 'exit')).toEqual([2, null]);
+  expect(said).toContain('The folder is empty: `podyard init` writes one that works');
+});

@@ -1,0 +1,119 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+
+const RUN_AGAIN = new URL('./run-again.js', import.meta.url).pathname;
+
+let folder: string;
+let child: ChildProcess | undefined;
+let printed = '';
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'podyard-dev-'));
+  printed = '';
+});
+afterEach(async () => {
+  if (child && child.exitCode === null && child.signalCode === null) {
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+  await rm(folder, { recursive: true });
+});
+
+/** Runs a script of the folder, which prints; resolves once it has printed `text`. */
+async function run(text: string, ...options: string[]): Promise<void> {
+  const command = ['--', process.execPath, 'main.mjs'];
+  child = spawn(process.execPath, [RUN_AGAIN, folder, ...options, ...command], { stdio: ['ignore', 'pipe', 'pipe'] });
+  for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (chunk) => (printed += chunk));
+  await says(text);
+}
+const says = (text: string) => vi.waitFor(() => expect(printed).toContain(text), { timeout: 8_000, interval: 10 });
+const write = (name: string, text: string) => writeFile(join(folder, name), text);
+const count = (text: string) => printed.split(text).length - 1;
+
+/** Prints `name`, and ends `delayMs` after SIGTERM. */
+const program = (name: string, delayMs = 0) => `
+  const stay = setInterval(() => {}, 1000);
+  process.on('SIGTERM', () => setTimeout(() => { console.log('${name} ended'); clearInterval(stay); }, ${delayMs}));
+  console.log('${name} runs');
+`;
+
+test('a saved file runs the new code, also one that an editor has replaced, or in a new folder', async () => {
+  await write('main.mjs', program('one'));
+  await run('one runs');
+  await write('main.mjs', program('two'));
+  await says('two runs');
+  expect(printed).toContain('… main.mjs has changed: running the new code');
+  await write('main.mjs.tmp', program('three'));
+  await rename(join(folder, 'main.mjs.tmp'), join(folder, 'main.mjs'));
+  await says('three runs');
+  await mkdir(join(folder, 'lib/deep'), { recursive: true });
+  await says('three runs');
+  await vi.waitFor(async () => {
+    await write('lib/deep/part.mjs', String(Math.random()));
+    expect(printed).toContain('lib/deep/part.mjs has changed');
+  });
+});
+
+test('the new code takes over while the old one still finishes its job', async () => {
+  await write('main.mjs', program('slow', 1_000));
+  await run('slow runs');
+  await write('main.mjs', program('next'));
+  await says('next runs');
+  expect(printed).not.toContain('slow ended');
+  await says('slow ended');
+});
+
+test('with --in-turn the port is free first', async () => {
+  await write('main.mjs', program('slow', 300));
+  await run('slow runs', '--in-turn');
+  await write('main.mjs', program('next'));
+  await says('next runs');
+  expect(printed.indexOf('slow ended')).toBeLessThan(printed.indexOf('next runs'));
+  expect(printed).toContain('slow ended');
+});
+
+test('what is no code, or was written by others, restarts nothing', async () => {
+  await write('main.mjs', program('one'));
+  await run('one runs');
+  for (const name of ['node_modules', '.git', '__pycache__', '.venv']) {
+    await mkdir(join(folder, name));
+    await write(`${name}/a.py`, '1');
+  }
+  await write('result.png', 'pixels');
+  await write('main.mjs', program('two'));
+  await says('two runs');
+  expect(count('has changed')).toBe(1);
+});
+
+test('a program that fails says how, and runs again after the next change', async () => {
+  await write('main.mjs', 'process.exit(3)');
+  await run('(exit code 3): it runs again when you save a file');
+  await write('main.mjs', program('mended'));
+  await says('mended runs');
+  expect(count('it runs again')).toBe(1);
+});
+
+test('SIGTERM ends it once all programs have ended', async () => {
+  await write('main.mjs', program('slow', 300));
+  await run('slow runs');
+  await write('main.mjs', program('next', 300));
+  await says('next runs');
+  child!.kill('SIGTERM');
+  const [code] = await once(child!, 'exit');
+  expect(code).toBe(0);
+  expect(printed).toContain('slow ended');
+  expect(printed).toContain('next ended');
+});
+
+test('it ends with the process that it belongs to', async () => {
+  await write('main.mjs', program('one'));
+  const owner = spawn('sleep', ['60']);
+  await run('one runs', '--of', String(owner.pid));
+  owner.kill('SIGKILL');
+  const [code] = await once(child!, 'exit');
+  expect(code).toBe(0);
+  expect(printed).toContain('one ended');
+});
