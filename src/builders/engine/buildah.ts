@@ -21,7 +21,7 @@ export async function buildWithBuildah(engine: Engine, plan: BuildPlan): Promise
     method: 'POST',
     path: '/build',
     query: { ...queryOf(plan), secrets: JSON.stringify(secrets.map(({ id, path }) => `id=${id},src=${path}`)) },
-    headers: { 'X-Registry-Config': Buffer.from(JSON.stringify(plan.request.registries)).toString('base64url') },
+    headers: { 'X-Registry-Config': inHeader(plan.request.registries) },
     archive: plan.archive(secrets),
     timeoutMs: plan.limits.timeoutMs,
     signal: plan.signal,
@@ -36,8 +36,13 @@ export async function buildWithBuildah(engine: Engine, plan: BuildPlan): Promise
   return id;
 }
 
-function queryOf({ request, dockerfile, labels, limits }: BuildPlan): Record<string, unknown> {
-  const { image, args, usesCache, recipe } = request;
+/** URL-safe, and padded: without the padding it is refused. */
+function inHeader(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64').replaceAll('+', '-').replaceAll('/', '_');
+}
+
+function queryOf({ request, dockerfile, labels, limits, args }: BuildPlan): Record<string, unknown> {
+  const { image, usesCache, recipe } = request;
   return {
     t: image,
     dockerfile,
@@ -50,6 +55,8 @@ function queryOf({ request, dockerfile, labels, limits }: BuildPlan): Record<str
     forcerm: '1',
     ...(recipe.target !== null && { target: recipe.target }),
     ...(!usesCache && { nocache: '1' }),
+    // A kept layer would be anybody's who has the same Dockerfile, without the secret.
+    ...(Object.keys(request.secrets).length > 0 && { layers: '0' }),
   };
 }
 
@@ -70,10 +77,9 @@ export class BuildahOutput {
   take(text: string, at: Date): void {
     const line = text.trimEnd();
     const found = STEP.exec(line);
-    if (found && this.#isNext(found)) return this.#begin(found, at);
-    if (this.#current === null) return;
-    const { step, name } = this.#current;
-    if (CACHED.test(line)) this.#steps.report(step, name, 'CACHED', at);
+    const { step, name } = this.#current ?? { step: '', name: '' };
+    if (found && this.#isNext(found)) this.#begin(found, at);
+    else if (CACHED.test(line)) this.#steps.report(step, name, 'CACHED', at);
     else if (ENDED.test(line)) this.#steps.report(step, name, 'COMPLETED', at);
     else this.#steps.print(step, 'stdout', Buffer.from(text), at);
   }
