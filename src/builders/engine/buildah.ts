@@ -63,12 +63,13 @@ function queryOf({ request, dockerfile, labels, limits, args }: BuildPlan): Reco
 /** `STEP 2/5: RUN make`, in one of several stages `[1/2] STEP 2/5: RUN make`. */
 const STEP = /^(?:\[(\d+)\/\d+\] )?STEP (\d+)\/(\d+): (.*)/s;
 const CACHED = /^--> Using cache /;
-const ENDED = /^(?:--> [0-9a-f]{6,}|COMMIT )/;
+const ENDED = /^(?:--> [0-9a-f]{6,}$|COMMIT )/;
 
 /** Reads steps from Buildah's output. What a step prints looks like that, too: a step counts only if it is the next one. */
 export class BuildahOutput {
   readonly #steps: BuildSteps;
   #current: { step: string; name: string; stage: number; number: number; total: number } | null = null;
+  #hasEnded = false;
 
   constructor(steps: BuildSteps) {
     this.#steps = steps;
@@ -77,11 +78,18 @@ export class BuildahOutput {
   take(text: string, at: Date): void {
     const line = text.trimEnd();
     const found = STEP.exec(line);
-    const { step, name } = this.#current ?? { step: '', name: '' };
+    const step = this.#current?.step ?? '';
     if (found && this.#isNext(found)) this.#begin(found, at);
-    else if (CACHED.test(line)) this.#steps.report(step, name, 'CACHED', at);
-    else if (ENDED.test(line)) this.#steps.report(step, name, 'COMPLETED', at);
+    else if (this.#hasEnded)
+      return; // the names and ids of images, those of other builds among them
+    else if (CACHED.test(line)) this.#end('CACHED', at);
+    else if (ENDED.test(line)) this.#end('COMPLETED', at);
     else this.#steps.print(step, 'stdout', Buffer.from(text), at);
+  }
+
+  #end(state: 'CACHED' | 'COMPLETED', at: Date): void {
+    if (this.#current) this.#steps.report(this.#current.step, this.#current.name, state, at);
+    this.#hasEnded = true;
   }
 
   #begin([, stage, number, total, instruction]: RegExpExecArray, at: Date): void {
@@ -95,6 +103,7 @@ export class BuildahOutput {
       number: Number(number),
       total: Number(total),
     };
+    this.#hasEnded = false;
     this.#steps.report(step, this.#current.name, 'RUNNING', at);
   }
 
