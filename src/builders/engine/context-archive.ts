@@ -18,6 +18,9 @@ export interface AddedFile {
  */
 const MTIME = new Date('2000-01-01T00:00:00Z');
 
+/** Were applied by whoever wrote the folder. Podman would apply them again, to added files as well. */
+const IGNORE_FILES = /^(?:.*\.)?(?:docker|container)ignore$/;
+
 /**
  * Returns a folder as a tar archive, with the modes and symbolic links of its files, all owned by root. Reads a piece at a time. The
  * archive fails with `unprocessable` on what is neither a file, a folder nor a link, and on a file that changes meanwhile.
@@ -38,7 +41,7 @@ async function addFolder(archive: Pack, root: string, below: string, replaced: R
   const names = await readdir(join(root, below));
   for (const name of names.sort()) {
     const path = below === '' ? name : `${below}/${name}`;
-    if (replaced.has(path)) continue;
+    if (replaced.has(path) || IGNORE_FILES.test(path)) continue;
     const source = join(root, path);
     const found = await lstat(source);
     const header = { name: path, mode: found.mode & 0o7777, mtime: MTIME };

@@ -158,9 +158,11 @@ class EngineBuilder implements Builder {
     const stopWatching = watchBuild(watched);
     try {
       return await this.#send(plan, builds);
+    } catch (error) {
+      await killSteps(host);
+      throw error;
     } finally {
       await stopWatching();
-      if (plan.signal.aborted) await killSteps(host);
       this.#running.delete(host);
     }
   }

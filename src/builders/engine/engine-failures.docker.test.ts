@@ -206,6 +206,13 @@ describe.skipIf(!hasEngine)('builds of an engine that go wrong', { timeout: 90_0
     );
   });
 
+  test('all that the folder has is sent: what is to be ignored is not in it', async () => {
+    const files = { '.dockerignore': '*\n.*\n', '.hidden/file.txt': 'sent', 'Dockerfile.dockerignore': '*\n' };
+    await expect(
+      build(`FROM ${BASE}\nCOPY . /app/\nRUN grep sent /app/.hidden/file.txt\n`, { files }),
+    ).resolves.toBeDefined();
+  });
+
   test('a secret is in no layer, not in the history and not in the settings of the image', async () => {
     const secret = `s3cr-${newId<string>()}`;
     const dockerfile = `FROM ${BASE}\nCOPY . /app\nRUN --mount=type=secret,id=TOKEN cut -c6- /run/secrets/TOKEN | wc -c > /app/length\n`;

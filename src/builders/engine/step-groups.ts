@@ -76,6 +76,7 @@ class CgroupOfStep implements StepGroup {
   }
 
   async kill(): Promise<void> {
+    await this.#write(['pids', 'pids.max', 'pids.max', 0]); // else one that forks could stay ahead
     for (let left = KILLS; left > 0; left--) {
       const pids = await this.#pids();
       if (pids.length === 0) return;
