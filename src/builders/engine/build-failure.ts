@@ -14,7 +14,9 @@ export interface FailedBuild {
 
 const NO_NETWORK =
   /name resolution|could not resolve|couldn't resolve|bad address|no such host|getaddrinfo|EAI_AGAIN|ENOTFOUND|network is unreachable|name or service not known/i;
+/** The exit code of a killed step with BuildKit, and the last line of one with Buildah. */
 const KILLED = 137;
+const KILLED_LINE = 'container exited on killed';
 
 /** Returns why a build failed, by the words of the engine, as a sentence for users. */
 export function buildFailure(words: string, build: FailedBuild): Failure {
@@ -46,7 +48,7 @@ export function buildFailure(words: string, build: FailedBuild): Failure {
 
 function stepText(build: FailedBuild, { name, lastLines }: FailedStep, exitCode: number): string {
   const memory = `${Math.round(build.limits.memoryBytes / 2 ** 20)} MiB`;
-  const isKilled = exitCode === KILLED;
+  const isKilled = exitCode === KILLED || lastLines.at(-1) === KILLED_LINE;
   const why = isKilled ? ` It was killed, as one is that needs more memory than a build has (${memory}).` : '';
   const network = lastLines.some((line) => NO_NETWORK.test(line))
     ? ' It needs a network, and could not reach it or resolve a name.'
