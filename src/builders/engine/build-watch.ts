@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import { Failure } from '../../core/errors.ts';
 import type { BuildLimits } from '../builder.ts';
-import { findStepGroups } from './step-groups.ts';
+import { StepFinder } from './step-groups.ts';
 
 /** How often it looks. A step that forks or allocates without end has as long as that. */
 const LOOK_MS = 200;
@@ -21,10 +21,11 @@ export interface Watched {
 export function watchBuild(watched: Watched): () => Promise<void> {
   let isOver = false;
   let look = Promise.resolve();
+  const finder = new StepFinder(watched.host);
   const timer = setInterval(() => {
     look = look.then(async () => {
       if (isOver) return;
-      for (const group of await findStepGroups(watched.host)) await group.bound(watched.limits);
+      for (const group of await finder.find()) await group.bound(watched.limits);
       const why = await findDiskFault(watched);
       if (why !== null) watched.end(why);
     });
@@ -54,5 +55,5 @@ export async function findDiskFault({
 
 /** Ends the programs of steps that have outlived their build. */
 export async function killSteps(host: string): Promise<void> {
-  await Promise.all((await findStepGroups(host)).map((group) => group.kill()));
+  await Promise.all((await new StepFinder(host).find()).map((group) => group.kill()));
 }

@@ -36,18 +36,36 @@ export interface StepGroup {
   kill(): Promise<void>;
 }
 
-/** Finds the groups with processes whose steps have this host. Empty where there are none, or none that this process may see. */
-export async function findStepGroups(host: string, root = ''): Promise<StepGroup[]> {
-  const pids = (await readdir(`${root}/proc`).catch(() => [])).filter((name) => /^\d+$/.test(name));
-  const own = await readFile(`${root}/proc/self/cgroup`, 'utf8').catch(() => '');
-  const groups = new Map<string, StepGroup>();
-  for (const pid of pids) {
-    const environ = await readFile(`${root}/proc/${pid}/environ`, 'latin1').catch(() => '');
-    if (!environ.includes(host)) continue;
-    const paths = await readFile(`${root}/proc/${pid}/cgroup`, 'utf8').catch(() => '');
-    if (paths !== '' && paths !== own) groups.set(paths, new CgroupOfStep(paths, `${root}/sys/fs/cgroup`));
+/** How often the environment of a process is read: a program that replaces another in its process has one of its own. */
+const READS = 5;
+
+/** Finds the groups of steps that have a host. It asks a process only a few times, because a machine may have thousands. */
+export class StepFinder {
+  readonly #host: string;
+  readonly #root: string;
+  #reads = new Map<string, number>();
+
+  constructor(host: string, root = '') {
+    this.#host = host;
+    this.#root = root;
   }
-  return [...groups.values()];
+
+  /** Returns the groups with processes that were not there before. Empty where this process may see none. */
+  async find(): Promise<StepGroup[]> {
+    const root = this.#root;
+    const pids = (await readdir(`${root}/proc`).catch(() => [])).filter((name) => /^\d+$/.test(name));
+    const own = await readFile(`${root}/proc/self/cgroup`, 'utf8').catch(() => '');
+    this.#reads = new Map(pids.map((pid) => [pid, (this.#reads.get(pid) ?? 0) + 1]));
+    const groups = new Map<string, StepGroup>();
+    for (const pid of pids) {
+      if (this.#reads.get(pid)! > READS) continue;
+      const environ = await readFile(`${root}/proc/${pid}/environ`, 'latin1').catch(() => '');
+      if (!environ.includes(this.#host)) continue;
+      const paths = await readFile(`${root}/proc/${pid}/cgroup`, 'utf8').catch(() => '');
+      if (paths !== '' && paths !== own) groups.set(paths, new CgroupOfStep(paths, `${root}/sys/fs/cgroup`));
+    }
+    return [...groups.values()];
+  }
 }
 
 class CgroupOfStep implements StepGroup {

@@ -43,8 +43,10 @@ test.each([1, 2, 3, 4, 5])('an archive that is cut off after %s blocks leaves no
 });
 
 test('a program that is hung up leaves nothing, though nobody reads what its shell says of that', async () => {
-  const options = { stdio: ['pipe', 'ignore', 'pipe'], detached: true } as const;
-  const child = spawn('sh', ['-c', RECEIVE, 'podyard', `${home}/data`, 'data'], options);
+  const child = spawn('sh', ['-c', RECEIVE, 'podyard', `${home}/data`, 'data'], {
+    stdio: ['pipe', 'ignore', 'pipe'],
+    detached: true,
+  });
   await until('it unpacks', async () => (await readdir(home)).length > 0);
   child.stderr.destroy();
   process.kill(-child.pid!, 'SIGHUP');
