@@ -62,12 +62,10 @@ function secretText({ missedSecrets }: FailedBuild): string {
   return ` It asks for secrets that the build was not given: ${missedSecrets.join(', ')}.`;
 }
 
-/** Returns the image that a step pulls, by the step's name. */
+/** Returns the image that a step pulls, by the step's name or by the engine's words. */
 function baseOf(step: string): string | null {
-  const image = /load metadata for (\S+)|^\[(?:\S+ )?\d+\/\d+\] FROM (\S+)|creating build container: .*?(\S+): /.exec(
-    step,
-  );
-  const name = image?.[1] ?? image?.[2] ?? image?.[3];
+  const [, ofMetadata, ofStep] = /load metadata for (\S+)|^\[[^\]]+\] FROM (.+)/.exec(step) ?? [];
+  const name = ofMetadata ?? ofStep?.split(' ').find((word) => !word.startsWith('--'));
   return name?.replace(/^docker\.io\/(?:library\/)?/, '') ?? null;
 }
 

@@ -22,6 +22,8 @@ describe('what the engine would fetch from the network of the machine is refused
     ['in a stage to copy from', 'FROM a\nCOPY --from=169.254.169.254/x /a /b', 2],
     ['in a mount', 'FROM a\nRUN --mount=type=bind,from=169.254.169.254/x,target=/x true', 2],
     ['another frontend', '# syntax=evil/frontend:1\nFROM a', 1],
+    ['one after other comments', '#!/usr/bin/env x\n\n# escape=`\n// Syntax = evil/frontend\nFROM a', 1],
+    ['one in JSON', '{"syntax": "evil/frontend"}', 1],
   ])('%s', async (_, text, line) => {
     await expect(check(text)).rejects.toMatchObject({
       kind: 'unprocessable',
