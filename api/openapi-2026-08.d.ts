@@ -182,6 +182,35 @@ export interface paths {
     parameters: {};
     get: operations["watchEndpoint"];
   };
+  "/v2/builds": {
+    parameters: {};
+    get: operations["listAllBuilds"];
+    post: operations["createBuild"];
+  };
+  "/v2/builds/missing-files": {
+    parameters: {};
+    post: operations["findMissingFiles"];
+  };
+  "/v2/builds/files/{digest}": {
+    parameters: {};
+    put: operations["storeBuildFile"];
+  };
+  "/v2/builds/{id}": {
+    parameters: {};
+    get: operations["getAnyBuild"];
+  };
+  "/v2/builds/{id}/logs": {
+    parameters: {};
+    get: operations["streamBuildLog"];
+  };
+  "/v2/builds/{id}/cancel": {
+    parameters: {};
+    post: operations["cancelBuild"];
+  };
+  "/v2/builds/{id}/retry": {
+    parameters: {};
+    post: operations["retryBuild"];
+  };
   "/v2/templates": {
     parameters: {};
     get: operations["listTemplates"];
@@ -813,14 +842,6 @@ export interface components {
       registry?: string | null;
       templateId?: string;
     };
-    Build: {
-      id: string;
-      /** Format: date-time */
-      createdAt: string;
-    };
-    BuildList: {
-      builds: components["schemas"]["Build"][];
-    };
     EndpointState: {
       id: string;
       state: "HEALTHY" | "SCALED_TO_ZERO" | "STARTING" | "WAITING_FOR_CAPACITY" | "FAILING" | "ROLLING_OUT" | "PAUSED";
@@ -974,6 +995,8 @@ export interface components {
       logBytesPerDay: number | null;
       streamBytesPerJob: number | null;
       requestBytes: number | null;
+      builds: number | null;
+      buildBytes: number | null;
       workerQuota: number | null;
       gpuQuota: number | null;
     };
@@ -987,6 +1010,8 @@ export interface components {
       logBytesPerDay?: number | null;
       streamBytesPerJob?: number | null;
       requestBytes?: number | null;
+      builds?: number | null;
+      buildBytes?: number | null;
       workerQuota?: number | null;
       gpuQuota?: number | null;
     };
@@ -1028,6 +1053,8 @@ export interface components {
       logBytesPerDay?: number | null | string;
       streamBytesPerJob?: number | null | string;
       requestBytes?: number | null | string;
+      builds?: number | null | string;
+      buildBytes?: number | null | string;
       workerQuota?: number | null | string;
       gpuQuota?: number | null | string;
     };
@@ -1798,6 +1825,88 @@ export interface components {
       action?: "NOTIFY" | "STOP";
       notifyAt?: number[];
       webhook?: string | null;
+    };
+    Build: {
+      id: string;
+      name: string;
+      status: "QUEUED" | "BUILDING" | "PUSHING" | "COMPLETED" | "FAILED" | "CANCELLED";
+      image: string | null;
+      digest: string | null;
+      sizeBytes: number | null;
+      reason: string | null;
+      failedStep: string | null;
+      steps: {
+        name: string;
+        status: "RUNNING" | "COMPLETED" | "CACHED" | "FAILED";
+        /** Format: date-time */
+        startedAt: string;
+        /** Format: date-time */
+        endedAt: string | null;
+      }[];
+      source: {
+        type: "UPLOAD" | "GIT";
+      };
+      endpointId: string | null;
+      retryOf: string | null;
+      contentHash: string;
+      /** Format: date-time */
+      createdAt: string;
+      /** Format: date-time */
+      startedAt: string | null;
+      /** Format: date-time */
+      endedAt: string | null;
+    };
+    BuildList: {
+      builds: components["schemas"]["Build"][];
+    };
+    BuildPage: {
+      builds: components["schemas"]["Build"][];
+      nextCursor: string | null;
+    };
+    CreateBuildRequest: {
+      name: string;
+      files: ({
+        path: string;
+        digest?: string;
+        size?: number;
+        mode?: number;
+        link?: string;
+      } & (unknown | unknown))[];
+      recipe: {
+        language: "dockerfile" | "python" | "javascript";
+        dockerfile: string | null;
+        target: string | null;
+        base: string | null;
+        version: string | null;
+        /** @enum {string|null} */
+        installer: "pip" | "uv" | "npm" | "pnpm" | "yarn" | null;
+        lockFiles: string[];
+        systemPackages: string[];
+        secretIds: string[];
+        buildCommand: string[] | null;
+        entry: {
+          kind: "handler" | "program";
+          file?: string;
+          name?: string;
+          command?: string[];
+        } | null;
+      };
+      args?: {
+        [key: string]: string;
+      };
+      secrets?: {
+        [key: string]: string;
+      };
+      usesCache?: boolean;
+    };
+    MissingFilesRequest: {
+      files: {
+        digest: string;
+        size: number;
+      }[];
+    };
+    MissingFiles: {
+      missing: string[];
     };
     Account: {
       id: string;
@@ -2662,6 +2771,9 @@ export interface operations {
   };
   getBuildLogs: {
     parameters: {
+      header?: {
+        "last-event-id"?: string;
+      };
       path: {
         id: string;
         buildId: string;
@@ -3109,6 +3221,128 @@ export interface operations {
       200: {
         content: {
           "text/event-stream": string;
+        };
+      };
+    };
+  };
+  listAllBuilds: {
+    parameters: {
+      query?: {
+        name?: string;
+        endpointId?: string;
+        contentHash?: string;
+        limit?: number;
+        cursor?: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["BuildPage"];
+        };
+      };
+    };
+  };
+  createBuild: {
+    parameters: {};
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["CreateBuildRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["Build"];
+        };
+      };
+    };
+  };
+  findMissingFiles: {
+    parameters: {};
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["MissingFilesRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["MissingFiles"];
+        };
+      };
+    };
+  };
+  storeBuildFile: {
+    parameters: {
+      path: {
+        digest: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/octet-stream": unknown;
+      };
+    };
+    responses: {
+      204: {};
+    };
+  };
+  getAnyBuild: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["Build"];
+        };
+      };
+    };
+  };
+  streamBuildLog: {
+    parameters: {
+      header?: {
+        "last-event-id"?: string;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "text/event-stream": string;
+        };
+      };
+    };
+  };
+  cancelBuild: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["Build"];
+        };
+      };
+    };
+  };
+  retryBuild: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["Build"];
         };
       };
     };

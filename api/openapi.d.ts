@@ -170,6 +170,35 @@ export interface paths {
     parameters: {};
     get: operations["watchEndpoint"];
   };
+  "/v2/builds": {
+    parameters: {};
+    get: operations["listAllBuilds"];
+    post: operations["createBuild"];
+  };
+  "/v2/builds/missing-files": {
+    parameters: {};
+    post: operations["findMissingFiles"];
+  };
+  "/v2/builds/files/{digest}": {
+    parameters: {};
+    put: operations["storeBuildFile"];
+  };
+  "/v2/builds/{id}": {
+    parameters: {};
+    get: operations["getAnyBuild"];
+  };
+  "/v2/builds/{id}/logs": {
+    parameters: {};
+    get: operations["streamBuildLog"];
+  };
+  "/v2/builds/{id}/cancel": {
+    parameters: {};
+    post: operations["cancelBuild"];
+  };
+  "/v2/builds/{id}/retry": {
+    parameters: {};
+    post: operations["retryBuild"];
+  };
   "/v2/templates": {
     parameters: {};
     get: operations["listTemplates"];
@@ -919,6 +948,8 @@ export interface components {
       logBytesPerDay: number | null;
       streamBytesPerJob: number | null;
       requestBytes: number | null;
+      builds: number | null;
+      buildBytes: number | null;
       workerQuota: number | null;
       gpuQuota: number | null;
     };
@@ -932,6 +963,8 @@ export interface components {
       logBytesPerDay?: number | null;
       streamBytesPerJob?: number | null;
       requestBytes?: number | null;
+      builds?: number | null;
+      buildBytes?: number | null;
       workerQuota?: number | null;
       gpuQuota?: number | null;
     };
@@ -973,6 +1006,8 @@ export interface components {
       logBytesPerDay?: number | null | string;
       streamBytesPerJob?: number | null | string;
       requestBytes?: number | null | string;
+      builds?: number | null | string;
+      buildBytes?: number | null | string;
       workerQuota?: number | null | string;
       gpuQuota?: number | null | string;
     };
@@ -1741,6 +1776,88 @@ export interface components {
       action?: "NOTIFY" | "STOP";
       notifyAt?: number[];
       webhook?: string | null;
+    };
+    Build: {
+      id: string;
+      name: string;
+      status: "QUEUED" | "BUILDING" | "PUSHING" | "COMPLETED" | "FAILED" | "CANCELLED";
+      image: string | null;
+      digest: string | null;
+      sizeBytes: number | null;
+      reason: string | null;
+      failedStep: string | null;
+      steps: {
+        name: string;
+        status: "RUNNING" | "COMPLETED" | "CACHED" | "FAILED";
+        /** Format: date-time */
+        startedAt: string;
+        /** Format: date-time */
+        endedAt: string | null;
+      }[];
+      source: {
+        type: "UPLOAD" | "GIT";
+      };
+      endpointId: string | null;
+      retryOf: string | null;
+      contentHash: string;
+      /** Format: date-time */
+      createdAt: string;
+      /** Format: date-time */
+      startedAt: string | null;
+      /** Format: date-time */
+      endedAt: string | null;
+    };
+    BuildList: {
+      builds: components["schemas"]["Build"][];
+    };
+    BuildPage: {
+      builds: components["schemas"]["Build"][];
+      nextCursor: string | null;
+    };
+    CreateBuildRequest: {
+      name: string;
+      files: ({
+        path: string;
+        digest?: string;
+        size?: number;
+        mode?: number;
+        link?: string;
+      } & (unknown | unknown))[];
+      recipe: {
+        language: "dockerfile" | "python" | "javascript";
+        dockerfile: string | null;
+        target: string | null;
+        base: string | null;
+        version: string | null;
+        /** @enum {string|null} */
+        installer: "pip" | "uv" | "npm" | "pnpm" | "yarn" | null;
+        lockFiles: string[];
+        systemPackages: string[];
+        secretIds: string[];
+        buildCommand: string[] | null;
+        entry: {
+          kind: "handler" | "program";
+          file?: string;
+          name?: string;
+          command?: string[];
+        } | null;
+      };
+      args?: {
+        [key: string]: string;
+      };
+      secrets?: {
+        [key: string]: string;
+      };
+      usesCache?: boolean;
+    };
+    MissingFilesRequest: {
+      files: {
+        digest: string;
+        size: number;
+      }[];
+    };
+    MissingFiles: {
+      missing: string[];
     };
     Account: {
       id: string;
@@ -3009,6 +3126,128 @@ export interface operations {
       200: {
         content: {
           "text/event-stream": string;
+        };
+      };
+    };
+  };
+  listAllBuilds: {
+    parameters: {
+      query?: {
+        name?: string;
+        endpointId?: string;
+        contentHash?: string;
+        limit?: number;
+        cursor?: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["BuildPage"];
+        };
+      };
+    };
+  };
+  createBuild: {
+    parameters: {};
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["CreateBuildRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["Build"];
+        };
+      };
+    };
+  };
+  findMissingFiles: {
+    parameters: {};
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["MissingFilesRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["MissingFiles"];
+        };
+      };
+    };
+  };
+  storeBuildFile: {
+    parameters: {
+      path: {
+        digest: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/octet-stream": unknown;
+      };
+    };
+    responses: {
+      204: {};
+    };
+  };
+  getAnyBuild: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["Build"];
+        };
+      };
+    };
+  };
+  streamBuildLog: {
+    parameters: {
+      header?: {
+        "last-event-id"?: string;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "text/event-stream": string;
+        };
+      };
+    };
+  };
+  cancelBuild: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["Build"];
+        };
+      };
+    };
+  };
+  retryBuild: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["Build"];
         };
       };
     };

@@ -35,6 +35,7 @@ create table builds (
   args          jsonb not null,
   secrets       jsonb not null,                      -- names of secrets by id; never values
   uses_cache    boolean not null,
+  content_hash  text not null,                       -- SHA-256 of the folder and how it is built
   image         text,                                -- null: none, or removed
   digest        text,
   size_bytes    bigint,
@@ -47,6 +48,7 @@ create table builds (
   ended_at      timestamptz
 );
 create index builds_by_user on builds (user_id, number);
+create index builds_by_content on builds (user_id, content_hash);
 create index builds_by_endpoint on builds (endpoint_id, number) where endpoint_id is not null;
 create index builds_unfinished on builds (number) where ended_at is null;
 

@@ -60,6 +60,7 @@ async function build(): Promise<void> {
   const indexName = nameOfAsset('search.json', index);
   const shared = { style: assetOf(join(DOCS, 'site/site.css')), script: assetOf(join(DOCS, 'site/site.js')) };
   await writeAsset(indexName, index);
+  await writeAsset('podyard-yaml.json', readFileSync(join(DOCS, '../api/podyard-yaml.json')));
   for (const [file, name] of assets) await writeAsset(name, readFileSync(file));
   for (const page of pages) {
     const html = layOut(page, pages, { ...shared, index: `assets/${indexName}` });

@@ -20,6 +20,7 @@ export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }
       'guide/pods.md',
       'guide/clusters.md',
       'guide/images.md',
+      'guide/builds.md',
     ],
   },
   {
@@ -65,6 +66,7 @@ export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }
       'interface/graphql.md',
       'interface/queue.md',
       'interface/batches.md',
+      'interface/builds.md',
       'interface/logs.md',
       'interface/terminals.md',
       'interface/worker-api.md',

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import swagger from '@fastify/swagger';
 import { generateTypes } from '../console/generate-types.ts';
+import { projectSchemaOf } from '../src/cli/deploy/project-schema.ts';
 import { NO_WORKLOAD_OPTIONS } from '../src/config/workload-option-settings.ts';
 import { silentLogger } from '../src/core/logger.ts';
 import { REST_REVISIONS } from '../src/core/rest-revisions.ts';
@@ -14,7 +15,7 @@ import { WIRES } from '../src/rest/wires.ts';
 
 /**
  * Writes the OpenAPI descriptions that servers answer with: `api/openapi.json`, one for each later revision, and one for REST v1, from the
- * routes themselves; and the types of the revisions, for the command line. With `--check` it writes nothing and fails when a file is out of date.
+ * routes themselves; the types of the revisions, for the command line; and the schema of podyard.yaml. With `--check` it writes nothing and fails when a file is out of date.
  */
 
 const DEPS: RestDeps = {
@@ -38,19 +39,23 @@ const DEPS: RestDeps = {
   lbHost: null,
   terminal: null,
   webhooks: undefined as never,
+  builds: { hindrance: null },
   workloadOptions: NO_WORKLOAD_OPTIONS,
 };
 
 /** Members of a description that the types need not have: failures, texts and headers. */
 const LEFT_OUT = /^(?:[345]\d\d|default|description|summary|examples?|headers)$/;
 
+const schemas: Parameters<typeof projectSchemaOf>[0][] = [];
 for (const revision of REST_REVISIONS) {
   const describe = (app: RestApp) => void app.register(swagger, describeApi(revision, examplesOf(WIRES[revision])));
   const description = await descriptionOf(buildRestApp(DEPS, { revision, isWhole: true, describe }));
   const name = OPENAPI_FILES[revision];
   await write(name, description);
+  schemas.push(JSON.parse(description).components.schemas);
   await write(name.replace('.json', '.d.ts'), await typesOf(description));
 }
+await write('podyard-yaml.json', `${JSON.stringify(projectSchemaOf(schemas[0]!, schemas[1]!), null, 2)}\n`);
 await write('openapi-v1.json', await descriptionOf(buildV1App(DEPS, (app) => void app.register(swagger, V1_OPENAPI))));
 
 async function descriptionOf(app: RestApp): Promise<string> {

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { NO_WORKLOAD_OPTIONS, type WorkloadOptionRules } from '../src/config/workload-option-settings.ts';
+import { ImageResolver } from '../src/control/housekeeping/resolve-images.ts';
 import { CapacityLedger } from '../src/control/workers/place/capacity-ledger.ts';
 import { WorkerRunner } from '../src/control/workers/run/run-workers.ts';
 import { EndpointScaler } from '../src/control/workers/scale/scale-endpoints.ts';
 import { LogCollector } from '../src/control/workloads/collect-logs.ts';
+import { ReleaseImages } from '../src/control/workloads/release-images.ts';
 import { WorkloadMounts } from '../src/control/workloads/workload-mounts.ts';
 import { systemClock } from '../src/core/clock.ts';
 import type { EndpointId, UserId } from '../src/core/ids.ts';
@@ -25,7 +27,8 @@ import { createTestDatabase, type TestDatabase } from './database.ts';
 export class ControlLoops {
   readonly database: TestDatabase;
   readonly userId: UserId;
-  readonly #bus: Bus;
+  readonly bus: Bus;
+  readonly resolver: ImageResolver;
   readonly #capacity: CapacityLedger;
   readonly #loops: { start(): void; stop(): Promise<void> }[];
 
@@ -58,8 +61,10 @@ export class ControlLoops {
     const logs = new LogCollector({ ...shared, runtime });
     this.database = database;
     this.userId = userId;
-    this.#bus = bus;
+    this.bus = bus;
     this.#capacity = new CapacityLedger({ pool, runtime });
+    const secretBox = createSecretBox(randomBytes(32));
+    const releaseImages = new ReleaseImages({ pool, runtime, secretBox });
     const workers = new WorkerRunner({
       ...shared,
       runtime,
@@ -67,7 +72,8 @@ export class ControlLoops {
       capacity: this.#capacity,
       queue: new JobQueue({ pool, processId: 'test', limits: { resultRetentionMs: 1, syncResultRetentionMs: 1 } }),
       notify: { queued: () => {}, ended: () => {} },
-      secretBox: createSecretBox(randomBytes(32)),
+      secretBox,
+      releaseImages,
       workloadOptions,
       perGpu: { cpus: 'auto', memory: 'auto' },
       mounts: new WorkloadMounts({ pool, storage: null }),
@@ -79,8 +85,14 @@ export class ControlLoops {
       publishIp: '127.0.0.1',
       publicUrl: null,
     });
+    this.resolver = new ImageResolver({ ...shared, runtime, secretBox, releaseImages });
     const onInserted = (worker: ControlledWorker) => workers.add(worker);
-    this.#loops = [logs, workers, new EndpointScaler({ ...shared, frozenBudget: async () => 0, onInserted })];
+    this.#loops = [
+      logs,
+      workers,
+      new EndpointScaler({ ...shared, frozenBudget: async () => 0, onInserted }),
+      this.resolver,
+    ];
     for (const loop of this.#loops) loop.start();
   }
 
@@ -103,7 +115,7 @@ export class ControlLoops {
   /** Creates an endpoint of Anna's, with at most one worker by default. */
   async endpoint(fields: Partial<NewEndpoint> = {}): Promise<EndpointId> {
     const actor = { userId: this.userId, keyId: 'k' as never, scopes: [{ kind: 'all' as const }] };
-    const { id } = await change({ pool: this.database.pool, bus: this.#bus }, actor, createEndpoint, {
+    const { id } = await change({ pool: this.database.pool, bus: this.bus }, actor, createEndpoint, {
       name: 'test',
       type: 'QUEUE_BASED',
       image: 'any:v1',
@@ -130,12 +142,12 @@ export class ControlLoops {
        ${addToCounters({ from: 'job', lane: "'test'", deltas: { queued: 'count(*)' } })}`,
       endpointId,
     );
-    this.#bus.publish('demand', endpointId);
+    this.bus.publish('demand', endpointId);
   }
 
   /** Notifies the scaler, as a change of the endpoint or its budget does. */
   notify(endpointId: EndpointId): void {
-    this.#bus.publish('endpoint', endpointId);
+    this.bus.publish('endpoint', endpointId);
   }
 
   /** Returns the live workers of an endpoint, oldest first. */

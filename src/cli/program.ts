@@ -7,6 +7,7 @@ import { addKeys, addSecrets, addUsers } from './access/access-commands.ts';
 import { addLimits, addSignIn, addSshKeys } from './account/account-commands.ts';
 import { addBatches } from './batches/batch-commands.ts';
 import { addBilling, addBudgets } from './billing/billing-commands.ts';
+import { addDeploy } from './deploy/deploy-commands.ts';
 import { addEndpoints } from './endpoints/endpoint-commands.ts';
 import { addCopy, addExec } from './exec/exec-commands.ts';
 import { completionScript, findCandidates, SHELLS, type Shell } from './help/completion.ts';
@@ -64,6 +65,7 @@ export function buildCli(pieces: CliPieces): Command {
   addSecrets(program, pieces);
   addStorageCommands(program, pieces);
   addSignIn(program, pieces);
+  addDeploy(program, pieces);
   addEndpoints(program, pieces);
   addJobs(program, pieces);
   addLogs(program, pieces);

@@ -31,6 +31,7 @@ import { openSecretBox } from '../domain/secrets/open-secret-box.ts';
 import { Readiness } from '../http/readiness.ts';
 import { type ProcessFigures, readProcessFigures } from '../rest/installation/process-figures.ts';
 import type { WorkloadStorage } from '../runtimes/runtime.ts';
+import { createBuilder } from './create-builder.ts';
 import { createRuntime } from './create-runtime.ts';
 import { describeInstallation } from './describe-installation.ts';
 import { hostInUrl } from './front/listen.ts';
@@ -228,7 +229,8 @@ async function takeControl(
   storage: WorkloadStorage | null,
 ): Promise<void> {
   const { workerApiUrl } = serving;
-  const control = startControl({ ...config, roles }, { ...parts, storage, workerApiUrl });
+  const builder = roles.has('control') ? await createBuilder(config, parts) : null;
+  const control = startControl({ ...config, roles }, { ...parts, storage, builder, workerApiUrl });
   cleanUp.add(async () => {
     await control.stop();
     await serving.end();

@@ -21,6 +21,7 @@ import type { GpuInventory } from '../runtimes/gpus/gpu-inventory.ts';
 import { LocalGpus } from '../runtimes/gpus/local-gpus.ts';
 import type { Runtime, WorkloadStorage } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
+import { builtImagesIn } from './create-builder.ts';
 import { openGpus } from './open-gpus.ts';
 
 const OWN_IMAGES_FILE = fileURLToPath(new URL('../../workers/images.json', import.meta.url));
@@ -167,6 +168,7 @@ async function createProcesses(setup: Setup): Promise<CreatedRuntime> {
     stateDir: join(config.dataDir, 'process'),
     hostEnv: config.hostEnv,
     imagesFiles: [...config.imagesFiles, join(config.dataDir, 'images.json'), OWN_IMAGES_FILE],
+    builtImages: builtImagesIn(config),
     installation: installation.id,
     gpus: inventory ?? setup.inventory,
     logger,

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
+import { builtImagesIn } from './create-builder.ts';
 
 /** Opens the runtime of an installation to list and stop what runs there. Starts nothing. The caller closes it. */
 export async function openRuntime(
@@ -22,6 +23,7 @@ export async function openRuntime(
         ...shared,
         stateDir: join(config.dataDir, 'process'),
         imagesFiles: [],
+        builtImages: builtImagesIn(config),
         hostEnv: config.hostEnv,
       });
     }

@@ -1,5 +1,6 @@
 import { freemem, totalmem } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
+import type { Builder } from '../builders/builder.ts';
 import type { Config } from '../config/config.ts';
 import { NO_WORKLOAD_OPTIONS } from '../config/workload-option-settings.ts';
 import { ClusterRunner } from '../control/clusters/run-clusters.ts';
@@ -9,11 +10,13 @@ import { lostProgramLoop } from '../control/housekeeping/end-lost-programs.ts';
 import { evictionGuardLoop } from '../control/housekeeping/guard-evictions.ts';
 import { budgetLoop } from '../control/housekeeping/keep-budgets.ts';
 import { historyLoop } from '../control/housekeeping/keep-history.ts';
+import { keptImagesLoop } from '../control/housekeeping/keep-images.ts';
 import { LogKeeper } from '../control/housekeeping/keep-logs.ts';
 import { VolumeKeeper } from '../control/housekeeping/keep-volumes.ts';
 import { usageLoop } from '../control/housekeeping/meter-usage.ts';
 import { ImagePuller } from '../control/housekeeping/pull-ahead.ts';
 import { userRemovalLoop } from '../control/housekeeping/remove-users.ts';
+import { ImageResolver } from '../control/housekeeping/resolve-images.ts';
 import { incidentLoop } from '../control/housekeeping/run-incidents.ts';
 import { DiskWatch } from '../control/housekeeping/watch-disks.ts';
 import { WebhookDeliverer } from '../control/jobs/deliver-webhooks.ts';
@@ -28,6 +31,7 @@ import { WorkerProber } from '../control/workers/run/probe-workers.ts';
 import { WorkerRunner } from '../control/workers/run/run-workers.ts';
 import { EndpointScaler } from '../control/workers/scale/scale-endpoints.ts';
 import { LogCollector } from '../control/workloads/collect-logs.ts';
+import { ReleaseImages } from '../control/workloads/release-images.ts';
 import { WorkloadMounts } from '../control/workloads/workload-mounts.ts';
 import type { Clock } from '../core/clock.ts';
 import type { EndpointId, WorkerId } from '../core/ids.ts';
@@ -46,6 +50,7 @@ import type { WorkloadDisk } from '../domain/workers/list-disks.ts';
 import type { Runtime, WorkloadStorage } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
 import type { Because } from '../scaling/because.ts';
+import { createBuildLoops } from './build-loops.ts';
 import { readDiskOf } from './describe-installation.ts';
 import { MAIN_SETTINGS } from './open-database.ts';
 
@@ -76,6 +81,7 @@ export interface ControlParts {
   secretBox: SecretBox;
   runtime: Runtime;
   storage: WorkloadStorage | null;
+  builder: Builder | null;
   data: DataPlane;
   health: DatabaseHealth;
   webhooks: WebhookPolicy;
@@ -83,7 +89,6 @@ export interface ControlParts {
   databaseUrl: string;
 }
 
-/** The parts of one term. */
 type TermParts = ControlParts & { queue: JobQueue };
 
 interface Loop {
@@ -180,10 +185,18 @@ function createLoops(
   const logs = new LogCollector({ ...parts, rates: config.limits.logRates, onStored });
   const mounts = new WorkloadMounts({ pool, storage });
   const capacity = new CapacityLedger({ pool, runtime });
+  const releaseImages = new ReleaseImages(parts);
   const memory = createFrozenMemory(config, runtime);
   const freezer = new WorkerFreezer({ ...parts, logs, memory, capacity });
   const onRuntimeReturn = () => freezer.retry();
-  const workers = createWorkerRunner(config, parts, { logs, mounts, capacity, notify, onRuntimeReturn });
+  const workers = createWorkerRunner(config, parts, {
+    logs,
+    mounts,
+    capacity,
+    releaseImages,
+    notify,
+    onRuntimeReturn,
+  });
   const pods = createPodRunner(config, parts, { logs, mounts });
   const loops = [
     logKeeper,
@@ -196,7 +209,8 @@ function createLoops(
     freezer,
     new EndpointScaler({ ...parts, frozenBudget: memory.budgetBytes, onInserted: (worker) => workers.add(worker) }),
     ...createJobLoops(config, parts, notify),
-    ...createHousekeeping(config, parts, { logs, capacity }),
+    ...createHousekeeping(config, parts, { logs, capacity, releaseImages }),
+    ...createBuildLoops(config, parts),
     ...createDiskWatch(parts, { workers, pods }),
   ];
   return { workers, pods, loops };
@@ -204,8 +218,7 @@ function createLoops(
 
 function createLogKeeper({ limits, databaseUrl, dataDir }: Config, { pool, clock, logger }: TermParts): LogKeeper {
   const { logRetentionMs: retentionMs, logBytes: maxBytes } = limits;
-  const isEmbedded = databaseUrl === null;
-  const readFreeBytes = isEmbedded ? async () => (await readDiskOf(dataDir)).freeBytes : null;
+  const readFreeBytes = databaseUrl === null ? async () => (await readDiskOf(dataDir)).freeBytes : null;
   return new LogKeeper({ pool, clock, logger, limits: { retentionMs, maxBytes }, readFreeBytes });
 }
 
@@ -216,6 +229,7 @@ function createWorkerRunner(
     logs: LogCollector;
     mounts: WorkloadMounts;
     capacity: CapacityLedger;
+    releaseImages: ReleaseImages;
     notify: Notify;
     onRuntimeReturn: () => void;
   },
@@ -264,7 +278,7 @@ function createJobLoops(
 function createHousekeeping(
   config: Config,
   { pool, bus, clock, logger, runtime, secretBox, storage }: TermParts,
-  { logs, capacity }: { logs: LogCollector; capacity: CapacityLedger },
+  { logs, capacity, releaseImages }: { logs: LogCollector; capacity: CapacityLedger; releaseImages: ReleaseImages },
 ): Loop[] {
   const budgets = budgetLoop({ pool, bus, logger });
   const loops: Loop[] = [
@@ -274,9 +288,11 @@ function createHousekeeping(
     cleanUpLoop({ pool, clock, logger, limits: config.limits }),
     userRemovalLoop({ pool, bus, logger }),
     lostProgramLoop({ pool, bus, logger, runtime }),
-    new ImagePuller({ pool, bus, logger, runtime, secretBox }),
+    new ImagePuller({ pool, bus, logger, runtime, releaseImages }),
+    new ImageResolver({ pool, bus, logger, runtime, secretBox, releaseImages }),
   ];
   if (runtime.evictions) loops.push(evictionGuardLoop({ pool, logger, guard: runtime.evictions }));
+  if (runtime.keepImages) loops.push(keptImagesLoop({ pool, logger, runtime }));
   if (storage) loops.push(new VolumeKeeper({ pool, bus, logger, logs, storage }));
   if (runtime instanceof ShortageRuntime) {
     const onChange = () => {

@@ -24,6 +24,8 @@ export interface Config extends Omit<Values, 'tls' | 'masterKey' | 'egress' | 'k
   tracing: TracingSettings | null;
   /** The part of the environment that workers of the process runtime inherit: PATH, HOME, LANG, TMPDIR. */
   hostEnv: Readonly<Record<string, string>>;
+  /** The same for builds of the process runtime: also where packages are fetched from. */
+  buildEnv: Readonly<Record<string, string>>;
   /** Settings that are likely mistakes, one sentence each, without a period. They keep no server from starting. */
   warnings: readonly string[];
 }
@@ -31,6 +33,12 @@ export interface Config extends Omit<Values, 'tls' | 'masterKey' | 'egress' | 'k
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i;
 const MIN_ADMIN_KEY_CHARACTERS = 16;
 const HOST_ENV = ['PATH', 'HOME', 'LANG', 'TMPDIR'];
+/** Mirrors, proxies and certificates, in the variables of pip, uv and npm. */
+const BUILD_ENV = [
+  ...['PATH', 'LANG', 'HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy'],
+  ...['SSL_CERT_FILE', 'NODE_EXTRA_CA_CERTS', 'npm_config_registry', 'NPM_CONFIG_REGISTRY'],
+  ...['PIP_INDEX_URL', 'PIP_EXTRA_INDEX_URL', 'PIP_FIND_LINKS', 'PIP_CERT', 'UV_DEFAULT_INDEX', 'UV_INDEX'],
+];
 
 /** Reads flags and environment. Throws a sentence that names the setting, its value and what is allowed. */
 export function readConfig(flags: Flags, env: NodeJS.ProcessEnv): Config {
@@ -45,9 +53,14 @@ export function readConfig(flags: Flags, env: NodeJS.ProcessEnv): Config {
     kubernetes: readKubernetesSettings(env),
     terminal: values.terminal.isOn ? values.terminal.limits : null,
     tracing: readTracingSettings(env),
-    hostEnv: Object.fromEntries(HOST_ENV.flatMap((name) => (env[name] ? [[name, env[name]]] : []))),
+    hostEnv: pick(env, HOST_ENV),
+    buildEnv: pick(env, BUILD_ENV),
     warnings: [...warnOfListener({ ...values, tls }), ...warnOfAdminKey(values)],
   };
+}
+
+function pick(env: NodeJS.ProcessEnv, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
 }
 
 function tlsOf({ certFile, keyFile }: Values['tls']): Config['tls'] {

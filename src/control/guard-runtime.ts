@@ -2,7 +2,14 @@ import { Failure } from '../core/errors.ts';
 import type { EvictionGuard, GpuSleep, GroupNetworks, Runtime } from '../runtimes/runtime.ts';
 
 /** What changes a workload. Everything else only reads. */
-const CHANGES: ReadonlySet<string | symbol> = new Set<keyof Runtime>(['start', 'stop', 'freeze', 'thaw', 'tidy']);
+const CHANGES: ReadonlySet<string | symbol> = new Set<keyof Runtime>([
+  'start',
+  'stop',
+  'freeze',
+  'thaw',
+  'tidy',
+  'keepImages',
+]);
 const GPU_CHANGES: ReadonlySet<string | symbol> = new Set<keyof GpuSleep>(['release', 'claim', 'suspend', 'resume']);
 
 const EVICTION_CHANGES: ReadonlySet<string | symbol> = new Set<keyof EvictionGuard>(['keep', 'release']);

@@ -13,6 +13,8 @@ interface HintTopics {
   batch: string;
   /** A worker's row changed (wanted state, readiness). Payload: worker id. */
   worker: string;
+  /** A build was created, changed or cancelled, or printed something. Payload: build id. */
+  build: string;
   /** A pod's row changed: its wanted state, status, address or ports. Payload: pod id. */
   pod: string;
   /** A cluster's row changed: its wanted state, its name or its phase. Payload: cluster id. */

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure } from '../core/errors.ts';
 import { takeTurn } from '../core/flow/turns.ts';
@@ -27,6 +28,10 @@ export interface JsonBodyOptions {
   ownerOf: (request: FastifyRequest) => string;
   /** True: an empty body counts as no body. False: it is malformed. */
   isEmptyAllowed: boolean;
+  /** True for a request whose body is bytes that its handler reads: of any size, and `application/octet-stream`. */
+  isRaw?: (request: FastifyRequest) => boolean;
+  /** Members and items that a body may have; default: 10,000. */
+  maxValuesOf?: (request: FastifyRequest) => number | undefined;
   /** The public text for a malformed body. */
   detail: string;
   /** Throws a `Failure` for a body that is valid JSON but must be refused. */
@@ -42,8 +47,9 @@ export interface JsonBodyOptions {
 // biome-ignore lint/suspicious/noExplicitAny: any app, whatever its type provider
 export function acceptOnlyJson(app: FastifyInstance<any, any, any, any, any>, options: JsonBodyOptions): void {
   const slots = new FairSlots(LARGE_BODIES);
+  const { isRaw = () => false, maxValuesOf = () => undefined } = options;
   app.addHook('preParsing', async (request, reply) => {
-    if (isSmall(request)) return;
+    if (isSmall(request) || isRaw(request)) return;
     const leave = await slots.enter(options.ownerOf(request));
     if (reply.raw.closed || request.socket.destroyed) return leave();
     const startedAt = performance.now();
@@ -57,7 +63,12 @@ export function acceptOnlyJson(app: FastifyInstance<any, any, any, any, any>, op
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
     if (body.length === 0 && options.isEmptyAllowed) return undefined;
     if (body.length >= LARGE_BYTES) await takeTurn(options.ownerOf(request));
-    return parseBody(body, options);
+    return parseBody(body, options, maxValuesOf(request) ?? MAX_VALUES);
+  });
+  if (options.isRaw === undefined) return;
+  app.addContentTypeParser('application/octet-stream', async (request: FastifyRequest, body: IncomingMessage) => {
+    if (isRaw(request)) return body;
+    throw new Failure('unsupportedMediaType', 'The request body must be application/json.');
   });
 }
 
@@ -67,9 +78,13 @@ function isSmall({ headers, method }: FastifyRequest): boolean {
   return headers['transfer-encoding'] === undefined && !(Number(headers['content-length']) >= LARGE_BYTES);
 }
 
-function parseBody(body: Buffer, { detail, check, refuse = validationFailure }: JsonBodyOptions): unknown {
+function parseBody(
+  body: Buffer,
+  { detail, check, refuse = validationFailure }: JsonBodyOptions,
+  maxValues: number,
+): unknown {
   if (!isUtf8(body)) throw new Failure('badRequest', detail.replace('JSON', 'UTF-8'));
-  const fault = findShapeFault(body, { values: MAX_VALUES });
+  const fault = findShapeFault(body, { values: maxValues });
   if (fault !== null) throw refuse([`$: ${fault}`]);
   const text = body.toString().replace(/^\uFEFF/, '');
   const value = parse(text, detail);

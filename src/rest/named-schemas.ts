@@ -17,6 +17,7 @@ import {
 } from './billing/billing-schemas.ts';
 import { COST_SCHEMAS } from './billing/cost-schemas.ts';
 import { BUDGET_SCHEMAS } from './budgets/budget-schemas.ts';
+import { BUILD_SCHEMAS } from './builds/build-schemas.ts';
 import {
   CpuFlavorList,
   CpuFlavorResponse,
@@ -152,6 +153,7 @@ export const namedSchemas = ({ endpoints, pods, sshKeys, templates }: Wires): re
   ClusterBillingResponse,
   ...COST_SCHEMAS,
   ...BUDGET_SCHEMAS,
+  ...BUILD_SCHEMAS,
   AccountResponse,
   ApiKeyResponse,
   ApiKeyList,

@@ -6,6 +6,7 @@ import { PROBLEM_JSON } from '../http/problem.ts';
 import { ACCOUNT_EXAMPLES } from './account/account-schemas.ts';
 import { BILLING_EXAMPLES } from './billing/billing-schemas.ts';
 import { BUDGET_EXAMPLES } from './budgets/budget-schemas.ts';
+import { BUILD_EXAMPLES } from './builds/build-schemas.ts';
 import { CATALOG_EXAMPLES } from './catalog/catalog-schemas.ts';
 import { CLUSTER_EXAMPLES } from './clusters/cluster-schemas.ts';
 import { ENDPOINT_EXAMPLES } from './endpoints/endpoint-examples.ts';
@@ -39,6 +40,7 @@ const SHARED_EXAMPLES: Examples = {
   ...ACCOUNT_EXAMPLES,
   ...BILLING_EXAMPLES,
   ...BUDGET_EXAMPLES,
+  ...BUILD_EXAMPLES,
   ...CATALOG_EXAMPLES,
   ...CLUSTER_EXAMPLES,
   ...ENDPOINT_EXAMPLES,

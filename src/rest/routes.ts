@@ -17,6 +17,16 @@ import {
 } from './billing/billing-routes.ts';
 import { exportCostsRoute, getCostsRoute, getForecastRoute } from './billing/cost-routes.ts';
 import { createBudgetRoute, deleteBudgetRoute, listBudgetsRoute, updateBudgetRoute } from './budgets/budget-routes.ts';
+import { streamBuildLogRoute } from './builds/build-log-routes.ts';
+import {
+  cancelBuildRoute,
+  createBuildRoute,
+  findMissingFilesRoute,
+  getAnyBuildRoute,
+  listAllBuildsRoute,
+  retryBuildRoute,
+  storeBuildFileRoute,
+} from './builds/build-routes.ts';
 import {
   getCpuFlavorRoute,
   getDataCenterRoute,
@@ -195,6 +205,14 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   listEndpointLogLinesRoute,
   downloadEndpointLogRoute,
   watchEndpointRoute,
+  listAllBuildsRoute,
+  createBuildRoute,
+  findMissingFilesRoute,
+  storeBuildFileRoute,
+  getAnyBuildRoute,
+  streamBuildLogRoute,
+  cancelBuildRoute,
+  retryBuildRoute,
   listTemplatesRoute(templates),
   createTemplateRoute(templates),
   getTemplateRoute(templates),

@@ -5,6 +5,7 @@
 
 import { Failure } from '../core/errors.ts';
 import type { RuntimeName } from '../core/runtime-names.ts';
+import type { ImageIdentity } from '../domain/images/image-identity.ts';
 import type { ExecRequest, Execution } from './execution.ts';
 
 /** GPUs of a pool on one node. `free`: those held by no workload of this installation. */
@@ -39,6 +40,18 @@ export interface RegistryAuth {
   password: string;
 }
 
+export interface PrepareOptions {
+  auth?: RegistryAuth;
+  onProgress?: OnProgress;
+  /** Makes exactly this present, whatever the name stands for by now. */
+  pinned?: ImageIdentity;
+  /**
+   * Resolves the name anew: as it stands on the machine, which pulls it only if it lacks it; or as it stands in the registry
+   * that the machine's image came from. With `pinned`, which is the answer if the name still stands for it.
+   */
+  resolve?: 'here' | 'in registry';
+}
+
 /** Receives lines about the progress of a start; they become `system` log lines. */
 export type OnProgress = (line: string) => void;
 
@@ -56,6 +69,7 @@ export interface WorkloadSpec {
   /** Unique across kinds; container names and host labels are made from it. */
   id: string;
   kind: 'worker' | 'pod';
+  /** Its name, or the `reference` of what it stood for. */
   image: string;
   /** The private registry's record and credentials, for runtimes that pull when a workload starts. */
   registry: { id: string; auth: RegistryAuth } | null;
@@ -106,6 +120,8 @@ export interface PublishedPort {
 export interface Whereabouts {
   address: string | null;
   publishedPorts: PublishedPort[];
+  /** What it runs, where that is known only now. */
+  image?: ImageIdentity;
 }
 
 /** Current usage, in percent of what the workload may use: 0 to 100. */
@@ -269,9 +285,10 @@ export interface Runtime {
   capacity(): Promise<Capacity>;
   /**
    * Makes the image present. Rejects with a sentence fit for users. Does nothing where the node pulls when a workload
-   * starts: then `start` rejects with that sentence.
+   * starts: then `start` rejects with that sentence. Returns what the image is, once `pinned` or `resolve` asked for it; null
+   * where only a running workload tells (`Whereabouts`). Who may use the image depends on its name, not on what is pinned.
    */
-  prepare(image: string, options?: { auth?: RegistryAuth; onProgress?: OnProgress }): Promise<void>;
+  prepare(image: string, options?: PrepareOptions): Promise<ImageIdentity | null>;
   /**
    * Creates and starts a workload. Idempotent by id: a running one is left alone. On failure it rejects and leaves nothing
    * behind; with `NoCapacity` when it found no place.
@@ -319,6 +336,11 @@ export interface Runtime {
   watch(onEvent: OnEvent, onReturn?: () => void): () => void;
   /** Prepares what makes the starts of workers faster, from now on. Absent where nothing does. */
   expectStarts?(): void;
+  /**
+   * Removes images that the runtime made itself in order to have what a name stood for, all but those of `references` and
+   * of workloads. Absent where it makes none.
+   */
+  keepImages?(references: readonly string[]): Promise<void>;
   /** Removes what processes that were killed have left besides workloads. Absent where they leave nothing. */
   tidy?(): Promise<void>;
   /** Releases connections, and what was prepared for starts. Workloads keep running. */

@@ -7,6 +7,8 @@ const OPERATOR_EXAMPLES: Record<string, readonly string[]> = {
   prove: ['podyard prove', 'podyard prove --data-dir /var/lib/podyard'],
   upgrade: ['podyard upgrade --from /srv/podyard --check', 'podyard upgrade --from /srv/podyard --key podyard.pub'],
   doctor: ['podyard doctor', 'podyard doctor --runtime kubernetes --json'],
+  init: ['podyard init hello', 'podyard init hello --template javascript'],
+  deploy: ['podyard deploy', 'podyard deploy hello --dry-run', 'podyard deploy hello --yes --no-wait'],
   kit: ['podyard kit python', 'podyard kit javascript --force'],
   completion: ['source <(podyard completion bash)', 'podyard completion fish | source'],
   complete: ['podyard complete -- endpoints get fi', "podyard complete -- endpoints create --pool ''"],

@@ -78,7 +78,7 @@ export class ApiClient {
     path: string,
     options: {
       body?: unknown;
-      raw?: Uint8Array<ArrayBuffer>;
+      raw?: Uint8Array<ArrayBuffer> | Blob;
       headers?: Record<string, string>;
       signal?: AbortSignal;
     } = {},
@@ -153,9 +153,10 @@ function foreignAnswer({ status, redirected, url: answered }: Response, url: str
   return `${url} responded with ${status}, and not as a Podyard server does: check the address`;
 }
 
-/** Exit statuses for scripts: 3 API key refused, 4 not found, 5 invalid request, 6 retry later, 7 job failed, 1 other. */
+/** Exit statuses for scripts: 3 API key refused, 4 not found, 5 invalid request, 6 retry later, 7 job failed, 9 build failed, 1 other. */
 export function exitStatusOf(error: unknown): number {
   if (error instanceof JobFailed) return 7;
+  if (error instanceof BuildFailed) return 9;
   if (!(error instanceof ApiRefusal)) return 1;
   const { status } = error;
   if (status === 401 || status === 403) return 3;
@@ -166,3 +167,6 @@ export function exitStatusOf(error: unknown): number {
 
 /** A job ended in another state than COMPLETED. */
 export class JobFailed extends Error {}
+
+/** A build ended without an image. */
+export class BuildFailed extends Error {}

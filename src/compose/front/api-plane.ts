@@ -12,6 +12,7 @@ import type { MetricsPage } from '../../rest/installation/metrics-page.ts';
 import { LogSearches } from '../../rest/logs/log-searches.ts';
 import type * as restApps from '../../rest/rest-apps.ts';
 import { isV1Path, lazyV1App, refuseV1 } from '../../rest/v1/lazy-v1-app.ts';
+import { buildHindrance } from '../create-builder.ts';
 import { missingRole } from '../roles.ts';
 import type { ServerParts } from '../serving.ts';
 
@@ -52,6 +53,7 @@ export function createApiPlane(
     publicUrlFor,
     lbHost: config.lbHost,
     terminal: config.terminal,
+    builds: { hindrance: buildHindrance(config, deps.runtime) },
     workloadOptions: config.workloadOptions,
     hasV1: config.isRestV1On,
   };

@@ -6,6 +6,7 @@ import { createSecretBox } from '../../core/secret-box.ts';
 import { Bus } from '../../db/bus.ts';
 import { createSimulatedRuntime } from '../../runtimes/simulated/simulated-runtime.ts';
 import { SimulatedWorld } from '../../runtimes/simulated/simulated-world.ts';
+import { ReleaseImages } from '../workloads/release-images.ts';
 import { ImagePuller } from './pull-ahead.ts';
 
 let database: TestDatabase;
@@ -28,7 +29,8 @@ beforeAll(async () => {
   };
   const runtime = Object.assign(createSimulatedRuntime({ installation: 'i', world }), { expectStarts });
   const secretBox = createSecretBox(new Uint8Array(32));
-  puller = new ImagePuller({ pool: database.pool, bus, logger: silentLogger, runtime, secretBox });
+  const releaseImages = new ReleaseImages({ pool: database.pool, runtime, secretBox });
+  puller = new ImagePuller({ pool: database.pool, bus, logger: silentLogger, runtime, releaseImages });
   puller.start();
 });
 afterAll(async () => {
@@ -71,7 +73,8 @@ test('its end waits for what reads the database: that may be gone next', async (
   });
   const runtime = createSimulatedRuntime({ installation: 'i', world: new SimulatedWorld({}) });
   const secretBox = createSecretBox(new Uint8Array(32));
-  const ending = new ImagePuller({ pool, bus, logger: silentLogger, runtime, secretBox });
+  const releaseImages = new ReleaseImages({ pool, runtime, secretBox });
+  const ending = new ImagePuller({ pool, bus, logger: silentLogger, runtime, releaseImages });
   ending.start();
   await expect.poll(() => reads).toBe(1);
   await ending.stop();

@@ -2,29 +2,36 @@ import { messageOf } from '../../core/errors.ts';
 import { Loop } from '../../core/flow/loop.ts';
 import type { EndpointId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { SecretBox } from '../../core/secret-box.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import { hasImagesToPull, listImagesToPull } from '../../domain/endpoints/images-to-pull.ts';
 import type { Runtime } from '../../runtimes/runtime.ts';
-import { bringImage } from '../workloads/bring-image.ts';
+import type { ReleaseImages } from '../workloads/release-images.ts';
 
 const TICK_MS = 3_600_000;
 
+interface PullDeps {
+  pool: Pool;
+  bus: Bus;
+  logger: Logger;
+  runtime: Runtime;
+  releaseImages: ReleaseImages;
+}
+
 /**
- * Pulls the image of an endpoint that was created or changed, so that its first worker need not wait for it. One image at a
+ * Resolves and pulls the image of an endpoint that was created or changed, so that its first worker need not wait for it. One image at a
  * time, and none when the server starts: they were pulled before. A failed pull is only logged; the worker that needs the
  * image reports it. Where there are endpoints, the runtime prepares for starts.
  */
 export class ImagePuller {
-  readonly #deps: { pool: Pool; bus: Bus; logger: Logger; runtime: Runtime; secretBox: SecretBox };
+  readonly #deps: PullDeps;
   readonly #loop: Loop;
   readonly #changed = new Set<EndpointId>();
   #isPulling = false;
   #isStopped = false;
   #isExpecting = false;
 
-  constructor(deps: { pool: Pool; bus: Bus; logger: Logger; runtime: Runtime; secretBox: SecretBox }) {
+  constructor(deps: PullDeps) {
     this.#deps = deps;
     this.#loop = new Loop({
       name: 'pull-ahead',
@@ -66,7 +73,7 @@ export class ImagePuller {
       if (this.#isStopped) return undefined;
       this.#isPulling = true;
       try {
-        await bringImage(this.#deps, wanted);
+        await this.#deps.releaseImages.bring(wanted);
       } catch (error) {
         this.#deps.logger.info({ image: wanted.image, err: error }, `pull ahead failed: ${messageOf(error)}`);
       } finally {

@@ -71,7 +71,7 @@ function pullImage(
   const onProgress = (line: string) => {
     if (!isSilent) deps.logs.system(pod.id, line);
   };
-  const done = bringImage(deps, pod, onProgress);
+  const done = bringImage(deps, pod, { onProgress }).then(({ registry }) => registry);
   done.catch(() => {}); // a superseded pull may fail unheard
   return { done, silence: () => (isSilent = true) };
 }

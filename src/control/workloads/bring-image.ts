@@ -2,9 +2,20 @@ import { Failure } from '../../core/errors.ts';
 import type { RegistryId, UserId } from '../../core/ids.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import type { Pool } from '../../db/pool.ts';
+import type { ImageIdentity } from '../../domain/images/image-identity.ts';
 import { findImageRefusal } from '../../domain/images/registry-policy.ts';
 import { openCredentials } from '../../domain/registries/open-credentials.ts';
-import type { OnProgress, Runtime, WorkloadSpec } from '../../runtimes/runtime.ts';
+import type { OnProgress, PrepareOptions, Runtime, WorkloadSpec } from '../../runtimes/runtime.ts';
+
+/** An image, and the registry whose credentials pull it. */
+export interface WantedImage {
+  userId: UserId;
+  image: string;
+  registryId: string | null;
+}
+
+/** See `PrepareOptions`. */
+type BringOptions = Pick<PrepareOptions, 'pinned' | 'resolve'> & { onProgress?: OnProgress | undefined };
 
 /**
  * Pulls an image unless it is present. Credentials of a private registry reach the pull and nothing else, neither a workload
@@ -12,13 +23,16 @@ import type { OnProgress, Runtime, WorkloadSpec } from '../../runtimes/runtime.t
  */
 export async function bringImage(
   deps: { pool: Pool; runtime: Runtime; secretBox: SecretBox },
-  wanted: { userId: UserId; image: string; registryId: string | null },
-  onProgress?: OnProgress,
-): Promise<WorkloadSpec['registry']> {
-  const { userId, image, registryId } = wanted;
+  { userId, image, registryId }: WantedImage,
+  { onProgress, ...options }: BringOptions = {},
+): Promise<{ registry: WorkloadSpec['registry']; identity: ImageIdentity | null }> {
   const fault = findImageRefusal(image); // a row from before references were checked, or other registries allowed
   if (fault !== null) throw new Failure('unprocessable', fault);
   const auth = registryId && (await openCredentials(deps, userId, registryId as RegistryId));
-  await deps.runtime.prepare(image, { ...(auth && { auth }), ...(onProgress && { onProgress }) });
-  return auth ? { id: registryId, auth } : null;
+  const identity = await deps.runtime.prepare(image, {
+    ...options,
+    ...(auth && { auth }),
+    ...(onProgress && { onProgress }),
+  });
+  return { registry: auth ? { id: registryId, auth } : null, identity };
 }

@@ -20,6 +20,7 @@ import { SimulatedWorld } from '../../runtimes/simulated/simulated-world.ts';
 import { CapacityLedger } from '../workers/place/capacity-ledger.ts';
 import { WorkerRunner } from '../workers/run/run-workers.ts';
 import { LogCollector } from './collect-logs.ts';
+import { ReleaseImages } from './release-images.ts';
 import { WorkloadMounts } from './workload-mounts.ts';
 
 const PASSWORD = 'hunter2-hunter2';
@@ -90,6 +91,7 @@ async function runWorker(
     queue: new JobQueue({ pool, processId: 'test', limits: { resultRetentionMs: 1, syncResultRetentionMs: 1 } }),
     notify: { queued: () => {}, ended: () => {} },
     secretBox: box,
+    releaseImages: new ReleaseImages({ pool, runtime, secretBox: box }),
     workloadOptions: NO_WORKLOAD_OPTIONS,
     perGpu: { cpus: 'auto', memory: 'auto' },
     mounts: new WorkloadMounts({ pool, storage: null }),

@@ -26,10 +26,14 @@ export interface Build {
   reason: string | null;
   /** The name of the step that failed. */
   failedStep: string | null;
+  /** In the order in which they began. */
+  steps: BuildStep[];
   source: 'UPLOAD' | 'GIT';
   /** The endpoint that took the image last. */
   endpointId: EndpointId | null;
   retryOf: BuildId | null;
+  /** Of what is built, in hexadecimal (content-hash.ts). */
+  contentHash: string;
   createdAt: Date;
   startedAt: Date | null;
   endedAt: Date | null;

@@ -26,8 +26,7 @@ const PYTHON = `${VENV}/bin/python`;
  */
 export function commandsOf(recipe: Recipe, { hasUv }: { hasUv: boolean }): RecipeCommands {
   if (recipe.language === 'dockerfile') throw new Error('a Dockerfile is built by a container engine');
-  const install =
-    recipe.language === 'python' ? pythonSteps(recipe, hasUv) : [...installPackages(recipe), LINK_KIT];
+  const install = recipe.language === 'python' ? pythonSteps(recipe, hasUv) : [...installPackages(recipe), LINK_KIT];
   const build = recipe.buildCommand === null ? [] : [step(recipe.buildCommand.join(' '), recipe.buildCommand)];
   return { steps: [...install, ...build], serve: serveCommand(recipe) };
 }

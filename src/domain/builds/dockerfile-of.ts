@@ -101,11 +101,15 @@ function codeLayer(recipe: Recipe): string {
 export function startCommand({ language, entry }: Recipe, python = 'python'): string[] {
   if (entry === null) throw new Error('a recipe without a Dockerfile has an entry');
   if (entry.kind === 'program') return entry.command;
-  if (language === 'python') return [python, '-u', '.podyard/run_handler.py', entry.file, entry.name];
-  const types = /\.[cm]?ts$/.test(entry.file)
-    ? ['--experimental-transform-types', '--disable-warning=ExperimentalWarning']
-    : [];
-  return ['node', ...types, '.podyard/run-handler.mjs', entry.file, entry.name];
+  if (language === 'python') return [python, '-u', '.podyard/python/run_handler.py', entry.file, entry.name];
+  return ['node', ...nodeFlags(entry.file), '.podyard/node_modules/podyard/run-handler.js', entry.file, entry.name];
+}
+
+/** Flags with which Node.js runs a file as it is: one in TypeScript, and a module whose package.json does not say so. */
+export function nodeFlags(file: string): string[] {
+  const quiet = ['--disable-warning=MODULE_TYPELESS_PACKAGE_JSON'];
+  if (!/\.[cm]?ts$/.test(file)) return quiet;
+  return [...quiet, '--experimental-transform-types', '--disable-warning=ExperimentalWarning'];
 }
 
 /** Quotes a word for a shell, if it needs that. */

@@ -14,12 +14,13 @@ const WORKERS = new URL('../../../workers/', import.meta.url);
 const FILES = {
   python: {
     '.podyard/python/podyard_worker.py': 'python/podyard_worker.py',
-    '.podyard/run_handler.py': 'python/run_handler.py',
+    '.podyard/python/run_handler.py': 'python/run_handler.py',
   },
   javascript: {
-    '.podyard/node_modules/podyard/package.json': 'javascript/podyard/package.json',
-    '.podyard/node_modules/podyard/worker.js': 'javascript/podyard-worker.js',
-    '.podyard/run-handler.mjs': 'javascript/run-handler.mjs',
+    '.podyard/node_modules/podyard/package.json': 'javascript/kit-package.json',
+    '.podyard/node_modules/podyard/podyard-worker.js': 'javascript/podyard-worker.js',
+    '.podyard/node_modules/podyard/podyard-worker.d.ts': 'javascript/podyard-worker.d.ts',
+    '.podyard/node_modules/podyard/run-handler.js': 'javascript/run-handler.js',
   },
 } as const;
 

@@ -4,6 +4,8 @@ import type { UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { type Actor, isPermitted } from '../access/actor.ts';
 import { type Area, formatScope } from '../access/scopes.ts';
+import { buildIdOf } from '../builds/build-image.ts';
+import { checkBuildImage } from '../builds/check-build-image.ts';
 import { secretNamesIn } from '../secrets/secret-references.ts';
 
 /** Records of the same user that an endpoint, template or pod can reference; `env` does by `{{ RUNPOD_SECRET_name }}`. */
@@ -37,6 +39,7 @@ export async function checkReferences(
     const missing = given.networkVolumeIds.find((id) => !known.has(id));
     if (missing !== undefined) throw unknown('networkVolumes', 'network volume', missing);
   }
+  if (given.image !== undefined && given.image !== before?.image) await checkBuildImage(db, actor.userId, given.image);
 }
 
 /**
@@ -60,10 +63,12 @@ interface Reference {
   thing: string;
 }
 
-function listReferences({ env = {}, registryId, networkVolumeIds = [] }: References): Reference[] {
+function listReferences({ env = {}, registryId, networkVolumeIds = [], image = '' }: References): Reference[] {
+  const buildId = buildIdOf(image);
   return [
     ...secretNamesIn(env).map((name): Reference => ({ area: 'account', thing: `secret '${name}'` })),
     ...(registryId ? [{ area: 'registries', resourceId: registryId, thing: `registry '${registryId}'` } as const] : []),
+    ...(buildId === null ? [] : [{ area: 'builds', resourceId: buildId, thing: `build '${buildId}'` } as const]),
     ...networkVolumeIds.map(
       (id): Reference => ({ area: 'network-volumes', resourceId: id, thing: `network volume '${id}'` }),
     ),

@@ -60,7 +60,7 @@ export const createEndpoint: Operation<Tx, NewEndpoint, Endpoint> = {
       userId: actor.userId,
       version: 1,
     });
-    await insertRelease(db, created, actor.userId, []);
+    await insertRelease(db, created, actor.userId, [], null);
     publishEndpoint(bus, created.id);
     return created;
   },

@@ -7,6 +7,7 @@ import type { CpuRequest } from '../catalog/cpu-config.ts';
 import type { Operation, Tx } from '../change.ts';
 import { checkReferences } from '../containers/check-references.ts';
 import { RELEASED } from '../releases/diff-releases.ts';
+import { askForImage } from '../releases/release-images.ts';
 import { updateTemplateUse } from '../templates/template-store.ts';
 import { type Checked, checkRules } from './check-rules.ts';
 import { cpuSelection } from './cpu-selection.ts';
@@ -39,7 +40,7 @@ export type EndpointUpdate = EndpointChange | ((before: Endpoint) => EndpointCha
 
 /**
  * Applies a partial update. A change of the release spec creates version n + 1 in the same transaction; unchanged values
- * create none. Throws `notFound`, `badRequest` if a rule is broken, and `forbidden` for a reference the key may not add.
+ * create none, but an image that is named again is resolved anew, by control. Throws `notFound`, `badRequest` if a rule is broken, and `forbidden` for a reference the key may not add.
  */
 export const updateEndpoint: Operation<Tx, { id: EndpointId; update: EndpointUpdate }, Endpoint> = {
   name: 'endpoint.update',
@@ -71,7 +72,10 @@ export async function changeEndpoint(db: Db, actor: Actor, id: EndpointId, updat
   if (Object.keys(change).length === 0) return before;
   const after = applyChange(before, change);
   await checkReferences(db, actor, before, change);
-  return writeEndpoint(db, actor, before, after);
+  const written = await writeEndpoint(db, actor, before, after);
+  const isImageNamedAgain = given.image === before.image;
+  if (isImageNamedAgain) await askForImage(db, { endpointId: id, version: written.version });
+  return written;
 }
 
 /** Throws `badRequest` if the change or the endpoint that it leads to breaks a rule. */

@@ -5,6 +5,7 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { Failure } from '../../core/errors.ts';
+import { isBuildImage } from '../builds/build-image.ts';
 import { findImageFault, parseImageReference } from './image-reference.ts';
 import { isOwnAddress, MACHINE_SERVICES, NetworkList, unmapped } from './network-list.ts';
 
@@ -36,6 +37,7 @@ export function useRegistries(other: RegistryPolicy): void {
 export function findImageRefusal(image: string): string | null {
   const parsed = parseImageReference(image);
   if ('fault' in parsed) return findImageFault(image);
+  if (isBuildImage(image)) return null; // of no registry
   const { registry } = parsed;
   const { host, ports } = placeOf(registry);
   const fault = findPlaceFault(registry, host, ports);

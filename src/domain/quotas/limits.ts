@@ -23,6 +23,8 @@ export const LIMITS = {
   logBytesPerDay: { builtIn: 2 * 2 ** 30, unit: 'stored log bytes a day', isFreedByWaiting: true },
   streamBytesPerJob: { builtIn: 2 ** 30, unit: 'streamed bytes a job', isFreedByWaiting: false },
   requestBytes: { builtIn: null, unit: 'bytes in a request body', isFreedByWaiting: false },
+  builds: { builtIn: 1, unit: 'builds at once', isFreedByWaiting: true },
+  buildBytes: { builtIn: 10 * 2 ** 30, unit: 'bytes of files for builds', isFreedByWaiting: false },
   workerQuota: { builtIn: null, unit: 'workers', isFreedByWaiting: true },
   gpuQuota: { builtIn: null, unit: 'GPUs', isFreedByWaiting: true },
 } as const satisfies Record<string, LimitKind>;

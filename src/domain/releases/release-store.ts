@@ -1,7 +1,10 @@
 import { notFound } from '../../core/errors.ts';
 import { type EndpointId, newId, type ReleaseId, type UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import { buildIdOf } from '../builds/build-image.ts';
+import { noteEndpoint } from '../builds/build-store.ts';
 import type { Endpoint, ReleaseSpec } from '../endpoints/endpoint.ts';
+import type { ImageIdentity } from '../images/image-identity.ts';
 import type { Release, ReleaseChange } from './release.ts';
 
 /** Returns the part of an endpoint that a release fixes and a worker starts with. */
@@ -10,16 +13,23 @@ export function releaseSpecOf(endpoint: Endpoint): ReleaseSpec {
   return { image, args, diskGb, ports, env, registryId, gpu, cpu, networkVolumeIds };
 }
 
-/** Stores the endpoint's current version as a release. */
+/** Stores the endpoint's current version as a release. `image`: what its image stands for; null: control is to resolve it. */
 export async function insertRelease(
   db: Db,
   endpoint: Endpoint,
   createdBy: UserId,
   diff: readonly ReleaseChange[],
+  image: ImageIdentity | 'as before' | null,
 ): Promise<void> {
+  const given = image === 'as before' ? null : image;
   await db.query({
     name: 'release-insert',
-    text: 'insert into releases (id, endpoint_id, version, created_by, spec, diff) values ($1, $2, $3, $4, $5, $6)',
+    text: `insert into releases (id, endpoint_id, version, created_by, spec, diff, image_digest, image_reference,
+             image_resolved_at)
+           select $1, $2, $3, $4, $5, $6, coalesce($7, before.image_digest), coalesce($8, before.image_reference),
+             case when $7 is null then before.image_resolved_at else now() end
+           from (select) one
+           left join releases before on $9 and before.endpoint_id = $2 and before.version = $3 - 1`,
     values: [
       newId<ReleaseId>(),
       endpoint.id,
@@ -27,14 +37,19 @@ export async function insertRelease(
       createdBy,
       JSON.stringify(releaseSpecOf(endpoint)),
       JSON.stringify(diff),
+      given?.digest ?? null,
+      given?.reference ?? null,
+      image === 'as before',
     ],
   });
+  const buildId = buildIdOf(endpoint.image);
+  if (buildId !== null) await noteEndpoint(db, buildId, endpoint.userId, endpoint.id);
 }
 
 /** Returns releases, newest first. The endpoint's row identifies the owner. */
 export async function listReleaseRows(db: Db, userId: UserId, endpointId: EndpointId): Promise<Release[]> {
-  const result = await db.query<Release>(
-    `select r.id, r.version, r.created_by as "createdBy", r.created_at as "createdAt", r.diff,
+  const result = await db.query<Omit<Release, 'buildId'> & { image: string }>(
+    `select r.id, r.version, r.created_by as "createdBy", r.created_at as "createdAt", r.diff, r.spec ->> 'image' as image,
             (select count(*) from workers w
              where w.endpoint_id = r.endpoint_id and w.version = r.version and w.phase not in ('FROZEN', 'EXITED')) as "workerCount"
      from releases r join endpoints e on e.id = r.endpoint_id
@@ -42,7 +57,7 @@ export async function listReleaseRows(db: Db, userId: UserId, endpointId: Endpoi
      order by r.version desc`,
     [endpointId, userId],
   );
-  return result.rows;
+  return result.rows.map(({ image, ...release }) => ({ ...release, buildId: buildIdOf(image) }));
 }
 
 export interface RolloutCounts {
@@ -72,20 +87,26 @@ export async function countRollout(db: Db, { id, version }: Endpoint): Promise<R
   return result.rows[0]!;
 }
 
+/** A release as a roll-back needs it. */
+export interface StoredRelease {
+  spec: ReleaseSpec;
+  version: number;
+}
+
 /** Throws `notFound` unless it is a release of the user's endpoint. */
-export async function getReleaseSpec(
+export async function getRelease(
   db: Db,
   userId: UserId,
   endpointId: EndpointId,
   id: ReleaseId,
-): Promise<ReleaseSpec> {
-  const result = await db.query<{ spec: ReleaseSpec }>(
-    `select r.spec from releases r join endpoints e on e.id = r.endpoint_id
+): Promise<StoredRelease> {
+  const result = await db.query<StoredRelease>(
+    `select r.spec, r.version from releases r join endpoints e on e.id = r.endpoint_id
      where r.id = $1 and e.id = $2 and e.user_id = $3`,
     [id, endpointId, userId],
   );
   if (!result.rows[0]) throw notFound('Release');
-  return result.rows[0].spec;
+  return result.rows[0];
 }
 
 /** False also if the user has no such endpoint. */

@@ -1,4 +1,4 @@
-import type { ReleaseId, UserId } from '../../core/ids.ts';
+import type { BuildId, ReleaseId, UserId } from '../../core/ids.ts';
 
 /** A changed field of a release, dotted (`gpu.count`); `old` or `new` is null if the value was or is absent. */
 export interface ReleaseChange {
@@ -13,6 +13,8 @@ export interface Release {
   createdBy: UserId | null;
   createdAt: Date;
   diff: ReleaseChange[];
+  /** The build that made its image; null: another image. */
+  buildId: BuildId | null;
   /** Live workers on this release. */
   workerCount: number;
 }

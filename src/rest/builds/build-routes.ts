@@ -1,91 +1,221 @@
-import type { TSchema } from 'typebox';
-import { notFound } from '../../core/errors.ts';
-import type { EndpointId } from '../../core/ids.ts';
-import { getEndpointRow } from '../../domain/endpoints/endpoint-store.ts';
-import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
-import { eventStreamSchema } from '../live/event-stream.ts';
+import { Readable } from 'node:stream';
+import type { Static } from 'typebox';
+import { Failure } from '../../core/errors.ts';
+import type { BuildId } from '../../core/ids.ts';
+import type { Build, FolderEntry } from '../../domain/builds/build.ts';
+import { findMissingFiles, storeFile } from '../../domain/builds/build-files.ts';
+import { getBuild, listBuilds } from '../../domain/builds/build-store.ts';
+import { cancelBuild, createBuild, type NewBuild, retryBuild } from '../../domain/builds/change-build.ts';
+import { MAX_FILE_BYTES, MAX_FOLDER_ENTRIES } from '../../domain/builds/check-folder.ts';
+import { change } from '../../domain/change.ts';
+import { FairSlots } from '../../http/fair-slots.ts';
+import { validationFailure } from '../../http/validation-failure.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
-import { dateTime, ref } from '../shared/schema.ts';
-import { Type } from '../shared/type.ts';
+import { BYTES, noContent, ref } from '../shared/schema.ts';
+import {
+  BuildFileParams,
+  BuildListQuery,
+  BuildPage,
+  BuildParams,
+  BuildResponse,
+  CreateBuildRequest,
+  MissingFiles,
+  MissingFilesRequest,
+} from './build-schemas.ts';
 
-const BuildResponse = Type.Object(
-  { id: Type.String(), createdAt: dateTime() },
-  { $id: 'Build', description: 'An image that was built for an endpoint.' },
-);
-const BuildList = Type.Object(
-  { builds: Type.Array(ref(BuildResponse)) },
-  {
-    $id: 'BuildList',
-    description: 'The newest 100 builds of an endpoint, newest first. Endpoints run given images, so there are none.',
-  },
-);
-export const BUILD_SCHEMAS: readonly TSchema[] = [BuildResponse, BuildList];
+const DEFAULT_LIMIT = 50;
+/** What the description of the largest folder takes. */
+const LARGE_BODY = { bodyLimit: 8 * 2 ** 20, maxBodyValues: 8 * MAX_FOLDER_ENTRIES };
+/** Files that are received at once; the others stay unread. Each takes 1 MiB of memory. */
+const UPLOADS = { slots: 32, perOwner: 4 };
 
-const BuildParams = Type.Object({ ...EndpointParams.properties, buildId: Type.String() });
-const config = { permission: PERMISSIONS.readEndpoint, failures: ['notFound' as const] };
-
-const listBuildsRoute: RestRoute = (app, { pool }) => {
-  app.get(
-    '/v2/serverless/:id/builds',
+export const findMissingFilesRoute: RestRoute = (app, { pool }) => {
+  app.post(
+    '/v2/builds/missing-files',
     {
+      bodyLimit: LARGE_BODY.bodyLimit,
       schema: {
-        operationId: 'listBuilds',
-        summary: 'List the builds of an endpoint',
-        tags: ['serverless'],
-        params: EndpointParams,
-        response: { 200: ref(BuildList) },
+        operationId: 'findMissingFiles',
+        summary: 'Find the files that have to be sent for a build',
+        description:
+          'Podyard only. Files that were sent before, by the same user, are kept for 7 days after their last use, and need not be sent again.',
+        tags: ['podyard'],
+        body: ref(MissingFilesRequest),
+        response: { 200: ref(MissingFiles) },
       },
-      config,
+      config: { permission: PERMISSIONS.writeBuild, maxBodyValues: LARGE_BODY.maxBodyValues },
     },
-    async (request) => {
-      await getEndpointRow(pool, request.actor.userId, request.params.id as EndpointId);
-      return { builds: [] };
+    async ({ actor, body }) => ({ missing: await findMissingFiles(pool, actor.userId, body.files) }),
+  );
+};
+
+export const storeBuildFileRoute: RestRoute = (app, { pool }) => {
+  const slots = new FairSlots(UPLOADS);
+  app.put(
+    '/v2/builds/files/:digest',
+    {
+      bodyLimit: MAX_FILE_BYTES,
+      schema: {
+        operationId: 'storeBuildFile',
+        summary: 'Send a file for builds',
+        description:
+          'Podyard only. The body is the content, with its `Content-Length`, 512 MiB at most. Sending a file again changes nothing. 422 if the content has another digest.',
+        tags: ['podyard'],
+        params: BuildFileParams,
+        body: { content: { 'application/octet-stream': { schema: BYTES } } },
+        response: { 204: noContent('Stored.') },
+      },
+      config: { permission: () => PERMISSIONS.writeBuild({}), takesBytes: true },
+    },
+    async ({ actor, params, headers, body }, reply) => {
+      if (!(body instanceof Readable)) throw new Failure('unsupportedMediaType', 'The request body must be bytes.');
+      const size = Number(headers['content-length']);
+      if (!Number.isSafeInteger(size)) throw new Failure('badRequest', 'The request needs a Content-Length.');
+      if (size > MAX_FILE_BYTES) {
+        throw new Failure(
+          'contentTooLarge',
+          `A file may have ${MAX_FILE_BYTES} bytes (512 MiB); this one has ${size}.`,
+        );
+      }
+      await slots.run(actor.userId, () => storeFile(pool, actor.userId, { digest: params.digest, size }, body));
+      return reply.code(204).send();
     },
   );
 };
 
-const getBuildRoute: RestRoute = (app, { pool }) => {
+export const createBuildRoute: RestRoute = (app, deps) => {
+  app.post(
+    '/v2/builds',
+    {
+      bodyLimit: LARGE_BODY.bodyLimit,
+      schema: {
+        operationId: 'createBuild',
+        summary: 'Build an image',
+        description:
+          'Podyard only. Queues a build of a folder whose files were sent. 409 if some were not: `errors` lists their digests. 403 where the server builds nothing.',
+        tags: ['podyard'],
+        body: ref(CreateBuildRequest),
+        response: { 201: ref(BuildResponse) },
+      },
+      config: {
+        permission: () => PERMISSIONS.writeBuild({}),
+        failures: ['conflict'],
+        maxBodyValues: LARGE_BODY.maxBodyValues,
+      },
+    },
+    async ({ actor, body }, reply) => {
+      const build = await change(deps, actor, createBuild, toNewBuild(body));
+      return reply.code(201).send(toBuildResponse(build));
+    },
+  );
+};
+
+export const listAllBuildsRoute: RestRoute = (app, { pool }) => {
   app.get(
-    '/v2/serverless/:id/builds/:buildId',
+    '/v2/builds',
     {
       schema: {
-        operationId: 'getBuild',
+        operationId: 'listAllBuilds',
+        summary: 'List builds',
+        description: 'Podyard only. The builds of the account, newest first.',
+        tags: ['podyard'],
+        querystring: BuildListQuery,
+        response: { 200: ref(BuildPage) },
+      },
+      config: { permission: () => PERMISSIONS.readBuild({}), failures: ['unprocessable'] },
+    },
+    async ({ actor, query }) => {
+      const { cursor, limit = DEFAULT_LIMIT, ...filter } = query;
+      const before = cursor === undefined ? undefined : Number(cursor);
+      const { builds, next } = await listBuilds(pool, actor.userId, { ...filter, limit, before });
+      return { builds: builds.map(toBuildResponse), nextCursor: next === null ? null : String(next) };
+    },
+  );
+};
+
+export const getAnyBuildRoute: RestRoute = (app, { pool }) => {
+  app.get(
+    '/v2/builds/:id',
+    {
+      schema: {
+        operationId: 'getAnyBuild',
         summary: 'Get a build',
-        tags: ['serverless'],
+        description: 'Podyard only.',
+        tags: ['podyard'],
         params: BuildParams,
         response: { 200: ref(BuildResponse) },
       },
-      config,
+      config: { permission: PERMISSIONS.readBuild, failures: ['notFound'] },
     },
-    async (request) => {
-      await getEndpointRow(pool, request.actor.userId, request.params.id as EndpointId);
-      throw notFound('Build');
-    },
+    async ({ actor, params }) => toBuildResponse(await getBuild(pool, actor.userId, params.id as BuildId)),
   );
 };
 
-const LINES = eventStreamSchema('Server-sent events, one per line of the build’s output.', 'data: Step 1/4\n\n');
-
-const getBuildLogsRoute: RestRoute = (app, { pool }) => {
-  app.get(
-    '/v2/serverless/:id/builds/:buildId/logs',
+export const cancelBuildRoute: RestRoute = (app, deps) => {
+  app.post(
+    '/v2/builds/:id/cancel',
     {
-      exposeHeadRoute: false,
       schema: {
-        operationId: 'getBuildLogs',
-        summary: 'Stream the output of a build',
-        tags: ['serverless'],
+        operationId: 'cancelBuild',
+        summary: 'Cancel a build',
+        description: 'Podyard only. One that runs is ended soon. 409 if it has ended.',
+        tags: ['podyard'],
         params: BuildParams,
-        response: { 200: LINES },
+        response: { 200: ref(BuildResponse) },
       },
-      config,
+      config: { permission: PERMISSIONS.writeBuild, failures: ['notFound', 'conflict'] },
     },
-    async (request) => {
-      await getEndpointRow(pool, request.actor.userId, request.params.id as EndpointId);
-      throw notFound('Build');
+    async ({ actor, params }) => toBuildResponse(await change(deps, actor, cancelBuild, { id: params.id as BuildId })),
+  );
+};
+
+export const retryBuildRoute: RestRoute = (app, deps) => {
+  app.post(
+    '/v2/builds/:id/retry',
+    {
+      schema: {
+        operationId: 'retryBuild',
+        summary: 'Build the same folder again',
+        description:
+          'Podyard only. Queues a new build. 409 while the former has not ended, and if files of the folder are not kept any more.',
+        tags: ['podyard'],
+        params: BuildParams,
+        response: { 201: ref(BuildResponse) },
+      },
+      config: { permission: PERMISSIONS.writeBuild, failures: ['notFound', 'conflict'] },
+    },
+    async ({ actor, params }, reply) => {
+      const build = await change(deps, actor, retryBuild, { id: params.id as BuildId });
+      return reply.code(201).send(toBuildResponse(build));
     },
   );
 };
 
-/** Podyard builds no images yet: an empty list, and 404 for every build. */
-export const BUILD_ROUTES: readonly RestRoute[] = [listBuildsRoute, getBuildRoute, getBuildLogsRoute];
+/** Throws `unprocessable` for an entry that lacks a member, which the schema cannot say briefly. */
+function toNewBuild(body: Static<typeof CreateBuildRequest>): NewBuild {
+  const { files, args = {}, secrets = {}, usesCache = true, ...input } = body;
+  const errors: string[] = [];
+  const entries = files.map((file, i): FolderEntry => {
+    const { path, digest, size, mode, link } = file;
+    if (link !== undefined) return { path, link };
+    if (size === undefined || mode === undefined) errors.push(`/files/${i}: must have size and mode`);
+    return { path, digest: digest!, size: size!, mode: mode! };
+  });
+  if (errors.length > 0) throw validationFailure(errors);
+  return { ...input, args, secrets, usesCache, entries };
+}
+
+export function toBuildResponse({ userId: _, source, ...build }: Build): Static<typeof BuildResponse> {
+  return {
+    ...build,
+    source: { type: source },
+    steps: build.steps.map((step) => ({
+      ...step,
+      startedAt: step.startedAt.toISOString(),
+      endedAt: step.endedAt?.toISOString() ?? null,
+    })),
+    createdAt: build.createdAt.toISOString(),
+    startedAt: build.startedAt?.toISOString() ?? null,
+    endedAt: build.endedAt?.toISOString() ?? null,
+  };
+}

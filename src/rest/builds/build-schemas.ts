@@ -18,13 +18,27 @@ const name = Type.String({
   maxLength: MAX_BUILD_NAME_LENGTH,
   description: 'What is built. Builds of one name end in the order in which they were created.',
 });
-const digest = Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 of the content, in hexadecimal.' });
+const digest = Type.String({
+  pattern: '^[0-9a-f]*$',
+  minLength: 64,
+  maxLength: 64,
+  description: 'SHA-256 of the content, in hexadecimal.',
+});
 const size = Type.Integer({ minimum: 0, maximum: MAX_FILE_BYTES, description: 'In bytes.' });
 
 const text = (description: string) => Type.String({ minLength: 1, maxLength: MAX_TEXT, description });
 const nullableText = (description: string) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], minLength: 1, maxLength: MAX_TEXT, description });
 const texts = (description: string) => Type.Array(text(''), { maxItems: MAX_ITEMS, description });
+
+const textsBy = (names: string, value: object, description: string) =>
+  Type.Unsafe<Record<string, string>>({
+    type: 'object',
+    description,
+    maxProperties: MAX_ITEMS,
+    propertyNames: { pattern: names },
+    additionalProperties: { type: 'string', ...value },
+  });
 
 const entry = Type.Unsafe<
   { kind: 'handler'; file: string; name: string } | { kind: 'program'; command: string[] } | null
@@ -55,6 +69,14 @@ const recipe = closed(
     }),
     lockFiles: texts('The files that alone decide what is installed.'),
     systemPackages: texts('Packages of the system’s distribution.'),
+    secretIds: texts('Secrets that the installation of dependencies finds as variables of these names.'),
+    buildCommand: Type.Unsafe<string[] | null>({
+      type: ['array', 'null'],
+      minItems: 1,
+      maxItems: MAX_ITEMS,
+      items: { type: 'string', maxLength: MAX_TEXT },
+      description: 'Runs once the code is in place. Null: nothing does.',
+    }),
     entry,
   },
   { description: 'How the folder becomes an image.' },
@@ -84,22 +106,20 @@ export const CreateBuildRequest = closed(
     recipe,
     args: Type.Optional(
       byDefault(
-        Type.Record(Type.String({ maxLength: 128 }), Type.String({ maxLength: MAX_TEXT }), {
-          maxProperties: MAX_ITEMS,
-          description: 'Values of the Dockerfile’s ARGs. They are no place for secrets: an image shows them.',
-        }),
+        textsBy(
+          '^[A-Za-z_][A-Za-z0-9_]{0,127}$',
+          { maxLength: MAX_TEXT },
+          'Values of the Dockerfile’s ARGs. They are no place for secrets: an image shows them.',
+        ),
         {},
       ),
     ),
     secrets: Type.Optional(
       byDefault(
-        Type.Record(
-          Type.String({ pattern: '^[A-Za-z0-9_.-]{1,128}$' }),
-          Type.String({ pattern: SECRET_NAME.source, maxLength: MAX_SECRET_NAME_LENGTH }),
-          {
-            maxProperties: MAX_ITEMS,
-            description: 'Names of secrets of the account, by the id under which a step mounts each.',
-          },
+        textsBy(
+          '^[A-Za-z0-9_.-]{1,128}$',
+          { pattern: SECRET_NAME.source, maxLength: MAX_SECRET_NAME_LENGTH },
+          'Names of secrets of the account, by the id under which a step mounts each.',
         ),
         {},
       ),
@@ -141,6 +161,7 @@ export const BuildResponse = Type.Object(
     source: Type.Object({ type: stringEnum(['UPLOAD', 'GIT']) }),
     endpointId: nullableString({ description: 'The endpoint that took its image last.' }),
     retryOf: nullableString({ description: 'The build that this one repeats.' }),
+    contentHash: Type.String({ description: 'Of the folder and its recipe: the same for the same content.' }),
     createdAt: dateTime(),
     startedAt: nullableDateTime('Null: it has not begun.'),
     endedAt: nullableDateTime('Null: it has not ended.'),
@@ -164,6 +185,7 @@ export const BuildPage = Type.Object(
 export const BuildListQuery = Type.Object({
   name: Type.Optional(Type.String({ description: 'Only builds of this name.' })),
   endpointId: Type.Optional(Type.String({ description: 'Only builds whose image this endpoint took.' })),
+  contentHash: Type.Optional(Type.String({ description: 'Only builds of this content.' })),
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 50, description: 'Maximum number of builds.' }),
   ),
@@ -210,6 +232,7 @@ const build = {
   source: { type: 'UPLOAD' },
   endpointId: ENDPOINT_ID,
   retryOf: null,
+  contentHash: DIGEST,
   createdAt: CREATED_AT,
   startedAt: CREATED_AT,
   endedAt: CREATED_AT,
@@ -234,9 +257,11 @@ export const BUILD_EXAMPLES: Examples = {
       installer: 'pip',
       lockFiles: ['requirements.txt'],
       systemPackages: [],
+      secretIds: ['INDEX_TOKEN'],
+      buildCommand: null,
       entry: { kind: 'handler', file: 'handler.py', name: 'handler' },
     },
-    secrets: { index: 'INDEX_TOKEN' },
+    secrets: { INDEX_TOKEN: 'index-token' },
   },
   MissingFilesRequest: { files: [{ digest: DIGEST, size: 412 }] },
   MissingFiles: { missing: [DIGEST] },

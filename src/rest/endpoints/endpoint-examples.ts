@@ -127,8 +127,6 @@ const endpoint08 = {
   createdAt: CREATED_AT,
 };
 
-const build = { id: 'b2x7m4q9v1c8za', createdAt: CREATED_AT };
-
 export const ENDPOINT_EXAMPLES_2026_08: Examples = {
   Endpoint: endpoint08,
   EndpointList: { endpoints: [endpoint08] },
@@ -138,6 +136,4 @@ export const ENDPOINT_EXAMPLES_2026_08: Examples = {
     gpu: { pools: ['ADA_24', 'AMPERE_24'], excludedTypes: ['NVIDIA L4'], minCudaVersion: '12.8' },
   },
   UpdateEndpointRequest: { workers: { max: 5, idleTimeout: 30 }, scaling: { type: 'REQUEST_COUNT', requestCount: 2 } },
-  Build: build,
-  BuildList: { builds: [build] },
 };

@@ -7,7 +7,7 @@ import { healthPath } from '../../domain/endpoints/health-path.ts';
 import type { EndpointChange } from '../../domain/endpoints/update-endpoint.ts';
 import { answerOf, changeOf, type FieldMap, newOf } from '../../http/fields.ts';
 import { validationFailure } from '../../http/validation-failure.ts';
-import { BUILD_ROUTES, BUILD_SCHEMAS } from '../builds/build-routes.ts';
+import { ENDPOINT_BUILD_ROUTES } from '../builds/endpoint-build-routes.ts';
 import { CONTAINER } from '../shared/container-fields.ts';
 import { membersOf, shownAs } from '../shared/fields.ts';
 import { refuseTemplate } from '../shared/refuse-template.ts';
@@ -223,13 +223,13 @@ export const ENDPOINT_WIRE_2026_08: EndpointWire<CreateBody, UpdateBody> = {
   CreateRequest: ref(CreateEndpointRequest),
   UpdateRequest: ref(UpdateEndpointRequest),
   Response: ref(EndpointResponse),
-  schemas: [EndpointResponse, EndpointList, CreateEndpointRequest, UpdateEndpointRequest, ...BUILD_SCHEMAS],
+  schemas: [EndpointResponse, EndpointList, CreateEndpointRequest, UpdateEndpointRequest],
   examples: ENDPOINT_EXAMPLES_2026_08,
   hints: {
     CreateEndpointRequest: hintOf('2026-08'),
     UpdateEndpointRequest: hintOf('2026-08'),
   },
-  ownRoutes: BUILD_ROUTES,
+  ownRoutes: ENDPOINT_BUILD_ROUTES,
   createFailures: ['notFound'],
   toNew: (body) => newOf(FIELDS, body),
   toChange,

@@ -16,6 +16,8 @@ const DESCRIPTIONS: Record<LimitName, string> = {
   logBytesPerDay: 'Log bytes stored in a UTC day.',
   streamBytesPerJob: 'Bytes that one job may stream.',
   requestBytes: 'Bytes in the body of a job or a load-balanced request, below the server’s own limit.',
+  builds: 'Builds at once, within those of the installation; the others wait.',
+  buildBytes: 'Bytes of files that were sent for builds.',
   workerQuota: 'Workers that the user is sure to get.',
   gpuQuota: 'GPUs that the user is sure to get.',
 };

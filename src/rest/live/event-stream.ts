@@ -17,8 +17,12 @@ export function eventStreamSchema(description: string, example: string) {
 }
 
 /** Streams `events` as the response body. */
-export function sendEventStream(reply: FastifyReply, events: AsyncIterable<string>): FastifyReply {
-  reply.headers({ 'cache-control': 'no-cache', 'x-accel-buffering': 'no', 'content-type': 'text/event-stream' });
+export function sendEventStream(
+  reply: FastifyReply,
+  events: AsyncIterable<string>,
+  contentType = 'text/event-stream',
+): FastifyReply {
+  reply.headers({ 'cache-control': 'no-cache', 'x-accel-buffering': 'no', 'content-type': contentType });
   return reply.send(Readable.from(events, { objectMode: false }));
 }
 

@@ -10,8 +10,7 @@ export function toReleaseListResponse(list: ReleaseList): Static<typeof ReleaseL
 function toReleaseResponse({ createdBy, createdAt, ...release }: Release): Static<typeof ReleaseResponse> {
   return {
     ...release,
-    source: 'MANUAL',
-    buildId: null,
+    source: release.buildId === null ? 'MANUAL' : 'GIT_BUILD',
     createdByUserId: createdBy,
     createdAt: createdAt.toISOString(),
   };

@@ -3,6 +3,7 @@ import type { FastifySchemaCompiler } from 'fastify';
 import { findImageFault, IMAGE_PATTERN } from '../../domain/images/image-reference.ts';
 import { badTexts } from '../../http/bad-texts.ts';
 import { MAX_ERRORS, validationFailure } from '../../http/validation-failure.ts';
+import { BYTES } from '../shared/schema.ts';
 import type { Wire } from '../shared/wire.ts';
 import { useUniqueItems } from './unique-items.ts';
 
@@ -43,6 +44,7 @@ export function createValidatorCompiler(schemas: readonly object[], hints: Hints
     return bodies.compile(schema);
   };
   return ({ schema, httpPart }) => {
+    if (schema === BYTES) return (value: unknown) => ({ value });
     const isBody = httpPart === 'body';
     const hint = hints[((schema as { $ref?: string }).$ref ?? '').replace('#', '')];
     let validate: ValidateFunction | undefined;

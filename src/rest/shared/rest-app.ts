@@ -57,6 +57,8 @@ export interface RestDeps extends Context {
   terminal: TerminalLimits | null;
   /** Where webhooks may go. */
   webhooks: WebhookPolicy;
+  /** Why this server builds no images, one sentence; null: it does. */
+  builds: { hindrance: string | null };
   /** What endpoints may set for their workers. */
   workloadOptions: WorkloadOptionRules;
   /** True if the server serves REST v1 as well. */
@@ -101,6 +103,10 @@ declare module 'fastify' {
     permission?: 'public' | 'none' | ((params: Record<string, string>) => Permission);
     /** The scraper's token is accepted instead of a key; there is no actor then. */
     takesMetricsToken?: true;
+    /** The body is bytes, which the handler reads as a stream. */
+    takesBytes?: true;
+    /** Members and items that the body may have, where the default does not do. */
+    maxBodyValues?: number;
     /** This operation's own failures, for the description; those of every key and body are added to it. */
     failures?: FailureKind[];
   }

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { Static, TObject, TProperties, TSchema } from 'typebox';
 import { Type } from './type.ts';
 
@@ -46,6 +47,9 @@ export function ref<T extends TSchema>(schema: T) {
 export function byDefault<T extends object>(schema: T, value: unknown): T {
   return { ...schema, default: value };
 }
+
+/** A body of bytes, which its handler reads as a stream; the route says `takesBytes`. */
+export const BYTES = Type.Unsafe<Readable>({ examples: ['any bytes'] });
 
 /** A response without a body. */
 export function noContent(description: string) {

@@ -3,10 +3,12 @@
  * labels mark our containers, so that a restarted Podyard finds them again. A start takes two requests, create and start;
  * what else it needs (network, image, GPUs of this machine) is looked up once and cached.
  */
+
 import type { EgressSettings } from '../../config/egress.ts';
 import { notFound } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { isRefusal } from '../../core/refusal.ts';
+import type { ImageIdentity } from '../../domain/images/image-identity.ts';
 import { Engine } from '../../engine/engine.ts';
 import { type ExecRequest, type Execution, notRunning } from '../execution.ts';
 import { GpuLending, NO_REAL_GPUS } from '../gpu-lending.ts';
@@ -21,8 +23,7 @@ import type {
   LogsOptions,
   Observed,
   OnEvent,
-  OnProgress,
-  RegistryAuth,
+  PrepareOptions,
   Runtime,
   StartOptions,
   Whereabouts,
@@ -166,7 +167,7 @@ class DockerRuntime implements EngineRuntime {
     return { memoryBytes, cpus, ...gpus };
   }
 
-  prepare(image: string, options: { auth?: RegistryAuth; onProgress?: OnProgress } = {}): Promise<void> {
+  prepare(image: string, options: PrepareOptions = {}): Promise<ImageIdentity> {
     return this.#parts.images.prepare(image, options);
   }
 

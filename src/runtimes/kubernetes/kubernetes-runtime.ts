@@ -3,10 +3,12 @@
  * keeps all state: labels mark our pods, so that a restarted Podyard finds them again. State is read by watches
  * (reflector.ts, docs/decisions/0025); requests are made only for changes.
  */
+
 import type { KubernetesSettings } from '../../config/kubernetes-settings.ts';
 import { Semaphore } from '../../core/flow/semaphore.ts';
 import type { Logger } from '../../core/logger.ts';
 import { isRefusal } from '../../core/refusal.ts';
+import { digestIn, type ImageIdentity, identityIn } from '../../domain/images/image-identity.ts';
 import { type ExecRequest, type Execution, notRunning } from '../execution.ts';
 import { type DescribePool, describePool, gpuCapacity, idleGpus } from '../gpu-pools.ts';
 import { InFlight } from '../in-flight.ts';
@@ -16,6 +18,7 @@ import type {
   LogsOptions,
   Observed,
   OnEvent,
+  PrepareOptions,
   Runtime,
   StartOptions,
   Whereabouts,
@@ -33,6 +36,7 @@ import { clusterCapacity } from './nodes/nodes.ts';
 import { ClaimStorage } from './pods/claim-storage.ts';
 import { ClusterView } from './pods/cluster-view.ts';
 import { DisruptionBudgets } from './pods/disruption-budgets.ts';
+import { identityOf } from './pods/image-identity.ts';
 import { observe, RemovedPods, stateOf } from './pods/observed-pod.ts';
 import { Parking } from './pods/parking.ts';
 import { PodEvents } from './pods/pod-events.ts';
@@ -137,8 +141,11 @@ class KubernetesRuntime implements Runtime {
     return clusterCapacity(await cluster.nodesWithGpus(), own, await cluster.foreignGpus());
   }
 
-  /** Does nothing: the node pulls when a pod starts. */
-  async prepare(): Promise<void> {}
+  /** Does nothing: the node pulls when a pod starts, and tells then what the name stands for, unless the name fixes it. */
+  async prepare(image: string, { pinned }: PrepareOptions = {}): Promise<ImageIdentity | null> {
+    const digest = digestIn(image);
+    return pinned ?? (digest === null ? null : identityIn(image, digest));
+  }
 
   async start(spec: WorkloadSpec, options: StartOptions = {}): Promise<Whereabouts> {
     nameOf(spec.id);
@@ -153,7 +160,8 @@ class KubernetesRuntime implements Runtime {
         const signal = options.signal ? AbortSignal.any([abort.signal, options.signal]) : abort.signal;
         const pod = await startPod(starter, spec, options, signal);
         const { address, publishedPorts } = this.#observe(parts, pod);
-        return { address, publishedPorts };
+        const image = identityOf(spec.image, pod.imageId);
+        return { address, publishedPorts, ...(image && { image }) };
       } finally {
         this.#aborts.delete(spec.id);
       }

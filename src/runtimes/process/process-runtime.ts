@@ -7,6 +7,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { Failure, notFound } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
+import type { ImageIdentity } from '../../domain/images/image-identity.ts';
 import { directoryBytes } from '../directories/storage-directories.ts';
 import { type ExecRequest, type Execution, notRunning } from '../execution.ts';
 import { GpuLending, NO_REAL_GPUS } from '../gpu-lending.ts';
@@ -23,6 +24,7 @@ import type {
   LogsOptions,
   Observed,
   OnEvent,
+  PrepareOptions,
   PublishedPort,
   Runtime,
   StartOptions,
@@ -33,7 +35,7 @@ import type {
 import { parseArgs, parsePort } from '../workload-spec.ts';
 import { FollowedFolders } from './followed-folders.ts';
 import { GroupListeners } from './group-listeners.ts';
-import { findExecutable, findImage } from './images-file.ts';
+import { findExecutable } from './images-file.ts';
 import { ProcessGpus } from './process-gpus.ts';
 import {
   type GroupId,
@@ -45,6 +47,7 @@ import {
   signalGroup,
   waitForState,
 } from './process-group.ts';
+import { ProcessImages } from './process-images.ts';
 import { runInWorkload } from './run-in-workload.ts';
 import { spawnWorkload } from './spawn-workload.ts';
 import { mountEnv, type Workload, WorkloadFolders } from './workload-folders.ts';
@@ -53,6 +56,8 @@ export interface ProcessRuntimeOptions {
   stateDir: string;
   /** Files that map image names to commands; see images-file.ts. */
   imagesFiles: readonly string[];
+  /** The folder of what builds made, which has one for each installation. Absent: nothing was built. */
+  builtImages?: string;
   installation: string;
   /** Simulated: pool → number of GPUs. Else the real ones. */
   gpus: ReadonlyMap<string, number> | GpuInventory;
@@ -82,6 +87,7 @@ class ProcessRuntime implements Runtime {
   readonly #hostEnv: Readonly<Record<string, string>>;
   readonly #path: string;
   readonly #folders: WorkloadFolders;
+  readonly #images: ProcessImages;
   readonly #gpus: ProcessGpus;
   readonly #followed: FollowedFolders;
   readonly #starts = new InFlight<Whereabouts>();
@@ -94,7 +100,13 @@ class ProcessRuntime implements Runtime {
     const hostPath = options.hostEnv.PATH ?? '/usr/local/bin:/usr/bin:/bin';
     this.#path = [dirname(process.execPath), hostPath].join(delimiter);
     this.#hostEnv = { ...options.hostEnv, PATH: this.#path };
-    this.#folders = new WorkloadFolders(join(resolve(options.stateDir), options.installation));
+    const root = join(resolve(options.stateDir), options.installation);
+    this.#folders = new WorkloadFolders(root);
+    this.#images = new ProcessImages(
+      options.imagesFiles,
+      join(resolve(options.builtImages ?? root), options.installation),
+      root,
+    );
     this.#followed = new FollowedFolders({
       folders: this.#folders,
       maxLogBytes: options.maxLogBytes ?? DEFAULT_MAX_LOG_BYTES,
@@ -126,8 +138,13 @@ class ProcessRuntime implements Runtime {
     return { ...gpus, memoryBytes: totalmem(), cpus: availableParallelism() };
   }
 
-  async prepare(image: string): Promise<void> {
-    findImage(this.#options.imagesFiles, image);
+  prepare(image: string, options: PrepareOptions = {}): Promise<ImageIdentity | null> {
+    return this.#images.prepare(image, options);
+  }
+
+  async keepImages(references: readonly string[]): Promise<void> {
+    const used = this.#folders.ids().flatMap((id) => this.#folders.find(id)?.image ?? []);
+    await this.#images.keep([...references, ...used]);
   }
 
   start(spec: WorkloadSpec, options: StartOptions = {}): Promise<Whereabouts> {
@@ -246,7 +263,7 @@ class ProcessRuntime implements Runtime {
   }
 
   #commandOf(spec: WorkloadSpec): { words: string[]; directory: string } {
-    const image = findImage(this.#options.imagesFiles, spec.image);
+    const image = this.#images.find(spec.image);
     const { entrypoint, cmd } = parseArgs(spec.args);
     const words = [...(entrypoint ?? image.command), ...(cmd ?? [])];
     const executable = words[0] && findExecutable(words[0], image.directory, spec.env.PATH ?? this.#path);

@@ -3,7 +3,9 @@
  * the machine does not have, slow pulls, workloads that crash or are preempted. The rest of Podyard cannot tell it from
  * a real cloud.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ImageIdentity } from '../../domain/images/image-identity.ts';
 import type { Incident, Simulation } from '../../domain/simulation/simulation.ts';
 import type { ExecRequest, Execution } from '../execution.ts';
 import { type DescribePool, describePool } from '../gpu-pools.ts';
@@ -14,8 +16,7 @@ import type {
   LogsOptions,
   Observed,
   OnEvent,
-  OnProgress,
-  RegistryAuth,
+  PrepareOptions,
   Runtime,
   StartOptions,
   Whereabouts,
@@ -96,13 +97,13 @@ export class ShortageRuntime implements Runtime {
     return { ...capacity, gpus };
   }
 
-  async prepare(image: string, options: { auth?: RegistryAuth; onProgress?: OnProgress } = {}): Promise<void> {
+  async prepare(image: string, options: PrepareOptions = {}): Promise<ImageIdentity | null> {
     const { slowPull } = this.#simulation;
     if (slowPull && (slowPull.image === null || slowPull.image === image)) {
       options.onProgress?.(`Pulling image ${image}, slowly: ${slowPull.seconds} s (simulated)`);
       await sleep(slowPull.seconds * 1000, undefined, { ref: false });
     }
-    await this.#inner.prepare(image, options);
+    return this.#inner.prepare(image, options);
   }
 
   async start(spec: WorkloadSpec, options: StartOptions = {}): Promise<Whereabouts> {
@@ -156,6 +157,10 @@ export class ShortageRuntime implements Runtime {
 
   expectStarts(): void {
     this.#inner.expectStarts?.();
+  }
+
+  async keepImages(references: readonly string[]): Promise<void> {
+    await this.#inner.keepImages?.(references);
   }
 
   async tidy(): Promise<void> {

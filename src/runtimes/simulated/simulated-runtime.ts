@@ -2,7 +2,9 @@
  * A runtime without processes: workloads are entries of a world whose clock and scripts a test controls. The rest of
  * Podyard sees shortage, slow pulls, slow starts and crashes as it would anywhere else.
  */
+import { createHash } from 'node:crypto';
 import { Failure, notFound } from '../../core/errors.ts';
+import { type ImageIdentity, identityIn } from '../../domain/images/image-identity.ts';
 import { NO_REAL_GPUS } from '../gpu-lending.ts';
 import { type DescribePool, describePool, idleGpus, notEnoughGpus } from '../gpu-pools.ts';
 import { InFlight } from '../in-flight.ts';
@@ -16,8 +18,7 @@ import {
   NoCapacity,
   type Observed,
   type OnEvent,
-  type OnProgress,
-  type RegistryAuth,
+  type PrepareOptions,
   type Runtime,
   type StartOptions,
   type WantedGpus,
@@ -92,14 +93,21 @@ class SimulatedRuntime implements Runtime {
     return { gpus: this.#world.gpus(), memoryBytes: this.#world.memoryBytes, cpus: this.#world.cpus };
   }
 
-  async prepare(image: string, options: { auth?: RegistryAuth; onProgress?: OnProgress } = {}): Promise<void> {
-    if (this.#world.images.has(image)) return;
-    options.onProgress?.(`Pulling image ${image}`);
-    const answer = this.#world.pull(image, options.auth);
-    if ('failure' in answer) throw new Failure('unprocessable', answer.failure);
-    await pass(this.#world.clock, answer.ms);
-    this.#world.images.add(image);
-    options.onProgress?.(`Pulled image ${image}`);
+  async prepare(image: string, options: PrepareOptions = {}): Promise<ImageIdentity | null> {
+    const content = this.#world.contents.get(image) ?? image;
+    const named = identityIn(image, `sha256:${createHash('sha256').update(content).digest('hex')}`);
+    const identity = options.resolve ? named : (options.pinned ?? named);
+    const wanted = options.pinned && !options.resolve ? identity.reference : image;
+    if (!this.#world.images.has(wanted)) {
+      options.onProgress?.(`Pulling image ${image}`);
+      const answer = this.#world.pull(wanted, options.auth);
+      if ('failure' in answer) throw new Failure('unprocessable', answer.failure);
+      await pass(this.#world.clock, answer.ms);
+      this.#world.images.add(wanted);
+      options.onProgress?.(`Pulled image ${image}`);
+    }
+    this.#world.images.add(identity.reference);
+    return identity;
   }
 
   start(spec: WorkloadSpec, options: StartOptions = {}): Promise<Whereabouts> {

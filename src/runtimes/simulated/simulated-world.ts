@@ -55,7 +55,10 @@ export class SimulatedWorld {
   readonly cpus: number;
   readonly behave: (spec: WorkloadSpec) => Partial<Behaviour>;
   readonly pull: NonNullable<SimulatedWorldOptions['pull']>;
+  /** Images that are present, by name and by reference. */
   readonly images = new Set<string>();
+  /** What names stand for, in the registry and on the machine, besides themselves. May change at any time. */
+  readonly contents = new Map<string, string>();
   readonly workloads = new Map<string, SimulatedWorkload>();
   /** May change at any time. Running workloads keep what they have. */
   pools: readonly SimulatedPool[];

@@ -89,6 +89,7 @@ const AREAS: Readonly<Record<string, readonly [read: string, write: string]>> = 
     'Create, change and delete endpoints; no jobs: see invoke',
   ],
   pods: ['Read pods, clusters and their logs', 'Create, start, stop and terminate pods and clusters'],
+  builds: ['Read builds and their logs', 'Send files, build images, cancel builds'],
   templates: ['Read templates', 'Create, change and delete templates'],
   'network-volumes': ['Read network volumes', 'Create, grow and delete network volumes, with their data'],
   registries: [

@@ -24,6 +24,8 @@ export const LIMITS: Record<LimitName, LimitText> = {
   logBytesPerDay: { label: 'Stored log bytes a day', isBytes: true },
   streamBytesPerJob: { label: 'Streamed bytes a job', isBytes: true },
   requestBytes: { label: 'Bytes of a request body', isBytes: true },
+  builds: { label: 'Builds at once' },
+  buildBytes: { label: 'Bytes of files for builds', isBytes: true },
   workerQuota: { label: 'Quota of workers', isQuota: true },
   gpuQuota: { label: 'Quota of GPUs', isQuota: true },
 };

@@ -100,10 +100,12 @@ export async function launchWorker(
     onProgress(`waits: ${NO_CAPACITY}: ${missing}`);
     markWaiting(deps.pool, worker.id, `${NO_CAPACITY}: ${missing}`).catch(() => {}); // best effort: it is shown only
   };
+  const { image, isPinned } = await deps.images.referenceOf(worker);
   const built = await buildSpec(deps, worker, place, { token, apiKey: key?.secret ?? null, publicKeys });
-  const { address } = await startOnPorts(deps, worker.spec.ports, (tcpPorts) =>
-    deps.runtime.start({ ...built(tcpPorts), registry }, { onProgress, onCreated, onWaiting, signal }),
+  const { address, image: found } = await startOnPorts(deps, worker.spec.ports, (tcpPorts) =>
+    deps.runtime.start({ ...built(tcpPorts), image, registry }, { onProgress, onCreated, onWaiting, signal }),
   );
+  if (found && !isPinned) await deps.images.settle(worker, found);
   await deps.phases.running({ id: worker.id, address, marks: { pullMs, createMs } });
   deps.logs.follow(worker.id, { isNew: true });
   return true;
@@ -144,7 +146,7 @@ async function buildSpec(
   worker: ControlledWorker,
   place: Place,
   { token, apiKey, ...given }: { token: string; apiKey: string | null; publicKeys: Promise<string> },
-): Promise<(tcpPorts: ReadonlyMap<number, number>) => Omit<WorkloadSpec, 'registry'>> {
+): Promise<(tcpPorts: ReadonlyMap<number, number>) => Omit<WorkloadSpec, 'image' | 'registry'>> {
   const env = await resolveSecrets(deps, worker.userId, worker.spec.env);
   const publicKeys = await given.publicKeys;
   const ports = worker.endpointType === 'LOAD_BALANCING' ? await workerPorts(env, deps.runtime) : null;
@@ -173,7 +175,6 @@ async function buildSpec(
   return (tcpPorts) => ({
     id: worker.id,
     kind: 'worker',
-    image: spec.image,
     args: spec.args,
     env: {
       ...workerEnv({ ...worker, spec }, { ...facts, tcpPorts, publicIp: publicIpFor(tcpPorts) }),

@@ -9,6 +9,7 @@ import { type ControlledWorker, listControlledWorkers } from '../../../domain/wo
 import type { Because } from '../../../scaling/because.ts';
 import { type NotifyDispatch, rescueLeases } from '../../jobs/rescue-jobs.ts';
 import { awaitSecrets } from '../../workloads/await-secrets.ts';
+import type { ReleaseImages } from '../../workloads/release-images.ts';
 import { type WorkloadList, WorkloadLists } from '../../workloads/workload-lists.ts';
 import { WorkloadTasks } from '../../workloads/workload-tasks.ts';
 import { WorkerPlacer } from '../place/place-workers.ts';
@@ -49,6 +50,7 @@ export interface WorkerRunnerOptions extends Omit<StartDeps, Built>, WorkerLimit
   bus: Bus;
   queue: JobQueue;
   notify: NotifyDispatch;
+  releaseImages: ReleaseImages;
   monotonic?: Clock;
   /** Called when the runtime was away and is back. */
   onRuntimeReturn?: () => void;
@@ -122,9 +124,9 @@ export class WorkerRunner {
   }
 
   start(): void {
+    const { runtime, logger } = this.#deps;
     this.#reset(); // another leader may have changed anything
     this.#loop.start();
-    const { runtime, logger } = this.#deps;
     runtime.tidy?.().catch((error) => logger.warn({ err: error }, 'what killed servers left could not be removed'));
   }
 
@@ -300,10 +302,10 @@ export class WorkerRunner {
 
   /** Keeps what a worker leaves for the endpoint that it leaves it for: in a roll-out its own. */
   #onEnded(worker: ControlledWorker): void {
-    const { records, reserved, monotonic } = this.#deps;
-    const { endpointId, wanted, yieldsTo, gpuPool } = worker;
-    records.forget(endpointId);
-    if (gpuPool === null) return;
+    const { endpointId, wanted, yieldsTo } = worker;
+    const { reserved, monotonic } = this.#deps;
+    this.#deps.records.forget(endpointId);
+    if (worker.gpuPool === null) return;
     this.#hasFreedGpus = true;
     const isReplaced = wanted !== 'RUN' && this.#cache.hasPending(endpointId);
     const forEndpointId = yieldsTo ?? (isReplaced ? endpointId : null);
@@ -312,8 +314,8 @@ export class WorkerRunner {
 
   async #startAll(pending: readonly ControlledWorker[]): Promise<void> {
     if (pending.length === 0) return;
-    const { images, monotonic } = this.#deps;
     const due: ControlledWorker[] = [];
+    const { images, monotonic } = this.#deps;
     for (const worker of await awaitSecrets(this.#deps, pending)) {
       if (images.isPresent(worker)) due.push(worker);
       else this.#tasks.run(worker.id, 'start', (signal) => this.#pullAndStart(worker, signal));

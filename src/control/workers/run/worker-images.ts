@@ -1,12 +1,14 @@
 import { BoundedMap } from '../../../core/bounded-map.ts';
 import type { Clock } from '../../../core/clock.ts';
+import { Failure } from '../../../core/errors.ts';
 import type { RegistryId, WorkerId } from '../../../core/ids.ts';
 import type { SecretBox } from '../../../core/secret-box.ts';
 import type { Pool } from '../../../db/pool.ts';
+import type { ImageIdentity } from '../../../domain/images/image-identity.ts';
 import { openCredentials } from '../../../domain/registries/open-credentials.ts';
 import type { ControlledWorker } from '../../../domain/workers/worker-lifecycle.ts';
-import type { OnProgress, Runtime, WorkloadSpec } from '../../../runtimes/runtime.ts';
-import { bringImage } from '../../workloads/bring-image.ts';
+import type { OnProgress, WorkloadSpec } from '../../../runtimes/runtime.ts';
+import type { ReleaseImages } from '../../workloads/release-images.ts';
 
 /** Of a worker that waits for longer, the runtime is asked again whether the image is there and the user may use it. */
 const PRESENT_MS = 300_000;
@@ -14,10 +16,10 @@ const MAX_REMEMBERED = 50_000;
 
 export interface ImageDeps {
   pool: Pool;
-  runtime: Runtime;
   secretBox: SecretBox;
   /** Measures intervals. */
   monotonic: Clock;
+  releaseImages: ReleaseImages;
 }
 
 /**
@@ -38,12 +40,26 @@ export class WorkerImages {
     return at !== undefined && this.#deps.monotonic.now() - at < PRESENT_MS;
   }
 
-  /** Pulls a worker's image unless it is present. Throws an error whose message is fit for users. */
+  /** Pulls the image of a worker's release unless it is present. Throws an error whose message is fit for users. */
   async bring(worker: ControlledWorker, onProgress: OnProgress): Promise<void> {
     const at = this.#deps.monotonic.now();
     const { image, registryId } = worker.spec;
-    await bringImage(this.#deps, { userId: worker.userId, image, registryId }, onProgress);
+    await this.#deps.releaseImages.bring({ ...worker, image, registryId }, onProgress);
     this.#broughtAt.set(worker.id, at);
+  }
+
+  /** Returns what to start a worker with: what the image of its release stood for, or its name while nobody knows. */
+  async referenceOf(worker: ControlledWorker): Promise<{ image: string; isPinned: boolean }> {
+    const identity = await this.#deps.releaseImages.find(worker);
+    return { image: identity?.reference ?? worker.spec.image, isPinned: identity !== null };
+  }
+
+  /** A worker that was started by name runs this. Throws if another worker of its release was faster and runs something else. */
+  async settle(worker: ControlledWorker, identity: ImageIdentity): Promise<void> {
+    const { digest } = await this.#deps.releaseImages.settle(worker, identity);
+    if (digest === identity.digest) return;
+    const text = `'${worker.spec.image}' became ${identity.digest} while it was pulled, and the release runs ${digest}`;
+    throw new Failure('unavailable', text);
   }
 
   /** Returns the credentials for runtimes that pull when the workload starts. */

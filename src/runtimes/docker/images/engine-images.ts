@@ -11,11 +11,12 @@ import { BoundedMap } from '../../../core/bounded-map.ts';
 import { type Clock, monotonicClock } from '../../../core/clock.ts';
 import { Failure } from '../../../core/errors.ts';
 import { isRefusal } from '../../../core/refusal.ts';
+import { digestIn, type ImageIdentity, identityIn, repositoryOf } from '../../../domain/images/image-identity.ts';
 import { pullFailure, registryOf } from '../../../domain/images/pull-failure.ts';
 import { checkRegistryAddress } from '../../../domain/images/registry-policy.ts';
 import { type Engine, EngineError } from '../../../engine/engine.ts';
 import { InFlight } from '../../in-flight.ts';
-import type { OnProgress, RegistryAuth } from '../../runtime.ts';
+import type { PrepareOptions, RegistryAuth } from '../../runtime.ts';
 import { buildImageOn, type ExampleImage, exampleOf } from './example-images.ts';
 import { familiarName, pullImage } from './pull-image.ts';
 
@@ -28,12 +29,17 @@ const MAX_CACHED = 10_000;
 interface PresentImage {
   Id: string;
   RepoTags: string[] | null;
+  /** `<name>@<digest>` of each registry's repository that has it. */
+  RepoDigests?: string[] | null;
   Config?: { Env?: string[] | null } | null;
 }
 
-interface PrepareOptions {
-  auth?: RegistryAuth;
-  onProgress?: OnProgress;
+/** What is known of an image that is present. */
+interface Known {
+  image: string;
+  identity: ImageIdentity;
+  /** To all users, not only to those with credentials. */
+  isOpen: boolean;
 }
 
 export class EngineImages {
@@ -41,9 +47,9 @@ export class EngineImages {
   readonly #private: PrivateImages;
   readonly #accessTtlMs: number;
   readonly #clock: Clock;
-  readonly #work = new InFlight();
-  /** By image and credentials: when access was last confirmed. For images open to all it does not expire. */
-  readonly #known = new BoundedMap<string, { image: string; isOpen: boolean; at: number }>(MAX_CACHED);
+  readonly #work = new InFlight<ImageIdentity>();
+  /** By image, what is pinned, and credentials: when access was last confirmed. For images open to all it does not expire. */
+  readonly #known = new BoundedMap<string, Known & { at: number }>(MAX_CACHED);
 
   /** `stateDir` records which images are private; without it only this process knows. */
   constructor(engine: Engine, options: { stateDir?: string; accessTtlMs?: number; clock?: Clock }) {
@@ -54,21 +60,26 @@ export class EngineImages {
   }
 
   /** See `Runtime.prepare`. */
-  async prepare(image: string, options: PrepareOptions): Promise<void> {
+  async prepare(image: string, options: PrepareOptions): Promise<ImageIdentity> {
+    const { auth, pinned, resolve } = options;
     // Users' credentials must not share a pull: one may have access and the other not.
-    const key = JSON.stringify([image, options.auth?.username, options.auth?.password]);
+    const key = JSON.stringify([image, resolve ? null : pinned?.reference, auth?.username, auth?.password]);
     const known = this.#known.get(key);
-    if (known && (known.isOpen || this.#clock.now() - known.at < this.#accessTtlMs)) return;
-    await this.#work.run(key, async () => {
+    const isKnown = known && (known.isOpen || this.#clock.now() - known.at < this.#accessTtlMs);
+    if (isKnown && !resolve) return known.identity;
+    return this.#work.run(resolve ? `${resolve} ${key}` : key, async () => {
       const at = this.#clock.now();
-      const isOpen = await this.#ensure(image, options, known !== undefined);
-      this.#known.set(key, { image, isOpen, at });
+      const found = await this.#ensure(image, options, known !== undefined);
+      this.#known.set(key, { ...found, at });
+      return found.identity;
     });
   }
 
-  /** Call when the image turned out to be missing: the next `prepare` asks the engine again. */
+  /** Call when the image turned out to be missing, by name or reference: the next `prepare` asks the engine again. */
   forget(image: string): void {
-    for (const [key, known] of this.#known) if (known.image === image) this.#known.delete(key);
+    for (const [key, known] of this.#known) {
+      if (known.image === image || known.identity.reference === image) this.#known.delete(key);
+    }
   }
 
   /** Returns the names of the variables that an image sets; none for one that is not present. */
@@ -77,11 +88,17 @@ export class EngineImages {
     return new Set(variables.map((variable) => variable.split('=', 1)[0]!));
   }
 
-  /** Resolves once the image is present and the caller may use it; with true when it is open to all. */
-  async #ensure(image: string, options: PrepareOptions, hadAccess: boolean): Promise<boolean> {
-    const present = await this.#find(image);
-    if (!present) return this.#pull(image, options);
-    if (!this.#isPrivate(image, present)) return true;
+  /** Resolves once the image is present and the caller may use it. */
+  async #ensure(image: string, options: PrepareOptions, hadAccess: boolean): Promise<Known> {
+    const pinned = options.resolve ? undefined : options.pinned;
+    const present = await this.#find(pinned?.reference ?? image);
+    if (!present && pinned) return this.#pullPinned(image, pinned, options);
+    if (!present || (options.resolve === 'in registry' && mayHaveMoved(image, present, options))) {
+      const isOpen = await this.#pull(image, image, options);
+      return { image, isOpen, identity: identityOf(image, (await this.#find(image)) ?? present, options.pinned) };
+    }
+    const known = { image, identity: pinned ?? identityOf(image, present, options.pinned) };
+    if (!this.#isPrivate(image, present)) return { ...known, isOpen: true };
     try {
       await this.#checkAccess(image, options.auth);
     } catch (error) {
@@ -89,17 +106,36 @@ export class EngineImages {
       const isAway = error instanceof Failure && error.kind === 'unavailable';
       if (!isAway || !hadAccess) throw error;
     }
-    return false;
+    return { ...known, isOpen: false };
   }
 
-  async #pull(image: string, options: PrepareOptions): Promise<boolean> {
-    const example = exampleOf(image);
+  /** The machine has lost it: it was pruned, or this is another machine. */
+  async #pullPinned(image: string, pinned: ImageIdentity, options: PrepareOptions): Promise<Known> {
+    const { reference, digest } = pinned;
+    if (!reference.includes('@')) {
+      const text = `Image '${image}' was ${digest} when this release was made. That is not on this machine any more, and in no registry`;
+      throw new Failure('unprocessable', `${text}: update the endpoint with an image, or roll it back.`);
+    }
+    try {
+      return { image, identity: pinned, isOpen: await this.#pull(image, reference, options) };
+    } catch (error) {
+      if (!(error instanceof Failure) || error.kind !== 'unprocessable') throw error;
+      const text = `${error.message} The release runs exactly that, which is not on this machine any more either`;
+      throw new Failure('unprocessable', `${text}: update the endpoint with an image, or roll it back.`, {
+        cause: error.cause,
+      });
+    }
+  }
+
+  /** Pulls `reference`, which is that of the image or fixes a digest of it. Resolves with true when it is open to all. */
+  async #pull(image: string, reference: string, options: PrepareOptions): Promise<boolean> {
+    const example = exampleOf(reference);
     if (example) return this.#build(example, options);
-    await checkRegistryAddress(image);
+    await checkRegistryAddress(reference);
     if (options.auth) this.#private.add(familiarName(image)); // before the pull: a kill in between must not open it to all
-    await pullImage(this.#engine, image, { ...options, clock: this.#clock });
+    await pullImage(this.#engine, reference, { ...options, clock: this.#clock });
     if (!options.auth) return true;
-    const pulled = await this.#find(image);
+    const pulled = await this.#find(reference);
     if (pulled) this.#private.add(pulled.Id);
     this.#known.clear(); // an image open until now may be this one
     return false;
@@ -144,6 +180,31 @@ export class EngineImages {
       throw error;
     }
   }
+}
+
+/** True for a name that a registry can give to another image: the machine's came from there, or went there. */
+function mayHaveMoved(image: string, present: PresentImage, { pinned }: PrepareOptions): boolean {
+  if (digestIn(image) !== null || registryDigests(image, present).length === 0 || exampleOf(image)) return false;
+  // The operator has given the name to another image meanwhile: that is the answer.
+  return pinned === undefined || identityOf(image, present, pinned).digest === pinned.digest;
+}
+
+/** Returns what a name stands for. Where the registry knows the image by several digests, a fixed or earlier one counts. */
+function identityOf(image: string, present: PresentImage | undefined, pinned?: ImageIdentity): ImageIdentity {
+  if (!present) throw new Failure('unavailable', `Image '${image}' is not present on this machine`);
+  const digests = registryDigests(image, present);
+  const known = [digestIn(image), pinned?.digest].find((digest) => digest && digests.includes(digest));
+  const digest = known ?? digests[0];
+  return digest === undefined ? { digest: present.Id, reference: present.Id } : identityIn(image, digest);
+}
+
+/** Returns the digests by which the repository of this name has the image. */
+function registryDigests(image: string, { RepoDigests }: PresentImage): string[] {
+  const repository = familiarName(repositoryOf(image));
+  return (RepoDigests ?? []).flatMap((one) => {
+    const [name, digest] = one.split('@') as [string, string];
+    return familiarName(name) === repository ? [digest] : [];
+  });
 }
 
 /** Users choose the name: escape it so that it stays one part of the path. */

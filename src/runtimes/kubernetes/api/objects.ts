@@ -28,6 +28,7 @@ export type Quantities = Record<string, string>;
 
 export interface ContainerStatus {
   name: string;
+  imageID?: string;
   state?: {
     waiting?: { reason?: string; message?: string };
     running?: { startedAt?: string };

@@ -58,6 +58,8 @@ export interface PodRecord extends CachedObject {
   gates: readonly string[];
   waiting: { reason: string; message: string } | null;
   runningSince: Date | null;
+  /** What its image was, as the node says it; '' until it is known. */
+  imageId: string;
   ended: { exitCode: number; reason: string; message: string; startedAt: Date | null; finishedAt: Date | null } | null;
   /** Why the cluster ended it, e.g. PreemptionByScheduler. */
   disruption: { reason: string; message: string } | null;
@@ -73,7 +75,7 @@ function workloadOf<T extends { name: string }>(containers: readonly T[] | undef
 export function toPodRecord(object: ApiObject): PodRecord {
   const { metadata, spec, status = {} } = object as Pod;
   const { labels = {}, annotations = {} } = metadata;
-  const { state = {}, resources = {} } = workloadOf(status.containerStatuses) ?? NO_CONTAINER;
+  const { state = {}, resources = {}, imageID = '' } = workloadOf(status.containerStatuses) ?? NO_CONTAINER;
   const condition = (type: string, is: string) =>
     status.conditions?.find((one) => one.type === type && one.status === is);
   const scheduled = condition('PodScheduled', 'False');
@@ -106,6 +108,7 @@ export function toPodRecord(object: ApiObject): PodRecord {
     unschedulable: scheduled?.reason === 'Unschedulable' ? (scheduled.message ?? '') : null,
     gates: scheduled?.reason === 'SchedulingGated' ? (spec.schedulingGates ?? []).map(({ name }) => name) : [],
     waiting: waiting ? { reason: waiting.reason ?? '', message: waiting.message ?? '' } : null,
+    imageId: running ? imageID : '',
     runningSince: running ? timeOf(running.startedAt ?? metadata.creationTimestamp) : null,
     ended: terminated
       ? {

@@ -1,0 +1,254 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { builderContract } from '../../../test/builder-contract/contract.ts';
+import type { Project } from '../../../test/builder-contract/projects.ts';
+import { newId } from '../../core/ids.ts';
+import { kitFiles } from '../../domain/builds/kit-files.ts';
+import type { Recipe } from '../../domain/builds/recipe.ts';
+import { killOrphans, MARKER } from '../../runtimes/process/process-group.ts';
+import { removeFolder } from './folder-content.ts';
+import { createProcessBuilder } from './process-builder.ts';
+
+const PATH = [dirname(process.execPath), process.env.PATH].join(delimiter);
+const MIRRORS = ['npm_config_registry', 'PIP_INDEX_URL', 'PIP_FIND_LINKS', 'PIP_CERT', 'NODE_EXTRA_CA_CERTS'];
+const env = {
+  PATH,
+  ...Object.fromEntries(MIRRORS.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))),
+};
+
+let root: string;
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'podyard-images-'));
+});
+afterAll(() => removeFolder(root));
+
+const used = new Set<string>();
+const open = (installation: string) =>
+  createProcessBuilder({
+    root: join(root, installation),
+    env,
+    marker: { variable: MARKER, kill: killOrphans },
+    isUsed: async (image) => used.has(image),
+  });
+
+const RECIPE: Recipe = {
+  ...{ language: 'python', dockerfile: null, target: null, base: null, version: null, installer: null },
+  ...{ lockFiles: [], systemPackages: [], secretIds: [], buildCommand: null },
+  entry: { kind: 'program', command: ['cat', 'note.txt'] },
+};
+const shell = (text: string): Recipe => ({ ...RECIPE, buildCommand: ['sh', '-c', text] });
+
+async function write(project: Project, folder: string): Promise<Recipe> {
+  switch (project) {
+    case 'plain':
+      return shell('echo building');
+    case 'failing':
+      return shell('echo about to fail; exit 3');
+    case 'endless':
+      return shell(
+        "trap '' TERM; sleep 1000 & (trap '' TERM; setsid sleep 1000) & echo started; while :; do sleep 1; done",
+      );
+    case 'chatty':
+      return shell('yes 0123456789abcdef | head -c 67108864; head -c 8388608 /dev/zero | tr "\\0" x; echo');
+    case 'large':
+      return shell('head -c 33554432 /dev/urandom >large');
+    case 'secret': {
+      // npm shows what scripts print only when it is told to.
+      await writeFile(join(folder, '.npmrc'), 'foreground-scripts=true\n');
+      const scripts = { preinstall: 'printf "%.4s…\\n" "$TOKEN"' };
+      await writeFile(join(folder, 'package.json'), JSON.stringify({ name: 'app', version: '1.0.0', scripts }));
+      for (const { path, source } of kitFiles({ language: 'javascript' })) {
+        await mkdir(dirname(join(folder, path)), { recursive: true });
+        await cp(source, join(folder, path));
+      }
+      return { ...RECIPE, language: 'javascript', installer: 'npm', lockFiles: ['package.json'], secretIds: ['TOKEN'] };
+    }
+  }
+}
+
+/** Returns the installation's folder of a build. */
+async function folderOf(image: string): Promise<string> {
+  const id = image.slice(image.lastIndexOf(':') + 1);
+  for (const installation of await readdir(root)) {
+    const folder = join(root, installation, id);
+    if (existsSync(folder)) return folder;
+  }
+  throw new Error(`there is no image ${image}`);
+}
+
+async function processesOf(buildId: string): Promise<string[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const found = await Promise.all(
+    pids.map(async (pid) => {
+      const text = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
+      return text.split('\0').includes(`${MARKER}=build-${buildId}`) ? [`process ${pid}`] : [];
+    }),
+  );
+  return found.flat();
+}
+
+builderContract('processes', async () => ({
+  open: async (installation) => open(installation),
+  write,
+  read: async (image, path) => readFile(join(await folderOf(image), 'files', path), 'utf8'),
+  use: async (image) => {
+    used.add(image);
+    return async () => {
+      used.delete(image);
+    };
+  },
+  leftovers: async (buildId) => {
+    const folders = await Promise.all(
+      (await readdir(root)).map(async (installation) => {
+        const names = await readdir(join(root, installation, buildId)).catch(() => []);
+        return names.filter((name) => name !== 'files' && name !== 'image.json').map((name) => `${buildId}/${name}`);
+      }),
+    );
+    return [...folders.flat(), ...(await processesOf(buildId))];
+  },
+  caches: false,
+}));
+
+describe('the images of processes', { timeout: 120_000 }, () => {
+  const limits = { cpus: 1, memoryBytes: 1e9, timeoutMs: 100_000, maxImageBytes: 1e9 };
+
+  async function build(recipe: Recipe, files: Record<string, string>) {
+    const builder = open('own');
+    const id = newId<string>();
+    const context = await mkdtemp(join(root, 'context-'));
+    for (const [path, content] of Object.entries(files)) {
+      await mkdir(dirname(join(context, path)), { recursive: true });
+      await writeFile(join(context, path), content);
+    }
+    for (const { path, source } of kitFiles(recipe)) {
+      await mkdir(dirname(join(context, path)), { recursive: true });
+      await cp(source, join(context, path));
+    }
+    const lines: string[] = [];
+    const request = { id, image: `builds.podyard.internal/own:${id}`, folder: context, recipe, args: {}, secrets: {} };
+    try {
+      const built = await builder.build(
+        { ...request, registries: {}, usesCache: true, cacheScope: 'a' },
+        {
+          limits,
+          signal: new AbortController().signal,
+          onEvent: (event) => void (event.kind === 'line' && lines.push(event.text)),
+        },
+      );
+      const folder = join(root, 'own', id);
+      const { command } = JSON.parse(await readFile(join(folder, 'image.json'), 'utf8'));
+      return { built, lines, id, files: join(folder, 'files'), command: command as string[] };
+    } finally {
+      await rm(context, { recursive: true });
+    }
+  }
+
+  async function run(command: string[], cwd: string): Promise<string> {
+    const child = spawn(command[0]!, command.slice(1), { cwd, env: { PATH }, stdio: ['ignore', 'pipe', 'pipe'] });
+    const texts: Buffer[] = [];
+    child.stdout.on('data', (data) => texts.push(data));
+    child.stderr.on('data', (data) => texts.push(data));
+    await new Promise((resolve) => child.once('close', resolve));
+    return Buffer.concat(texts).toString().trim();
+  }
+
+  test('npm ci installs what the lock file says, from a real registry, and the program finds it', async () => {
+    const dependencies = { 'is-number': '7.0.0' };
+    const integrity = 'sha512-41Cifkg6e8TylSpdtTpeLVMqvSBEVzTttHvERD741+pnZ8ANv0004MRL43QKPDlK9cGvNp6NZWZUBlbGXYxxng==';
+    const lock = {
+      ...{ name: 'app', lockfileVersion: 3, requires: true },
+      packages: { '': { dependencies }, 'node_modules/is-number': { version: '7.0.0', integrity } },
+    };
+    const recipe: Recipe = {
+      ...RECIPE,
+      language: 'javascript',
+      installer: 'npm',
+      lockFiles: ['package-lock.json', 'package.json'],
+      entry: { kind: 'program', command: ['node', 'main.js'] },
+    };
+    const { files, command } = await build(recipe, {
+      'package.json': JSON.stringify({ dependencies }),
+      'package-lock.json': JSON.stringify(lock),
+      'main.js': "console.log(require('is-number')(5), require.resolve('podyard/worker') !== '')",
+    });
+    expect(await run(command, files)).toBe('true true');
+  });
+
+  test('pip installs a wheel into an environment of its own, and scripts of packages run', async () => {
+    const wheels = await mkdtemp(join(root, 'wheels-'));
+    await makeWheel(wheels);
+    const { files, command } = await build(
+      {
+        ...RECIPE,
+        installer: 'pip',
+        lockFiles: ['requirements.txt'],
+        entry: {
+          kind: 'program',
+          command: ['sh', '-c', 'greet && python -c "import greet_pkg; print(greet_pkg.__file__)"'],
+        },
+      },
+      { 'requirements.txt': `--no-index\n--find-links ${wheels}\ngreet-pkg==1.0\n`, 'main.py': '' },
+    );
+    const [greeting, file] = (await run(command, files)).split('\n');
+    expect(greeting).toBe('hello from a wheel');
+    expect(file).toContain(join(files, '.podyard/venv/lib'));
+  });
+
+  test('an image is read-only, and of the same files is the same', async () => {
+    const recipe = { ...shell('echo x >made; chmod 4755 made'), language: 'javascript' } as const;
+    const first = await build(recipe, { 'package.json': '{}' });
+    const second = await build(recipe, { 'package.json': '{}' });
+    expect(first.built.digest).toBe(second.built.digest);
+    const other = await build(recipe, { 'package.json': '{ }' });
+    expect(other.built.digest).not.toBe(first.built.digest);
+    const modes = await Promise.all(['', 'made', 'package.json'].map((path) => stat(join(first.files, path))));
+    expect(modes.map(({ mode }) => (mode & 0o7777).toString(8))).toEqual(['555', '555', '444']);
+  });
+
+  test('a Dockerfile, a program that is not installed and a package that does not exist are refused with what is missing', async () => {
+    await expect(build({ ...RECIPE, language: 'dockerfile', dockerfile: 'D', entry: null }, { D: '' })).rejects.toThrow(
+      'A Dockerfile needs a container engine',
+    );
+    await expect(build({ ...RECIPE, buildCommand: ['no-such-program'] }, {})).rejects.toThrow(
+      "'no-such-program' is not installed on the server's machine: no-such-program needs it.",
+    );
+    const recipe: Recipe = { ...RECIPE, installer: 'pip', lockFiles: ['requirements.txt'] };
+    await expect(build(recipe, { 'requirements.txt': '--no-index\nno-such-package\n' })).rejects.toThrow(
+      /failed with exit code 1\. Its last lines:\n.*No matching distribution found for no-such-package/s,
+    );
+  });
+
+  test('what a killed build has left, its processes included, is gone after tidy', async () => {
+    const id = newId<string>();
+    const folder = join(root, 'own', id);
+    await mkdir(join(folder, 'files'), { recursive: true });
+    const left = spawn('sleep', ['1000'], { env: { PATH, [MARKER]: `build-${id}` }, detached: true, stdio: 'ignore' });
+    const ended = new Promise((resolve) => left.once('exit', (_, signal) => resolve(signal)));
+    await open('own').tidy();
+    expect(await ended).toBe('SIGKILL');
+    expect(existsSync(folder)).toBe(false);
+  });
+});
+
+/** Writes a wheel with a module and a script, as an index of packages would serve it. */
+async function makeWheel(folder: string): Promise<void> {
+  const script = `
+import sys, zipfile
+info = 'greet_pkg-1.0.dist-info/'
+files = {
+  'greet_pkg/__init__.py': 'def main():\\n    print("hello from a wheel")\\n',
+  info + 'METADATA': 'Metadata-Version: 2.1\\nName: greet-pkg\\nVersion: 1.0\\n',
+  info + 'WHEEL': 'Wheel-Version: 1.0\\nGenerator: test\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n',
+  info + 'entry_points.txt': '[console_scripts]\\ngreet = greet_pkg:main\\n',
+}
+files[info + 'RECORD'] = ''.join(name + ',,\\n' for name in files) + info + 'RECORD,,\\n'
+with zipfile.ZipFile(sys.argv[1] + '/greet_pkg-1.0-py3-none-any.whl', 'w') as wheel:
+    for name, text in files.items(): wheel.writestr(name, text)
+`;
+  const child = spawn('python3', ['-c', script, folder], { stdio: 'inherit' });
+  await new Promise((resolve) => child.once('close', resolve));
+}

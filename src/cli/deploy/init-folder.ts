@@ -1,0 +1,68 @@
+import { lstat, mkdir, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { UsageError } from '../../core/usage-error.ts';
+import { findTarget } from '../account/contexts.ts';
+import { copyKit } from '../server/kit.ts';
+import type { CommandOutput } from '../shared/cli-pieces.ts';
+import { buildNameOf } from './build-name.ts';
+import { TEMPLATES } from './templates.ts';
+
+const DEFAULT_URL = 'http://127.0.0.1:8080';
+
+/** Writes a folder that works. Throws a `UsageError`, and writes nothing, if a file of it is there already. */
+export async function initFolder(folder: string, template: string, output: CommandOutput): Promise<void> {
+  const root = resolve(folder);
+  const files = Object.entries(TEMPLATES[template]!);
+  const there = await namesThere(root, [...files.map(([path]) => path), ...(template === 'dockerfile' ? KIT : [])]);
+  if (there.length > 0) {
+    throw new UsageError(
+      `${there.join(', ')} ${there.length === 1 ? 'is' : 'are'} in ${root} already: nothing was written`,
+    );
+  }
+  const values = {
+    name: buildNameOf(basename(root)),
+    schema: `${await serverUrl(output)}/docs/assets/podyard-yaml.json`,
+  };
+  await writeFiles(
+    root,
+    files.map(([path, text]) => [path, text.replaceAll('{name}', values.name).replaceAll('{schema}', values.schema)]),
+  );
+  if (template === 'dockerfile')
+    await copyKit('javascript', { into: root, force: false, output: { ...output, print: () => {} } });
+  const shown = relative(process.cwd(), root) || '.';
+  output.print(files.map(([path]) => join(shown, path)).join('\n'));
+  output.note(`\`podyard deploy${shown === '.' ? '' : ` ${shown}`}\` makes an endpoint of it.`);
+}
+
+const KIT = ['podyard-worker.mjs', 'podyard-worker.d.mts'];
+
+async function namesThere(root: string, paths: readonly string[]): Promise<string[]> {
+  const found = await Promise.all(
+    paths.map((path) =>
+      lstat(join(root, path)).then(
+        () => [path],
+        () => [],
+      ),
+    ),
+  );
+  return found.flat();
+}
+
+/** Editors read the schema from the server that the folder will be deployed to, if one is known. */
+async function serverUrl({ terminal }: CommandOutput): Promise<string> {
+  return findTarget(terminal, undefined).then(
+    ({ url }) => url,
+    () => DEFAULT_URL,
+  );
+}
+
+/** Writes new files. Throws if one is there. */
+export async function writeFiles(
+  root: string,
+  files: readonly (readonly [path: string, content: string | Uint8Array])[],
+): Promise<void> {
+  for (const [path, content] of files) {
+    await mkdir(dirname(join(root, path)), { recursive: true });
+    await writeFile(join(root, path), content, { flag: 'wx' });
+  }
+}

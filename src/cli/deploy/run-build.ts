@@ -1,0 +1,86 @@
+import { inOneLine } from '../../domain/logs/quote-output.ts';
+import { ApiClient, ApiRefusal, BuildFailed } from '../shared/api-client.ts';
+import type { Schemas } from '../shared/api-types.ts';
+import type { CommandOutput } from '../shared/cli-pieces.ts';
+
+type Build = Schemas['Build'];
+
+const LAST_LINES = 20;
+const AGAIN_MS = 500;
+
+interface Line {
+  number: number;
+  step: string | null;
+  text: string;
+}
+
+/**
+ * Creates a build and follows it to its end, through restarts of the server. Shows the step that runs; of one that fails, its last
+ * lines. Resolves with the image. Throws `BuildFailed`. Ctrl-C cancels the build.
+ */
+export async function runBuild(
+  client: ApiClient,
+  body: Schemas['CreateBuildRequest'],
+  output: CommandOutput,
+): Promise<string> {
+  const { id } = await client.call('post', '/v2/builds', { body });
+  try {
+    const lines: Line[] = [];
+    let build = await follow(client, id, lines, output);
+    while (build.endedAt === null) build = await follow(client, id, lines, output);
+    output.terminal.progress('');
+    if (build.image !== null && build.status === 'COMPLETED') return build.image;
+    throw failureOf(build, lines, output);
+  } catch (error) {
+    if (output.terminal.interrupted.aborted) await cancel(client, id, output);
+    throw error;
+  }
+}
+
+/** Shows lines until the log ends, or its connection does. */
+async function follow(client: ApiClient, id: string, lines: Line[], output: CommandOutput): Promise<Build> {
+  const { terminal } = output;
+  try {
+    for await (const data of client.events(`/v2/builds/${id}/logs`)) {
+      const line = JSON.parse(data) as Line | { status: string };
+      if ('status' in line) break;
+      if (line.number <= (lines.at(-1)?.number ?? 0)) continue;
+      const isNewStep = line.step !== null && line.step !== lines.at(-1)?.step;
+      lines.push(line);
+      if (isNewStep && !terminal.isInteractive) output.note(`  ${inOneLine(line.step!)}`);
+      terminal.progress(inOneLine(line.step === null ? line.text : `${line.step}: ${line.text}`));
+    }
+    return await client.call('get', '/v2/builds/{id}', { path: { id } });
+  } catch (error) {
+    if (terminal.interrupted.aborted || (error instanceof ApiRefusal && error.status < 500 && error.status !== 0))
+      throw error;
+    terminal.progress('the server is not reached: the build is followed again once it is');
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    return follow(client, id, lines, output);
+  }
+}
+
+function failureOf(
+  { id, status, reason, failedStep, steps }: Build,
+  lines: readonly Line[],
+  { note }: CommandOutput,
+): Error {
+  const own = lines.filter(({ step }) => step === failedStep);
+  const ofStep = own.length > 0 ? own : lines;
+  const shown = ofStep.slice(-LAST_LINES);
+  if (ofStep.length > shown.length) note(`  … ${ofStep.length - shown.length} lines before`);
+  for (const { text } of shown) note(`  ${text}`);
+  const done = steps.filter((step) => step.status === 'COMPLETED' || step.status === 'CACHED').length;
+  const where = failedStep === null ? '' : ` in '${failedStep}', step ${done + 1}`;
+  const what = status === 'CANCELLED' ? 'was cancelled' : `failed${where}`;
+  return new BuildFailed(`build ${id} ${what}${reason === null ? '' : `: ${reason}`}. The endpoint is as before`);
+}
+
+/** With a signal of its own: that of the terminal has aborted. */
+async function cancel({ target }: ApiClient, id: string, { terminal, note }: CommandOutput): Promise<void> {
+  const client = new ApiClient(target, { env: terminal.env, interrupted: AbortSignal.timeout(5_000) });
+  await client.call('post', '/v2/builds/{id}/cancel', { path: { id } }).then(
+    () => note(`Build ${id} is cancelled.`),
+    () => note(`Build ${id} could not be cancelled: it may have ended.`),
+  );
+}

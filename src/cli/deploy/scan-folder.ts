@@ -1,0 +1,162 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, type Dirent } from 'node:fs';
+import { lstat, readdir, readFile, readlink, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import ignore, { type Ignore } from 'ignore';
+import { UsageError } from '../../core/usage-error.ts';
+import type { FolderEntry } from '../../domain/builds/build.ts';
+import { MAX_FOLDER_BYTES, MAX_FOLDER_ENTRIES } from '../../domain/builds/check-folder.ts';
+
+/** A file or link of the folder, by its path in it, with slashes. */
+export interface FoundFile {
+  path: string;
+  isLink: boolean;
+  size: number;
+  mode: number;
+}
+
+/** What a folder has for a build. */
+export interface Scan {
+  files: FoundFile[];
+  /** Files that look like secrets, and were left out. */
+  secrets: string[];
+  /** Sockets, devices and pipes, which no image can have. */
+  odd: string[];
+}
+
+/** Podyard's own folder: the data of a server that was started here. Git's is no part of the code either. */
+const NEVER = new Set(['.git', '.podyard']);
+/** They say what is deployed, and are no part of it: a new setting builds nothing. */
+const PROJECT = new Set(['podyard.yaml', 'podyard.yml']);
+/** What installers and interpreters write. */
+const INSTALLED = new Set(['node_modules', '.venv', '__pycache__']);
+const NO_SECRET = /\.(?:example|sample|template|dist)$/;
+const SECRET =
+  /^(?:\.env(?:\..+)?|.+\.(?:pem|key|p12|pfx|jks)|id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?|\.netrc|\.pypirc|\.git-credentials)$/i;
+const AT_ONCE = 8;
+
+/**
+ * Lists what the folder has for a build: everything but what its .gitignore files and its .dockerignore leave out, what installers
+ * write (unless `withInstalled`), and files that look like secrets. Follows no links. A line `!<path>` in .dockerignore brings a file
+ * back. Throws a `UsageError` for a folder that cannot be read, or is too large.
+ */
+export async function scanFolder(root: string, { withInstalled }: { withInstalled: boolean }): Promise<Scan> {
+  const found = await stat(root).catch(() => null);
+  if (!found?.isDirectory()) throw new UsageError(`${root} is no folder`);
+  const docker = await readRules(join(root, '.dockerignore'), rooted);
+  const scan: Scan = { files: [], secrets: [], odd: [] };
+  await walk({ root, docker, withInstalled, scan }, '', []);
+  scan.files.sort((a, b) => (a.path < b.path ? -1 : 1));
+  const bytes = scan.files.reduce((sum, { size }) => sum + size, 0);
+  if (bytes > MAX_FOLDER_BYTES) {
+    const largest = scan.files.toSorted((a, b) => b.size - a.size).slice(0, 3);
+    const names = largest.map(({ path, size }) => `${path} (${Math.round(size / 2 ** 20)} MiB)`).join(', ');
+    throw new UsageError(
+      `the folder has more than 2 GiB: leave large files out with .dockerignore. The largest are ${names}`,
+    );
+  }
+  return scan;
+}
+
+interface Walk {
+  root: string;
+  docker: Ignore | null;
+  withInstalled: boolean;
+  scan: Scan;
+}
+
+/** Rules of the .gitignore files above, each with the folder that its patterns are relative to. */
+type GitRules = readonly { folder: string; rules: Ignore }[];
+
+async function walk(context: Walk, folder: string, above: GitRules): Promise<void> {
+  const { root, scan } = context;
+  const own = await readRules(join(root, folder, '.gitignore'), (line) => line);
+  const git = own === null ? above : [...above, { folder, rules: own }];
+  const entries = await readdir(join(root, folder), { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+    throw new UsageError(`${folder || '.'} cannot be read: ${error.code}`);
+  });
+  for (const entry of entries) {
+    const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+    if (PROJECT.has(path)) continue;
+    if (entry.isDirectory() ? isFolderLeftOut(context, entry, path, git) : isIgnored(context, path, git)) continue;
+    const isBack = context.docker?.test(`${path}/`).unignored === true; // with all that is in it
+    if (entry.isDirectory()) await walk(context, path, isBack ? [] : git);
+    else await add(context, entry, path);
+    if (scan.files.length > MAX_FOLDER_ENTRIES) {
+      throw new UsageError(`the folder has more than ${MAX_FOLDER_ENTRIES} files: leave some out with .dockerignore`);
+    }
+  }
+}
+
+async function add({ root, docker, scan }: Walk, entry: Dirent, path: string): Promise<void> {
+  if (!entry.isFile() && !entry.isSymbolicLink()) {
+    scan.odd.push(path);
+    return;
+  }
+  const isSecret = SECRET.test(entry.name) && !NO_SECRET.test(entry.name);
+  if (isSecret && !docker?.test(path).unignored) {
+    scan.secrets.push(path);
+    return;
+  }
+  const { size, mode } = await lstat(join(root, path));
+  const isLink = entry.isSymbolicLink();
+  scan.files.push({ path, isLink, size: isLink ? 0 : size, mode: mode & 0o777 });
+}
+
+function isFolderLeftOut(context: Walk, entry: Dirent, path: string, git: GitRules): boolean {
+  if (NEVER.has(path) || entry.name === '.git') return true;
+  if (INSTALLED.has(entry.name) && !context.withInstalled) return true;
+  return isIgnored(context, `${path}/`, git);
+}
+
+function isIgnored({ docker }: Walk, path: string, git: GitRules): boolean {
+  const said = docker?.test(path);
+  if (said?.ignored) return true;
+  if (said?.unignored) return false;
+  let isOut = false;
+  for (const { folder, rules } of git) {
+    const result = rules.test(folder === '' ? path : path.slice(folder.length + 1));
+    isOut = result.ignored || (isOut && !result.unignored);
+  }
+  return isOut;
+}
+
+async function readRules(path: string, toLine: (line: string) => string): Promise<Ignore | null> {
+  const text = await readFile(path, 'utf8').catch(() => null);
+  if (text === null) return null;
+  return ignore().add(text.split(/\r?\n/).map(toLine));
+}
+
+/** A pattern of .dockerignore is one of .gitignore that begins at the root. */
+function rooted(line: string): string {
+  const pattern = line.trim();
+  if (pattern === '' || pattern.startsWith('#')) return '';
+  const [not, rest] = pattern.startsWith('!') ? ['!', pattern.slice(1).trim()] : ['', pattern];
+  return `${not}/${rest.replace(/^(?:\.?\/)+/, '')}`;
+}
+
+/** Hashes the files, a few at a time. Throws a `UsageError` for one that cannot be read. */
+export async function hashFiles(root: string, files: readonly FoundFile[]): Promise<FolderEntry[]> {
+  const entries: FolderEntry[] = [];
+  const queue = files.entries();
+  const work = Array.from({ length: AT_ONCE }, async () => {
+    for (const [index, file] of queue) entries[index] = await toEntry(root, file);
+  });
+  await Promise.all(work);
+  return entries;
+}
+
+async function toEntry(root: string, { path, isLink, mode }: FoundFile): Promise<FolderEntry> {
+  try {
+    if (isLink) return { path, link: await readlink(join(root, path)) };
+    const hash = createHash('sha256');
+    let size = 0;
+    for await (const chunk of createReadStream(join(root, path))) {
+      hash.update(chunk as Buffer);
+      size += (chunk as Buffer).length;
+    }
+    return { path, digest: hash.digest('hex'), size, mode };
+  } catch (error) {
+    throw new UsageError(`${path} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
+  }
+}

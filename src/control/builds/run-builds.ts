@@ -1,0 +1,222 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Builder, BuildLimits } from '../../builders/builder.ts';
+import { Failure } from '../../core/errors.ts';
+import { Loop, type NextRun } from '../../core/flow/loop.ts';
+import type { BuildId } from '../../core/ids.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { SecretBox } from '../../core/secret-box.ts';
+import type { Bus } from '../../db/bus.ts';
+import type { Pool } from '../../db/pool.ts';
+import { buildImageOf } from '../../domain/builds/build-image.ts';
+import { readFolder } from '../../domain/builds/build-store.ts';
+import {
+  type BuildEnd,
+  endBuild,
+  listUnfinishedBuilds,
+  noteWait,
+  openBuildSecrets,
+  requeueBuild,
+  type StartedBuild,
+  startBuild,
+  type UnfinishedBuild,
+} from '../../domain/builds/running-builds.ts';
+import { BuildLog } from './build-log.ts';
+import { decideBuilds } from './decide-builds.ts';
+import { writeFolder } from './write-folder.ts';
+
+const TICK_MS = 30_000;
+/** A build prints often, and each time there is a hint. */
+const PAUSE_MS = 50;
+const RETRY_MS = 1_000;
+/** How often a server may end without a word while it runs a build: the build may be why. */
+const MAX_INTERRUPTIONS = 2;
+
+const STOPPED = 'the server was stopped: the build begins again';
+const KILLED = 'the server ended while it was built: the build begins again';
+const KILLED_AGAIN = 'the server ended twice while it was built: build it again, or give builds less memory';
+const CANCELLED = 'it was cancelled';
+
+interface Deps {
+  pool: Pool;
+  bus: Pick<Bus, 'publish' | 'subscribe' | 'onGap'>;
+  logger: Logger;
+  secretBox: SecretBox;
+  builder: Builder;
+  limits: BuildLimits;
+  /** Builds of all users that run at once. */
+  atOnce: number;
+  /** Where the folders of running builds are written. Whatever is in it at the start is removed. */
+  folder: string;
+}
+
+interface Running {
+  abort: AbortController;
+  done: Promise<void>;
+}
+
+/**
+ * Runs builds: writes the folder, calls the builder, stores what happens. A build that a killed server leaves is started again once,
+ * by whoever leads next; nothing else of it is left (docs/states.md, "Build").
+ */
+export class BuildRunner {
+  readonly #deps: Deps;
+  readonly #loop: Loop;
+  readonly #running = new Map<BuildId, Running>();
+  readonly #stopping = new AbortController();
+  #isTidy = false;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    const { bus } = deps;
+    this.#loop = new Loop({
+      name: 'run-builds',
+      tickMs: TICK_MS,
+      logger: deps.logger,
+      pauseMs: () => PAUSE_MS,
+      runOnce: () => this.#run(),
+      subscribe: (wake) => [bus.subscribe('build', wake), bus.subscribe('limits', wake), bus.onGap(wake)],
+    });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  /** Ends what runs, and puts it back to the queue. */
+  async stop(): Promise<void> {
+    const stopped = this.#loop.stop();
+    this.#stopping.abort();
+    for (const { abort } of this.#running.values()) abort.abort();
+    await stopped;
+    await Promise.all([...this.#running.values()].map(({ done }) => done));
+  }
+
+  runOnce(): Promise<void> {
+    return this.#loop.runOnce();
+  }
+
+  /** Resolves when nothing runs any more, for tests. */
+  async whenIdle(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all([...this.#running.values()].map(({ done }) => done));
+  }
+
+  async #run(): Promise<NextRun | undefined> {
+    const { pool, atOnce } = this.#deps;
+    const builds = await listUnfinishedBuilds(pool);
+    if (!this.#isTidy) await this.#tidy(builds);
+    for (const { id, isCancelling } of builds) if (isCancelling) this.#running.get(id)?.abort.abort();
+    const { start, waits } = decideBuilds(this.#isTidy ? builds : [], atOnce);
+    for (const build of builds) {
+      const reason = waits.get(build.id);
+      if (reason !== undefined && reason !== build.reason) await noteWait(pool, build.id, reason);
+    }
+    for (const id of start) await this.#start(id);
+    return undefined;
+  }
+
+  /** Ends what former leaders have left, before anything starts; then looks at the builds again. */
+  async #tidy(builds: readonly UnfinishedBuild[]): Promise<void> {
+    const { builder, folder } = this.#deps;
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    if ((await builder.hindrance()) === null) await builder.tidy();
+    const left = builds.filter(({ status }) => status !== 'QUEUED');
+    for (const build of left) await this.#endLeft(build);
+    this.#isTidy = true;
+    if (left.length > 0) this.#loop.wake();
+  }
+
+  async #endLeft({ id, isCancelling, interruptions }: UnfinishedBuild): Promise<void> {
+    const { pool, bus, logger } = this.#deps;
+    logger.warn({ buildId: id, interruptions }, 'a build was left by a server that ended');
+    if (isCancelling) await endBuild(pool, id, { status: 'CANCELLED', reason: CANCELLED, failedStep: null });
+    else if (interruptions + 1 < MAX_INTERRUPTIONS) await requeueBuild(pool, id, { isKilled: true, line: KILLED });
+    else await endBuild(pool, id, { status: 'FAILED', reason: KILLED_AGAIN, failedStep: null });
+    bus.publish('build', id);
+  }
+
+  async #start(id: BuildId): Promise<void> {
+    const { pool, bus, logger } = this.#deps;
+    if (this.#stopping.signal.aborted) return;
+    const build = await startBuild(pool, id);
+    if (!build) return;
+    bus.publish('build', id);
+    const abort = new AbortController();
+    const done = this.#build(build, abort.signal)
+      .catch((error: unknown) => logger.error({ buildId: id, err: error }, 'running a build failed'))
+      .finally(() => {
+        this.#running.delete(id);
+        this.#loop.wake();
+      });
+    this.#running.set(id, { abort, done });
+  }
+
+  async #build(build: StartedBuild, signal: AbortSignal): Promise<void> {
+    const { pool, bus, logger, secretBox, folder } = this.#deps;
+    const { id, userId, name } = build;
+    const fields = { buildId: id, userId, name };
+    logger.info(fields, 'build begins');
+    const { values, problem } = await openBuildSecrets({ pool, secretBox }, build).catch((error: unknown) => {
+      logger.error({ ...fields, err: error }, 'the secrets of a build could not be opened');
+      return { values: {}, problem: 'Its secrets could not be opened: the server’s log says why.' };
+    });
+    const log = new BuildLog({ pool, bus, logger }, { id, lastLine: build.lastLine, secrets: Object.values(values) });
+    const own = join(folder, id);
+    const end = await this.#make(build, { folder: own, secrets: values, problem, log, signal });
+    await rm(own, { recursive: true, force: true });
+    await log.close(this.#stopping.signal);
+    if (end === null) await requeueBuild(pool, id, { isKilled: false, line: STOPPED });
+    else await this.#retry(() => endBuild(pool, id, end));
+    bus.publish('build', id);
+    logger.info({ ...fields, status: end?.status ?? 'QUEUED' }, 'build ended');
+  }
+
+  /** Returns how the build ended; null: it was stopped with the server. */
+  async #make(
+    build: StartedBuild,
+    parts: {
+      folder: string;
+      secrets: Record<string, string>;
+      problem: string | null;
+      log: BuildLog;
+      signal: AbortSignal;
+    },
+  ): Promise<BuildEnd | null> {
+    const { pool, builder, limits, logger } = this.#deps;
+    const { id, userId, name, recipe, args, usesCache } = build;
+    const { folder, secrets, problem, log, signal } = parts;
+    try {
+      if (problem !== null) throw new Failure('unprocessable', problem);
+      const hindrance = await builder.hindrance();
+      if (hindrance !== null) throw new Failure('unavailable', hindrance);
+      await writeFolder(pool, { userId, recipe, entries: await readFolder(pool, id) }, folder, signal);
+      const image = buildImageOf(name, id);
+      const request = { id, image, folder, recipe, args, secrets, registries: {}, usesCache, cacheScope: userId };
+      const built = await builder.build(request, { limits, signal, onEvent: (event) => log.add(event) });
+      return { status: 'COMPLETED', ...built };
+    } catch (error) {
+      if (this.#stopping.signal.aborted) return null;
+      if (signal.aborted) return { status: 'CANCELLED', reason: CANCELLED, failedStep: null };
+      const isFailure = error instanceof Failure;
+      if (!isFailure) logger.error({ buildId: id, err: error }, 'a build failed unexpectedly');
+      const reason = isFailure ? log.mask(error.message) : 'It failed unexpectedly: the server’s log says why.';
+      log.say(reason);
+      return { status: 'FAILED', reason, failedStep: log.failedStep };
+    }
+  }
+
+  /** Does something with the database until it succeeds, or the server stops. */
+  async #retry<T>(work: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await work();
+      } catch (error) {
+        if (this.#stopping.signal.aborted) throw error;
+        this.#deps.logger.error({ err: error }, 'the state of a build could not be stored: trying again');
+        await sleep(RETRY_MS, undefined, { signal: this.#stopping.signal }).catch(() => {});
+      }
+    }
+  }
+}

@@ -1,0 +1,162 @@
+import { createHash } from 'node:crypto';
+import { Failure, notFound } from '../../core/errors.ts';
+import { type Id, newId, type UserId } from '../../core/ids.ts';
+import { type Db, isUniqueViolation, type Pool } from '../../db/pool.ts';
+import { readLimitsOf } from '../quotas/limit-store.ts';
+import { overLimit } from '../quotas/over-limit.ts';
+import type { FolderEntry } from './build.ts';
+
+/**
+ * Files of folders, by their content. Each user has their own: whether somebody else has sent a file makes no difference, and tells
+ * nobody that they did.
+ */
+type FileId = Id<'buildFile'>;
+
+const CHUNK_BYTES = 2 ** 20;
+
+/** How long a file is kept after its last use. */
+export const FILE_RETENTION = '7 days';
+/** How long one may take to be sent: at the slowest speed that the server allows, and much longer than most. */
+const SENDING = '1 day';
+
+export interface BuildFile {
+  digest: string;
+  size: number;
+}
+
+/** Returns the digests, each once, of files that the user has to send; the others are kept as if they had been sent now. */
+export async function findMissingFiles(db: Db, userId: UserId, files: readonly BuildFile[]): Promise<string[]> {
+  const digests = [...new Set(files.map(({ digest }) => digest))];
+  const { rows } = await db.query<{ digest: string; size: number }>(
+    `update build_files set used_at = now() where id in (
+       select id from build_files where user_id = $1 and digest = any($2::text[]) and completed_at is not null
+       order by id for no key update)
+     returning digest, size_bytes as size`,
+    [userId, digests],
+  );
+  const known = new Map(rows.map(({ digest, size }) => [digest, size]));
+  const wrong = files.find(({ digest, size }) => known.has(digest) && known.get(digest) !== size);
+  if (wrong) {
+    const sizes = `has ${known.get(wrong.digest)} bytes, not ${wrong.size}`;
+    throw new Failure('unprocessable', `The file with the digest ${wrong.digest} ${sizes}.`);
+  }
+  return digests.filter((digest) => !known.has(digest));
+}
+
+/**
+ * Stores a file of a user, piece by piece, so that neither memory nor a transaction holds it. Idempotent: one that is there is only read to
+ * its end. Throws `unprocessable` if the content has another digest or size, `forbidden` over the limit `buildBytes`. What
+ * was not stored to its end counts for nothing.
+ */
+export async function storeFile(
+  pool: Pool,
+  userId: UserId,
+  { digest, size }: BuildFile,
+  content: AsyncIterable<Buffer>,
+): Promise<void> {
+  if ((await findMissingFiles(pool, userId, [{ digest, size }])).length === 0) return readToEnd(content);
+  await checkBytes(pool, userId, size);
+  const id = newId<FileId>();
+  await pool.query('insert into build_files (id, user_id, digest, size_bytes) values ($1, $2, $3, $4)', [
+    ...[id, userId, digest, size],
+  ]);
+  try {
+    await storeChunks(pool, id, { digest, size }, content);
+    await pool.query('update build_files set completed_at = now(), used_at = now() where id = $1', [id]);
+  } catch (error) {
+    await pool.query('delete from build_files where id = $1', [id]);
+    if (!isUniqueViolation(error)) throw error; // another request has stored it meanwhile
+  }
+}
+
+async function storeChunks(db: Db, id: FileId, wanted: BuildFile, content: AsyncIterable<Buffer>): Promise<void> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  let number = 0;
+  for await (const chunk of inChunks(content)) {
+    bytes += chunk.length;
+    if (bytes > wanted.size) break;
+    hash.update(chunk);
+    await db.query('insert into build_file_chunks (file_id, number, data) values ($1, $2, $3)', [id, number, chunk]);
+    number += 1;
+  }
+  if (bytes !== wanted.size) {
+    throw new Failure(
+      'unprocessable',
+      `The file has ${bytes > wanted.size ? 'more' : bytes} bytes, not ${wanted.size}.`,
+    );
+  }
+  const digest = hash.digest('hex');
+  if (digest === wanted.digest) return;
+  throw new Failure(
+    'unprocessable',
+    `The content has the digest ${digest}, not ${wanted.digest}: it changed meanwhile.`,
+  );
+}
+
+/** Joins what arrives to pieces of 1 MiB; the last one may be smaller. */
+async function* inChunks(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let waiting: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of content) {
+    waiting.push(piece);
+    bytes += piece.length;
+    if (bytes < CHUNK_BYTES) continue;
+    yield Buffer.concat(waiting, bytes);
+    waiting = [];
+    bytes = 0;
+  }
+  if (bytes > 0) yield Buffer.concat(waiting, bytes);
+}
+
+async function readToEnd(content: AsyncIterable<Buffer>): Promise<void> {
+  for await (const _ of content);
+}
+
+async function checkBytes(db: Db, userId: UserId, more: number): Promise<void> {
+  const { buildBytes: limit } = await readLimitsOf(db, userId);
+  if (limit === null) return;
+  const { rows } = await db.query<{ bytes: number }>(
+    'select coalesce(sum(size_bytes), 0)::int8 as bytes from build_files where user_id = $1',
+    [userId],
+  );
+  const used = rows[0]!.bytes;
+  if (used + more > limit) throw overLimit('buildBytes', { limit, used, more });
+}
+
+/** Yields the content of a user's file, piece by piece. Throws `notFound`. */
+export async function* readFile(db: Db, userId: UserId, digest: string): AsyncGenerator<Buffer> {
+  const { rows } = await db.query<{ id: FileId; size: number }>(
+    `select id, size_bytes as size from build_files where user_id = $1 and digest = $2 and completed_at is not null`,
+    [userId, digest],
+  );
+  const file = rows[0];
+  if (!file) throw notFound('File');
+  for (let number = 0, left = file.size; left > 0; number += 1) {
+    const chunk = await db.query<{ data: Buffer }>({
+      name: 'build-file-chunk',
+      text: 'select data from build_file_chunks where file_id = $1 and number = $2',
+      values: [file.id, number],
+    });
+    if (!chunk.rows[0]) throw notFound('File');
+    left -= chunk.rows[0].data.length;
+    yield chunk.rows[0].data;
+  }
+}
+
+/** Returns the files of a folder, each content once. */
+export function filesOf(entries: readonly FolderEntry[]): BuildFile[] {
+  const files = new Map<string, BuildFile>();
+  for (const entry of entries)
+    if ('digest' in entry) files.set(entry.digest, { digest: entry.digest, size: entry.size });
+  return [...files.values()];
+}
+
+/** Deletes files that no unfinished build needs and that were not used for a week, and what was never sent to its end. */
+export async function deleteOldFiles(db: Db): Promise<number> {
+  const { rowCount } = await db.query(
+    `delete from build_files f where f.used_at < now() - interval '${FILE_RETENTION}'
+       or f.completed_at is null and f.used_at < now() - interval '${SENDING}'`,
+  );
+  return rowCount ?? 0;
+}

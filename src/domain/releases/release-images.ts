@@ -1,0 +1,134 @@
+/** What the images of releases stand for. Control writes it, and nobody else; a digest that is set never changes. */
+import type { EndpointId, RegistryId, ReleaseId, UserId } from '../../core/ids.ts';
+import type { Db } from '../../db/pool.ts';
+import type { ImageIdentity } from '../images/image-identity.ts';
+
+/** Names a release as workers do. */
+export interface ReleaseKey {
+  endpointId: EndpointId;
+  version: number;
+}
+
+export interface ResolvedImage {
+  identity: ImageIdentity | null;
+  problem: string | null;
+}
+
+const IDENTITY = `case when image_digest is not null
+  then jsonb_build_object('digest', image_digest, 'reference', image_reference) end as identity`;
+
+/** Returns null for a release that does not exist. */
+export async function findResolvedImage(db: Db, { endpointId, version }: ReleaseKey): Promise<ResolvedImage | null> {
+  const result = await db.query<ResolvedImage>({
+    name: 'release-image',
+    text: `select ${IDENTITY}, image_problem as problem from releases where endpoint_id = $1 and version = $2`,
+    values: [endpointId, version],
+  });
+  return result.rows[0] ?? null;
+}
+
+/** Sets the identity unless it is set, and returns the one that counts; null for a release that does not exist. */
+export async function pinReleaseImage(
+  db: Db,
+  { endpointId, version }: ReleaseKey,
+  { digest, reference }: ImageIdentity,
+): Promise<ImageIdentity | null> {
+  const result = await db.query<{ identity: ImageIdentity }>({
+    name: 'release-image-pin',
+    text: `update releases set image_reference = case when image_digest is null then $4 else image_reference end,
+             image_resolved_at = coalesce(image_resolved_at, now()), image_digest = coalesce(image_digest, $3),
+             image_problem = null
+           where endpoint_id = $1 and version = $2 returning ${IDENTITY}`,
+    values: [endpointId, version, digest, reference],
+  });
+  return result.rows[0]?.identity ?? null;
+}
+
+/** `problem`: why the image cannot be had; null once it can. */
+export async function updateImageProblem(
+  db: Db,
+  { endpointId, version }: ReleaseKey,
+  problem: string | null,
+): Promise<void> {
+  await db.query('update releases set image_problem = $3 where endpoint_id = $1 and version = $2', [
+    endpointId,
+    version,
+    problem,
+  ]);
+}
+
+/** Asks control to resolve the image's name anew. */
+export async function askForImage(db: Db, { endpointId, version }: ReleaseKey): Promise<void> {
+  await db.query(
+    `update releases set image_asked_at = clock_timestamp()
+     where endpoint_id = $1 and version = $2`,
+    [endpointId, version],
+  );
+}
+
+/** A release whose image is to be resolved anew. */
+export interface AskedImage extends ReleaseKey {
+  userId: UserId;
+  image: string;
+  registryId: RegistryId | null;
+  /** What it stood for; null: it was never resolved. */
+  identity: ImageIdentity | null;
+  askedAt: Date;
+}
+
+/** Returns them, the longest waiting first. Served by releases_image_asked. */
+export async function listAskedImages(db: Db, limit: number): Promise<AskedImage[]> {
+  const result = await db.query<AskedImage>(
+    `select r.endpoint_id as "endpointId", r.version, e.user_id as "userId", r.spec ->> 'image' as image,
+            r.spec ->> 'registryId' as "registryId", ${IDENTITY}, r.image_asked_at as "askedAt"
+     from releases r join endpoints e on e.id = r.endpoint_id
+     where r.image_asked_at is not null order by r.image_asked_at limit $1`,
+    [limit],
+  );
+  return result.rows;
+}
+
+/** Records the answer, with what is wrong; unless the image was asked for again meanwhile. */
+export async function settleAsked(
+  db: Db,
+  { endpointId, version, askedAt }: Pick<AskedImage, 'endpointId' | 'version' | 'askedAt'>,
+  problem: string | null,
+): Promise<void> {
+  await db.query(
+    `update releases set image_asked_at = null, image_problem = $4
+     where endpoint_id = $1 and version = $2 and date_trunc('milliseconds', image_asked_at) = $3`,
+    [endpointId, version, askedAt, problem],
+  );
+}
+
+/** The image of a release, for its owner. */
+export interface ReleaseImage {
+  releaseId: ReleaseId;
+  version: number;
+  image: string;
+  digest: string | null;
+  resolvedAt: Date | null;
+  problem: string | null;
+  /** Control is about to resolve the name anew. */
+  isAsked: boolean;
+}
+
+/** Returns the images of an endpoint's releases, newest first. The endpoint's row identifies the owner. */
+export async function listReleaseImages(db: Db, userId: UserId, endpointId: EndpointId): Promise<ReleaseImage[]> {
+  const result = await db.query<ReleaseImage>(
+    `select r.id as "releaseId", r.version, r.spec ->> 'image' as image, r.image_digest as digest,
+            r.image_resolved_at as "resolvedAt", r.image_problem as problem, r.image_asked_at is not null as "isAsked"
+     from releases r join endpoints e on e.id = r.endpoint_id
+     where e.id = $1 and e.user_id = $2 order by r.version desc`,
+    [endpointId, userId],
+  );
+  return result.rows;
+}
+
+/** Returns what runtimes must be able to start: the references of all releases, which can all be rolled back to. */
+export async function listImageReferences(db: Db): Promise<string[]> {
+  const result = await db.query<{ reference: string }>(
+    'select distinct image_reference as reference from releases where image_reference is not null',
+  );
+  return result.rows.map(({ reference }) => reference);
+}

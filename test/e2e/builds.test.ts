@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { Recipe } from '../../src/domain/builds/recipe.ts';
+import { RECIPE } from '../build-requests.ts';
+import { Api, ApiError, leaveNothing, until } from './api.ts';
+import { ServerProcess } from './server-process.ts';
+
+/** A folder becomes an image, an endpoint runs it, and a server that is killed meanwhile leaves nothing behind. */
+let server: ServerProcess;
+let api: Api;
+beforeAll(async () => {
+  server = await ServerProcess.start({ runtime: 'process' });
+  api = new Api(server);
+}, 90_000);
+afterEach(() => leaveNothing(server, api), 60_000);
+afterAll(() => server?.dispose(), 60_000);
+
+interface Build {
+  id: string;
+  status: string;
+  image: string | null;
+  reason: string | null;
+  startedAt: string | null;
+  steps: { name: string; status: string }[];
+}
+
+const HANDLER: Recipe = { ...RECIPE, entry: { kind: 'handler', file: 'handler.py', name: 'handler' } };
+const handlerWith = (text: string) => `def handler(job):\n    return {"${text}": job["input"]}\n`;
+const shell = (text: string): Recipe => ({ ...HANDLER, buildCommand: ['sh', '-c', text] });
+
+async function send(content: string): Promise<void> {
+  const digest = createHash('sha256').update(content).digest('hex');
+  const response = await fetch(`${server.url}/v2/builds/files/${digest}`, {
+    method: 'PUT',
+    headers: { authorization: `Bearer ${server.key}`, 'content-type': 'application/octet-stream' },
+    body: content,
+  });
+  if (response.status !== 204) throw new ApiError(response.status, await response.text());
+}
+
+async function build(content: string, recipe = HANDLER): Promise<Build> {
+  await send(content);
+  const digest = createHash('sha256').update(content).digest('hex');
+  const files = [{ path: 'handler.py', digest, size: Buffer.byteLength(content), mode: 0o644 }];
+  return api.call('POST', '/v2/builds', { name: 'app', files, recipe });
+}
+
+const read = (id: string): Promise<Build> => api.call('GET', `/v2/builds/${id}`);
+const ended = (id: string) =>
+  until(`build ${id} ends`, async () => {
+    const now = await read(id);
+    return ['COMPLETED', 'FAILED', 'CANCELLED'].includes(now.status) && now;
+  });
+async function logOf(id: string): Promise<string> {
+  const response = await fetch(`${server.url}/v2/builds/${id}/logs`, {
+    headers: { authorization: `Bearer ${server.key}`, accept: 'application/x-ndjson' },
+  });
+  return response.text();
+}
+
+test('a folder with a handler is built and serves jobs; another line is another release, and a roll-back the former code', async () => {
+  const first = await ended((await build(handlerWith('one'))).id);
+  expect(first).toMatchObject({ status: 'COMPLETED', reason: null });
+  const endpointId = await api.createEndpoint({ image: first.image, workers: { min: 0, max: 1 } });
+  expect((await api.runToEnd(endpointId, { a: 1 })).output).toEqual({ one: { a: 1 } });
+  const second = await ended((await build(handlerWith('two'))).id);
+  await api.patch(endpointId, { image: second.image });
+  await until('the new code answers', async () => {
+    const { output } = await api.runToEnd(endpointId, 2);
+    return JSON.stringify(output) === '{"two":2}';
+  });
+  const { releases } = await api.call<{ releases: { id: string; version: number; buildId: string }[] }>(
+    'GET',
+    `/v2/serverless/${endpointId}/releases`,
+  );
+  expect(releases.map(({ buildId }) => buildId)).toEqual([second.id, first.id]);
+  await api.call('POST', `/v2/serverless/${endpointId}/releases/${releases[1]!.id}/rollback`);
+  await until('the former code answers', async () => {
+    const { output } = await api.runToEnd(endpointId, 3);
+    return JSON.stringify(output) === '{"one":3}';
+  });
+}, 120_000);
+
+test('of a build that fails, the step, its exit code and its last lines are told, live and later', async () => {
+  const { id } = await build(handlerWith('x'), shell('echo compiling; echo broken >&2; exit 7'));
+  const log = await logOf(id); // ends with the build
+  const failed = await read(id);
+  expect(failed.status).toBe('FAILED');
+  expect(failed.reason).toMatch(/^Step 'sh -c echo compiling.* failed with exit code 7\. Its last lines:/);
+  expect(failed.steps.at(-1)!.status).toBe('FAILED');
+  for (const line of ['"compiling"', '"broken"']) expect(log).toContain(`"text":${line}`);
+}, 60_000);
+
+test('a server that is killed while it builds builds once more, and leaves neither processes nor folders', async () => {
+  const { id } = await build(handlerWith('x'), shell('echo started; sleep 100'));
+  const building = (startedBefore?: string | null) => async () => {
+    const { steps, startedAt } = await read(id);
+    return startedAt !== startedBefore && steps.some(({ name }) => name.includes('started')) && startedAt;
+  };
+  const startedAt = await until('it builds', building());
+  await server.kill();
+  await server.start();
+  await until('it builds again', building(startedAt));
+  await server.kill();
+  await server.start();
+  expect(await ended(id)).toMatchObject({
+    status: 'FAILED',
+    reason: 'the server ended twice while it was built: build it again, or give builds less memory',
+  });
+  expect(await readdir(join(server.dataDir, 'builds'))).toEqual([]);
+  const [installation] = await readdir(join(server.dataDir, 'images'));
+  expect(existsSync(join(server.dataDir, 'images', installation!, id))).toBe(false);
+  expect(await processesWith(id)).toEqual([]);
+}, 120_000);
+
+test('a server that is asked to stop builds again after its start', async () => {
+  const { id } = await build(handlerWith('x'), shell('echo started; sleep 2'));
+  await until('it builds', async () => (await read(id)).steps.some(({ name }) => name.includes('started')));
+  await server.stop();
+  await server.start();
+  expect((await ended(id)).status).toBe('COMPLETED');
+}, 120_000);
+
+test('files of several chunks are taken side by side', async () => {
+  const content = 'x'.repeat(5 * 2 ** 20);
+  await Promise.all(Array.from({ length: 8 }, (_, i) => send(`${i}${content}`)));
+}, 60_000);
+
+/** Returns processes whose environment names the build. */
+async function processesWith(id: string): Promise<string[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const texts = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')));
+  return pids.filter((_, i) => texts[i]!.includes(`build-${id}`));
+}
