@@ -5,10 +5,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure, messageOf } from '../../core/errors.ts';
-import { isRefusal, Refusal } from '../../core/refusal.ts';
 import { buildIdOf } from '../../domain/builds/build-image.ts';
 import { dockerfileOf } from '../../domain/builds/dockerfile-of.ts';
 import type { Engine } from '../../engine/engine.ts';
+import { isRefusal, Refusal } from '../../engine/refusal.ts';
 import type { Builder, BuildOptions, BuildRequest, BuiltImage, StoredImage } from '../builder.ts';
 import { buildFailure } from './build-failure.ts';
 import { type BuildPlan, BuildRefusal } from './build-plan.ts';
