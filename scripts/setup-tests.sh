@@ -3,7 +3,7 @@
 #   programs     Python, tmux, curl and jq, for the example workers and the commands in the documentation; spin and gcc, for
 #                the model of the lease protocol; faketime, PostgreSQL 15, PgBouncer and nginx, for wrong clocks and what an
 #                operator may put behind and in front of Podyard
-#   containers   a container engine, docker-compose, ip and a private registry
+#   containers   a container engine, docker-compose, ip, a private registry and BusyBox
 #   podman       Podman as root, on a socket and with a storage of its own (scripts/podman-up.sh)
 #   browser      Chromium
 #   release      debootstrap, and namespaces for what is installed in its trees; shellcheck and systemd-analyze for the installer
@@ -73,6 +73,7 @@ need_engine() {
 
 need_podman() {
   need_program podman 'podman runc netavark aardvark-dns'
+  need_program /bin/busybox busybox-static
   need_program iptables iptables
   command -v podman >/dev/null 2>&1 && [ "$(id -u)" = 0 ] && sh scripts/podman-up.sh && return 0
   missing="$missing podman"
@@ -110,6 +111,7 @@ for need; do
       ;;
     containers)
       need_program docker-registry docker-registry
+      need_program /bin/busybox busybox-static
       need_program ip iproute2
       docker compose version >/dev/null 2>&1 || need_program docker-compose docker-compose
       need_engine

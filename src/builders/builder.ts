@@ -9,7 +9,7 @@ export interface BuildRequest {
   id: string;
   /** The name that the image gets. */
   image: string;
-  /** An absolute path: the context, complete, with no link that leads out of it. The builder may not change it. */
+  /** An absolute path: the context, complete and without what is to be ignored, with no link that leads out of it. The builder may not change it. */
   folder: string;
   recipe: Recipe;
   /** Values of the Dockerfile's ARGs. */

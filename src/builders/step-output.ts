@@ -79,7 +79,8 @@ class LineSplitter {
 
   /** A progress bar writes over its line again and again: the last state counts. PostgreSQL takes no NUL. */
   #finish(): string {
-    const text = this.#line.replace(/\r+$/, '').replaceAll('\u0000', '');
+    let text = this.#line.replaceAll('\u0000', '');
+    while (text.endsWith('\r')) text = text.slice(0, -1);
     const shown = text.slice(text.lastIndexOf('\r') + 1) + (this.#isCut ? CUT : '');
     this.#line = '';
     this.#isCut = false;

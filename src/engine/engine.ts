@@ -2,8 +2,8 @@ import { Agent } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 import { inspect } from 'node:util';
 import { Failure, messageOf } from '../core/errors.ts';
-import { Refusal } from '../core/refusal.ts';
 import { type EngineKind, type EngineVersion, kindOf } from './engine-kind.ts';
+import { Refusal } from './refusal.ts';
 
 /** A refusal of the engine. `message` is the engine's own. */
 export class EngineError extends Refusal {

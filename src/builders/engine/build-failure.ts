@@ -14,7 +14,9 @@ export interface FailedBuild {
 
 const NO_NETWORK =
   /name resolution|could not resolve|couldn't resolve|bad address|no such host|getaddrinfo|EAI_AGAIN|ENOTFOUND|network is unreachable|name or service not known/i;
+/** The exit code of a killed step with BuildKit, and the last line of one with Buildah. */
 const KILLED = 137;
+const KILLED_LINE = 'container exited on killed';
 
 /** Returns why a build failed, by the words of the engine, as a sentence for users. */
 export function buildFailure(words: string, build: FailedBuild): Failure {
@@ -46,7 +48,7 @@ export function buildFailure(words: string, build: FailedBuild): Failure {
 
 function stepText(build: FailedBuild, { name, lastLines }: FailedStep, exitCode: number): string {
   const memory = `${Math.round(build.limits.memoryBytes / 2 ** 20)} MiB`;
-  const isKilled = exitCode === KILLED;
+  const isKilled = exitCode === KILLED || lastLines.at(-1) === KILLED_LINE;
   const why = isKilled ? ` It was killed, as one is that needs more memory than a build has (${memory}).` : '';
   const network = lastLines.some((line) => NO_NETWORK.test(line))
     ? ' It needs a network, and could not reach it or resolve a name.'
@@ -60,12 +62,10 @@ function secretText({ missedSecrets }: FailedBuild): string {
   return ` It asks for secrets that the build was not given: ${missedSecrets.join(', ')}.`;
 }
 
-/** Returns the image that a step pulls, by the step's name. */
+/** Returns the image that a step pulls, by the step's name or by the engine's words. */
 function baseOf(step: string): string | null {
-  const image = /load metadata for (\S+)|^\[(?:\S+ )?\d+\/\d+\] FROM (\S+)|creating build container: .*?(\S+): /.exec(
-    step,
-  );
-  const name = image?.[1] ?? image?.[2] ?? image?.[3];
+  const [, ofMetadata, ofStep] = /load metadata for (\S+)|^\[[^\]]+\] FROM (.+)/.exec(step) ?? [];
+  const name = ofMetadata ?? ofStep?.split(' ').find((word) => !word.startsWith('--'));
   return name?.replace(/^docker\.io\/(?:library\/)?/, '') ?? null;
 }
 

@@ -11,6 +11,8 @@ export interface BuildPlan {
   /** Its path in the archive. */
   dockerfile: string;
   labels: Readonly<Record<string, string>>;
+  /** Of the build, with the one that marks its steps. */
+  args: Readonly<Record<string, string>>;
   /** Makes the archive, once. */
   archive(added?: readonly AddedFile[]): Readable;
   steps: BuildSteps;

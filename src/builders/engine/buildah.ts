@@ -21,7 +21,7 @@ export async function buildWithBuildah(engine: Engine, plan: BuildPlan): Promise
     method: 'POST',
     path: '/build',
     query: { ...queryOf(plan), secrets: JSON.stringify(secrets.map(({ id, path }) => `id=${id},src=${path}`)) },
-    headers: { 'X-Registry-Config': Buffer.from(JSON.stringify(plan.request.registries)).toString('base64url') },
+    headers: { 'X-Registry-Config': inHeader(plan.request.registries) },
     archive: plan.archive(secrets),
     timeoutMs: plan.limits.timeoutMs,
     signal: plan.signal,
@@ -36,8 +36,13 @@ export async function buildWithBuildah(engine: Engine, plan: BuildPlan): Promise
   return id;
 }
 
-function queryOf({ request, dockerfile, labels, limits }: BuildPlan): Record<string, unknown> {
-  const { image, args, usesCache, recipe } = request;
+/** URL-safe, and padded: without the padding it is refused. */
+function inHeader(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64').replaceAll('+', '-').replaceAll('/', '_');
+}
+
+function queryOf({ request, dockerfile, labels, limits, args }: BuildPlan): Record<string, unknown> {
+  const { image, usesCache, recipe } = request;
   return {
     t: image,
     dockerfile,
@@ -50,18 +55,21 @@ function queryOf({ request, dockerfile, labels, limits }: BuildPlan): Record<str
     forcerm: '1',
     ...(recipe.target !== null && { target: recipe.target }),
     ...(!usesCache && { nocache: '1' }),
+    // A kept layer would be anybody's who has the same Dockerfile, without the secret.
+    ...(Object.keys(request.secrets).length > 0 && { layers: '0' }),
   };
 }
 
 /** `STEP 2/5: RUN make`, in one of several stages `[1/2] STEP 2/5: RUN make`. */
 const STEP = /^(?:\[(\d+)\/\d+\] )?STEP (\d+)\/(\d+): (.*)/s;
 const CACHED = /^--> Using cache /;
-const ENDED = /^(?:--> [0-9a-f]{6,}|COMMIT )/;
+const ENDED = /^(?:--> [0-9a-f]{6,}$|COMMIT )/;
 
 /** Reads steps from Buildah's output. What a step prints looks like that, too: a step counts only if it is the next one. */
 export class BuildahOutput {
   readonly #steps: BuildSteps;
   #current: { step: string; name: string; stage: number; number: number; total: number } | null = null;
+  #hasEnded = false;
 
   constructor(steps: BuildSteps) {
     this.#steps = steps;
@@ -70,12 +78,18 @@ export class BuildahOutput {
   take(text: string, at: Date): void {
     const line = text.trimEnd();
     const found = STEP.exec(line);
-    if (found && this.#isNext(found)) return this.#begin(found, at);
-    if (this.#current === null) return;
-    const { step, name } = this.#current;
-    if (CACHED.test(line)) this.#steps.report(step, name, 'CACHED', at);
-    else if (ENDED.test(line)) this.#steps.report(step, name, 'COMPLETED', at);
+    const step = this.#current?.step ?? '';
+    if (found && this.#isNext(found)) this.#begin(found, at);
+    else if (this.#hasEnded)
+      return; // the names and ids of images, those of other builds among them
+    else if (CACHED.test(line)) this.#end('CACHED', at);
+    else if (ENDED.test(line)) this.#end('COMPLETED', at);
     else this.#steps.print(step, 'stdout', Buffer.from(text), at);
+  }
+
+  #end(state: 'CACHED' | 'COMPLETED', at: Date): void {
+    if (this.#current) this.#steps.report(this.#current.step, this.#current.name, state, at);
+    this.#hasEnded = true;
   }
 
   #begin([, stage, number, total, instruction]: RegExpExecArray, at: Date): void {
@@ -89,6 +103,7 @@ export class BuildahOutput {
       number: Number(number),
       total: Number(total),
     };
+    this.#hasEnded = false;
     this.#steps.report(step, this.#current.name, 'RUNNING', at);
   }
 

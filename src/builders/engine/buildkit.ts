@@ -35,8 +35,8 @@ export async function buildWithBuildKit(engine: Engine, plan: BuildPlan): Promis
  * The engine keeps the results of steps for everybody who asks for the same ones, and its caches (`RUN --mount=type=cache`) by
  * name alone. The name of a host, which is part of what a step is, and the names of caches keep scopes apart.
  */
-function queryOf({ request, dockerfile, labels }: BuildPlan): Record<string, unknown> {
-  const { id, image, args, usesCache, cacheScope, recipe } = request;
+function queryOf({ request, dockerfile, labels, args }: BuildPlan): Record<string, unknown> {
+  const { id, image, usesCache, cacheScope, recipe } = request;
   return {
     version: '2',
     session: id,

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createReadStream } from 'node:fs';
+import { createReadStream, readFileSync } from 'node:fs';
 import { lstat, readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -17,6 +17,12 @@ export interface AddedFile {
  * of packages fail with older files.
  */
 const MTIME = new Date('2000-01-01T00:00:00Z');
+
+/** Read at once, which takes a tenth of what the way through the thread pool takes. */
+const SMALL_BYTES = 64 * 1024;
+
+/** Were applied by whoever wrote the folder. Podman would apply them again, to added files as well. */
+const IGNORE_FILES = /^(?:.*\.)?(?:docker|container)ignore$/;
 
 /**
  * Returns a folder as a tar archive, with the modes and symbolic links of its files, all owned by root. Reads a piece at a time. The
@@ -38,7 +44,7 @@ async function addFolder(archive: Pack, root: string, below: string, replaced: R
   const names = await readdir(join(root, below));
   for (const name of names.sort()) {
     const path = below === '' ? name : `${below}/${name}`;
-    if (replaced.has(path)) continue;
+    if (replaced.has(path) || IGNORE_FILES.test(path)) continue;
     const source = join(root, path);
     const found = await lstat(source);
     const header = { name: path, mode: found.mode & 0o7777, mtime: MTIME };
@@ -61,7 +67,14 @@ async function addFile(
   header: { name: string; mode: number; mtime: Date; size: number },
 ): Promise<void> {
   const changed = new Failure('unprocessable', `The file '${header.name}' changed while it was sent to the engine.`);
-  if (header.size === 0) return void archive.entry(header, '');
+  if (header.size <= SMALL_BYTES) {
+    const content = readFileSync(source);
+    if (content.length !== header.size) throw changed;
+    await new Promise<void>((resolve, reject) => {
+      archive.entry(header, content, (error) => (error ? reject(error) : resolve()));
+    });
+    return;
+  }
   let left = header.size;
   const done = Promise.withResolvers<void>();
   const entry = archive.entry(header, (error) => (error ? done.reject(error) : done.resolve()));

@@ -25,8 +25,8 @@ export async function checkDockerfile(
   text: string,
   args: Readonly<Record<string, string>>,
 ): Promise<void> {
-  const syntax = /^\uFEFF?\s*(?:#|\/\/)\s*syntax\s*=\s*(\S+)/im.exec(text)?.[1];
-  if (syntax !== undefined && !FRONTEND.test(syntax))
+  const syntax = syntaxOf(text);
+  if (syntax !== null && !FRONTEND.test(syntax))
     throw refusal(name, 1, `the syntax '${syntax}' is not allowed here, only docker/dockerfile`);
   const values: Record<string, string> = {};
   const stages = new Set<string>(['scratch']);
@@ -55,6 +55,18 @@ export async function checkDockerfile(
       await checkRegistryAddress(image);
     }
   }
+}
+
+/** Returns what the comments at the top name as the syntax. Newer engines also take it from a JSON text in their place. */
+function syntaxOf(text: string): string | null {
+  if (text.trimStart().startsWith('{')) return 'JSON';
+  for (const raw of text.split('\n')) {
+    const line = raw.trim();
+    if (line !== '' && !line.startsWith('#') && !line.startsWith('//')) return null;
+    const [, syntax] = /^(?:#|\/\/)\s*syntax\s*=\s*(\S+)/i.exec(line) ?? [];
+    if (syntax !== undefined) return syntax;
+  }
+  return null;
 }
 
 function refusal(name: string, line: number, detail: string): Failure {
@@ -102,7 +114,7 @@ function addArg(words: string[], args: Readonly<Record<string, string>>, values:
 
 /** Replaces `$NAME`, `${NAME}`, `${NAME:-preset}` and `${NAME:+other}`. One without a value is empty, as for the engine. */
 function resolve(text: string, values: Readonly<Record<string, string>>): string {
-  return text.replace(/\$(?:(\w+)|\{(\w+)(?::?([-+])([^}]*))?\})/g, (_, bare, name, sign, word) => {
+  return text.replace(/\$(?:(\w+)|\{(\w+)(?::?([-+])([^${}]*))?\})/g, (_, bare, name, sign, word) => {
     const value = values[bare ?? name] ?? '';
     if (sign === '-') return value === '' ? word : value;
     if (sign === '+') return value === '' ? '' : word;

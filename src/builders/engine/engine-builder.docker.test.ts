@@ -30,10 +30,7 @@ describe.skipIf(!hasEngine)('with a container engine', () => {
           await container.remove({ force: true, v: true });
         };
       },
-      leftovers: async () => [
-        ...(await endlessPrograms()),
-        ...(await docker.listContainers({ all: true })).map(({ Image }) => Image),
-      ],
+      leftovers: endlessPrograms,
       caches: true,
     };
   });

@@ -5,24 +5,30 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure, messageOf } from '../../core/errors.ts';
-import { isRefusal, Refusal } from '../../core/refusal.ts';
 import { buildIdOf } from '../../domain/builds/build-image.ts';
 import { dockerfileOf } from '../../domain/builds/dockerfile-of.ts';
 import type { Engine } from '../../engine/engine.ts';
+import { isRefusal, Refusal } from '../../engine/refusal.ts';
 import type { Builder, BuildOptions, BuildRequest, BuiltImage, StoredImage } from '../builder.ts';
 import { buildFailure } from './build-failure.ts';
 import { type BuildPlan, BuildRefusal } from './build-plan.ts';
 import { BuildSession } from './build-session.ts';
 import { BuildSteps } from './build-steps.ts';
+import { findDiskFault, killSteps, watchBuild } from './build-watch.ts';
 import { buildWithBuildah } from './buildah.ts';
 import { buildWithBuildKit } from './buildkit.ts';
 import { type AddedFile, archiveFolder } from './context-archive.ts';
 import { checkDockerfile } from './dockerfile-rules.ts';
+import { STEP_VARIABLE, stepHost } from './step-groups.ts';
 
 export interface EngineBuilderOptions {
   engine: Engine;
   installation: string;
+  /** What builds leave free on the disk of the engine, if it is on this machine. Default 2 GiB. */
+  reserveBytes?: number;
 }
+
+const RESERVE_BYTES = 2 * 2 ** 30;
 
 /** Of an image; not the one of containers, which inherit their image's labels. */
 const LABEL = 'podyard.builder';
@@ -38,6 +44,16 @@ interface EngineImage {
   Size: number;
 }
 
+/** The member used of `GET /containers/json`. */
+interface EngineContainer {
+  ImageID: string;
+}
+
+/** The member used of `GET /info`. */
+interface EngineInfo {
+  DockerRootDir?: string;
+}
+
 /** Makes no request to the engine before the first call. */
 export function createEngineBuilder(options: EngineBuilderOptions): Builder {
   return new EngineBuilder(options);
@@ -47,10 +63,14 @@ class EngineBuilder implements Builder {
   readonly name = 'engine';
   readonly #engine: Engine;
   readonly #installation: string;
+  readonly #reserveBytes: number;
+  /** The hosts that mark the steps of the builds that run. */
+  readonly #running = new Set<string>();
 
-  constructor({ engine, installation }: EngineBuilderOptions) {
+  constructor({ engine, installation, reserveBytes = RESERVE_BYTES }: EngineBuilderOptions) {
     this.#engine = engine;
     this.#installation = installation;
+    this.#reserveBytes = reserveBytes;
   }
 
   async build(request: BuildRequest, options: BuildOptions): Promise<BuiltImage> {
@@ -64,7 +84,7 @@ class EngineBuilder implements Builder {
       dockerfile = await readDockerfile(request);
       await checkDockerfile(dockerfile.shownAs, dockerfile.text, request.args);
       const plan = this.#plan(request, options, dockerfile, { steps, session, signal: ended.signal });
-      const id = await this.#run(plan);
+      const id = await this.#run(plan, ended.end);
       return await this.#accept(id, request, options);
     } catch (error) {
       steps.end('FAILED', new Date());
@@ -91,15 +111,18 @@ class EngineBuilder implements Builder {
   async remove(buildId: string): Promise<void> {
     const found = (await this.list()).find((one) => one.buildId === buildId);
     if (!found) return;
-    const query = { all: true, filters: { ancestor: [found.image] } };
-    const users = await this.#engine.json<object[]>({ method: 'GET', path: '/containers/json', query });
+    const { Id } = await this.#engine.json<EngineImage>({ method: 'GET', path: `/images/${found.image}/json` });
+    const query = { all: true };
+    const containers = await this.#engine.json<EngineContainer[]>({ method: 'GET', path: '/containers/json', query });
     const inUse = new Failure('conflict', `The image '${found.image}' is in use.`);
-    if (users.length > 0) throw inUse;
+    if (containers.some(({ ImageID }) => bareId(ImageID) === bareId(Id))) throw inUse;
     await this.#untag(found.image).catch((error) => Promise.reject(isRefusal(error, 409) ? inUse : error));
   }
 
-  /** The engine itself ends what a killed process began, when its connection closes, and `list` shows what was named since. */
-  async tidy(): Promise<void> {}
+  /** Images that were named since their process was killed are in `list`. */
+  async tidy(): Promise<void> {
+    if (this.#running.size === 0) await killSteps(stepHost(this.#installation));
+  }
 
   async hindrance(): Promise<string | null> {
     try {
@@ -117,12 +140,34 @@ class EngineBuilder implements Builder {
     parts: Pick<BuildPlan, 'steps' | 'session' | 'signal'>,
   ): BuildPlan {
     const archive = (more: readonly AddedFile[] = []) => archiveFolder(request.folder, [...added, ...more]);
-    return { request, limits, dockerfile: path, labels: { [LABEL]: this.#installation }, archive, ...parts };
+    const hosts = [request.args[STEP_VARIABLE], stepHost(this.#installation, request.id)].filter(Boolean).join(',');
+    const args = { ...request.args, [STEP_VARIABLE]: hosts };
+    return { request, limits, dockerfile: path, labels: { [LABEL]: this.#installation }, args, archive, ...parts };
   }
 
-  async #run(plan: BuildPlan): Promise<string> {
+  /** The time and memory of the steps are bounded, and none outlives this call. */
+  async #run(plan: BuildPlan, end: (why: Failure) => void): Promise<string> {
     const { name, builds } = await this.#engine.kind();
     if (builds === null) throw new Failure('unavailable', tooOld(name));
+    const host = stepHost(this.#installation, plan.request.id);
+    const { DockerRootDir: folder = null } = await this.#engine.json<EngineInfo>({ method: 'GET', path: '/info' });
+    const watched = { host, limits: plan.limits, folder, reserveBytes: this.#reserveBytes, end };
+    const full = await findDiskFault(watched);
+    if (full !== null) throw full;
+    this.#running.add(host);
+    const stopWatching = watchBuild(watched);
+    try {
+      return await this.#send(plan, builds);
+    } catch (error) {
+      await killSteps(host);
+      throw error;
+    } finally {
+      await stopWatching();
+      this.#running.delete(host);
+    }
+  }
+
+  async #send(plan: BuildPlan, builds: 'buildkit' | 'buildah'): Promise<string> {
     let failed: unknown;
     const archive = (added?: readonly AddedFile[]) =>
       plan.archive(added).once('error', (error) => {
@@ -137,7 +182,7 @@ class EngineBuilder implements Builder {
 
   async #accept(id: string, { image }: BuildRequest, { limits }: BuildOptions): Promise<BuiltImage> {
     const { Id, Size } = await this.#engine.json<EngineImage>({ method: 'GET', path: `/images/${id}/json` });
-    if (Size <= limits.maxImageBytes) return { image, digest: Id, sizeBytes: Size };
+    if (Size <= limits.maxImageBytes) return { image, digest: `sha256:${bareId(Id)}`, sizeBytes: Size };
     const [size, most] = [Size, limits.maxImageBytes].map((bytes) => `${Math.ceil(bytes / 1e6)} MB`);
     throw new Failure('unprocessable', `The image has ${size}, and may have ${most}.`);
   }
@@ -177,8 +222,9 @@ async function readDockerfile({ folder, recipe }: BuildRequest): Promise<Dockerf
 }
 
 /** A signal that the caller, or the time of a build, ends. Its reason is a Failure. */
-function endedBy({ signal, limits }: BuildOptions): { signal: AbortSignal; stop(): void } {
+function endedBy({ signal, limits }: BuildOptions) {
   const ended = new AbortController();
+  const end = (why: Failure) => ended.abort(why);
   const cancel = () => ended.abort(new Failure('unprocessable', 'The build was cancelled.'));
   const timeOut = () =>
     ended.abort(new Failure('unprocessable', `The build did not end within ${spoken(limits.timeoutMs)}.`));
@@ -189,7 +235,7 @@ function endedBy({ signal, limits }: BuildOptions): { signal: AbortSignal; stop(
     clearTimeout(timer);
     signal.removeEventListener('abort', cancel);
   };
-  return { signal: ended.signal, stop };
+  return { signal: ended.signal, end, stop };
 }
 
 function spoken(ms: number): string {
@@ -204,6 +250,11 @@ function explain(error: unknown, byWords: (words: string) => Failure): Failure {
 
 function tooOld(name: string): string {
   return `${name} is too old to build images: that takes Docker 19.03 or Podman 4.`;
+}
+
+/** Podman leaves the algorithm out in some places. */
+function bareId(id: string): string {
+  return id.replace(/^sha256:/, '');
 }
 
 function sentence(text: string): string {

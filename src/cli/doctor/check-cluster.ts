@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import type { EgressMode } from '../../config/egress.ts';
 import type { KubernetesSettings } from '../../config/kubernetes-settings.ts';
 import { messageOf } from '../../core/errors.ts';
-import { isRefusal } from '../../core/refusal.ts';
+import { isRefusal } from '../../engine/refusal.ts';
 import { ApiServer } from '../../runtimes/kubernetes/api/api-server.ts';
 import type { ClusterAccess } from '../../runtimes/kubernetes/api/cluster-access.ts';
 import { accessOf } from '../../runtimes/kubernetes/api/cluster-access.ts';

@@ -7,9 +7,9 @@
 import type { EgressSettings } from '../../config/egress.ts';
 import { notFound } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
-import { isRefusal } from '../../core/refusal.ts';
 import type { ImageIdentity } from '../../domain/images/image-identity.ts';
 import { Engine } from '../../engine/engine.ts';
+import { isRefusal } from '../../engine/refusal.ts';
 import { type ExecRequest, type Execution, notRunning } from '../execution.ts';
 import { GpuLending, NO_REAL_GPUS } from '../gpu-lending.ts';
 import { type DescribePool, describePool, idleGpus } from '../gpu-pools.ts';

@@ -7,8 +7,8 @@
 import type { KubernetesSettings } from '../../config/kubernetes-settings.ts';
 import { Semaphore } from '../../core/flow/semaphore.ts';
 import type { Logger } from '../../core/logger.ts';
-import { isRefusal } from '../../core/refusal.ts';
 import { digestIn, type ImageIdentity, identityIn } from '../../domain/images/image-identity.ts';
+import { isRefusal } from '../../engine/refusal.ts';
 import { type ExecRequest, type Execution, notRunning } from '../execution.ts';
 import { type DescribePool, describePool, gpuCapacity, idleGpus } from '../gpu-pools.ts';
 import { InFlight } from '../in-flight.ts';

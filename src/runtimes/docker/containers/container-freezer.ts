@@ -1,5 +1,5 @@
 import { BoundedMap } from '../../../core/bounded-map.ts';
-import { orAbsent } from '../../../core/refusal.ts';
+import { orAbsent } from '../../../engine/refusal.ts';
 import { type CgroupFreezer, findCgroupFreezer } from './cgroups.ts';
 import type { ContainerDetails, ContainerSummary, Containers } from './containers.ts';
 

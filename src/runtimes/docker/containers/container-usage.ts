@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { orAbsent } from '../../../core/refusal.ts';
 import type { Engine } from '../../../engine/engine.ts';
+import { orAbsent } from '../../../engine/refusal.ts';
 import type { DiskMeter, WorkloadStats } from '../../runtime.ts';
 import type { Containers } from './containers.ts';
 

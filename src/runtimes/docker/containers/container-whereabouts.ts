@@ -1,6 +1,6 @@
 import { BoundedMap } from '../../../core/bounded-map.ts';
 import { type Clock, monotonicClock } from '../../../core/clock.ts';
-import { orAbsent } from '../../../core/refusal.ts';
+import { orAbsent } from '../../../engine/refusal.ts';
 import { InFlight } from '../../in-flight.ts';
 import { reachableAddress } from '../../reachable-address.ts';
 import type { Whereabouts } from '../../runtime.ts';

@@ -1,6 +1,6 @@
 import { Failure, notFound } from '../../../core/errors.ts';
-import { isRefusal, orAbsent } from '../../../core/refusal.ts';
 import { type Engine, EngineError } from '../../../engine/engine.ts';
+import { isRefusal, orAbsent } from '../../../engine/refusal.ts';
 import type { ObservedState } from '../../runtime.ts';
 import { opaqueName } from '../../workload-spec.ts';
 import { isGroupNetwork } from '../network/group-networks.ts';

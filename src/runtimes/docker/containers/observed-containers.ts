@@ -1,6 +1,6 @@
-import { orAbsent } from '../../../core/refusal.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import type { EngineKind } from '../../../engine/engine-kind.ts';
+import { orAbsent } from '../../../engine/refusal.ts';
 import type { Observed, ObservedState } from '../../runtime.ts';
 import { LABELS, portsOf } from './container-config.ts';
 import type { ContainerFreezer } from './container-freezer.ts';

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { Failure } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
-import { isRefusal } from '../../../core/refusal.ts';
 import { type Engine, EngineError } from '../../../engine/engine.ts';
+import { isRefusal } from '../../../engine/refusal.ts';
 import type { Gpu } from '../../gpus/gpu.ts';
 import type { StartOptions, WorkloadSpec } from '../../runtime.ts';
 import type { EngineMachine } from '../engine/engine-machine.ts';

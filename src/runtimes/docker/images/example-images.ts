@@ -8,8 +8,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { orAbsent } from '../../../core/refusal.ts';
 import { Engine } from '../../../engine/engine.ts';
+import { orAbsent } from '../../../engine/refusal.ts';
 import { type ImageFile, importImage } from './import-image.ts';
 import { familiarName } from './pull-image.ts';
 

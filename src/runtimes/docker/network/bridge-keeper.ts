@@ -4,8 +4,8 @@
  * belongs to all installations on the engine and outlives them.
  */
 import { Failure } from '../../../core/errors.ts';
-import { isRefusal, orAbsent } from '../../../core/refusal.ts';
 import { type Engine, EngineError } from '../../../engine/engine.ts';
+import { isRefusal, orAbsent } from '../../../engine/refusal.ts';
 import { keeperConfig } from '../containers/container-config.ts';
 import { EngineMachine } from '../engine/engine-machine.ts';
 import { hasHolderProgram, importHolderImage } from '../images/holder-image.ts';

@@ -4,9 +4,9 @@ import { type Clock, systemClock } from '../../../core/clock.ts';
 import { Failure } from '../../../core/errors.ts';
 import { newId } from '../../../core/ids.ts';
 import type { Logger } from '../../../core/logger.ts';
-import { isRefusal, orAbsent } from '../../../core/refusal.ts';
 import { type Engine, EngineError } from '../../../engine/engine.ts';
 import type { EngineKind } from '../../../engine/engine-kind.ts';
+import { isRefusal, orAbsent } from '../../../engine/refusal.ts';
 import { isKeeper, keepBridge, removeKeeper } from './bridge-keeper.ts';
 
 /** `isPinned`: its subnet was specified when it was created; only then does the engine let us choose addresses. */

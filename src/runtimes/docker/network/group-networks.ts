@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { Failure } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
-import { orAbsent } from '../../../core/refusal.ts';
 import { type Engine, EngineError } from '../../../engine/engine.ts';
+import { orAbsent } from '../../../engine/refusal.ts';
 import { InFlight } from '../../in-flight.ts';
 import { type Group, type GroupNetwork, type GroupNetworks, RENDEZVOUS_PORT } from '../../runtime.ts';
 import { opaqueName } from '../../workload-spec.ts';

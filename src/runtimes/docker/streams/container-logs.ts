@@ -1,6 +1,6 @@
 import { notFound } from '../../../core/errors.ts';
-import { isRefusal } from '../../../core/refusal.ts';
 import type { Engine } from '../../../engine/engine.ts';
+import { isRefusal } from '../../../engine/refusal.ts';
 import { type LineParser, LogPlace, MAX_LINE_CHARACTERS, readLines } from '../../log-lines.ts';
 import type { LogLine, LogsOptions } from '../../runtime.ts';
 import { EngineFrames, type Piece } from './engine-frames.ts';

@@ -2,8 +2,8 @@ import type { Duplex, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, notFound } from '../../../core/errors.ts';
 import { newId } from '../../../core/ids.ts';
-import { isRefusal } from '../../../core/refusal.ts';
 import { type Engine, EngineError } from '../../../engine/engine.ts';
+import { isRefusal } from '../../../engine/refusal.ts';
 import {
   EXEC_MARKER,
   type ExecRequest,

@@ -3,7 +3,7 @@ import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, messageOf } from '../../../core/errors.ts';
-import { isRefusal, Refusal } from '../../../core/refusal.ts';
+import { isRefusal, Refusal } from '../../../engine/refusal.ts';
 import { CHANNEL_PROTOCOLS, upgradeHeaders } from '../streams/pod-channels.ts';
 import type { ApiOutage } from './api-outage.ts';
 import type { ClusterAccess } from './cluster-access.ts';

@@ -9,7 +9,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, isReported, markReported, messageOf } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
-import { isRefusal } from '../../../core/refusal.ts';
+import { isRefusal } from '../../../engine/refusal.ts';
 import type { ApiServer } from './api-server.ts';
 import { type ApiObject, type CachedObject, isNewer, ObjectCache, type OnChange } from './objects.ts';
 

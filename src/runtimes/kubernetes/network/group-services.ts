@@ -1,4 +1,4 @@
-import { isRefusal, orAbsent } from '../../../core/refusal.ts';
+import { isRefusal, orAbsent } from '../../../engine/refusal.ts';
 import { type Group, type GroupNetwork, type GroupNetworks, RENDEZVOUS_PORT } from '../../runtime.ts';
 import { parsePort } from '../../workload-spec.ts';
 import type { ApiObject } from '../api/objects.ts';

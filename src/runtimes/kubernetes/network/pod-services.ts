@@ -1,6 +1,6 @@
 import { Failure } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
-import { isRefusal, orAbsent } from '../../../core/refusal.ts';
+import { isRefusal, orAbsent } from '../../../engine/refusal.ts';
 import type { PublishedPort, WorkloadSpec } from '../../runtime.ts';
 import { parsePort } from '../../workload-spec.ts';
 import { ApiError } from '../api/api-server.ts';

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubernetesSettings } from '../../../config/kubernetes-settings.ts';
 import { Failure } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
-import { isRefusal } from '../../../core/refusal.ts';
+import { isRefusal } from '../../../engine/refusal.ts';
 import { ApiServer } from '../api/api-server.ts';
 import { accessOf } from '../api/cluster-access.ts';
 import type { ApiObject, CachedObject } from '../api/objects.ts';

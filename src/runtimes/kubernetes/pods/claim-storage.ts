@@ -1,6 +1,6 @@
 import type { KubernetesSettings } from '../../../config/kubernetes-settings.ts';
 import { Failure } from '../../../core/errors.ts';
-import { isRefusal, orAbsent } from '../../../core/refusal.ts';
+import { isRefusal, orAbsent } from '../../../engine/refusal.ts';
 import type { StorageOwner, StorageRequest, WorkloadStorage } from '../../runtime.ts';
 import { ApiError, type ApiServer, MERGE_PATCH } from '../api/api-server.ts';
 import { type ApiObject, amountOf, type Quantities } from '../api/objects.ts';

@@ -4,7 +4,7 @@ import type { KubernetesSettings } from '../../../config/kubernetes-settings.ts'
 import { type Clock, monotonicClock } from '../../../core/clock.ts';
 import { Failure, notFound } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
-import { isRefusal, orAbsent } from '../../../core/refusal.ts';
+import { isRefusal, orAbsent } from '../../../engine/refusal.ts';
 import type { ApiServer } from '../api/api-server.ts';
 import { type ApiObject, amountOf, type CachedObject, type Pod } from '../api/objects.ts';
 import { Reflector, type Timing } from '../api/reflector.ts';

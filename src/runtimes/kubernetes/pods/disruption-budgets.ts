@@ -1,4 +1,4 @@
-import { isRefusal, orAbsent } from '../../../core/refusal.ts';
+import { isRefusal, orAbsent } from '../../../engine/refusal.ts';
 import type { EvictionGuard } from '../../runtime.ts';
 import { APPLY_PATCH } from '../api/api-server.ts';
 import type { ApiObject } from '../api/objects.ts';

@@ -1,5 +1,5 @@
 import { Failure } from '../../../core/errors.ts';
-import { isRefusal } from '../../../core/refusal.ts';
+import { isRefusal } from '../../../engine/refusal.ts';
 import { ApiError, MERGE_PATCH, STRATEGIC_PATCH } from '../api/api-server.ts';
 import type { ApiObject } from '../api/objects.ts';
 import type { ClusterView } from './cluster-view.ts';

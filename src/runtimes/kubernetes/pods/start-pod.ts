@@ -1,6 +1,6 @@
 import { Failure } from '../../../core/errors.ts';
 import type { Semaphore } from '../../../core/flow/semaphore.ts';
-import { isRefusal, orAbsent } from '../../../core/refusal.ts';
+import { isRefusal, orAbsent } from '../../../engine/refusal.ts';
 import { NoCapacity, type StartOptions, type WorkloadSpec } from '../../runtime.ts';
 import { ApiError } from '../api/api-server.ts';
 import type { ApiObject } from '../api/objects.ts';

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, notFound } from '../../../core/errors.ts';
-import { isRefusal } from '../../../core/refusal.ts';
+import { isRefusal } from '../../../engine/refusal.ts';
 import { type LineParser, LogPlace, MAX_LINE_CHARACTERS, readLines } from '../../log-lines.ts';
 import type { LogLine, LogsOptions } from '../../runtime.ts';
 import { ApiError } from '../api/api-server.ts';

@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { BoundedMap } from '../../../core/bounded-map.ts';
 import { Failure, notFound } from '../../../core/errors.ts';
 import { newId } from '../../../core/ids.ts';
-import { isRefusal } from '../../../core/refusal.ts';
+import { isRefusal } from '../../../engine/refusal.ts';
 import {
   EXEC_MARKER,
   type ExecRequest,

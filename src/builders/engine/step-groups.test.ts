@@ -1,0 +1,76 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { StepFinder, stepHost } from './step-groups.ts';
+
+const LIMITS = { cpus: 1.5, memoryBytes: 1e9, timeoutMs: 1, maxImageBytes: 1 };
+const HOST = stepHost('installation', 'build');
+
+let root: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'podyard-groups-'));
+  add('proc/self/cgroup', '0::/podyard\n');
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+function add(path: string, text: string): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), text);
+}
+const read = (path: string) => readFileSync(join(root, 'sys/fs/cgroup', path), 'utf8');
+const addProcess = (pid: number, host: string, cgroup: string) => {
+  add(`proc/${pid}/environ`, `PATH=/bin\0NO_PROXY=localhost,${host}\0HOME=/\0`);
+  add(`proc/${pid}/cgroup`, cgroup);
+};
+
+test('the group of a build’s step is limited, in version 2 of control groups', async () => {
+  addProcess(7, HOST, '0::/docker/buildkit/one\n');
+  addProcess(8, HOST, '0::/docker/buildkit/one\n');
+  for (const file of ['pids.max', 'memory.max', 'cpu.max']) add(`sys/fs/cgroup/docker/buildkit/one/${file}`, 'max');
+  const groups = await new StepFinder(HOST, root).find();
+  expect(groups).toHaveLength(1);
+  expect(await groups[0]!.bound(LIMITS)).toBe(true);
+  const files = ['pids.max', 'memory.max', 'cpu.max'].map((file) => read(`docker/buildkit/one/${file}`));
+  expect(files).toEqual(['4096', '1000000000', '150000 100000']);
+});
+
+test('and in version 1, where each controller has its own', async () => {
+  addProcess(7, HOST, '9:pids:/b/one\n8:memory:/b/one\n2:cpu,cpuacct:/b/one\n0::/\n');
+  add('sys/fs/cgroup/pids/b/one/pids.max', 'max');
+  add('sys/fs/cgroup/memory/b/one/memory.limit_in_bytes', '-1');
+  add('sys/fs/cgroup/cpu/b/one/cpu.cfs_quota_us', '-1');
+  const [group] = await new StepFinder(HOST, root).find();
+  expect(await group!.bound(LIMITS)).toBe(true);
+  expect(read('memory/b/one/memory.limit_in_bytes')).toBe('1000000000');
+  expect(read('cpu/b/one/cpu.cfs_quota_us')).toBe('150000');
+});
+
+test('processes of other builds, of nobody’s build and of Podyard’s own group are left alone', async () => {
+  addProcess(7, stepHost('installation', 'other'), '0::/docker/buildkit/two\n');
+  addProcess(8, 'example.com', '0::/user\n');
+  addProcess(9, HOST, '0::/podyard\n');
+  expect(await new StepFinder(HOST, root).find()).toEqual([]);
+  expect(await new StepFinder(stepHost('installation'), root).find()).toHaveLength(1);
+});
+
+test('what may not be written is said, and the root of the groups is never limited', async () => {
+  addProcess(7, HOST, '0::/\n');
+  add('sys/fs/cgroup/pids.max', 'max');
+  const [group] = await new StepFinder(HOST, root).find();
+  expect(await group!.bound(LIMITS)).toBe(false);
+  expect(read('pids.max')).toBe('max');
+});
+
+test('a process is asked a few times, and a new one in its place again', async () => {
+  const finder = new StepFinder(HOST, root);
+  addProcess(7, 'example.com', '0::/user\n');
+  for (let i = 0; i < 4; i++) expect(await finder.find()).toEqual([]);
+  addProcess(7, HOST, '0::/docker/buildkit/one\n'); // it has replaced its program
+  expect(await finder.find()).toHaveLength(1);
+  expect(await finder.find()).toEqual([]);
+  rmSync(join(root, 'proc/7'), { recursive: true });
+  expect(await finder.find()).toEqual([]);
+  addProcess(7, HOST, '0::/docker/buildkit/two\n');
+  expect(await finder.find()).toHaveLength(1);
+});

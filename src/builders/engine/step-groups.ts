@@ -1,0 +1,136 @@
+/**
+ * The control groups of the programs that a build runs. BuildKit takes no limits of memory and CPUs for a build, and Podman goes on
+ * with a step after the build was cancelled. Where the engine is on this machine, and this process may, both are made good here:
+ * each step has a variable that names its build (STEP_VARIABLE), by which its processes are found.
+ */
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { BuildLimits } from '../builder.ts';
+
+/**
+ * A variable that engines pass to steps, and leave out of what they compare with their cache. It names hosts that need no proxy: one
+ * more host, which does not exist, changes nothing.
+ */
+export const STEP_VARIABLE = 'NO_PROXY';
+
+/** Enough for compilers and package managers, and an end to a step that forks without one. */
+const MAX_PROCESSES = 4096;
+const CPU_PERIOD_US = 100_000;
+
+const KILL_PAUSE_MS = 20;
+const KILLS = 250;
+
+/** The host that marks the steps of a build, or of all builds of an installation. */
+export function stepHost(installation: string, buildId?: string): string {
+  return `${buildId === undefined ? '' : `${buildId}.`}${installation}.builds.podyard.internal`;
+}
+
+/** A file of a controller in version 1 of control groups, and in version 2, with what is written there. */
+type Bound = [controller: string, version1: string, version2: string, value: string | number];
+
+export interface StepGroup {
+  /** Limits what its programs use together. False if that is not possible. */
+  bound(limits: BuildLimits): Promise<boolean>;
+  /** Ends all its programs. */
+  kill(): Promise<void>;
+}
+
+/** How often the environment of a process is read: a program that replaces another in its process has one of its own. */
+const READS = 5;
+
+/** Finds the groups of steps that have a host. It asks a process only a few times, because a machine may have thousands. */
+export class StepFinder {
+  readonly #host: string;
+  readonly #root: string;
+  #reads = new Map<string, number>();
+
+  constructor(host: string, root = '') {
+    this.#host = host;
+    this.#root = root;
+  }
+
+  /** Returns the groups with processes that were not there before. Empty where this process may see none. */
+  async find(): Promise<StepGroup[]> {
+    const root = this.#root;
+    const pids = (await readdir(`${root}/proc`).catch(() => [])).filter((name) => /^\d+$/.test(name));
+    const own = await readFile(`${root}/proc/self/cgroup`, 'utf8').catch(() => '');
+    this.#reads = new Map(pids.map((pid) => [pid, (this.#reads.get(pid) ?? 0) + 1]));
+    const groups = new Map<string, StepGroup>();
+    for (const pid of pids) {
+      if (this.#reads.get(pid)! > READS) continue;
+      const environ = await readFile(`${root}/proc/${pid}/environ`, 'latin1').catch(() => '');
+      if (!environ.includes(this.#host)) continue;
+      const paths = await readFile(`${root}/proc/${pid}/cgroup`, 'utf8').catch(() => '');
+      if (paths !== '' && paths !== own) groups.set(paths, new CgroupOfStep(paths, `${root}/sys/fs/cgroup`));
+    }
+    return [...groups.values()];
+  }
+}
+
+class CgroupOfStep implements StepGroup {
+  readonly #root: string;
+  /** By controller; by the empty name in version 2. */
+  readonly #paths = new Map<string, string>();
+
+  /** `paths`: as in `/proc/<pid>/cgroup`. */
+  constructor(paths: string, root: string) {
+    this.#root = root;
+    for (const line of paths.trim().split('\n')) {
+      const [, controllers, path] = /^\d+:([^:]*):(.+)$/.exec(line) ?? [];
+      for (const controller of controllers?.split(',') ?? []) this.#paths.set(controller, path!);
+    }
+  }
+
+  async bound({ memoryBytes, cpus }: BuildLimits): Promise<boolean> {
+    const quota = Math.round(cpus * CPU_PERIOD_US);
+    const bounds: Bound[] = [
+      ['pids', 'pids.max', 'pids.max', MAX_PROCESSES],
+      ['memory', 'memory.limit_in_bytes', 'memory.max', memoryBytes],
+      ['cpu', 'cpu.cfs_quota_us', 'cpu.max', this.#paths.has('cpu') ? quota : `${quota} ${CPU_PERIOD_US}`],
+    ];
+    const done = await Promise.all(bounds.map((bound) => this.#write(bound)));
+    return done.every((one) => one);
+  }
+
+  async kill(): Promise<void> {
+    await this.#write(['pids', 'pids.max', 'pids.max', 0]); // else one that forks could stay ahead
+    for (let left = KILLS; left > 0; left--) {
+      const pids = await this.#pids();
+      if (pids.length === 0) return;
+      for (const pid of pids) {
+        try {
+          process.kill(pid, 'SIGKILL');
+        } catch {
+          // it has ended
+        }
+      }
+      await sleep(KILL_PAUSE_MS);
+    }
+  }
+
+  async #pids(): Promise<number[]> {
+    const folder = this.#folderOf('pids');
+    if (folder === null) return [];
+    const text = await readFile(join(folder, 'cgroup.procs'), 'utf8').catch(() => '');
+    return text.split('\n').filter(Boolean).map(Number);
+  }
+
+  async #write([controller, version1, version2, value]: Bound): Promise<boolean> {
+    const folder = this.#folderOf(controller);
+    if (folder === null) return false;
+    const file = join(folder, this.#paths.has(controller) ? version1 : version2);
+    return writeFile(file, String(value), { flag: 'r+' }).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** Never the root: a process there is in no group of its own. */
+  #folderOf(controller: string): string | null {
+    const isVersion1 = this.#paths.has(controller);
+    const path = this.#paths.get(isVersion1 ? controller : '') ?? '/';
+    if (path === '/' || path.includes('..')) return null;
+    return join(this.#root, isVersion1 ? controller : '', path);
+  }
+}
