@@ -22,10 +22,11 @@ const NO_SOURCE =
 const KIT =
   /\b(?:from|import|require)(?: |\(|\( )?['"](?:podyard\/worker|(?:\.{1,2}\/)[\w./-]{0,200}podyard-worker(?:\.[cm]?js)?)['"]/g;
 const DEFAULT = /^ ?export default\b|^ ?module\.exports ?=/m;
-const NAMED =
-  /^ ?export (?:async )?(?:function ?\*? ?|const |let |var )handler\b|^ ?export ?\{[^}]{0,2000}\bhandler\b|\bexports\.handler ?=|\bmodule\.exports ?= ?\{[^}]{0,2000}\bhandler\b/m;
+const NAMED = /^ ?export (?:async )?(?:function ?\*? ?|const |let |var )handler\b|\bexports\.handler ?=/m;
+/** Where a list of exports begins. */
+const LISTED = /^ ?export ?\{|\bmodule\.exports ?= ?\{/gm;
 const LISTENS = /\. ?listen ?\(|\bBun\.serve ?\(/;
-const STARTS = /\bstart ?(?:<[^(]{0,500}>)?\(/;
+const STARTS = /\bstart ?[(<]/;
 const NAMES = [/(?:^|\/)handler\.[cm]?[jt]s$/, /(?:^|\/)index\.[cm]?[jt]s$/];
 
 /** Returns the recipe of a folder in JavaScript or TypeScript; null if it has no entry. Throws `unprocessable`. */
@@ -106,12 +107,17 @@ function findHandler(sources: readonly Source[]): Entry | null {
   const candidates = sources.flatMap((source) => {
     const { path, code } = source;
     if (LISTENS.test(code)) return [];
-    if (NAMED.test(code)) return [{ path, name: 'handler' }];
+    if (exportsHandler(code)) return [{ path, name: 'handler' }];
     const isEntry = NAMES.some((pattern) => pattern.test(path)) || sources.length === 1;
     return isEntry && DEFAULT.test(code) ? [{ path, name: 'default' }] : [];
   });
   const found = onlyOne(candidates, NAMES.slice(0, 1), 'export a handler');
   return found ? { kind: 'handler', file: found.path, name: found.name } : null;
+}
+
+function exportsHandler(code: string): boolean {
+  if (NAMED.test(code)) return true;
+  return [...code.matchAll(LISTED)].some(({ index }) => /\bhandler\b/.test(code.slice(index).split('}', 1)[0]!));
 }
 
 /** True if it imports the kit: in code, not in a comment or a string. */

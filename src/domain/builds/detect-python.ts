@@ -16,9 +16,9 @@ type Entry = NonNullable<Recipe['entry']>;
 
 const STARTS_SDK = /\brunpod\.serverless\.start ?\(|^ ?from podyard_worker import\b|^ ?import podyard_worker\b/m;
 const IMPORTS_START = /^ ?from runpod\.serverless import\b/m;
-const HANDLER = /^(?:async )?def handler ?\(|^handler ?(?::[^=\n]{1,200})?=(?!=)/m;
-const IMPORTED_HANDLER = /^from [\w.]{1,200} import [^\n]{0,500}\bhandler\b/m;
-const APP = /^(\w{1,100}) ?(?::[^=\n]{1,200})?= ?(?:\w{1,100}\.)?(FastAPI|Starlette|Quart|Litestar|Flask) ?\(/m;
+const HANDLER = /^(?:async )?def handler ?\(|^handler ?(?::|=(?!=))/m;
+/** Of one line. */
+const APP = /^(\w+) ?(?::[^=]*)?= ?(?:\w+\.)?(FastAPI|Starlette|Quart|Litestar|Flask) ?\(/;
 const SERVES_ITSELF = /\buvicorn\.run ?\(|\bserve_forever ?\(|^ app\.run ?\(|\bweb\.run_app ?\(/m;
 
 /** Files that never have the entry: tests, settings of tools, and a copy of the kit. */
@@ -88,10 +88,22 @@ function findWorker(sources: readonly Source[]): Entry | null {
   const names = [/(?:^|\/)handler\.py$/, /(?:^|\/)main\.py$/, /(?:^|\/)worker\.py$/, /(?:^|\/)rp_handler\.py$/];
   const starter = onlyOne(starters, names, 'start a worker');
   if (starter) return { kind: 'program', command: ['python', '-u', starter.path] };
-  const named = sources.find(({ path, code }) => /(?:^|\/)handler\.py$/.test(path) && IMPORTED_HANDLER.test(code));
+  const named = sources.find(({ path, code }) => /(?:^|\/)handler\.py$/.test(path) && importsHandler(code));
   const defining = sources.filter(({ code }) => HANDLER.test(code));
   const source = onlyOne(defining.length === 0 && named ? [named] : defining, names.slice(0, 1), 'define handler(job)');
   return source ? { kind: 'handler', file: source.path, name: 'handler' } : null;
+}
+
+function importsHandler(code: string): boolean {
+  return code.split('\n').some((line) => /^from [\w.]+ import /.test(line) && /\bhandler\b/.test(line));
+}
+
+function findApp(code: string): RegExpExecArray | undefined {
+  for (const line of code.split('\n')) {
+    const app = APP.exec(line);
+    if (app) return app;
+  }
+  return undefined;
 }
 
 function startsSdk({ code }: Source): boolean {
@@ -108,12 +120,12 @@ function findServer(sources: readonly Source[], packages: PythonPackages): Entry
   );
   if (program) return { kind: 'program', command: ['python', '-u', program.path] };
   const source = onlyOne(
-    sources.filter(({ code }) => APP.test(code)),
+    sources.filter(({ code }) => findApp(code) !== undefined),
     names,
     'define an HTTP app',
   );
   if (!source) return null;
-  const [, app, framework] = APP.exec(source.code)!;
+  const [, app, framework] = findApp(source.code)!;
   const name = `${source.path.replace(/\.py$/, '').replaceAll('/', '.')}:${app}`;
   return {
     kind: 'program',
