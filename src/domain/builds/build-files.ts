@@ -152,7 +152,7 @@ export function filesOf(entries: readonly FolderEntry[]): BuildFile[] {
   return [...files.values()];
 }
 
-/** Deletes files that no unfinished build needs and that were not used for a week, and what was never sent to its end. */
+/** Deletes files that were not used for a week, and what was never sent to its end. */
 export async function deleteOldFiles(db: Db): Promise<number> {
   const { rowCount } = await db.query(
     `delete from build_files f where f.used_at < now() - interval '${FILE_RETENTION}'
