@@ -21,6 +21,7 @@ export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }
       'guide/pods.md',
       'guide/clusters.md',
       'guide/images.md',
+      'guide/builds.md',
     ],
   },
   {
@@ -66,6 +67,7 @@ export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }
       'interface/graphql.md',
       'interface/queue.md',
       'interface/batches.md',
+      'interface/builds.md',
       'interface/logs.md',
       'interface/terminals.md',
       'interface/worker-api.md',

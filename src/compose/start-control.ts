@@ -81,7 +81,6 @@ export interface ControlParts {
   secretBox: SecretBox;
   runtime: Runtime;
   storage: WorkloadStorage | null;
-  /** Null: nothing is built. */
   builder: Builder | null;
   data: DataPlane;
   health: DatabaseHealth;
@@ -90,7 +89,6 @@ export interface ControlParts {
   databaseUrl: string;
 }
 
-/** The parts of one term. */
 type TermParts = ControlParts & { queue: JobQueue };
 
 interface Loop {
@@ -220,8 +218,7 @@ function createLoops(
 
 function createLogKeeper({ limits, databaseUrl, dataDir }: Config, { pool, clock, logger }: TermParts): LogKeeper {
   const { logRetentionMs: retentionMs, logBytes: maxBytes } = limits;
-  const isEmbedded = databaseUrl === null;
-  const readFreeBytes = isEmbedded ? async () => (await readDiskOf(dataDir)).freeBytes : null;
+  const readFreeBytes = databaseUrl === null ? async () => (await readDiskOf(dataDir)).freeBytes : null;
   return new LogKeeper({ pool, clock, logger, limits: { retentionMs, maxBytes }, readFreeBytes });
 }
 

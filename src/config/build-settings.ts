@@ -1,5 +1,5 @@
 import { parseMemory, parseSize } from './parse-setting.ts';
-import { integer, seconds, setting, type ValuesOf } from './setting.ts';
+import { integer, seconds, setting } from './setting.ts';
 
 /** Images that users have built. */
 export const BUILDS = {
@@ -45,5 +45,3 @@ export const BUILDS = {
     page: 'Images of each name that are kept; those that an endpoint, a template or a pod uses stay in any case',
   }),
 };
-
-export type BuildSettings = ValuesOf<typeof BUILDS>;

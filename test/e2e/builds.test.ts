@@ -96,7 +96,7 @@ test('of a build that fails, the step, its exit code and its last lines are told
 
 test('a server that is killed while it builds builds once more, and leaves neither processes nor folders', async () => {
   const { id } = await build(handlerWith('x'), shell('echo started; sleep 100'));
-  const building = (startedBefore?: string) => async () => {
+  const building = (startedBefore?: string | null) => async () => {
     const { steps, startedAt } = await read(id);
     return startedAt !== startedBefore && steps.some(({ name }) => name.includes('started')) && startedAt;
   };

@@ -18,7 +18,7 @@ import { createUser } from '../../domain/access/users.ts';
 import type { Build, FolderEntry } from '../../domain/builds/build.ts';
 import { storeFile } from '../../domain/builds/build-files.ts';
 import { getBuild } from '../../domain/builds/build-store.ts';
-import { cancelBuild, createBuild, type NewBuild } from '../../domain/builds/change-build.ts';
+import { cancelBuild, createBuild, type NewBuild, retryBuild } from '../../domain/builds/change-build.ts';
 import { followBuildLog } from '../../domain/builds/follow-build-log.ts';
 import type { Recipe } from '../../domain/builds/recipe.ts';
 import { change } from '../../domain/change.ts';
@@ -143,7 +143,7 @@ test('the builder gets the folder as it was sent, with links, modes and the work
       seen[path] =
         `${(mode & 0o7777).toString(8)} ${path === 'deep/link' ? await readlink(join(own, path)) : await readFile(join(own, path), 'utf8')}`;
     }
-    expect(existsSync(join(own, '.podyard/run_handler.py'))).toBe(true);
+    expect(existsSync(join(own, '.podyard/python/run_handler.py'))).toBe(true);
     return imageOf(request);
   };
   const id = await queue({ entries, recipe: RECIPE });
@@ -303,4 +303,14 @@ test('a build fails with a sentence if a file or a secret is gone, if nothing ca
     throw new Error('internal: /secret/path');
   };
   expect(await reasonOf(await queue())).toEqual(['FAILED', 'It failed unexpectedly: the server’s log says why.']);
+});
+
+test('nothing is queued where the server builds nothing', async () => {
+  const id = await queue();
+  await run();
+  const context = { pool: database.pool, bus, builds: { hindrance: 'Nothing is built here.' } };
+  await expect(change(context, systemActor(anna), retryBuild, { id })).rejects.toMatchObject({
+    kind: 'forbidden',
+    message: 'Nothing is built here.',
+  });
 });

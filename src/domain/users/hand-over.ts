@@ -77,7 +77,15 @@ async function move(db: Db, from: UserId, to: UserId): Promise<HandedOver> {
   const clusterIds = await update<ClusterId>('clusters', "wanted <> 'DELETE'");
   const podIds = await update<PodId>('pods', "wanted <> 'TERMINATE'");
   await db.query('update pod_runs set user_id = $2 where pod_id = any($1::text[]) and ended_at is null', [podIds, to]);
-  for (const table of ['network_volumes', 'registries', 'registry_delegations', 'templates', 'secrets', 'batches', 'builds']) {
+  for (const table of [
+    'network_volumes',
+    'registries',
+    'registry_delegations',
+    'templates',
+    'secrets',
+    'batches',
+    'builds',
+  ]) {
     await update(table);
   }
   await db.query('update budgets set user_id = $2 where endpoint_id = any($1::text[])', [endpointIds, to]);
