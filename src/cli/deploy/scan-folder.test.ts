@@ -1,5 +1,6 @@
-import { execFileSync } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { chmod, mkdir, mkdtemp, rm, symlink, truncate, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -90,10 +91,12 @@ test('what looks like a secret is left out and named, unless .dockerignore bring
   expect(await pathsOf()).toContain('cert.pem');
 });
 
-test('a pipe is left out and named', async () => {
-  execFileSync('mkfifo', [join(root, 'pipe')]);
+test('a socket is left out and named', async () => {
+  const server = createServer().listen(join(root, 'socket'));
+  await once(server, 'listening');
   const scan = await scanFolder(root, { withInstalled: false });
-  expect([scan.odd, scan.files]).toEqual([['pipe'], []]);
+  server.close();
+  expect([scan.odd, scan.files]).toEqual([['socket'], []]);
 });
 
 test('a file, and what is not there, is no folder', async () => {
@@ -111,7 +114,7 @@ test('a file that goes while it is read is named', async () => {
 });
 
 test('more than 2 GiB are refused with the largest files', async () => {
-  await write({ small: '' });
-  execFileSync('truncate', ['-s', '3G', join(root, 'model.bin')]);
+  await write({ small: '', 'model.bin': '' });
+  await truncate(join(root, 'model.bin'), 3 * 2 ** 30);
   await expect(scanFolder(root, { withInstalled: false })).rejects.toThrow(/more than 2 GiB.*model\.bin \(3072 MiB\)/);
 });
