@@ -1,3 +1,4 @@
+import { Failure } from '../../core/errors.ts';
 import type { BuildId } from '../../core/ids.ts';
 
 /** The host in the names of built images. No registry has it: such an image is where it was built, or nowhere. */
@@ -22,4 +23,10 @@ export function buildIdOf(image: string): BuildId | null {
   if (!image.startsWith(`${BUILD_HOST}/`)) return null;
   const [, name = '', id] = /^([^:@]+):([a-z][a-z0-9]{13})$/.exec(image.slice(BUILD_HOST.length + 1)) ?? [];
   return BUILD_NAME.test(name) && name.length <= MAX_BUILD_NAME_LENGTH ? (id as BuildId) : null;
+}
+
+/** Why a built image cannot be had: it is where it was built, or nowhere. */
+export function lostBuildImage(image: string): Failure {
+  const what = buildIdOf(image) === null ? `The image ${image}` : `The image of build ${buildIdOf(image)}`;
+  return new Failure('unprocessable', `${what} is not on this machine any more: deploy again.`);
 }

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Failure } from '../../core/errors.ts';
-import { buildIdOf } from '../../domain/builds/build-image.ts';
+import { buildIdOf, lostBuildImage } from '../../domain/builds/build-image.ts';
 import type { ProcessImage } from './images-file.ts';
 
 /**
@@ -16,7 +15,7 @@ export function findBuiltImage(root: string, image: string): (ProcessImage & { d
     text = readFileSync(join(root, buildId, 'image.json'), 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    throw new Failure('unprocessable', `The image of build ${buildId} is not on this machine any more: deploy again.`);
+    throw lostBuildImage(image);
   }
   const { command, digest } = JSON.parse(text) as { command: string[]; digest: string };
   return { command, digest, directory: join(root, buildId, 'files') };

@@ -46,6 +46,17 @@ test('any other image is pulled, also one whose name begins like an example’s'
   expect(created.map(({ query }) => query.get('fromImage'))).toEqual(['podyard/echo-js:mine']);
 });
 
+test('the image of a build is never pulled: no registry has it', async () => {
+  const images = new EngineImages(engine, {});
+  const image = 'builds.podyard.internal/app:b2x7m4q9v1c8za';
+  for (const resolve of ['here', 'in registry'] as const) {
+    const why = 'The image of build b2x7m4q9v1c8za is not on this machine any more: deploy again.';
+    await expect(images.prepare(image, { resolve })).rejects.toThrow(why);
+  }
+  await expect(images.prepare('Builds.Podyard.internal/app:1', {})).rejects.toThrow('not on this machine any more');
+  expect(created).toEqual([]);
+});
+
 describe('what a name stands for', () => {
   const [ID, FIRST, SECOND] = ['0', '1', '2'].map((digit) => `sha256:${digit.repeat(64)}`) as [string, string, string];
   const NAME = 'registry.example/me/ml:1';

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { BoundedMap } from '../../../core/bounded-map.ts';
 import { type Clock, monotonicClock } from '../../../core/clock.ts';
 import { Failure } from '../../../core/errors.ts';
+import { isBuildImage, lostBuildImage } from '../../../domain/builds/build-image.ts';
 import { digestIn, type ImageIdentity, identityIn, repositoryOf } from '../../../domain/images/image-identity.ts';
 import { pullFailure, registryOf } from '../../../domain/images/pull-failure.ts';
 import { checkRegistryAddress } from '../../../domain/images/registry-policy.ts';
@@ -97,6 +98,7 @@ export class EngineImages {
   async #ensure(image: string, options: PrepareOptions, hadAccess: boolean): Promise<Known> {
     const pinned = options.resolve ? undefined : options.pinned;
     const present = await this.#find(pinned?.reference ?? image);
+    if (!present && isBuildImage(image)) throw lostBuildImage(image);
     if (!present && pinned) return this.#pullPinned(image, pinned, options);
     if (!present || (options.resolve === 'in registry' && this.#mayHaveMoved(image, present, options))) {
       const isOpen = await this.#pull(image, image, options);
@@ -160,7 +162,8 @@ export class EngineImages {
    * operator gave: some engines say of their own images, too, that Docker Hub has them, where it may be a stranger's.
    */
   #mayHaveMoved(image: string, present: PresentImage, { pinned }: PrepareOptions): boolean {
-    if (digestIn(image) !== null || registryDigests(image, present).length === 0 || exampleOf(image)) return false;
+    if (isBuildImage(image) || digestIn(image) !== null || exampleOf(image)) return false;
+    if (registryDigests(image, present).length === 0) return false;
     const registry = registryOf(image);
     const isShort = registry === 'docker.io' || registry === 'localhost';
     if (isShort && !this.#pulled.has(familiarName(image))) return false;
