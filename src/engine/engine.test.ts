@@ -71,6 +71,8 @@ test('watch survives a restart of the engine', async () => {
 test('a pull reports its progress, sends the credentials, and fails with a sentence when the engine finds out late', async () => {
   const seen: { url: string; auth: unknown }[] = [];
   const socketPath = await fake((request, response) => {
+    const isPulled = seen.length > 0 && request.url!.includes('good');
+    if (request.method === 'GET' && isPulled) return void response.end('{"Id":"sha256:0"}');
     if (request.method === 'GET') return void response.writeHead(404).end('{"message":"no such image"}');
     const auth = request.headers['x-registry-auth'];
     seen.push({ url: request.url!, auth: auth && JSON.parse(Buffer.from(String(auth), 'base64url').toString()) });
