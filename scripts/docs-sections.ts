@@ -7,6 +7,7 @@ export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }
       'guide/install.md',
       'guide/start.md',
       'guide/deploy.md',
+      'guide/dev.md',
       'guide/existing-clients.md',
       'guide/from-runpod.md',
       'guide/comparison.md',

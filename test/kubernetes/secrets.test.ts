@@ -56,6 +56,10 @@ describeOnCluster('secrets on a cluster', () => {
   });
 });
 
+interface ReleaseImages {
+  images: { image: string; digest: string | null; problem: string | null }[];
+}
+
 const describeOrSkip = hasRegistryProgram() ? describeOnOwnCluster : () => test.skip('docker-registry is missing');
 describeOrSkip('private images on a cluster', () => {
   let registry: PrivateRegistry;
@@ -89,6 +93,14 @@ describeOrSkip('private images on a cluster', () => {
     const config = JSON.parse(Buffer.from(data['.dockerconfigjson'], 'base64').toString());
     expect(config.auths[host]).toMatchObject(registry.auth);
     expect(JSON.stringify(pod) + server.stdout + server.stderr).not.toContain(registry.auth.password);
+
+    // The worker may have done its job before its node has reported what runs.
+    const resolved = await until('its digest is known', async () => {
+      const { images } = await api.call<ReleaseImages>('GET', `/v2/serverless/${id}/release-images`);
+      return images[0]!.digest === null ? undefined : images[0];
+    });
+    const { imageID } = (await life.pod(job.workerId!)).status.containerStatuses[0];
+    expect(resolved).toMatchObject({ image: name, digest: imageID.split('@')[1], problem: null });
 
     await api.delete(id);
     await api.call('DELETE', `/v2/registries/${hub}`);

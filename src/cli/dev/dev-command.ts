@@ -1,14 +1,7 @@
 import type { Command } from 'commander';
 import type { CliPieces } from '../shared/cli-pieces.ts';
 import { wholeNumber } from '../shared/options.ts';
-
-export interface DevOptions {
-  port: number;
-  /** Variables and secrets, as `NAME=value` lines. */
-  envFile?: string;
-  /** Which endpoint of podyard.yaml. */
-  name?: string;
-}
+import type { DevOptions } from './dev-options.ts';
 
 /** Adds `dev`, which serves a folder on this machine while it is being written. */
 export function addDev(program: Command, pieces: CliPieces): void {

@@ -8,7 +8,7 @@ import type { Recipe } from '../../domain/builds/recipe.ts';
 import { findRecipe } from '../deploy/read-folder.ts';
 import { type ProjectEndpoint, readProject } from '../deploy/read-project.ts';
 import { type FoundFile, scanFolder } from '../deploy/scan-folder.ts';
-import type { DevOptions } from './dev-command.ts';
+import type { DevOptions } from './dev-options.ts';
 
 /** A folder as `podyard dev` serves it. */
 export interface DevFolder {

@@ -4,8 +4,8 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { ApiClient, type Target } from '../shared/api-client.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
-import type { DevOptions } from './dev-command.ts';
 import { type DevFolder, readDevFolder } from './dev-folder.ts';
+import type { DevOptions } from './dev-options.ts';
 
 const ENDPOINTS = '/2026-08/v2/serverless';
 const SECRETS = '/v2/account/secrets';
