@@ -10,7 +10,7 @@ const MAIN_JOB = 'test/e2e/main-job.test.ts';
 const WITH_PODMAN = [
   'src/runtimes/docker/{,containers/,engine/,network/}{bridge-network,container-freezer,docker-runtime,engine-facts,prepared-networks}.docker.test.ts',
   'src/builders/engine/*.docker.test.ts',
-  'test/containers/{adoption,clusters,demo,egress,flashboot}.test.ts',
+  'test/containers/{adoption,clusters,demo,deploy,egress,flashboot}.test.ts',
 ];
 
 /** A project of tests that start whole servers. */

@@ -1,0 +1,66 @@
+/** A folder with a Dockerfile, built by the engine: deployed, changed, gone back to, and cleaned up after. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Docker from 'dockerode';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Api, until } from '../e2e/api.ts';
+import { run, runToFailure } from '../e2e/podyard-command.ts';
+import { ServerProcess } from '../e2e/server-process.ts';
+import { describeWithEngine, needExampleImages } from './container-engine.ts';
+
+const DOCKERFILE = `FROM podyard/echo-js:dev
+COPY greet.js /worker/greet.js
+ENTRYPOINT ["node", "/worker/greet.js"]
+`;
+const greet = (word: string) => `import { start } from './podyard-worker.js';
+await start({ handler: async (job) => \`${word}, \${job.input.name}!\` });
+`;
+
+describeWithEngine('a folder is deployed', () => {
+  let server: ServerProcess;
+  let api: Api;
+  let home: string;
+  let folder: string;
+  let env: Record<string, string>;
+  beforeAll(async () => {
+    await needExampleImages();
+    server = await ServerProcess.start({ runtime: 'docker' });
+    api = new Api(server);
+    home = await mkdtemp(join(tmpdir(), 'podyard-deploy-'));
+    folder = await mkdtemp(join(home, 'greet-'));
+    await writeFile(join(folder, 'Dockerfile'), DOCKERFILE);
+    await writeFile(join(folder, 'greet.js'), greet('Hello'));
+    env = { PODYARD_URL: server.url, PODYARD_API_KEY: server.key, HOME: home };
+  });
+  afterAll(async () => {
+    for (const { image } of await builtImages()) await new Docker().getImage(image).remove({ force: true });
+    await server?.dispose();
+    if (home) await rm(home, { recursive: true, force: true });
+  });
+
+  const builtImages = async () =>
+    (await api.call<{ builds: { image: string | null }[] }>('GET', '/v2/builds')).builds.filter(
+      (build): build is { image: string } => build.image !== null,
+    );
+  const answer = async (id: string) => (await api.runToEnd(id, { name: 'Ada' })).output;
+
+  test('changed, broken and rolled back, it always runs the code of its release', async () => {
+    expect(await run(['deploy', folder, '--name', 'greet'], env)).toContain('curl ');
+    const { id } = JSON.parse(await run(['endpoints', 'get', 'greet', '--json'], env));
+    expect(await answer(id)).toBe('Hello, Ada!');
+    expect(await run(['deploy', folder, '--name', 'greet'], env)).toMatch(/^Nothing changed: greet/);
+
+    await writeFile(join(folder, 'greet.js'), greet('Hi'));
+    await run(['deploy', folder, '--name', 'greet'], env);
+    await until('the new code answers', async () => (await answer(id)) === 'Hi, Ada!');
+
+    await writeFile(join(folder, 'Dockerfile'), `${DOCKERFILE}RUN exit 3\n`);
+    expect(await runToFailure(['deploy', folder, '--name', 'greet'], env, 9)).toContain('exit code 3');
+    expect(await answer(id)).toBe('Hi, Ada!');
+
+    await run(['rollback', 'greet'], env);
+    await until('the former code answers', async () => (await answer(id)) === 'Hello, Ada!');
+    expect(await builtImages()).toHaveLength(2);
+  });
+});
