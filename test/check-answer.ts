@@ -130,7 +130,7 @@ export function findOperation(
 /** Returns why a request body does not match; null if it does, undefined if the operation takes no body. */
 export function requestBodyProblem(method: string, url: string, body: unknown): string | null | undefined {
   const found = findOperation(method, url);
-  if (!found?.operation.requestBody) return undefined;
+  if (found?.operation.requestBody?.content['application/json'] === undefined) return undefined;
   return (
     bookOfUrl(url).schemaProblem(
       ['paths', found.path, method.toLowerCase(), 'requestBody', ...jsonSchemaPath()],

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { REST_REVISIONS, type RestRevision } from '../../src/core/rest-revisions.ts';
 import { describedBy, type Operation } from '../check-answer.ts';
@@ -28,6 +29,11 @@ const BODIES: Record<RestRevision, Record<string, object>> = {
     updateEndpoint: { image: 'i:2', workers: { idleTimeout: 9 }, gpu: { minCudaVersion: '12.4' } },
   },
 };
+const CONTENT = 'FROM scratch';
+const NO_RECIPE = {
+  ...{ target: null, base: null, version: null, installer: null, lockFiles: [], systemPackages: [], secretIds: [] },
+  ...{ buildCommand: null, entry: null },
+};
 const SHARED_BODIES: Record<string, object> = {
   createPod: { name: 'p', image: 'i', gpu: { id: 'NVIDIA GeForce RTX 4090' } },
   updatePod: { name: 'q' },
@@ -40,7 +46,16 @@ const SHARED_BODIES: Record<string, object> = {
   replaceGpuRule: { excludedGpuTypes: [], allowedCudaVersions: [], minCudaVersion: null },
   changeRollout: { action: 'pause' },
   simulate: { action: 'reset' },
+  createBuild: {
+    name: 'b',
+    files: [{ path: 'Dockerfile', digest: digestOf(CONTENT), size: CONTENT.length, mode: 0o644 }],
+    recipe: { ...NO_RECIPE, language: 'dockerfile', dockerfile: 'Dockerfile' },
+  },
 };
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
 /** What this test cannot bring about: nothing runs and no job is sent, and a simulation needs a simulating server. */
 const REFUSED = [
   ...['getBuild', 'getPodJupyter', 'getSimulation', 'getWorker', 'simulate'],
@@ -74,6 +89,7 @@ function listCalls(revision: RestRevision): Call[] {
 function rank({ path, method }: Call): number {
   const isCreation = method === 'post' && !path.includes('{');
   if (path.includes('{releaseId}')) return 250; // needs a release that an update made
+  if (path === '/v2/builds/files/{digest}') return -2; // the build is of this file
   return isCreation ? -1 : ORDER.indexOf(method) * 100 - (method === 'delete' ? path.length : 0);
 }
 
@@ -84,6 +100,7 @@ async function callAll(revision: RestRevision): Promise<Map<string, number>> {
     ['/v2/catalog/cpus', 'cpu3c'],
     ['/v2/catalog/datacenters', 'EU-RO-1'],
     ['/v2/account/users', admin.userId],
+    ['/v2/builds/files', digestOf(CONTENT)],
   ]);
   const statuses = new Map<string, number>();
   for (const { path, method, operation } of listCalls(revision)) {
@@ -98,6 +115,7 @@ async function callAll(revision: RestRevision): Promise<Map<string, number>> {
     const response = await rest.call(method.toUpperCase(), `/${revision}${url}`, {
       key: admin.key,
       ...(body && { body }),
+      ...(typeof body === 'string' && { headers: { 'content-type': 'application/octet-stream' } }),
     });
     statuses.set(operation.operationId, response.statusCode);
     if (response.statusCode === 201) {
@@ -112,11 +130,12 @@ async function callAll(revision: RestRevision): Promise<Map<string, number>> {
   return statuses;
 }
 
-function bodyOf(revision: RestRevision, { operationId, requestBody }: Operation): object | undefined {
+function bodyOf(revision: RestRevision, { operationId, requestBody }: Operation): object | string | undefined {
   if (!requestBody) return undefined;
   if (operationId === 'createUser') return { name: `user-of-${revision}` };
   const own = BODIES[revision][operationId] ?? SHARED_BODIES[operationId];
-  const { $ref } = requestBody.content['application/json']!.schema as { $ref: string };
+  if (!requestBody.content['application/json']) return CONTENT;
+  const { $ref } = requestBody.content['application/json'].schema as { $ref: string };
   const schema = describedBy(revision).components.schemas[$ref.split('/').at(-1)!] as { examples: object[] };
   return own ?? schema.examples[0];
 }
