@@ -42,6 +42,7 @@ test('an endpoint without workers has an empty list, a summary of zeros and no r
     workersTotal: 0,
     percentOnLatest: 0,
     paused: false,
+    trial: { state: 'NOT_TRIED', reason: null, lines: [], workerId: null, servingVersion: null },
   });
 });
 
