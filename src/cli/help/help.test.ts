@@ -48,6 +48,7 @@ test('every command that shows something has --json', () => {
         'prove',
         'upgrade',
         'kit',
+        'dev',
         'init',
         'completion',
         'complete',
