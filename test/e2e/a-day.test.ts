@@ -79,12 +79,12 @@ export PODYARD_URL=${server.url} PODYARD_API_KEY=${server.key}\n`,
   });
 
   test('break: a release whose program fails does not get through, and says so while one waits for it', async () => {
-    const shown = await type('podyard endpoints update shop --image shop/model:broken --wait', 1);
+    const shown = await type('podyard endpoints update shop --image shop/model:broken --wait', 8);
     expect(shown).toContain(ERROR);
   });
 
   test('find out why: the list names the reason, and the log has all of it', async () => {
-    expect(await type('podyard endpoints list')).toMatch(/shop .*(failing|rolling out)/);
+    expect(await type('podyard endpoints list')).toMatch(/shop .*(failing|rolling out|release 2 failed)/);
     expect(await type('podyard workers shop --ended')).toContain('CUDA out of memory');
   });
 

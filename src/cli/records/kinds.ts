@@ -44,7 +44,7 @@ const endpoints: RecordKind<Endpoint, EndpointRow> = {
     ['RUNS ON', (r) => (r.cpu ? `${r.cpu.id} with ${r.cpu.vcpuCount} vCPU` : listText(r.gpu?.pools))],
     ['FLASHBOOT', (r) => r.flashboot],
     ['STATE', (r) => inWords(r.state?.state)],
-    ['WHY', (r) => shortReason(r.state?.reason)],
+    ['WHY', (r) => shortReason(r.state?.reason ?? r.state?.warnings[0])],
   ],
   list: async (client) => (await client.call('get', '/v2/serverless')).endpoints,
   rows: async (client) => {
