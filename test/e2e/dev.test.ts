@@ -1,7 +1,7 @@
 /** `podyard dev` as a developer uses it: in a folder with a handler, which changes. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -44,7 +44,8 @@ async function count(): Promise<number> {
 
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'podyard-dev-home-'));
-  folder = await mkdtemp(join(home, 'app-'));
+  folder = join(await mkdtemp(join(home, 'apps-')), '_app-'); // no image may be called so
+  await mkdir(folder);
   await save('.env', 'GREETING=hello\n');
   await save('handler.js', "export default async ({ input }) => process.env.GREETING + ' ' + input.name;\n");
   await start();

@@ -57,6 +57,13 @@ test('variables come from podyard.yaml and .env, and secrets have their values i
   );
 });
 
+test('a secret may have any name that secrets have', async () => {
+  await write('handler.py', PYTHON);
+  await write('podyard.yaml', 'env: { KEY: "{{ RUNPOD_SECRET_hub.read-only }}" }\n');
+  await write('.env', 'hub.read-only=k\n');
+  expect((await readDevFolder(folder, {})).secrets).toEqual({ 'hub.read-only': 'k' });
+});
+
 test('a server gets its port', async () => {
   await write('main.py', 'from fastapi import FastAPI\napp = FastAPI()\n');
   await write('requirements.txt', 'fastapi\nuvicorn\n');

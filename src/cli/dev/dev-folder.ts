@@ -5,6 +5,7 @@ import { parseEnv } from 'node:util';
 import { UsageError } from '../../core/usage-error.ts';
 import { nodeFlags } from '../../domain/builds/dockerfile-of.ts';
 import type { Recipe } from '../../domain/builds/recipe.ts';
+import { secretNamesIn } from '../../domain/secrets/secret-references.ts';
 import { findRecipe } from '../deploy/read-folder.ts';
 import { type ProjectEndpoint, readProject } from '../deploy/read-project.ts';
 import { type FoundFile, scanFolder } from '../deploy/scan-folder.ts';
@@ -27,7 +28,6 @@ export interface DevFolder {
 
 const KITS = new URL('../../../workers/', import.meta.url).pathname;
 const DEFAULT_PORT = '8000/http';
-const SECRET = /\{\{\s*RUNPOD_SECRET_(\w+)\s*\}\}/g;
 
 /** Reads what the folder serves, and how. Runs nothing of it. Throws a sentence that says what is missing, and where. */
 export async function readDevFolder(path: string, options: Pick<DevOptions, 'envFile' | 'name'>): Promise<DevFolder> {
@@ -89,7 +89,7 @@ function environment(
 }
 
 function namedSecrets(env: Record<string, string>, given: Record<string, string>): Record<string, string> {
-  const names = Object.values(env).flatMap((value) => [...value.matchAll(SECRET)].map((match) => match[1]!));
+  const names = secretNamesIn(env);
   return Object.fromEntries(names.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])));
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { buildNameOf } from '../deploy/build-name.ts';
 import { ApiClient, type Target } from '../shared/api-client.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
 import { type DevFolder, readDevFolder } from './dev-folder.ts';
@@ -45,7 +46,7 @@ function dataDirOf(folder: string, env: Readonly<Record<string, string | undefin
   return join(cache, 'podyard', 'dev', createHash('sha256').update(folder).digest('hex').slice(0, 16));
 }
 
-const imageOf = ({ name }: DevFolder) => `podyard-dev/${name.toLowerCase().replace(/[^a-z0-9]+/g, '-')}`;
+const imageOf = ({ name }: DevFolder) => `podyard-dev/${buildNameOf(name)}`;
 
 /** The image is a program that runs the folder as it is now, and as it will be. */
 async function writeImage(dataDir: string, folder: DevFolder): Promise<void> {
