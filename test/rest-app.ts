@@ -60,6 +60,8 @@ export interface RestFixture {
   graphql(query: string, options?: GraphqlOptions): Promise<GraphqlAnswer>;
   /** Sends any request to `/graphql`. */
   callGraphql(options: InjectOptions): Promise<LightMyRequestResponse>;
+  /** Opens a port of its own for `/graphql`; returns its URL. Call it before anything else of GraphQL's. */
+  listenToGraphql(): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -151,11 +153,12 @@ export async function startRestApp(
   const app = await apps.get(plain);
   let v1App: RestApp | undefined;
   let graphqlApp: FastifyInstance | undefined;
-  const callGraphql = async (request: InjectOptions) => {
+  const getGraphqlApp = async () => {
     const { buildGraphqlApp } = await import('../src/graphql/app.ts'); // most tests do not need it
     graphqlApp ??= buildGraphqlApp({ ...deps, isIntrospectable: options.isIntrospectable ?? true });
-    return graphqlApp.inject(request);
+    return graphqlApp;
   };
+  const callGraphql = async (request: InjectOptions) => (await getGraphqlApp()).inject(request);
   const wrong: Error[] = [];
   const routing = app.routing;
   app.routing = checkedListener(routing, (error) => wrong.push(error)) as typeof routing;
@@ -197,6 +200,7 @@ export async function startRestApp(
       return v1App.inject(toRequest(method, url, options));
     },
     callGraphql,
+    listenToGraphql: async () => (await getGraphqlApp()).listen({ port: 0, host: '127.0.0.1' }),
     graphql: async (query, { key, status = 200, ...body } = {}) => {
       const url = key === undefined ? '/graphql' : `/graphql?api_key=${encodeURIComponent(key)}`;
       const response = await callGraphql({ method: 'POST', url, payload: { query, ...body } });

@@ -10,13 +10,18 @@ const MAX_TEXT = 16 * 2 ** 20;
 
 /** How large the answer to a request has become. */
 export class AnswerSize {
-  readonly #excess = new AbortController();
+  readonly #stop = new AbortController();
   #fields = 0;
   #text = 0;
 
-  /** Aborted with the refusal once the answer is too large. */
-  get excess(): AbortSignal {
-    return this.#excess.signal;
+  /** Aborted with the refusal once the answer is too large, or with a reason once nobody waits for it. */
+  get stopped(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  /** Ends the work for an answer that nobody waits for. */
+  abandon(reason: Failure): void {
+    this.#stop.abort(reason);
   }
 
   /** Counts fields; throws `badRequest` above the limit. */
@@ -36,7 +41,7 @@ export class AnswerSize {
       'badRequest',
       `The response would have ${what}: ask for fewer fields or records at a time.`,
     );
-    this.#excess.abort(refusal);
+    this.#stop.abort(refusal);
     throw refusal;
   }
 }

@@ -90,7 +90,7 @@ export function buildGraphqlApp(deps: GraphqlDeps): FastifyInstance {
     const owner = ownerOf(request);
     const { status, json } = await slots.run(owner, async () => {
       const { status, ...answer } = await run(body, owner, request, reply);
-      return { status, json: await renderInTurns(answer, owner) };
+      return { status, json: await renderInTurns(answer, owner, () => reply.raw.closed) };
     });
     return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(json);
   });
@@ -138,6 +138,7 @@ function createRunner(deps: GraphqlDeps): Run {
     const operation = getOperationAST(document, body.operationName);
     const isMutation = operation?.operation === OperationTypeNode.MUTATION;
     const call = new GraphqlCall(deps, { actor: request.caller, owner }, isMutation);
+    if (!isMutation) abandonWhenGone(reply, call);
     const args = validateExecutionArgs({
       schema,
       document,
@@ -145,7 +146,7 @@ function createRunner(deps: GraphqlDeps): Run {
       variableValues: body.variables,
       contextValue: call,
       fieldResolver: countedProperty as never,
-      abortSignal: call.size.excess,
+      abortSignal: call.size.stopped,
       hideSuggestions: true,
     });
     if (!('operation' in args)) return { status: 400, errors: args.map(documentError) };
@@ -161,12 +162,20 @@ function createRunner(deps: GraphqlDeps): Run {
   };
 }
 
-/** Throws `badRequest` for an answer that is too large. */
+/** A query whose client is gone is not begun, or ends at its next field: its turns and its memory are for those who wait. */
+function abandonWhenGone({ raw }: FastifyReply, call: GraphqlCall): void {
+  const abandon = () => call.size.abandon(new Failure('badRequest', 'The connection was closed before the answer.'));
+  if (raw.closed) abandon();
+  else raw.once('close', abandon);
+}
+
+/** Throws `badRequest` for an answer that is too large, or that nobody waits for. */
 async function execute(args: ValidatedExecutionArgs, call: GraphqlCall): Promise<ExecutionResult> {
   try {
+    call.size.stopped.throwIfAborted();
     return await executeRootSelectionSet(args);
   } catch (error) {
-    throw call.size.excess.aborted ? call.size.excess.reason : error;
+    throw call.size.stopped.aborted ? call.size.stopped.reason : error;
   }
 }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Api, until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
+import { findProcesses } from '../find-processes.ts';
 import { containerOf, containersOf, describeWithEngine, needExampleImages } from './container-engine.ts';
 
 const CANARY = `canary-${crypto.randomUUID()}`;
@@ -82,7 +83,7 @@ describeWithEngine('secrets of workers in containers', () => {
     });
     expect(podLine).toBe(`token ${sha256(CANARY)}`);
 
-    const holders = await processesWith(CANARY);
+    const holders = { commandLines: findProcesses(CANARY), environments: findProcesses(CANARY, 'environ') };
     const own = await Promise.all([live.id, podId].map((workload) => pidOf(server, workload)));
     expect(holders.environments.filter((pid) => !own.includes(pid))).toEqual([]);
     expect(holders.commandLines).toEqual([]);
@@ -121,7 +122,7 @@ describeWithEngine('secrets of workers in containers', () => {
     await api.delete(broken);
     await api.delete(id);
     await until('the containers are gone', async () => (await containersOf(server.installation)).size === 0);
-    expect((await processesWith(CANARY)).environments).toEqual([]);
+    expect(findProcesses(CANARY, 'environ')).toEqual([]);
   }, 120_000);
 
   test('a missing secret is named and delays the start until it exists', async () => {
@@ -192,18 +193,4 @@ async function filesWith(directory: string, text: string): Promise<string[]> {
     if (content.includes(text)) found.push(file);
   }
   return found;
-}
-
-/** Returns the processes of this machine with the text in their command line or environment. */
-async function processesWith(text: string): Promise<{ commandLines: number[]; environments: number[] }> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
-  const holding = async (file: string) => {
-    const found: number[] = [];
-    for (const pid of pids) {
-      const content = await readFile(`/proc/${pid}/${file}`).catch(() => Buffer.alloc(0)); // it has just ended
-      if (content.includes(text)) found.push(pid);
-    }
-    return found;
-  };
-  return { commandLines: await holding('cmdline'), environments: await holding('environ') };
 }

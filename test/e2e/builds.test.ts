@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Recipe } from '../../src/domain/builds/recipe.ts';
 import { RECIPE } from '../build-requests.ts';
+import { findProcesses } from '../find-processes.ts';
 import { Api, ApiError, leaveNothing, until } from './api.ts';
 import { ServerProcess } from './server-process.ts';
 
@@ -113,7 +114,7 @@ test('a server that is killed while it builds builds once more, and leaves neith
   expect(await readdir(join(server.dataDir, 'builds'))).toEqual([]);
   const [installation] = await readdir(join(server.dataDir, 'images'));
   expect(existsSync(join(server.dataDir, 'images', installation!, id))).toBe(false);
-  expect(await processesWith(id)).toEqual([]);
+  expect(findProcesses(`build-${id}`, 'environ')).toEqual([]);
 }, 120_000);
 
 test('a server that is asked to stop builds again after its start', async () => {
@@ -128,10 +129,3 @@ test('files of several chunks are taken side by side', async () => {
   const content = 'x'.repeat(5 * 2 ** 20);
   await Promise.all(Array.from({ length: 8 }, (_, i) => send(`${i}${content}`)));
 }, 60_000);
-
-/** Returns processes whose environment names the build. */
-async function processesWith(id: string): Promise<string[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  const texts = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')));
-  return pids.filter((_, i) => texts[i]!.includes(`build-${id}`));
-}

@@ -5,6 +5,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { findProcesses } from '../find-processes.ts';
 import { freePort } from '../runtime-contract/probes.ts';
 import { Api, until } from './api.ts';
 
@@ -32,16 +33,6 @@ const run = (input: unknown) => api.call<{ status: string; output: unknown }>('P
 const answers = (output: unknown) =>
   until(`the answer is ${output}`, async () => (await run({ name: 'Ada' })).output === output, 60_000);
 
-/** Counts processes with the folder in their command line. */
-async function count(): Promise<number> {
-  const lines = await Promise.all(
-    (await readdir('/proc')).map((pid) =>
-      /^\d+$/.test(pid) ? readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '') : '',
-    ),
-  );
-  return lines.filter((line) => line.includes(folder)).length;
-}
-
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'podyard-dev-home-'));
   folder = join(await mkdtemp(join(home, 'apps-')), '_app-'); // no image may be called so
@@ -61,7 +52,7 @@ afterAll(async () => {
     const pid = Number((await readFile(file, 'utf8').catch(() => '')).split('\n')[0]);
     if (pid > 0) process.kill(pid, 'SIGQUIT');
   }
-  await until('nothing of it runs', async () => (await count()) === 0, 30_000);
+  await until('nothing of it runs', async () => findProcesses(folder).length === 0, 30_000);
   await rm(home, { recursive: true, force: true, maxRetries: 5 });
 });
 
@@ -89,7 +80,7 @@ test('Ctrl-C ends everything; the next start has the same key, and a worker', as
   const key = /PODYARD_API_KEY=(\S+)/.exec(printed)![1];
   dev.kill('SIGINT');
   expect(await once(dev, 'exit')).toEqual([0, null]);
-  await until('no worker runs', async () => (await count()) === 0, 15_000);
+  await until('no worker runs', async () => findProcesses(folder).length === 0, 15_000);
   await start();
   expect(printed).toContain(`PODYARD_API_KEY=${key}`);
   await answers('mended Ada');
@@ -98,7 +89,7 @@ test('Ctrl-C ends everything; the next start has the same key, and a worker', as
 test('when it is killed, its worker ends too', async () => {
   dev.kill('SIGKILL');
   await once(dev, 'exit');
-  await until('no worker runs', async () => (await count()) === 0, 15_000);
+  await until('no worker runs', async () => findProcesses(folder).length === 0, 15_000);
 });
 
 test('a folder without a handler says what to do, and starts nothing', async () => {

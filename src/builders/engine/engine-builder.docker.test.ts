@@ -1,8 +1,8 @@
-import { readdir, readFile } from 'node:fs/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { builderContract } from '../../../test/builder-contract/contract.ts';
 import { makeBase, writeDockerfile } from '../../../test/builder-contract/dockerfile-projects.ts';
 import { docker, hasEngine } from '../../../test/engine.ts';
+import { findProcesses } from '../../../test/find-processes.ts';
 import { Engine } from '../../engine/engine.ts';
 import { createEngineBuilder } from './engine-builder.ts';
 
@@ -53,7 +53,5 @@ async function readFromImage(image: string, path: string): Promise<string> {
 
 /** The programs of the project `endless`, whoever runs them. */
 async function endlessPrograms(): Promise<string[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')));
-  return lines.map((line) => line.replaceAll('\0', ' ')).filter((line) => /sleep 8639[789]/.test(line));
+  return findProcesses(/sleep 8639[789]/).map((pid) => `process ${pid}`);
 }

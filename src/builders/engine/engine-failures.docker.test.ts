@@ -1,7 +1,7 @@
 /** What goes wrong in a build of an engine, for real: the sentence, and that nothing is left. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, readFile, rm, statfs, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, statfs, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -13,6 +13,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BASE, DOCKERFILE, makeBase } from '../../../test/builder-contract/dockerfile-projects.ts';
 import { CuttableProxy } from '../../../test/cuttable-proxy.ts';
 import { docker, engineKind, hasEngine } from '../../../test/engine.ts';
+import { findProcesses } from '../../../test/find-processes.ts';
 import { newId } from '../../core/ids.ts';
 import { Engine } from '../../engine/engine.ts';
 import type { BuildEvent, BuildLimits, BuildRequest, BuiltImage } from '../builder.ts';
@@ -132,8 +133,8 @@ describe.skipIf(!hasEngine)('builds of an engine that go wrong', { timeout: 90_0
 
   test('a step that forks without end is held at a number of processes, and ends with its build', async () => {
     let most = 0;
-    const timer = setInterval(async () => {
-      most = Math.max(most, await count('forks-without-end'));
+    const timer = setInterval(() => {
+      most = Math.max(most, findProcesses('forks-without-end').length);
     }, 250);
     const fork = 'f() { sh -c "sleep 600; : forks-without-end" & }; while true; do f; done';
     await expect(
@@ -141,7 +142,7 @@ describe.skipIf(!hasEngine)('builds of an engine that go wrong', { timeout: 90_0
     ).rejects.toMatchObject(refusal(/8 s|exit code/));
     clearInterval(timer);
     expect(most).toBeLessThan(6000);
-    await expect.poll(() => count('forks-without-end'), { timeout: 15_000 }).toBe(0);
+    await expect.poll(() => findProcesses('forks-without-end'), { timeout: 15_000 }).toEqual([]);
   });
 
   test('a step that fills the disk is ended while there is room', async () => {
@@ -168,7 +169,7 @@ describe.skipIf(!hasEngine)('builds of an engine that go wrong', { timeout: 90_0
       onEvent: (event) => void (event.kind === 'line' && event.text === 'started' && proxy.cut()),
     });
     await expect(answer).rejects.toMatchObject(refusal(/went away|cannot be reached/, 'unavailable'));
-    await expect.poll(() => count('sleep 86396'), { timeout: 15_000 }).toBe(0);
+    await expect.poll(() => findProcesses('sleep 86396'), { timeout: 15_000 }).toEqual([]);
     await through.close();
   });
 
@@ -185,7 +186,7 @@ describe.skipIf(!hasEngine)('builds of an engine that go wrong', { timeout: 90_0
     });
     const next = createEngineBuilder({ engine, installation });
     await next.tidy();
-    await expect.poll(() => count('sleep 86395'), { timeout: 15_000 }).toBe(0);
+    await expect.poll(() => findProcesses('sleep 86395'), { timeout: 15_000 }).toEqual([]);
     expect(await next.list()).toEqual([]);
   });
 
@@ -236,10 +237,3 @@ describe.skipIf(!hasEngine)('builds of an engine that go wrong', { timeout: 90_0
     }
   });
 });
-
-/** How many processes of this machine have these words in their command line. */
-async function count(words: string): Promise<number> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')));
-  return lines.filter((line) => line.replaceAll('\0', ' ').includes(words)).length;
-}

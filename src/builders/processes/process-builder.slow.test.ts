@@ -6,6 +6,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { builderContract } from '../../../test/builder-contract/contract.ts';
 import type { Project } from '../../../test/builder-contract/projects.ts';
+import { findProcesses } from '../../../test/find-processes.ts';
 import { newId } from '../../core/ids.ts';
 import { kitFiles } from '../../domain/builds/kit-files.ts';
 import type { Recipe } from '../../domain/builds/recipe.ts';
@@ -80,15 +81,8 @@ async function folderOf(image: string): Promise<string> {
   throw new Error(`there is no image ${image}`);
 }
 
-async function processesOf(buildId: string): Promise<string[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  const found = await Promise.all(
-    pids.map(async (pid) => {
-      const text = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
-      return text.split('\0').includes(`${MARKER}=build-${buildId}`) ? [`process ${pid}`] : [];
-    }),
-  );
-  return found.flat();
+function processesOf(buildId: string): string[] {
+  return findProcesses(`${MARKER}=build-${buildId}`, 'environ').map((pid) => `process ${pid}`);
 }
 
 builderContract('processes', async () => ({
@@ -108,7 +102,7 @@ builderContract('processes', async () => ({
         return names.filter((name) => name !== 'files' && name !== 'image.json').map((name) => `${buildId}/${name}`);
       }),
     );
-    return [...folders.flat(), ...(await processesOf(buildId))];
+    return [...folders.flat(), ...processesOf(buildId)];
   },
   caches: false,
 }));

@@ -31,8 +31,11 @@ export const listEndpointLogLinesRoute: RestRoute = (app, deps) => {
       },
       config: { permission: PERMISSIONS.readEndpoint, failures: ['badRequest', 'notFound', 'unprocessable'] },
     },
-    async ({ actor, params, query }) =>
-      listLines(deps, actor.userId, await scopeOfEndpoint(deps, actor.userId, params.id, query.workerId), query, true),
+    async ({ actor, params, query }, { raw: socket }) => {
+      const { userId } = actor;
+      const scope = await scopeOfEndpoint(deps, userId, params.id, query.workerId);
+      return listLines(deps, { userId, socket }, scope, query, true);
+    },
   );
 };
 
@@ -51,8 +54,10 @@ export const listPodLogLinesRoute: RestRoute = (app, deps) => {
       },
       config: { permission: PERMISSIONS.readPod, failures: ['badRequest', 'notFound', 'unprocessable'] },
     },
-    async ({ actor, params, query }) =>
-      listLines(deps, actor.userId, await scopeOfPod(deps, actor.userId, params.id), query, false),
+    async ({ actor, params, query }, { raw: socket }) => {
+      const { userId } = actor;
+      return listLines(deps, { userId, socket }, await scopeOfPod(deps, userId, params.id), query, false);
+    },
   );
 };
 
@@ -69,13 +74,13 @@ interface LinesQuery {
 
 async function listLines(
   { pool, logSearches }: RouteDeps,
-  userId: UserId,
+  { userId, socket }: { userId: UserId; socket: { closed: boolean } },
   scope: LogScope,
   query: LinesQuery,
   hasWorkers: boolean,
 ) {
   const order = query.order ?? 'newest';
-  const page = await logSearches.of(userId)(
+  const page = await logSearches.of(userId, socket)(
     { db: pool, clock: monotonicClock },
     { scope, filter: readRange(query), order, limit: query.limit ?? DEFAULT_LIMIT, ...readCursor(query.cursor, order) },
   );

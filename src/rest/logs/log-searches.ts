@@ -1,3 +1,4 @@
+import { Failure } from '../../core/errors.ts';
 import type { UserId } from '../../core/ids.ts';
 import { searchLog } from '../../domain/logs/search-log.ts';
 import { FairSlots } from '../../http/fair-slots.ts';
@@ -12,8 +13,12 @@ const LIMITS = { slots: 3, perOwner: 1 };
 export class LogSearches {
   readonly #slots = new FairSlots(LIMITS);
 
-  /** Returns `searchLog` for one user: each call waits for the user's turn. */
-  of(userId: UserId): typeof searchLog {
-    return (sources, search) => this.#slots.run(userId, () => searchLog(sources, search));
+  /** Returns `searchLog` for one user: each call waits for the user's turn, and fails if its client is gone by then. */
+  of(userId: UserId, socket?: { closed: boolean }): typeof searchLog {
+    return (sources, search) =>
+      this.#slots.run(userId, async () => {
+        if (socket?.closed) throw new Failure('badRequest', 'The connection was closed before the answer.');
+        return searchLog(sources, search);
+      });
   }
 }
