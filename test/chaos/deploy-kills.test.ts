@@ -12,7 +12,7 @@ import { findProcesses } from '../find-processes.ts';
 import { limitMs, times } from './extent.ts';
 import { Random } from './random.ts';
 
-const MOMENTS = times(30);
+const MOMENTS = times(32);
 /** Who is killed, in turn. */
 const VICTIMS = ['server', 'command', 'database'] as const;
 const ENDED = ['COMPLETED', 'FAILED', 'CANCELLED'];
@@ -61,6 +61,7 @@ test(
         await server.start();
       }
       await closed;
+      if (victim !== 'command') expect([0, 6], command.text()).toContain(command.exitCode); // 6: run it again
       const { status, output } = await api.ended(endpointId, job.id);
       expect([victim, status]).toEqual([victim, 'COMPLETED']);
       expect([before, round]).toContain((output as { round: number }).round);

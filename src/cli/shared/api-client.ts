@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { REST_REVISIONS, REVISION_HEADER } from '../../core/rest-revisions.ts';
 import { wordFieldError } from '../../core/text/field-words.ts';
@@ -23,6 +24,10 @@ export class ApiRefusal extends Error {
 
 /** The response is not JSON: something else than Podyard answers. */
 export class NotJson extends SyntaxError {}
+
+/** Between two attempts to connect to a server that went away, and for how long they are made. */
+const AGAIN_MS = 500;
+const AWAY_MS = 60_000;
 
 /** A client of the public API. Throws `ApiRefusal` for every unsuccessful response. */
 export class ApiClient {
@@ -60,15 +65,42 @@ export class ApiClient {
     }
   }
 
-  /** Yields the data of server-sent events until the stream ends, `signal` aborts, or Ctrl-C. */
+  /**
+   * Yields the data of server-sent events until `signal` aborts, Ctrl-C, or what they are about is gone. A connection that ends is
+   * made again, from the last event on: a server that restarts loses none. Throws `ApiRefusal`, with 0 if the server stays away.
+   */
   async *events(path: string, signal = this.#signal): AsyncGenerator<string> {
     const either = AbortSignal.any([signal, this.#signal]);
-    const response = await this.send('GET', path, { signal: either });
-    const events = response.body!.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
-    try {
-      for await (const { data } of events) yield data;
-    } catch (error) {
-      if (!either.aborted) throw error;
+    let lastId = '';
+    let response: Response | null = await this.send('GET', path, { signal: either });
+    while (response !== null) {
+      const events = response.body!.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
+      try {
+        for await (const { id, data } of events) {
+          lastId = id ?? lastId;
+          yield data;
+        }
+      } catch {
+        // The connection broke.
+      }
+      if (either.aborted) return;
+      response = await this.#sendAgain(path, either, lastId);
+    }
+  }
+
+  /** Asks for a stream again until the server is back. Null: what it is about is gone, or `signal` aborted. Throws `ApiRefusal`. */
+  async #sendAgain(path: string, signal: AbortSignal, lastId: string): Promise<Response | null> {
+    const headers = lastId === '' ? {} : { 'last-event-id': lastId };
+    for (const lostAt = performance.now(); ; ) {
+      await sleep(AGAIN_MS, undefined, { signal }).catch(() => {});
+      if (signal.aborted) return null;
+      try {
+        return await this.send('GET', path, { signal, headers });
+      } catch (error) {
+        if (signal.aborted || (error as ApiRefusal).status === 404) return null;
+        const mayComeBack = error instanceof ApiRefusal && (error.status === 0 || error.status >= 500);
+        if (!mayComeBack || performance.now() - lostAt > AWAY_MS) throw error;
+      }
     }
   }
 
@@ -138,7 +170,7 @@ async function refusalOf(response: Response, url: string): Promise<ApiRefusal> {
   const hint =
     status === 401 ? `: your key for ${url} is wrong, revoked or expired. Sign in with \`podyard login ${url}\`` : '';
   const lines = [
-    wait ? `${detail}; try again in ${wait} s` : `${detail}${hint}`,
+    wait ? `${detail.replace(/\.$/, '')}; try again in ${wait} s` : `${detail}${hint}`,
     ...(problem.errors ?? []).map((error) => `  ${wordFieldError(error).text}`),
   ];
   return new ApiRefusal(status, lines.join('\n'));
