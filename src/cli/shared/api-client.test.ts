@@ -31,6 +31,8 @@ const refuse =
   (status: number): Answer =>
   (response) =>
     response.writeHead(status, { 'content-type': 'application/json' }).end('{"detail":"no"}');
+const denies: Answer = (response) =>
+  response.writeHead(403, { 'content-type': 'application/json' }).end('{"detail":"access denied"}');
 const ends =
   (text: string): Answer =>
   (response) =>
@@ -75,4 +77,11 @@ describe('a stream of events', () => {
     await expect(read()).rejects.toMatchObject({ status: 503 });
     expect(asked).toHaveLength(2);
   });
+});
+
+test('of a request that no scope of the key covers, it says which', async () => {
+  answers = [denies];
+  await expect(client.send('POST', '/v2/builds?a=b')).rejects.toThrow(
+    'access denied: no scope of your key covers POST /v2/builds. `podyard keys create --scope` makes one that may, where your role allows it',
+  );
 });

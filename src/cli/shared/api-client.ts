@@ -133,7 +133,7 @@ export class ApiClient {
       if (signal.aborted) throw cause;
       throw new ApiRefusal(0, explainUnreachable(url, cause, this.#env));
     });
-    if (!response.ok) throw await refusalOf(response, url);
+    if (!response.ok) throw await refusalOf(response, { url, method });
     return response;
   }
 }
@@ -160,7 +160,7 @@ interface Problem {
   errors?: string[];
 }
 
-async function refusalOf(response: Response, url: string): Promise<ApiRefusal> {
+async function refusalOf(response: Response, { url, method }: { url: string; method: string }): Promise<ApiRefusal> {
   const { status } = response;
   const problem = (await response.json().catch(() => undefined)) as Problem | undefined;
   if (problem === undefined) return new ApiRefusal(status, foreignAnswer(response, url));
@@ -168,12 +168,22 @@ async function refusalOf(response: Response, url: string): Promise<ApiRefusal> {
   const detail = problem.detail ?? own ?? `the server responded with ${status}`;
   const wait = response.headers.get('retry-after');
   const hint =
-    status === 401 ? `: your key for ${url} is wrong, revoked or expired. Sign in with \`podyard login ${url}\`` : '';
+    status === 401 || detail === DENIED
+      ? `: ${hintFor(status, `${method} ${new URL(response.url).pathname}`, url)}`
+      : '';
   const lines = [
     wait ? `${detail.replace(/\.$/, '')}; try again in ${wait} s` : `${detail}${hint}`,
     ...(problem.errors ?? []).map((error) => `  ${wordFieldError(error).text}`),
   ];
   return new ApiRefusal(status, lines.join('\n'));
+}
+
+/** What the server says of a request that no scope of the key covers. */
+const DENIED = 'access denied';
+
+function hintFor(status: number, request: string, url: string): string {
+  if (status === 401) return `your key for ${url} is wrong, revoked or expired. Sign in with \`podyard login ${url}\``;
+  return `no scope of your key covers ${request}. \`podyard keys create --scope\` makes one that may, where your role allows it`;
 }
 
 /** Explains a refusal that is not Podyard's. */
