@@ -15,10 +15,13 @@ export interface Target {
 /** An error response of the server, with its text. */
 export class ApiRefusal extends Error {
   readonly status: number;
+  /** Null: the server did not say when to try again. */
+  readonly retryAfterSeconds: number | null;
 
-  constructor(status: number, message: string) {
+  constructor(status: number, message: string, retryAfterSeconds: number | null = null) {
     super(message);
     this.status = status;
+    this.retryAfterSeconds = retryAfterSeconds;
   }
 }
 
@@ -175,7 +178,7 @@ async function refusalOf(response: Response, { url, method }: { url: string; met
     wait ? `${detail.replace(/\.$/, '')}; try again in ${wait} s` : `${detail}${hint}`,
     ...(problem.errors ?? []).map((error) => `  ${wordFieldError(error).text}`),
   ];
-  return new ApiRefusal(status, lines.join('\n'));
+  return new ApiRefusal(status, lines.join('\n'), wait === null ? null : Number(wait));
 }
 
 /** What the server says of a request that no scope of the key covers. */
