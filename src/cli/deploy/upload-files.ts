@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FolderEntry } from '../../domain/builds/build.ts';
-import { PACK_LIMITS } from '../../domain/builds/check-folder.ts';
+import { inPacks } from '../../domain/builds/packs.ts';
 import { type ApiClient, ApiRefusal } from '../shared/api-client.ts';
 import type { CommandOutput } from '../shared/cli-pieces.ts';
 import type { Terminal } from '../terminal/terminal.ts';
@@ -45,27 +45,6 @@ export async function uploadFiles(
 }
 
 const bytesOf = (files: readonly SentFile[]) => files.reduce((sum, { size }) => sum + size, 0);
-
-/** Puts small files together; a large one is alone. */
-export function inPacks(files: readonly SentFile[]): SentFile[][] {
-  const packs: SentFile[][] = [];
-  let last: SentFile[] = [];
-  let bytes = 0;
-  for (const file of files) {
-    if (file.size > PACK_LIMITS.fileBytes) {
-      packs.push([file]);
-      continue;
-    }
-    if (last.length === 0 || last.length === PACK_LIMITS.files || bytes + file.size > PACK_LIMITS.bytes) {
-      last = [];
-      bytes = 0;
-      packs.push(last);
-    }
-    last.push(file);
-    bytes += file.size;
-  }
-  return packs;
-}
 
 async function sendPack(client: ApiClient, root: string, pack: readonly SentFile[]): Promise<void> {
   const [first] = pack;

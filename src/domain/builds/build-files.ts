@@ -169,6 +169,18 @@ async function checkBytes(db: Db, userId: UserId, more: number): Promise<void> {
   if (used + more > limit) throw overLimit('buildBytes', { limit, used, more });
 }
 
+/** Returns the contents of small files of a user by digest, without those that are not kept. */
+export async function readPack(db: Db, userId: UserId, digests: readonly string[]): Promise<Map<string, Buffer>> {
+  const { rows } = await db.query<{ digest: string; data: Buffer }>({
+    name: 'build-pack',
+    text: `select f.digest, coalesce(c.data, '') as data from build_files f
+           left join build_file_chunks c on c.file_id = f.id and c.number = 0
+           where f.user_id = $1 and f.digest = any($2::text[]) and f.completed_at is not null`,
+    values: [userId, digests],
+  });
+  return new Map(rows.map(({ digest, data }) => [digest, data]));
+}
+
 /** Yields the content of a user's file, piece by piece. Throws `notFound`. */
 export async function* readFile(db: Db, userId: UserId, digest: string): AsyncGenerator<Buffer> {
   const { rows } = await db.query<{ id: FileId; size: number }>(

@@ -4,8 +4,6 @@ import type { FolderEntry } from './build.ts';
 /** Files and links of a folder. */
 export const MAX_FOLDER_ENTRIES = 20_000;
 export const MAX_FILE_BYTES = 512 * 2 ** 20;
-/** Small files that are sent together: a folder has many, and a request for each would take longest. */
-export const PACK_LIMITS = { bytes: 4 * 2 ** 20, files: 1_000, fileBytes: 256 * 2 ** 10 };
 export const MAX_FOLDER_BYTES = 2 * 2 ** 30;
 export const MAX_PATH_LENGTH = 1_024;
 /** As file systems limit it, in bytes. */

@@ -1,6 +1,6 @@
 import { Failure } from '../../core/errors.ts';
 import type { BuildFile } from '../../domain/builds/build-files.ts';
-import { PACK_LIMITS } from '../../domain/builds/check-folder.ts';
+import { PACK_LIMITS } from '../../domain/builds/packs.ts';
 
 /** An entry of the line takes about a hundred bytes. */
 const MAX_LINE_BYTES = 128 * PACK_LIMITS.files;
