@@ -32,6 +32,11 @@ test.each<[string, string[]]>([
   });
 });
 
+test('colors of a terminal are left out', () => {
+  const { line, output } = failureOf(`${STEP}\n\u001b[31merror\u001b[0m: no`);
+  expect([line, output]).toEqual(['error: no', 'error: no']);
+});
+
 test('a reason without output is the line itself', () => {
   expect(failureOf('Dockerfile, line 3: unknown instruction: RNU.')).toEqual({
     line: 'Dockerfile, line 3: unknown instruction: RNU.',

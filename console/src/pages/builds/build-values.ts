@@ -1,5 +1,6 @@
 import { ApiError, messageOf } from '../../api/api-error.ts';
 import type { Schemas } from '../../api/client.ts';
+import { plainText } from '../../ui/logs/log-record.ts';
 import type { StatusLook } from '../../ui/text/labels.ts';
 
 export type Build = Schemas['Build'];
@@ -49,15 +50,14 @@ export interface BuildFailure {
 const NOISE = /^(\[notice\]|npm (notice|warn)|npm error A complete log of this run|note: )|^\s*$/i;
 const TELLING = /error|exception|failed|fatal|cannot|can't|could not|not found|no such|no matching|denied|unknown/i;
 
-/** Splits the reason of a build that failed. */
+/** Splits the reason of a build that failed. Output is as a terminal leaves it. */
 export function failureOf(reason: string): BuildFailure {
   const [, sentence, output] = /^(.*?)(?: Its last lines)?:\n(.*)$/s.exec(reason) ?? [];
-  if (sentence === undefined || output === undefined || output.trim() === '') {
-    return { line: asSentence(reason), sentence: null, output: '' };
-  }
-  const lines = output.split('\n').filter((line) => !NOISE.test(line));
-  const line = lines.findLast((each) => TELLING.test(each)) ?? lines.at(-1) ?? output.trim();
-  return { line: line.trim(), sentence: asSentence(sentence), output };
+  const lines = output?.split('\n').map(plainText) ?? [];
+  const telling = lines.filter((line) => !NOISE.test(line));
+  const line = telling.findLast((each) => TELLING.test(each)) ?? telling.at(-1);
+  if (sentence === undefined || line === undefined) return { line: asSentence(reason), sentence: null, output: '' };
+  return { line: line.trim(), sentence: asSentence(sentence), output: lines.join('\n') };
 }
 
 /** `it was cancelled` → `It was cancelled.` */

@@ -103,7 +103,8 @@ function BuildFacts({ build }: { build: Build }) {
 function Outcome({ build: { status, reason } }: { build: Build }) {
   if (status === 'FAILED') return <Failure reason={reason ?? 'It failed, and nothing says why'} />;
   if (reason === null || status === 'COMPLETED') return null;
-  return <Text size="sm">{visibleText(asSentence(reason))}</Text>;
+  const rest = status === 'CANCELLED' ? ' Endpoints run what they ran before.' : '';
+  return <Text size="sm">{visibleText(asSentence(reason) + rest)}</Text>;
 }
 
 /** The line that says most, then the step and its last lines, then what to do. */
