@@ -84,8 +84,8 @@ describe.skipIf(!hasBrowser)('builds in the console', { timeout: 180_000 }, () =
   });
 
   test('of a build that failed, the line that says why is read first, and marked in the log', async () => {
-    await build('sorter', 'echo compiling; echo "sort.c:3: error: no header" >&2; echo giving up; exit 7');
-    await page.getByRole('link', { name: 'sorter', exact: true }).click();
+    const id = await build('sorter', 'echo compiling; echo "sort.c:3: error: no header" >&2; echo giving up; exit 7');
+    await open(id);
     const alert = main().getByRole('alert');
     await alert.getByText('failed with exit code 7.').waitFor();
     expect(await alert.locator('.mantine-Alert-title').textContent()).toBe('sort.c:3: error: no header');
