@@ -100,16 +100,17 @@ function BuildFacts({ build }: { build: Build }) {
 }
 
 /** Why a build failed, was cancelled or waits, and what to do next. */
-function Outcome({ build: { status, reason } }: { build: Build }) {
-  if (status === 'FAILED') return <Failure reason={reason ?? 'It failed, and nothing says why'} />;
+function Outcome({ build }: { build: Build }) {
+  const { status, reason } = build;
+  if (status === 'FAILED') return <Failure build={build} />;
   if (reason === null || status === 'COMPLETED') return null;
   const rest = status === 'CANCELLED' ? ' Endpoints run what they ran before.' : '';
   return <Text size="sm">{visibleText(asSentence(reason) + rest)}</Text>;
 }
 
 /** The line that says most, then the step and its last lines, then what to do. */
-function Failure({ reason }: { reason: string }) {
-  const { line, sentence, output } = failureOf(reason);
+function Failure({ build: { reason, source } }: { build: Build }) {
+  const { line, sentence, output } = failureOf(reason ?? 'It failed, and nothing says why');
   return (
     <Alert color="red" title={visibleText(line)}>
       <Stack gap="xs">
@@ -123,7 +124,11 @@ function Failure({ reason }: { reason: string }) {
             {visibleText(output)}
           </Code>
         )}
-        <CopyableText label="Change the folder, then:" text="podyard deploy" />
+        {source.type === 'GIT' ? (
+          <Text size="sm">Change the code, and push it.</Text>
+        ) : (
+          <CopyableText label="Change the folder, then:" text="podyard deploy" />
+        )}
         <Text size="sm">
           If the cause was elsewhere, such as the network or a secret, build the same folder again. Meanwhile endpoints
           run what they ran before.
