@@ -57,7 +57,8 @@ describe.skipIf(!hasBrowser)('builds in the console', { timeout: 180_000 }, () =
 
   /** A file that a build waits for. */
   const gate = () => join(server.dataDir, 'gate');
-  const untilOpen = () => `until [ -e ${gate()} ]; do sleep 0.1; done`;
+  /** Ends with the server's folder, too: a test that fails leaves no process. */
+  const untilOpen = () => `until [ -e ${gate()} -o ! -d ${server.dataDir} ]; do sleep 0.1; done`;
   /** As when another tab is looked at: what is hidden follows nothing. */
   const show = (state: 'hidden' | 'visible') =>
     page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });
