@@ -990,6 +990,7 @@ export interface components {
       gpus: "REAL" | "SIMULATED";
       freeze: "STOPPED" | "PARKED" | "NONE";
       sleep: "CHECKPOINT" | "COOPERATIVE" | "NONE";
+      buildHindrance: string | null;
       notices: string[];
       problems: string[];
     };

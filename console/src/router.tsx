@@ -12,6 +12,8 @@ const EndpointDetail = lazyPart(loadEndpoint, 'EndpointPage');
 const Pods = lazyPart(() => import('./pages/pods/pods.tsx'), 'PodsPage');
 const NewPod = lazyPart(() => import('./pages/pods/new-pod.tsx'), 'NewPodPage');
 const PodDetail = lazyPart(() => import('./pages/pods/pod.tsx'), 'PodPage');
+const Builds = lazyPart(() => import('./pages/builds/builds.tsx'), 'BuildsPage');
+const BuildDetail = lazyPart(() => import('./pages/builds/build.tsx'), 'BuildPage');
 const Clusters = lazyPart(() => import('./pages/clusters/clusters.tsx'), 'ClustersPage');
 const NewCluster = lazyPart(() => import('./pages/clusters/new-cluster.tsx'), 'NewClusterPage');
 const ClusterDetail = lazyPart(() => import('./pages/clusters/cluster.tsx'), 'ClusterPage');
@@ -51,6 +53,8 @@ export const router = createHashRouter([
           { path: 'clusters', element: <Clusters /> },
           { path: 'clusters/new', element: <NewCluster /> },
           { path: 'clusters/:id', element: <ClusterDetail /> },
+          { path: 'builds', element: <Builds /> },
+          { path: 'builds/:id', element: <BuildDetail /> },
           { path: 'templates', element: <Templates /> },
           { path: 'secrets', element: <Secrets /> },
           { path: 'volumes', element: <Volumes /> },

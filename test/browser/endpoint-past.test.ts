@@ -111,4 +111,14 @@ describe.skipIf(!hasBrowser)('the page of an endpoint', { timeout: 180_000 }, ()
     await page.reload();
     expect(await page.getByLabel('End of floor 1').inputValue()).toBe('19:30');
   });
+
+  test('where nothing is built, the page of builds says why, and what to do', async () => {
+    await page.goto(`${server.url}/#/builds`);
+    await page.getByText('This installation builds no images').waitFor();
+    await page.getByText('while its runtime is simulated: push one to a registry, and name it.').waitFor();
+    await page.getByRole('link', { name: 'New endpoint' }).waitFor();
+    const guide = await page.getByRole('link', { name: 'Where images are built' }).getAttribute('href');
+    expect((await fetch(new URL(guide!, server.url))).status).toBe(200);
+    expect(await violationsOf(page)).toEqual([]);
+  });
 });

@@ -54,6 +54,8 @@ describe.skipIf(!hasBrowser)('the trial of a release', { timeout: 180_000 }, () 
     await failure.getByText('it exited with code 1').waitFor();
     await failure.getByText("No module named 'no_such_model'").waitFor();
     await page.getByRole('button', { name: 'Try again' }).waitFor();
+    await page.getByText('Version 1 serves, 2 failed').waitFor();
+    expect(await page.getByText('Replaces 1 worker').count()).toBe(0);
     expect(await violationsOf(page)).toEqual([]);
     await page.getByRole('button', { name: 'Roll back' }).click();
     await page.getByText('1 of 1 workers on version 3.').waitFor();

@@ -5,6 +5,8 @@ const MAX_BACKOFF_MS = 10_000;
 
 interface StreamedEvent {
   id?: string | undefined;
+  /** Its name, if it has one. */
+  event?: string | undefined;
   data: string;
 }
 

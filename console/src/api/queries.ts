@@ -18,6 +18,12 @@ export const endedWorkersQuery = (id: string) =>
 
 export const podsQuery = queryOptions({ queryKey: ['pods'], queryFn: () => unwrap(api.GET('/v2/pods')) });
 
+/** The newest builds. */
+export const buildsQuery = queryOptions({
+  queryKey: ['builds', 'newest'],
+  queryFn: () => unwrap(api.GET('/v2/builds')),
+});
+
 export const templatesQuery = queryOptions({
   queryKey: ['templates'],
   queryFn: () => unwrap(api.GET('/v2/templates')),

@@ -7,6 +7,7 @@ import {
   IconCpu,
   IconDatabase,
   IconGauge,
+  IconHammer,
   IconKey,
   IconLock,
   IconServerBolt,
@@ -41,6 +42,7 @@ export const MENU: readonly { title: string | null; pages: readonly MenuPage[] }
   {
     title: 'Resources',
     pages: [
+      { to: '/builds', label: 'Builds', icon: IconHammer, keywords: 'images deploy folder git' },
       { to: '/templates', label: 'Templates', icon: IconTemplate },
       { to: '/secrets', label: 'Secrets', icon: IconLock, keywords: 'passwords tokens' },
       { to: '/volumes', label: 'Volumes', icon: IconDatabase, keywords: 'network storage disk' },

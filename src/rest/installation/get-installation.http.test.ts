@@ -20,6 +20,7 @@ test('returns what the installation runs on, the same for every account', async 
     gpus: 'SIMULATED',
     freeze: 'STOPPED',
     sleep: 'COOPERATIVE',
+    buildHindrance: null,
     notices: ['No worker really runs'],
     problems: [],
   });

@@ -28,6 +28,7 @@ export const getInstallationRoute: RestRoute = (app, deps) => {
         gpus: areGpusSimulated ? ('SIMULATED' as const) : ('REAL' as const),
         freeze: freeze === null ? ('NONE' as const) : FREEZES[freeze],
         sleep: await sleep(),
+        buildHindrance: deps.builds.hindrance,
         notices,
         problems: (await isOperator(deps.pool, actor.userId)) ? await problems() : [],
       };

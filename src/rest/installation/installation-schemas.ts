@@ -1,6 +1,6 @@
 import { RUNTIME_NAMES } from '../../core/runtime-names.ts';
 import type { Examples } from '../shared/example-values.ts';
-import { stringEnum } from '../shared/schema.ts';
+import { nullableString, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
 export const InstallationResponse = Type.Object(
@@ -17,6 +17,9 @@ export const InstallationResponse = Type.Object(
       description:
         'Which frozen workers give their GPUs to others: any that uses CUDA (`CHECKPOINT`), those with sleep handlers or URLs ' +
         '(`COOPERATIVE`), or none.',
+    }),
+    buildHindrance: nullableString({
+      description: 'Why this server builds no images, and what to do instead; null: it does.',
     }),
     notices: Type.Array(Type.String(), { description: 'Notices for the operator.' }),
     problems: Type.Array(Type.String(), {
@@ -35,6 +38,7 @@ export const INSTALLATION_EXAMPLES: Examples = {
     gpus: 'REAL',
     freeze: 'PARKED',
     sleep: 'NONE',
+    buildHindrance: 'This server builds no images on Kubernetes: push one to a registry, and name it.',
     notices: ['Frozen workers are parked here'],
     problems: ['The disk of the data directory has 3.1 GiB of 200.0 GiB left'],
   },

@@ -17,6 +17,7 @@ import { ENDPOINT_STATES } from './endpoint-states.ts';
 import type { EndpointTabProps } from './endpoint-tab-props.ts';
 import { ENDPOINT_TABS } from './endpoint-tabs.ts';
 import { endpointUrls, servesModels } from './endpoint-urls.ts';
+import { versionText } from './releases/release-text.ts';
 import type { Endpoint } from './settings/endpoint-values.ts';
 import { stateSentence } from './state-text.ts';
 
@@ -38,7 +39,7 @@ export function EndpointPage() {
           status={
             <>
               <Badge variant="default" tt="none">
-                Version {snapshot?.endpointVersion ?? '…'}
+                {versionText(snapshot)}
               </Badge>
               <LiveBadge isOpen={isOpen} />
             </>

@@ -9,6 +9,7 @@ const DOCKER = {
   gpus: 'REAL',
   freeze: 'STOPPED',
   sleep: 'COOPERATIVE',
+  buildHindrance: null,
   notices: [],
   problems: [],
 } as const;

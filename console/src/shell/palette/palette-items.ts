@@ -18,6 +18,7 @@ export type PaletteKind =
   | 'Endpoint'
   | 'Pod'
   | 'Cluster'
+  | 'Build'
   | 'Template'
   | 'Secret'
   | 'Volume'

@@ -4,6 +4,7 @@ import { useMemo } from 'react';
 import { api, BASE_URL, unwrap } from '../../api/client.ts';
 import {
   accountQuery,
+  buildsQuery,
   endpointsQuery,
   podsQuery,
   registriesQuery,
@@ -13,6 +14,8 @@ import {
 import { signOut } from '../../api/session.ts';
 import { usersQuery } from '../../pages/users/users-query.ts';
 import { notifyError, notifySuccess } from '../../ui/notify.ts';
+import { formatDate } from '../../ui/text/format.ts';
+import { enumLabel } from '../../ui/text/labels.ts';
 import { useMenu } from '../pages.ts';
 import { type PaletteItem, paletteItem } from './palette-items.ts';
 
@@ -31,6 +34,7 @@ export function usePaletteRecords(): { items: readonly PaletteItem[]; isLoading:
   const secrets = useQuery({ ...secretsQuery, staleTime: STALE_MS });
   const volumes = useQuery({ ...volumesQuery, staleTime: STALE_MS });
   const registries = useQuery({ ...registriesQuery, staleTime: STALE_MS });
+  const builds = useQuery({ ...buildsQuery, staleTime: STALE_MS });
   const isAdmin = useQuery(accountQuery).data?.role === 'ADMIN';
   const users = useQuery({ ...usersQuery, staleTime: STALE_MS, enabled: isAdmin });
   const items = useMemo(
@@ -56,13 +60,33 @@ export function usePaletteRecords(): { items: readonly PaletteItem[]; isLoading:
       ...(registries.data?.registries ?? []).map(({ id, name }) =>
         paletteItem('Registry', name, { id, to: found('/registries', name) }),
       ),
+      // After the others: an endpoint and its builds often have the same name.
+      ...(builds.data?.builds ?? []).map(({ id, name, status, createdAt }) =>
+        paletteItem('Build', name, {
+          id,
+          detail: `${enumLabel(status)}, ${formatDate(createdAt)}`,
+          to: `/builds/${id}`,
+        }),
+      ),
       ...(users.data ?? []).map(({ userId, name, email }) =>
         paletteItem('User', name, { id: userId, detail: email ?? '', to: `/users/${userId}` }),
       ),
     ],
-    [endpoints.data, pods.data, clusters.data, templates.data, secrets.data, volumes.data, registries.data, users.data],
+    [
+      endpoints.data,
+      pods.data,
+      clusters.data,
+      templates.data,
+      secrets.data,
+      volumes.data,
+      registries.data,
+      builds.data,
+      users.data,
+    ],
   );
-  const isLoading = [endpoints, pods, clusters, templates, secrets, volumes, registries].some((one) => one.isPending);
+  const isLoading = [endpoints, pods, clusters, templates, secrets, volumes, registries, builds].some(
+    (one) => one.isPending,
+  );
   return { items, isLoading };
 }
 

@@ -67,3 +67,12 @@ test('another log starts empty', () => {
   buffer.flush();
   expect(ids(buffer)).toEqual([]);
 });
+
+test('a log whose older lines cannot be loaded again keeps as many as it is told, followed or not', () => {
+  const buffer = new LogBuffer(MAX_LINES + 10);
+  fill(buffer, 0, MAX_LINES + 11);
+  expect([ids(buffer).length, ids(buffer)[0]]).toEqual([MAX_LINES + 10, 1]);
+  buffer.follow(false);
+  fill(buffer, MAX_LINES + 11, 1);
+  expect([ids(buffer).length, ids(buffer)[0]]).toEqual([MAX_LINES + 10, 2]);
+});

@@ -28,10 +28,16 @@ interface LogSnapshot {
 export class LogBuffer {
   readonly #listeners = new Set<() => void>();
   #arrived: LogLine[] = [];
+  readonly #maxLines: number | undefined;
   #isPaused = false;
   #isFollowed = true;
   #olderLines = 0;
   #snapshot: LogSnapshot = { lines: [], waiting: 0 };
+
+  /** `maxLines`: kept whether the end is followed or not, for a log whose older lines cannot be loaded again. */
+  constructor(maxLines?: number) {
+    this.#maxLines = maxLines;
+  }
 
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
@@ -43,7 +49,7 @@ export class LogBuffer {
   /** Adds a line behind the last one; it is shown with the next flush. */
   add(line: LogLine): void {
     this.#arrived.push(line);
-    if (this.#arrived.length > MAX_HELD_LINES) this.#arrived.shift();
+    if (this.#arrived.length > (this.#maxLines ?? MAX_HELD_LINES)) this.#arrived.shift();
   }
 
   /** Shows what has arrived, or while paused how much. Returns whether anything changed. */
@@ -57,7 +63,7 @@ export class LogBuffer {
     if (this.#arrived.length === 0 && waiting === 0) return false;
     const all = [...lines, ...this.#arrived];
     this.#arrived = [];
-    const kept = this.#isFollowed ? MAX_LINES + this.#olderLines : MAX_HELD_LINES;
+    const kept = this.#maxLines ?? (this.#isFollowed ? MAX_LINES + this.#olderLines : MAX_HELD_LINES);
     this.#set({ lines: all.length > kept ? all.slice(-kept) : all, waiting: 0 });
     return true;
   }

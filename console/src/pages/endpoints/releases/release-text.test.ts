@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Schemas } from '../../../api/client.ts';
 import type { EndpointSnapshot } from '../../../api/live-snapshots.ts';
-import { diffValue, digestText, rolloutText, rolloutWait, trialText } from './release-text.ts';
+import { diffValue, digestText, rolloutText, rolloutWait, trialText, versionText } from './release-text.ts';
 
 const TRIAL: Schemas['ReleaseTrial'] = {
   state: 'PASSED',
@@ -113,6 +113,15 @@ test('a roll-out whose workers fail says so, one that is paused what stays, and 
     '1 worker of older versions stays until you resume it.',
   );
   expect(waitOf([worker('IDLE')], {}, { inProgress: false })).toBeNull();
+});
+
+test('while an earlier version serves, no worker of it is replaced, and the page says which version serves', () => {
+  const trial = { ...TRIAL, state: 'FAILED', servingVersion: 2 };
+  expect(waitOf([worker('IDLE', true)], {}, { trial })).toBeNull();
+  const snapshot = (rollout: object) => ({ endpointVersion: 3, rollout }) as unknown as EndpointSnapshot;
+  expect(versionText(snapshot({ ...ROLLOUT, trial }))).toBe('Version 2 serves, 3 failed');
+  expect(versionText(snapshot({ ...ROLLOUT, trial: TRIAL }))).toBe('Version 3');
+  expect(versionText(undefined)).toBe('Version …');
 });
 
 test('a release says what its image stands for, and whether that is being found out', () => {

@@ -3,6 +3,14 @@ import { formatCount, formatNumber } from '../../../ui/text/format.ts';
 import { briefReason } from '../state-text.ts';
 import type { WorkerStatus } from '../workers/worker-status.ts';
 
+/** The newest version; of one that failed its trial, also the one that serves instead. */
+export function versionText(snapshot: EndpointSnapshot | undefined): string {
+  if (snapshot === undefined) return 'Version …';
+  const { endpointVersion: version, rollout } = snapshot;
+  const serving = rollout.trial?.servingVersion;
+  return serving ? `Version ${serving} serves, ${version} failed` : `Version ${version}`;
+}
+
 /** Says how many workers run the latest version, and whether the rollout is paused. */
 export function rolloutText(rollout: LiveRollout, version: number): string {
   const { workersTotal, workersOnLatest, paused, trial } = rollout;
@@ -18,6 +26,7 @@ export function rolloutText(rollout: LiveRollout, version: number): string {
 export function rolloutWait(snapshot: EndpointSnapshot): string | null {
   const { rollout, workers, state, endpointVersion: version } = snapshot;
   if (!rollout.inProgress) return null;
+  if (rollout.trial?.servingVersion) return null; // nothing is replaced, and the trial says so
   const older = workers.filter(({ isStale }) => isStale);
   if (rollout.paused) {
     return older.length === 0

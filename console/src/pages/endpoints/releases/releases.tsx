@@ -1,6 +1,7 @@
-import { Badge, Button, Code, Group, Paper, Stack, Text } from '@mantine/core';
+import { Anchor, Badge, Button, Code, Group, Paper, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
+import { Link } from 'react-router';
 import { api, type Schemas, unwrap } from '../../../api/client.ts';
 import { Hint } from '../../../ui/hint.tsx';
 import { notifySuccess } from '../../../ui/notify.ts';
@@ -93,6 +94,14 @@ function ReleaseCard(props: {
           {isLatest && <Badge tt="none">Latest</Badge>}
           <Hint>
             <RelativeTime at={release.createdAt} /> · {formatCount(release.workerCount, 'worker')}
+            {release.buildId !== null && (
+              <>
+                {' · '}
+                <Anchor component={Link} to={`/builds/${release.buildId}`} size="sm" underline="always">
+                  Its build
+                </Anchor>
+              </>
+            )}
           </Hint>
         </Group>
         {!isLatest && (
