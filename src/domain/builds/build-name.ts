@@ -1,4 +1,4 @@
-import { BUILD_NAME, MAX_BUILD_NAME_LENGTH } from '../../domain/builds/build-image.ts';
+import { BUILD_NAME, MAX_BUILD_NAME_LENGTH } from './build-image.ts';
 
 /** Returns a name as images may have it. */
 export function buildNameOf(name: string): string {
