@@ -27,7 +27,7 @@ export function gitFailure(
       'The server has no ssh: install it there (on Debian: apt-get install openssh-client), then sync again.',
     );
   }
-  if (isTooLong || end === 'SIGXFSZ' || has(/signal 25|File too large|File size limit/)) {
+  if (isTooLong || has(/File too large/)) {
     return fail(`The repository at ${url} has more than ${sizeText(maxBytes)}: name a smaller one.`);
   }
   if (has(/could not read (?:Username|Password)|Authentication failed|error: 40[13]\b/)) {

@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
  */
 const SHELL = `
 { echo 1000 >/proc/self/oom_score_adj; } 2>/dev/null
+trap '' XFSZ # a write that is too long fails, and git says so
 ulimit -f "$1" || exit 126
 shift
 exec nice -n 10 "$@"

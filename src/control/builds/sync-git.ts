@@ -35,6 +35,8 @@ const FIRST_RETRY_SECONDS = 30;
 const MAX_RETRY_SECONDS = 3_600;
 /** After so many failures in a row, only a poll or somebody who asks looks again. */
 const MAX_FAILURES = 6;
+/** Of a folder, in an error. */
+const MAX_FAULTS = 5;
 
 interface Deps {
   pool: Pool;
@@ -248,6 +250,12 @@ function toFailure(
   return new PassingGitFailure('internal', 'The repository could not be read: the server’s log says why.');
 }
 
+/** Lists what is wrong, as a client of REST would read it. */
+function textOf({ message, errors = [] }: Failure): string {
+  const faults = errors.slice(0, MAX_FAULTS).map((fault) => fault.replace(/^\/(?:files|recipe)\S*: /, ''));
+  return faults.length === 0 ? message : `${message} ${faults.join('; ')}.`;
+}
+
 function endOf(
   { pollSeconds, failures: before }: DueSource,
   { seen, failure, knownHosts }: { seen: Head | null; failure: Failure | null; knownHosts: string },
@@ -257,7 +265,7 @@ function endOf(
   const soonest = [retrySeconds, pollSeconds].filter((one) => one !== null);
   return {
     seen,
-    error: failure?.message ?? null,
+    error: failure && textOf(failure),
     nextSeconds: soonest.length === 0 ? null : Math.min(...soonest),
     failures,
     knownHosts,

@@ -90,7 +90,7 @@ describe('the repository of an endpoint', () => {
     expect((await call('GET')).json().auth).toEqual({ type: 'TOKEN', secret: null, publicKey: null });
   });
 
-  test.each([
+  test.each<[object, number, string]>([
     [{ url: 'nonsense' }, 400, 'url: is no URL'],
     [{ url: 'file:///etc' }, 400, 'url: must begin with https:// or ssh://'],
     [{ url: 'ext::sh -c id' }, 400, 'url: is no URL'],
@@ -104,17 +104,13 @@ describe('the repository of an endpoint', () => {
     [{ url: 'ssh://git@h%27;id/x', auth: { type: 'DEPLOY_KEY' } }, 400, 'url: has no host'],
     [
       { url: 'https://127.0.0.1/me/app' },
-      ...[
-        400,
-        "url: cannot be reached: 127.0.0.1 is an address of the server's own machine, which builds do not reach: an operator can allow it with --webhook-networks (PODYARD_WEBHOOK_NETWORKS)",
-      ],
+      400,
+      "url: cannot be reached: 127.0.0.1 is an address of the server's own machine, which builds do not reach: an operator can allow it with --webhook-networks (PODYARD_WEBHOOK_NETWORKS)",
     ],
     [
       { url: 'https://169.254.169.254/latest' },
-      ...[
-        400,
-        "url: cannot be reached: 169.254.169.254 is a link-local address or one of the cloud's own services, which builds never reach",
-      ],
+      400,
+      "url: cannot be reached: 169.254.169.254 is a link-local address or one of the cloud's own services, which builds never reach",
     ],
     [{ branch: 'main', tags: 'v*' }, 400, 'branch, tags: give one of them, and not both'],
     [{ branch: '--upload-pack=id' }, 400, "branch: '--upload-pack=id' is no name of a branch, such as main"],
