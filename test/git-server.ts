@@ -52,6 +52,11 @@ export class GitServer {
     return `http://127.0.0.1:${this.port}/app.git`;
   }
 
+  /** The repository's folder on this machine. */
+  get bare(): string {
+    return join(this.#root, 'app.git');
+  }
+
   /** Commits these files, beside those that are there, and pushes them to a branch or tag. Returns the commit. */
   async push(
     files: Record<string, string | Buffer>,

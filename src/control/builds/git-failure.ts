@@ -21,7 +21,7 @@ export function gitFailure(
   const fail = (text: string) => new Failure('unprocessable', text);
   const passing = (text: string) => new PassingGitFailure('unavailable', text);
   const has = (pattern: RegExp) => pattern.test(stderr);
-  if (end === 127 || has(/nice: .*git.*No such file/)) return gitIsMissing();
+  if (end === 127) return gitIsMissing();
   if (has(/ssh: not found/)) {
     return fail(
       'The server has no ssh: install it there (on Debian: apt-get install openssh-client), then sync again.',
@@ -43,7 +43,7 @@ export function gitFailure(
       `The host key of ${host} is not the one that was seen first: disconnect and connect again if it was replaced.`,
     );
   }
-  if (has(/repository .*not found|error: 404\b|does not appear to be a git repository|Repository not found/i)) {
+  if (has(/not found\b|error: 404\b|does not appear to be a git repository/i)) {
     return fail(`There is no repository ${url}, or what is given may not read it.`);
   }
   if (has(/error: 30[12378]\b|redirect/i))

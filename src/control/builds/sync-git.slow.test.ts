@@ -2,7 +2,7 @@ import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -379,6 +379,36 @@ test('a deploy key is one that OpenSSH reads, with the public half that is shown
   const { stdout } = await promisify(execFile)('ssh-keygen', ['-y', '-P', '', '-f', file]);
   expect(stdout.trim()).toBe(publicKey);
   expect(existsSync(`${file}.pub`)).toBe(false);
+});
+
+test('ssh gets the deploy key in a file, and options that OpenSSH takes: no prompt, one address, the host key that was seen first', async () => {
+  const commit = await git.push({ 'handler.py': HANDLER });
+  const bin = join(folder, 'bin');
+  await mkdir(bin);
+  const { stdout: real } = await promisify(execFile)('sh', ['-c', 'command -v ssh']);
+  // In place of a server: checks the options with the real ssh, and runs what that would start there.
+  const ssh = `#!/bin/sh
+exec 3>${folder}/options
+${real.trim()} -G "$@" >&3 || exit 9
+stat -c %a "$HOME/key" >&3
+echo '127.0.0.1 ssh-ed25519 AAAA' >"$HOME/known_hosts"
+exec git upload-pack ${git.bare}
+`;
+  await writeFile(join(bin, 'ssh'), ssh, { mode: 0o755 });
+  await connect({ url: 'git@127.0.0.1:me/app.git', auth: { type: 'DEPLOY_KEY' } });
+  const own = newSync({ path: `${bin}:${process.env.PATH}` });
+  expect(await look(own)).toMatchObject({ lastError: null, lastCommit: commit, url: 'ssh://git@127.0.0.1/me/app.git' });
+  const options = (await readFile(join(folder, 'options'), 'utf8')).split('\n');
+  expect(options).toEqual(
+    expect.arrayContaining([
+      ...['user git', 'hostname 127.0.0.1', 'hostkeyalias 127.0.0.1', 'port 22', 'batchmode yes', 'identitiesonly yes'],
+      ...['stricthostkeychecking accept-new', 'globalknownhostsfile /dev/null', 'identityagent none', '600'],
+    ]),
+  );
+  const { rows } = await database.pool.query('select known_hosts as text from git_sources where endpoint_id = $1', [
+    endpoint,
+  ]);
+  expect(rows[0].text).toBe('127.0.0.1 ssh-ed25519 AAAA\n');
 });
 
 test('a build of the repository is its user’s alone', async () => {

@@ -116,7 +116,10 @@ function toSettings(body: Static<typeof ReplaceGitSourceRequest>): GitSourceSett
     url,
     branch,
     tags,
-    folder: folder.replace(/^(?:\.?\/)+|\/+$/g, '').replace(/^\.$/, ''),
+    folder: folder
+      .split('/')
+      .filter((name) => name !== '' && name !== '.')
+      .join('/'),
     build,
     pollSeconds,
   };
