@@ -418,3 +418,14 @@ test('a build of the repository is its user’s alone', async () => {
   const berta = (await createUser(database.pool, { name: newId(), email: null })).id;
   await expect(getBuild(database.pool, berta, lastBuildId!)).rejects.toThrow('Build not found');
 });
+
+test('repositories of a suspended user are not looked at until the user is active again', async () => {
+  const commit = await git.push({ 'handler.py': HANDLER });
+  await connect();
+  const suspend = (at: string, how: string) =>
+    database.pool.query(`update users set suspended_at = ${at}, suspended_workloads = ${how} where id = $1`, [anna]);
+  await suspend('now()', "'KEEP'");
+  expect(await look()).toMatchObject({ isLooking: true, lastCommit: null });
+  await suspend('null', 'null');
+  expect((await look()).lastCommit).toBe(commit);
+});

@@ -126,27 +126,33 @@ export interface DueSource extends GitTarget {
   commitError: string | null;
 }
 
-/** Returns the sources that are due, those that wait longest first. Served by git_sources_asked and git_sources_due. */
+/**
+ * Returns of each active user the source that is due for the longest time, those that wait longest first. Served by
+ * git_sources_asked and git_sources_due.
+ */
 export async function listDueSources(db: Db): Promise<DueSource[]> {
   const { rows } = await db.query<DueSource>({
     name: 'git-due',
-    text: `select s.id, s.endpoint_id as "endpointId", e.user_id as "userId", e.name as "endpointName",
+    text: `select * from (
+           select distinct on (e.user_id) s.id, s.endpoint_id as "endpointId", e.user_id as "userId", e.name as "endpointName",
              case e.type when 'LOAD_BALANCING' then 'requests' else 'jobs' end as serves,
              s.url, s.branch, s.tags, s.folder, s.build, s.auth, s.token_secret_id as "tokenSecretId", t.name as secret,
              t.value as token, s.private_key as "privateKey", s.known_hosts as "knownHosts", s.poll_seconds as "pollSeconds",
              s.asks, s.asks > s.answered_asks or s.failures > 0 as "isAsked", s.failures, s.last_commit as "lastCommit",
-             s.commit_error as "commitError"
-           from git_sources s join endpoints e on e.id = s.endpoint_id left join secrets t on t.id = s.token_secret_id
-           where s.asks > s.answered_asks or s.next_look_at <= now()
-           order by s.last_looked_at nulls first, s.id limit 100`,
+             s.commit_error as "commitError", s.last_looked_at
+           from git_sources s join endpoints e on e.id = s.endpoint_id join users u on u.id = e.user_id
+             left join secrets t on t.id = s.token_secret_id
+           where (s.asks > s.answered_asks or s.next_look_at <= now()) and u.suspended_at is null
+           order by e.user_id, s.last_looked_at nulls first, s.id) due
+           order by last_looked_at nulls first, id limit 100`,
   });
   return rows;
 }
 
-/** Returns in how many ms the next source is due; null: none is. */
+/** Returns in how many ms the next source is due that is not due now; null: none. */
 export async function nextLookMs(db: Db): Promise<number | null> {
   const { rows } = await db.query<{ inMs: number | null }>(
-    `select extract(epoch from min(next_look_at) - now())::float8 * 1000 as "inMs" from git_sources where next_look_at is not null`,
+    `select extract(epoch from min(next_look_at) - now())::float8 * 1000 as "inMs" from git_sources where next_look_at > now()`,
   );
   return rows[0]!.inMs === null ? null : Math.max(0, rows[0]!.inMs);
 }
