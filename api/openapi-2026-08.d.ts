@@ -213,6 +213,10 @@ export interface paths {
     parameters: {};
     put: operations["storeBuildFile"];
   };
+  "/v2/builds/files": {
+    parameters: {};
+    post: operations["storeBuildFiles"];
+  };
   "/v2/builds/{id}": {
     parameters: {};
     get: operations["getAnyBuild"];
@@ -3491,6 +3495,17 @@ export interface operations {
         digest: string;
       };
     };
+    requestBody: {
+      content: {
+        "application/octet-stream": unknown;
+      };
+    };
+    responses: {
+      204: {};
+    };
+  };
+  storeBuildFiles: {
+    parameters: {};
     requestBody: {
       content: {
         "application/octet-stream": unknown;

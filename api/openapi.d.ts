@@ -201,6 +201,10 @@ export interface paths {
     parameters: {};
     put: operations["storeBuildFile"];
   };
+  "/v2/builds/files": {
+    parameters: {};
+    post: operations["storeBuildFiles"];
+  };
   "/v2/builds/{id}": {
     parameters: {};
     get: operations["getAnyBuild"];
@@ -3396,6 +3400,17 @@ export interface operations {
         digest: string;
       };
     };
+    requestBody: {
+      content: {
+        "application/octet-stream": unknown;
+      };
+    };
+    responses: {
+      204: {};
+    };
+  };
+  storeBuildFiles: {
+    parameters: {};
     requestBody: {
       content: {
         "application/octet-stream": unknown;

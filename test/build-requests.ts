@@ -43,3 +43,20 @@ export function putFile(rest: RestFixture, key: string, content: string | Buffer
     payload: Buffer.from(content),
   });
 }
+
+/** Sends small files together; `files` and `content` stand for what those say. */
+export function putPack(
+  rest: RestFixture,
+  key: string,
+  contents: readonly Buffer[],
+  { files, content }: { files?: unknown; content?: Buffer } = {},
+) {
+  const line = files ?? contents.map((one) => ({ digest: digestOf(one), size: one.length }));
+  const text = typeof line === 'string' ? line : `${JSON.stringify(line)}\n`;
+  return rest.inject({
+    method: 'POST',
+    url: '/v2/builds/files',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/octet-stream' },
+    payload: Buffer.concat([Buffer.from(text), content ?? Buffer.concat(contents)]),
+  });
+}

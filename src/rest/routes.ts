@@ -26,6 +26,7 @@ import {
   listAllBuildsRoute,
   retryBuildRoute,
   storeBuildFileRoute,
+  storeBuildFilesRoute,
 } from './builds/build-routes.ts';
 import {
   getCpuFlavorRoute,
@@ -227,6 +228,7 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   createBuildRoute,
   findMissingFilesRoute,
   storeBuildFileRoute,
+  storeBuildFilesRoute,
   getAnyBuildRoute,
   streamBuildLogRoute,
   cancelBuildRoute,

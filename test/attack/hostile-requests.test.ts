@@ -22,7 +22,7 @@ const isThorough = process.env.PODYARD_TEST_THOROUGH === 'true';
 const REQUESTS = Number(process.env.PODYARD_ATTACK_REQUESTS ?? (isThorough ? 50_000 : 3_000));
 const SEED = Number(process.env.PODYARD_ATTACK_SEED ?? (process.env.CI ? 20_261_122 : Date.now() % 2 ** 31));
 /** Requests in flight, and how many may begin in a second: on two cores the neighbor would otherwise wait for the generator. */
-const LANES = 12;
+const LANES = 32;
 const PER_SECOND = 120;
 /** After so many, records that were deleted are made again. */
 const REFRESH_EVERY = 400;

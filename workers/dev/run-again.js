@@ -8,7 +8,8 @@
  * Only files of code and settings count: a handler that writes its results into the folder does not restart itself.
  */
 import { spawn } from 'node:child_process';
-import { watch } from 'node:fs';
+import { lstatSync, readdirSync, watch } from 'node:fs';
+import { join } from 'node:path';
 
 const CODE = /\.(py|[cm]?js|[cm]?ts|[jt]sx|json|toml|ya?ml)$/;
 /** Folders that hold what others have written: packages, caches, version control. */
@@ -115,8 +116,47 @@ if (owner !== null) {
   }, LOOK_MS);
 }
 
-const watcher = watch(folder, { recursive: true, ignore: (path) => FOREIGN.test(path) }, (_, path) => {
-  if (path !== null && CODE.test(path)) void restartSoon(path);
-});
-watcher.on('error', (error) => console.log(`! Changes in ${folder} cannot be seen: ${error.message}`));
+/** Elsewhere Node.js watches each file, and no longer sees one that an editor has replaced: each folder gets a watch of its own. */
+const isRecursive = process.platform === 'darwin' || process.platform === 'win32';
+/** By path in the folder. */
+const watchers = new Map();
+
+function watchFolder(path) {
+  watchers.get(path)?.close(); // of a folder of that name that is gone
+  const lost = ({ message }) => console.log(`! Changes in ${join(folder, path)} cannot be seen: ${message}`);
+  try {
+    const watcher = watch(join(folder, path), { recursive: isRecursive }, (event, name) => {
+      if (name !== null) seen(join(path, name), event);
+    });
+    watchers.set(path, watcher.on('error', lost));
+  } catch (error) {
+    if (error.code !== 'ENOENT') lost(error);
+  }
+  if (!isRecursive) for (const inner of foldersIn(path)) watchFolder(inner);
+}
+
+function seen(path, event) {
+  if (FOREIGN.test(path)) return;
+  if (CODE.test(path)) void restartSoon(path);
+  else if (event === 'rename' && !isRecursive && isFolder(path)) {
+    watchFolder(path);
+    const [code] = list(path).filter((entry) => CODE.test(entry.name)); // written before the watch was there
+    if (code) void restartSoon(join(path, code.name));
+  }
+}
+
+const list = (path) => {
+  try {
+    return readdirSync(join(folder, path), { withFileTypes: true });
+  } catch {
+    return []; // it has gone
+  }
+};
+const foldersIn = (path) =>
+  list(path)
+    .filter((entry) => entry.isDirectory() && !FOREIGN.test(join(path, entry.name)))
+    .map((entry) => join(path, entry.name));
+const isFolder = (path) => lstatSync(join(folder, path), { throwIfNoEntry: false })?.isDirectory() === true;
+
+watchFolder('');
 start();

@@ -49,11 +49,18 @@ test('a saved file runs the new code, also one that an editor has replaced, or i
   await write('main.mjs.tmp', program('three'));
   await rename(join(folder, 'main.mjs.tmp'), join(folder, 'main.mjs'));
   await says('three runs');
+  await write('main.mjs', program('four')); // into what the editor has put there
+  await says('four runs');
   await mkdir(join(folder, 'lib/deep'), { recursive: true });
-  await says('three runs');
   await vi.waitFor(async () => {
     await write('lib/deep/part.mjs', String(Math.random()));
     expect(printed).toContain('lib/deep/part.mjs has changed');
+  });
+  await rm(join(folder, 'lib'), { recursive: true });
+  await mkdir(join(folder, 'lib'));
+  await vi.waitFor(async () => {
+    await write('lib/again.mjs', String(Math.random()));
+    expect(printed).toContain('lib/again.mjs has changed');
   });
 });
 

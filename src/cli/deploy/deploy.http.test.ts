@@ -153,8 +153,13 @@ describe('a folder', () => {
       status: 2,
       err: expect.stringContaining('a.py and b.py each define handler(job)'),
     });
-    const none = await cli.podyard(['deploy', join(root, 'none')]);
-    expect(none).toMatchObject({ status: 2, err: expect.stringContaining('is no folder') });
+    for (const path of ['none', 'a.py']) {
+      for (const command of ['deploy', ...(path === 'a.py' ? ['init'] : [])])
+        expect(await cli.podyard([command, join(root, path)])).toMatchObject({
+          status: 2,
+          err: `podyard: ${join(root, path)} is not a folder`,
+        });
+    }
   });
 
   test('with a link out of it is refused with the link', async () => {
@@ -268,7 +273,7 @@ describe('podyard.yaml', () => {
     await write({ 'podyard.yaml': 'name: a\nworkrs: {}\n' });
     expect(await deploy()).toMatchObject({
       status: 2,
-      err: "podyard: podyard.yaml:2:1: 'workrs' is no field. Did you mean 'workers'?",
+      err: "podyard: podyard.yaml:2:1: 'workrs' is not a field. Did you mean 'workers'?",
     });
   });
 });

@@ -1,4 +1,4 @@
-import { lstat, mkdir, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { UsageError } from '../../core/usage-error.ts';
 import { buildNameOf } from '../../domain/builds/build-name.ts';
@@ -12,6 +12,7 @@ const DEFAULT_URL = 'http://127.0.0.1:8080';
 /** Writes a folder that works. Throws a `UsageError`, and writes nothing, if a file of it is there already. */
 export async function initFolder(folder: string, template: string, output: CommandOutput): Promise<void> {
   const root = resolve(folder);
+  if ((await stat(root).catch(() => null))?.isDirectory() === false) throw new UsageError(`${root} is not a folder`);
   const files = Object.entries(TEMPLATES[template]!);
   const there = await namesThere(root, [...files.map(([path]) => path), ...(template === 'dockerfile' ? KIT : [])]);
   if (there.length > 0) {

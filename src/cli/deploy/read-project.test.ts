@@ -29,8 +29,8 @@ test('several endpoints stand under endpoints; an empty file is one without fiel
 });
 
 test.each([
-  ['name: a\nworker: {}\n', "podyard.yaml:2:1: 'worker' is no field. Did you mean 'workers'?"],
-  ['workers:\n  min: 1\n  maxx: 2\n', "podyard.yaml:3:3: 'maxx' is no field of workers. Did you mean 'max'?"],
+  ['name: a\nworker: {}\n', "podyard.yaml:2:1: 'worker' is not a field. Did you mean 'workers'?"],
+  ['workers:\n  min: 1\n  maxx: 2\n', "podyard.yaml:3:3: 'maxx' is not a field of workers. Did you mean 'max'?"],
   ['workers:\n  max: many\n', 'podyard.yaml:2:8: workers.max must be integer'],
   ['env:\n  A: 1\n', 'podyard.yaml:2:6: env.A must be string: write "1" in quotes'],
   [

@@ -48,7 +48,7 @@ export async function readProject(folder: string): Promise<ProjectEndpoint[]> {
 
 async function readIfThere(path: string): Promise<string | null> {
   return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null;
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null; // the folder is looked at later
     throw error;
   });
 }
@@ -127,7 +127,7 @@ function worded(errors: readonly ErrorObject[]): Fault[] {
       return {
         path,
         key: additionalProperty,
-        text: `'${additionalProperty}' is no field${where}${didYouMean(additionalProperty, known)}`,
+        text: `'${additionalProperty}' is not a field${where}${didYouMean(additionalProperty, known)}`,
       };
     }
     if (typeof missingProperty === 'string') return { path, text: `${name} lacks ${missingProperty}` };

@@ -1,12 +1,11 @@
 import { inOneLine } from '../../domain/logs/quote-output.ts';
-import { ApiClient, ApiRefusal, BuildFailed } from '../shared/api-client.ts';
+import { ApiClient, BuildFailed } from '../shared/api-client.ts';
 import type { Schemas } from '../shared/api-types.ts';
 import type { CommandOutput } from '../shared/cli-pieces.ts';
 
 type Build = Schemas['Build'];
 
 const LAST_LINES = 20;
-const AGAIN_MS = 500;
 
 interface Line {
   number: number;
@@ -26,8 +25,7 @@ export async function runBuild(
   const { id } = await client.call('post', '/v2/builds', { body });
   try {
     const lines: Line[] = [];
-    let build = await follow(client, id, lines, output);
-    while (build.endedAt === null) build = await follow(client, id, lines, output);
+    const build = await follow(client, id, lines, output);
     output.terminal.progress('');
     if (build.image !== null && build.status === 'COMPLETED') return build.image;
     throw failureOf(build, lines, output);
@@ -37,27 +35,19 @@ export async function runBuild(
   }
 }
 
-/** Shows lines until the log ends, or its connection does. */
+/** Shows lines until the log ends. */
 async function follow(client: ApiClient, id: string, lines: Line[], output: CommandOutput): Promise<Build> {
   const { terminal } = output;
-  try {
-    for await (const data of client.events(`/v2/builds/${id}/logs`)) {
-      const line = JSON.parse(data) as Line | { status: string };
-      if ('status' in line) break;
-      if (line.number <= (lines.at(-1)?.number ?? 0)) continue;
-      const isNewStep = line.step !== null && line.step !== lines.at(-1)?.step;
-      lines.push(line);
-      if (isNewStep && !terminal.isInteractive) output.note(`  ${inOneLine(line.step!)}`);
-      terminal.progress(inOneLine(line.step === null ? line.text : `${line.step}: ${line.text}`));
-    }
-    return await client.call('get', '/v2/builds/{id}', { path: { id } });
-  } catch (error) {
-    if (terminal.interrupted.aborted || (error instanceof ApiRefusal && error.status < 500 && error.status !== 0))
-      throw error;
-    terminal.progress('the server is not reached: the build is followed again once it is');
-    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
-    return follow(client, id, lines, output);
+  for await (const data of client.events(`/v2/builds/${id}/logs`)) {
+    const line = JSON.parse(data) as Line | { status: string };
+    if ('status' in line) break;
+    if (line.number <= (lines.at(-1)?.number ?? 0)) continue;
+    const isNewStep = line.step !== null && line.step !== lines.at(-1)?.step;
+    lines.push(line);
+    if (isNewStep && !terminal.isInteractive) output.note(`  ${inOneLine(line.step!)}`);
+    terminal.progress(inOneLine(line.step === null ? line.text : `${line.step}: ${line.text}`));
   }
+  return client.call('get', '/v2/builds/{id}', { path: { id } });
 }
 
 function failureOf({ id, status, reason, failedStep }: Build, lines: readonly Line[], { note }: CommandOutput): Error {

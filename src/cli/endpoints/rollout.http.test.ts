@@ -68,6 +68,39 @@ test('a failed trial is waited for again with --try', async () => {
   expect(await again).toMatchObject({ status: 0, err: expect.stringContaining('Version 2 is rolled out') });
 });
 
+/** Watches an open trial; calls `onFirst` once it has said what that waits for. Resolves with what it noted after that. */
+async function watch(onFirst: () => Promise<unknown>): Promise<string[]> {
+  await cli.podyard(['endpoints', 'update', 'echo', '--image', 'i:2']);
+  await cli.rest.call('POST', `/v2/serverless/${id}/rollout`, { key: cli.rest.alice.key, body: { action: 'try' } });
+  const terminal = testTerminal({});
+  const notes: string[] = [];
+  let first: Promise<unknown> | undefined;
+  const note = (text: string) => {
+    notes.push(text);
+    first ??= onFirst();
+  };
+  const client = new ApiClient({ url: cli.url, key: cli.rest.alice.key }, terminal);
+  await watchRollout(client, { id, name: 'echo' }, { print: note, note, terminal }).finally(() => first);
+  return notes.slice(1);
+}
+
+test('an endpoint that is deleted meanwhile was not rolled out', async () => {
+  await expect(watch(() => cli.podyard(['endpoints', 'delete', 'echo', '--yes']))).rejects.toMatchObject({
+    status: 404,
+    message: 'echo was deleted before it was rolled out',
+  });
+});
+
+test('a version that another one replaces meanwhile is told', async () => {
+  const notes = await watch(async () => {
+    const second = cli.podyard(['endpoints', 'update', 'echo', '--image', 'i:3', '--wait']);
+    await endAs({ state: 'PASSED', workerId: 'w1', reason: null }, 3);
+    await second;
+  });
+  expect(notes[0]).toBe('Version 3 was made meanwhile, and replaces version 2.');
+  expect(notes.at(-1)).toMatch(/^Version 3 is rolled out/);
+});
+
 test('--no-trial, workers.max 0 and a paused roll-out skip it, and say so', async () => {
   expect(await update('--no-trial')).toMatchObject({
     status: 0,

@@ -1,4 +1,4 @@
-import { type ApiClient, ReleaseFailed } from '../shared/api-client.ts';
+import { type ApiClient, ApiRefusal, ReleaseFailed } from '../shared/api-client.ts';
 import type { Schemas } from '../shared/api-types.ts';
 import type { CliOutput, CommandOutput } from '../shared/cli-pieces.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
@@ -55,7 +55,8 @@ export async function proveRollout(
 
 /**
  * Shows a progress bar and what the roll-out waits for, until its trial is over and every worker runs the newest version, or the
- * roll-out is paused. Throws `ReleaseFailed` when the trial fails, or workers of the newest version fail and none runs.
+ * roll-out is paused. Throws `ReleaseFailed` when the trial fails, or workers of the newest version fail and none runs; `ApiRefusal`
+ * if the endpoint is deleted.
  */
 export async function watchRollout(
   client: ApiClient,
@@ -64,10 +65,14 @@ export async function watchRollout(
   { json }: Pick<WaitOptions, 'json'> = {},
 ): Promise<void> {
   let noted = '';
+  let watched: number | null = null;
   for await (const data of client.events(`/v2/serverless/${endpoint.id}/live`)) {
     const snapshot = JSON.parse(data) as Snapshot;
     const { rollout, endpointVersion } = snapshot;
     const counts = `${rollout.workersOnLatest} of ${rollout.workersTotal} workers`;
+    if (watched !== null && watched !== endpointVersion)
+      output.note(`Version ${endpointVersion} was made meanwhile, and replaces version ${watched}.`);
+    watched = endpointVersion;
     const failure = failureOf(snapshot);
     if (failure !== null) {
       output.terminal.progress('');
@@ -87,6 +92,9 @@ export async function watchRollout(
     if (!output.terminal.isInteractive && waitsFor !== noted) output.note(`${counts} run it; ${waitsFor}`);
     noted = waitsFor;
   }
+  if (output.terminal.interrupted.aborted) return;
+  output.terminal.progress('');
+  throw new ApiRefusal(404, `${endpoint.name} was deleted before it was rolled out`);
 }
 
 /** True while the trial is open. */

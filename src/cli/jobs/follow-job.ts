@@ -105,7 +105,7 @@ function printTimes(job: Job, output: CliOutput): void {
 
 /** Why a queued job waits, by stage. */
 const STAGES: Readonly<Partial<Record<Stage['stage'], string>>> = {
-  queue: 'other jobs are ahead of it',
+  queue: 'the workers that are ready have other jobs, or ask for none',
   worker: 'a worker is about to start',
   thaw: 'a frozen worker is thawing',
   capacity: 'a worker is waiting for capacity',

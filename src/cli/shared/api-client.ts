@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { REST_REVISIONS, REVISION_HEADER } from '../../core/rest-revisions.ts';
 import { wordFieldError } from '../../core/text/field-words.ts';
@@ -14,15 +15,22 @@ export interface Target {
 /** An error response of the server, with its text. */
 export class ApiRefusal extends Error {
   readonly status: number;
+  /** Null: the server did not say when to try again. */
+  readonly retryAfterSeconds: number | null;
 
-  constructor(status: number, message: string) {
+  constructor(status: number, message: string, retryAfterSeconds: number | null = null) {
     super(message);
     this.status = status;
+    this.retryAfterSeconds = retryAfterSeconds;
   }
 }
 
 /** The response is not JSON: something else than Podyard answers. */
 export class NotJson extends SyntaxError {}
+
+/** Between two attempts to connect to a server that went away, and for how long they are made. */
+const AGAIN_MS = 500;
+const AWAY_MS = 60_000;
 
 /** A client of the public API. Throws `ApiRefusal` for every unsuccessful response. */
 export class ApiClient {
@@ -60,15 +68,42 @@ export class ApiClient {
     }
   }
 
-  /** Yields the data of server-sent events until the stream ends, `signal` aborts, or Ctrl-C. */
+  /**
+   * Yields the data of server-sent events until `signal` aborts, Ctrl-C, or what they are about is gone. A connection that ends is
+   * made again, from the last event on: a server that restarts loses none. Throws `ApiRefusal`, with 0 if the server stays away.
+   */
   async *events(path: string, signal = this.#signal): AsyncGenerator<string> {
     const either = AbortSignal.any([signal, this.#signal]);
-    const response = await this.send('GET', path, { signal: either });
-    const events = response.body!.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
-    try {
-      for await (const { data } of events) yield data;
-    } catch (error) {
-      if (!either.aborted) throw error;
+    let lastId = '';
+    let response: Response | null = await this.send('GET', path, { signal: either });
+    while (response !== null) {
+      const events = response.body!.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
+      try {
+        for await (const { id, data } of events) {
+          lastId = id ?? lastId;
+          yield data;
+        }
+      } catch {
+        // The connection broke.
+      }
+      if (either.aborted) return;
+      response = await this.#sendAgain(path, either, lastId);
+    }
+  }
+
+  /** Asks for a stream again until the server is back. Null: what it is about is gone, or `signal` aborted. Throws `ApiRefusal`. */
+  async #sendAgain(path: string, signal: AbortSignal, lastId: string): Promise<Response | null> {
+    const headers = lastId === '' ? {} : { 'last-event-id': lastId };
+    for (const lostAt = performance.now(); ; ) {
+      await sleep(AGAIN_MS, undefined, { signal }).catch(() => {});
+      if (signal.aborted) return null;
+      try {
+        return await this.send('GET', path, { signal, headers });
+      } catch (error) {
+        if (signal.aborted || (error as ApiRefusal).status === 404) return null;
+        const mayComeBack = error instanceof ApiRefusal && (error.status === 0 || error.status >= 500);
+        if (!mayComeBack || performance.now() - lostAt > AWAY_MS) throw error;
+      }
     }
   }
 
@@ -101,7 +136,7 @@ export class ApiClient {
       if (signal.aborted) throw cause;
       throw new ApiRefusal(0, explainUnreachable(url, cause, this.#env));
     });
-    if (!response.ok) throw await refusalOf(response, url);
+    if (!response.ok) throw await refusalOf(response, { url, method });
     return response;
   }
 }
@@ -128,7 +163,7 @@ interface Problem {
   errors?: string[];
 }
 
-async function refusalOf(response: Response, url: string): Promise<ApiRefusal> {
+async function refusalOf(response: Response, { url, method }: { url: string; method: string }): Promise<ApiRefusal> {
   const { status } = response;
   const problem = (await response.json().catch(() => undefined)) as Problem | undefined;
   if (problem === undefined) return new ApiRefusal(status, foreignAnswer(response, url));
@@ -136,12 +171,22 @@ async function refusalOf(response: Response, url: string): Promise<ApiRefusal> {
   const detail = problem.detail ?? own ?? `the server responded with ${status}`;
   const wait = response.headers.get('retry-after');
   const hint =
-    status === 401 ? `: your key for ${url} is wrong, revoked or expired. Sign in with \`podyard login ${url}\`` : '';
+    status === 401 || detail === DENIED
+      ? `: ${hintFor(status, `${method} ${new URL(response.url).pathname}`, url)}`
+      : '';
   const lines = [
-    wait ? `${detail}; try again in ${wait} s` : `${detail}${hint}`,
+    wait ? `${detail.replace(/\.$/, '')}; try again in ${wait} s` : `${detail}${hint}`,
     ...(problem.errors ?? []).map((error) => `  ${wordFieldError(error).text}`),
   ];
-  return new ApiRefusal(status, lines.join('\n'));
+  return new ApiRefusal(status, lines.join('\n'), wait === null ? null : Number(wait));
+}
+
+/** What the server says of a request that no scope of the key covers. */
+const DENIED = 'access denied';
+
+function hintFor(status: number, request: string, url: string): string {
+  if (status === 401) return `your key for ${url} is wrong, revoked or expired. Sign in with \`podyard login ${url}\``;
+  return `no scope of your key covers ${request}. \`podyard keys create --scope\` makes one that may, where your role allows it`;
 }
 
 /** Explains a refusal that is not Podyard's. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Failure, notFound } from '../../core/errors.ts';
+import { takeTurn } from '../../core/flow/turns.ts';
 import { type Id, newId, type UserId } from '../../core/ids.ts';
 import { type Db, isUniqueViolation, type Pool } from '../../db/pool.ts';
 import { readLimitsOf } from '../quotas/limit-store.ts';
@@ -69,6 +70,50 @@ export async function storeFile(
   }
 }
 
+/**
+ * Stores small files of a user, whose contents follow each other in `content`, all of them or none. Idempotent. Throws `unprocessable` if
+ * one has another digest, or the sizes are not that of the content; `forbidden` over the limit `buildBytes`.
+ */
+export async function storePack(db: Db, userId: UserId, files: readonly BuildFile[], content: Buffer): Promise<void> {
+  const contents = await cutPack(files, content, userId);
+  const missing = await findMissingFiles(db, userId, files);
+  if (missing.length === 0) return;
+  const data = missing.map((digest) => contents.get(digest)!);
+  await checkBytes(
+    db,
+    userId,
+    data.reduce((sum, { length }) => sum + length, 0),
+  );
+  await db.query(
+    `with sent as (select * from unnest($2::text[], $3::text[], $4::bytea[]) as s(id, digest, data)),
+       stored as (
+         insert into build_files (id, user_id, digest, size_bytes, completed_at)
+         select id, $1, digest, length(data), now() from sent
+         on conflict (user_id, digest) where completed_at is not null do nothing returning id)
+     insert into build_file_chunks (file_id, number, data)
+     select id, 0, data from sent join stored using (id) where length(data) > 0`,
+    [userId, missing.map(() => newId<FileId>()), missing, data],
+  );
+}
+
+/** Returns the contents by digest, checked. */
+async function cutPack(files: readonly BuildFile[], content: Buffer, userId: UserId): Promise<Map<string, Buffer>> {
+  const wanted = files.reduce((sum, { size }) => sum + size, 0);
+  if (wanted !== content.length)
+    throw new Failure('unprocessable', `The files have ${wanted} bytes together, and ${content.length} were sent.`);
+  const contents = new Map<string, Buffer>();
+  let start = 0;
+  for (const { digest, size } of files) {
+    const turn = takeTurn(userId);
+    if (turn) await turn;
+    const data = content.subarray(start, start + size);
+    start += size;
+    checkDigest(createHash('sha256').update(data).digest('hex'), digest);
+    contents.set(digest, data);
+  }
+  return contents;
+}
+
 async function storeChunks(db: Db, id: FileId, wanted: BuildFile, content: AsyncIterable<Buffer>): Promise<void> {
   const hash = createHash('sha256');
   let bytes = 0;
@@ -86,12 +131,12 @@ async function storeChunks(db: Db, id: FileId, wanted: BuildFile, content: Async
       `The file has ${bytes > wanted.size ? 'more' : bytes} bytes, not ${wanted.size}.`,
     );
   }
-  const digest = hash.digest('hex');
-  if (digest === wanted.digest) return;
-  throw new Failure(
-    'unprocessable',
-    `The content has the digest ${digest}, not ${wanted.digest}: it changed meanwhile.`,
-  );
+  checkDigest(hash.digest('hex'), wanted.digest);
+}
+
+function checkDigest(digest: string, wanted: string): void {
+  if (digest === wanted) return;
+  throw new Failure('unprocessable', `The content has the digest ${digest}, not ${wanted}: it changed meanwhile.`);
 }
 
 /** Joins what arrives to pieces of 1 MiB; the last one may be smaller. */
@@ -122,6 +167,18 @@ async function checkBytes(db: Db, userId: UserId, more: number): Promise<void> {
   );
   const used = rows[0]!.bytes;
   if (used + more > limit) throw overLimit('buildBytes', { limit, used, more });
+}
+
+/** Returns the contents of small files of a user by digest, without those that are not kept. */
+export async function readPack(db: Db, userId: UserId, digests: readonly string[]): Promise<Map<string, Buffer>> {
+  const { rows } = await db.query<{ digest: string; data: Buffer }>({
+    name: 'build-pack',
+    text: `select f.digest, coalesce(c.data, '') as data from build_files f
+           left join build_file_chunks c on c.file_id = f.id and c.number = 0
+           where f.user_id = $1 and f.digest = any($2::text[]) and f.completed_at is not null`,
+    values: [userId, digests],
+  });
+  return new Map(rows.map(({ digest, data }) => [digest, data]));
 }
 
 /** Yields the content of a user's file, piece by piece. Throws `notFound`. */

@@ -99,10 +99,10 @@ test('a socket is left out and named', async () => {
   expect([scan.odd, scan.files]).toEqual([['socket'], []]);
 });
 
-test('a file, and what is not there, is no folder', async () => {
+test('a file, and what is not there, is not a folder', async () => {
   await write({ a: '' });
   for (const path of ['a', 'none']) {
-    await expect(scanFolder(join(root, path), { withInstalled: false })).rejects.toThrow(/is no folder$/);
+    await expect(scanFolder(join(root, path), { withInstalled: false })).rejects.toThrow(/is not a folder$/);
   }
 });
 

@@ -42,7 +42,7 @@ const AT_ONCE = 8;
  */
 export async function scanFolder(root: string, { withInstalled }: { withInstalled: boolean }): Promise<Scan> {
   const found = await stat(root).catch(() => null);
-  if (!found?.isDirectory()) throw new UsageError(`${root} is no folder`);
+  if (!found?.isDirectory()) throw new UsageError(`${root} is not a folder`);
   const docker = await readRules(join(root, '.dockerignore'), rooted);
   const scan: Scan = { files: [], secrets: [], odd: [] };
   await walk({ root, docker, withInstalled, scan }, '', []);

@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { Failure } from '../../core/errors.ts';
 import type { BuildId } from '../../core/ids.ts';
 import type { Build, FolderEntry } from '../../domain/builds/build.ts';
-import { findMissingFiles, storeFile } from '../../domain/builds/build-files.ts';
+import { findMissingFiles, storeFile, storePack } from '../../domain/builds/build-files.ts';
 import { getBuild, listBuilds } from '../../domain/builds/build-store.ts';
 import { cancelBuild, createBuild, type NewBuild, retryBuild } from '../../domain/builds/change-build.ts';
 import { MAX_FILE_BYTES, MAX_FOLDER_ENTRIES } from '../../domain/builds/check-folder.ts';
@@ -22,12 +22,15 @@ import {
   MissingFiles,
   MissingFilesRequest,
 } from './build-schemas.ts';
+import { MAX_PACK_BODY, readAtMost, readPack } from './read-pack.ts';
 
 const DEFAULT_LIMIT = 50;
 /** What the description of the largest folder takes. */
 const LARGE_BODY = { bodyLimit: 8 * 2 ** 20, maxBodyValues: 8 * MAX_FOLDER_ENTRIES };
 /** Files that are received at once; the others stay unread. Each takes 1 MiB of memory. */
 const UPLOADS = { slots: 32, perOwner: 4 };
+/** Each takes up to 5 MiB of memory, twice. */
+const PACKS = { slots: 4, perOwner: 1 };
 
 export const findMissingFilesRoute: RestRoute = (app, { pool }) => {
   app.post(
@@ -78,6 +81,34 @@ export const storeBuildFileRoute: RestRoute = (app, { pool }) => {
         );
       }
       await slots.run(actor.userId, () => storeFile(pool, actor.userId, { digest: params.digest, size }, body));
+      return reply.code(204).send();
+    },
+  );
+};
+
+export const storeBuildFilesRoute: RestRoute = (app, { pool }) => {
+  const slots = new FairSlots(PACKS);
+  app.post(
+    '/v2/builds/files',
+    {
+      bodyLimit: MAX_PACK_BODY,
+      schema: {
+        operationId: 'storeBuildFiles',
+        summary: 'Send small files for builds together',
+        description:
+          'Podyard only. The body is a line of JSON, an array of `digest` and `size`, and then the contents in that order: 1,000 files at most, of 256 KiB each and 4 MiB together. All are stored, or none. 422 if one has another digest.',
+        tags: ['podyard'],
+        body: { content: { 'application/octet-stream': { schema: BYTES } } },
+        response: { 204: noContent('Stored.') },
+      },
+      config: { permission: () => PERMISSIONS.writeBuild({}), takesBytes: true },
+    },
+    async ({ actor, body }, reply) => {
+      if (!(body instanceof Readable)) throw new Failure('unsupportedMediaType', 'The request body must be bytes.');
+      await slots.run(actor.userId, async () => {
+        const { files, content } = readPack(await readAtMost(body, MAX_PACK_BODY));
+        await storePack(pool, actor.userId, files, content);
+      });
       return reply.code(204).send();
     },
   );

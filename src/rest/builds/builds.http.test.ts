@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { digestOf, fileEntry, putFile, RECIPE, sendFile } from '../../../test/build-requests.ts';
+import { digestOf, fileEntry, putFile, putPack, RECIPE, sendFile } from '../../../test/build-requests.ts';
 import { type Person, type RestFixture, startRestApp } from '../../../test/rest-app.ts';
 import { newId } from '../../core/ids.ts';
 import { buildImageOf } from '../../domain/builds/build-image.ts';
@@ -103,6 +103,66 @@ describe('files', () => {
       payload: Buffer.from('{}'),
     });
     expect(json.statusCode).toBe(415);
+  });
+});
+
+describe('small files that are sent together', () => {
+  const storedOf = async () =>
+    sql(
+      `select f.digest, f.size_bytes::int as size, coalesce(c.data, '') as data from build_files f
+       left join build_file_chunks c on c.file_id = f.id where f.user_id = $1 and f.completed_at is not null`,
+      [alice.userId],
+    );
+
+  test('are stored each, also an empty one, one that is there twice, and those that were sent before', async () => {
+    const contents = [Buffer.from('a'), Buffer.alloc(0), randomBytes(256 * 1024), Buffer.from('a')];
+    await sendFile(rest, alice.key, contents[0]!);
+    for (const _ of ['first', 'again']) {
+      const response = await putPack(rest, alice.key, contents);
+      expect([response.statusCode, response.body]).toEqual([204, '']);
+    }
+    const stored = await storedOf();
+    expect(stored).toHaveLength(3);
+    for (const { digest, size, data } of stored) expect([digestOf(data), data.length]).toEqual([digest, size]);
+  });
+
+  test('two requests at once store a file once', async () => {
+    const contents = Array.from({ length: 200 }, (_, i) => Buffer.from(`${i}`));
+    const answers = await Promise.all([1, 2, 3].map(() => putPack(rest, alice.key, contents)));
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual([204, 204, 204]);
+    expect(await storedOf()).toHaveLength(200);
+  });
+
+  const A = Buffer.from('a');
+  const a = { digest: digestOf(A), size: 1 };
+  test.each<[string, object, number, RegExp]>([
+    ['another content', { content: Buffer.from('b') }, 422, /has the digest 3e23e8.*, not ca9781/],
+    ['less content', { content: Buffer.alloc(0) }, 422, /have 1 bytes together, and 0 were sent/],
+    ['more content', { content: Buffer.from('aa') }, 422, /have 1 bytes together, and 2 were sent/],
+    ['no line', { files: 'x'.repeat(10) }, 400, /must begin with a line of JSON/],
+    ['a line that is not JSON', { files: '{\n' }, 400, /not valid JSON/],
+    ['no list', { files: { a: 1 } }, 400, /must be an array of objects/],
+    ['a wrong digest', { files: [{ digest: 'A', size: 1 }] }, 400, /64 hexadecimal digits/],
+    ['a negative size', { files: [a, { ...a, size: -1 }] }, 400, /'size', 0 to 262144/],
+    ['a large file', { files: [{ ...a, size: 262_145 }] }, 400, /'size', 0 to 262144/],
+    [
+      'too many files',
+      { files: Array.from({ length: 1_001 }, () => a) },
+      400,
+      /may have 1000 files; this one has 1001/,
+    ],
+    ['too much', { content: Buffer.alloc(5 * 2 ** 20) }, 413, /may have 4322304 bytes/],
+  ])('%s is refused, and nothing is stored', async (_, change, status, text) => {
+    const { statusCode, body } = await putPack(rest, alice.key, [A], change);
+    expect([statusCode, JSON.parse(body).detail]).toEqual([status, expect.stringMatching(text)]);
+    expect(await storedOf()).toEqual([]);
+  });
+
+  test('need the scope builds:write, and count for the limit', async () => {
+    const reader = await rest.keyFor(alice, 'builds:read');
+    expect((await putPack(rest, reader, [A])).statusCode).toBe(403);
+    await sql(`insert into user_limits (user_id, name, value) values ($1, 'buildBytes', 0)`, [alice.userId]);
+    expect((await putPack(rest, alice.key, [A])).statusCode).toBe(403);
   });
 });
 

@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { testTerminal } from '../../../test/test-terminal.ts';
+import type { FolderEntry } from '../../domain/builds/build.ts';
+import { readPack } from '../../rest/builds/read-pack.ts';
+import { ApiClient } from '../shared/api-client.ts';
+import { uploadFiles } from './upload-files.ts';
+
+const KIB = 1024;
+
+let root: string;
+let server: Server;
+let requests: { method: string; path: string; body: Buffer }[];
+/** What the next requests that send files are refused with. */
+let refusals: [status: number, headers: Record<string, string>][];
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'podyard-upload-'));
+  requests = [];
+  refusals = [];
+  server = createServer(async (request, response) => {
+    const body = await buffer(request);
+    if (request.url === '/v2/builds/missing-files') {
+      const { files } = JSON.parse(body.toString()) as { files: { digest: string }[] };
+      return response.end(JSON.stringify({ missing: files.map(({ digest }) => digest) }));
+    }
+    const refusal = refusals.shift();
+    if (refusal) return response.writeHead(...refusal).end('{"detail":"rate limit exceeded"}');
+    requests.push({ method: request.method!, path: request.url!, body });
+    response.writeHead(204).end();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+});
+afterEach(async () => {
+  server.close();
+  await rm(root, { recursive: true });
+});
+
+async function upload(contents: Record<string, string>) {
+  const entries: FolderEntry[] = [];
+  for (const [path, content] of Object.entries(contents)) {
+    await writeFile(join(root, path), content);
+    const digest = createHash('sha256').update(content).digest('hex');
+    entries.push({ path, digest, size: content.length, mode: 0o644 });
+  }
+  const terminal = testTerminal();
+  const progress: string[] = [];
+  terminal.progress = (text) => void progress.push(text);
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const client = new ApiClient({ url, key: 'a' }, terminal);
+  const note = () => {};
+  return { sent: await uploadFiles(client, root, entries, { terminal, note, print: note }), progress };
+}
+
+test('what is sent are the files that are missing', async () => {
+  const { sent } = await upload({ a: 'one', b: 'two', large: 'x'.repeat(300 * KIB) });
+  expect(sent).toEqual({ files: 3, bytes: 6 + 300 * KIB });
+  expect(requests.map(({ method }) => method).sort()).toEqual(['POST', 'PUT']);
+  const { files, content } = readPack(requests.find(({ method }) => method === 'POST')!.body);
+  expect(content.toString()).toBe('onetwo');
+  expect(files).toEqual(['one', 'two'].map((text) => ({ digest: expect.any(String), size: text.length })));
+});
+
+test('at the limit of requests it waits as long as it is told, and goes on', async () => {
+  refusals = [[429, { 'retry-after': '0' }]];
+  const { sent, progress } = await upload({ a: 'one' });
+  expect(sent).toEqual({ files: 1, bytes: 3 });
+  expect(progress[0]).toBe('the limit of requests is reached: uploading goes on in 0 s');
+});
+
+test('a refusal that is for good ends it', async () => {
+  refusals = [[403, {}]];
+  await expect(upload({ a: 'one' })).rejects.toMatchObject({ status: 403 });
+});
