@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Failure } from '../../core/errors.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { FolderEntry } from '../../domain/builds/build.ts';
-import { buildNameOf } from '../../domain/builds/build-name.ts';
+import { buildNameOf } from '../../domain/builds/build-image.ts';
 import { checkFolder } from '../../domain/builds/check-folder.ts';
 import { contentHashOf } from '../../domain/builds/content-hash.ts';
 import { detectRecipe } from '../../domain/builds/detect-recipe.ts';

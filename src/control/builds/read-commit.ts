@@ -7,7 +7,7 @@ import { UsageError } from '../../core/usage-error.ts';
 import type { Pool } from '../../db/pool.ts';
 import type { FolderEntry } from '../../domain/builds/build.ts';
 import { filesOf, findMissingFiles, storeFile } from '../../domain/builds/build-files.ts';
-import { buildNameOf } from '../../domain/builds/build-name.ts';
+import { buildNameOf } from '../../domain/builds/build-image.ts';
 import { checkBuild, type NewBuild } from '../../domain/builds/change-build.ts';
 import { detectRecipe } from '../../domain/builds/detect-recipe.ts';
 import { hashFiles, scanFolder } from '../../domain/builds/scan-folder.ts';
