@@ -129,6 +129,20 @@ export interface paths {
     get: operations["getWorkloadOptions"];
     put: operations["replaceWorkloadOptions"];
   };
+  "/v2/serverless/{id}/git-source": {
+    parameters: {};
+    get: operations["getGitSource"];
+    put: operations["replaceGitSource"];
+    delete: operations["deleteGitSource"];
+  };
+  "/v2/serverless/{id}/git-source/sync": {
+    parameters: {};
+    post: operations["syncGitSource"];
+  };
+  "/hooks/git/{sourceId}": {
+    parameters: {};
+    post: operations["receiveGitWebhook"];
+  };
   "/v2/serverless/{id}/gpu-rule": {
     parameters: {};
     get: operations["getGpuRule"];
@@ -1826,6 +1840,11 @@ export interface components {
       }[];
       source: {
         type: "UPLOAD" | "GIT";
+        url?: string;
+        commit?: string;
+        ref?: string;
+        author?: string;
+        message?: string;
       };
       endpointId: string | null;
       retryOf: string | null;
@@ -1888,6 +1907,84 @@ export interface components {
     };
     MissingFiles: {
       missing: string[];
+    };
+    ReplaceGitSourceRequest: {
+      url: string;
+      branch?: string;
+      tags?: string;
+      folder?: string;
+      build?: {
+        dockerfile?: string;
+        target?: string;
+        args?: {
+          [key: string]: string;
+        };
+        handler?: string;
+        command?: string[];
+        base?: string;
+        python?: string;
+        node?: string;
+        systemPackages?: string[];
+        secrets?: {
+          [key: string]: string;
+        };
+      };
+      /**
+       * @default {
+       *     "type": "NONE"
+       *   }
+       */
+      auth?: {
+        type: "NONE" | "TOKEN" | "DEPLOY_KEY";
+        secret?: string;
+      };
+      pollSeconds?: number | null;
+      rotateWebhookSecret?: boolean;
+    };
+    GitSource: {
+      id: string;
+      endpointId: string;
+      url: string;
+      branch: string | null;
+      tags: string | null;
+      folder: string;
+      build: {
+        dockerfile?: string;
+        target?: string;
+        args?: {
+          [key: string]: string;
+        };
+        handler?: string;
+        command?: string[];
+        base?: string;
+        python?: string;
+        node?: string;
+        systemPackages?: string[];
+        secrets?: {
+          [key: string]: string;
+        };
+      };
+      auth: {
+        type: "NONE" | "TOKEN" | "DEPLOY_KEY";
+        secret: string | null;
+        publicKey: string | null;
+      };
+      pollSeconds: number | null;
+      webhookUrl: string;
+      webhookSecret: string | null;
+      isLooking: boolean;
+      lastCommit: string | null;
+      lastRef: string | null;
+      lastError: string | null;
+      /** Format: date-time */
+      lastLookedAt: string | null;
+      lastBuildId: string | null;
+      /** Format: date-time */
+      createdAt: string;
+    };
+    GitHookResult: {
+      look: boolean;
+      ignored: string | null;
     };
     Account: {
       id: string;
@@ -2178,6 +2275,11 @@ export interface components {
         "application/problem+json": components["schemas"]["ErrorResponse"];
       };
     };
+    AnyOtherError: {
+      content: {
+        "application/problem+json": components["schemas"]["ErrorResponse"];
+      };
+    };
     Forbidden: {
       content: {
         "application/problem+json": components["schemas"]["ErrorResponse"];
@@ -2194,11 +2296,6 @@ export interface components {
       };
     };
     ServiceUnavailable: {
-      content: {
-        "application/problem+json": components["schemas"]["ErrorResponse"];
-      };
-    };
-    AnyOtherError: {
       content: {
         "application/problem+json": components["schemas"]["ErrorResponse"];
       };
@@ -2944,6 +3041,82 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["WorkloadOptions"];
+        };
+      };
+    };
+  };
+  getGitSource: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["GitSource"];
+        };
+      };
+    };
+  };
+  replaceGitSource: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["ReplaceGitSourceRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["GitSource"];
+        };
+      };
+    };
+  };
+  deleteGitSource: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      204: {};
+    };
+  };
+  syncGitSource: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      202: {
+        content: {
+          "application/json": components["schemas"]["GitSource"];
+        };
+      };
+    };
+  };
+  receiveGitWebhook: {
+    parameters: {
+      path: {
+        sourceId: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["GitHookResult"];
+        };
+      };
+      202: {
+        content: {
+          "application/json": components["schemas"]["GitHookResult"];
         };
       };
     };

@@ -23,6 +23,7 @@ export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }
       'guide/clusters.md',
       'guide/images.md',
       'guide/builds.md',
+      'guide/git.md',
     ],
   },
   {

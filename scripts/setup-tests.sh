@@ -104,6 +104,8 @@ for need; do
       need_program jq jq
       need_program spin spin
       need_program gcc 'gcc libc6-dev'
+      need_program git git
+      need_program ssh-keygen openssh-client
       need_program faketime faketime
       need_postgres
       need_program /usr/sbin/pgbouncer pgbouncer

@@ -11,6 +11,7 @@ import { addDeploy } from './deploy/deploy-commands.ts';
 import { addDev } from './dev/dev-command.ts';
 import { addEndpoints } from './endpoints/endpoint-commands.ts';
 import { addCopy, addExec } from './exec/exec-commands.ts';
+import { addGit } from './git/git-commands.ts';
 import { completionScript, findCandidates, SHELLS, type Shell } from './help/completion.ts';
 import { addExamples } from './help/examples.ts';
 import { addImport } from './import/import-command.ts';
@@ -69,6 +70,7 @@ export function buildCli(pieces: CliPieces): Command {
   addDeploy(program, pieces);
   addDev(program, pieces);
   addEndpoints(program, pieces);
+  addGit(program, pieces);
   addJobs(program, pieces);
   addLogs(program, pieces);
   addBatches(program, pieces);

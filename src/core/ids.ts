@@ -20,6 +20,7 @@ export type TerminalId = Id<'terminal'>;
 export type SecretId = Id<'secret'>;
 export type BudgetId = Id<'budget'>;
 export type BuildId = Id<'build'>;
+export type GitSourceId = Id<'gitSource'>;
 
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
 

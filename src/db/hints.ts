@@ -15,6 +15,8 @@ interface HintTopics {
   worker: string;
   /** A build was created, changed or cancelled, or printed something. Payload: build id. */
   build: string;
+  /** A git source was connected or changed, or is to be looked at. Payload: its id. */
+  git: string;
   /** A pod's row changed: its wanted state, status, address or ports. Payload: pod id. */
   pod: string;
   /** A cluster's row changed: its wanted state, its name or its phase. Payload: cluster id. */

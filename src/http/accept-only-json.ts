@@ -30,6 +30,8 @@ export interface JsonBodyOptions {
   isEmptyAllowed: boolean;
   /** True for a request whose body is bytes that its handler reads: of any size, and `application/octet-stream`. */
   isRaw?: (request: FastifyRequest) => boolean;
+  /** True for a request whose JSON its handler parses, once it has checked a signature of the bytes: it gets a Buffer. */
+  isSigned?: (request: FastifyRequest) => boolean;
   /** Members and items that a body may have; default: 10,000. */
   maxValuesOf?: (request: FastifyRequest) => number | undefined;
   /** The public text for a malformed body. */
@@ -47,7 +49,7 @@ export interface JsonBodyOptions {
 // biome-ignore lint/suspicious/noExplicitAny: any app, whatever its type provider
 export function acceptOnlyJson(app: FastifyInstance<any, any, any, any, any>, options: JsonBodyOptions): void {
   const slots = new FairSlots(LARGE_BODIES);
-  const { isRaw = () => false, maxValuesOf = () => undefined } = options;
+  const { isRaw = () => false, isSigned = () => false, maxValuesOf = () => undefined } = options;
   app.addHook('preParsing', async (request, reply) => {
     if (isSmall(request) || isRaw(request)) return;
     const leave = await slots.enter(options.ownerOf(request));
@@ -61,6 +63,7 @@ export function acceptOnlyJson(app: FastifyInstance<any, any, any, any, any>, op
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
+    if (isSigned(request)) return body;
     if (body.length === 0 && options.isEmptyAllowed) return undefined;
     if (body.length >= LARGE_BYTES) await takeTurn(options.ownerOf(request));
     return parseBody(body, options, maxValuesOf(request) ?? MAX_VALUES);

@@ -36,6 +36,7 @@ import {
 import { DecisionList } from './endpoints/decision-schemas.ts';
 import { EndpointFiguresList, EndpointFiguresResponse } from './endpoints/figure-schemas.ts';
 import { EndpointStateResponse } from './endpoints/state-schemas.ts';
+import { GIT_SOURCE_SCHEMAS } from './git-sources/git-source-schemas.ts';
 import { GpuRuleResponse, ReplaceGpuRuleRequest } from './gpu-rules/gpu-rule-schemas.ts';
 import { HistoryResponse } from './history/history-schemas.ts';
 import { InstallationResponse } from './installation/installation-schemas.ts';
@@ -160,6 +161,7 @@ export const namedSchemas = ({ endpoints, pods, sshKeys, templates }: Wires): re
   ...COST_SCHEMAS,
   ...BUDGET_SCHEMAS,
   ...BUILD_SCHEMAS,
+  ...GIT_SOURCE_SCHEMAS,
   AccountResponse,
   ApiKeyResponse,
   ApiKeyList,

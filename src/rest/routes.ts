@@ -59,6 +59,13 @@ import {
   listEndpointFiguresRoute,
   watchEndpointRoute,
 } from './endpoints/endpoint-state-routes.ts';
+import { gitHookRoute } from './git-sources/git-hook-route.ts';
+import {
+  deleteGitSourceRoute,
+  getGitSourceRoute,
+  replaceGitSourceRoute,
+  syncGitSourceRoute,
+} from './git-sources/git-source-routes.ts';
 import { getGpuRuleRoute, replaceGpuRuleRoute } from './gpu-rules/gpu-rule-routes.ts';
 import { getEndpointHistoryRoute, getInstallationHistoryRoute } from './history/history-routes.ts';
 import { getInstallationRoute } from './installation/get-installation.ts';
@@ -200,6 +207,11 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   getWorkloadOptionsRoute,
   replaceWorkloadOptionsRoute,
   deleteScheduleRoute,
+  getGitSourceRoute,
+  replaceGitSourceRoute,
+  deleteGitSourceRoute,
+  syncGitSourceRoute,
+  gitHookRoute,
   getGpuRuleRoute,
   replaceGpuRuleRoute,
   listEndpointReleasesRoute,

@@ -44,6 +44,7 @@ const SHARED_BODIES: Record<string, object> = {
   updateNetworkVolume: { name: 'w' },
   createApiKey: { name: 'k', scopes: ['all'] },
   replaceGpuRule: { excludedGpuTypes: [], allowedCudaVersions: [], minCudaVersion: null },
+  replaceGitSource: { url: 'https://git.example.com/me/app' },
   changeRollout: { action: 'pause' },
   simulate: { action: 'reset' },
   createBuild: {
@@ -87,6 +88,7 @@ function listCalls(revision: RestRevision): Call[] {
 
 /** Creations, then what acts on records, reads, and deletions, of the innermost records first. */
 function rank({ path, method }: Call): number {
+  if (path.endsWith('/git-source/sync')) return 150; // of the source that a put made
   const isCreation = method === 'post' && !path.includes('{');
   if (path.includes('{releaseId}')) return 250; // needs a release that an update made
   if (path === '/v2/builds/files/{digest}') return -2; // the build is of this file

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Recipe } from '../../src/domain/builds/recipe.ts';
 import { RECIPE } from '../build-requests.ts';
 import { findProcesses } from '../find-processes.ts';
+import { GitServer } from '../git-server.ts';
 import { Api, ApiError, leaveNothing, until } from './api.ts';
 import { ServerProcess } from './server-process.ts';
 
@@ -13,7 +14,7 @@ import { ServerProcess } from './server-process.ts';
 let server: ServerProcess;
 let api: Api;
 beforeAll(async () => {
-  server = await ServerProcess.start({ runtime: 'process' });
+  server = await ServerProcess.start({ runtime: 'process', env: { PODYARD_WEBHOOK_NETWORKS: '127.0.0.1' } });
   api = new Api(server);
 }, 90_000);
 afterEach(() => leaveNothing(server, api), 60_000);
@@ -83,6 +84,48 @@ test('a folder with a handler is built and serves jobs; another line is another 
     const { output } = await api.runToEnd(endpointId, 3);
     return JSON.stringify(output) === '{"one":3}';
   });
+}, 120_000);
+
+test('a push is built, and the endpoint serves its code; a webhook announces the next one', async () => {
+  const git = await GitServer.start();
+  try {
+    await git.push({ 'app/handler.py': handlerWith('one') }, { message: 'First' });
+    const endpointId = await api.createEndpoint({ image: 'not/there:yet', workers: { min: 0, max: 1 } });
+    const path = `/v2/serverless/${endpointId}/git-source`;
+    const source = await api.call<{ webhookUrl: string; webhookSecret: string }>('PUT', path, {
+      url: git.url,
+      folder: 'app',
+    });
+    const answers = (text: string) =>
+      until(`the endpoint answers ${text}`, async () => {
+        const { lastError } = await api.call<{ lastError: string | null }>('GET', path);
+        expect(lastError).toBeNull();
+        const { image } = await api.call<{ image: string }>('GET', `/v2/serverless/${endpointId}`);
+        if (image === 'not/there:yet') return false;
+        const { output } = await api.runToEnd(endpointId, 1);
+        return JSON.stringify(output) === `{"${text}":1}`;
+      });
+    await answers('one');
+    const commit = await git.push({ 'app/handler.py': handlerWith('two') }, { message: 'Second' });
+    const body = JSON.stringify({ ref: 'refs/heads/main', after: commit });
+    const signature = createHmac('sha256', source.webhookSecret).update(body).digest('hex');
+    const headers = {
+      'content-type': 'application/json',
+      'x-github-event': 'push',
+      'x-hub-signature-256': `sha256=${signature}`,
+    };
+    const hook = await fetch(source.webhookUrl, { method: 'POST', headers, body });
+    expect([hook.status, await hook.json()]).toEqual([202, { look: true, ignored: null }]);
+    await answers('two');
+    const { releases } = await api.call<{ releases: { diff: { field: string; new: string }[] }[] }>(
+      'GET',
+      `/v2/serverless/${endpointId}/releases`,
+    );
+    expect(releases[0]!.diff[0]).toMatchObject({ field: 'commit', new: `${commit.slice(0, 7)} Second (Anna)` });
+    expect(await readdir(join(server.dataDir, 'git'))).toEqual([]);
+  } finally {
+    await git.stop();
+  }
 }, 120_000);
 
 test('of a build that fails, the step, its exit code and its last lines are told, live and later', async () => {

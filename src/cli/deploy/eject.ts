@@ -3,11 +3,11 @@ import { join, resolve } from 'node:path';
 import { UsageError } from '../../core/usage-error.ts';
 import { dockerfileOf } from '../../domain/builds/dockerfile-of.ts';
 import { kitFiles } from '../../domain/builds/kit-files.ts';
+import { scanFolder } from '../../domain/builds/scan-folder.ts';
 import type { CommandOutput } from '../shared/cli-pieces.ts';
 import { writeFiles } from './init-folder.ts';
 import { findRecipe } from './read-folder.ts';
 import { readProject } from './read-project.ts';
-import { scanFolder } from './scan-folder.ts';
 
 /** Where a build has the kit is no place for a user's files: a server's data may be there. */
 const [BUILT_IN, EJECTED] = ['.podyard/', 'podyard-kit/'];

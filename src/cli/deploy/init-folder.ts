@@ -1,10 +1,10 @@
 import { lstat, mkdir, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { UsageError } from '../../core/usage-error.ts';
+import { buildNameOf } from '../../domain/builds/build-image.ts';
 import { findTarget } from '../account/contexts.ts';
 import { copyKit } from '../server/kit.ts';
 import type { CommandOutput } from '../shared/cli-pieces.ts';
-import { buildNameOf } from './build-name.ts';
 import { TEMPLATES } from './templates.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';

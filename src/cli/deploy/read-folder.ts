@@ -3,16 +3,16 @@ import { join } from 'node:path';
 import { Failure } from '../../core/errors.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { FolderEntry } from '../../domain/builds/build.ts';
+import { buildNameOf } from '../../domain/builds/build-image.ts';
 import { checkFolder } from '../../domain/builds/check-folder.ts';
 import { contentHashOf } from '../../domain/builds/content-hash.ts';
 import { detectRecipe } from '../../domain/builds/detect-recipe.ts';
 import type { RecipeWishes } from '../../domain/builds/folder-listing.ts';
 import type { Recipe } from '../../domain/builds/recipe.ts';
+import { hashFiles, type Scan, scanFolder } from '../../domain/builds/scan-folder.ts';
 import type { Schemas } from '../shared/api-types.ts';
 import type { CommandOutput } from '../shared/cli-pieces.ts';
-import { buildNameOf } from './build-name.ts';
 import type { ProjectEndpoint } from './read-project.ts';
-import { hashFiles, type Scan, scanFolder } from './scan-folder.ts';
 
 /** An endpoint that has its name. */
 export type NamedEndpoint = ProjectEndpoint & { name: string };

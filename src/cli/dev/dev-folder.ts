@@ -5,10 +5,10 @@ import { parseEnv } from 'node:util';
 import { UsageError } from '../../core/usage-error.ts';
 import { nodeFlags } from '../../domain/builds/dockerfile-of.ts';
 import type { Recipe } from '../../domain/builds/recipe.ts';
+import { type FoundFile, scanFolder } from '../../domain/builds/scan-folder.ts';
 import { secretNamesIn } from '../../domain/secrets/secret-references.ts';
 import { findRecipe } from '../deploy/read-folder.ts';
 import { type ProjectEndpoint, readProject } from '../deploy/read-project.ts';
-import { type FoundFile, scanFolder } from '../deploy/scan-folder.ts';
 import type { DevOptions } from './dev-options.ts';
 
 /** A folder as `podyard dev` serves it. */

@@ -73,6 +73,14 @@ const CLIENT_EXAMPLES: Record<string, readonly string[]> = {
     "podyard endpoints schedule first --time-zone Europe/Berlin --floor 'mon-fri 08:00-18:00 3'",
     'podyard endpoints schedule first --clear',
   ],
+  git: ['podyard git connect first https://github.com/me/app', 'podyard git show first'],
+  'git connect': [
+    'podyard git connect first https://github.com/me/app --token-secret github-token --poll 300',
+    "podyard git connect first git@github.com:me/app.git --deploy-key --tags 'v*' --folder services/app",
+  ],
+  'git show': ['podyard git show first', 'podyard git show first --json'],
+  'git sync': ['podyard git sync first', 'podyard git sync first --json'],
+  'git disconnect': ['podyard git disconnect first', 'podyard git disconnect first --json'],
   'endpoints gpu-rule': [
     "podyard endpoints gpu-rule first --exclude 'NVIDIA L4' --min-cuda 12.4",
     'podyard endpoints gpu-rule first --clear',

@@ -8,7 +8,7 @@ import { silentLogger } from '../../core/logger.ts';
 import { systemActor } from '../../domain/access/actor.ts';
 import { createUser } from '../../domain/access/users.ts';
 import { buildImageOf } from '../../domain/builds/build-image.ts';
-import { insertBuild } from '../../domain/builds/build-store.ts';
+import { insertBuild, UPLOAD } from '../../domain/builds/build-store.ts';
 import { change } from '../../domain/change.ts';
 import { createEndpoint, type NewEndpoint } from '../../domain/endpoints/create-endpoint.ts';
 import { updateEndpoint } from '../../domain/endpoints/update-endpoint.ts';
@@ -52,7 +52,7 @@ const keep = (kept = 2) =>
 async function built(name = 'app', userId = anna): Promise<BuildId> {
   const id = newId<BuildId>();
   const input = { name, recipe: RECIPE, args: {}, secrets: {}, usesCache: true };
-  await insertBuild(database.pool, { ...input, id, userId, source: 'UPLOAD', retryOf: null, entries: [] });
+  await insertBuild(database.pool, { ...input, id, userId, origin: UPLOAD, retryOf: null, entries: [] });
   await database.pool.query(
     "update builds set status = 'COMPLETED', image = $2, digest = $3, started_at = now(), ended_at = now() where id = $1",
     [id, buildImageOf(name, id), `sha256:${digestOf(id)}`],

@@ -8,6 +8,16 @@ export const BUILD_HOST = 'builds.podyard.internal';
 export const BUILD_NAME = /^[a-z0-9]+(?:[._-][a-z0-9]+)*$/;
 export const MAX_BUILD_NAME_LENGTH = 63;
 
+/** Returns a name as images may have it. */
+export function buildNameOf(name: string): string {
+  const slug = name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .slice(0, MAX_BUILD_NAME_LENGTH)
+    .replaceAll(/^-|-$/g, '');
+  return BUILD_NAME.test(slug) ? slug : 'endpoint';
+}
+
 /** Returns the name of the image that a build makes. */
 export function buildImageOf(name: string, id: BuildId): string {
   return `${BUILD_HOST}/${name}:${id}`;

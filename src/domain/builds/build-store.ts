@@ -1,14 +1,14 @@
 import { notFound } from '../../core/errors.ts';
-import type { BuildId, EndpointId, UserId } from '../../core/ids.ts';
+import type { BuildId, EndpointId, GitSourceId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
-import type { Build, BuildStep, FolderEntry } from './build.ts';
+import type { Build, BuildStep, FolderEntry, GitCommit } from './build.ts';
 import { contentHashOf } from './content-hash.ts';
 import type { Recipe } from './recipe.ts';
 
 /** The columns of a Build; `b`: its row. */
 const COLUMNS = `
   b.id, b.user_id as "userId", b.name, b.status, b.image, b.digest, b.size_bytes as "sizeBytes", b.reason,
-  b.failed_step as "failedStep", b.source, b.endpoint_id as "endpointId", b.retry_of as "retryOf",
+  b.failed_step as "failedStep", b.source, b.git, b.endpoint_id as "endpointId", b.retry_of as "retryOf",
   b.content_hash as "contentHash", b.created_at as "createdAt", b.started_at as "startedAt", b.ended_at as "endedAt", b.number,
   (select coalesce(json_agg(json_build_object(
      'name', s.name, 'status', s.status, 'startedAt', s.started_at, 'endedAt', s.ended_at) order by s.number), '[]')
@@ -23,6 +23,13 @@ export interface BuildInput {
   secrets: Readonly<Record<string, string>>;
   usesCache: boolean;
 }
+
+/** Where a build comes from. `gitSourceId`: whose endpoint takes the image, if no later commit's is there; `sighting`: its order. */
+export type BuildOrigin =
+  | { source: 'UPLOAD'; git: null; gitSourceId: null; sighting: null }
+  | { source: 'GIT'; git: GitCommit; gitSourceId: GitSourceId | null; sighting: number };
+
+export const UPLOAD: BuildOrigin = { source: 'UPLOAD', git: null, gitSourceId: null, sighting: null };
 
 type StoredStep = { [K in keyof BuildStep]: K extends `${string}At` ? string | null : BuildStep[K] };
 type BuildRow = Omit<Build, 'steps'> & { number: number; steps: StoredStep[] };
@@ -87,26 +94,30 @@ export async function insertBuild(
   build: BuildInput & {
     id: BuildId;
     userId: UserId;
-    source: Build['source'];
+    origin: BuildOrigin;
     retryOf: BuildId | null;
     entries: readonly FolderEntry[];
   },
 ): Promise<Build> {
-  const { id, userId, name, source, recipe, args, secrets, usesCache, retryOf, entries } = build;
+  const { id, userId, name, origin, recipe, args, secrets, usesCache, retryOf, entries } = build;
   await db.query(
-    `insert into builds (id, user_id, name, source, recipe, args, secrets, uses_cache, retry_of, content_hash)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    `insert into builds (id, user_id, name, source, recipe, args, secrets, uses_cache, retry_of, content_hash,
+       git, git_source_id, sighting, deployment)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, case when $12::text is not null then 'PENDING' end)`,
     [
       id,
       userId,
       name,
-      source,
+      origin.source,
       JSON.stringify(recipe),
       JSON.stringify(args),
       JSON.stringify(secrets),
       usesCache,
       retryOf,
       contentHashOf({ entries, recipe, args, secrets }),
+      origin.git === null ? null : JSON.stringify(origin.git),
+      origin.gitSourceId,
+      origin.sighting,
     ],
   );
   await db.query('insert into build_folders (build_id, entries) values ($1, $2)', [id, JSON.stringify(entries)]);
@@ -118,14 +129,16 @@ export async function lockBuild(
   db: Db,
   userId: UserId,
   id: BuildId,
-): Promise<Pick<Build, 'status' | 'endedAt' | 'source'> & BuildInput> {
-  const { rows } = await db.query<Pick<Build, 'status' | 'endedAt' | 'source'> & BuildInput>(
-    `select status, ended_at as "endedAt", source, name, recipe, args, secrets, uses_cache as "usesCache"
+): Promise<Pick<Build, 'status' | 'endedAt'> & BuildInput & { origin: BuildOrigin }> {
+  const { rows } = await db.query<Pick<Build, 'status' | 'endedAt'> & BuildInput & BuildOrigin>(
+    `select status, ended_at as "endedAt", source, git, git_source_id as "gitSourceId", sighting, name, recipe, args, secrets,
+            uses_cache as "usesCache"
      from builds where id = $1 and user_id = $2 for no key update`,
     [id, userId],
   );
   if (!rows[0]) throw notFound('Build');
-  return rows[0];
+  const { source, git, gitSourceId, sighting, ...build } = rows[0];
+  return { ...build, origin: { source, git, gitSourceId, sighting } as BuildOrigin };
 }
 
 export async function readFolder(db: Db, id: BuildId): Promise<FolderEntry[]> {

@@ -11,6 +11,18 @@ export interface BuildStep {
   endedAt: Date | null;
 }
 
+/** A commit that was built, as the repository describes it. */
+export interface GitCommit {
+  /** Of the repository, without credentials. */
+  url: string;
+  commit: string;
+  /** `refs/heads/main`, for instance. */
+  ref: string;
+  author: string;
+  /** The first line. */
+  message: string;
+}
+
 /** One run of a recipe over a folder. */
 export interface Build {
   id: BuildId;
@@ -29,6 +41,8 @@ export interface Build {
   /** In the order in which they began. */
   steps: BuildStep[];
   source: 'UPLOAD' | 'GIT';
+  /** Null: its folder was uploaded. */
+  git: GitCommit | null;
   /** The endpoint that took the image last. */
   endpointId: EndpointId | null;
   retryOf: BuildId | null;

@@ -6,7 +6,16 @@ import { PERMISSIONS } from '../access/permissions.ts';
 import type { Operation, Tx } from '../change.ts';
 import type { Build, FolderEntry } from './build.ts';
 import { filesOf, findMissingFiles } from './build-files.ts';
-import { type BuildInput, countUnfinished, getBuild, insertBuild, lockBuild, readFolder } from './build-store.ts';
+import {
+  type BuildInput,
+  type BuildOrigin,
+  countUnfinished,
+  getBuild,
+  insertBuild,
+  lockBuild,
+  readFolder,
+  UPLOAD,
+} from './build-store.ts';
 import { checkFolder } from './check-folder.ts';
 import type { Recipe } from './recipe.ts';
 
@@ -14,7 +23,7 @@ import type { Recipe } from './recipe.ts';
 const MAX_UNFINISHED = 20;
 
 /** `builds`: why this server builds nothing, one sentence; null: it does. */
-interface BuildTx extends Tx {
+export interface BuildTx extends Tx {
   builds: { hindrance: string | null };
 }
 
@@ -31,10 +40,9 @@ export const createBuild: Operation<BuildTx, NewBuild, Build, void> = {
   permission: () => PERMISSIONS.writeBuild({}),
   async prepare({ builds }, { entries, recipe, secrets }) {
     checkBuilds(builds);
-    checkFolder(entries);
-    checkRecipe(recipe, entries, secrets);
+    checkBuild({ entries, recipe, secrets });
   },
-  run: (tx, input) => queue(tx, { ...input, source: 'UPLOAD', retryOf: null }),
+  run: (tx, input) => queueBuild(tx, { ...input, origin: UPLOAD, retryOf: null }),
   subject: (_, { id }) => id,
 };
 
@@ -49,7 +57,7 @@ export const retryBuild: Operation<BuildTx, { id: BuildId }, Build, void> = {
     const { endedAt, status, ...former } = await lockBuild(tx.db, tx.actor.userId, id);
     if (endedAt === null)
       throw new Failure('conflict', `The build is ${status}: wait for its end, or cancel it first.`);
-    return queue(tx, { ...former, entries: await readFolder(tx.db, id), retryOf: id });
+    return queueBuild(tx, { ...former, entries: await readFolder(tx.db, id), retryOf: id });
   },
   subject: (_, { id }) => id,
 };
@@ -73,11 +81,22 @@ export const cancelBuild: Operation<Tx, { id: BuildId }, Build> = {
   subject: ({ id }) => id,
 };
 
-function checkBuilds({ hindrance }: BuildTx['builds']): void {
+/** Throws `unprocessable` for a folder or recipe that cannot be. */
+export function checkBuild({ entries, recipe, secrets }: Pick<NewBuild, 'entries' | 'recipe' | 'secrets'>): void {
+  checkFolder(entries);
+  checkRecipe(recipe, entries, secrets);
+}
+
+/** Throws `forbidden` where nothing is built. */
+export function checkBuilds({ hindrance }: BuildTx['builds']): void {
   if (hindrance !== null) throw new Failure('forbidden', hindrance);
 }
 
-async function queue({ db, actor, bus }: BuildTx, input: NewBuild & Pick<Build, 'source' | 'retryOf'>): Promise<Build> {
+/** Queues a build as a part of another change. Throws as `createBuild`, except for a folder or recipe that cannot be. */
+export async function queueBuild(
+  { db, actor, bus }: Tx,
+  input: NewBuild & Pick<Build, 'retryOf'> & { origin: BuildOrigin },
+): Promise<Build> {
   const { userId } = actor;
   await db.query('select from users where id = $1 for no key update', [userId]); // builds of one user count each other
   if ((await countUnfinished(db, userId)) >= MAX_UNFINISHED) {
@@ -99,7 +118,7 @@ async function queue({ db, actor, bus }: BuildTx, input: NewBuild & Pick<Build, 
 }
 
 /** A step may print what it mounts, so the key must be permitted to use secrets, as for an env. */
-async function checkSecrets(db: Db, actor: Actor, userId: UserId, names: readonly string[]): Promise<void> {
+export async function checkSecrets(db: Db, actor: Actor, userId: UserId, names: readonly string[]): Promise<void> {
   if (names.length === 0) return;
   if (!isPermitted(actor, PERMISSIONS.readAccount())) {
     throw new Failure('forbidden', `access denied: a reference to secret '${names[0]}' needs the scope account:read`);

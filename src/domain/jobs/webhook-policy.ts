@@ -73,12 +73,17 @@ export class WebhookPolicy {
     if (machineServices.has(address)) {
       return "a link-local address or one of the cloud's own services, which webhooks never reach";
     }
+    if (isPublicAddress(address)) return null;
     const isOwn = isOwnAddress(address);
-    if (!isOwn && !reserved.has(address)) return null;
     if (this.#allowPrivate || this.#openings.some((opening) => opens(opening, target, { address, isOwn }))) return null;
     const what = isOwn ? "an address of the server's own machine" : 'a private or reserved address';
     return `${what}, which webhooks do not reach: ${ADVICE}`;
   }
+}
+
+/** True for an address of the public internet. */
+export function isPublicAddress(address: string): boolean {
+  return !machineServices.has(address) && !isOwnAddress(address) && !reserved.has(address);
 }
 
 /** A webhook's host is not allowed. The message is for users. */

@@ -8,6 +8,8 @@ export const SEALED_COLUMNS = [
   { table: 'secrets', column: 'value' },
   { table: 'registries', column: 'password' },
   { table: 'pods', column: 'jupyter_password' },
+  { table: 'git_sources', column: 'private_key' },
+  { table: 'git_sources', column: 'webhook_secret' },
 ] as const;
 export type SealedColumn = (typeof SEALED_COLUMNS)[number];
 

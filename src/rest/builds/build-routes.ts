@@ -236,10 +236,10 @@ function toNewBuild(body: Static<typeof CreateBuildRequest>): NewBuild {
   return { ...input, args, secrets, usesCache, entries };
 }
 
-export function toBuildResponse({ userId: _, source, ...build }: Build): Static<typeof BuildResponse> {
+export function toBuildResponse({ userId: _, source, git, ...build }: Build): Static<typeof BuildResponse> {
   return {
     ...build,
-    source: { type: source },
+    source: { type: source, ...git },
     steps: build.steps.map((step) => ({
       ...step,
       startedAt: step.startedAt.toISOString(),

@@ -51,6 +51,7 @@ export function newApp(deps: RestDeps, options: AppOptions): RestApp {
   acceptOnlyJson(app, {
     ownerOf: ({ actor }) => actor?.userId ?? '',
     isRaw: ({ routeOptions }) => routeOptions.config.takesBytes === true,
+    isSigned: ({ routeOptions }) => routeOptions.config.takesSignedBody === true,
     maxValuesOf: ({ routeOptions }) => routeOptions.config.maxBodyValues,
     isEmptyAllowed: true, // clients send the header with a bodiless DELETE or POST
     detail: 'The request could not be processed: its body is not valid JSON.',

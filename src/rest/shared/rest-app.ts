@@ -105,6 +105,8 @@ declare module 'fastify' {
     takesMetricsToken?: true;
     /** The body is bytes, which the handler reads as a stream. */
     takesBytes?: true;
+    /** The body is JSON whose bytes are signed: the handler gets them, and parses them itself. */
+    takesSignedBody?: true;
     /** Members and items that the body may have, where the default does not do. */
     maxBodyValues?: number;
     /** This operation's own failures, for the description; those of every key and body are added to it. */

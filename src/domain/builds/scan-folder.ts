@@ -4,8 +4,8 @@ import { lstat, readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import ignore, { type Ignore } from 'ignore';
 import { UsageError } from '../../core/usage-error.ts';
-import type { FolderEntry } from '../../domain/builds/build.ts';
-import { MAX_FOLDER_BYTES, MAX_FOLDER_ENTRIES } from '../../domain/builds/check-folder.ts';
+import type { FolderEntry } from './build.ts';
+import { MAX_FOLDER_BYTES, MAX_FOLDER_ENTRIES } from './check-folder.ts';
 
 /** A file or link of the folder, by its path in it, with slashes. */
 export interface FoundFile {
