@@ -131,7 +131,10 @@ function printLine(
   { json }: LogOptions,
   { terminal, screen }: Pick<CommandOutput, 'terminal' | 'screen'>,
 ): void {
-  if (json) return terminal.write(`${jsonText(line, 0)}\n`);
+  if (json) {
+    terminal.write(`${jsonText(line, 0)}\n`);
+    return;
+  }
   const record = line.source === 'container' ? readLogRecord(line.line) : null;
   const hasColors = screen?.hasColors ?? false;
   const text = line.source === 'system' && hasColors ? `${DIM}${line.line}${PLAIN}` : line.line;
