@@ -1194,6 +1194,9 @@ export interface components {
         line: string;
         /** Format: date-time */
         ts: string;
+        message?: string;
+        jobId?: string | null;
+        traceback?: string | null;
       }[];
       nextCursor: string | null;
       /** Format: date-time */
@@ -2535,6 +2538,7 @@ export interface operations {
         order?: "newest" | "oldest";
         limit?: number;
         cursor?: string;
+        include?: string;
       };
       path: {
         id: string;
@@ -3214,6 +3218,7 @@ export interface operations {
         order?: "newest" | "oldest";
         limit?: number;
         cursor?: string;
+        include?: string;
         workerId?: string;
       };
       path: {

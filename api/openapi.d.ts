@@ -1147,6 +1147,9 @@ export interface components {
         line: string;
         /** Format: date-time */
         ts: string;
+        message?: string;
+        jobId?: string | null;
+        traceback?: string | null;
       }[];
       nextCursor: string | null;
       /** Format: date-time */
@@ -2487,6 +2490,7 @@ export interface operations {
         order?: "newest" | "oldest";
         limit?: number;
         cursor?: string;
+        include?: string;
       };
       path: {
         id: string;
@@ -3119,6 +3123,7 @@ export interface operations {
         order?: "newest" | "oldest";
         limit?: number;
         cursor?: string;
+        include?: string;
         workerId?: string;
       };
       path: {
