@@ -1,5 +1,5 @@
 /** Lists, shows, cancels, retries and purges jobs of an endpoint. */
-import { jobErrorText, parseJobError } from '../../core/text/job-error.ts';
+import { jobErrorHead, jobErrorText } from '../../core/text/job-error.ts';
 import { present } from '../fields/field.ts';
 import type { ApiClient } from '../shared/api-client.ts';
 import type { Schemas } from '../shared/api-types.ts';
@@ -23,7 +23,7 @@ const COLUMNS: readonly Column<ListedJob>[] = [
   ['QUEUED, MS', (r) => r.delayTime],
   ['RAN, MS', (r) => r.executionTime],
   ['WORKER', (r) => r.workerId],
-  ['WHY', (r) => r.error && parseJobError(r.error).message],
+  ['WHY', (r) => r.error && jobErrorHead(r.error)],
 ];
 
 export interface JobListOptions {

@@ -66,12 +66,17 @@ function fromText(error: string): JobErrorText {
   return { message: text, type: null, traceback: null };
 }
 
+/** Returns what went wrong, with the kind of error: `ValueError: no such voice`. */
+export function jobErrorHead(error: string): string {
+  const { message, type } = parseJobError(error);
+  return type === null || message.startsWith(type) ? message : `${type}: ${message}`;
+}
+
 /** Returns an error for a terminal: what went wrong, and its traceback below. An error in other words stays as it is. */
 export function jobErrorText(error: string): string {
-  if (!error.includes('"error_traceback"')) return error;
-  const { message, type, traceback } = parseJobError(error);
-  if (traceback === null) return error;
-  const head = type === null || message.startsWith(type) ? message : `${type}: ${message}`;
+  const { traceback } = parseJobError(error);
+  if (traceback === null || !error.includes('"error_traceback"')) return error;
+  const head = jobErrorHead(error);
   const lines = traceback.split(/\r?\n/);
   return [head, ...(lines[0] === head ? lines.slice(1) : lines)].join('\n');
 }
