@@ -90,6 +90,7 @@ describe.each(Object.entries(KITS))('the %s kit', (language, kit) => {
     expect(record).toMatchObject({ level: 'ERROR', jobId: 'test', message: kit.message });
     expect(tracebackLines(record).some((line) => kit.frame.test(line))).toBe(true);
     expect(lines.join()).not.toContain(SECRET);
+    if (language === 'Python') expect(lines.join()).not.toContain('podyard_worker.py'); // from the handler on
     expect(JSON.parse(lines[2]!)).toHaveProperty('error');
   });
 

@@ -337,11 +337,14 @@ def result_body(result):
     return body
 
 
-def format_error():
-    """Returns the exception that is being handled, with its traceback."""
+def format_error(info=None):
+    """Returns an exception, by default the one that is being handled, with its traceback from the handler on."""
     import traceback
 
-    return traceback.format_exc()
+    kind, error, trace = info or sys.exc_info()
+    while trace and trace.tb_next and trace.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    return "".join(traceback.format_exception(kind, error, trace))
 
 
 def error_text(error):
@@ -446,10 +449,10 @@ def log_exception(request_id=None, before="", info=None):
     """Logs an exception, by default the one that is being handled."""
     import traceback
 
-    kind, error, trace = info or sys.exc_info()
-    names = traceback.format_exception_only(kind, error)
+    info = info or sys.exc_info()
+    names = traceback.format_exception_only(*info[:2])
     name = next((line for line in names if not line.startswith(" ")), names[-1])  # before: lines of a file; behind: notes
-    log("ERROR", before + name.strip(), request_id, "".join(traceback.format_exception(kind, error, trace)).rstrip())
+    log("ERROR", before + name.strip(), request_id, format_error(info).rstrip())
 
 
 def bounded(whole, room):

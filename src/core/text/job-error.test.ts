@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { jobErrorText, parseJobError } from './job-error.ts';
+import { jobErrorHead, jobErrorText, parseJobError } from './job-error.ts';
 
 test('a plain text is the message', () => {
   expect(parseJobError('the audio file is empty\n')).toEqual({
@@ -44,6 +44,7 @@ test('an error that is cut still has its message', () => {
   const cut = (text: string) => parseJobError(text).message;
   expect(cut('{"error_type":"E","error_message":"say \\"no\\"","error_trace')).toBe('say "no"');
   expect(cut('{"error_message":"CUDA out of mem')).toBe('CUDA out of mem');
+  expect(jobErrorHead('{"error_type": "<class \'ValueError\'>", "error_message": "no vo')).toBe('ValueError: no vo');
 });
 
 test.each(['{"a":1}', '{broken', '{"error_message":" "}', 'null', '[]'])('%s is shown as it is', (text) => {

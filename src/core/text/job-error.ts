@@ -30,16 +30,25 @@ function fromJson(error: string): JobErrorText | null {
     names.map((name) => value[name]).find((one): one is string => typeof one === 'string' && one.trim() !== '') ?? null;
   const message = text('error_message', 'message', 'detail', 'error');
   if (message === null) return null;
-  const type = text('error_type', 'type')?.replace(/^<class '(?:builtins\.)?(.+)'>$/, '$1') ?? null;
-  return { message: message.trim(), type, traceback: text('error_traceback', 'traceback', 'stack')?.trim() ?? null };
+  return {
+    message: message.trim(),
+    type: typeOf(text('error_type', 'type')),
+    traceback: text('error_traceback', 'traceback', 'stack')?.trim() ?? null,
+  };
+}
+
+/** Python's SDK names classes as they are printed: `<class 'ValueError'>`. */
+function typeOf(name: string | null): string | null {
+  return name === null ? null : name.replace(/^<class '(?:builtins\.)?(.+)'>$/, '$1');
 }
 
 /** Lists have the first characters of an error, which end anywhere. */
 function fromCutJson(error: string): JobErrorText | null {
   const [, inside] = /"error_message"\s*:\s*"((?:[^"\\]|\\.)*)/.exec(error) ?? [];
+  const [, type] = /^\s*\{"error_type"\s*:\s*"([^"\\]*)"/.exec(error) ?? [];
   if (!inside) return null;
   try {
-    return { message: JSON.parse(`"${inside}"`) as string, type: null, traceback: null };
+    return { message: JSON.parse(`"${inside}"`) as string, type: typeOf(type ?? null), traceback: null };
   } catch {
     return null;
   }
