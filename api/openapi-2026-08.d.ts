@@ -1213,6 +1213,9 @@ export interface components {
         line: string;
         /** Format: date-time */
         ts: string;
+        message?: string;
+        jobId?: string | null;
+        traceback?: string | null;
       }[];
       nextCursor: string | null;
       /** Format: date-time */
@@ -2637,6 +2640,7 @@ export interface operations {
         order?: "newest" | "oldest";
         limit?: number;
         cursor?: string;
+        include?: string;
       };
       path: {
         id: string;
@@ -3392,6 +3396,7 @@ export interface operations {
         order?: "newest" | "oldest";
         limit?: number;
         cursor?: string;
+        include?: string;
         workerId?: string;
       };
       path: {

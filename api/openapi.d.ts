@@ -1166,6 +1166,9 @@ export interface components {
         line: string;
         /** Format: date-time */
         ts: string;
+        message?: string;
+        jobId?: string | null;
+        traceback?: string | null;
       }[];
       nextCursor: string | null;
       /** Format: date-time */
@@ -2589,6 +2592,7 @@ export interface operations {
         order?: "newest" | "oldest";
         limit?: number;
         cursor?: string;
+        include?: string;
       };
       path: {
         id: string;
@@ -3297,6 +3301,7 @@ export interface operations {
         order?: "newest" | "oldest";
         limit?: number;
         cursor?: string;
+        include?: string;
         workerId?: string;
       };
       path: {

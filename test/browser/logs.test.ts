@@ -131,27 +131,32 @@ describe.skipIf(!hasBrowser)('logs in the console', { timeout: 180_000 }, () => 
     await expect.poll(saved).toMatch(/ workera while paused\n/);
   });
 
-  test('a traceback of a worker kit is lines, which can be folded and copied', async () => {
-    const traceback =
-      'Traceback (most recent call last):\n  File "worker.py", line 3, in handler\n    1 / 0\nZeroDivisionError: no';
+  test('a line of a worker kit is its level, job and message, with a traceback that can be folded and copied', async () => {
+    const error = 'ZeroDivisionError: no';
+    const traceback = `Traceback (most recent call last):\n  File "worker.py", line 3, in handler\n    1 / 0\n${error}`;
     const stack = Array.from({ length: 30 }, (_, n) => `    at step${n} (worker.js:${n}:1)`).join('\n');
+    const { id: jobId } = await new Api(server).call<{ id: string }>('POST', `/v2/${id}/run`, { input: 7 });
+    const short = `${jobId.slice(0, 8)}…${jobId.slice(-11)}`;
     await write('workera', [
-      JSON.stringify({ requestId: 'job-7', message: traceback, level: 'ERROR' }),
-      JSON.stringify({ requestId: 'job-8', message: `TypeError: deep\n${stack}`, level: 'ERROR' }),
-      'after the tracebacks',
+      JSON.stringify({ requestId: jobId, message: error, level: 'ERROR', traceback }),
+      JSON.stringify({ requestId: 'job-8', message: `TypeError: deep\n${stack}`, level: 'ERROR' }), // of an older kit
+      JSON.stringify({ requestId: null, message: 'after the tracebacks', level: 'INFO' }),
+      '{"a":"result"}',
     ]);
     const rows = log().locator('.log-row');
-    const python = rows.filter({ hasText: 'job-7' });
+    const python = rows.filter({ hasText: short });
     const javascript = rows.filter({ hasText: 'job-8' });
     const heightOf = async (row: typeof rows) => (await row.boundingBox())!.height;
-    await log().getByText('after the tracebacks').waitFor();
-    await python.getByText('  File "worker.py", line 3, in handler').waitFor();
-    expect(await heightOf(python)).toBe(4 * 20);
-    expect(await python.locator('.log-line').textContent()).not.toContain('\\n');
+    await log().getByText('{"a":"result"}').waitFor();
+    const said = async (row: typeof rows) =>
+      (await row.locator('.log-line').textContent())!.replace(/^\S+ workera /, '');
+    expect(await said(rows.filter({ hasText: 'after the tracebacks' }))).toBe('INFO after the tracebacks ');
+    expect(await said(python)).toBe(`ERROR ${short} ${error} ${traceback}`);
+    expect(await heightOf(python)).toBe(5 * 20);
     // Folded, a traceback is its error. A long one is folded at first.
-    await python.getByRole('button', { name: '4 lines' }).click();
-    await python.getByText('ERROR job-7 ZeroDivisionError: no').waitFor();
+    await python.getByRole('button', { name: `5 lines: ${error}` }).press('Enter');
     await expect.poll(() => heightOf(python)).toBe(20);
+    expect(await said(python)).toBe(`ERROR ${short} ${error} 5 lines`);
     expect(await heightOf(javascript)).toBe(20);
     await javascript.getByRole('button', { name: '31 lines: TypeError: deep', expanded: false }).click();
     await javascript.getByText('at step29').waitFor();
@@ -163,6 +168,13 @@ describe.skipIf(!hasBrowser)('logs in the console', { timeout: 180_000 }, () => 
     await page.getByRole('button', { name: 'Wrap' }).click();
     await expect.poll(() => heightOf(javascript)).toBeGreaterThanOrEqual(31 * 20);
     await page.getByRole('button', { name: 'Wrap' }).click();
+    // To the job, and back.
+    await python.getByRole('link', { name: short }).press('Enter');
+    await page.getByRole('dialog').getByText(jobId).first().waitFor();
+    expect(page.url()).toContain(`/endpoints/${id}/jobs?job=${jobId}`);
+    await page.goBack();
+    await log().getByText('{"a":"result"}').waitFor();
+    await database.pool.query('delete from jobs where id = $1', [jobId]);
   });
 
   test('5,000 lines scroll, and 1,000 a second come in, without a long task that a reader would notice', async () => {

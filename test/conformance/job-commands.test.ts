@@ -57,6 +57,21 @@ test('with --cancel-on-interrupt, Ctrl-C of run cancels the job', async () => {
   expect(await statusOf(id)).not.toBe('IN_QUEUE');
 });
 
+test('the exception of a job is its message, with the traceback on lines of its own', async () => {
+  const run = podyard(['run', 'echo', '{"n":7}']);
+  const traceback = 'Traceback (most recent call last):\n  File "handler.py", line 3, in handler\nValueError: no voice';
+  const error = { error_type: "<class 'ValueError'>", error_message: 'no voice', error_traceback: traceback };
+  await worker.work(JSON.stringify({ error: JSON.stringify({ ...error, hostname: 'h', worker_id: 'w' }) }));
+  const { status, out, err } = await run;
+  expect([status, out]).toEqual([7, '']);
+  expect(err).toContain(`podyard: the job ended FAILED: ValueError: no voice\n${traceback}`);
+  const listed = await podyard(['jobs', 'echo', '--error', 'no voice']);
+  expect(listed.out).toMatch(/ FAILED .* ValueError: no voice$/);
+  const id = listed.out.split('\n').at(-1)!.split(' ')[0]!;
+  const shown = await podyard(['jobs', 'get', 'echo', id]);
+  expect(shown.out).toContain(`ERROR\nValueError: no voice\n${traceback}`);
+});
+
 test('a job is followed to its end, shown, and retried', async () => {
   const id = await submit('echo');
   const follow = podyard(['jobs', 'follow', 'echo', id]);

@@ -16,6 +16,9 @@
  *   RUNPOD_AI_API_KEY: sent as `Authorization`;  RUNPOD_POD_ID: this worker's id;  RUNPOD_PING_INTERVAL: in ms
  *   PODYARD_SLEEP: set where workers can sleep
  * On SIGTERM it takes no more jobs, finishes the running ones and exits with 0.
+ *
+ * It logs one JSON object a line: `requestId` (the job), `message`, `level`, and `traceback` of an error, also of one that ends
+ * the program. What the handler prints goes out as it is.
  */
 const VERSION = 'podyard-js/1';
 const TAKE_TIMEOUT_MS = 90_000;
@@ -24,7 +27,12 @@ const CUT_OFF_AFTER_MS = 2000;
 const RESULT_DEADLINE_MS = 5 * 60_000;
 /** How much earlier than its job a cancellation may arrive: they use different connections. */
 const OVERTAKING_MS = 1000;
+/** Servers keep this much of a line, in characters; a longer one would be no JSON any more. */
+const MAX_LINE = 16_000;
+const MAX_MESSAGE = 4_000;
+const MAX_CAUSES = 5;
 const cancelledEarly = new Set();
+const running = new Map(); // job id → its AbortController
 
 const { env } = process;
 const workerId = env.RUNPOD_POD_ID || crypto.randomUUID();
@@ -46,14 +54,13 @@ export async function start({ handler, concurrency = 1, onSleep, onWake }) {
     isAsleep: false,
     canSleep: env.PODYARD_SLEEP !== undefined && onSleep !== undefined,
   };
-  const running = new Map(); // job id → its AbortController
   const draining = new AbortController();
   const ended = new AbortController();
   for (const name of ['SIGTERM', 'SIGINT']) process.on(name, () => draining.abort());
 
-  const work = takeLoop({ handler, concurrency, sleeper }, running, draining.signal); // before anything else: a job may wait
+  const work = takeLoop({ handler, concurrency, sleeper }, draining.signal); // before anything else: a job may wait
   log('INFO', `worker ${workerId} started, concurrency ${concurrency}`);
-  const side = [pingLoop(running, ended.signal), stopLoop(running, ended.signal)];
+  const side = [pingLoop(ended.signal), stopLoop(ended.signal)];
   await work;
   log('INFO', 'worker stopped');
   ended.abort(); // pings and cancellations continue until the last job has ended
@@ -82,7 +89,7 @@ async function runByHand(handler) {
   if (body.error !== undefined) process.exitCode = 1;
 }
 
-async function takeLoop({ handler, concurrency, sleeper }, running, draining) {
+async function takeLoop({ handler, concurrency, sleeper }, draining) {
   const work = new Set();
   let wake = () => {};
   draining.addEventListener('abort', () => wake());
@@ -95,7 +102,7 @@ async function takeLoop({ handler, concurrency, sleeper }, running, draining) {
       continue;
     }
     for (const job of await take(free, running.size > 0, sleeper, draining)) {
-      const task = runJob(handler, job, running).finally(() => {
+      const task = runJob(handler, job).finally(() => {
         work.delete(task);
         wake();
       });
@@ -131,7 +138,7 @@ async function goToSleep(sleeper) {
     sleeper.isAsleep = true;
   } catch (error) {
     sleeper.canSleep = false;
-    log('ERROR', `onSleep failed, so this worker keeps its GPU: ${text(error?.stack ?? error)}`);
+    logError(error, { before: 'onSleep failed, so this worker keeps its GPU: ' });
   }
 }
 
@@ -141,12 +148,12 @@ async function wakeUp(sleeper) {
     await sleeper.onWake();
     sleeper.isAsleep = false;
   } catch (error) {
-    log('ERROR', `onWake failed: ${text(error?.stack ?? error)}`);
+    logError(error, { before: 'onWake failed: ' });
     process.exit(1);
   }
 }
 
-async function runJob(handler, job, running) {
+async function runJob(handler, job) {
   if (cancelledEarly.delete(job.id)) return;
   const controller = new AbortController();
   running.set(job.id, controller);
@@ -179,7 +186,7 @@ async function callHandler(handler, job, sendChunk) {
     }
     return { body: { output: [] }, isStream };
   } catch (error) {
-    log('ERROR', text(error?.stack ?? error), job.id);
+    logError(error, { jobId: job.id });
     return { body: { error: errorText(error) }, isStream };
   }
 }
@@ -241,7 +248,7 @@ async function postOnce(url, jobId, body) {
   }
 }
 
-async function pingLoop(running, ended) {
+async function pingLoop(ended) {
   if (!env.RUNPOD_WEBHOOK_PING || !env.RUNPOD_AI_API_KEY || !env.RUNPOD_POD_ID) return;
   const intervalMs = Number(env.RUNPOD_PING_INTERVAL || 10_000);
   const base = env.RUNPOD_WEBHOOK_PING.replaceAll('$RUNPOD_POD_ID', workerId).replaceAll('$ID', workerId);
@@ -256,14 +263,14 @@ async function pingLoop(running, ended) {
   }
 }
 
-async function stopLoop(running, ended) {
+async function stopLoop(ended) {
   const url = env.RUNPOD_WEBHOOK_GET_JOB.replaceAll('$ID', workerId).replace('/job-take/', '/job-stop/');
   while (!ended.aborted) {
     let waitMs = 1000;
     try {
       const answer = await get(url, TAKE_TIMEOUT_MS, ended);
       if (answer.status === 200) {
-        for (const id of JSON.parse(answer.body).jobsToStop ?? []) cancel(running, id);
+        for (const id of JSON.parse(answer.body).jobsToStop ?? []) cancel(id);
         waitMs = 0;
       } else if (answer.status === 429) waitMs = 5000;
     } catch {
@@ -273,7 +280,7 @@ async function stopLoop(running, ended) {
   }
 }
 
-function cancel(running, jobId) {
+function cancel(jobId) {
   const controller = running.get(jobId);
   if (!controller) {
     cancelledEarly.add(jobId);
@@ -324,13 +331,72 @@ function headers() {
 }
 
 function text(value) {
-  return typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
+  if (typeof value === 'string') return value;
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    return String(value); // it refers to itself
+  }
 }
 
-function log(level, message, requestId = null) {
-  if (env.RUNPOD_ENDPOINT_ID) console.log(JSON.stringify({ requestId, message, level }));
-  else console.log(`${level.padEnd(5)} ${requestId ?? ''} ${message}`);
+function log(level, message, jobId = null, traceback = '') {
+  if (!env.RUNPOD_ENDPOINT_ID) {
+    const said = traceback.startsWith(message) ? traceback : `${message}\n${traceback}`.trimEnd();
+    return console.log(`${level.padEnd(5)} ${jobId ?? ''} ${said}`);
+  }
+  const record = { requestId: jobId, message: bounded(message, MAX_MESSAGE), level };
+  if (traceback !== '') record.traceback = bounded(traceback, MAX_LINE - JSON.stringify(record).length - 20);
+  process.stdout.write(`${JSON.stringify(record)}\n`); // in one piece, whatever has become of console.log
 }
+
+function logError(error, { jobId = null, before = '' } = {}) {
+  const isError = typeof error?.stack === 'string';
+  const message = isError ? error.stack.split('\n    at ', 1)[0] : text(error);
+  log('ERROR', before + message, jobId, isError ? stackOf(error) : '');
+}
+
+/** Returns an error's stack with those of its causes. */
+function stackOf(error) {
+  const stacks = [];
+  for (let one = error; one !== undefined && one !== null && stacks.length < MAX_CAUSES; one = one.cause) {
+    stacks.push(typeof one.stack === 'string' ? one.stack : text(one));
+  }
+  return stacks.join('\nCaused by: ');
+}
+
+/** Returns a text, or its beginning and its end, so that it takes at most `room` characters of JSON. */
+function bounded(whole, room) {
+  for (let half = Math.floor(room / 2); ; half = Math.floor((half * 2) / 3)) {
+    const left = whole.length - 2 * half;
+    const cut =
+      left <= 0 ? whole : `${whole.slice(0, half)} … ${left} characters … ${whole.slice(whole.length - half)}`;
+    if (JSON.stringify(cut).length <= room) return cut;
+  }
+}
+
+/** Logs an error that nothing caught in one line. The program ends as it would without the kit, or does what its own listener does. */
+function onUncaught(error) {
+  if (process.listenerCount('uncaughtException') > 1) return;
+  if (isUnplaced(error)) {
+    process.off('uncaughtException', onUncaught);
+    setImmediate(() => {
+      throw error;
+    });
+    return;
+  }
+  logError(error, { jobId: running.size === 1 ? [...running.keys()][0] : null });
+  process.exit(1);
+}
+
+/** True for a module that cannot be parsed: its line is not in the stack, but Node.js prints it. */
+function isUnplaced(error) {
+  if (!(error instanceof SyntaxError) || typeof error.stack !== 'string') return false;
+  const [head, ...frames] = error.stack.split('\n    at ');
+  return head.startsWith('SyntaxError') && frames.every((frame) => frame.includes('node:'));
+}
+
+// From here on: a worker whose model or package is missing never comes as far as `start`.
+if (env.RUNPOD_ENDPOINT_ID) process.on('uncaughtException', onUncaught);
 
 /** Resolves after `ms`, or at once when `signal` aborts. */
 function pause(ms, signal) {

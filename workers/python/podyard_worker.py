@@ -16,6 +16,9 @@ The kit speaks the protocol of the public worker SDKs and reads the same variabl
   RUNPOD_AI_API_KEY: sent as `Authorization`;  RUNPOD_POD_ID: this worker's id;  RUNPOD_PING_INTERVAL: in ms
   PODYARD_SLEEP: set where workers can sleep
 On SIGTERM it takes no more jobs, finishes the running ones and exits with 0.
+
+It logs one JSON object a line: `requestId` (the job), `message`, `level`, and `traceback` of an exception, also of one that ends
+the program. What the handler prints goes out as it is.
 """
 
 from __future__ import annotations
@@ -40,6 +43,9 @@ CUT_OFF_AFTER_S = 2
 RESULT_DEADLINE_S = 5 * 60
 # How much earlier than its job a cancellation may arrive: they use different connections.
 OVERTAKING_S = 1
+# Servers keep this much of a line, in characters; a longer one would be no JSON any more.
+MAX_LINE = 16_000
+MAX_MESSAGE = 4_000
 
 WORKER_ID = os.environ.get("RUNPOD_POD_ID") or os.urandom(16).hex()
 
@@ -181,7 +187,7 @@ class Worker:
             self.is_asleep = True
         except Exception:  # whatever the handler raises
             self.can_sleep = False
-            log("ERROR", "on_sleep failed, so this worker keeps its GPU: " + format_error())
+            log_exception(before="on_sleep failed, so this worker keeps its GPU: ")
 
     def wake_up(self):
         """A worker that cannot wake ends, and is replaced."""
@@ -189,7 +195,7 @@ class Worker:
             self.on_wake()
             self.is_asleep = False
         except Exception:
-            log("ERROR", "on_wake failed: " + format_error())
+            log_exception(before="on_wake failed: ")
             os._exit(1)
 
     def run_job(self, job):
@@ -299,7 +305,7 @@ def call_handler(handler, job, send_chunk):
             send_chunk(chunk)
         return {"output": []}, is_stream
     except Exception as error:  # whatever the handler raises is the job's error
-        log("ERROR", format_error(), job["id"])
+        log_exception(job["id"])
         return {"error": error_text(error)}, is_stream
 
 
@@ -331,11 +337,14 @@ def result_body(result):
     return body
 
 
-def format_error():
-    """Returns the exception that is being handled, with its traceback."""
+def format_error(info=None):
+    """Returns an exception, by default the one that is being handled, with its traceback from the handler on."""
     import traceback
 
-    return traceback.format_exc()
+    kind, error, trace = info or sys.exc_info()
+    while trace and trace.tb_next and trace.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    return "".join(traceback.format_exception(kind, error, trace))
 
 
 def error_text(error):
@@ -426,8 +435,52 @@ def text(value):
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
-def log(level, message, request_id=None):
-    if os.environ.get("RUNPOD_ENDPOINT_ID"):
-        print(json.dumps({"requestId": request_id, "message": message, "level": level}), flush=True)
-    else:
-        print(f"{level:5} {request_id or ''} {message}", flush=True)
+def log(level, message, request_id=None, trace=""):
+    if not os.environ.get("RUNPOD_ENDPOINT_ID"):
+        return print(f"{level:5} {request_id or ''} {message}\n{trace}".rstrip(), flush=True)
+    record = {"requestId": request_id, "message": bounded(message, MAX_MESSAGE), "level": level}
+    if trace:
+        record["traceback"] = bounded(trace, MAX_LINE - len(json.dumps(record)) - 20)
+    sys.stdout.write(json.dumps(record) + "\n")  # in one piece: other threads print, too
+    sys.stdout.flush()
+
+
+def log_exception(request_id=None, before="", info=None):
+    """Logs an exception, by default the one that is being handled."""
+    import traceback
+
+    info = info or sys.exc_info()
+    names = traceback.format_exception_only(*info[:2])
+    name = next((line for line in names if not line.startswith(" ")), names[-1])  # before: lines of a file; behind: notes
+    log("ERROR", before + name.strip(), request_id, format_error(info).rstrip())
+
+
+def bounded(whole, room):
+    """Returns a text, or its beginning and its end, so that it takes at most `room` characters of JSON."""
+    half = room // 2
+    while True:
+        left = len(whole) - 2 * half
+        cut = whole if left <= 0 else f"{whole[:half]} \u2026 {left} characters \u2026 {whole[len(whole) - half:]}"
+        if len(json.dumps(cut)) <= room:
+            return cut
+        half = half * 2 // 3
+
+
+def on_uncaught(kind, error, trace):
+    """Logs an exception that nothing caught in one line. The program ends as it would without the kit."""
+    if issubclass(kind, KeyboardInterrupt):
+        return sys.__excepthook__(kind, error, trace)
+    log_exception(info=(kind, error, trace))
+
+
+def on_uncaught_in_thread(args):
+    if not issubclass(args.exc_type, SystemExit):
+        on_uncaught(args.exc_type, args.exc_value, args.exc_traceback)
+
+
+# From here on: a worker whose model or package is missing never comes as far as `start`. Hooks of others stay.
+if os.environ.get("RUNPOD_ENDPOINT_ID"):
+    if sys.excepthook is sys.__excepthook__:
+        sys.excepthook = on_uncaught
+    if threading.excepthook is getattr(threading, "__excepthook__", threading.excepthook):  # unknown to 3.9
+        threading.excepthook = on_uncaught_in_thread

@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { readLogRecord } from '../../core/text/log-record.ts';
 import { buildNameOf } from '../../domain/builds/build-image.ts';
+import { saidText } from '../logs/record-text.ts';
 import { ApiClient, type Target } from '../shared/api-client.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
 import { type DevFolder, readDevFolder } from './dev-folder.ts';
@@ -93,13 +95,10 @@ async function printLog(client: ApiClient, id: string, { print }: CliPieces): Pr
 
 /** The kits log lines of JSON. */
 function wordsOf(line: string): string {
-  try {
-    const { level, message } = JSON.parse(line) as { level?: unknown; message?: unknown };
-    if (typeof message === 'string') return level === 'INFO' ? message : `${level} ${message}`;
-  } catch {
-    // A line of the handler's own.
-  }
-  return line;
+  const record = readLogRecord(line);
+  if (record === null) return line;
+  const level = record.level === null || record.level === 'INFO' ? '' : `${record.level} `;
+  return `${level}${saidText(record, false)}`;
 }
 
 function welcome({ url, key }: Target, id: string, { name, type, path }: DevFolder): string {

@@ -1,4 +1,5 @@
 import { hasEnded } from '../../core/job-states.ts';
+import { jobErrorText } from '../../core/text/job-error.ts';
 import { type ApiClient, JobFailed } from '../shared/api-client.ts';
 import type { Schemas } from '../shared/api-types.ts';
 import type { CliOutput, CommandOutput } from '../shared/cli-pieces.ts';
@@ -44,7 +45,7 @@ export async function followJob(
   else if (!options.stream && job.output !== undefined) output.print(formatOutput(job.output));
   printTimes(job, output);
   if (job.status !== 'COMPLETED') {
-    throw new JobFailed(`the job ended ${job.status}${job.error ? `: ${job.error}` : ''}`);
+    throw new JobFailed(`the job ended ${job.status}${job.error ? `: ${jobErrorText(job.error)}` : ''}`);
   }
 }
 

@@ -1,4 +1,5 @@
 /** Lists, shows, cancels, retries and purges jobs of an endpoint. */
+import { jobErrorHead, jobErrorText } from '../../core/text/job-error.ts';
 import { present } from '../fields/field.ts';
 import type { ApiClient } from '../shared/api-client.ts';
 import type { Schemas } from '../shared/api-types.ts';
@@ -22,7 +23,7 @@ const COLUMNS: readonly Column<ListedJob>[] = [
   ['QUEUED, MS', (r) => r.delayTime],
   ['RAN, MS', (r) => r.executionTime],
   ['WORKER', (r) => r.workerId],
-  ['WHY', (r) => r.error?.trim().split('\n').at(-1)], // a traceback ends with the error
+  ['WHY', (r) => r.error && jobErrorHead(r.error)],
 ];
 
 export interface JobListOptions {
@@ -105,7 +106,7 @@ export async function showJob(
     formatTable(FIELD_COLUMNS, fieldsOf(job), output.screen),
     ...(stages.length > 0 ? [formatTable(STAGE_COLUMNS, stages, output.screen)] : []),
     ...(tries.length > 0 ? [formatTable(TRY_COLUMNS, tries, output.screen)] : []),
-    ...(job.error ? [`ERROR\n${job.error}`] : []),
+    ...(job.error ? [`ERROR\n${jobErrorText(job.error)}`] : []),
     ...payloadOf('input', job),
     ...payloadOf('output', job),
   ];

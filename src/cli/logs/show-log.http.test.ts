@@ -70,6 +70,77 @@ test('options that exclude each other, and values that are none, are usage error
   }
 });
 
+const JOB = '019aa0f3-9a4e-7c11-9d2b-5f0c7a61e3b4-u1';
+const OTHER = '019aa0f3-9a4e-7c11-9d2b-5f0c7a61e3b5-u1';
+const TRACEBACK = 'Traceback (most recent call last):\n  File "a.py", line 1\nValueError: no voice\u001b[2J';
+
+/** Lines of a worker that ran a job, and another one beside it. */
+async function logJob(): Promise<void> {
+  const { database, alice } = cli.rest;
+  await database.pool.query(
+    `insert into workers (id, endpoint_id, user_id, version, wanted_reason, spec, phase, created_at)
+     select 'w3', id, $1, 1, '', '{}', 'RUNNING', now() from endpoints where name = 'talks'`,
+    [alice.userId],
+  );
+  await database.pool.query(
+    `insert into finished_jobs (id, keep_until, endpoint_id, status, low_priority, is_sync, input, ttl_ms, worker_id, attempt,
+       created_at, started_at, finished_at)
+     select $1, now() + interval '1 h', id, 'FAILED', false, false, '1', 1000, 'w3', 1,
+       now() - interval '60 s', now() - interval '50 s', now() - interval '10 s'
+     from endpoints where name = 'talks'`,
+    [JOB],
+  );
+  const write = (agoMs: number, line: string | object) => ({
+    workloadId: 'w3',
+    ts: new Date(Date.now() - agoMs),
+    source: 'container' as const,
+    line: typeof line === 'string' ? line : JSON.stringify(line),
+    level: null,
+  });
+  await appendLogLines(database.pool, [
+    write(55_000, 'before the job'),
+    write(40_000, 'printed'),
+    write(35_000, { requestId: OTHER, message: 'of another', level: 'INFO' }),
+    write(30_000, { requestId: JOB, message: 'ValueError: no voice', level: 'ERROR', traceback: TRACEBACK }),
+    write(25_000, { requestId: null, message: 'two\n2026-11-26T00:00:00.000Z forged', level: 'INFO' }),
+    write(1_000, 'after the job'),
+  ]);
+}
+
+test('the lines of a job are readable: level, job and message, and the traceback on lines of its own', async () => {
+  await logJob();
+  expect(await logs('--job', JOB)).toEqual([
+    expect.stringMatching(/^\S+Z printed$/),
+    expect.stringMatching(/^\S+Z ERROR 019aa0f3…7a61e3b4-u1 ValueError: no voice$/),
+    '    Traceback (most recent call last):',
+    '      File "a.py", line 1',
+    '    ValueError: no voice\\x1b[2J',
+    expect.stringMatching(/^\S+Z INFO {2}two$/),
+    '    2026-11-26T00:00:00.000Z forged',
+  ]);
+  expect(await logs('--job', JOB, '--tail', '1')).toHaveLength(2);
+  const raw = await logs('--job', JOB, '--json', '--search', 'voice');
+  expect(raw.map((line) => JSON.parse(line))).toMatchObject([
+    { workerId: 'w3', line: expect.stringContaining(OTHER.slice(0, 8)) },
+  ]);
+  expect(JSON.parse(JSON.parse(raw[0]!).line)).toMatchObject({ requestId: JOB, traceback: TRACEBACK });
+});
+
+test('a level has its color on a terminal', async () => {
+  const { out } = await cli.podyard(['logs', 'talks', '--job', JOB], { screen: { columns: 80, hasColors: true } });
+  expect(out).toContain('\u001b[31mERROR\u001b[0m \u001b[2m019aa0f3…7a61e3b4-u1\u001b[0m ValueError: no voice\n');
+});
+
+test('a job that is not kept has the lines that name it, and --job goes with no worker', async () => {
+  const { status, out, err } = await cli.podyard(['logs', 'talks', '--job', OTHER]);
+  expect({ status, err }).toEqual({
+    status: 0,
+    err: `Job ${OTHER} is not kept, or never was: these are the lines that name it.`,
+  });
+  expect(out).toMatch(/^\S+Z w3 INFO {2}019aa0f3…7a61e3b5-u1 of another\n$/);
+  expect((await cli.podyard(['logs', 'talks', '--job', JOB, '--all'])).status).toBe(2);
+});
+
 test('lines of a time that have been removed are missed aloud', async () => {
   const { pool } = cli.rest.database;
   const [segment] = await listLogSegments(pool);

@@ -1,3 +1,4 @@
+import { readLogRecord } from '../../core/text/log-record.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { inOneLine } from '../../domain/logs/quote-output.ts';
 import { present } from '../fields/field.ts';
@@ -6,6 +7,8 @@ import type { Schemas } from '../shared/api-types.ts';
 import type { CliOutput, CommandOutput } from '../shared/cli-pieces.ts';
 import { toTime } from '../shared/options.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
+import { isOfJob } from './log-of-job.ts';
+import { recordText } from './record-text.ts';
 
 export interface LogOptions {
   follow?: boolean;
@@ -15,6 +18,8 @@ export interface LogOptions {
   level?: 'debug' | 'info' | 'warn' | 'error';
   since?: string;
   until?: string;
+  /** Only lines that do not name another job. */
+  job?: string;
   json?: boolean;
 }
 
@@ -41,7 +46,7 @@ export async function showLog(
   const filter = filterOf(options, Date.now());
   const print = (line: LogLine) => printLine(line, log, options, output);
   if (!options.follow) {
-    const { lines, keptSince } = await lastLines(client, log, filter, options.tail);
+    const { lines, keptSince } = await lastLines(client, log, filter, options);
     lines.forEach(print);
     const isCut =
       keptSince !== null && filter.since !== undefined && lines.length < options.tail && filter.since < keptSince;
@@ -52,8 +57,9 @@ export async function showLog(
   const start = options.since === undefined ? { tail: options.tail } : {};
   for await (const data of client.events(`${pathOf(log)}/logs${queryText({ ...start, ...filter })}`)) {
     const line = JSON.parse(data) as LogLine | { searchedTo: string };
-    if ('line' in line) print(line);
-    else output.note(`Older lines than ${line.searchedTo} were not searched.`);
+    if ('line' in line) {
+      if (isWanted(line, options)) print(line);
+    } else output.note(`Older lines than ${line.searchedTo} were not searched.`);
   }
 }
 
@@ -83,23 +89,28 @@ function filterOf({ source, search, level, since, until }: LogOptions, now: numb
   });
 }
 
-/** Reads pages until there are `count` lines: one request searches a bounded part of the log. */
+/** Reads pages until there are `count` lines that are wanted: one request searches a bounded part of the log. */
 async function lastLines(
   client: ApiClient,
   log: LogPlace,
   filter: Filter,
-  count: number,
+  options: LogOptions,
 ): Promise<{ lines: LogLine[]; keptSince: string | null }> {
+  const { tail: count, job } = options;
   const lines: LogLine[] = [];
   let keptSince: string | null = null;
   for (let cursor: string | null = ''; cursor !== null && lines.length < count; ) {
-    const limit = Math.min(MAX_PAGE, count - lines.length);
+    const limit = job === undefined ? Math.min(MAX_PAGE, count - lines.length) : MAX_PAGE; // others may be among them
     const page = await readPage(client, log, { ...filter, limit, ...(cursor !== '' && { cursor }) });
-    lines.push(...page.lines);
+    lines.push(...page.lines.filter((line) => isWanted(line, options)));
     cursor = page.nextCursor;
     keptSince = page.keptSince;
   }
-  return { lines: lines.toReversed(), keptSince };
+  return { lines: lines.slice(0, count).toReversed(), keptSince };
+}
+
+function isWanted({ line }: LogLine, { job }: LogOptions): boolean {
+  return job === undefined || isOfJob(line, job);
 }
 
 function readPage(
@@ -120,10 +131,16 @@ function printLine(
   { json }: LogOptions,
   { terminal, screen }: Pick<CommandOutput, 'terminal' | 'screen'>,
 ): void {
-  const text = line.source === 'system' && screen?.hasColors ? `${DIM}${line.line}${PLAIN}` : line.line;
+  if (json) {
+    terminal.write(`${jsonText(line, 0)}\n`);
+    return;
+  }
+  const record = line.source === 'container' ? readLogRecord(line.line) : null;
+  const hasColors = screen?.hasColors ?? false;
+  const text = line.source === 'system' && hasColors ? `${DIM}${line.line}${PLAIN}` : line.line;
   const isOfAll = 'endpointId' in log && log.workerId === undefined;
   const from = isOfAll && line.workerId ? `${line.workerId} ` : '';
-  terminal.write(json ? `${jsonText(line, 0)}\n` : `${line.ts} ${from}${text}\n`);
+  terminal.write(`${line.ts} ${from}${record === null ? text : recordText(record, hasColors)}\n`);
 }
 
 /**

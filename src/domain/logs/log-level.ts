@@ -1,43 +1,22 @@
+import { LEVEL_MEMBERS, LEVEL_NAMES, LOG_LEVELS, type LogLevel, levelOf } from '../../core/text/log-levels.ts';
 import { withoutSequences } from './quote-output.ts';
+
+export { LOG_LEVELS, type LogLevel };
 
 /**
  * Recognizes the level of a log line from its text, in the forms that common loggers print: JSON and logfmt fields, glog and
  * klog prefixes, a level's name near the start of the line, and tracebacks. docs/interface/logs.md lists the forms. Pure.
  */
 
-/** From the least to the most severe; a line's stored level is its position here, from 1. */
-export const LOG_LEVELS = ['DEBUG', 'INFO', 'WARN', 'ERROR'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
-
-/** What loggers call their levels, in lower case. */
-const NAMES: Readonly<Record<string, LogLevel>> = {
-  trace: 'DEBUG',
-  verbose: 'DEBUG',
-  debug: 'DEBUG',
-  info: 'INFO',
-  information: 'INFO',
-  notice: 'INFO',
-  warn: 'WARN',
-  warning: 'WARN',
-  err: 'ERROR',
-  error: 'ERROR',
-  severe: 'ERROR',
-  crit: 'ERROR',
-  critical: 'ERROR',
-  alert: 'ERROR',
-  emerg: 'ERROR',
-  emergency: 'ERROR',
-  fatal: 'ERROR',
-  panic: 'ERROR',
-};
-const NAME = Object.keys(NAMES).join('|');
+const NAME = Object.keys(LEVEL_NAMES).join('|');
 const GLOG: Readonly<Record<string, LogLevel>> = { I: 'INFO', W: 'WARN', E: 'ERROR', F: 'ERROR' };
 
 /** A level is searched for in this much of a line: further on, a name is part of the message. */
 const HEAD = 80;
-/** Fields of JSON lines: of pino, bunyan, zap, slog, structlog, python-json-logger, ECS, Serilog, Cloud Logging. */
-const JSON_FIELD =
-  /"(?:level|severity|lvl|levelname|log\.level|loglevel|log_level|@l|@level)"\s*:\s*(?:"([a-z]+)"|(\d{1,2})\b)/i;
+const JSON_FIELD = new RegExp(
+  `"(?:${LEVEL_MEMBERS.map((name) => name.replace('.', '\\.')).join('|')})"\\s*:\\s*(?:"([a-z]+)"|(\\d{1,2})\\b)`,
+  'i',
+);
 const LOGFMT_FIELD = /(?:^|\s)(?:level|lvl|severity)="?([a-z]+)\b/i;
 const GLOG_PREFIX = /^([IWEF])\d{4} \d\d:\d\d:\d\d/;
 /** `ERROR`, `[ERROR]`, `ERROR:root:`, `2026-11-20 10:02:11 - app - WARNING - `; small letters only as in `[error]` or `error:`. */
@@ -58,7 +37,7 @@ export function recognizeLevel(text: string, before: LogLevel | null): LogLevel 
   const glog = GLOG_PREFIX.exec(line);
   if (glog) return GLOG[glog[1]!]!;
   const field = LOGFMT_FIELD.exec(line);
-  const named = field && NAMES[field[1]!.toLowerCase()];
+  const named = field && levelOf(field[1]);
   if (named) return named;
   if (CONTINUATION.test(line)) return before;
   return levelOfHead(line.slice(0, HEAD));
@@ -66,17 +45,12 @@ export function recognizeLevel(text: string, before: LogLevel | null): LogLevel 
 
 function jsonLevel(line: string): LogLevel | null {
   const [, name, number] = JSON_FIELD.exec(line) ?? [];
-  if (name !== undefined) return NAMES[name.toLowerCase()] ?? null;
-  if (number === undefined) return null;
-  // As pino and bunyan count: 10 and 20 are trace and debug, 30 info, 40 a warning, 50 and 60 error and fatal.
-  const value = Number(number);
-  if (value < 10) return null;
-  return LOG_LEVELS[Math.min(Math.max(Math.floor(value / 10) - 2, 0), 3)]!;
+  return levelOf(name ?? Number(number));
 }
 
 function levelOfHead(head: string): LogLevel | null {
   const found = UPPER_NAME.exec(head) ?? BRACKETED_NAME.exec(head) ?? LEADING_NAME.exec(head);
-  if (found) return NAMES[found[1]!.toLowerCase()]!;
+  if (found) return levelOf(found[1]);
   if (TRACEBACK.test(head) || EXCEPTION.test(head)) return 'ERROR';
   return PYTHON_WARNING.test(head) ? 'WARN' : null;
 }

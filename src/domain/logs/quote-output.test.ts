@@ -19,6 +19,20 @@ test('a traceback follows the sentence; one line has its end, and the sentence a
   expect(withoutOutput(reason)).toBe(REASON);
 });
 
+test("a logger's line of JSON is quoted as what it says, the error last", () => {
+  const frames = Array.from({ length: 20 }, (_, n) => `    at step${n} (a.js:${n}:1)`);
+  const javascript = {
+    level: 'ERROR',
+    message: 'Error: no model',
+    traceback: ['Error: no model', ...frames].join('\n'),
+  };
+  expect(quoted('INFO up', JSON.stringify(javascript))).toEqual([...frames.slice(-7), 'Error: no model']);
+  const traceback = 'Traceback (most recent call last):\n  File "a.py", line 1\nValueError: no model';
+  const python = { requestId: null, level: 'ERROR', message: 'ValueError: no model', traceback };
+  expect(quoted(JSON.stringify(python))).toEqual(traceback.split('\n'));
+  expect(quoted('{"a":1}')).toEqual(['{"a":1}']);
+});
+
 test('without output it is the sentence alone', () => {
   for (const lines of [[], ['', '  ', '\u001b[0m', '\r\r']]) expect(quoteOutput(REASON, lines)).toBe(REASON);
   expect(inOneLine(REASON)).toBe(REASON);

@@ -1,3 +1,5 @@
+import { messageLines, readLogRecord, tracebackLines } from '../../core/text/log-record.ts';
+
 /**
  * The last lines of a program's output, as the end of the reason why it ended: a sentence, a colon, and the lines below it.
  * They are the user's own output and may hold anything, so they are shown only to those who may read the log.
@@ -22,11 +24,14 @@ const CONTROLS = new RegExp(
   'g',
 );
 
-/** Adds the last lines to a reason: at most 8 and 2 KiB, without terminal sequences and control characters. */
+/**
+ * Adds the last lines to a reason: at most 8 and 2 KiB, without terminal sequences and control characters. A logger's line of JSON is
+ * quoted as what it says.
+ */
 export function quoteOutput(reason: string, lines: readonly string[]): string {
   const quoted: string[] = [];
   let bytes = 0;
-  for (const line of lines.toReversed()) {
+  for (const line of lines.flatMap(linesOf).toReversed()) {
     const text = cut(clean(line));
     if (text === '') continue;
     bytes += Buffer.byteLength(text) + 1;
@@ -34,6 +39,15 @@ export function quoteOutput(reason: string, lines: readonly string[]): string {
     quoted.unshift(text);
   }
   return quoted.length === 0 ? reason : `${reason}:\n${quoted.join('\n')}`;
+}
+
+/** Returns what a line says, an error below its traceback: the last line counts most. */
+function linesOf(line: string): string[] {
+  const record = readLogRecord(line);
+  if (record === null) return [line];
+  const message = messageLines(record);
+  const traceback = tracebackLines(record);
+  return traceback.at(-1) === message.at(-1) ? traceback : [...traceback, ...message];
 }
 
 /** Returns a reason without the output, for those who may not read the log. */

@@ -64,6 +64,11 @@ export const LogLinesQuery = Type.Object({
   cursor: Type.Optional(
     Type.String({ description: '`nextCursor` of the page before, with the same filters; or the id of a line.' }),
   ),
+  include: Type.Optional(
+    Type.String({
+      description: '`RECORD`: what a logger wrote as JSON has its `message`, `jobId` and `traceback` beside the line.',
+    }),
+  ),
 });
 export const EndpointLogLinesQuery = Type.Object({ ...LogLinesQuery.properties, workerId });
 
@@ -81,6 +86,16 @@ const LogLineResponse = Type.Object({
   }),
   line: Type.String(),
   ts: dateTime(),
+  message: Type.Optional(
+    Type.String({
+      description:
+        'With `include=RECORD`, of lines that a logger wrote as JSON: the message, then other members as `name=value`.',
+    }),
+  ),
+  jobId: Type.Optional(nullableString({ description: 'Beside `message`: the job that the line names.' })),
+  traceback: Type.Optional(
+    nullableString({ description: 'Beside `message`: the stack of an error, with its line breaks.' }),
+  ),
 });
 
 export const LogLines = Type.Object(

@@ -171,6 +171,39 @@ test('since starts a filtered stream in the middle of all logs', async () => {
   expect(first!.data).toMatchObject({ workerId: 'ended' });
 });
 
+test("with `include=RECORD`, a logger's line of JSON has its message, job and traceback beside it; the line stays as it was", async () => {
+  const { pool } = rest.database;
+  const traceback = 'Traceback (most recent call last):\n  File "a.py", line 1\nValueError: no voice';
+  const written = [
+    JSON.stringify({ requestId: 'job-1', message: 'ValueError: no voice', level: 'ERROR', traceback }),
+    '{"requestId":null,"message":"up","level":"INFO"}',
+    '{"message":"cut off',
+  ];
+  const ts = at(20);
+  await appendLogLines(
+    pool,
+    ['container', 'system'].flatMap((source) =>
+      written.map((line) => ({
+        workloadId: 'w1',
+        ts,
+        source: source as 'container',
+        line,
+        level: recognizeLevel(line, null),
+      })),
+    ),
+  );
+  const query = `since=${ts.toISOString()}&order=oldest`;
+  const read = await lines(`?${query}&include=level,record`);
+  expect(texts(read)).toEqual([...written, ...written]);
+  expect(read.lines[0]).toMatchObject({ level: 'ERROR', message: 'ValueError: no voice', jobId: 'job-1', traceback });
+  expect(read.lines[1]).toMatchObject({ level: 'INFO', message: 'up', jobId: null, traceback: null });
+  for (const line of [...read.lines.slice(2), ...(await lines(`?${query}`)).lines]) {
+    expect(Object.keys(line)).toEqual(['id', 'workerId', 'source', 'level', 'line', 'ts']);
+  }
+  expect(texts(await lines(`?${query}&search=job-1&source=container`))).toEqual([written[0]]);
+  await pool.query('delete from log_lines where ts = $1', [ts]);
+});
+
 test.each(['log-lines?cursor=x', 'log-lines?cursor=2026-01-01T00:00:00Z'])('%s is a 400', async (path) => {
   expect((await get(`/v2/serverless/${endpointId}/${path}`)).statusCode).toBe(400);
 });

@@ -2,17 +2,18 @@ import { Button, CopyButton, Group, Text } from '@mantine/core';
 import { IconCheck, IconChevronDown, IconChevronRight, IconCopy } from '@tabler/icons-react';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { memo, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { Link } from 'react-router';
+import { shortId } from '../../../../src/core/text/short-id.ts';
 import { Hint } from '../../ui/hint.tsx';
 import { formatCount } from '../text/format.ts';
 import { visibleText } from '../text/visible-text.ts';
 import type { LogLine } from './log-buffer.ts';
 import {
-  headOf,
   isAtEnd,
-  type LogRecord,
   OPEN_UP_TO,
   plainText,
   recordOf,
+  type ShownRecord,
   splitMatches,
   textOf,
   timeOfLine,
@@ -27,6 +28,8 @@ interface LogBoxProps {
   marked: string;
   isWrapped: boolean;
   hasWorkers: boolean;
+  /** The page of the jobs that lines name; null: they belong to none. */
+  jobsPath: string | null;
   isFollowing: boolean;
   onFollow: (isFollowing: boolean) => void;
   /** In place of lines, while there are none. */
@@ -88,6 +91,7 @@ export function LogBox(props: LogBoxProps) {
             <LogLineView
               line={lines[index]!}
               marked={props.marked}
+              jobsPath={props.jobsPath}
               worker={props.hasWorkers ? lines[index]!.workerId : null}
               time={timeOfLine(lines[index]!.ts, nowMs)}
               isFolded={isFolded(lines[index]!)}
@@ -142,48 +146,67 @@ function OlderLines({ log: { older, keptSince } }: { log: LogState }) {
 interface LogLineViewProps {
   line: LogLine;
   marked: string;
+  jobsPath: string | null;
   worker: string | null;
   time: string;
   isFolded: boolean;
   onFold: (id: string) => void;
 }
 
-/** A line of a log; one that holds several shows them below each other, or folded. */
+/** A line of a log; a logger's line of JSON is what it says, with a traceback below it, or folded. */
 const LogLineView = memo(function LogLineView(props: LogLineViewProps) {
   const { line, marked, worker, time } = props;
-  const record = recordOf(line);
+  const shown = recordOf(line);
+  const level = line.level ?? shown?.record.level;
   return (
-    <div className="log-line" data-level={line.level ?? undefined} data-source={line.source}>
+    <div className="log-line" data-level={level} data-source={line.source}>
       <span className="log-time" title={line.ts}>
         {time}
       </span>{' '}
       {worker && <span className="log-worker">{worker} </span>}
-      {record === null ? (
+      {shown === null ? (
         <Marked text={plainText(line.line)} marked={marked} />
       ) : (
-        <RecordView {...props} record={record} />
+        <RecordView {...props} shown={shown} />
       )}
     </div>
   );
 });
 
-function RecordView({ line, marked, record, isFolded, onFold }: LogLineViewProps & { record: LogRecord }) {
-  const { prefix, lines } = record;
-  const Chevron = isFolded ? IconChevronRight : IconChevronDown;
+function RecordView(props: LogLineViewProps & { shown: ShownRecord }) {
+  const { marked, shown, jobsPath } = props;
+  const { record, lines } = shown;
   return (
     <>
-      <button
-        type="button"
-        className="log-button"
-        aria-expanded={!isFolded}
-        aria-label={`${formatCount(lines.length, 'line')}: ${visibleText(headOf(record))}`}
-        onClick={() => onFold(line.id)}
-      >
-        <Chevron size={14} aria-hidden />
-      </button>
-      <Marked text={`${prefix} ${isFolded ? headOf(record) : lines[0]}`.trimStart()} marked={marked} />{' '}
+      {lines.length > 1 && <FoldButton {...props} />}
+      {record.level !== null && <span className="log-level">{record.level} </span>}
+      {record.jobId !== null && <JobName id={record.jobId} marked={marked} jobsPath={jobsPath} />}
+      <Marked text={lines[0]!} marked={marked} /> {lines.length > 1 && <RestOfRecord {...props} />}
+    </>
+  );
+}
+
+function FoldButton({ line, shown: { lines }, isFolded, onFold }: LogLineViewProps & { shown: ShownRecord }) {
+  const Chevron = isFolded ? IconChevronRight : IconChevronDown;
+  return (
+    <button
+      type="button"
+      className="log-button"
+      aria-expanded={!isFolded}
+      aria-label={`${formatCount(lines.length, 'line')}: ${visibleText(lines[0]!)}`}
+      onClick={() => onFold(line.id)}
+    >
+      <Chevron size={14} aria-hidden />
+    </button>
+  );
+}
+
+function RestOfRecord({ shown, marked, isFolded }: LogLineViewProps & { shown: ShownRecord }) {
+  const { lines } = shown;
+  return (
+    <>
       {isFolded && <span className="log-time">{formatCount(lines.length, 'line')}</span>}
-      <CopyButton value={textOf(record)}>
+      <CopyButton value={textOf(shown)}>
         {({ copied, copy }) => (
           <button
             type="button"
@@ -200,6 +223,20 @@ function RecordView({ line, marked, record, isFolded, onFold }: LogLineViewProps
           <Marked text={lines.slice(1).join('\n')} marked={marked} />
         </div>
       )}
+    </>
+  );
+}
+
+/** The job of a line, short unless its id was searched for. */
+function JobName({ id, marked, jobsPath }: { id: string; marked: string; jobsPath: string | null }) {
+  const isSought = marked !== '' && id.toLowerCase().includes(marked.toLowerCase());
+  const name = <Marked text={isSought ? id : shortId(id)} marked={marked} />;
+  if (jobsPath === null) return <span title={id}>{name} </span>;
+  return (
+    <>
+      <Link className="log-job" to={`${jobsPath}?job=${id}`} title={`Job ${id}`}>
+        {name}
+      </Link>{' '}
     </>
   );
 }

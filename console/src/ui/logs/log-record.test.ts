@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { LogLine } from './log-buffer.ts';
-import { headOf, isAtEnd, plainText, recordOf, splitMatches, textOf, timeOfLine } from './log-record.ts';
+import { isAtEnd, plainText, recordOf, splitMatches, textOf, timeOfLine } from './log-record.ts';
 
 const line = (text: string): LogLine => ({
   id: text,
@@ -13,30 +13,25 @@ const line = (text: string): LogLine => ({
 const json = (fields: object) => recordOf(line(JSON.stringify(fields)));
 
 const TRACEBACK =
-  'Traceback (most recent call last):\n  File "worker.py", line 3, in handler\n    1 / 0\nZeroDivisionError: division by zero\n';
+  'Traceback (most recent call last):\n  File "worker.py", line 3, in handler\n    1 / 0\nZeroDivisionError: division by zero';
 const STACK = 'TypeError: job.input.prompt is undefined\n    at handler (file:///worker.js:3:9)\n    at runJob';
 
-test('what a kit logs of an exception is several lines, with the level and the job before them', () => {
-  const python = json({ requestId: 'job-1', message: TRACEBACK, level: 'ERROR' })!;
-  expect(python.prefix).toBe('ERROR job-1');
-  expect(python.lines).toHaveLength(4);
-  expect(headOf(python)).toBe('ZeroDivisionError: division by zero');
-  expect(textOf(python)).toBe(TRACEBACK.trimEnd());
+test('what a kit logs of an exception is its message with the traceback below, and is copied whole', () => {
+  const message = 'ZeroDivisionError: division by zero';
+  const python = json({ requestId: 'job-1', message, level: 'ERROR', traceback: TRACEBACK })!;
+  expect(python.record).toMatchObject({ level: 'ERROR', jobId: 'job-1' });
+  expect(python.lines).toEqual([message, ...TRACEBACK.split('\n')]);
+  expect(textOf(python)).toBe(TRACEBACK);
   const javascript = json({ requestId: null, message: STACK, level: 'ERROR' })!;
-  expect(javascript.prefix).toBe('ERROR');
-  expect(headOf(javascript)).toBe('TypeError: job.input.prompt is undefined');
-});
-
-test('stacks of common loggers are found beside the message, also within the error', () => {
+  expect(javascript.lines).toEqual(STACK.split('\n'));
+  expect(textOf(javascript)).toBe(STACK);
   expect(textOf(json({ level: 50, msg: 'it failed', err: { stack: STACK } })!)).toBe(`it failed\n${STACK}`);
-  expect(json({ event: 'it failed', exception: TRACEBACK })!.lines).toHaveLength(5);
 });
 
-test('one line stays one, and so does what is no JSON', () => {
-  expect(json({ requestId: 'job-1', message: 'up', level: 'INFO' })).toBeNull();
-  expect(json({ message: 'up\n' })).toBeNull();
-  for (const text of ['plain', '{"message": "cut\\n off', '[1, "a\\n"]', 'null'])
-    expect(recordOf(line(text))).toBeNull();
+test('colors of a message are left out, and lines of Podyard are no records', () => {
+  expect(json({ level: 'INFO', message: '\u001b[1mup\u001b[0m' })!.lines).toEqual(['up']);
+  const system = { ...line('{"level":"INFO","message":"up"}'), source: 'system' as const };
+  expect(recordOf(system)).toBeNull();
 });
 
 test('a line is shown as plain text: without colors, and a progress bar in its last state', () => {

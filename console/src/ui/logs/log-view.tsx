@@ -57,6 +57,7 @@ export function LogView({ place, filter, onFilter, marked }: LogViewProps) {
           log={log}
           marked={marked ?? filter.search}
           isWrapped={isWrapped}
+          jobsPath={jobsPathOf(place)}
           hasWorkers={place.startsWith('/v2/serverless/') && filter.workerId === null}
           isFollowing={isFollowing && !isPaused}
           onFollow={setFollowing}
@@ -81,6 +82,11 @@ export function LogView({ place, filter, onFilter, marked }: LogViewProps) {
       )}
     </Stack>
   );
+}
+
+function jobsPathOf(place: LogPlace): string | null {
+  const [, endpointId] = place.split('/v2/serverless/');
+  return endpointId === undefined ? null : `/endpoints/${endpointId}/jobs`;
 }
 
 function emptyText({ connection, older }: LogState, filter: LogFilter): string {

@@ -1,6 +1,7 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
+import { parseJobError } from '../../../../../src/core/text/job-error.ts';
 import { api, request, unwrap } from '../../../api/client.ts';
 import { readEvents } from '../../../api/follow-events.ts';
 import { Hint } from '../../../ui/hint.tsx';
@@ -10,7 +11,6 @@ import { Status } from '../../../ui/text/status.tsx';
 import { followChunks, NOTHING, type Streamed, textOf } from './follow-chunks.ts';
 import { JOB_STATUSES } from './job-status.ts';
 import { describeAhead, type JobDetail, pollMs } from './job-steps.ts';
-import { parseError } from './payload-text.ts';
 import { PayloadText, StoredPayload, WorkerError } from './payload-view.tsx';
 
 /** A job, read again while it waits or runs. */
@@ -62,7 +62,7 @@ export function JobOutcome({ endpointId, job }: { endpointId: string; job: JobDe
   return (
     <>
       {job.error !== null && (
-        <WorkerError {...parseError(job.error)}>
+        <WorkerError {...parseJobError(job.error)}>
           {job.errorBytes !== null && job.errorBytes > 65_536 && (
             <StoredPayload
               title="Whole error"

@@ -4,6 +4,8 @@ import { IconSearch } from '@tabler/icons-react';
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useSearchParams } from 'react-router';
+import { parseJobError } from '../../../../../src/core/text/job-error.ts';
+import { shortId } from '../../../../../src/core/text/short-id.ts';
 import { api, request, type Schemas, unwrap } from '../../../api/client.ts';
 import { ErrorAlert } from '../../../ui/error-alert.tsx';
 import { notifySuccess } from '../../../ui/notify.ts';
@@ -25,7 +27,6 @@ import {
   writeFilter,
 } from './job-filter.ts';
 import { isFinal, JOB_STATUSES } from './job-status.ts';
-import { parseError } from './payload-text.ts';
 
 type Job = Schemas['JobList']['requests'][number];
 
@@ -291,15 +292,10 @@ function JobTable({ jobs, hasMore, isFiltered, linkOf }: JobTableProps) {
           </Table.Td>
           <Table.Td>{job.workerId ?? NO_VALUE}</Table.Td>
           <Table.Td>
-            {job.error === null ? NO_VALUE : <Truncated text={parseError(job.error).message} maw={300} />}
+            {job.error === null ? NO_VALUE : <Truncated text={parseJobError(job.error).message} maw={300} />}
           </Table.Td>
         </Table.Tr>
       ))}
     </SmallTable>
   );
-}
-
-/** The end tells ids apart; their beginning is the time. */
-function shortId(id: string): string {
-  return id.length <= 22 ? id : `${id.slice(0, 8)}…${id.slice(-11)}`;
 }

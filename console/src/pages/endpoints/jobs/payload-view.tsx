@@ -13,12 +13,13 @@ import {
 import { IconDownload } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useMemo, useState } from 'react';
+import type { JobErrorText } from '../../../../../src/core/text/job-error.ts';
 import { request } from '../../../api/client.ts';
 import { CopyIcon } from '../../../ui/copyable.tsx';
 import { ErrorAlert } from '../../../ui/error-alert.tsx';
 import { Hint } from '../../../ui/hint.tsx';
 import { saveFile } from '../../../ui/save-file.ts';
-import { type ErrorText, formatBytes, isJson, MAX_SHOWN_CHARACTERS, prettyJson, SHOWN_BYTES } from './payload-text.ts';
+import { formatBytes, isJson, MAX_SHOWN_CHARACTERS, prettyJson, SHOWN_BYTES } from './payload-text.ts';
 
 interface StoredPayloadProps {
   title: string;
@@ -122,7 +123,7 @@ function PayloadTitle({ title, bytes, children }: { title: string; bytes: number
 }
 
 /** An error of a worker: its message, and the traceback folded below it. */
-export function WorkerError({ message, type, traceback, children }: ErrorText & { children?: ReactNode }) {
+export function WorkerError({ message, type, traceback, children }: JobErrorText & { children?: ReactNode }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <Paper withBorder className="worker-error" role="alert">
