@@ -7,6 +7,7 @@ import { ApiClient, type Target } from '../shared/api-client.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
 import { type DevFolder, readDevFolder } from './dev-folder.ts';
 import type { DevOptions } from './dev-options.ts';
+import { openDevPage } from './dev-page.ts';
 
 const ENDPOINTS = '/2026-08/v2/serverless';
 const SECRETS = '/v2/account/secrets';
@@ -29,11 +30,13 @@ export async function serveFolder(path: string, options: DevOptions, pieces: Cli
     const client = new ApiClient(target, pieces.terminal);
     await removeEndpoints(client); // of a session that was killed
     const id = await createEndpoint(client, folder);
+    const page = await openDevPage(target, { id, name: folder.name, type: folder.type });
     try {
       for (const name of folder.missing) pieces.note(`! ${name} is a secret: give it a value in .env or --env-file.`);
-      pieces.print(welcome(target, id, folder));
+      pieces.print(welcome(target, { id, page: page.url }, folder));
       await printLog(client, id, pieces);
     } finally {
+      page.close();
       const last = new ApiClient(target, { interrupted: AbortSignal.timeout(END_MS), env }); // after Ctrl-C
       await removeEndpoints(last);
     }
@@ -102,7 +105,11 @@ function wordsOf(line: string): string {
   return line;
 }
 
-function welcome({ url, key }: Target, id: string, { name, type, path }: DevFolder): string {
+function welcome(
+  { url, key }: Target,
+  { id, page }: { id: string; page: string },
+  { name, type, path }: DevFolder,
+): string {
   const call =
     type === 'LOAD_BALANCING'
       ? `  curl ${url}/v2/${id}/lb/ -H 'Authorization: Bearer ${key}'`
@@ -115,6 +122,7 @@ ${path} is served as ${name}; save a file, and the new code runs. In another ter
 
 ${call}
 
+Page to send jobs from: ${page}
 Console: ${url}/endpoints/${id} (sign in with ${key}). Ctrl-C ends it.
 `;
 }
