@@ -6,6 +6,7 @@ import { NO_WORKLOAD_OPTIONS } from '../config/workload-option-settings.ts';
 import { ClusterRunner } from '../control/clusters/run-clusters.ts';
 import { guardRuntime } from '../control/guard-runtime.ts';
 import { cleanUpLoop } from '../control/housekeeping/clean-up.ts';
+import { leaseLoop } from '../control/housekeeping/end-leases.ts';
 import { lostProgramLoop } from '../control/housekeeping/end-lost-programs.ts';
 import { evictionGuardLoop } from '../control/housekeeping/guard-evictions.ts';
 import { budgetLoop } from '../control/housekeeping/keep-budgets.ts';
@@ -204,6 +205,7 @@ function createLoops(
     workers,
     pods,
     lifetimeLoop(parts),
+    leaseLoop(parts),
     new ClusterRunner(parts),
     new WorkerProber({ ...parts, logs }),
     freezer,

@@ -58,6 +58,7 @@ import {
   listEndpointFiguresRoute,
   watchEndpointRoute,
 } from './endpoints/endpoint-state-routes.ts';
+import { renewLeaseRoute } from './endpoints/lease-routes.ts';
 import { getGpuRuleRoute, replaceGpuRuleRoute } from './gpu-rules/gpu-rule-routes.ts';
 import { getEndpointHistoryRoute, getInstallationHistoryRoute } from './history/history-routes.ts';
 import { getInstallationRoute } from './installation/get-installation.ts';
@@ -194,6 +195,7 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   getJobRoute,
   ...getJobPayloadRoutes,
   getEndpointHistoryRoute,
+  renewLeaseRoute,
   getScheduleRoute,
   replaceScheduleRoute,
   getWorkloadOptionsRoute,
