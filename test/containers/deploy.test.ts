@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import Docker from 'dockerode';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Api, until } from '../e2e/api.ts';
+import { RemoteDev } from '../e2e/dev-remote.ts';
 import { run, runToFailure } from '../e2e/podyard-command.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { describeWithEngine, needExampleImages } from './container-engine.ts';
@@ -62,5 +63,29 @@ describeWithEngine('a folder is deployed', () => {
     await run(['rollback', 'greet'], env);
     await until('the former code answers', async () => (await answer(id)) === 'Hello, Ada!');
     expect(await builtImages()).toHaveLength(2);
+  });
+
+  test('with dev --remote, a container gets the files as they change, and goes with the command', async () => {
+    const distant = await mkdtemp(join(home, 'distant-'));
+    const saveAll = (word: string) =>
+      Promise.all([
+        writeFile(join(distant, 'word.js'), `export const word = '${word}';\n`),
+        writeFile(
+          join(distant, 'handler.js'),
+          "import { word } from './word.js';\nexport default async (job) => `${word}, ${job.input.name}!`;\n",
+        ),
+      ]);
+    await writeFile(join(distant, 'podyard.yaml'), 'build: { base: podyard/echo-js:dev }\n');
+    await saveAll('Hello');
+    const dev = await RemoteDev.start(distant, env, '--endpoint', 'distant');
+    try {
+      await until(`it answers: ${dev.printed}`, async () => (await answer(dev.id)) === 'Hello, Ada!', 60_000);
+      await saveAll('Hi');
+      await until('the new code answers', async () => (await answer(dev.id)) === 'Hi, Ada!', 60_000);
+    } finally {
+      await dev.end('SIGINT');
+    }
+    const { endpoints } = await api.call<{ endpoints: { name: string }[] }>('GET', '/v2/serverless');
+    expect(endpoints.map(({ name }) => name)).not.toContain('distant');
   });
 });

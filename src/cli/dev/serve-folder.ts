@@ -6,6 +6,7 @@ import { buildNameOf } from '../deploy/build-name.ts';
 import { ApiClient, type Target } from '../shared/api-client.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
 import { type DevFolder, readDevFolder } from './dev-folder.ts';
+import { printLog } from './dev-log.ts';
 import type { DevOptions } from './dev-options.ts';
 import { openDevPage } from './dev-page.ts';
 
@@ -83,26 +84,6 @@ async function writeSecrets(client: ApiClient, secrets: DevFolder['secrets']): P
 async function removeEndpoints(client: ApiClient): Promise<void> {
   const { endpoints } = await client.json<{ endpoints: { id: string }[] }>('GET', ENDPOINTS);
   for (const { id } of endpoints) await client.json('DELETE', `${ENDPOINTS}/${id}`);
-}
-
-/** Prints what the handler prints, and why no worker runs. */
-async function printLog(client: ApiClient, id: string, { print }: CliPieces): Promise<void> {
-  for await (const data of client.events(`/v2/serverless/${id}/logs?tail=100`)) {
-    const { line, ts, source } = JSON.parse(data) as { line?: string; ts: string; source: string };
-    if (line === undefined || (source === 'system' && !/fail|error|exited|cannot/i.test(line))) continue;
-    print(`${new Date(ts).toLocaleTimeString('en-GB')}  ${wordsOf(line)}`);
-  }
-}
-
-/** The kits log lines of JSON. */
-function wordsOf(line: string): string {
-  try {
-    const { level, message } = JSON.parse(line) as { level?: unknown; message?: unknown };
-    if (typeof message === 'string') return level === 'INFO' ? message : `${level} ${message}`;
-  } catch {
-    // A line of the handler's own.
-  }
-  return line;
 }
 
 function welcome(
