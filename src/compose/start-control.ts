@@ -189,14 +189,13 @@ function createLoops(
   const releaseImages = new ReleaseImages(parts);
   const memory = createFrozenMemory(config, runtime);
   const freezer = new WorkerFreezer({ ...parts, logs, memory, capacity });
-  const onRuntimeReturn = () => freezer.retry();
   const workers = createWorkerRunner(config, parts, {
     logs,
     mounts,
     capacity,
     releaseImages,
     notify,
-    onRuntimeReturn,
+    onRuntimeReturn: () => freezer.retry(),
   });
   const pods = createPodRunner(config, parts, { logs, mounts });
   const loops = [
@@ -204,8 +203,7 @@ function createLoops(
     logs,
     workers,
     pods,
-    lifetimeLoop(parts),
-    leaseLoop(parts),
+    ...[lifetimeLoop(parts), leaseLoop(parts)],
     new ClusterRunner(parts),
     new WorkerProber({ ...parts, logs }),
     freezer,

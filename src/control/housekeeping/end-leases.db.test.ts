@@ -8,7 +8,7 @@ import { type Actor, systemActor } from '../../domain/access/actor.ts';
 import { createUser } from '../../domain/access/users.ts';
 import { change } from '../../domain/change.ts';
 import { createEndpoint } from '../../domain/endpoints/create-endpoint.ts';
-import { endLease, renewLease } from '../../domain/endpoints/endpoint-lease.ts';
+import { endLease, renewLease } from '../../domain/leases/endpoint-lease.ts';
 import { leaseLoop } from './end-leases.ts';
 
 let database: TestDatabase;

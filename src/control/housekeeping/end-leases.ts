@@ -5,7 +5,7 @@ import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import { systemActor } from '../../domain/access/actor.ts';
 import { change } from '../../domain/change.ts';
-import { endLease, listEndedLeases } from '../../domain/endpoints/endpoint-lease.ts';
+import { endLease, listEndedLeases } from '../../domain/leases/endpoint-lease.ts';
 
 const TICK_MS = 30_000;
 /** While the server was down, no client could renew: so long after the start of a leader, no lease ends. */

@@ -1,6 +1,6 @@
 import type { EndpointId } from '../../core/ids.ts';
 import { change } from '../../domain/change.ts';
-import { renewLease } from '../../domain/endpoints/endpoint-lease.ts';
+import { renewLease } from '../../domain/leases/endpoint-lease.ts';
 import type { Examples } from '../shared/example-values.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { closed, dateTime, ref } from '../shared/schema.ts';

@@ -4,8 +4,8 @@ import type { EndpointId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { PERMISSIONS } from '../access/permissions.ts';
 import type { Operation, Tx } from '../change.ts';
-import { deleteEndpoint } from './delete-endpoint.ts';
-import { getEndpointRow } from './endpoint-store.ts';
+import { deleteEndpoint } from '../endpoints/delete-endpoint.ts';
+import { getEndpointRow } from '../endpoints/endpoint-store.ts';
 
 /** An endpoint whose lease has ended. */
 export interface EndedLease {
