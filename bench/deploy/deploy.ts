@@ -26,6 +26,8 @@ interface Report {
   saveMs: Record<Language, number[]>;
   /** From Enter to the prompt of `podyard deploy` in a folder that has not changed, in ms. */
   unchangedMs: number[];
+  /** As `saveMs`, with `--remote` on a server whose workers are processes. */
+  remoteMs: number[];
 }
 
 /** `node bench/main.ts deploy`: see bench/README.md. Prints a table, writes JSON. */
@@ -40,12 +42,13 @@ export async function benchDeploy(args: string[]): Promise<void> {
     machine: describeMachine(home),
     saveMs: { javascript: [], python: [] },
     unchangedMs: [],
+    remoteMs: [],
   };
   try {
     for (const language of LANGUAGES) {
       report.saveMs[language] = await measureSaves(join(home, language), home, language, Number(values.saves));
     }
-    report.unchangedMs = await measureUnchanged(join(home, 'javascript'), home, Number(values.deploys));
+    Object.assign(report, await measureServer(join(home, 'javascript'), home, values));
   } finally {
     await rm(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }
@@ -60,31 +63,44 @@ const CODE = {
 
 async function measureSaves(folder: string, home: string, language: Language, saves: number): Promise<number[]> {
   await mkdir(folder);
-  const save = async (answer: number) => {
-    const [name, text] = CODE[language](answer);
-    await writeFile(join(folder, name!), text!);
-  };
+  const save = saverOf(folder, language);
   await save(0);
   const dev = await startDev(folder, home);
   try {
-    const run = callerOf(dev);
-    await untilAnswer(run, 0);
-    const times: number[] = [];
-    for (let answer = 1; answer <= saves; answer++) {
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-      const savedAt = performance.now();
-      await save(answer);
-      await untilAnswer(run, answer);
-      times.push(performance.now() - savedAt);
-    }
-    return times;
+    return await timesOf(callerOf(dev), save, saves);
   } finally {
     await dev.stop();
   }
 }
 
+const saverOf = (folder: string, language: Language) => async (answer: number) => {
+  const [name, text] = CODE[language](answer);
+  await writeFile(join(folder, name!), text!);
+};
+
+async function timesOf(
+  run: () => Promise<unknown>,
+  save: (answer: number) => Promise<void>,
+  saves: number,
+): Promise<number[]> {
+  await untilAnswer(run, 0);
+  const times: number[] = [];
+  for (let answer = 1; answer <= saves; answer++) {
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    const savedAt = performance.now();
+    await save(answer);
+    await untilAnswer(run, answer);
+    times.push(performance.now() - savedAt);
+  }
+  return times;
+}
+
 /** Of the folder that `dev` has served before. */
-async function measureUnchanged(folder: string, home: string, deploys: number): Promise<number[]> {
+async function measureServer(
+  folder: string,
+  home: string,
+  { saves, deploys }: { saves: string; deploys: string },
+): Promise<Pick<Report, 'unchangedMs' | 'remoteMs'>> {
   const server = await startProgram({
     command: process.execPath,
     args: [MAIN, 'serve', '--port', '0', '--data-dir', join(home, 'data'), '--runtime', 'process', '--stop-workers'],
@@ -95,13 +111,22 @@ async function measureUnchanged(folder: string, home: string, deploys: number): 
     const env = { ...process.env, PODYARD_URL: server.readyAt, PODYARD_API_KEY: KEY, HOME: home };
     const deploy = () => promisify(execFile)(process.execPath, [MAIN, 'deploy', folder], { env });
     await deploy();
-    const times: number[] = [];
-    for (let i = 0; i < deploys; i++) {
+    const unchangedMs: number[] = [];
+    for (let i = 0; i < Number(deploys); i++) {
       const startedAt = performance.now();
       await deploy();
-      times.push(performance.now() - startedAt);
+      unchangedMs.push(performance.now() - startedAt);
     }
-    return times;
+    const save = saverOf(folder, 'javascript');
+    await save(0);
+    const args = [MAIN, 'dev', folder, '--remote'];
+    const dev = await startProgram({ command: process.execPath, args, env, ready: /\/endpoints\/(\w+)/ });
+    try {
+      const readyAt = `${server.readyAt}/v2/${dev.readyAt}/runsync -H 'Authorization: Bearer ${KEY}'`;
+      return { unchangedMs, remoteMs: await timesOf(callerOf({ readyAt }), save, Number(saves)) };
+    } finally {
+      await dev.stop();
+    }
   } finally {
     await server.stop();
   }
@@ -117,7 +142,7 @@ function startDev(folder: string, home: string): Promise<Program> {
 }
 
 /** Returns what runs a job as the printed call does, and gives its output. */
-function callerOf({ readyAt }: Program): () => Promise<unknown> {
+function callerOf({ readyAt }: Pick<Program, 'readyAt'>): () => Promise<unknown> {
   const [, url, authorization] = /^(\S+) -H 'Authorization: (.+)'$/.exec(readyAt)!;
   return async () => {
     const response = await fetch(url!, {
@@ -135,9 +160,10 @@ async function untilAnswer(run: () => Promise<unknown>, answer: number): Promise
   while ((await run()) !== answer);
 }
 
-function render({ machine, saveMs, unchangedMs }: Report): string {
+function render({ machine, saveMs, remoteMs, unchangedMs }: Report): string {
   const rows = [
     ...LANGUAGES.map((language) => row(`dev, ${language}: save → next job on new code`, saveMs[language])),
+    row('dev --remote, javascript: the same', remoteMs),
     row('deploy of an unchanged folder: Enter → prompt', unchangedMs),
   ];
   const head = ['', 'p50 ms', 'p99 ms', 'worst ms', 'late'];

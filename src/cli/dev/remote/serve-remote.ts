@@ -102,6 +102,7 @@ class RemoteSync {
   /** What each worker has; null: unknown. */
   #sent = new Map<string, FolderState | null>();
   #isChanged = true;
+  #complaint = '';
   #wake = () => {};
 
   constructor(
@@ -146,10 +147,16 @@ class RemoteSync {
       } catch (error) {
         if (ending.aborted) return;
         if (error instanceof ApiRefusal && error.status === 403) throw error;
-        if (!isPassing(error)) this.#output.note(`! ${(error as Error).message}`);
+        if (!isPassing(error)) this.#complain((error as Error).message);
       }
       if (!this.#isChanged) await this.#pause(ending);
     }
+  }
+
+  /** Once, however often it is tried again. */
+  #complain(message: string): void {
+    if (message !== this.#complaint) this.#output.note(`! ${message}`);
+    this.#complaint = message;
   }
 
   /** Until the next change, or the next look at the workers. */
@@ -191,8 +198,10 @@ class RemoteSync {
     const place = { endpointId: this.#endpoint.id, workerId };
     try {
       const result = await sendFiles(this.#client, place, this.#root, { before, after });
-      if (result === 'done') this.#sent.set(workerId, after);
-      else if (result === 'all') await this.#send(workerId, after);
+      if (result === 'done') {
+        this.#sent.set(workerId, after);
+        this.#complaint = '';
+      } else if (result === 'all') await this.#send(workerId, after);
     } catch (error) {
       if (error instanceof ApiRefusal && error.status === 409) return; // it does not run yet, or not any more
       throw error;
