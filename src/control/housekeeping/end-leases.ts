@@ -8,6 +8,8 @@ import { change } from '../../domain/change.ts';
 import { endLease, listEndedLeases } from '../../domain/leases/endpoint-lease.ts';
 
 const TICK_MS = 30_000;
+/** While there are leases: a client may have shortened one. */
+const LOOK_MS = 5_000;
 /** While the server was down, no client could renew: so long after the start of a leader, no lease ends. */
 const GRACE_MS = 60_000;
 
@@ -30,7 +32,7 @@ export function leaseLoop(
         const isOver = await change({ pool, bus, logger }, systemActor(userId), endLease, { id: endpointId });
         if (isOver) logger.info({ userId, endpointId }, 'endpoint deleted: its client has not renewed its lease');
       }
-      return nextInMs === null ? undefined : { inMs: Math.min(TICK_MS, nextInMs) };
+      return nextInMs === null ? undefined : { inMs: Math.min(LOOK_MS, nextInMs) };
     },
   });
 }

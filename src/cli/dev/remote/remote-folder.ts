@@ -8,7 +8,7 @@ import { hashFiles, scanFolder } from '../../deploy/scan-folder.ts';
 /** The files of a folder by path, each with what tells it from another content. */
 export type FolderState = ReadonlyMap<string, FolderEntry>;
 
-/** What has to be sent for a worker to have a state: paths to write and paths to remove, in this order of removal first. */
+/** What makes one state of another: paths to remove, then files to write. */
 export interface FolderChange {
   write: FolderEntry[];
   remove: string[];
@@ -83,8 +83,15 @@ export function changeOf(before: FolderState | null, after: FolderState): Folder
   const write = [...after.values()].filter((entry) => markOf(before.get(entry.path)) !== markOf(entry));
   const remove = [...before.keys()].filter((path) => !after.has(path));
   // A file where a folder was, and the other way round.
-  const replaced = write.filter(({ path }) => [...before.keys()].some((old) => old.startsWith(`${path}/`)));
+  const folders = new Set([...before.keys()].flatMap(foldersOf));
+  const replaced = write.filter(({ path }) => folders.has(path));
   return { write, remove: [...remove, ...replaced.map(({ path }) => path)] };
+}
+
+/** Returns the folders that a path is in. */
+function foldersOf(path: string): string[] {
+  const names = path.split('/');
+  return names.slice(1).map((_, i) => names.slice(0, i + 1).join('/'));
 }
 
 function markOf(entry: FolderEntry | undefined): string | null {
