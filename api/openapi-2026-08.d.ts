@@ -130,6 +130,10 @@ export interface paths {
     parameters: {};
     get: operations["getEndpointHistory"];
   };
+  "/v2/serverless/{id}/lease": {
+    parameters: {};
+    put: operations["renewEndpointLease"];
+  };
   "/v2/serverless/{id}/schedule": {
     parameters: {};
     get: operations["getSchedule"];
@@ -1283,6 +1287,13 @@ export interface components {
         gpuSeconds: number;
         cost: number;
       }[];
+    };
+    RenewLeaseRequest: {
+      seconds: number;
+    };
+    EndpointLease: {
+      /** Format: date-time */
+      endsAt: string;
     };
     Schedule: {
       timeZone: string;
@@ -2782,7 +2793,11 @@ export interface operations {
     };
   };
   createEndpoint: {
-    parameters: {};
+    parameters: {
+      query?: {
+        leaseSeconds?: number;
+      };
+    };
     requestBody: {
       content: {
         "application/json": components["schemas"]["CreateEndpointRequest"];
@@ -3064,6 +3079,25 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["History"];
+        };
+      };
+    };
+  };
+  renewEndpointLease: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["RenewLeaseRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["EndpointLease"];
         };
       };
     };

@@ -118,6 +118,10 @@ export interface paths {
     parameters: {};
     get: operations["getEndpointHistory"];
   };
+  "/v2/serverless/{id}/lease": {
+    parameters: {};
+    put: operations["renewEndpointLease"];
+  };
   "/v2/serverless/{id}/schedule": {
     parameters: {};
     get: operations["getSchedule"];
@@ -1236,6 +1240,13 @@ export interface components {
         gpuSeconds: number;
         cost: number;
       }[];
+    };
+    RenewLeaseRequest: {
+      seconds: number;
+    };
+    EndpointLease: {
+      /** Format: date-time */
+      endsAt: string;
     };
     Schedule: {
       timeZone: string;
@@ -2734,7 +2745,11 @@ export interface operations {
     };
   };
   createEndpoint: {
-    parameters: {};
+    parameters: {
+      query?: {
+        leaseSeconds?: number;
+      };
+    };
     requestBody: {
       content: {
         "application/json": components["schemas"]["CreateEndpointRequest"];
@@ -2969,6 +2984,25 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["History"];
+        };
+      };
+    };
+  };
+  renewEndpointLease: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["RenewLeaseRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["EndpointLease"];
         };
       };
     };

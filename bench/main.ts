@@ -3,6 +3,7 @@ import { benchBatches } from './batches/batches.ts';
 import { benchCluster } from './cluster/cluster.ts';
 import { benchColdstart } from './coldstart/coldstart.ts';
 import { benchConsole } from './console/console.ts';
+import { benchDeploy } from './deploy/deploy.ts';
 import { Missing } from './needs.ts';
 import { benchProxy } from './proxy/proxy.ts';
 import { benchQueue } from './queue/queue.ts';
@@ -18,6 +19,7 @@ const BENCHMARKS: Record<string, (args: string[]) => Promise<void>> = {
   cluster: benchCluster,
   coldstart: benchColdstart,
   console: benchConsole,
+  deploy: benchDeploy,
   proxy: benchProxy,
   queue: benchQueue,
   scale: benchScale,

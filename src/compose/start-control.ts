@@ -6,6 +6,7 @@ import { NO_WORKLOAD_OPTIONS } from '../config/workload-option-settings.ts';
 import { ClusterRunner } from '../control/clusters/run-clusters.ts';
 import { guardRuntime } from '../control/guard-runtime.ts';
 import { cleanUpLoop } from '../control/housekeeping/clean-up.ts';
+import { leaseLoop } from '../control/housekeeping/end-leases.ts';
 import { lostProgramLoop } from '../control/housekeeping/end-lost-programs.ts';
 import { evictionGuardLoop } from '../control/housekeeping/guard-evictions.ts';
 import { budgetLoop } from '../control/housekeeping/keep-budgets.ts';
@@ -188,14 +189,13 @@ function createLoops(
   const releaseImages = new ReleaseImages(parts);
   const memory = createFrozenMemory(config, runtime);
   const freezer = new WorkerFreezer({ ...parts, logs, memory, capacity });
-  const onRuntimeReturn = () => freezer.retry();
   const workers = createWorkerRunner(config, parts, {
     logs,
     mounts,
     capacity,
     releaseImages,
     notify,
-    onRuntimeReturn,
+    onRuntimeReturn: () => freezer.retry(),
   });
   const pods = createPodRunner(config, parts, { logs, mounts });
   const loops = [
@@ -203,7 +203,7 @@ function createLoops(
     logs,
     workers,
     pods,
-    lifetimeLoop(parts),
+    ...[lifetimeLoop(parts), leaseLoop(parts)],
     new ClusterRunner(parts),
     new WorkerProber({ ...parts, logs }),
     freezer,

@@ -35,6 +35,7 @@ import {
 } from './clusters/cluster-schemas.ts';
 import { DecisionList } from './endpoints/decision-schemas.ts';
 import { EndpointFiguresList, EndpointFiguresResponse } from './endpoints/figure-schemas.ts';
+import { LeaseResponse, RenewLeaseRequest } from './endpoints/lease-routes.ts';
 import { EndpointStateResponse } from './endpoints/state-schemas.ts';
 import { GIT_SOURCE_SCHEMAS } from './git-sources/git-source-schemas.ts';
 import { GpuRuleResponse, ReplaceGpuRuleRequest } from './gpu-rules/gpu-rule-schemas.ts';
@@ -118,6 +119,8 @@ export const namedSchemas = ({ endpoints, pods, sshKeys, templates }: Wires): re
   JobDetailResponse,
   LogLines,
   HistoryResponse,
+  RenewLeaseRequest,
+  LeaseResponse,
   ScheduleResponse,
   ReplaceWorkloadOptionsRequest,
   WorkloadOptionsResponse,

@@ -10,6 +10,7 @@ import { BUILD_EXAMPLES } from './builds/build-schemas.ts';
 import { CATALOG_EXAMPLES } from './catalog/catalog-schemas.ts';
 import { CLUSTER_EXAMPLES } from './clusters/cluster-schemas.ts';
 import { ENDPOINT_EXAMPLES } from './endpoints/endpoint-examples.ts';
+import { LEASE_EXAMPLES } from './endpoints/lease-routes.ts';
 import { GIT_SOURCE_EXAMPLES } from './git-sources/git-source-schemas.ts';
 import { GPU_RULE_EXAMPLES } from './gpu-rules/gpu-rule-schemas.ts';
 import { HISTORY_EXAMPLES } from './history/history-schemas.ts';
@@ -46,6 +47,7 @@ const SHARED_EXAMPLES: Examples = {
   ...CATALOG_EXAMPLES,
   ...CLUSTER_EXAMPLES,
   ...ENDPOINT_EXAMPLES,
+  ...LEASE_EXAMPLES,
   ...HISTORY_EXAMPLES,
   ...INSTALLATION_EXAMPLES,
   ...JOB_EXAMPLES,

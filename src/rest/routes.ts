@@ -59,6 +59,7 @@ import {
   listEndpointFiguresRoute,
   watchEndpointRoute,
 } from './endpoints/endpoint-state-routes.ts';
+import { renewLeaseRoute } from './endpoints/lease-routes.ts';
 import { gitHookRoute } from './git-sources/git-hook-route.ts';
 import {
   deleteGitSourceRoute,
@@ -202,6 +203,7 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   getJobRoute,
   ...getJobPayloadRoutes,
   getEndpointHistoryRoute,
+  renewLeaseRoute,
   getScheduleRoute,
   replaceScheduleRoute,
   getWorkloadOptionsRoute,

@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openDevPage } from '../../src/cli/dev/dev-page.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api, until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
@@ -247,5 +248,41 @@ describe.skipIf(!hasBrowser)('jobs and requests', { timeout: 120_000 }, () => {
     await page.getByRole('button', { name: 'New conversation' }).click();
     await page.getByText('Job', { exact: true }).click();
     await page.getByRole('button', { name: 'Run job' }).waitFor();
+  });
+
+  test('the page of dev sends jobs, streams, and shows texts of jobs as texts', async () => {
+    const dev = await openDevPage(server, { id: echo, name: '<img src=x onerror=alert(1)>', type: 'QUEUE' });
+    const served = await openDevPage(server, { id: web, name: 'web', type: 'LOAD_BALANCING' });
+    try {
+      await page.goto(dev.url);
+      await page.getByRole('heading', { name: '<img src=x onerror=alert(1)>' }).waitFor();
+      const input = page.getByRole('textbox', { name: 'Input of the job' });
+      const [result, state] = [page.getByRole('region', { name: 'Result' }), page.getByRole('status')];
+      await input.fill('{"a": ');
+      await page.getByRole('button', { name: 'Send' }).click();
+      await state.getByText('The input is not JSON').waitFor();
+      await input.fill('{"echo": "<b id=bold>é😀</b>"}');
+      await input.press('Control+Enter');
+      await state.getByText(/COMPLETED, \d+ ms/).waitFor(FAST);
+      await result.getByText('<b id=bold>é😀</b>').waitFor();
+      expect(await page.locator('#bold').count()).toBe(0);
+      await input.fill('{"stream": 3}');
+      await page.getByRole('button', { name: 'Send' }).click();
+      await page.getByRole('region', { name: 'Stream' }).getByText('"index": 2').waitFor(FAST);
+      await state.getByText('COMPLETED').waitFor(FAST);
+      await input.fill('{"throw": "no such voice"}');
+      await page.getByRole('button', { name: 'Send' }).click();
+      await result.getByText('no such voice').waitFor(FAST);
+      await page.getByRole('log', { name: 'Log' }).getByText('no such voice').first().waitFor(FAST);
+      await everyScheme('dev');
+      await page.goto(served.url);
+      await page.getByRole('textbox', { name: 'Path' }).fill('/status/404');
+      await page.getByRole('button', { name: 'Send' }).click();
+      await state.getByText('Status 404').waitFor(FAST);
+    } finally {
+      await page.goto('about:blank');
+      dev.close();
+      served.close();
+    }
   });
 });

@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findProcesses } from '../find-processes.ts';
 import { Api, until } from './api.ts';
+import { RemoteDev } from './dev-remote.ts';
 import { run, runToFailure } from './podyard-command.ts';
 import { ServerProcess } from './server-process.ts';
 
@@ -93,3 +95,92 @@ test('a handler in Python is served as it is', async () => {
   await run(['deploy', folder], env);
   expect((await api.runToEnd(await idOf('python'), { name: 'Ada' })).output).toEqual({ greeting: 'Hello, Ada!' });
 }, 120_000);
+
+describe('dev --remote', () => {
+  let folder: string;
+  let dev: RemoteDev;
+  const save = (name: string, text: string) => writeFile(join(folder, name), text);
+  const answers = (output: unknown) =>
+    until(
+      `${output} is answered: ${dev.printed}`,
+      async () => (await api.runToEnd(dev.id, {})).output === output,
+      60_000,
+    );
+  const processes = () => findProcesses(dev.id, 'environ');
+  const names = async () =>
+    (await api.call<{ endpoints: { name: string }[] }>('GET', '/v2/serverless')).endpoints.map(({ name }) => name);
+
+  beforeAll(async () => {
+    folder = join(home, 'distant');
+    await mkdir(join(folder, 'lib'), { recursive: true });
+    await save('podyard.yaml', 'env: { MOOD: calm }\n');
+    await save('.env', 'MOOD=secret\n');
+    await save('lib/word.js', "export const word = 'one';\n");
+    await save(
+      'handler.js',
+      "import { word } from './lib/word.js';\nexport default async () => word + ' ' + process.env.MOOD;\n",
+    );
+    dev = await RemoteDev.start(folder, env);
+  }, 90_000);
+  afterAll(() => dev?.end('SIGKILL'));
+
+  test('a saved file runs on the worker, one that is removed is gone, and the log is printed', async () => {
+    await answers('one calm');
+    await save('lib/word.js', "console.log('two is loaded');\nexport const word = 'two';\n");
+    await answers('two calm');
+    await until('the log is printed', async () => dev.printed.includes('two is loaded'));
+    const exists =
+      "import { existsSync } from 'node:fs';\nexport default async () => String(existsSync('lib/word.js'));\n";
+    await save('handler.js', exists);
+    await answers('true');
+    await rm(join(folder, 'lib'), { recursive: true });
+    await answers('false');
+    expect(dev.printed).not.toContain('a new worker starts');
+  }, 120_000);
+
+  test('a worker that dies is replaced by one with the files as they are now', async () => {
+    await save(
+      'handler.js',
+      'export default async ({ input }) => (input.end ? process.kill(process.ppid, 9) : "newest");\n',
+    );
+    await answers('newest');
+    const [before] = await api.workers(dev.id);
+    await api.call('POST', `/v2/${dev.id}/run`, { input: { end: true }, policy: { ttl: 10_000 } });
+    await until(
+      'another worker runs',
+      async () => {
+        const workers = await api.workers(dev.id);
+        return workers.length > 0 && workers.every(({ id }) => id !== before!.id);
+      },
+      60_000,
+    );
+    await api.call('POST', `/v2/${dev.id}/purge-queue`);
+    await answers('newest');
+  }, 120_000);
+
+  test('Ctrl-C deletes the endpoint, and leaves nothing', async () => {
+    expect(processes()).not.toEqual([]);
+    expect(await dev.end('SIGINT')).toEqual([0, null]);
+    expect(await names()).not.toContain('distant-dev');
+    await until('no worker runs', async () => processes().length === 0, 30_000);
+  }, 60_000);
+
+  test('killed, it leaves an endpoint that goes when its lease ends, with its worker', async () => {
+    await save('handler.js', "export default async () => 'again';\n");
+    dev = await RemoteDev.start(folder, env);
+    await answers('again');
+    await dev.end('SIGKILL');
+    await api.call('PUT', `/v2/serverless/${dev.id}/lease`, { seconds: 5 }); // instead of the rest of a minute
+    await until('it is gone', async () => !(await names()).includes('distant-dev'), 90_000);
+    await until('no worker runs', async () => processes().length === 0, 30_000);
+  }, 150_000);
+
+  test('an endpoint of that name that stays is not touched', async () => {
+    const id = await api.createEndpoint({ name: 'kept' });
+    expect(await runToFailure(['dev', folder, '--remote', '--endpoint', 'kept'], env, 2)).toContain(
+      'choose --endpoint',
+    );
+    expect(await idOf('kept')).toBe(id);
+    expect(await runToFailure(['dev', folder, '--remote', '--port', '1'], env, 2)).toContain('without --remote');
+  }, 60_000);
+});

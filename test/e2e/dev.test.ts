@@ -65,6 +65,23 @@ test('a job runs with the variables of .env; after a save, the next runs on the 
   await answers('ADA!!');
 });
 
+test('the page whose address it prints runs a job and shows the log', async () => {
+  const page = new URL(/Page to send jobs from: (\S+)/.exec(printed)![1]!);
+  const headers = { authorization: `Bearer ${page.hash.slice(1)}`, 'content-type': 'application/json' };
+  const body = JSON.stringify({ input: { name: 'Page' } });
+  const started = await fetch(new URL('/job/run', page), { method: 'POST', headers, body });
+  const { id: job } = (await started.json()) as { id: string };
+  const stream = await fetch(new URL(`/job/stream/${job}`, page), {
+    headers: { ...headers, accept: 'text/event-stream' },
+  });
+  expect(await stream.text()).toMatch(/event: done\ndata: .*"output":"PAGE!!"/);
+  const log = await fetch(new URL('/log', page), { headers });
+  const reader = log.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  while (!text.includes('running the new code')) text += (await reader.read()).value;
+  await reader.cancel();
+});
+
 test('code that does not start is shown with its error, and the job waits for the mended one', async () => {
   await save('words.js', 'export const shout = ;\n');
   await until(

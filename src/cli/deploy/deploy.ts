@@ -94,7 +94,7 @@ async function plan(
 }
 
 /** Returns the image of a finished build of the same content; null if there is none, or if every step is to run anew. */
-async function findBuilt(client: ApiClient, source: Source | null): Promise<string | null> {
+export async function findBuilt(client: ApiClient, source: Source | null): Promise<string | null> {
   if (source === null || !source.body.usesCache) return null;
   const query = { name: source.body.name, contentHash: source.contentHash };
   const { builds } = await client.call('get', '/v2/builds', { query });
@@ -207,12 +207,12 @@ async function update(client: ApiClient, before: Endpoint, { type: _, ...body }:
   return Object.keys(body).length === 0 ? before : updateEndpoint(client, before, body, {});
 }
 
-/** Sends what is missing and builds. A file that expired meanwhile is sent once more. */
-async function build(
+/** Sends what is missing and builds. A file that expired meanwhile is sent once more. Resolves with the image. */
+export async function build(
   client: ApiClient,
   root: string,
   entries: readonly FolderEntry[],
-  { body }: Source,
+  { body }: Pick<Source, 'body'>,
   output: CommandOutput,
 ): Promise<string> {
   const { files, bytes } = await uploadFiles(client, root, entries, output);

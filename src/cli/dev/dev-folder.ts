@@ -44,7 +44,8 @@ export async function readDevFolder(path: string, options: Pick<DevOptions, 'env
   };
 }
 
-function chooseEndpoint(endpoints: readonly ProjectEndpoint[], name: string | undefined): ProjectEndpoint {
+/** Throws a `UsageError` unless there is one of that name, or one alone. */
+export function chooseEndpoint(endpoints: readonly ProjectEndpoint[], name: string | undefined): ProjectEndpoint {
   const names = endpoints.map((one) => one.name).join(', ');
   const chosen = name === undefined ? endpoints : endpoints.filter((one) => one.name === name);
   if (chosen.length === 1) return chosen[0]!;

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { readLogRecord } from '../../core/text/log-record.ts';
 import { buildNameOf } from '../../domain/builds/build-image.ts';
-import { saidText } from '../logs/record-text.ts';
 import { ApiClient, type Target } from '../shared/api-client.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
 import { type DevFolder, readDevFolder } from './dev-folder.ts';
+import { printLog } from './dev-log.ts';
 import type { DevOptions } from './dev-options.ts';
+import { openDevPage } from './dev-page.ts';
 
 const ENDPOINTS = '/2026-08/v2/serverless';
 const SECRETS = '/v2/account/secrets';
@@ -31,11 +31,13 @@ export async function serveFolder(path: string, options: DevOptions, pieces: Cli
     const client = new ApiClient(target, pieces.terminal);
     await removeEndpoints(client); // of a session that was killed
     const id = await createEndpoint(client, folder);
+    const page = await openDevPage(target, { id, name: folder.name, type: folder.type });
     try {
       for (const name of folder.missing) pieces.note(`! ${name} is a secret: give it a value in .env or --env-file.`);
-      pieces.print(welcome(target, id, folder));
+      pieces.print(welcome(target, { id, page: page.url }, folder));
       await printLog(client, id, pieces);
     } finally {
+      page.close();
       const last = new ApiClient(target, { interrupted: AbortSignal.timeout(END_MS), env }); // after Ctrl-C
       await removeEndpoints(last);
     }
@@ -84,24 +86,11 @@ async function removeEndpoints(client: ApiClient): Promise<void> {
   for (const { id } of endpoints) await client.json('DELETE', `${ENDPOINTS}/${id}`);
 }
 
-/** Prints what the handler prints, and why no worker runs. */
-async function printLog(client: ApiClient, id: string, { print }: CliPieces): Promise<void> {
-  for await (const data of client.events(`/v2/serverless/${id}/logs?tail=100`)) {
-    const { line, ts, source } = JSON.parse(data) as { line?: string; ts: string; source: string };
-    if (line === undefined || (source === 'system' && !/fail|error|exited|cannot/i.test(line))) continue;
-    print(`${new Date(ts).toLocaleTimeString('en-GB')}  ${wordsOf(line)}`);
-  }
-}
-
-/** The kits log lines of JSON. */
-function wordsOf(line: string): string {
-  const record = readLogRecord(line);
-  if (record === null) return line;
-  const level = record.level === null || record.level === 'INFO' ? '' : `${record.level} `;
-  return `${level}${saidText(record, false)}`;
-}
-
-function welcome({ url, key }: Target, id: string, { name, type, path }: DevFolder): string {
+function welcome(
+  { url, key }: Target,
+  { id, page }: { id: string; page: string },
+  { name, type, path }: DevFolder,
+): string {
   const call =
     type === 'LOAD_BALANCING'
       ? `  curl ${url}/v2/${id}/lb/ -H 'Authorization: Bearer ${key}'`
@@ -114,6 +103,7 @@ ${path} is served as ${name}; save a file, and the new code runs. In another ter
 
 ${call}
 
+Page to send jobs from: ${page}
 Console: ${url}/endpoints/${id} (sign in with ${key}). Ctrl-C ends it.
 `;
 }

@@ -8,9 +8,13 @@ type Scaling = Endpoint['scaling'];
 
 const NEWER = '/2026-08/v2/serverless';
 
-export async function createEndpoint(client: ApiClient, body: Body): Promise<Endpoint> {
-  if (body.cpu !== undefined) return client.json('POST', NEWER, toNewerCreate(body));
-  return client.call('post', '/v2/serverless', { body: body as Schemas['CreateEndpointRequest'] });
+export async function createEndpoint(
+  client: ApiClient,
+  body: Body,
+  query: { leaseSeconds?: number } = {},
+): Promise<Endpoint> {
+  if (body.cpu !== undefined) return client.json('POST', `${NEWER}${queryText(query)}`, toNewerCreate(body));
+  return client.call('post', '/v2/serverless', { query, body: body as Schemas['CreateEndpointRequest'] });
 }
 
 export async function updateEndpoint(

@@ -9,7 +9,11 @@ const OPERATOR_EXAMPLES: Record<string, readonly string[]> = {
   doctor: ['podyard doctor', 'podyard doctor --runtime kubernetes --json'],
   init: ['podyard init hello', 'podyard init hello --template javascript'],
   deploy: ['podyard deploy', 'podyard deploy hello --dry-run', 'podyard deploy hello --yes --no-wait'],
-  dev: ['podyard dev', 'podyard dev hello --port 9000 --env-file .env.local'],
+  dev: [
+    'podyard dev',
+    'podyard dev hello --port 9000 --env-file .env.local',
+    'podyard dev hello --remote --pool ADA_24',
+  ],
   kit: ['podyard kit python', 'podyard kit javascript --force'],
   completion: ['source <(podyard completion bash)', 'podyard completion fish | source'],
   complete: ['podyard complete -- endpoints get fi', "podyard complete -- endpoints create --pool ''"],

@@ -7,6 +7,7 @@ import type { CpuRequest } from '../catalog/cpu-config.ts';
 import type { Operation, Tx } from '../change.ts';
 import { checkReferences } from '../containers/check-references.ts';
 import { mergeContainer } from '../containers/merge-container.ts';
+import { insertLease } from '../leases/endpoint-lease.ts';
 import { insertRelease } from '../releases/release-store.ts';
 import { checkRules } from './check-rules.ts';
 import { cpuSelection } from './cpu-selection.ts';
@@ -26,6 +27,8 @@ export type NewEndpoint = Omit<
     cpu?: readonly CpuRequest[] | null;
     /** An inline template, instead of `templateId`: it belongs to the endpoint and is deleted with it. */
     ownTemplate?: OwnTemplate;
+    /** Deletes it after so long, unless its lease is renewed. Absent: it stays. */
+    leaseSeconds?: number;
   };
 
 /** Returns the hardware. Throws `badRequest` unless exactly one of `gpu` and `cpu` is given. */
@@ -42,7 +45,7 @@ export const createEndpoint: Operation<Tx, NewEndpoint, Endpoint> = {
   permission: () => PERMISSIONS.writeEndpoint({}),
   adds: () => ({ record: 'endpoints', count: 1 }),
   async run({ db, actor, bus }, input) {
-    const { ownTemplate, ...own } = {
+    const { ownTemplate, leaseSeconds, ...own } = {
       ...input,
       ...checkHardware(input),
       dataCenterIds: [...new Set(input.dataCenterIds)],
@@ -60,6 +63,7 @@ export const createEndpoint: Operation<Tx, NewEndpoint, Endpoint> = {
       userId: actor.userId,
       version: 1,
     });
+    if (leaseSeconds !== undefined) await insertLease(db, created.id, leaseSeconds);
     await insertRelease(db, created, actor.userId, [], null);
     publishEndpoint(bus, created.id);
     return created;

@@ -12,6 +12,7 @@ import { PERMISSIONS, type RestDeps, type RestRoute } from '../shared/rest-app.t
 import { noContent, ref } from '../shared/schema.ts';
 import { EndpointList, EndpointParams, EndpointQuery } from './endpoint-schemas.ts';
 import type { EndpointWire } from './endpoint-wire.ts';
+import { LeaseQuery } from './lease-routes.ts';
 import { renderList } from './render-list.ts';
 import { toStateResponse } from './state-schemas.ts';
 
@@ -59,13 +60,14 @@ export const createEndpointRoute =
           summary: 'Create a serverless endpoint',
           description: 'Workers start when there is work, or at once with `workers.min`.',
           tags: ['serverless'],
+          querystring: LeaseQuery,
           body: wire.CreateRequest,
           response: { 201: wire.Response },
         },
         config: { permission: PERMISSIONS.writeEndpoint, failures: wire.createFailures ?? [] },
       },
       async (request, reply) => {
-        const input = wire.toNew(request.body as Create);
+        const input = { ...wire.toNew(request.body as Create), ...request.query };
         const endpoint = await change(deps, request.actor, createEndpoint, input).catch(wire.refuse);
         const bases = { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost };
         return reply.code(201).send(wire.toResponse(endpoint, bases));
