@@ -64,7 +64,7 @@ async function detect(path: string, endpoint: ProjectEndpoint): Promise<Recipe> 
 
 async function readVariables(path: string, file: string | undefined): Promise<Record<string, string>> {
   const text = await readFile(file === undefined ? join(path, '.env') : resolve(file), 'utf8').catch((error) => {
-    if (file === undefined && error.code === 'ENOENT') return '';
+    if (file === undefined && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return '';
     throw new UsageError(`${file ?? '.env'} cannot be read: ${error.code}`);
   });
   return parseEnv(text) as Record<string, string>;

@@ -51,6 +51,7 @@ export function BuildLog({ build }: { build: Build }) {
           marked={failure === null || failure.output === '' ? '' : failure.line}
           isWrapped={isWrapped}
           hasWorkers={false}
+          jobsPath={null}
           isFollowing={isFollowing}
           onFollow={setFollowing}
           empty={emptyText(build, log.connection)}
