@@ -49,3 +49,29 @@ test('a worker whose files are unknown gets all, in place of what its image has 
   expect(write.map(({ path }) => path)).toEqual(['lib/a.py', 'lib/b.py', 'main.py']);
   expect(remove).toEqual(['lib', 'main.py']);
 });
+
+test('every change is seen: in a file that an editor has replaced, and in a folder that is new', async () => {
+  await save('main.py', '1');
+  let seen = Promise.withResolvers<void>();
+  const end = new RemoteFolder(root).watch(
+    () => seen.resolve(),
+    (error) => seen.reject(error),
+  );
+  const sees = async (act: () => Promise<unknown>) => {
+    seen = Promise.withResolvers<void>();
+    await act();
+    await seen.promise;
+  };
+  await sees(() => save('main.py', '2'));
+  await sees(async () => {
+    await save('main.py~', '3');
+    await rename(join(root, 'main.py~'), join(root, 'main.py'));
+  });
+  await sees(() => save('main.py', '4'));
+  await sees(() => mkdir(join(root, 'lib')));
+  await sees(() => save('lib/a.py', '1'));
+  await sees(() => rm(join(root, 'lib'), { recursive: true }));
+  await sees(() => mkdir(join(root, 'lib')));
+  await sees(() => save('lib/a.py', '2'));
+  end();
+});

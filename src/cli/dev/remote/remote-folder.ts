@@ -1,9 +1,9 @@
-import { type FSWatcher, watch } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { UsageError } from '../../../core/usage-error.ts';
 import type { FolderEntry } from '../../../domain/builds/build.ts';
 import { hashFiles, scanFolder } from '../../../domain/builds/scan-folder.ts';
+import { watchFolder } from '../watch-folder.ts';
 
 /** The files of a folder by path, each with what tells it from another content. */
 export type FolderState = ReadonlyMap<string, FolderEntry>;
@@ -47,15 +47,14 @@ export class RemoteFolder {
   /** Calls back after each change, however many files it has. Returns what ends it. */
   watch(onChange: () => void, onError: (error: Error) => void): () => void {
     let timer: NodeJS.Timeout | undefined;
-    const options = { recursive: true, ignore: (path: string) => FOREIGN.test(path) };
-    const watcher: FSWatcher = watch(this.#root, options, () => {
+    const changed = () => {
       clearTimeout(timer);
       timer = setTimeout(onChange, SETTLE_MS);
-    });
-    watcher.on('error', onError);
+    };
+    const end = watchFolder(this.#root, { isForeign: (path) => FOREIGN.test(path), onChange: changed, onError });
     return () => {
       clearTimeout(timer);
-      watcher.close();
+      end();
     };
   }
 
