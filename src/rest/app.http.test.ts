@@ -219,7 +219,7 @@ test('the description is OpenAPI 3.1, needs no key, lists every operation and th
   expect(operations.toSorted()).toEqual(
     [
       ...['cancelBuild', 'createBuild', 'findMissingFiles', 'getAnyBuild'],
-      ...['listAllBuilds', 'retryBuild', 'storeBuildFile', 'streamBuildLog'],
+      ...['listAllBuilds', 'retryBuild', 'storeBuildFile', 'storeBuildFiles', 'streamBuildLog', 'renewEndpointLease'],
       ...['deleteGitSource', 'getGitSource', 'receiveGitWebhook', 'replaceGitSource', 'syncGitSource'],
       'changeRollout',
       'createApiKey',

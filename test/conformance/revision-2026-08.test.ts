@@ -63,6 +63,7 @@ const REFUSED = [
   ...['createPodTerminal', 'createWorkerTerminal', 'endTerminal'],
   ...['getJob', 'getJobInput', 'getJobOutput', 'getJobError'],
   'replaceWorkloadOptions', // the operator permits none by default
+  'renewEndpointLease', // the endpoint has none
 ];
 /** The order in which methods are called, so that records exist while they are needed. */
 const ORDER = ['post', 'put', 'patch', 'get', 'delete'];
@@ -136,6 +137,8 @@ function bodyOf(revision: RestRevision, { operationId, requestBody }: Operation)
   if (!requestBody) return undefined;
   if (operationId === 'createUser') return { name: `user-of-${revision}` };
   const own = BODIES[revision][operationId] ?? SHARED_BODIES[operationId];
+  if (operationId === 'storeBuildFiles')
+    return `${JSON.stringify([{ digest: digestOf(CONTENT), size: CONTENT.length }])}\n${CONTENT}`;
   if (!requestBody.content['application/json']) return CONTENT;
   const { $ref } = requestBody.content['application/json'].schema as { $ref: string };
   const schema = describedBy(revision).components.schemas[$ref.split('/').at(-1)!] as { examples: object[] };

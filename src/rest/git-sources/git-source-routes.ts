@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
+import { Failure } from '../../core/errors.ts';
 import type { EndpointId } from '../../core/ids.ts';
 import { change } from '../../domain/change.ts';
 import { getEndpointRow } from '../../domain/endpoints/endpoint-store.ts';
@@ -11,7 +12,6 @@ import {
 } from '../../domain/git-sources/change-git-source.ts';
 import type { GitSource } from '../../domain/git-sources/git-source.ts';
 import { getGitSource } from '../../domain/git-sources/git-source-store.ts';
-import { validationFailure } from '../../http/validation-failure.ts';
 import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
 import { PERMISSIONS, type RestRoute, type RouteDeps } from '../shared/rest-app.ts';
 import { noContent, ref } from '../shared/schema.ts';
@@ -125,10 +125,11 @@ function toSettings(body: Static<typeof ReplaceGitSourceRequest>): GitSourceSett
   };
   const { type, secret } = auth;
   if (type !== 'TOKEN') {
-    if (secret !== undefined) throw validationFailure(['/auth/secret: is for TOKEN alone']);
+    if (secret !== undefined) throw new Failure('badRequest', 'auth: secret is for TOKEN alone');
     return { ...common, auth: { type } };
   }
-  if (secret === undefined) throw validationFailure(['/auth/secret: must name the secret with the token']);
+  if (secret === undefined)
+    throw new Failure('badRequest', 'auth: TOKEN needs secret, the name of the secret with the token');
   return { ...common, auth: { type, secret } };
 }
 

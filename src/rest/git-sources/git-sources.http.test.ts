@@ -122,8 +122,8 @@ describe('the repository of an endpoint', () => {
       'auth: DEPLOY_KEY is for a repository behind ssh, such as git@github.com:me/app.git',
     ],
     [{ url: 'git@github.com:me/app' }, 400, 'auth: a repository behind ssh needs DEPLOY_KEY'],
-    [{ auth: { type: 'TOKEN' } }, 422, '/auth/secret: must name the secret with the token'],
-    [{ auth: { type: 'NONE', secret: 'x' } }, 422, '/auth/secret: is for TOKEN alone'],
+    [{ auth: { type: 'TOKEN' } }, 400, 'auth: TOKEN needs secret, the name of the secret with the token'],
+    [{ auth: { type: 'NONE', secret: 'x' } }, 400, 'auth: secret is for TOKEN alone'],
     [{ auth: { type: 'TOKEN', secret: 'absent' } }, 400, "secrets: there is no secret 'absent'"],
     [{ build: { secrets: { TOKEN: 'absent' } } }, 400, "secrets: there is no secret 'absent'"],
   ])('cannot be %j', async (more, status, text) => {
