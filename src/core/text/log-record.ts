@@ -1,6 +1,6 @@
 /**
  * Reads the lines of JSON that loggers write: those of the worker kits and of the public SDK, of pino, structlog and
- * python-json-logger. A line stays stored as it was written; who shows it reads it (docs/interface/logs.md, "Lines of JSON").
+ * python-json-logger. A line stays stored as it was written; who shows it reads it (docs/interface/logs.md).
  */
 
 import { LEVEL_MEMBERS, type LogLevel, levelOf } from './log-levels.ts';

@@ -7,7 +7,7 @@ import { LogBuffer, type LogLine } from '../../ui/logs/log-buffer.ts';
 import type { LogConnection, LogState } from '../../ui/logs/use-log.ts';
 import { toLogLines } from './build-lines.ts';
 
-/** More than the server keeps of a build (docs/interface/builds.md, "Log"), with a heading for each step. */
+/** More than the server keeps of a build (docs/interface/builds.md), with a heading for each step. */
 const MAX_LINES = 60_000;
 /** Arrived lines are shown at this interval, as in other logs. */
 const SHOW_EVERY_MS = 100;
