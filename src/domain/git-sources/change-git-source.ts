@@ -120,11 +120,11 @@ function checkMayBuild(actor: Actor): void {
 function checkSettings({ url, branch, tags, folder, auth }: GitSourceSettings): void {
   const refuse = (problem: string) => new Failure('badRequest', problem);
   if ((branch === null) === (tags === null)) throw refuse('branch, tags: give one of them, and not both');
-  if (branch !== null && !BRANCH.test(branch)) throw refuse(`branch: '${branch}' is no name of a branch, such as main`);
-  if (tags !== null && !TAG_PATTERN.test(tags)) throw refuse(`tags: '${tags}' is no pattern of tags, such as v*`);
+  if (branch !== null && !BRANCH.test(branch)) throw refuse(`branch: '${branch}' is not a branch name, such as main`);
+  if (tags !== null && !TAG_PATTERN.test(tags)) throw refuse(`tags: '${tags}' is not a tag pattern, such as v*`);
   const isInward = folder === '' || folder.split('/').every((name) => name !== '' && name !== '.' && name !== '..');
   if (!isInward || /\p{Cc}/u.test(folder))
-    throw refuse(`folder: '${folder}' is no path in the repository, such as services/app`);
+    throw refuse(`folder: '${folder}' is not a path in the repository, such as services/app`);
   const isSsh = addressOf(url).protocol === 'ssh';
   if (isSsh && auth.type !== 'DEPLOY_KEY') throw refuse('auth: a repository behind ssh needs DEPLOY_KEY');
   if (!isSsh && auth.type === 'DEPLOY_KEY')

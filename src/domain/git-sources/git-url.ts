@@ -20,13 +20,13 @@ export interface GitAddress {
 export function parseGitUrl(given: string, webhooks: WebhookPolicy): string {
   const [, user, host, path] = /^([\w.-]+)@([\w.-]+):(?!\/)([^\s]+)$/.exec(given) ?? [];
   const text = host === undefined ? given : `ssh://${user}@${host}/${path}`;
-  if (text.length > MAX_URL_LENGTH || !URL.canParse(text) || /[\s\p{Cc}]/u.test(text)) throw refuse('is no URL');
+  if (text.length > MAX_URL_LENGTH || !URL.canParse(text) || /[\s\p{Cc}]/u.test(text)) throw refuse('is not a URL');
   const url = new URL(text);
   if (!(url.protocol in PORTS)) throw refuse('must begin with https:// or ssh://');
   if (url.password !== '') throw refuse('has a password: keep it in a secret, and name that in auth');
   if (url.search !== '' || url.hash !== '') throw refuse('must end with the path of the repository');
   if (!/^(?:(?!-)[\w.-]+|\[[0-9a-f:.]+\])$/i.test(url.hostname)) throw refuse('has no host');
-  if (!/^[\w.-]*$/.test(url.username) || url.username.startsWith('-')) throw refuse('has a user that is no name');
+  if (!/^[\w.-]*$/.test(url.username) || url.username.startsWith('-')) throw refuse('has a user that is not a name');
   if (url.pathname.length < 2) throw refuse('has no path of a repository');
   const fault = webhooks.findFault(asHttps(url).href);
   if (fault !== null) throw refuse(`cannot be reached: ${inWordsOfGit(fault)}`);

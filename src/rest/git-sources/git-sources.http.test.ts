@@ -91,9 +91,9 @@ describe('the repository of an endpoint', () => {
   });
 
   test.each<[object, number, string]>([
-    [{ url: 'nonsense' }, 400, 'url: is no URL'],
+    [{ url: 'nonsense' }, 400, 'url: is not a URL'],
     [{ url: 'file:///etc' }, 400, 'url: must begin with https:// or ssh://'],
-    [{ url: 'ext::sh -c id' }, 400, 'url: is no URL'],
+    [{ url: 'ext::sh -c id' }, 400, 'url: is not a URL'],
     [
       { url: 'https://me:token@github.com/me/app' },
       400,
@@ -113,9 +113,9 @@ describe('the repository of an endpoint', () => {
       "url: cannot be reached: 169.254.169.254 is a link-local address or one of the cloud's own services, which builds never reach",
     ],
     [{ branch: 'main', tags: 'v*' }, 400, 'branch, tags: give one of them, and not both'],
-    [{ branch: '--upload-pack=id' }, 400, "branch: '--upload-pack=id' is no name of a branch, such as main"],
-    [{ tags: 'v[0-9]' }, 400, "tags: 'v[0-9]' is no pattern of tags, such as v*"],
-    [{ folder: 'a/../../b' }, 400, "folder: 'a/../../b' is no path in the repository, such as services/app"],
+    [{ branch: '--upload-pack=id' }, 400, "branch: '--upload-pack=id' is not a branch name, such as main"],
+    [{ tags: 'v[0-9]' }, 400, "tags: 'v[0-9]' is not a tag pattern, such as v*"],
+    [{ folder: 'a/../../b' }, 400, "folder: 'a/../../b' is not a path in the repository, such as services/app"],
     [
       { auth: { type: 'DEPLOY_KEY' } },
       400,
