@@ -130,7 +130,9 @@ describe('in a checkout', () => {
 test.skipIf(isMissing).each([ALONE])(TITLE, { timeout: PAGE_LIMIT_MS }, (page) => runPage(page));
 
 /** What no test machine has: commands of pages on installation. */
-const NEEDS_A_PLACE = new Set(['gpus', 'a-cluster', 'a-domain'].map((place) => `sh not-run=needs-${place}`));
+const NEEDS_A_PLACE = new Set(
+  ['gpus', 'a-cluster', 'a-domain', 'your-repository'].map((place) => `sh not-run=needs-${place}`),
+);
 
 /** Run on machines made for them, from the files of a release: test/release/install-page.test.ts. */
 const INSTALL_PAGE = 'docs/guide/install.md';

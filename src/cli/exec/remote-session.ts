@@ -1,5 +1,5 @@
 import { PassThrough, Writable } from 'node:stream';
-import { type ApiClient, ApiRefusal } from '../shared/api-client.ts';
+import { type ApiClient, ApiRefusal, isScopeMissing } from '../shared/api-client.ts';
 import type { Schemas } from '../shared/api-types.ts';
 import type { CliOutput } from '../shared/cli-pieces.ts';
 import { showRecords } from '../shared/show-records.ts';
@@ -35,8 +35,7 @@ export async function openSession(
   request: SessionRequest,
 ): Promise<RemoteSession> {
   const { protocols } = await requestSession(client, place, request).catch((error) => {
-    const isKey = error instanceof ApiRefusal && error.status === 403 && error.message === 'access denied';
-    throw isKey ? new ApiRefusal(403, `access denied: ${NEEDS_SCOPE}`) : error;
+    throw isScopeMissing(error) ? new ApiRefusal(403, `access denied: ${NEEDS_SCOPE}`) : error;
   });
   const url = `${client.target.url.replace(/^http/, 'ws')}/v2/account/terminals/connect`;
   const session = new RemoteSession(new WebSocket(url, protocols));

@@ -183,6 +183,12 @@ async function refusalOf(response: Response, { url, method }: { url: string; met
 
 /** What the server says of a request that no scope of the key covers. */
 const DENIED = 'access denied';
+const NO_SCOPE = `${DENIED}: no scope of your key covers`;
+
+/** True for the refusal of a request that no scope of the key covers. */
+export function isScopeMissing(error: unknown): boolean {
+  return error instanceof ApiRefusal && error.status === 403 && error.message.startsWith(NO_SCOPE);
+}
 
 function hintFor(status: number, request: string, url: string): string {
   if (status === 401) return `your key for ${url} is wrong, revoked or expired. Sign in with \`podyard login ${url}\``;
