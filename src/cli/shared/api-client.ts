@@ -170,12 +170,11 @@ async function refusalOf(response: Response, { url, method }: { url: string; met
   const own = typeof problem.error === 'object' ? problem.error.message : problem.error;
   const detail = problem.detail ?? own ?? `the server responded with ${status}`;
   const wait = response.headers.get('retry-after');
+  const sentence = detail === DENIED ? scopeMissing(`${method} ${new URL(response.url).pathname}`) : detail;
   const hint =
-    status === 401 || detail === DENIED
-      ? `: ${hintFor(status, `${method} ${new URL(response.url).pathname}`, url)}`
-      : '';
+    status === 401 ? `: your key for ${url} is wrong, revoked or expired. Sign in with \`podyard login ${url}\`` : '';
   const lines = [
-    wait ? `${detail.replace(/\.$/, '')}; try again in ${wait} s` : `${detail}${hint}`,
+    wait ? `${detail.replace(/\.$/, '')}; try again in ${wait} s` : `${sentence}${hint}`,
     ...(problem.errors ?? []).map((error) => `  ${wordFieldError(error).text}`),
   ];
   return new ApiRefusal(status, lines.join('\n'), wait === null ? null : Number(wait));
@@ -190,9 +189,8 @@ export function isScopeMissing(error: unknown): boolean {
   return error instanceof ApiRefusal && error.status === 403 && error.message.startsWith(NO_SCOPE);
 }
 
-function hintFor(status: number, request: string, url: string): string {
-  if (status === 401) return `your key for ${url} is wrong, revoked or expired. Sign in with \`podyard login ${url}\``;
-  return `no scope of your key covers ${request}. \`podyard keys create --scope\` makes one that may, where your role allows it`;
+function scopeMissing(request: string): string {
+  return `${NO_SCOPE} ${request}. \`podyard keys create --scope\` makes one that may, where your role allows it`;
 }
 
 /** Explains a refusal that is not Podyard's. */
