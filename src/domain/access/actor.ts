@@ -1,4 +1,4 @@
-import type { KeyId, UserId } from '../../core/ids.ts';
+import type { KeyId, SessionId, UserId } from '../../core/ids.ts';
 import type { RestRevision } from '../../core/rest-revisions.ts';
 import { type Permission, type Scope, scopesPermit } from './scopes.ts';
 
@@ -7,6 +7,10 @@ export type { Permission } from './scopes.ts';
 /** The caller of an operation: a user, one of their keys, and that key's scopes. */
 export interface Actor {
   readonly userId: UserId;
+  /** The person who acts, where that is not the owner: a member of a team. Absent: `userId` is. */
+  readonly personId?: UserId;
+  /** The console's session that the request came with, where no key did: `keyId` is then empty. */
+  readonly sessionId?: SessionId;
   readonly keyId: KeyId;
   readonly scopes: readonly Scope[];
   /** What plain `/v2` speaks to this key. Absent or null: what the server is set to. */
