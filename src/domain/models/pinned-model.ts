@@ -1,4 +1,4 @@
-/** Models as a release names them: resolved, so that every machine fetches the same bytes. */
+/** Models as releases name them: resolved, so that every machine fetches the same bytes. */
 
 /** Where models come from: a hub's repository, a file by URL, objects of an S3 bucket, an artifact in a registry. */
 export const MODEL_SOURCES = ['HUB', 'HTTPS', 'S3', 'OCI'] as const;
@@ -14,17 +14,25 @@ export interface PinnedFile {
   digest: `sha256:${string}` | `git:${string}`;
 }
 
-/** A model that a release uses. What a workload sees of it depends on nothing else. */
+/** Bytes that a machine fetches once. Everything that a workload sees of a model follows from it. */
 export interface PinnedModel {
+  /** SHA-256 of the other fields, in hex: the same for everybody who uses it. */
+  id: string;
   source: ModelSource;
   /** `ORG/NAME` of a hub's repository; otherwise the URL without a query. */
   name: string;
-  /** What the user asked for: a branch, a tag or a commit. Null where there is none. */
-  revision: string | null;
   /** A hub's commit; the digest of the file, the manifest or the list of objects elsewhere. */
   commit: string;
   /** Of the files that the patterns chose, by path. */
   files: readonly PinnedFile[];
-  /** The secret of the endpoint's owner that the origin's token is in. Null: none is needed. */
+}
+
+/** A model as an item of `ReleaseSpec.models`: which one, and how the owner asked for it. */
+export interface ModelUse extends Pick<PinnedModel, 'id' | 'source' | 'name' | 'commit'> {
+  /** A branch, a tag or a commit; null where the source has none. */
+  revision: string | null;
+  /** Of all its files. */
+  bytes: number;
+  /** The owner's secret that holds the origin's token; null: none is needed. */
   tokenSecret: string | null;
 }
