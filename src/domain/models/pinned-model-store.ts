@@ -6,7 +6,9 @@ import type { PinnedModel } from './pinned-model.ts';
 export async function pinModel(db: Db, model: Omit<PinnedModel, 'id'>): Promise<PinnedModel> {
   const files = model.files.map(({ path, size, digest }) => ({ path, size, digest }));
   const { source, name, commit } = model;
-  const id = createHash('sha256').update(JSON.stringify([source, name, commit, files])).digest('hex');
+  const id = createHash('sha256')
+    .update(JSON.stringify([source, name, commit, files]))
+    .digest('hex');
   const bytes = files.reduce((sum, { size }) => sum + size, 0);
   await db.query(
     `insert into pinned_models (id, source, name, commit, files, bytes) values ($1, $2, $3, $4, $5, $6)
