@@ -1960,6 +1960,9 @@ export interface components {
       secrets?: {
         [key: string]: string;
       };
+      registries?: {
+        [key: string]: string;
+      };
       usesCache?: boolean;
     };
     MissingFilesRequest: {
@@ -1989,6 +1992,9 @@ export interface components {
         node?: string;
         systemPackages?: string[];
         secrets?: {
+          [key: string]: string;
+        };
+        registries?: {
           [key: string]: string;
         };
       };
@@ -2024,6 +2030,9 @@ export interface components {
         node?: string;
         systemPackages?: string[];
         secrets?: {
+          [key: string]: string;
+        };
+        registries?: {
           [key: string]: string;
         };
       };

@@ -1911,6 +1911,9 @@ export interface components {
       secrets?: {
         [key: string]: string;
       };
+      registries?: {
+        [key: string]: string;
+      };
       usesCache?: boolean;
     };
     MissingFilesRequest: {
@@ -1940,6 +1943,9 @@ export interface components {
         node?: string;
         systemPackages?: string[];
         secrets?: {
+          [key: string]: string;
+        };
+        registries?: {
           [key: string]: string;
         };
       };
@@ -1975,6 +1981,9 @@ export interface components {
         node?: string;
         systemPackages?: string[];
         secrets?: {
+          [key: string]: string;
+        };
+        registries?: {
           [key: string]: string;
         };
       };

@@ -18,6 +18,11 @@ export interface BuildRequest {
   secrets: Readonly<Record<string, string>>;
   /** Credentials for base images, by registry host. */
   registries: Readonly<Record<string, { username: string; password: string }>>;
+  /**
+   * Rejects, with a sentence, unless the owner of the build may use an image. Asked for each one that the folder names, before the
+   * engine could use a copy of it that somebody else pulled or built.
+   */
+  admitBase(image: string): Promise<void>;
   /** False: every step runs anew. */
   usesCache: boolean;
   /** Builds of different scopes, as of two users, share no result of a step. Letters and digits. */

@@ -12,6 +12,7 @@ import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
 import { MAX_FOLDER_BYTES } from '../domain/builds/check-folder.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
+import type { Runtime } from '../runtimes/runtime.ts';
 import { buildLimitsOf } from './create-builder.ts';
 import { readDiskOf } from './describe-installation.ts';
 
@@ -24,6 +25,7 @@ interface Parts {
   logger: Logger;
   secretBox: SecretBox;
   webhooks: WebhookPolicy;
+  runtime: Runtime;
   /** Null: nothing is built. */
   builder: Builder | null;
 }

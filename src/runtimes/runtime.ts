@@ -273,6 +273,11 @@ export interface Runtime {
    */
   prepare(image: string, options?: PrepareOptions): Promise<ImageIdentity | null>;
   /**
+   * Rejects, with a sentence fit for users, unless whoever has these credentials may use an image that is present. Says nothing of
+   * one that is not, nor where nothing is built from images of this machine.
+   */
+  admitImage(image: string, auth?: RegistryAuth): Promise<void>;
+  /**
    * Creates and starts a workload. Idempotent by id: a running one is left alone. On failure it rejects and leaves nothing
    * behind; with `NoCapacity` when it found no place.
    */

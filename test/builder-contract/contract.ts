@@ -59,6 +59,7 @@ export function builderContract(name: string, makeBuilder: () => Promise<Builder
         args: {},
         secrets: {},
         registries: {},
+        admitBase: async () => {},
         usesCache: true,
         cacheScope: scope,
         ...wanted.request,

@@ -1,6 +1,10 @@
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Docker from 'dockerode';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { createApiKey } from '../../src/domain/access/create-api-key.ts';
@@ -9,6 +13,7 @@ import { change } from '../../src/domain/change.ts';
 import { buildImage } from '../../src/runtimes/docker/images/example-images.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api, until } from '../e2e/api.ts';
+import { run, runToFailure } from '../e2e/podyard-command.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { describeWithEngine } from './container-engine.ts';
 import { hasRegistryProgram, PrivateRegistry } from './private-registry.ts';
@@ -24,6 +29,7 @@ describeWithEngine('private images', () => {
   let registry: PrivateRegistry;
   let image: string;
   let api: Api;
+  let strangerKey: string;
   let stranger: Api;
   beforeAll(async () => {
     const { status, note } = await buildImage({ name: 'podyard/echo-js', tag: 'dev' });
@@ -35,10 +41,8 @@ describeWithEngine('private images', () => {
     const context = { pool: database.pool, bus: { publish: () => {} } };
     const { id: userId } = await createUser(database.pool, { name: 'stranger', email: null });
     const given = { userId, name: 'theirs', scopes: [{ kind: 'all' } as const], expiresAt: null };
-    stranger = new Api({
-      url: server.url,
-      key: (await change({ ...context, clock: systemClock }, null, createApiKey, given)).secret,
-    });
+    strangerKey = (await change({ ...context, clock: systemClock }, null, createApiKey, given)).secret;
+    stranger = new Api({ url: server.url, key: strangerKey });
   }, 300_000); // packs and pushes a hundred megabytes
   afterAll(async () => {
     await server?.dispose();
@@ -83,6 +87,39 @@ describeWithEngine('private images', () => {
     expect(all).toContain('Pulling image'); // by a worker, or in advance
     expect(all).not.toContain(registry.auth.password);
     await api.delete(id);
+  });
+
+  test('are bases of builds that name the registry, for their user alone', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'podyard-private-base-'));
+    await writeFile(join(folder, 'Dockerfile'), `FROM ${image}\nLABEL base=private\n`);
+    const project = { name: 'derived', build: { registries: { [registry.host]: 'bases' } } };
+    await writeFile(join(folder, 'podyard.yaml'), JSON.stringify(project));
+    const env = { PODYARD_URL: server.url, PODYARD_API_KEY: server.key, HOME: folder };
+    try {
+      const unknown = await runToFailure(['deploy', folder, '--yes'], env, 4);
+      expect(unknown).toContain("Registry not found: 'bases'");
+      await api.call('POST', '/v2/registries', { name: 'bases', ...registry.auth });
+      await run(['deploy', folder, '--yes', '--no-wait'], env);
+      const { id } = JSON.parse(await run(['endpoints', 'get', 'derived', '--json'], env));
+      expect(await api.runToEnd(id, { echo: 'on top' })).toMatchObject({ status: 'COMPLETED', output: 'on top' });
+      await api.delete(id);
+
+      await writeFile(join(folder, 'podyard.yaml'), JSON.stringify({ name: 'theirs' }));
+      const theirs = { ...env, PODYARD_API_KEY: strangerKey };
+      const refused = await runToFailure(['deploy', folder, '--yes', '--no-cache'], theirs, 9);
+      expect(refused).toContain(`Dockerfile, line 1: Image '${image}' was not found, or it is private`);
+
+      const { builds } = await api.call<{ builds: { image: string }[] }>('GET', '/v2/builds');
+      const built = await new Docker().getImage(builds[0]!.image).inspect();
+      for (const base of [builds[0]!.image, built.Id.slice('sha256:'.length, -40)]) {
+        await writeFile(join(folder, 'Dockerfile'), `FROM ${base}\n`);
+        expect(await runToFailure(['deploy', folder, '--yes'], theirs, 9)).toContain('Dockerfile, line 1: ');
+      }
+    } finally {
+      const { builds } = await api.call<{ builds: { image: string | null }[] }>('GET', '/v2/builds');
+      for (const { image: built } of builds) if (built) await new Docker().getImage(built).remove({ force: true });
+      await rm(folder, { recursive: true });
+    }
   });
 
   test('image names do not scan ports: a service that is no registry reads like a closed port; the log has the difference', async () => {

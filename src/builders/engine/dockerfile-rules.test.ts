@@ -1,10 +1,29 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { Failure } from '../../core/errors.ts';
 import { ANY_REGISTRY, useRegistries } from '../../domain/images/registry-policy.ts';
 import { checkDockerfile } from './dockerfile-rules.ts';
 
 afterEach(() => useRegistries(ANY_REGISTRY));
 
-const check = (text: string, args: Record<string, string> = {}) => checkDockerfile('Dockerfile', text, args);
+const named: string[] = [];
+const admitBase = async (image: string) => {
+  named.push(image);
+  if (image.startsWith('private/')) throw new Failure('badRequest', `image: ${image} is somebody else's.`);
+};
+const check = (text: string, args: Record<string, string> = {}) =>
+  checkDockerfile('Dockerfile', text, { args, admitBase });
+
+test('an image that its owner may not use is refused with its line, wherever it is named', async () => {
+  for (const line of ['FROM private/a', 'COPY --from=private/a /a /', 'RUN --mount=from=private/a,target=/a true']) {
+    await expect(check(`FROM open/b\n${line}`)).rejects.toMatchObject({
+      kind: 'unprocessable',
+      message: "Dockerfile, line 2: private/a is somebody else's.",
+    });
+  }
+  named.length = 0;
+  await check('FROM open/b AS first\nFROM scratch\nCOPY --from=first /a /\nCOPY --from=0 /a /');
+  expect(named).toEqual(['open/b']); // stages are no images
+});
 
 describe('what the engine would fetch from the network of the machine is refused', () => {
   test.each([

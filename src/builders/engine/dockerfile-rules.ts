@@ -7,6 +7,7 @@
  */
 import { Failure } from '../../core/errors.ts';
 import { checkRegistryAddress, findImageRefusal } from '../../domain/images/registry-policy.ts';
+import type { BuildRequest } from '../builder.ts';
 
 interface Instruction {
   line: number;
@@ -19,11 +20,14 @@ const FRONTEND = /^(?:docker\.io\/)?docker\/dockerfile(?:-upstream)?(?::[\w.-]+)
 
 const FETCHED = /^(?:[a-z][a-z0-9+.-]*:\/\/|git@|github\.com\/)|\$/i;
 
-/** Throws `unprocessable` with the line, if the Dockerfile names what it may not. `name`: its path, for the sentence. */
+/**
+ * Throws `unprocessable` with the line, if the Dockerfile names what it may not, and with what `admitBase` says of an image. `name`:
+ * its path, for the sentence.
+ */
 export async function checkDockerfile(
   name: string,
   text: string,
-  args: Readonly<Record<string, string>>,
+  { args, admitBase }: Pick<BuildRequest, 'args' | 'admitBase'>,
 ): Promise<void> {
   const syntax = syntaxOf(text);
   if (syntax !== null && !FRONTEND.test(syntax))
@@ -53,6 +57,7 @@ export async function checkDockerfile(
       const fault = findImageRefusal(image);
       if (fault !== null) throw refuse(fault);
       await checkRegistryAddress(image);
+      await admitBase(image).catch((error) => Promise.reject(placed(error, refuse)));
     }
   }
 }
@@ -67,6 +72,12 @@ function syntaxOf(text: string): string | null {
     if (syntax !== undefined) return syntax;
   }
   return null;
+}
+
+/** Adds the place to what is wrong with an image; other errors stay as they are. */
+function placed(error: unknown, refuse: (detail: string) => Failure): unknown {
+  const isItsFault = error instanceof Failure && error.kind !== 'unavailable';
+  return isItsFault ? refuse(error.message.replace(/^image: |\.$/g, '')) : error;
 }
 
 function refusal(name: string, line: number, detail: string): Failure {

@@ -5,7 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure, messageOf } from '../../core/errors.ts';
-import { buildIdOf } from '../../domain/builds/build-image.ts';
+import { BUILT_LABEL, buildIdOf } from '../../domain/builds/build-image.ts';
 import { dockerfileOf } from '../../domain/builds/dockerfile-of.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { isRefusal, Refusal } from '../../engine/refusal.ts';
@@ -29,9 +29,6 @@ export interface EngineBuilderOptions {
 }
 
 const RESERVE_BYTES = 2 * 2 ** 30;
-
-/** Of an image; not the one of containers, which inherit their image's labels. */
-const LABEL = 'podyard.builder';
 
 /** Where a generated Dockerfile is put, beside the files of the kit. */
 const GENERATED = '.podyard/Dockerfile';
@@ -82,7 +79,7 @@ class EngineBuilder implements Builder {
     try {
       ended.signal.throwIfAborted();
       dockerfile = await readDockerfile(request);
-      await checkDockerfile(dockerfile.shownAs, dockerfile.text, request.args);
+      await checkDockerfile(dockerfile.shownAs, dockerfile.text, request);
       const plan = this.#plan(request, options, dockerfile, { steps, session, signal: ended.signal });
       const id = await this.#run(plan, ended.end);
       return await this.#accept(id, request, options);
@@ -98,7 +95,7 @@ class EngineBuilder implements Builder {
   }
 
   async list(): Promise<StoredImage[]> {
-    const filters = { label: [`${LABEL}=${this.#installation}`] };
+    const filters = { label: [`${BUILT_LABEL}=${this.#installation}`] };
     const images = await this.#engine.json<EngineImage[]>({ method: 'GET', path: '/images/json', query: { filters } });
     return images.flatMap(({ RepoTags, Size }) =>
       (RepoTags ?? []).flatMap((image) => {
@@ -142,7 +139,15 @@ class EngineBuilder implements Builder {
     const archive = (more: readonly AddedFile[] = []) => archiveFolder(request.folder, [...added, ...more]);
     const hosts = [request.args[STEP_VARIABLE], stepHost(this.#installation, request.id)].filter(Boolean).join(',');
     const args = { ...request.args, [STEP_VARIABLE]: hosts };
-    return { request, limits, dockerfile: path, labels: { [LABEL]: this.#installation }, args, archive, ...parts };
+    return {
+      request,
+      limits,
+      dockerfile: path,
+      labels: { [BUILT_LABEL]: this.#installation },
+      args,
+      archive,
+      ...parts,
+    };
   }
 
   /** The time and memory of the steps are bounded, and none outlives this call. */

@@ -56,7 +56,14 @@ describe.skipIf(!hasEngine)('builds of an engine that go wrong', { timeout: 90_0
       await writeFile(join(context, path), text);
     }
     const image = `builds.podyard.internal/failures:${id}`;
-    const given = { args: {}, secrets: {}, registries: {}, usesCache: false, cacheScope: installation };
+    const given = {
+      args: {},
+      secrets: {},
+      registries: {},
+      admitBase: async () => {},
+      usesCache: false,
+      cacheScope: installation,
+    };
     return { id, image, folder: context, recipe: DOCKERFILE, ...given, ...request };
   };
   const build = async (dockerfile: string | null, wanted: Wanted = {}): Promise<BuiltImage> => {

@@ -126,7 +126,7 @@ describe('the images of processes', { timeout: 120_000 }, () => {
     const request = { id, image: `builds.podyard.internal/own:${id}`, folder: context, recipe, args: {}, secrets: {} };
     try {
       const built = await builder.build(
-        { ...request, registries: {}, usesCache: true, cacheScope: 'a' },
+        { ...request, registries: {}, admitBase: async () => {}, usesCache: true, cacheScope: 'a' },
         {
           limits,
           signal: new AbortController().signal,

@@ -212,9 +212,10 @@ export async function build(
   client: ApiClient,
   root: string,
   entries: readonly FolderEntry[],
-  { body }: Pick<Source, 'body'>,
+  source: Pick<Source, 'body'>,
   output: CommandOutput,
 ): Promise<string> {
+  const body = await resolveNames(client, source.body);
   const { files, bytes } = await uploadFiles(client, root, entries, output);
   if (files > 0) output.note(`Uploaded ${files} ${files === 1 ? 'file' : 'files'}, ${bytesText(bytes)}.`);
   output.note(`Building ${body.name}`);

@@ -34,6 +34,6 @@ export async function eject(folder: string, output: CommandOutput): Promise<void
   await writeFiles(root, [['Dockerfile', dockerfileOf(recipe).replaceAll(BUILT_IN, EJECTED)], ...kit]);
   output.print(['Dockerfile', ...kit.map(([path]) => path)].join('\n'));
   output.note(
-    'From now on the folder is built with this Dockerfile. `build` in podyard.yaml may have only target, args and secrets.',
+    'From now on the folder is built with this Dockerfile. `build` in podyard.yaml may have only target, args, secrets and registries.',
   );
 }

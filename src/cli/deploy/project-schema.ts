@@ -2,6 +2,7 @@
  * The schema of podyard.yaml, made from REST's own: `node scripts/write-openapi.ts` writes it to api/podyard-yaml.json, which the
  * command line validates with and editors complete from.
  */
+import { REGISTRY_HOST } from '../../domain/images/image-reference.ts';
 
 interface Schema {
   [member: string]: unknown;
@@ -47,6 +48,13 @@ const BUILD: Schema = {
       propertyNames: { pattern: '^[A-Za-z_][A-Za-z0-9_]{0,127}$' },
       additionalProperties: { type: 'string', minLength: 1 },
       description: 'Names of secrets, by the variable with which the installation of dependencies finds each.',
+    },
+    registries: {
+      type: 'object',
+      propertyNames: { pattern: REGISTRY_HOST.source },
+      additionalProperties: { type: 'string', minLength: 1 },
+      description:
+        'Registries, by name or id, whose credentials pull private images, by the host with which those begin.',
     },
   },
   additionalProperties: false,

@@ -75,7 +75,7 @@ function refuseFaults(entries: readonly FolderEntry[]): void {
   }
 }
 
-function wishesOf({ type, build: { args: _, secrets, ...build } = {} }: ProjectEndpoint): RecipeWishes {
+function wishesOf({ type, build: { args: _, registries: __, secrets, ...build } = {} }: ProjectEndpoint): RecipeWishes {
   return {
     ...build,
     serves: type === 'LOAD_BALANCING' ? 'requests' : 'jobs',
@@ -84,12 +84,12 @@ function wishesOf({ type, build: { args: _, secrets, ...build } = {} }: ProjectE
 }
 
 function toSource(
-  { name, build: { args = {}, secrets = {} } = {} }: NamedEndpoint,
+  { name, build: { args = {}, secrets = {}, registries = {} } = {} }: NamedEndpoint,
   recipe: Recipe | null,
   entries: FolderEntry[],
   usesCache: boolean,
 ): Source | null {
   if (recipe === null) return null;
-  const body = { name: buildNameOf(name), files: entries, recipe, args, secrets, usesCache };
+  const body = { name: buildNameOf(name), files: entries, recipe, args, secrets, registries, usesCache };
   return { recipe, body, contentHash: contentHashOf({ entries, recipe, args, secrets }) };
 }

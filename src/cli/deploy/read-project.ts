@@ -28,6 +28,7 @@ export interface ProjectBuild {
   node?: string;
   systemPackages?: string[];
   secrets?: Record<string, string>;
+  registries?: Record<string, string>;
 }
 
 const NAMES = ['podyard.yaml', 'podyard.yml'];

@@ -47,15 +47,23 @@ interface References {
   templateId?: string;
   registry?: string | null;
   networkVolumes?: string[];
+  /** By host. */
+  registries?: Record<string, string>;
   mounts?: { network?: { volumeId: string; path: string }[] };
 }
 
 /** Replaces names of other records in a body by their ids. */
 export async function resolveNames<Body extends object>(client: ApiClient, body: Body): Promise<Body> {
-  const { templateId, registry, networkVolumes, mounts } = body as References;
+  const { templateId, registry, networkVolumes, registries, mounts } = body as References;
   const resolved: References = {};
   if (templateId) resolved.templateId = await idOf(client, RECORDS.templates, templateId);
   if (registry) resolved.registry = await idOf(client, RECORDS.registries, registry);
+  if (registries) {
+    resolved.registries = {};
+    for (const [host, one] of Object.entries(registries)) {
+      resolved.registries[host] = await idOf(client, RECORDS.registries, one);
+    }
+  }
   const volume = (one: string) => idOf(client, RECORDS.volumes, one);
   if (networkVolumes) resolved.networkVolumes = await Promise.all(networkVolumes.map(volume));
   if (mounts?.network) {

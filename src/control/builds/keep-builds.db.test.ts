@@ -51,7 +51,7 @@ const keep = (kept = 2) =>
 
 async function built(name = 'app', userId = anna): Promise<BuildId> {
   const id = newId<BuildId>();
-  const input = { name, recipe: RECIPE, args: {}, secrets: {}, usesCache: true };
+  const input = { name, recipe: RECIPE, args: {}, secrets: {}, registries: {}, usesCache: true };
   await insertBuild(database.pool, { ...input, id, userId, origin: UPLOAD, retryOf: null, entries: [] });
   await database.pool.query(
     "update builds set status = 'COMPLETED', image = $2, digest = $3, started_at = now(), ended_at = now() where id = $1",

@@ -18,7 +18,7 @@ export async function readCommitFolder(
   root: string,
   { endpointName, serves, build }: Pick<DueSource, 'endpointName' | 'serves' | 'build'>,
 ): Promise<NewBuild> {
-  const { args = {}, secrets = {}, ...wishes } = build;
+  const { args = {}, secrets = {}, registries = {}, ...wishes } = build;
   const wanted = { ...wishes, serves, secretIds: Object.keys(secrets) };
   const read = (path: string) => readFile(join(root, path), 'utf8');
   const scan = (withInstalled: boolean) => scanFolder(root, { withInstalled }).catch(toFailure);
@@ -28,7 +28,7 @@ export async function readCommitFolder(
     recipe.language === 'dockerfile' || (recipe.language === 'javascript' && recipe.installer === null);
   if (isVendored) ({ files } = await scan(true));
   const entries = await hashFiles(root, files).catch(toFailure);
-  const input = { name: buildNameOf(endpointName), entries, recipe, args, secrets, usesCache: true };
+  const input = { name: buildNameOf(endpointName), entries, recipe, args, secrets, registries, usesCache: true };
   checkBuild(input);
   return input;
 }

@@ -17,11 +17,13 @@ import { systemActor } from '../../domain/access/actor.ts';
 import { createUser } from '../../domain/access/users.ts';
 import type { Build, FolderEntry } from '../../domain/builds/build.ts';
 import { storeFile } from '../../domain/builds/build-files.ts';
+import { buildImageOf } from '../../domain/builds/build-image.ts';
 import { getBuild } from '../../domain/builds/build-store.ts';
 import { cancelBuild, createBuild, type NewBuild, retryBuild } from '../../domain/builds/change-build.ts';
 import { followBuildLog } from '../../domain/builds/follow-build-log.ts';
 import type { Recipe } from '../../domain/builds/recipe.ts';
 import { change } from '../../domain/change.ts';
+import { createRegistry } from '../../domain/registries/change-registry.ts';
 import { createSecret } from '../../domain/secrets/change-secret.ts';
 import { BuildRunner } from './run-builds.ts';
 
@@ -34,6 +36,8 @@ let folder: string;
 let anna: UserId;
 let builder: FakeBuilder;
 let runner: BuildRunner;
+const admitted: [image: string, auth: unknown][] = [];
+const admitImage = async (...asked: [string, unknown?]) => void admitted.push([asked[0], asked[1]]);
 beforeAll(async () => {
   database = await createTestDatabase();
   bus = new Bus({
@@ -90,7 +94,8 @@ const untilAborted = async (signal: AbortSignal): Promise<never> => {
 };
 
 function newRunner(own: Builder, atOnce = 1): BuildRunner {
-  const deps = { pool: database.pool, bus, logger: silentLogger, secretBox };
+  const runtime = { admitImage };
+  const deps = { pool: database.pool, bus, logger: silentLogger, secretBox, runtime };
   return new BuildRunner({ ...deps, builder: own, limits: LIMITS, atOnce, folder: join(folder, 'contexts') });
 }
 
@@ -104,6 +109,7 @@ async function queue(more: Partial<NewBuild> = {}, userId = anna): Promise<Build
     recipe: DOCKERFILE,
     args: {},
     secrets: {},
+    registries: {},
     usesCache: true,
     entries: [fileEntry('main.py', MAIN)],
   };
@@ -181,6 +187,55 @@ test('steps and lines are stored as they come, without the secrets in them', asy
     ...{ status: 'FAILED', reason: 'install failed: ***', failedStep: 'install', image: null },
     steps: [{ name: 'install', status: 'FAILED', startedAt: expect.any(Date), endedAt: expect.any(Date) }],
   });
+});
+
+test('the credentials of registries reach the builder, and their passwords no log', async () => {
+  const context = { pool: database.pool, bus, secretBox };
+  const auth = { username: 'puller', password: 'pass-w0rd-4711' };
+  const { id: registryId } = await change(context, systemActor(anna), createRegistry, { name: 'ours', ...auth });
+  builder.make = async ({ registries }) => {
+    throw new Failure('unprocessable', `refused: ${JSON.stringify(registries)}`);
+  };
+  const id = await queue({ registries: { 'registry.example.com': registryId } });
+  await run();
+  expect(builder.requests[0]!.registries).toEqual({ 'registry.example.com': auth });
+  expect((await read(id)).reason).toBe('refused: {"registry.example.com":{"username":"puller","password":"***"}}');
+
+  const later = await change(
+    { ...context, builds: { hindrance: null } },
+    ...([systemActor(anna), retryBuild, { id }] as const),
+  );
+  await database.pool.query('delete from registries where id = $1', [registryId]);
+  await run();
+  expect((await read(later.id)).reason).toBe(
+    `the registry '${registryId}' was deleted: its credentials are needed to pull the image`,
+  );
+});
+
+test('a base is an open image, one that the credentials of the build may pull, or an own build', async () => {
+  const context = { pool: database.pool, bus, secretBox };
+  const auth = { username: 'puller', password: 'pass-w0rd-4711' };
+  const { id: registryId } = await change(context, systemActor(anna), createRegistry, { name: 'ours', ...auth });
+  const own = buildImageOf('app', await queue());
+  await run();
+  const bob = (await createUser(database.pool, { name: newId(), email: null })).id;
+  builder.make = async (request) => {
+    for (const image of ['registry.example.com/base:1', 'alpine', own]) await request.admitBase(image);
+    return imageOf(request);
+  };
+  admitted.length = 0;
+  const registries = { 'registry.example.com': registryId };
+  const derived = await queue({ registries });
+  await run();
+  expect((await read(derived)).status).toBe('COMPLETED');
+  expect(admitted).toEqual([
+    ['registry.example.com/base:1', auth],
+    ['alpine', undefined],
+    [own, undefined],
+  ]);
+  const foreign = await queue({}, bob);
+  await run();
+  expect((await read(foreign, bob)).reason).toBe(`image: there is no build with the image '${own}'`);
 });
 
 test('of a build that prints a gigabyte the beginning and the last lines are stored, and a line says how many are missing', async () => {

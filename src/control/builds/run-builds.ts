@@ -4,24 +4,28 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Builder, BuildLimits } from '../../builders/builder.ts';
 import { Failure } from '../../core/errors.ts';
 import { Loop, type NextRun } from '../../core/flow/loop.ts';
-import type { BuildId } from '../../core/ids.ts';
+import type { BuildId, UserId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import { buildImageOf } from '../../domain/builds/build-image.ts';
 import { readFolder } from '../../domain/builds/build-store.ts';
+import { checkBuildImage } from '../../domain/builds/check-build-image.ts';
 import {
   type BuildEnd,
   endBuild,
   listUnfinishedBuilds,
   noteWait,
+  type OpenedSecrets,
   openBuildSecrets,
   requeueBuild,
   type StartedBuild,
   startBuild,
   type UnfinishedBuild,
 } from '../../domain/builds/running-builds.ts';
+import { parseImageReference } from '../../domain/images/image-reference.ts';
+import type { Runtime } from '../../runtimes/runtime.ts';
 import { BuildLog } from './build-log.ts';
 import { decideBuilds } from './decide-builds.ts';
 import { writeFolder } from './write-folder.ts';
@@ -44,6 +48,7 @@ interface Deps {
   logger: Logger;
   secretBox: SecretBox;
   builder: Builder;
+  runtime: Pick<Runtime, 'admitImage'>;
   limits: BuildLimits;
   /** Builds of all users that run at once. */
   atOnce: number;
@@ -158,13 +163,14 @@ export class BuildRunner {
     const { id, userId, name } = build;
     const fields = { buildId: id, userId, name };
     logger.info(fields, 'build begins');
-    const { values, problem } = await openBuildSecrets({ pool, secretBox }, build).catch((error: unknown) => {
+    const opened = await openBuildSecrets({ pool, secretBox }, build).catch((error: unknown) => {
+      if (error instanceof Failure) return error;
       logger.error({ ...fields, err: error }, 'the secrets of a build could not be opened');
-      return { values: {}, problem: 'Its secrets could not be opened: the server’s log says why.' };
+      return new Failure('unprocessable', 'Its secrets could not be opened: the server’s log says why.');
     });
-    const log = new BuildLog({ pool, bus, logger }, { id, lastLine: build.lastLine, secrets: Object.values(values) });
+    const log = new BuildLog({ pool, bus, logger }, { id, lastLine: build.lastLine, secrets: textsOf(opened) });
     const own = join(folder, id);
-    const end = await this.#make(build, { folder: own, secrets: values, problem, log, signal });
+    const end = await this.#make(build, { folder: own, opened, log, signal });
     await rm(own, { recursive: true, force: true });
     await log.close(this.#stopping.signal);
     if (end === null) await requeueBuild(pool, id, { isKilled: false, line: STOPPED });
@@ -178,22 +184,22 @@ export class BuildRunner {
     build: StartedBuild,
     parts: {
       folder: string;
-      secrets: Record<string, string>;
-      problem: string | null;
+      opened: OpenedSecrets | Failure;
       log: BuildLog;
       signal: AbortSignal;
     },
   ): Promise<BuildEnd | null> {
     const { pool, builder, limits, logger } = this.#deps;
     const { id, userId, name, recipe, args, usesCache } = build;
-    const { folder, secrets, problem, log, signal } = parts;
+    const { folder, opened, log, signal } = parts;
     try {
-      if (problem !== null) throw new Failure('unprocessable', problem);
+      if (opened instanceof Failure) throw opened;
       const hindrance = await builder.hindrance();
       if (hindrance !== null) throw new Failure('unavailable', hindrance);
       await writeFolder(pool, { userId, recipe, entries: await readFolder(pool, id) }, folder, signal);
       const image = buildImageOf(name, id);
-      const request = { id, image, folder, recipe, args, secrets, registries: {}, usesCache, cacheScope: userId };
+      const admitBase = (base: string) => this.#admit(userId, base, opened.registries);
+      const request = { id, image, folder, recipe, args, ...opened, admitBase, usesCache, cacheScope: userId };
       const built = await builder.build(request, { limits, signal, onEvent: (event) => log.add(event) });
       return { status: 'COMPLETED', ...built };
     } catch (error) {
@@ -205,6 +211,14 @@ export class BuildRunner {
       log.say(reason);
       return { status: 'FAILED', reason, failedStep: log.failedStep };
     }
+  }
+
+  /** Rejects unless the user may use an image: one of their builds, or one for which they have the credentials it takes. */
+  async #admit(userId: UserId, image: string, registries: OpenedSecrets['registries']): Promise<void> {
+    const { pool, runtime } = this.#deps;
+    await checkBuildImage(pool, userId, image);
+    const parsed = parseImageReference(image);
+    await runtime.admitImage(image, 'fault' in parsed ? undefined : registries[parsed.registry]);
   }
 
   /** Does something with the database until it succeeds, or the server stops. */
@@ -219,4 +233,10 @@ export class BuildRunner {
       }
     }
   }
+}
+
+/** Returns what no line of the log may show. */
+function textsOf(opened: OpenedSecrets | Failure): string[] {
+  if (opened instanceof Failure) return [];
+  return [...Object.values(opened.secrets), ...Object.values(opened.registries).map(({ password }) => password)];
 }

@@ -4,6 +4,9 @@ import type { BuildId } from '../../core/ids.ts';
 /** The host in the names of built images. No registry has it: such an image is where it was built, or nowhere. */
 export const BUILD_HOST = 'builds.podyard.internal';
 
+/** The label of images that container engines built, with the installation. Containers do not get it. */
+export const BUILT_LABEL = 'podyard.builder';
+
 /** A build's name, which its image's name contains. */
 export const BUILD_NAME = /^[a-z0-9]+(?:[._-][a-z0-9]+)*$/;
 export const MAX_BUILD_NAME_LENGTH = 63;

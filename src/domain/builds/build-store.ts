@@ -21,6 +21,8 @@ export interface BuildInput {
   args: Readonly<Record<string, string>>;
   /** Names of secrets, by the id under which a step mounts each. */
   secrets: Readonly<Record<string, string>>;
+  /** Ids of registries whose credentials pull images, by the host with which those begin. */
+  registries: Readonly<Record<string, string>>;
   usesCache: boolean;
 }
 
@@ -99,11 +101,11 @@ export async function insertBuild(
     entries: readonly FolderEntry[];
   },
 ): Promise<Build> {
-  const { id, userId, name, origin, recipe, args, secrets, usesCache, retryOf, entries } = build;
+  const { id, userId, name, origin, recipe, args, secrets, registries, usesCache, retryOf, entries } = build;
   await db.query(
     `insert into builds (id, user_id, name, source, recipe, args, secrets, uses_cache, retry_of, content_hash,
-       git, git_source_id, sighting, deployment)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, case when $12::text is not null then 'PENDING' end)`,
+       git, git_source_id, sighting, registries, deployment)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, case when $12::text is not null then 'PENDING' end)`,
     [
       id,
       userId,
@@ -118,6 +120,7 @@ export async function insertBuild(
       origin.git === null ? null : JSON.stringify(origin.git),
       origin.gitSourceId,
       origin.sighting,
+      JSON.stringify(registries),
     ],
   );
   await db.query('insert into build_folders (build_id, entries) values ($1, $2)', [id, JSON.stringify(entries)]);
@@ -132,7 +135,7 @@ export async function lockBuild(
 ): Promise<Pick<Build, 'status' | 'endedAt'> & BuildInput & { origin: BuildOrigin }> {
   const { rows } = await db.query<Pick<Build, 'status' | 'endedAt'> & BuildInput & BuildOrigin>(
     `select status, ended_at as "endedAt", source, git, git_source_id as "gitSourceId", sighting, name, recipe, args, secrets,
-            uses_cache as "usesCache"
+            registries, uses_cache as "usesCache"
      from builds where id = $1 and user_id = $2 for no key update`,
     [id, userId],
   );

@@ -1,9 +1,11 @@
 import { Failure } from '../../core/errors.ts';
 import { type BuildId, newId, type UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
-import { type Actor, isPermitted } from '../access/actor.ts';
+import type { Actor } from '../access/actor.ts';
 import { PERMISSIONS } from '../access/permissions.ts';
+import { requireRead } from '../access/require-read.ts';
 import type { Operation, Tx } from '../change.ts';
+import { listRegistryRows } from '../registries/registry-store.ts';
 import type { Build, FolderEntry } from './build.ts';
 import { filesOf, findMissingFiles } from './build-files.ts';
 import {
@@ -33,7 +35,8 @@ export interface NewBuild extends BuildInput {
 
 /**
  * Queues a build. Throws `unprocessable` for a folder or recipe that cannot be, `conflict` with the digests of files that were not sent,
- * `badRequest` for an unknown secret, `forbidden` where nothing is built or the key may not read secrets, and `tooManyRequests`.
+ * `badRequest` for an unknown secret or registry, `forbidden` where nothing is built or the key may not read one of them, and
+ * `tooManyRequests`.
  */
 export const createBuild: Operation<BuildTx, NewBuild, Build, void> = {
   name: 'build.create',
@@ -105,6 +108,7 @@ export async function queueBuild(
     });
   }
   await checkSecrets(db, actor, userId, Object.values(input.secrets));
+  await checkRegistries(db, actor, Object.values(input.registries));
   const missing = await findMissingFiles(db, userId, filesOf(input.entries));
   if (missing.length > 0) {
     const what = missing.length === 1 ? 'a file of the folder was' : `${missing.length} files of the folder were`;
@@ -120,15 +124,21 @@ export async function queueBuild(
 /** A step may print what it mounts, so the key must be permitted to use secrets, as for an env. */
 export async function checkSecrets(db: Db, actor: Actor, userId: UserId, names: readonly string[]): Promise<void> {
   if (names.length === 0) return;
-  if (!isPermitted(actor, PERMISSIONS.readAccount())) {
-    throw new Failure('forbidden', `access denied: a reference to secret '${names[0]}' needs the scope account:read`);
-  }
+  requireRead(actor, 'account', undefined, `a reference to secret '${names[0]}'`);
   const { rows } = await db.query<{ name: string }>(
     'select name from secrets where user_id = $1 and name = any($2::text[])',
     [...[userId, names]],
   );
   const missing = names.find((name) => !rows.some((row) => row.name === name));
   if (missing !== undefined) throw new Failure('badRequest', `secrets: there is no secret '${missing}'`);
+}
+
+/** A build shows what is in the images that it pulls, so the key must be permitted to read the registries. */
+export async function checkRegistries(db: Db, actor: Actor, ids: readonly string[]): Promise<void> {
+  for (const id of ids) requireRead(actor, 'registries', id, `a reference to registry '${id}'`);
+  const known = ids.length === 0 ? [] : await listRegistryRows(db, actor.userId);
+  const missing = ids.find((id) => !known.some((registry) => registry.id === id));
+  if (missing !== undefined) throw new Failure('badRequest', `registries: there is no registry '${missing}'`);
 }
 
 /** Throws `unprocessable` with the files and secrets that a recipe names and the build lacks. */

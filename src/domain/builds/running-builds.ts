@@ -1,9 +1,12 @@
 /** What control reads and writes of builds. Only the leader does. */
-import type { BuildId, UserId } from '../../core/ids.ts';
+import { Failure } from '../../core/errors.ts';
+import type { BuildId, RegistryId, UserId } from '../../core/ids.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
 import { limitsOfRow, setLimitsColumns } from '../quotas/limit-store.ts';
 import type { OwnLimits } from '../quotas/limits.ts';
+import { openCredentials } from '../registries/open-credentials.ts';
+import type { Credentials } from '../registries/sealed-credentials.ts';
 import { listSealedValues } from '../secrets/secret-store.ts';
 import type { BuildLine, BuildStatus, BuildStep } from './build.ts';
 import type { BuildInput } from './build-store.ts';
@@ -49,7 +52,7 @@ export interface StartedBuild extends BuildInput {
 export async function startBuild(db: Db, id: BuildId): Promise<StartedBuild | undefined> {
   const { rows } = await db.query<StartedBuild>(
     `update builds b set status = 'BUILDING', started_at = now(), reason = null where id = $1 and status = 'QUEUED'
-     returning id, user_id as "userId", name, recipe, args, secrets, uses_cache as "usesCache",
+     returning id, user_id as "userId", name, recipe, args, secrets, registries, uses_cache as "usesCache",
        coalesce((select max(number) from build_lines l where l.build_id = b.id), 0) as "lastLine"`,
     [id],
   );
@@ -147,17 +150,27 @@ export async function appendEvents(
   });
 }
 
-/** Opens the secrets of a build, by id; `problem`: a sentence with the name of one that is gone. */
+/** What a build is given beside its folder. */
+export interface OpenedSecrets {
+  /** By id. */
+  secrets: Record<string, string>;
+  /** By the host of the registry. */
+  registries: Record<string, Credentials>;
+}
+
+/** Opens the secrets of a build and the credentials of its registries. Throws `unprocessable` for one that is gone. */
 export async function openBuildSecrets(
-  { pool, secretBox }: { pool: Db; secretBox: SecretBox },
-  { userId, secrets }: Pick<StartedBuild, 'userId' | 'secrets'>,
-): Promise<{ values: Record<string, string>; problem: string | null }> {
+  { pool, secretBox }: { pool: Pool; secretBox: SecretBox },
+  { userId, secrets, registries }: Pick<StartedBuild, 'userId' | 'secrets' | 'registries'>,
+): Promise<OpenedSecrets> {
   const sealed = await listSealedValues(pool, userId, Object.values(secrets));
   const byName = new Map(sealed.map(({ id, name, value }) => [name, secretBox.open(value, id)]));
   const missing = Object.values(secrets).find((name) => !byName.has(name));
-  if (missing !== undefined) return { values: {}, problem: `There is no secret '${missing}' any more.` };
-  return {
-    values: Object.fromEntries(Object.entries(secrets).map(([id, name]) => [id, byName.get(name)!])),
-    problem: null,
-  };
+  if (missing !== undefined) throw new Failure('unprocessable', `There is no secret '${missing}' any more.`);
+  const opened: OpenedSecrets = { secrets: {}, registries: {} };
+  for (const [id, name] of Object.entries(secrets)) opened.secrets[id] = byName.get(name)!;
+  for (const [host, id] of Object.entries(registries)) {
+    opened.registries[host] = await openCredentials({ pool, secretBox }, userId, id as RegistryId);
+  }
+  return opened;
 }

@@ -2,8 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { Failure } from '../../core/errors.ts';
 import type { UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
-import { type Actor, isPermitted } from '../access/actor.ts';
-import { type Area, formatScope } from '../access/scopes.ts';
+import type { Actor } from '../access/actor.ts';
+import { requireRead } from '../access/require-read.ts';
+import type { Area } from '../access/scopes.ts';
 import { buildIdOf } from '../builds/build-image.ts';
 import { checkBuildImage } from '../builds/check-build-image.ts';
 import { secretNamesIn } from '../secrets/secret-references.ts';
@@ -79,12 +80,6 @@ function listReferences({ env = {}, registryId, networkVolumeIds = [], image = '
 function runsOther(before: References, given: References): boolean {
   const fields = ['image', 'args', 'env'] as const;
   return fields.some((field) => given[field] !== undefined && !isDeepStrictEqual(given[field], before[field]));
-}
-
-function requireRead(actor: Actor, area: Area, resourceId: string | undefined, thing: string): void {
-  if (isPermitted(actor, { area, access: 'read', ...(resourceId === undefined ? {} : { resourceId }) })) return;
-  const scope = formatScope({ kind: 'area', area, resourceId: null, access: 'read' });
-  throw new Failure('forbidden', `access denied: ${thing} needs the scope ${scope}`);
 }
 
 /** Locks the records in id order, so that concurrent callers cannot deadlock. Served by the primary key. */

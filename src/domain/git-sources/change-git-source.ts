@@ -4,7 +4,7 @@ import type { SecretBox } from '../../core/secret-box.ts';
 import type { Db } from '../../db/pool.ts';
 import { type Actor, isPermitted } from '../access/actor.ts';
 import { PERMISSIONS } from '../access/permissions.ts';
-import { type BuildTx, checkBuilds, checkSecrets } from '../builds/change-build.ts';
+import { type BuildTx, checkBuilds, checkRegistries, checkSecrets } from '../builds/change-build.ts';
 import type { Operation, Tx } from '../change.ts';
 import { getEndpointRow } from '../endpoints/endpoint-store.ts';
 import type { WebhookPolicy } from '../jobs/webhook-policy.ts';
@@ -58,6 +58,7 @@ export const connectGit: Operation<GitTx, Connect, { source: GitSource; webhookS
     const url = parseGitUrl(settings.url, tx.webhooks);
     checkSettings({ ...settings, url });
     await checkSecrets(db, actor, actor.userId, Object.values(settings.build.secrets ?? {}));
+    await checkRegistries(db, actor, Object.values(settings.build.registries ?? {}));
     const before = await findGitSource(db, id);
     const source = before?.id ?? newId<GitSourceId>();
     const webhookSecret = before && !rotateWebhookSecret ? null : newSecret(WEBHOOK_SECRET_PREFIX);

@@ -9,6 +9,8 @@ export interface GitBuildOptions extends Omit<RecipeWishes, 'serves' | 'secretId
   args?: Record<string, string>;
   /** Names of secrets, by the id under which a step mounts each. */
   secrets?: Record<string, string>;
+  /** Ids of registries whose credentials pull images, by the host with which those begin. */
+  registries?: Record<string, string>;
 }
 
 /** What of a repository is built for an endpoint. One of `branch` and `tags` is null. */

@@ -26,6 +26,9 @@ const DIGEST = '[a-z0-9]+(?:[+._-][a-z0-9]+)*:[a-zA-Z0-9=_-]+';
 /** What `parseImageReference` takes, but for lengths, for descriptions of the interface. */
 export const IMAGE_PATTERN = `^(?:${DOMAIN}/)?${PATH_COMPONENT}(?:/${PATH_COMPONENT})*(?::${TAG})?(?:@${DIGEST})?$`;
 
+/** What an image may begin with to name its registry. */
+export const REGISTRY_HOST = new RegExp(`^(?:${DOMAIN})$`);
+
 const [isDomain, isPathComponent, isTag, isDigest] = [DOMAIN, PATH_COMPONENT, TAG, DIGEST].map((pattern) => {
   const regExp = new RegExp(`^(?:${pattern})$`);
   return (text: string) => regExp.test(text);

@@ -1,3 +1,4 @@
+import { Failure } from '../../core/errors.ts';
 import type { RegistryId, UserId } from '../../core/ids.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import { type Pool, transaction } from '../../db/pool.ts';
@@ -6,7 +7,7 @@ import { type Credentials, hasClearUsername, sealCredentials, unsealCredentials 
 
 /**
  * Returns the decrypted user name and password, only to pull an image. Seals a user name that an earlier version stored in
- * clear text. Throws an error to print if there are none.
+ * clear text. Throws `unprocessable` if there are none.
  */
 export async function openCredentials(
   context: { pool: Pool; secretBox: SecretBox },
@@ -14,7 +15,12 @@ export async function openCredentials(
   id: RegistryId,
 ): Promise<Credentials> {
   const found = await findCredentials(context.pool, userId, id);
-  if (!found) throw new Error(`the registry '${id}' was deleted: its credentials are needed to pull the image`);
+  if (!found) {
+    throw new Failure(
+      'unprocessable',
+      `the registry '${id}' was deleted: its credentials are needed to pull the image`,
+    );
+  }
   const credentials = unsealCredentials(context.secretBox, found, id);
   if (hasClearUsername(found)) await sealUsername(context, userId, id);
   return credentials;

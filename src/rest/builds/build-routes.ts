@@ -224,7 +224,7 @@ export const retryBuildRoute: RestRoute = (app, deps) => {
 
 /** Throws `unprocessable` for an entry that lacks a member, which the schema cannot say briefly. */
 function toNewBuild(body: Static<typeof CreateBuildRequest>): NewBuild {
-  const { files, args = {}, secrets = {}, usesCache = true, ...input } = body;
+  const { files, args = {}, secrets = {}, registries = {}, usesCache = true, ...input } = body;
   const errors: string[] = [];
   const entries = files.map((file, i): FolderEntry => {
     const { path, digest, size, mode, link } = file;
@@ -233,7 +233,7 @@ function toNewBuild(body: Static<typeof CreateBuildRequest>): NewBuild {
     return { path, digest: digest!, size: size!, mode: mode! };
   });
   if (errors.length > 0) throw validationFailure(errors);
-  return { ...input, args, secrets, usesCache, entries };
+  return { ...input, args, secrets, registries, usesCache, entries };
 }
 
 export function toBuildResponse({ userId: _, source, git, ...build }: Build): Static<typeof BuildResponse> {

@@ -1,6 +1,7 @@
 import { BUILD_STATUSES } from '../../domain/builds/build.ts';
 import { BUILD_NAME, MAX_BUILD_NAME_LENGTH } from '../../domain/builds/build-image.ts';
 import { MAX_FILE_BYTES, MAX_FOLDER_ENTRIES, MAX_PATH_LENGTH } from '../../domain/builds/check-folder.ts';
+import { REGISTRY_HOST } from '../../domain/images/image-reference.ts';
 import { MAX_SECRET_NAME_LENGTH, SECRET_NAME } from '../../domain/secrets/secret.ts';
 import { CREATED_AT, ENDPOINT_ID, type Examples } from '../shared/example-values.ts';
 import { byDefault, closed, dateTime, nullableInteger, nullableString, ref, stringEnum } from '../shared/schema.ts';
@@ -9,6 +10,7 @@ import { Type } from '../shared/type.ts';
 const MAX_PAGE = 100;
 const MAX_TEXT = 4_096;
 const MAX_ITEMS = 100;
+const MAX_ID_LENGTH = 100;
 
 const nullableDateTime = (description: string) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time', description });
@@ -120,6 +122,16 @@ export const CreateBuildRequest = closed(
           '^[A-Za-z0-9_.-]{1,128}$',
           { pattern: SECRET_NAME.source, maxLength: MAX_SECRET_NAME_LENGTH },
           'Names of secrets of the account, by the id under which a step mounts each.',
+        ),
+        {},
+      ),
+    ),
+    registries: Type.Optional(
+      byDefault(
+        textsBy(
+          REGISTRY_HOST.source,
+          { minLength: 1, maxLength: MAX_ID_LENGTH },
+          'Ids of registries whose credentials pull images, by the host with which those images begin; Docker Hub’s is `docker.io`.',
         ),
         {},
       ),

@@ -300,6 +300,24 @@ describe('a build', () => {
     expect(rows[0].row).not.toContain('canary');
   });
 
+  test('names registries of the user, and its key must be permitted to read them', async () => {
+    await sendFile(rest, alice.key, MAIN);
+    const body = { name: 'ours', username: 'puller', password: 'canary-2b7d' };
+    const { id } = (await call('POST', '/v2/registries', body)).json();
+    const registries = { 'registry.example.com:5000': id };
+    expect((await create({ registries })).statusCode).toBe(201);
+    await sendFile(rest, rest.bob.key, MAIN);
+    const foreign = await create({ registries }, rest.bob.key);
+    expect([foreign.statusCode, foreign.json().detail]).toEqual([400, `registries: there is no registry '${id}'`]);
+    const refused = await create({ registries }, await rest.keyFor(alice, 'builds:write'));
+    expect([refused.statusCode, refused.json().detail]).toEqual([
+      403,
+      `access denied: a reference to registry '${id}' needs the scope registries:read`,
+    ]);
+    const odd = await create({ registries: { 'https://registry.example.com': id } });
+    expect(odd.json().errors[0]).toContain("/registries: name 'https://registry.example.com' must match pattern");
+  });
+
   test('is not queued as the 21st', async () => {
     await sendFile(rest, alice.key, MAIN);
     for (let i = 0; i < 20; i++) expect((await create()).statusCode).toBe(201);

@@ -4,6 +4,7 @@ import {
   MAX_URL_LENGTH,
   MIN_POLL_SECONDS,
 } from '../../domain/git-sources/git-source.ts';
+import { REGISTRY_HOST } from '../../domain/images/image-reference.ts';
 import { MAX_SECRET_NAME_LENGTH, SECRET_NAME } from '../../domain/secrets/secret.ts';
 import { CREATED_AT, ENDPOINT_ID, type Examples } from '../shared/example-values.ts';
 import { byDefault, closed, dateTime, nullableInteger, nullableString, stringEnum } from '../shared/schema.ts';
@@ -11,6 +12,7 @@ import { Type } from '../shared/type.ts';
 
 const MAX_TEXT = 1_024;
 const MAX_ITEMS = 100;
+const MAX_ID_LENGTH = 100;
 const AUTH_TYPES = ['NONE', 'TOKEN', 'DEPLOY_KEY'] as const;
 
 const text = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: MAX_TEXT, description }));
@@ -42,6 +44,11 @@ const build = closed(
       '^[A-Za-z_][A-Za-z0-9_]{0,127}$',
       { pattern: SECRET_NAME.source, maxLength: MAX_SECRET_NAME_LENGTH },
       'Names of secrets, by the variable with which the installation of dependencies finds each.',
+    ),
+    registries: textsBy(
+      REGISTRY_HOST.source,
+      { minLength: 1, maxLength: MAX_ID_LENGTH },
+      'Ids of registries whose credentials pull images, by the host with which those images begin; Docker Hub’s is `docker.io`.',
     ),
   },
   {

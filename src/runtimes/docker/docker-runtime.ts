@@ -24,6 +24,7 @@ import type {
   Observed,
   OnEvent,
   PrepareOptions,
+  RegistryAuth,
   Runtime,
   StartOptions,
   Whereabouts,
@@ -169,6 +170,10 @@ class DockerRuntime implements EngineRuntime {
 
   prepare(image: string, options: PrepareOptions = {}): Promise<ImageIdentity> {
     return this.#parts.images.prepare(image, options);
+  }
+
+  admitImage(image: string, auth?: RegistryAuth): Promise<void> {
+    return this.#parts.images.admit(image, auth);
   }
 
   start(spec: WorkloadSpec, options: StartOptions = {}): Promise<Whereabouts> {

@@ -142,6 +142,8 @@ class KubernetesRuntime implements Runtime {
   }
 
   /** Does nothing: the node pulls when a pod starts, and tells then what the name stands for, unless the name fixes it. */
+  async admitImage(): Promise<void> {}
+
   async prepare(image: string, { pinned }: PrepareOptions = {}): Promise<ImageIdentity | null> {
     const digest = digestIn(image);
     return pinned ?? (digest === null ? null : identityIn(image, digest));

@@ -138,6 +138,8 @@ class ProcessRuntime implements Runtime {
     return { ...gpus, memoryBytes: totalmem(), cpus: availableParallelism() };
   }
 
+  async admitImage(): Promise<void> {}
+
   prepare(image: string, options: PrepareOptions = {}): Promise<ImageIdentity | null> {
     return this.#images.prepare(image, options);
   }

@@ -17,6 +17,7 @@ import type {
   Observed,
   OnEvent,
   PrepareOptions,
+  RegistryAuth,
   Runtime,
   StartOptions,
   Whereabouts,
@@ -153,6 +154,10 @@ export class ShortageRuntime implements Runtime {
   async stop(id: string, graceMs: number): Promise<void> {
     await this.#inner.stop(id, graceMs);
     this.#ended.delete(id);
+  }
+
+  admitImage(image: string, auth?: RegistryAuth): Promise<void> {
+    return this.#inner.admitImage(image, auth);
   }
 
   expectStarts(): void {

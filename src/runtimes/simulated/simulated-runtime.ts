@@ -93,6 +93,8 @@ class SimulatedRuntime implements Runtime {
     return { gpus: this.#world.gpus(), memoryBytes: this.#world.memoryBytes, cpus: this.#world.cpus };
   }
 
+  async admitImage(): Promise<void> {}
+
   async prepare(image: string, options: PrepareOptions = {}): Promise<ImageIdentity | null> {
     const content = this.#world.contents.get(image) ?? image;
     const named = identityIn(image, `sha256:${createHash('sha256').update(content).digest('hex')}`);

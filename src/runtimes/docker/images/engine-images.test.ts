@@ -57,6 +57,46 @@ test('the image of a build is never pulled: no registry has it', async () => {
   expect(created).toEqual([]);
 });
 
+describe('an image that a build made', () => {
+  const NAME = 'builds.podyard.internal/app:b2x7m4q9v1c8za';
+  const described = (RepoTags: string[], Labels = {}) =>
+    JSON.stringify({ Id: `sha256:${'f3'.repeat(32)}`, RepoTags, Config: { Labels } });
+  let body: string;
+  let holder: Awaited<ReturnType<typeof startFakeEngine>>;
+  let own: Engine;
+  beforeEach(async () => {
+    holder = await startFakeEngine((request, response) => {
+      const isPull = request.method === 'POST';
+      response.writeHead(isPull ? 404 : 200, { 'content-type': 'application/json' });
+      response.end(isPull ? '{"message": "pull access denied"}' : body);
+    });
+    own = new Engine(holder.socketPath);
+  });
+  afterEach(async () => {
+    await own.close();
+    await holder.close();
+  });
+
+  // Engines find an image by the beginning of its id: strangers could try them all.
+  test.each([
+    ['by its label', described([], { 'podyard.builder': 'here' })],
+    ['by its name', described([NAME])],
+  ])('is found by that name alone, not by a part of its id (known %s)', async (_, answer) => {
+    body = answer;
+    const images = new EngineImages(own, {});
+    const refusal = "Image 'f3' was not found, or it is private and needs registry credentials.";
+    await expect(images.prepare('f3', {})).rejects.toThrow(refusal);
+    await expect(images.admit('f3', undefined)).rejects.toThrow(refusal);
+    await images.admit(NAME, undefined);
+  });
+
+  test('is open to all under another name that the operator gave it', async () => {
+    body = described([NAME, 'team/base:1'], { 'podyard.builder': 'here' });
+    await new EngineImages(own, {}).prepare('docker.io/team/base:1', {});
+    await new EngineImages(own, {}).admit('team/base:1', undefined);
+  });
+});
+
 describe('what a name stands for', () => {
   const [ID, FIRST, SECOND] = ['0', '1', '2'].map((digit) => `sha256:${digit.repeat(64)}`) as [string, string, string];
   const NAME = 'registry.example/me/ml:1';

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { BoundedMap } from '../../../core/bounded-map.ts';
 import { type Clock, monotonicClock } from '../../../core/clock.ts';
 import { Failure } from '../../../core/errors.ts';
-import { isBuildImage, lostBuildImage } from '../../../domain/builds/build-image.ts';
+import { BUILT_LABEL, isBuildImage, lostBuildImage } from '../../../domain/builds/build-image.ts';
 import { digestIn, type ImageIdentity, identityIn, repositoryOf } from '../../../domain/images/image-identity.ts';
 import { pullFailure, registryOf } from '../../../domain/images/pull-failure.ts';
 import { checkRegistryAddress } from '../../../domain/images/registry-policy.ts';
@@ -32,7 +32,7 @@ interface PresentImage {
   RepoTags: string[] | null;
   /** `<name>@<digest>` of each registry's repository that has it. */
   RepoDigests?: string[] | null;
-  Config?: { Env?: string[] | null } | null;
+  Config?: { Env?: string[] | null; Labels?: Record<string, string> | null } | null;
 }
 
 /** What is known of an image that is present. */
@@ -81,6 +81,14 @@ export class EngineImages {
     });
   }
 
+  /** See `Runtime.admitImage`. */
+  async admit(image: string, auth: RegistryAuth | undefined): Promise<void> {
+    const present = await this.#find(image);
+    if (!present) return;
+    if (isBuiltUnderOtherName(image, present)) throw pullFailure(image, new EngineError(404, 'access denied'), auth);
+    if (this.#isPrivate(image, present)) await this.#checkAccess(image, auth);
+  }
+
   /** Call when the image turned out to be missing, by name or reference: the next `prepare` asks the engine again. */
   forget(image: string): void {
     for (const [key, known] of this.#known) {
@@ -97,7 +105,8 @@ export class EngineImages {
   /** Resolves once the image is present and the caller may use it. */
   async #ensure(image: string, options: PrepareOptions, hadAccess: boolean): Promise<Known> {
     const pinned = options.resolve ? undefined : options.pinned;
-    const present = await this.#find(pinned?.reference ?? image);
+    const found = await this.#find(pinned?.reference ?? image);
+    const present = found && isBuiltUnderOtherName(image, found) ? undefined : found;
     if (!present && isBuildImage(image)) throw lostBuildImage(image);
     if (!present && pinned) return this.#pullPinned(image, pinned, options);
     if (!present || (options.resolve === 'in registry' && this.#mayHaveMoved(image, present, options))) {
@@ -202,6 +211,17 @@ export class EngineImages {
       throw error;
     }
   }
+}
+
+/**
+ * True for an image that a build made and that was found by its id, or a part of it: its name alone tells whose it is, so others
+ * must not find it. The operator may have given it another name.
+ */
+function isBuiltUnderOtherName(image: string, { RepoTags, Config }: PresentImage): boolean {
+  if (isBuildImage(image)) return false;
+  const tags = RepoTags ?? [];
+  const isBuilt = tags.some(isBuildImage) || Config?.Labels?.[BUILT_LABEL] !== undefined;
+  return isBuilt && !tags.some((tag) => familiarName(tag) === familiarName(image));
 }
 
 /** Returns what a name stands for. Where the registry knows the image by several digests, a fixed or earlier one counts. */
