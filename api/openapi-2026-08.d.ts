@@ -164,6 +164,15 @@ export interface paths {
     get: operations["getGpuRule"];
     put: operations["replaceGpuRule"];
   };
+  "/v2/serverless/{id}/models": {
+    parameters: {};
+    get: operations["getEndpointModels"];
+    put: operations["replaceEndpointModels"];
+  };
+  "/v2/models/resolve": {
+    parameters: {};
+    post: operations["resolveModels"];
+  };
   "/v2/serverless/{id}/releases": {
     parameters: {};
     get: operations["listEndpointReleases"];
@@ -2058,6 +2067,56 @@ export interface components {
       look: boolean;
       ignored: string | null;
     };
+    ReplaceEndpointModelsRequest: {
+      models: {
+        source: string;
+        include?: string[];
+        exclude?: string[];
+        tokenSecret?: string | null;
+      }[];
+    };
+    ResolveModelsRequest: {
+      models: {
+        source: string;
+        include?: string[];
+        exclude?: string[];
+        tokenSecret?: string | null;
+      }[];
+    };
+    EndpointModels: {
+      models: {
+        id: string;
+        source: string;
+        name: string;
+        revision: string | null;
+        commit: string;
+        include: string[];
+        exclude: string[];
+        tokenSecret: string | null;
+        bytes: number;
+        files: number;
+        problem: string | null;
+      }[];
+    };
+    ResolvedModels: {
+      models: {
+        id: string;
+        source: string;
+        name: string;
+        revision: string | null;
+        commit: string;
+        include: string[];
+        exclude: string[];
+        tokenSecret: string | null;
+        bytes: number;
+        files: number;
+        task: string | null;
+        content: {
+          path: string;
+          bytes: number;
+        }[];
+      }[];
+    };
     Account: {
       id: string;
       name: string;
@@ -3292,6 +3351,54 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["GpuRule"];
+        };
+      };
+    };
+  };
+  getEndpointModels: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["EndpointModels"];
+        };
+      };
+    };
+  };
+  replaceEndpointModels: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["ReplaceEndpointModelsRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["EndpointModels"];
+        };
+      };
+    };
+  };
+  resolveModels: {
+    parameters: {};
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["ResolveModelsRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["ResolvedModels"];
         };
       };
     };

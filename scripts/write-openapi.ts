@@ -38,6 +38,7 @@ const DEPS: RestDeps = {
   publicUrlFor: () => 'http://127.0.0.1:8080',
   lbHost: null,
   terminal: null,
+  models: undefined as never,
   webhooks: undefined as never,
   builds: { hindrance: null },
   workloadOptions: NO_WORKLOAD_OPTIONS,

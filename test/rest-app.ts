@@ -21,6 +21,7 @@ import type { PodFigures } from '../src/domain/pods/pod-figures.ts';
 import { AnswerBudget } from '../src/http/answer-budget.ts';
 import { type RateLimiter, unlimited } from '../src/http/rate-limiter.ts';
 import { Readiness } from '../src/http/readiness.ts';
+import { createModelOrigins } from '../src/models/origins/model-origins.ts';
 import { MetricsPage } from '../src/rest/installation/metrics-page.ts';
 import { LogSearches } from '../src/rest/logs/log-searches.ts';
 import { RestApps } from '../src/rest/rest-apps.ts';
@@ -100,6 +101,8 @@ export async function startRestApp(
     maxMetricsEndpoints?: number;
     hasV1?: boolean;
     takesSeveralUsers?: boolean;
+    /** Where models come from: nowhere, unless a test has a hub. */
+    hubUrl?: string;
     /** What plain `/v2` speaks. */
     restRevision?: RestRevision;
   } = {},
@@ -110,6 +113,7 @@ export async function startRestApp(
   await bus.start();
   const secretBox = createSecretBox(randomBytes(32));
   const metrics = new Metrics({ maxEndpoints: options.maxMetricsEndpoints ?? 50 });
+  const webhooks = new WebhookPolicy({ allowPrivate: false, allowed: [] });
   const deps = {
     pool,
     bus,
@@ -120,7 +124,8 @@ export async function startRestApp(
     secretBox,
     capacity: options.capacity ?? { read: async () => ({ gpus: [], cpus: 0, memoryBytes: 0 }) },
     podFigures: options.podFigures ?? { read: async () => new Map() },
-    webhooks: new WebhookPolicy({ allowPrivate: false, allowed: [] }),
+    webhooks,
+    models: createModelOrigins({ hubUrl: options.hubUrl ?? 'http://127.0.0.1:1', webhooks }),
     facts: {
       id: 'installation',
       version: '1.2.3',

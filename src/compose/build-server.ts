@@ -29,6 +29,7 @@ import { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import { refuseMoved } from '../domain/move-mark.ts';
 import { openSecretBox } from '../domain/secrets/open-secret-box.ts';
 import { Readiness } from '../http/readiness.ts';
+import { createModelOrigins } from '../models/origins/model-origins.ts';
 import { type ProcessFigures, readProcessFigures } from '../rest/installation/process-figures.ts';
 import type { WorkloadStorage } from '../runtimes/runtime.ts';
 import { createBuilder } from './create-builder.ts';
@@ -119,7 +120,8 @@ export async function buildServer(options: Start): Promise<RunningServer> {
   });
   if (runtime.name === 'process' && !config.allowInsecureProcesses) await refuseSharedProcesses(pool);
   const webhooks = new WebhookPolicy(config.webhooks);
-  const base = { ...observability, ...database, ...identity, logger, runtime, facts, webhooks, cleanUp };
+  const models = createModelOrigins({ hubUrl: config.hubUrl, webhooks });
+  const base = { ...observability, ...database, ...identity, logger, runtime, facts, webhooks, models, cleanUp };
   startReporter(base);
   const data = createDataPlane(config, base);
   const parts: ServerParts = { ...base, data, readiness: new Readiness({ ...base, findFullDisk }) };

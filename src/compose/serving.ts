@@ -11,6 +11,7 @@ import type { KeyRing } from '../domain/access/key-ring.ts';
 import type { Installation } from '../domain/installation.ts';
 import type { InstallationFacts } from '../domain/installation-facts.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
+import type { ModelOrigins } from '../domain/models/model-origins.ts';
 import type { Readiness } from '../http/readiness.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 
@@ -34,6 +35,7 @@ export interface ServerParts {
   readiness: Readiness;
   health: DatabaseHealth;
   webhooks: WebhookPolicy;
+  models: ModelOrigins;
   cleanUp: CleanUpStack;
 }
 

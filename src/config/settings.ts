@@ -216,6 +216,16 @@ const PROCESSES = {
     help: 'GPU types, CPU flavors, data centers and templates that replace or extend the built-in ones',
     chart: { value: 'catalog', as: 'template' },
   }),
+  /** Models are read and fetched from it. */
+  hubUrl: setting({
+    variable: 'PODYARD_HUB_URL',
+    flag: 'hubUrl',
+    takes: '<url>',
+    default: 'https://huggingface.co',
+    parse: parseUrl,
+    page: 'The hub that [models](guide/models.md) come from: a mirror of huggingface.co, for example',
+    help: 'the hub that models come from',
+  }),
   logLevel: oneOf({
     variable: 'PODYARD_LOG_LEVEL',
     flag: 'logLevel',

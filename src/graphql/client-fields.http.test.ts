@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { ModelHub } from '../../test/model-hub.ts';
 import { type RestFixture, startRestApp } from '../../test/rest-app.ts';
 import type { GpuStock, Stock } from '../domain/catalog/capacity-source.ts';
 import { dataCenters } from '../domain/catalog/catalog.ts';
 
 /** docs/interface/graphql.md, "Pods", "Endpoints" and "Catalogue, volumes, registries and account": what clients of the public API send. */
+let hub: ModelHub;
 let rest: RestFixture;
 let stock: Stock;
 
@@ -18,7 +20,10 @@ const gpus = (dataCenterId: string, cudaVersion: string, free: number): GpuStock
 });
 
 beforeAll(async () => {
+  hub = await ModelHub.start('org/model', 'org/other');
   rest = await startRestApp({
+    hubUrl: hub.url,
+
     capacity: { read: async () => stock },
     podFigures: {
       read: async (ids) =>
@@ -26,7 +31,10 @@ beforeAll(async () => {
     },
   });
 });
-afterAll(() => rest.close());
+afterAll(async () => {
+  await rest.close();
+  await hub.stop();
+});
 beforeEach(async () => {
   stock = { gpus: [gpus('LOCAL-1', '12.8', 4), gpus('EU-RO-1', '13.0', 0)], cpus: 16, memoryBytes: 2 ** 36 };
   await rest.database.pool.query('delete from pods');

@@ -111,6 +111,7 @@ const FIELDS = {
     ...both(({ flashBootType }) => readOneOf(flashBootType, 'flashBootType', FLASHBOOTS, 'OFF')),
     toAnswer: (kind) => ({ flashBootType: kind, workersPFBTarget: kind === 'PRIORITY_FLASHBOOT' ? 1 : 0 }),
   },
+  models: HIDDEN,
   modelReferences: { ...both(toModelReferences), toAnswer: (models) => ({ modelReferences: models }) },
   name: {
     toNew: (input) => readText(input.name, 'name'),

@@ -9,6 +9,7 @@ import type { Actor, Permission } from '../domain/access/actor.ts';
 import type { KeyRing } from '../domain/access/key-ring.ts';
 import type { CapacitySource } from '../domain/catalog/capacity-source.ts';
 import type { Context } from '../domain/context.ts';
+import type { ModelOrigins } from '../domain/models/model-origins.ts';
 import type { PodFigures } from '../domain/pods/pod-figures.ts';
 import { checkPermission } from '../http/authenticate.ts';
 import type { RateLimiter } from '../http/rate-limiter.ts';
@@ -22,6 +23,7 @@ export interface GraphqlDeps extends Context {
   secretBox: SecretBox;
   capacity: CapacitySource;
   podFigures: PodFigures;
+  models: ModelOrigins;
   metrics: Metrics;
   logger: Logger;
   clock: Clock;

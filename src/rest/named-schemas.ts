@@ -44,6 +44,7 @@ import { InstallationResponse } from './installation/installation-schemas.ts';
 import { JobDetailResponse, JobList } from './jobs/job-schemas.ts';
 import { LIMIT_SCHEMAS } from './limits/limit-schemas.ts';
 import { LogLines } from './logs/log-schemas.ts';
+import { MODEL_SCHEMAS } from './models/model-schemas.ts';
 import {
   CreateNetworkVolumeRequest,
   NetworkVolumeList,
@@ -165,6 +166,7 @@ export const namedSchemas = ({ endpoints, pods, sshKeys, templates }: Wires): re
   ...BUDGET_SCHEMAS,
   ...BUILD_SCHEMAS,
   ...GIT_SOURCE_SCHEMAS,
+  ...MODEL_SCHEMAS,
   AccountResponse,
   ApiKeyResponse,
   ApiKeyList,

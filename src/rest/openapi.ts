@@ -18,6 +18,7 @@ import { INSTALLATION_EXAMPLES } from './installation/installation-schemas.ts';
 import { JOB_EXAMPLES } from './jobs/job-schemas.ts';
 import { LIMIT_EXAMPLES } from './limits/limit-schemas.ts';
 import { LOG_EXAMPLES } from './logs/log-schemas.ts';
+import { MODEL_EXAMPLES } from './models/model-schemas.ts';
 import { VOLUME_EXAMPLES } from './network-volumes/volume-schemas.ts';
 import { POD_EXAMPLES } from './pods/pod-schemas.ts';
 import { REGISTRY_EXAMPLES } from './registries/registry-schemas.ts';
@@ -44,6 +45,7 @@ const SHARED_EXAMPLES: Examples = {
   ...BUDGET_EXAMPLES,
   ...BUILD_EXAMPLES,
   ...GIT_SOURCE_EXAMPLES,
+  ...MODEL_EXAMPLES,
   ...CATALOG_EXAMPLES,
   ...CLUSTER_EXAMPLES,
   ...ENDPOINT_EXAMPLES,

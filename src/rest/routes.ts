@@ -82,6 +82,7 @@ import {
 import { downloadEndpointLogRoute, downloadPodLogRoute } from './logs/download-log.ts';
 import { listEndpointLogLinesRoute, listPodLogLinesRoute } from './logs/list-log-lines.ts';
 import { getEndpointLogsRoute, getPodLogsRoute, getWorkerLogsRoute } from './logs/stream-logs.ts';
+import { getEndpointModelsRoute, replaceEndpointModelsRoute, resolveModelsRoute } from './models/model-routes.ts';
 import {
   createNetworkVolumeRoute,
   deleteNetworkVolumeRoute,
@@ -216,6 +217,9 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   gitHookRoute,
   getGpuRuleRoute,
   replaceGpuRuleRoute,
+  getEndpointModelsRoute,
+  replaceEndpointModelsRoute,
+  resolveModelsRoute,
   listEndpointReleasesRoute,
   listReleaseImagesRoute,
   rollbackReleaseRoute(endpoints),

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { GpuStock } from '../../src/domain/catalog/capacity-source.ts';
+import { ModelHub } from '../model-hub.ts';
 import { type RestFixture, startRestApp } from '../rest-app.ts';
 import type { ClientDocument } from './client-document.ts';
 import { DOCUMENTS } from './client-documents.ts';
@@ -7,6 +8,7 @@ import { DOCUMENTS } from './client-documents.ts';
 /** docs/interface/graphql.md, "Clients": each document of a public client is answered without an error. */
 const RTX_4090 = 'NVIDIA GeForce RTX 4090';
 
+let hub: ModelHub;
 let rest: RestFixture;
 beforeAll(async () => {
   const at = (dataCenterId: string, cudaVersion: string): GpuStock => ({
@@ -18,9 +20,16 @@ beforeAll(async () => {
     cudaVersion,
   });
   const gpus = [at('LOCAL-1', '12.8'), at('EU-RO-1', '13.0')];
-  rest = await startRestApp({ capacity: { read: async () => ({ gpus, cpus: 64, memoryBytes: 2 ** 38 }) } });
+  hub = await ModelHub.start('org/model');
+  rest = await startRestApp({
+    hubUrl: hub.url,
+    capacity: { read: async () => ({ gpus, cpus: 64, memoryBytes: 2 ** 38 }) },
+  });
 });
-afterAll(() => rest.close());
+afterAll(async () => {
+  await rest.close();
+  await hub.stop();
+});
 
 async function send({ query, variables }: Pick<ClientDocument, 'query' | 'variables'>) {
   const { data, errors } = await rest.graphql(query, { key: rest.alice.key, ...(variables && { variables }) });

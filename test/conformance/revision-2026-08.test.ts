@@ -45,6 +45,8 @@ const SHARED_BODIES: Record<string, object> = {
   createApiKey: { name: 'k', scopes: ['all'] },
   replaceGpuRule: { excludedGpuTypes: [], allowedCudaVersions: [], minCudaVersion: null },
   replaceGitSource: { url: 'https://git.example.com/me/app' },
+  replaceEndpointModels: { models: [] },
+  resolveModels: { models: [] },
   changeRollout: { action: 'pause' },
   simulate: { action: 'reset' },
   createBuild: {

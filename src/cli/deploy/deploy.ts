@@ -2,7 +2,8 @@ import { basename, resolve } from 'node:path';
 import { UsageError } from '../../core/usage-error.ts';
 import type { FolderEntry } from '../../domain/builds/build.ts';
 import { proveRollout } from '../endpoints/rollout.ts';
-import { createEndpoint, updateEndpoint } from '../endpoints/write-endpoint.ts';
+import { updateEndpoint } from '../endpoints/write-endpoint.ts';
+import { createWithModels, readModels, resolveModels, writeModels } from '../models/endpoint-models.ts';
 import { resolveNames } from '../records/find-record.ts';
 import { type Endpoint, RECORDS } from '../records/kinds.ts';
 import { type ApiClient, ApiRefusal } from '../shared/api-client.ts';
@@ -11,6 +12,7 @@ import type { CommandOutput } from '../shared/cli-pieces.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
 import { callText } from './call-text.ts';
 import { type Plan, planChange, planCreate, toBody } from './plan-deploy.ts';
+import { type ModelPlan, planModels, type WantedModels } from './plan-models.ts';
 import { type NamedEndpoint, readFolder, type Source } from './read-folder.ts';
 import { type ProjectEndpoint, readProject } from './read-project.ts';
 import { runBuild } from './run-build.ts';
@@ -34,7 +36,7 @@ interface Item {
   source: Source | null;
   /** The image that is there already. */
   built: string | null;
-  plan: Plan;
+  plan: ModelPlan;
 }
 
 /**
@@ -106,7 +108,7 @@ async function planOne(
   wanted: NamedEndpoint,
   before: Endpoint | undefined,
   { source, image }: { source: Source | null; image: string | null },
-): Promise<Plan> {
+): Promise<ModelPlan> {
   const { registry, volumes } = wanted;
   const names = { ...(registry !== undefined && { registry }), ...(volumes && { networkVolumes: volumes }) };
   const resolved = await resolveNames(client, names);
@@ -116,9 +118,17 @@ async function planOne(
     resolved.networkVolumes,
   );
   const planned = { image: source === null ? wanted.image! : image, how: source === null ? '' : howText(source) };
-  if (before === undefined) return planCreate(body, wanted.schedule, planned);
+  const models = await resolveWanted(client, wanted);
+  if (before === undefined) return planModels(planCreate(body, wanted.schedule, planned), models, []);
   const now = wanted.schedule ? await readSchedule(client, before.id) : null;
-  return planChange(before, body, { wanted: wanted.schedule, now }, planned);
+  const plan = planChange(before, body, { wanted: wanted.schedule, now }, planned);
+  return planModels(plan, models, models === null ? [] : await readModels(client, before.id));
+}
+
+async function resolveWanted(client: ApiClient, { models }: NamedEndpoint): Promise<WantedModels | null> {
+  if (models === undefined) return null;
+  const requests = models.map((model) => (typeof model === 'string' ? { source: model } : model));
+  return { requests, resolved: requests.length === 0 ? [] : await resolveModels(client, requests) };
 }
 
 async function readSchedule(client: ApiClient, id: string): Promise<Schemas['ReplaceScheduleRequest']> {
@@ -194,7 +204,10 @@ async function carryOut(
   }
   const image = item.built ?? (source === null ? plan.body.image : await build(client, root, entries, source, output));
   const body = { ...plan.body, ...(image !== undefined && image !== before?.image && { image }) };
-  const endpoint = before === undefined ? await createEndpoint(client, body) : await update(client, before, body);
+  const { models } = plan;
+  if (before !== undefined && models !== null) await writeModels(client, before.id, models);
+  const endpoint =
+    before === undefined ? await createWithModels(client, body, models ?? []) : await update(client, before, body);
   if (plan.schedule) {
     await client.call('put', '/v2/serverless/{id}/schedule', { path: { id: endpoint.id }, body: plan.schedule });
   }

@@ -32,7 +32,7 @@ const DEFAULT_CPU = [{ id: 'cpu3c', vcpuCount: 2 }];
 
 /** Returns the body that a podyard.yaml wants. Secrets are variables that name them. */
 export function toBody(wanted: ProjectEndpoint, name: string, volumes: string[] | undefined): EndpointBody {
-  const { build: _, schedule: __, secrets, volumes: ___, env, ...rest } = wanted;
+  const { build: _, schedule: __, secrets, volumes: ___, models: ____, env, ...rest } = wanted;
   const references = Object.entries(secrets ?? {}).map(([key, secret]) => [key, `{{ RUNPOD_SECRET_${secret} }}`]);
   const hasEnv = env !== undefined || secrets !== undefined;
   return {

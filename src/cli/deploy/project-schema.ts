@@ -60,6 +60,12 @@ const BUILD: Schema = {
   additionalProperties: false,
 };
 
+/** A model without patterns and token is its source alone. */
+function modelsOf({ items, ...models }: Schema): Schema {
+  const { description: _, ...item } = items as Schema;
+  return { ...models, items: { ...item, type: ['string', 'object'], minLength: 1 } };
+}
+
 /** Returns the schema, from the schemas of both revisions: the later one alone has CPU flavors. */
 export function projectSchemaOf(schemas: Record<string, Schema>, newer: Record<string, Schema>): Schema {
   const rest = schemas.CreateEndpointRequest!.properties!;
@@ -75,6 +81,7 @@ export function projectSchemaOf(schemas: Record<string, Schema>, newer: Record<s
       description: 'Names of secrets, by the environment variable that holds each in a worker.',
     },
     schedule: { ...schedule, description: 'Floors of workers by weekday and time of day.' },
+    models: modelsOf(schemas.ReplaceEndpointModelsRequest!.properties!.models!),
     build: BUILD,
   };
   return {

@@ -4,6 +4,7 @@ import { Ajv, type ErrorObject } from 'ajv';
 import { type Document, isMap, isNode, LineCounter, type Node, parseDocument } from 'yaml';
 import { didYouMean } from '../../core/text/closest.ts';
 import { UsageError } from '../../core/usage-error.ts';
+import type { ModelRequest } from '../models/endpoint-models.ts';
 import type { NewerSchemas, Schemas } from '../shared/api-types.ts';
 
 type Create = Schemas['CreateEndpointRequest'];
@@ -14,6 +15,8 @@ export interface ProjectEndpoint extends Partial<Omit<Create, 'networkVolumes' |
   volumes?: string[];
   secrets?: Record<string, string>;
   schedule?: Schemas['ReplaceScheduleRequest'];
+  /** A model without patterns and token is its source alone. */
+  models?: (string | ModelRequest)[];
   build?: ProjectBuild;
 }
 

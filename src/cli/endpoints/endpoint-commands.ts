@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { type EnvOptions, envQuery, patchVariables, requireVariables } from '../fields/env-options.ts';
 import { addFields, bodyOf } from '../fields/field.ts';
 import { CREATE_ENDPOINT, UPDATE_ENDPOINT } from '../fields/fields.ts';
+import type { ModelOptions } from '../models/endpoint-models.ts';
 import type { Schemas } from '../shared/api-types.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
 import {
@@ -20,6 +21,7 @@ import type { HistoryOptions } from './show-endpoint.ts';
 const show = () => import('./show-endpoint.ts');
 const imageNews = () => import('./image-news.ts');
 const rollout = () => import('./rollout.ts');
+const endpointModels = () => import('../models/endpoint-models.ts');
 const settings = () => import('./endpoint-settings.ts');
 
 const NO_TRIAL = 'do not start a worker of the release to see whether it becomes ready';
@@ -27,14 +29,15 @@ const NO_TRIAL = 'do not start a worker of the release to see whether it becomes
 export function addEndpoints(program: Command, pieces: CliPieces): void {
   const endpoints = program.command('endpoints').description('manage serverless endpoints');
   addRecordCommands(endpoints, pieces, 'endpoints');
-  addCommon(addFields(addName(endpoints.command('create')), CREATE_ENDPOINT, 'create'))
+  addCommon(addModelOptions(addFields(addName(endpoints.command('create')), CREATE_ENDPOINT, 'create')))
     .description('deploy an endpoint')
-    .action(async (name: string | undefined, options: Common & { name?: string }) => {
+    .action(async (name: string | undefined, options: Common & ModelOptions & { name?: string }) => {
       const given = { ...options, name: requireName(name, options.name, 'endpoints create') };
       const body = bodyOf(CREATE_ENDPOINT, given);
-      const [{ resolveNames }, { createEndpoint }] = await Promise.all([records(), import('./write-endpoint.ts')]);
+      const [{ resolveNames }, { createWithModels, requestsOf }] = await Promise.all([records(), endpointModels()]);
+      const models = requestsOf(options);
       const client = await connect(pieces, options);
-      printNamed(pieces, options, await createEndpoint(client, await resolveNames(client, body)));
+      printNamed(pieces, options, await createWithModels(client, await resolveNames(client, body), models));
     });
   addUpdate(endpoints, pieces);
   addSettings(endpoints, pieces);
@@ -50,8 +53,14 @@ export function addEndpoints(program: Command, pieces: CliPieces): void {
   ).description('list the latest scaling decisions of an endpoint, with reasons');
 }
 
+function addModelOptions(command: Command): Command {
+  return command
+    .option('--model <reference...>', "models its workers find, e.g. hf:Qwen/Qwen3-8B; '': none")
+    .option('--model-token-secret <name>', 'secret with a token that may read them');
+}
+
 function addUpdate(endpoints: Command, pieces: CliPieces): void {
-  const command = addFields(endpoints.command('update'), UPDATE_ENDPOINT, 'update');
+  const command = addModelOptions(addFields(endpoints.command('update'), UPDATE_ENDPOINT, 'update'));
   addCommon(command)
     .description('change the given settings only; variables are added to those that are there')
     .argument('<id>', 'id or name')
@@ -60,19 +69,19 @@ function addUpdate(endpoints: Command, pieces: CliPieces): void {
       'wait until a worker of the new release was ready and all run it; exits with 8 if the release fails',
     )
     .option('--no-trial', NO_TRIAL)
-    .action(async (id: string, options: EnvOptions & Common & { wait?: boolean; trial: boolean }) => {
+    .action(async (id: string, options: EnvOptions & ModelOptions & Common & { wait?: boolean; trial: boolean }) => {
       const given = bodyOf(UPDATE_ENDPOINT, options);
       envQuery(options); // refuses a malformed command line before anything is read
-      const [{ findRecord, resolveNames, RECORDS }, { updateEndpoint }] = await Promise.all([
-        records(),
-        import('./write-endpoint.ts'),
-      ]);
+      const [{ findRecord, resolveNames, RECORDS }, { updateEndpoint }, { requestsOf, writeModels }] =
+        await Promise.all([records(), import('./write-endpoint.ts'), endpointModels()]);
+      const models = requestsOf(options);
       const client = await connect(pieces, options);
       const before = await findRecord(client, RECORDS.endpoints, id);
       requireVariables(options, before);
       const body = await resolveNames(client, given);
       const patch = (change: typeof body, query: object) => updateEndpoint(client, before, change, query);
       const images = body.image === before.image ? await (await imageNews()).readImages(client, before.id) : null;
+      if (models !== undefined) await writeModels(client, before.id, models);
       printNamed(pieces, options, await patchVariables({ before, body, options }, patch, pieces));
       if (images !== null) {
         const news = { before: images, wait: options.wait ?? false, isAll: Object.keys(body).length === 1 };

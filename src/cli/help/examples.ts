@@ -123,7 +123,14 @@ const CLIENT_EXAMPLES: Record<string, readonly string[]> = {
     'podyard batch results first batch_abc123 -o out.jsonl',
   ],
   'batch cancel': ['podyard batch cancel first batch_abc123', 'podyard batch cancel first batch_abc123 --json'],
-  models: ['podyard models', 'podyard models --json'],
+  models: ['podyard models', 'podyard models show first'],
+  'models list': ['podyard models list', 'podyard models --json'],
+  'models show': ['podyard models show first', 'podyard models show first --json'],
+  'models set': [
+    'podyard models set first hf:Qwen/Qwen3-8B',
+    "podyard models set first hf:meta-llama/Llama-3.1-8B@main --exclude 'original/*' --token-secret hub",
+  ],
+  'models remove': ['podyard models remove first', 'podyard models remove first Qwen/Qwen3-8B'],
   pods: ['podyard pods', 'podyard pods logs box --follow'],
   ...recordExamples('pods', 'box'),
   'pods create': [

@@ -146,12 +146,6 @@ function addRegistries(program: Command, pieces: CliPieces): void {
     });
 }
 
-export function addModels(program: Command, pieces: CliPieces): void {
-  addListing(program.command('models'), pieces, 'models').description(
-    'list what `model` may be in calls to /openai/v1; starts no worker',
-  );
-}
-
 export function addCatalog(program: Command, pieces: CliPieces): void {
   const catalog = program.command('catalog').description('GPU types, CPU flavors and data centers, with what is free');
   addListing(catalog.command('gpus'), pieces, 'gpus').description('list the GPUs');

@@ -7,13 +7,18 @@ import { requireRead } from '../access/require-read.ts';
 import type { Area } from '../access/scopes.ts';
 import { buildIdOf } from '../builds/build-image.ts';
 import { checkBuildImage } from '../builds/check-build-image.ts';
+import type { ModelUse } from '../models/pinned-model.ts';
 import { secretNamesIn } from '../secrets/secret-references.ts';
 
-/** Records of the same user that an endpoint, template or pod can reference; `env` does by `{{ RUNPOD_SECRET_name }}`. */
+/**
+ * Records of the same user that an endpoint, template or pod can reference; `env` does by `{{ RUNPOD_SECRET_name }}`, and a
+ * model by the secret with its token.
+ */
 export interface References {
   registryId?: string | null;
   networkVolumeIds?: readonly string[];
   env?: Readonly<Record<string, string>>;
+  models?: readonly Pick<ModelUse, 'tokenSecret'>[];
   /** What gets them. */
   image?: string;
   args?: string;
@@ -64,10 +69,18 @@ interface Reference {
   thing: string;
 }
 
-function listReferences({ env = {}, registryId, networkVolumeIds = [], image = '' }: References): Reference[] {
+function listReferences({
+  env = {},
+  registryId,
+  networkVolumeIds = [],
+  models = [],
+  image = '',
+}: References): Reference[] {
   const buildId = buildIdOf(image);
   return [
-    ...secretNamesIn(env).map((name): Reference => ({ area: 'account', thing: `secret '${name}'` })),
+    ...[...new Set([...secretNamesIn(env), ...models.flatMap(({ tokenSecret }) => tokenSecret ?? [])])].map(
+      (name): Reference => ({ area: 'account', thing: `secret '${name}'` }),
+    ),
     ...(registryId ? [{ area: 'registries', resourceId: registryId, thing: `registry '${registryId}'` } as const] : []),
     ...(buildId === null ? [] : [{ area: 'builds', resourceId: buildId, thing: `build '${buildId}'` } as const]),
     ...networkVolumeIds.map(

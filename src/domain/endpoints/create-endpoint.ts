@@ -20,9 +20,9 @@ import { type OwnTemplate, saveOwnTemplate, type TemplateSettings, templateConta
 /** The container's fields are optional: the template's, then the defaults, fill them in. */
 export type NewEndpoint = Omit<
   Endpoint,
-  'id' | 'userId' | 'cpu' | 'modelReferences' | 'version' | 'createdAt' | keyof ContainerConfig
+  'id' | 'userId' | 'cpu' | 'modelReferences' | 'models' | 'version' | 'createdAt' | keyof ContainerConfig
 > &
-  Partial<ContainerConfig & Pick<Endpoint, 'modelReferences'>> & {
+  Partial<ContainerConfig & Pick<Endpoint, 'modelReferences' | 'models'>> & {
     /** Instead of `gpu`, in order of preference. */
     cpu?: readonly CpuRequest[] | null;
     /** An inline template, instead of `templateId`: it belongs to the endpoint and is deleted with it. */
@@ -53,7 +53,7 @@ export const createEndpoint: Operation<Tx, NewEndpoint, Endpoint> = {
     const id = newId<EndpointId>();
     const template = await readTemplate(db, actor, id, input);
     const gpu = own.gpu && withTemplateRule(own.gpu, template?.allowedCudaVersions ?? []);
-    const wanted = { modelReferences: [], ...own, gpu, ...mergeContainer(template, own) };
+    const wanted = { modelReferences: [], models: [], ...own, gpu, ...mergeContainer(template, own) };
     checkRules(wanted);
     await checkReferences(db, actor, null, wanted);
     const created = await insertEndpointRow(db, {

@@ -50,6 +50,7 @@ const COLUMNS = {
   flashboot: column('flashboot'),
   templateId: column('template_id'),
   modelReferences: column('model_references'),
+  models: jsonColumn('models'),
   version: column('version'),
   createdAt: { read: 'created_at' },
 } satisfies ColumnMap<Endpoint>;

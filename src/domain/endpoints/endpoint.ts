@@ -1,5 +1,6 @@
 import type { EndpointId, UserId } from '../../core/ids.ts';
 import type { CpuConfig } from '../catalog/cpu-config.ts';
+import type { ModelUse } from '../models/pinned-model.ts';
 
 export type { CpuConfig } from '../catalog/cpu-config.ts';
 
@@ -62,8 +63,10 @@ export interface Endpoint extends ContainerConfig {
   timeoutMs: number;
   flashboot: FlashBoot;
   templateId: string | null;
-  /** Models that its workers load, as clients give them: kept and shown. */
+  /** Its models as a client named them: shown as they were sent. */
   modelReferences: string[];
+  /** What they stood for when they were set. At most 20. */
+  models: readonly ModelUse[];
   /** Version of the newest release. */
   version: number;
   createdAt: Date;
@@ -74,4 +77,6 @@ export interface ReleaseSpec extends ContainerConfig {
   gpu: GpuConfig | null;
   cpu: CpuConfig[] | null;
   networkVolumeIds: string[];
+  /** Models that a machine fetches before it starts a worker, each with its commit. */
+  models: readonly ModelUse[];
 }

@@ -29,6 +29,10 @@ export interface PinnedModel {
 
 /** A model as an item of `ReleaseSpec.models`: which one, and how the owner asked for it. */
 export interface ModelUse extends Pick<PinnedModel, 'id' | 'source' | 'name' | 'commit'> {
+  /** Patterns of the files that it has; absent: all of them. */
+  include?: readonly string[];
+  /** Patterns of the files that it lacks; absent: none. */
+  exclude?: readonly string[];
   /** A branch, a tag or a commit; null where the source has none. */
   revision: string | null;
   /** Of all its files. */

@@ -12,6 +12,7 @@ const SPEC: ReleaseSpec = {
   gpu: { pools: ['ADA_24'], count: 1 },
   cpu: null,
   networkVolumeIds: [],
+  models: [],
 };
 
 const diff = (change: Partial<ReleaseSpec>) => diffReleases(SPEC, { ...SPEC, ...change });

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { GpuConfig, ReleaseSpec } from '../endpoints/endpoint.ts';
+import { modelText } from '../models/model-text.ts';
 import type { ReleaseChange } from './release.ts';
 
 /** Replaces every value of `env`, because any of them may be a secret. */
@@ -22,6 +23,7 @@ const FIELDS = {
   },
   cpu: 'cpu',
   networkVolumeIds: 'networkVolumes',
+  models: 'models',
 } satisfies Record<keyof ReleaseSpec, string | Record<keyof GpuConfig, string>>;
 
 /** The members of an endpoint whose change makes a release. */
@@ -49,7 +51,7 @@ function fieldsOf(spec: ReleaseSpec): Record<string, unknown> {
       ? [[field, spec[member as keyof ReleaseSpec]]]
       : Object.entries(field).map(([inner, name]) => [name, spec.gpu?.[inner as keyof GpuConfig] ?? null]),
   );
-  return Object.fromEntries(fields);
+  return { ...Object.fromEntries(fields), [FIELDS.models]: spec.models.map(modelText) };
 }
 
 function envChange(before: Record<string, string>, after: Record<string, string>): ReleaseChange {

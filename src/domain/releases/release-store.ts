@@ -9,8 +9,8 @@ import type { Release, ReleaseChange } from './release.ts';
 
 /** Returns the part of an endpoint that a release fixes and a worker starts with. */
 export function releaseSpecOf(endpoint: Endpoint): ReleaseSpec {
-  const { image, args, diskGb, ports, env, registryId, gpu, cpu, networkVolumeIds } = endpoint;
-  return { image, args, diskGb, ports, env, registryId, gpu, cpu, networkVolumeIds };
+  const { image, args, diskGb, ports, env, registryId, gpu, cpu, networkVolumeIds, models } = endpoint;
+  return { image, args, diskGb, ports, env, registryId, gpu, cpu, networkVolumeIds, models };
 }
 
 /** Stores the endpoint's current version as a release. `image`: what its image stands for; null: control is to resolve it. */
@@ -93,6 +93,9 @@ export interface StoredRelease {
   version: number;
 }
 
+/** Selects a spec as it is written today: one of before knows no models. */
+export const SPEC = (row: string) => `jsonb_build_object('models', '[]'::jsonb) || ${row}.spec as spec`;
+
 /** Throws `notFound` unless it is a release of the user's endpoint. */
 export async function getRelease(
   db: Db,
@@ -101,7 +104,7 @@ export async function getRelease(
   id: ReleaseId,
 ): Promise<StoredRelease> {
   const result = await db.query<StoredRelease>(
-    `select r.spec, r.version from releases r join endpoints e on e.id = r.endpoint_id
+    `select ${SPEC('r')}, r.version from releases r join endpoints e on e.id = r.endpoint_id
      where r.id = $1 and e.id = $2 and e.user_id = $3`,
     [id, endpointId, userId],
   );

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { EndpointId, ReleaseId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { PERMISSIONS } from '../access/permissions.ts';
@@ -9,6 +10,7 @@ import { getEndpointRow } from '../endpoints/endpoint-store.ts';
 import { publishEndpoint } from '../endpoints/publish-endpoint.ts';
 import { writeRelease } from '../endpoints/write-endpoint.ts';
 import type { ImageIdentity } from '../images/image-identity.ts';
+import { referenceOf } from '../models/model-text.ts';
 import { diffReleases } from './diff-releases.ts';
 import { imageMove } from './image-move.ts';
 import { findResolvedImage } from './release-images.ts';
@@ -30,7 +32,8 @@ export const rollbackRelease: Operation<Tx, { id: EndpointId; releaseId: Release
     await checkReferences(db, actor, before, spec);
     await updateRolloutPaused(db, actor.userId, id, false);
     publishEndpoint(bus, id);
-    const after = { ...before, ...spec };
+    const isSameModels = isDeepStrictEqual(before.models, spec.models);
+    const after = { ...before, ...spec, ...(isSameModels ? {} : { modelReferences: spec.models.map(referenceOf) }) };
     const identity = await identityOf(db, id, version);
     const current = await identityOf(db, id, before.version);
     const hasMoved = identity && current && image === before.image && identity.digest !== current.digest;

@@ -8,6 +8,7 @@ import { storeDecisions } from '../decisions/record-decision.ts';
 import type { EndpointType, ReleaseSpec } from '../endpoints/endpoint.ts';
 import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
 import { LEASED_BY_WORKER, STOPS_OF_WORKER } from '../jobs/jobs-of-worker.ts';
+import { SPEC } from '../releases/release-store.ts';
 import { SERVING_VERSION } from '../releases/serving-version.ts';
 import { inLockOrder } from './lock-order.ts';
 
@@ -59,7 +60,7 @@ export interface ControlledWorker {
 /** Selects workers as control sees them. `from`: the table, or rows of its shape. */
 const selectControlled = (from: string) => `
   select w.id, w.endpoint_id as "endpointId", w.endpoint_type as "endpointType", w.user_id as "userId", w.version, w.wanted, w.wanted_reason as "wantedReason",
-  w.phase, w.phase_reason as "phaseReason", w.spec, w.gpu_pool as "gpuPool", w.gpu_type_id as "gpuTypeId",
+  w.phase, w.phase_reason as "phaseReason", ${SPEC('w')}, w.gpu_pool as "gpuPool", w.gpu_type_id as "gpuTypeId",
   w.gpu_count as "gpuCount", w.data_center_id as "dataCenterId", w.created_at as "createdAt",
   w.not_before as "notBefore", w.started_at as "startedAt", w.ready_at as "readyAt", w.drain_at as "drainAt", w.yields_to as "yieldsTo", a.last_work_at as "lastWorkAt",
   a.unhealthy_reason as "unhealthyReason", w.memory_bytes as "memoryBytes", w.frozen_at as "frozenAt",

@@ -6,6 +6,7 @@ import { deleteEndpoint } from '../../domain/endpoints/delete-endpoint.ts';
 import type { Endpoint } from '../../domain/endpoints/endpoint.ts';
 import { getEndpointRow, listEndpointPages } from '../../domain/endpoints/endpoint-store.ts';
 import { updateEndpoint } from '../../domain/endpoints/update-endpoint.ts';
+import { withModels } from '../../domain/models/resolve-models.ts';
 import { findBuiltInTemplate } from '../../domain/templates/built-in-templates.ts';
 import type { Template } from '../../domain/templates/template.ts';
 import { listTemplateRows } from '../../domain/templates/template-store.ts';
@@ -62,11 +63,13 @@ export const endpointResolvers: Resolvers = {
       const id = toId(input.id) as EndpointId | null;
       if (id === null) {
         const actor = call.permit(PERMISSIONS.writeEndpoint({}));
-        return toEndpoint(await change(call.deps, actor, createEndpoint, toNewEndpoint(input)));
+        const wanted = await withModels(call.deps, actor, null, toNewEndpoint(input));
+        return toEndpoint(await change(call.deps, actor, createEndpoint, wanted));
       }
       const actor = call.permit(PERMISSIONS.writeEndpoint({ id }));
       const current = await getEndpointRow(call.deps.pool, actor.userId, id);
-      return toEndpoint(await change(call.deps, actor, updateEndpoint, { id, update: toReplacement(input, current) }));
+      const update = await withModels(call.deps, actor, current, toReplacement(input, current));
+      return toEndpoint(await change(call.deps, actor, updateEndpoint, { id, update }));
     },
     deleteEndpoint: async (_: unknown, { id }: { id: string }, call) => {
       await change(call.deps, call.permit(PERMISSIONS.writeEndpoint({ id })), deleteEndpoint, { id: id as EndpointId });

@@ -26,6 +26,7 @@ export const IDENTITY = {
   userId: HIDDEN,
   version: HIDDEN,
   modelReferences: HIDDEN,
+  models: HIDDEN,
   name: { ...required('name', name), answer: { name: Type.String() } },
 };
 export const SETTINGS = {

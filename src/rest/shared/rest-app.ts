@@ -22,6 +22,7 @@ import type { CapacitySource } from '../../domain/catalog/capacity-source.ts';
 import type { Context } from '../../domain/context.ts';
 import type { InstallationFacts } from '../../domain/installation-facts.ts';
 import type { WebhookPolicy } from '../../domain/jobs/webhook-policy.ts';
+import type { ModelOrigins } from '../../domain/models/model-origins.ts';
 import type { PodFigures } from '../../domain/pods/pod-figures.ts';
 import type { AnswerBudget } from '../../http/answer-budget.ts';
 import type { RateLimiter } from '../../http/rate-limiter.ts';
@@ -55,6 +56,8 @@ export interface RestDeps extends Context {
   lbHost: string | null;
   /** Null: terminals are disabled. */
   terminal: TerminalLimits | null;
+  /** Where models come from. */
+  models: ModelOrigins;
   /** Where webhooks may go. */
   webhooks: WebhookPolicy;
   /** Why this server builds no images, one sentence; null: it does. */

@@ -7,6 +7,7 @@ import { deleteEndpoint } from '../../domain/endpoints/delete-endpoint.ts';
 import type { Endpoint } from '../../domain/endpoints/endpoint.ts';
 import { getEndpointRow, listEndpointPages } from '../../domain/endpoints/endpoint-store.ts';
 import { updateEndpoint } from '../../domain/endpoints/update-endpoint.ts';
+import { withModels } from '../../domain/models/resolve-models.ts';
 import { listTemplateRows } from '../../domain/templates/template-store.ts';
 import { listWorkers } from '../../domain/workers/list-workers.ts';
 import { listWorkerIds } from '../../domain/workers/worker-store.ts';
@@ -55,7 +56,10 @@ export const endpointRoutes: V1Route = (app, deps) => {
       schema: { operationId: 'CreateEndpoint', tags, body: ref(EndpointCreateInput), response: record },
       config: { permission: PERMISSIONS.writeEndpoint },
     },
-    async ({ actor, body }) => showEndpoint(await change(deps, actor, createEndpoint, toNewEndpoint(body))),
+    async ({ actor, body }) => {
+      const wanted = await withModels(deps, actor, null, toNewEndpoint(body));
+      return showEndpoint(await change(deps, actor, createEndpoint, wanted));
+    },
   );
   app.get(
     '/v1/endpoints/:id',
@@ -83,7 +87,8 @@ export const endpointRoutes: V1Route = (app, deps) => {
       handler: async ({ actor, params, body }) => {
         const id = (params as { id: string }).id as EndpointId;
         const before = await getEndpointRow(deps.pool, actor.userId, id);
-        const update = toEndpointChange(body as Static<typeof EndpointUpdateInput>, before);
+        const given = toEndpointChange(body as Static<typeof EndpointUpdateInput>, before);
+        const update = await withModels(deps, actor, before, given);
         return showEndpoint(await change(deps, actor, updateEndpoint, { id, update }));
       },
     });

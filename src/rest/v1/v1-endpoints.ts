@@ -40,7 +40,7 @@ const instanceIds = Type.Array(Type.String(), { description: 'Of a CPU endpoint:
 const locations = Type.String({ description: '`dataCenterIds`, separated by commas.' });
 const modelReferences = Type.Array(Type.String({ maxLength: 1_000 }), {
   maxItems: 20,
-  description: 'Names of models; kept and shown.',
+  description: 'Models of a hub: <owner>/<name>, with `:<revision>` if it is not main. Each is resolved to a commit.',
 });
 const executionTimeoutMs = Type.Integer({
   minimum: 0,
@@ -214,6 +214,7 @@ const FIELDS = {
     toChange: (body, before) => body.flashBootType ?? toFlashboot(body.flashboot, before.flashboot),
     toAnswer: (kind) => ({ flashboot: kind !== 'OFF', flashBootType: kind }),
   },
+  models: HIDDEN,
   modelReferences: optional('modelReferences', modelReferences),
 } satisfies FieldMap<Endpoint, EndpointChange, Create, Update>;
 

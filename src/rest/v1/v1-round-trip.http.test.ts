@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ModelHub } from '../../../test/model-hub.ts';
 import { type RestFixture, startRestApp } from '../../../test/rest-app.ts';
 import type { Stock } from '../../domain/catalog/capacity-source.ts';
 
@@ -10,11 +11,19 @@ const stock: Stock = {
   memoryBytes: 100_000 * 2 ** 30,
 };
 
+let hub: ModelHub;
 let rest: RestFixture;
 beforeAll(async () => {
-  rest = await startRestApp({ capacity: { read: async () => stock } });
+  hub = await ModelHub.start('org/model', 'org/other');
+  rest = await startRestApp({
+    hubUrl: hub.url,
+    capacity: { read: async () => stock },
+  });
 });
-afterAll(() => rest.close());
+afterAll(async () => {
+  await rest.close();
+  await hub.stop();
+});
 
 // biome-ignore lint/suspicious/noExplicitAny: records of any kind
 type Any = any;
