@@ -7,7 +7,7 @@ const FLOORS = [
   ['db', 'engine'],
   ['scaling'],
   ['domain'],
-  ['runtimes', 'builders', 'http'],
+  ['runtimes', 'builders', 'http', 'models'],
   ['rest', 'graphql', 'dataplane', 'control'],
   ['cli'],
   ['compose'],
