@@ -1,5 +1,6 @@
 import type { EndpointId, UserId } from '../../core/ids.ts';
 import type { CpuConfig } from '../catalog/cpu-config.ts';
+import type { ModelUse } from '../models/pinned-model.ts';
 
 export type { CpuConfig } from '../catalog/cpu-config.ts';
 
@@ -74,4 +75,5 @@ export interface ReleaseSpec extends ContainerConfig {
   gpu: GpuConfig | null;
   cpu: CpuConfig[] | null;
   networkVolumeIds: string[];
+  models?: readonly ModelUse[];
 }

@@ -22,6 +22,7 @@ const FIELDS = {
   },
   cpu: 'cpu',
   networkVolumeIds: 'networkVolumes',
+  models: 'models',
 } satisfies Record<keyof ReleaseSpec, string | Record<keyof GpuConfig, string>>;
 
 /** The members of an endpoint whose change makes a release. */

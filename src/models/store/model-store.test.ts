@@ -228,7 +228,7 @@ test('a part of the disk stays free: models leave when others fill it, and one l
   const store = openStore({ readDisk: async () => ({ totalBytes: 1000 * MB, freeBytes }) });
   await store.release(await bring(store, hub.add('org/one', { 'a.bin': MB })));
   freeBytes = 49 * MB;
-  await store.tidy(() => true);
+  await store.tidy(async (ids) => new Set(ids));
   expect(await names(store)).toEqual([]);
   freeBytes = 51 * MB;
   await expect(bring(store, hub.add('org/two', { 'a.bin': 2 * MB }))).rejects.toThrow('its disk has 1.0 MB for models');
@@ -269,7 +269,7 @@ test('one that no worker sees can be removed; workers that ended are forgotten',
   const model = hub.add('org/name', { 'a.bin': MB });
   const id = await bring(store, model);
   expect(await store.remove(model.id)).toBe(false);
-  await store.tidy((worker) => worker !== id);
+  await store.tidy(async (ids) => new Set(ids.filter((worker) => worker !== id)));
   expect(await store.remove(model.id)).toBe(true);
   expect(readdirSync(join(root, 'blobs'))).toEqual([]);
 });

@@ -128,10 +128,12 @@ export class ModelStore {
     if (this.#views.has(workerId)) await this.#locked(() => this.#views.remove(workerId));
   }
 
-  /** Releases all workers but these, and makes room on a disk that others fill. */
-  async tidy(isLive: (id: WorkerId) => boolean): Promise<void> {
+  /** Releases all workers that have ended, and makes room on a disk that others fill. */
+  async tidy(listLive: (ids: readonly WorkerId[]) => Promise<ReadonlySet<WorkerId>>): Promise<void> {
     await this.#open();
-    for (const id of this.#views.workerIds) if (!isLive(id)) await this.release(id);
+    const ids = this.#views.workerIds;
+    const live = await listLive(ids);
+    for (const id of ids) if (!live.has(id)) await this.release(id);
     await this.#locked(() => this.#makeRoom(0));
   }
 
