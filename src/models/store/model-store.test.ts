@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { downloadFileToCacheDir, scanCacheDir } from '@huggingface/hub';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type HubFaults, ModelHubFiles, useOf } from '../../../test/model-hub-files.ts';
 import type { UserId, WorkerId } from '../../core/ids.ts';
@@ -79,7 +80,10 @@ test('a worker sees the hub’s own layout, with refs that name the commit of it
     },
     { source: join(folder, 'cache'), target: '/runpod/cache', isReadOnly: true },
   ]);
-  expect(defaults).toEqual({ HF_HUB_CACHE: '/runpod-volume/huggingface-cache/hub' });
+  expect(defaults).toEqual({
+    HF_HUB_CACHE: '/runpod-volume/huggingface-cache/hub',
+    PODYARD_MODEL_CACHE: '/runpod/cache',
+  });
   const repository = mounts[1]!.source;
   for (const ref of ['main', 'v1.0']) expect(readFileSync(join(repository, 'refs', ref), 'utf8')).toBe(hub.commit);
   for (const { path, size, digest } of model.files) {
@@ -92,6 +96,26 @@ test('a worker sees the hub’s own layout, with refs that name the commit of it
   for (const ref of ['main', 'v1.0']) expect(readlinkSync(join(folder, 'cache/org/name', ref))).toBe(snapshot);
   expect(statSync(join(folder, 'hub')).mode & 0o777).toBe(0o777);
   expect(readdirSync(join(folder, 'hub'))).toEqual(['models--org--name']);
+});
+
+test('a client of the hub reads it without the hub, where workers are processes', async () => {
+  const store = openStore({ isShown: false });
+  const model = hub.add('org/name', SIZES);
+  const { mounts, defaults } = await store.mountsOf(await bring(store, model));
+  expect(mounts).toEqual([]);
+  const cacheDir = defaults.HF_HUB_CACHE!;
+  const { repos, warnings, size } = await scanCacheDir(cacheDir);
+  expect({ warnings, size }).toEqual({ warnings: [], size: 3 * MB + 700 }); // it does not look into folders
+  expect(repos).toMatchObject([{ id: { name: 'org/name', type: 'model' }, revisions: [{ commitOid: hub.commit, refs: ['main'] }] }]);
+  const path = await downloadFileToCacheDir({
+    repo: 'org/name',
+    path: 'onnx/model.onnx',
+    revision: hub.commit,
+    cacheDir,
+    fetch: () => Promise.reject(new Error('offline')),
+  });
+  expect(statSync(path).size).toBe(MB);
+  expect(statSync(join(defaults.PODYARD_MODEL_CACHE!, 'org/name/main/config.json')).size).toBe(700);
 });
 
 test('20 starts at once fetch each byte once, and later ones none', async () => {

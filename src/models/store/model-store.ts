@@ -15,7 +15,7 @@ import { SharedWork } from '../fetch/shared-work.ts';
 import { BlobFiles } from './blob-files.ts';
 import { type DiskLimits, type DiskState, gigabytes, missingBytes, readDisk, refuseTooLarge } from './disk-room.ts';
 import { type FetchProgress, reportProgress } from './fetch-progress.ts';
-import { blobName, checkNames, HUB_PATH } from './model-paths.ts';
+import { blobName, CACHE_PATH, checkNames, HUB_PATH } from './model-paths.ts';
 import { type ModelRecord, ModelRecords } from './model-records.ts';
 import { type UsedModel, type ViewMount, WorkerViews } from './worker-views.ts';
 
@@ -111,10 +111,16 @@ export class ModelStore {
     }
   }
 
-  /** Returns how a worker that `bring` was called for sees its models, and the variables that a container gets unless it has them. */
+  /**
+   * Returns how a worker that `bring` was called for sees its models, and the variables that it gets unless it has them. Without
+   * containers there are no mounts: the variables alone say where models are.
+   */
   async mountsOf(workerId: WorkerId): Promise<{ mounts: ViewMount[]; defaults: Record<string, string> }> {
-    const hub = this.#options.isShown ? HUB_PATH : this.#views.hubOf(workerId);
-    return { mounts: await this.#views.mountsOf(workerId), defaults: { HF_HUB_CACHE: hub } };
+    const { isShown } = this.#options;
+    const hub = isShown ? HUB_PATH : this.#views.hubOf(workerId);
+    const cache = isShown ? CACHE_PATH : this.#views.cacheOf(workerId);
+    const mounts = isShown ? await this.#views.mountsOf(workerId) : [];
+    return { mounts, defaults: { HF_HUB_CACHE: hub, PODYARD_MODEL_CACHE: cache } };
   }
 
   /** The folder that a worker may write to besides its own disk; null: it has no models. */

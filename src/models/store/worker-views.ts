@@ -99,6 +99,11 @@ export class WorkerViews {
     return join(this.#folderOf(id), 'hub');
   }
 
+  /** The folder that is `CACHE_PATH` in a container. */
+  cacheOf(id: WorkerId): string {
+    return join(this.#folderOf(id), 'cache');
+  }
+
   async remove(id: WorkerId): Promise<void> {
     await this.#removeFolder(id);
     this.#views.delete(id);
