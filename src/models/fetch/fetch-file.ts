@@ -145,6 +145,7 @@ class PartialFile {
   #tag: string | null = null;
   #chunks: Buffer[] = [];
   #waiting = 0;
+  #writing: Promise<void> = Promise.resolve();
 
   private constructor(path: string, file: PinnedFile, handle: FileHandle) {
     this.#path = path;
@@ -192,22 +193,30 @@ class PartialFile {
     this.#chunks.push(chunk);
     this.size += chunk.length;
     this.#waiting += chunk.length;
-    if (this.#waiting >= WRITE_BYTES) await this.flush();
+    if (this.#waiting < WRITE_BYTES) return;
+    await this.#writing;
+    this.#begin();
   }
 
   async flush(): Promise<void> {
-    let chunks = this.#chunks;
+    await this.#writing;
+    this.#begin();
+    await this.#writing;
+  }
+
+  /** Writes what has come, while more comes. */
+  #begin(): void {
+    const chunks = this.#chunks;
     this.#chunks = [];
     this.#waiting = 0;
-    while (chunks.length > 0) {
-      const { bytesWritten } = await this.#handle.writev(chunks);
-      chunks = after(chunks, bytesWritten);
-    }
+    this.#writing = writeAll(this.#handle, chunks);
+    this.#writing.catch(() => {}); // thrown by the next write or flush
   }
 
   async restart(): Promise<void> {
     this.#chunks = [];
     this.#waiting = 0;
+    await this.#writing;
     this.size = 0;
     this.#hash = startHash(this.#file);
     await this.#handle.truncate(0);
@@ -224,6 +233,14 @@ class PartialFile {
 
   async close(): Promise<void> {
     await this.#handle.close();
+  }
+}
+
+async function writeAll(handle: FileHandle, chunks: readonly Buffer[]): Promise<void> {
+  let left = [...chunks];
+  while (left.length > 0) {
+    const { bytesWritten } = await handle.writev(left);
+    left = after(left, bytesWritten);
   }
 }
 
