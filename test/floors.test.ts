@@ -45,6 +45,7 @@ test('every rule finds what it forbids, type-only imports included', () => {
     'src/runtimes/r.ts': "export const r = await import('../rest/t.ts');",
     'src/engine/e.ts': "import '../db/d.ts';",
     'src/builders/b.ts': "import '../runtimes/r.ts';",
+    'src/models/store/m.ts': "import '../../runtimes/r.ts';",
     'src/rest/t.ts': "import '../dataplane/p.ts'; import { Type } from 'typebox'; export const x = Type;",
     'src/graphql/g.ts': "import '../rest/t.ts';",
     'src/dataplane/p.ts': "import '../control/o.ts';",

@@ -11,6 +11,8 @@ export function benchModel(name: string, sizes: readonly number[]): PinnedModel 
     for (let at = 0; at < size; at += BLOCK.length) hash.update(BLOCK.subarray(0, Math.min(BLOCK.length, size - at)));
     return { path: `part-${i}/${size}`, size, digest: `sha256:${hash.digest('hex')}` };
   });
-  const id = createHash('sha256').update(JSON.stringify([name, files])).digest('hex');
+  const id = createHash('sha256')
+    .update(JSON.stringify([name, files]))
+    .digest('hex');
   return { id, source: 'HUB', name, commit: '0'.repeat(40), files };
 }

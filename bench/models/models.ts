@@ -183,7 +183,12 @@ function render(report: Report): string {
   const rows = [
     [`fetch ${megabytes} MB, synced`, speed(fetchMs), `curl ${speed(curlMs)}`, `${ratio.toFixed(2)} x`],
     [`bytes of ${STARTS} starts at once`, `${sentShare.toFixed(2)} x`, 'the model', ''],
-    ['start, 50 files there', `${median(modelStartMs).toFixed(1)} ms`, `bare ${median(bareStartMs).toFixed(1)} ms`, `+${more.toFixed(1)} ms`],
+    [
+      'start, 50 files there',
+      `${median(modelStartMs).toFixed(1)} ms`,
+      `bare ${median(bareStartMs).toFixed(1)} ms`,
+      `+${more.toFixed(1)} ms`,
+    ],
   ];
   return `Models, ${machine.cpus}\n\n${renderTable([['', 'podyard', 'beside', 'ratio'], ...rows])}\n`;
 }

@@ -12,7 +12,7 @@ export const MODELS = {
     takes: '<number>',
     shownDefault: 'half of the free disk',
     parse: (name, text) => parseInteger(name, text, { min: 1, max: 1_000_000, fallback: 0 }) * GIGABYTE,
-    page: 'What [models](models-on-machines.md) may take on disk, in GB; those used longest ago leave first',
+    page: 'What [models](operations.md#models-on-disk) may take on disk, in GB; those used longest ago leave first',
     help: 'what models may take on disk, in GB; those used longest ago leave first',
   }),
   /** Null: unlimited. */

@@ -224,7 +224,7 @@ const PROCESSES = {
     takes: '<url>',
     default: 'https://huggingface.co',
     parse: parseUrl,
-    page: 'The hub that [models](guide/models.md) come from: a mirror of huggingface.co, for example',
+    page: 'The hub that [models](operations.md#models-on-disk) come from: a mirror of huggingface.co, for example',
     help: 'the hub that models come from',
   }),
   logLevel: oneOf({

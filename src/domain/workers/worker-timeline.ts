@@ -58,6 +58,9 @@ export function workerStages(
 
 /** A worker whose image or models have to be brought gets its place afterwards. */
 function orderOf({ pullFrom, modelsFrom }: Readonly<TimelineMarks>): readonly StageName[] {
-  const first: StageName[] = [...(pullFrom === undefined ? [] : (['pull'] as const)), ...(modelsFrom === undefined ? [] : (['models'] as const))];
+  const first: StageName[] = [
+    ...(pullFrom === undefined ? [] : (['pull'] as const)),
+    ...(modelsFrom === undefined ? [] : (['models'] as const)),
+  ];
   return [...first, ...STAGES.filter((stage) => !first.includes(stage))];
 }

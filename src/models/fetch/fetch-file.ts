@@ -54,10 +54,12 @@ export async function fetchFile(
     wasResumed ||= before > 0;
     let cause: unknown;
     try {
-      if (partial.size < file.size || file.size === 0) await receive(partial, { bandwidth, origin, file, onSize, signal });
+      if (partial.size < file.size || file.size === 0)
+        await receive(partial, { bandwidth, origin, file, onSize, signal });
       if (await partial.finish()) return;
       await discard(path);
-      if (!wasResumed) throw new Failure('badGateway', `${nameOf(origin, file)} differs from its digest ${file.digest}`);
+      if (!wasResumed)
+        throw new Failure('badGateway', `${nameOf(origin, file)} differs from its digest ${file.digest}`);
       cause = new Interrupted('what was fetched before differed from its digest');
       wasResumed = false;
     } catch (error) {

@@ -40,7 +40,8 @@ export async function httpGet(first: URL, { headers, token, reach, signal }: Get
     });
     linked = { ...linkOf(response), ...linked };
     const { location } = response.headers;
-    if (![301, 302, 303, 307, 308].includes(response.statusCode!) || location === undefined) return { response, linked };
+    if (![301, 302, 303, 307, 308].includes(response.statusCode!) || location === undefined)
+      return { response, linked };
     response.resume();
     if (!URL.canParse(location, url.href)) throw new Failure('badGateway', `${url.host} redirects to no valid URL`);
     const next = new URL(location, url);
@@ -65,7 +66,11 @@ async function resolved(reach: Reach, url: URL): Promise<{ address: string; fami
 type Answer = Parameters<NonNullable<RequestOptions['lookup']>>[2];
 
 /** Node asks for all addresses, or for one. */
-function answerWith({ address, family }: { address: string; family: 4 | 6 }, { all }: { all?: boolean | undefined }, answer: Answer) {
+function answerWith(
+  { address, family }: { address: string; family: 4 | 6 },
+  { all }: { all?: boolean | undefined },
+  answer: Answer,
+) {
   if (all) answer(null, [{ address, family }]);
   else answer(null, address, family);
 }

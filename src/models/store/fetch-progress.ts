@@ -31,7 +31,8 @@ export function reportProgress(
     total = progress.totalBytes;
     if (last === undefined) onLine(`fetching the model ${name}: ${gigabytes(total - bytes)} of ${gigabytes(total)}`);
     else if (now - last.at < LINE_MS) return;
-    else onLine(`fetching the model ${name}: ${describe(bytes, total, ((bytes - last.bytes) * 1000) / (now - last.at))}`);
+    else
+      onLine(`fetching the model ${name}: ${describe(bytes, total, ((bytes - last.bytes) * 1000) / (now - last.at))}`);
     last = { at: now, bytes };
   };
   const timer = setInterval(look, FIRST_LOOK_MS).unref();

@@ -38,7 +38,9 @@ if (!hasEngine && process.env.CI === 'true') {
 }
 
 describe.skipIf(!hasEngine)('with a container engine', () => {
-  test('a worker reads its models beside its network volume, and writes only beside them', { timeout: 120_000 }, async () => {
+  test('a worker reads its models beside its network volume, and writes only beside them', {
+    timeout: 120_000,
+  }, async () => {
     const { image, status, note } = await buildImage({ name: 'podyard/echo-js', tag: 'dev' });
     if (status === 'skipped') throw new Error(note);
     const hub = await ModelHubFiles.start();

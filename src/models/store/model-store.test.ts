@@ -1,4 +1,14 @@
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { downloadFileToCacheDir, scanCacheDir } from '@huggingface/hub';
@@ -46,7 +56,12 @@ function openStore(options: Partial<ModelStoreOptions> = {}): ModelStore {
 async function bring(
   store: ModelStore,
   model: PinnedModel,
-  { userId = anna, token = null as string | null, signal = new AbortController().signal, revision = null as string | null } = {},
+  {
+    userId = anna,
+    token = null as string | null,
+    signal = new AbortController().signal,
+    revision = null as string | null,
+  } = {},
 ): Promise<WorkerId> {
   workers += 1;
   const workerId = `w${workers}` as WorkerId;
@@ -106,7 +121,9 @@ test('a client of the hub reads it without the hub, where workers are processes'
   const cacheDir = defaults.HF_HUB_CACHE!;
   const { repos, warnings, size } = await scanCacheDir(cacheDir);
   expect({ warnings, size }).toEqual({ warnings: [], size: 3 * MB + 700 }); // it does not look into folders
-  expect(repos).toMatchObject([{ id: { name: 'org/name', type: 'model' }, revisions: [{ commitOid: hub.commit, refs: ['main'] }] }]);
+  expect(repos).toMatchObject([
+    { id: { name: 'org/name', type: 'model' }, revisions: [{ commitOid: hub.commit, refs: ['main'] }] },
+  ]);
   const path = await downloadFileToCacheDir({
     repo: 'org/name',
     path: 'onnx/model.onnx',
@@ -162,13 +179,19 @@ test('one that never sends more is given up with a sentence, and what came stays
   const first = bring(store, model);
   await vi.waitFor(() => expect(hub.asked.length).toBeGreaterThan(0));
   fault('model.safetensors', { status: 503 });
-  await expect(first).rejects.toThrow(/the file 'model.safetensors' of the model 'org\/name' could not be fetched from .*status 503/);
+  await expect(first).rejects.toThrow(
+    /the file 'model.safetensors' of the model 'org\/name' could not be fetched from .*status 503/,
+  );
   expect(existsSync(join(root, 'partial', nameIn(model)))).toBe(true);
   expect(await store.list()).toEqual([]);
 });
 
 test.each([
-  ['a page', { isPage: true }, /sent a web page of some size for the file 'model.safetensors' of the model 'org\/name'/],
+  [
+    'a page',
+    { isPage: true },
+    /sent a web page of some size for the file 'model.safetensors' of the model 'org\/name'/,
+  ],
   ['other bytes', { isChanged: true }, /'model.safetensors' of the model 'org\/name' differs from its digest sha256:/],
   ['gone', { status: 404 }, /has no file 'model.safetensors' of the model 'org\/name' any more/],
   ['gated', { status: 401 }, /refuses the model 'org\/name' \(status 401\): it is gated, private or gone/],
@@ -222,7 +245,9 @@ test('a user whose token is refused does not stop another user’s fetch of the 
 test('models used longest ago leave for a new one, never those that a worker sees', async () => {
   let now = 0;
   const store = openStore({ budgetBytes: 10 * MB, clock: { now: () => (now += 1000) } });
-  const [one, two, three, four] = ['one', 'two', 'three', 'four'].map((name) => hub.add(`org/${name}`, { 'a.bin': 3 * MB }));
+  const [one, two, three, four] = ['one', 'two', 'three', 'four'].map((name) =>
+    hub.add(`org/${name}`, { 'a.bin': 3 * MB }),
+  );
   const seen = await bring(store, one!);
   for (const model of [two!, three!]) await store.release(await bring(store, model));
   await store.release(await bring(store, two!)); // used again, after three

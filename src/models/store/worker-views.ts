@@ -89,7 +89,11 @@ export class WorkerViews {
     const names = await readdir(join(folder, 'models'));
     return [
       { source: join(folder, 'hub'), target: HUB_PATH },
-      ...names.map((name) => ({ source: join(folder, 'models', name), target: `${HUB_PATH}/${name}`, isReadOnly: true })),
+      ...names.map((name) => ({
+        source: join(folder, 'models', name),
+        target: `${HUB_PATH}/${name}`,
+        isReadOnly: true,
+      })),
       { source: join(folder, 'cache'), target: CACHE_PATH, isReadOnly: true },
     ];
   }

@@ -23,12 +23,12 @@ import {
 } from '../../../domain/workload-options/workload-options.ts';
 import { readWorkloadOptions } from '../../../domain/workload-options/workload-options-store.ts';
 import type { Runtime, WorkloadSpec } from '../../../runtimes/runtime.ts';
+import type { WorkerModels } from '../../models/worker-models.ts';
 import type { LogCollector } from '../../workloads/collect-logs.ts';
 import { decideLimits, visibleLimits } from '../../workloads/decide-limits.ts';
 import { startOnPorts } from '../../workloads/start-on-ports.ts';
 import { cudaVersionOf } from '../../workloads/workload-env.ts';
 import type { WorkloadMounts } from '../../workloads/workload-mounts.ts';
-import type { WorkerModels } from '../../models/worker-models.ts';
 import { hasSleepUrls } from '../freeze/sleep-hooks.ts';
 import type { CapacityLedger } from '../place/capacity-ledger.ts';
 import type { PhaseWriter } from './phase-writer.ts';

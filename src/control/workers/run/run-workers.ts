@@ -46,7 +46,11 @@ const NO_DIFFERENCE: Difference = { containers: new Map(), mark: 0 };
 
 type Built = 'phases' | 'monotonic' | 'images' | 'models' | 'refused' | 'publicKeys';
 
-export interface WorkerRunnerOptions extends Omit<StartDeps, Built>, WorkerLimits, Pick<ImageDeps, 'releaseImages'>, Pick<ModelDeps, 'modelStore'> {
+export interface WorkerRunnerOptions
+  extends Omit<StartDeps, Built>,
+    WorkerLimits,
+    Pick<ImageDeps, 'releaseImages'>,
+    Pick<ModelDeps, 'modelStore'> {
   bus: Bus;
   queue: JobQueue;
   notify: NotifyDispatch;
@@ -77,7 +81,12 @@ export class WorkerRunner {
 
   constructor(options: WorkerRunnerOptions) {
     const { pool, capacity, queue, notify, runtime, logger } = options;
-    const rescue = (workers: readonly { id: WorkerId }[]) => rescueLeases(queue, notify, workers.map(({ id }) => id));
+    const rescue = (workers: readonly { id: WorkerId }[]) =>
+      rescueLeases(
+        queue,
+        notify,
+        workers.map(({ id }) => id),
+      );
     const phases = new PhaseWriter(pool, capacity, rescue);
     const monotonic = options.monotonic ?? monotonicClock;
     this.#deps = {
