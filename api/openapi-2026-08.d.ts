@@ -965,7 +965,7 @@ export interface components {
       endedAt: string | null;
       exitCode: number | null;
       timeline: {
-        stage: "capacity" | "pull" | "create" | "start" | "ready";
+        stage: "capacity" | "pull" | "models" | "create" | "start" | "ready";
         /** Format: date-time */
         from: string;
         /** Format: date-time */
@@ -1001,7 +1001,7 @@ export interface components {
       ready: boolean;
       failed: boolean;
       timeline: {
-        stage: "capacity" | "pull" | "create" | "start" | "ready";
+        stage: "capacity" | "pull" | "models" | "create" | "start" | "ready";
         /** Format: date-time */
         from: string;
         /** Format: date-time */
@@ -1194,7 +1194,7 @@ export interface components {
         attempt: number;
         workerId: string | null;
         stages: {
-          stage: "queue" | "worker" | "thaw" | "capacity" | "pull" | "create" | "start" | "ready" | "running";
+          stage: "queue" | "worker" | "thaw" | "models" | "capacity" | "pull" | "create" | "start" | "ready" | "running";
           /** Format: date-time */
           from: string;
           /** Format: date-time */

@@ -918,7 +918,7 @@ export interface components {
       endedAt: string | null;
       exitCode: number | null;
       timeline: {
-        stage: "capacity" | "pull" | "create" | "start" | "ready";
+        stage: "capacity" | "pull" | "models" | "create" | "start" | "ready";
         /** Format: date-time */
         from: string;
         /** Format: date-time */
@@ -954,7 +954,7 @@ export interface components {
       ready: boolean;
       failed: boolean;
       timeline: {
-        stage: "capacity" | "pull" | "create" | "start" | "ready";
+        stage: "capacity" | "pull" | "models" | "create" | "start" | "ready";
         /** Format: date-time */
         from: string;
         /** Format: date-time */
@@ -1147,7 +1147,7 @@ export interface components {
         attempt: number;
         workerId: string | null;
         stages: {
-          stage: "queue" | "worker" | "thaw" | "capacity" | "pull" | "create" | "start" | "ready" | "running";
+          stage: "queue" | "worker" | "thaw" | "models" | "capacity" | "pull" | "create" | "start" | "ready" | "running";
           /** Format: date-time */
           from: string;
           /** Format: date-time */

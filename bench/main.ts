@@ -4,6 +4,7 @@ import { benchCluster } from './cluster/cluster.ts';
 import { benchColdstart } from './coldstart/coldstart.ts';
 import { benchConsole } from './console/console.ts';
 import { benchDeploy } from './deploy/deploy.ts';
+import { benchModels } from './models/models.ts';
 import { Missing } from './needs.ts';
 import { benchProxy } from './proxy/proxy.ts';
 import { benchQueue } from './queue/queue.ts';
@@ -20,6 +21,7 @@ const BENCHMARKS: Record<string, (args: string[]) => Promise<void>> = {
   coldstart: benchColdstart,
   console: benchConsole,
   deploy: benchDeploy,
+  models: benchModels,
   proxy: benchProxy,
   queue: benchQueue,
   scale: benchScale,

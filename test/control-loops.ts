@@ -18,6 +18,7 @@ import { createEndpoint, type NewEndpoint } from '../src/domain/endpoints/create
 import { addToCounters } from '../src/domain/jobs/count-jobs.ts';
 import { JobQueue } from '../src/domain/jobs/job-queue.ts';
 import type { ControlledWorker } from '../src/domain/workers/worker-lifecycle.ts';
+import type { ModelStore } from '../src/models/store/model-store.ts';
 import type { Runtime } from '../src/runtimes/runtime.ts';
 import { createSimulatedRuntime } from '../src/runtimes/simulated/simulated-runtime.ts';
 import type { SimulatedWorld } from '../src/runtimes/simulated/simulated-world.ts';
@@ -29,14 +30,17 @@ export class ControlLoops {
   readonly userId: UserId;
   readonly bus: Bus;
   readonly resolver: ImageResolver;
+  /** Opens and seals secrets of users. */
+  readonly secretBox = createSecretBox(randomBytes(32));
   readonly #capacity: CapacityLedger;
   readonly #loops: { start(): void; stop(): Promise<void> }[];
 
-  /** `wrap` puts something in front of the simulated runtime. */
+  /** `wrap` puts something in front of the simulated runtime; `modelStore` has the models of workers. */
   static async start(
     world: SimulatedWorld,
     wrap = (runtime: Runtime) => runtime,
     workloadOptions = NO_WORKLOAD_OPTIONS,
+    modelStore: ModelStore | null = null,
   ): Promise<ControlLoops> {
     const database = await createTestDatabase({ maxConnections: 16 });
     const bus = new Bus({
@@ -47,14 +51,18 @@ export class ControlLoops {
     });
     const { id } = await createUser(database.pool, { name: 'anna', email: null });
     const runtime = wrap(createSimulatedRuntime({ installation: 'test', world }));
-    return new ControlLoops(database, bus, id, { runtime, workloadOptions });
+    return new ControlLoops(database, bus, id, { runtime, workloadOptions, modelStore });
   }
 
   private constructor(
     database: TestDatabase,
     bus: Bus,
     userId: UserId,
-    { runtime, workloadOptions }: { runtime: Runtime; workloadOptions: WorkloadOptionRules },
+    {
+      runtime,
+      workloadOptions,
+      modelStore,
+    }: { runtime: Runtime; workloadOptions: WorkloadOptionRules; modelStore: ModelStore | null },
   ) {
     const { pool } = database;
     const shared = { pool, bus, clock: systemClock, logger: silentLogger };
@@ -63,7 +71,7 @@ export class ControlLoops {
     this.userId = userId;
     this.bus = bus;
     this.#capacity = new CapacityLedger({ pool, runtime });
-    const secretBox = createSecretBox(randomBytes(32));
+    const { secretBox } = this;
     const releaseImages = new ReleaseImages({ pool, runtime, secretBox });
     const workers = new WorkerRunner({
       ...shared,
@@ -77,6 +85,7 @@ export class ControlLoops {
       workloadOptions,
       perGpu: { cpus: 'auto', memory: 'auto' },
       mounts: new WorkloadMounts({ pool, storage: null }),
+      modelStore,
       apiUrl: 'http://127.0.0.1:1',
       leaseMs: 40_000,
       graceMs: 0,

@@ -24,6 +24,7 @@ import { WebhookDeliverer } from '../control/jobs/deliver-webhooks.ts';
 import { JobRescuer, type NotifyDispatch, rescueLeases } from '../control/jobs/rescue-jobs.ts';
 import { BatchRunner } from '../control/jobs/run-batches.ts';
 import { CONTROL_SESSION, Leadership, type Term } from '../control/leader.ts';
+import { keepModelsLoop } from '../control/models/keep-models.ts';
 import { lifetimeLoop } from '../control/pods/keep-lifetimes.ts';
 import { PodRunner } from '../control/pods/run-pods.ts';
 import { type FrozenMemory, WorkerFreezer } from '../control/workers/freeze/freeze-workers.ts';
@@ -44,14 +45,17 @@ import type { DataPlane } from '../dataplane/data-plane.ts';
 import type { Bus } from '../db/bus.ts';
 import type { DatabaseHealth } from '../db/database-health.ts';
 import { createPool, guardPool, type Pool } from '../db/pool.ts';
+import type { Installation } from '../domain/installation.ts';
 import { JobQueue, QUEUE_SETTINGS } from '../domain/jobs/job-queue.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import { leaveRuntime } from '../domain/workers/leave-runtime.ts';
 import type { WorkloadDisk } from '../domain/workers/list-disks.ts';
+import type { ModelStore } from '../models/store/model-store.ts';
 import type { Runtime, WorkloadStorage } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
 import type { Because } from '../scaling/because.ts';
 import { createBuildLoops } from './build-loops.ts';
+import { createModelStore, disksWithModels } from './create-model-store.ts';
 import { readDiskOf } from './describe-installation.ts';
 import { MAIN_SETTINGS } from './open-database.ts';
 
@@ -83,6 +87,7 @@ export interface ControlParts {
   runtime: Runtime;
   storage: WorkloadStorage | null;
   builder: Builder | null;
+  installation: Installation;
   data: DataPlane;
   health: DatabaseHealth;
   webhooks: WebhookPolicy;
@@ -189,9 +194,11 @@ function createLoops(
   const releaseImages = new ReleaseImages(parts);
   const memory = createFrozenMemory(config, runtime);
   const freezer = new WorkerFreezer({ ...parts, logs, memory, capacity });
+  const modelStore = createModelStore(config, parts);
   const workers = createWorkerRunner(config, parts, {
     logs,
     mounts,
+    modelStore,
     capacity,
     releaseImages,
     notify,
@@ -211,7 +218,8 @@ function createLoops(
     ...createJobLoops(config, parts, notify),
     ...createHousekeeping(config, parts, { logs, capacity, releaseImages }),
     ...createBuildLoops(config, parts),
-    ...createDiskWatch(parts, { workers, pods }),
+    ...createDiskWatch(parts, { workers, pods, modelStore }),
+    ...(modelStore ? [keepModelsLoop({ ...parts, modelStore })] : []),
   ];
   return { workers, pods, loops };
 }
@@ -228,6 +236,7 @@ function createWorkerRunner(
   own: {
     logs: LogCollector;
     mounts: WorkloadMounts;
+    modelStore: ModelStore | null;
     capacity: CapacityLedger;
     releaseImages: ReleaseImages;
     notify: Notify;
@@ -306,9 +315,10 @@ function createHousekeeping(
 
 /** None where the runtime limits disks itself. */
 function createDiskWatch(
-  { pool, logger, runtime: { disks } }: TermParts,
-  { workers, pods }: { workers: WorkerRunner; pods: PodRunner },
+  { pool, logger, runtime }: TermParts,
+  { workers, pods, modelStore }: { workers: WorkerRunner; pods: PodRunner; modelStore: ModelStore | null },
 ): Loop[] {
+  const disks = disksWithModels(runtime.disks, modelStore);
   if (disks === null) return [];
   const end = ({ id, revision }: WorkloadDisk, why: Because) => {
     if (revision === null) workers.end(id as WorkerId, why);

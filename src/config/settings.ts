@@ -5,6 +5,7 @@ import { REST_REVISIONS } from '../core/rest-revisions.ts';
 import { BUILDS } from './build-settings.ts';
 import { KUBERNETES } from './kubernetes-settings.ts';
 import { JOB_LIMITS, LOAD_BALANCING_LIMITS, POD_PROXY_LIMITS, TERMINAL_LIMITS } from './limit-settings.ts';
+import { MODELS } from './model-settings.ts';
 import { parseHostName, parseInteger, parseNetworks, parseOneOf, parseUrl } from './parse-setting.ts';
 import { asGiven, integer, oneOf, onOff, optional, seconds, setting, type ValuesOf } from './setting.ts';
 import { USER } from './user-setting.ts';
@@ -239,6 +240,7 @@ const PROCESSES = {
   loadBalancing: LOAD_BALANCING_LIMITS,
   podProxy: POD_PROXY_LIMITS,
   builds: BUILDS,
+  models: MODELS,
   stopWorkersOnExit: onOff({
     variable: 'PODYARD_STOP_WORKERS',
     flag: 'stopWorkers',

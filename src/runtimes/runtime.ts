@@ -89,6 +89,8 @@ export interface WorkloadSpec {
 export interface Mount {
   source: string;
   target: string;
+  /** The workload may not write there. Not enforced where nothing is isolated. */
+  isReadOnly?: boolean;
 }
 
 /** A port of a workload. `public` and `ip`: where it is published; null for one that is not, as all HTTP ports are not. */

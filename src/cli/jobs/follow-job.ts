@@ -111,6 +111,7 @@ const STAGES: Readonly<Partial<Record<Stage['stage'], string>>> = {
   thaw: 'a frozen worker is thawing',
   capacity: 'a worker is waiting for capacity',
   pull: 'a worker is pulling its image',
+  models: 'the models of a worker are being fetched',
   create: 'a container is being created',
   start: 'a container is starting',
   ready: 'a worker is loading',

@@ -95,6 +95,7 @@ async function runWorker(
     workloadOptions: NO_WORKLOAD_OPTIONS,
     perGpu: { cpus: 'auto', memory: 'auto' },
     mounts: new WorkloadMounts({ pool, storage: null }),
+    modelStore: null,
     apiUrl: 'http://127.0.0.1:1',
     leaseMs: 40_000,
     graceMs: 0,

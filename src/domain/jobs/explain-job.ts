@@ -10,7 +10,7 @@ import { STOPPING_OF_WORKER } from './jobs-of-worker.ts';
  * What a job waited for, then its run. `queue`: other jobs came first. `worker`: no worker was starting or thawing yet. `thaw`
  * and the stages of a worker's start: a worker was on its way.
  */
-export const WAIT_STAGES = ['queue', 'worker', 'thaw', ...STAGES, 'running'] as const;
+export const WAIT_STAGES = ['queue', 'worker', 'thaw', 'models', ...STAGES, 'running'] as const;
 export type WaitStage = (typeof WAIT_STAGES)[number];
 
 export interface ExplainedStage {
@@ -223,6 +223,7 @@ const ON_THE_WAY: Partial<Record<WaitStage, string>> = {
   thaw: 'a frozen worker is being thawed',
   capacity: 'a worker waits for capacity',
   pull: 'a worker pulls its image',
+  models: 'a worker waits for its models, which are being fetched',
   create: 'the container of a worker is being created',
   start: 'the container of a worker starts',
   ready: 'a worker loads its program',

@@ -182,16 +182,17 @@ export async function markUnplaced(db: Db, id: WorkerId, reason: string, until: 
   );
 }
 
-/** Stores in a waiting worker's timeline when the pull of its image began and ended. */
-export async function markPulling(
+/** Stores in a waiting worker's timeline when the pull of its image, or the fetch of its models, began and ended. */
+export async function markBringing(
   db: Db,
   id: WorkerId,
+  stage: 'pull' | 'models',
   { begunAt, endedAt }: { begunAt: Date; endedAt: Date | null },
 ): Promise<void> {
   await db.query(
-    `update workers set timeline = timeline || jsonb_strip_nulls(jsonb_build_object('pullFrom', $2::timestamptz, 'pullAt', $3::timestamptz))
+    `update workers set timeline = timeline || jsonb_strip_nulls(jsonb_build_object($4 || 'From', $2::timestamptz, $4 || 'At', $3::timestamptz))
      where id = $1 and phase = 'PENDING'`,
-    [id, begunAt, endedAt],
+    [id, begunAt, endedAt, stage],
   );
 }
 

@@ -2,10 +2,8 @@ import type { Metrics } from '../../core/metrics.ts';
 
 /** The stages of a worker's start, in order; `ready` is its own loading. */
 export const STAGES = ['capacity', 'pull', 'create', 'start', 'ready'] as const;
-export type StageName = (typeof STAGES)[number];
-
-/** A worker whose image has to be pulled gets its place afterwards. */
-const PULL_FIRST: readonly StageName[] = ['pull', 'capacity', 'create', 'start', 'ready'];
+/** Models, of workers that have to wait for some, come before the place. */
+export type StageName = (typeof STAGES)[number] | 'models';
 
 /** `to` null: in progress. */
 export interface Stage {
@@ -14,8 +12,11 @@ export interface Stage {
   to: Date | null;
 }
 
-/** The column `timeline`: when each stage ended, as ISO times. `pullFrom`: the pull came first, and began then. */
-export type TimelineMarks = Partial<Record<`${StageName}At` | 'pullFrom', string>>;
+/**
+ * The column `timeline`: when each stage ended, as ISO times. `pullFrom`: the pull came first, and began then. `modelsFrom`:
+ * there were models to fetch, after the pull.
+ */
+export type TimelineMarks = Partial<Record<`${StageName}At` | 'pullFrom' | 'modelsFrom', string>>;
 
 /** The start of a worker that has just become ready. */
 export interface WorkerStart {
@@ -40,7 +41,7 @@ export function workerStages(
 ): Stage[] {
   const stages: Stage[] = [];
   let from = worker.createdAt;
-  const order = marks.pullFrom === undefined ? STAGES : PULL_FIRST;
+  const order = orderOf(marks);
   for (const [i, stage] of order.entries()) {
     const mark = marks[`${stage}At`];
     if (mark !== undefined) {
@@ -53,4 +54,13 @@ export function workerStages(
     }
   }
   return stages;
+}
+
+/** A worker whose image or models have to be brought gets its place afterwards. */
+function orderOf({ pullFrom, modelsFrom }: Readonly<TimelineMarks>): readonly StageName[] {
+  const first: StageName[] = [
+    ...(pullFrom === undefined ? [] : (['pull'] as const)),
+    ...(modelsFrom === undefined ? [] : (['models'] as const)),
+  ];
+  return [...first, ...STAGES.filter((stage) => !first.includes(stage))];
 }

@@ -32,8 +32,9 @@ export const WorkerResponse = Type.Object(
 
 const timeline = Type.Array(
   Type.Object({
-    stage: stringEnum(['capacity', 'pull', 'create', 'start', 'ready'], {
-      description: 'Waiting for capacity, pulling the image, creating the container, starting it, loading the program.',
+    stage: stringEnum(['capacity', 'pull', 'models', 'create', 'start', 'ready'], {
+      description:
+        'Waiting for capacity, pulling the image, fetching models, creating the container, starting it, loading the program.',
     }),
     from: dateTime(),
     to: nullableString({ format: 'date-time', description: 'Null while it lasts.' }),

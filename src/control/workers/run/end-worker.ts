@@ -3,6 +3,7 @@ import type { Bus } from '../../../db/bus.ts';
 import { quoteOutput } from '../../../domain/logs/quote-output.ts';
 import type { ControlledWorker, ExitedWorker } from '../../../domain/workers/worker-lifecycle.ts';
 import type { Runtime } from '../../../runtimes/runtime.ts';
+import type { WorkerModels } from '../../models/worker-models.ts';
 import type { LogCollector } from '../../workloads/collect-logs.ts';
 import { type LastOutputDeps, readLastOutput } from '../../workloads/read-last-output.ts';
 import type { WorkerAction } from './decide-worker.ts';
@@ -40,6 +41,7 @@ export interface FinalizeDeps extends LastOutputDeps {
   runtime: Pick<Runtime, 'stop' | 'lastOutput'>;
   logs: Pick<LogCollector, 'system' | 'finish'>;
   phases: Pick<PhaseWriter, 'exited'>;
+  models: Pick<WorkerModels, 'release'>;
 }
 
 export type WorkerExit = Omit<ExitedWorker, 'id'>;
@@ -64,11 +66,12 @@ export async function finalizeWorker(deps: FinalizeDeps, worker: ControlledWorke
  * lines that a lost one printed, goes into its reason for its user; the operator's log has the sentence only.
  */
 export async function recordExit(
-  { phases, logger, bus }: Pick<FinalizeDeps, 'phases' | 'logger' | 'bus'>,
+  { phases, logger, bus, models }: Pick<FinalizeDeps, 'phases' | 'logger' | 'bus' | 'models'>,
   { id, endpointId }: ControlledWorker,
   exit: WorkerExit,
   output: readonly string[] = [],
 ): Promise<void> {
+  await models.release({ id });
   await phases.exited({ id, ...exit, reason: quoteOutput(exit.reason, output) });
   logger[exit.isLost ? 'warn' : 'info']({ endpointId, workerId: id, reason: exit.reason }, 'worker ended');
   bus.publish('worker', id);

@@ -23,6 +23,7 @@ import {
 } from '../../../domain/workload-options/workload-options.ts';
 import { readWorkloadOptions } from '../../../domain/workload-options/workload-options-store.ts';
 import type { Runtime, WorkloadSpec } from '../../../runtimes/runtime.ts';
+import type { WorkerModels } from '../../models/worker-models.ts';
 import type { LogCollector } from '../../workloads/collect-logs.ts';
 import { decideLimits, visibleLimits } from '../../workloads/decide-limits.ts';
 import { startOnPorts } from '../../workloads/start-on-ports.ts';
@@ -57,6 +58,7 @@ export interface LaunchDeps {
   secretBox: SecretBox;
   images: WorkerImages;
   mounts: WorkloadMounts;
+  models: WorkerModels;
   /** Reads users' SSH public keys. */
   publicKeys: Batcher<UserId, string>;
   /** Where workloads reach the worker API. */
@@ -152,6 +154,7 @@ async function buildSpec(
   const ports = worker.endpointType === 'LOAD_BALANCING' ? await workerPorts(env, deps.runtime) : null;
   if (ports) await updateWorkerPorts(deps.pool, worker.id, ports);
   const storage = await deps.mounts.ofWorker(worker, place.dataCenterId);
+  const models = await deps.models.mountsOf(worker);
   const spec = { ...worker.spec, env };
   const gpu = gpuOf(worker, place);
   const { dataCenterId } = place;
@@ -180,14 +183,14 @@ async function buildSpec(
       ...workerEnv({ ...worker, spec }, { ...facts, tcpPorts, publicIp: publicIpFor(tcpPorts) }),
       ...storage.env,
     },
-    ...(cudaVersion !== null && { imageDefaults: { CUDA_VERSION: cudaVersion } }),
+    imageDefaults: { ...(cudaVersion !== null && { CUDA_VERSION: cudaVersion }), ...models.defaults },
     diskGb: spec.diskGb,
     ports: spec.ports,
     publicPorts: Object.fromEntries(tcpPorts),
     gpu,
     dataCenterId,
     ...limits,
-    mounts: storage.mounts,
+    mounts: [...storage.mounts, ...models.mounts],
     endpointId: worker.endpointId,
     metadata: { labels: options.labels, annotations: options.annotations },
     isPriority: worker.isPriority,

@@ -8,6 +8,7 @@ import { drainWorker } from '../../../domain/workers/order-workers.ts';
 import { type ControlledWorker, listControlledWorkers } from '../../../domain/workers/worker-lifecycle.ts';
 import type { Because } from '../../../scaling/because.ts';
 import { type NotifyDispatch, rescueLeases } from '../../jobs/rescue-jobs.ts';
+import { type ModelDeps, WorkerModels } from '../../models/worker-models.ts';
 import { awaitSecrets } from '../../workloads/await-secrets.ts';
 import { type WorkloadList, WorkloadLists } from '../../workloads/workload-lists.ts';
 import { WorkloadTasks } from '../../workloads/workload-tasks.ts';
@@ -19,7 +20,7 @@ import { decideWorker, type SeenContainer, type WorkerAction, type WorkerLimits 
 import { finalizeWorker, stopWorker } from './end-worker.ts';
 import { batchPublicKeys } from './launch-worker.ts';
 import { PhaseWriter } from './phase-writer.ts';
-import { pullFirst, type StartDeps, startWorker } from './start-worker.ts';
+import { fetchModelsFirst, pullFirst, type StartDeps, startWorker } from './start-worker.ts';
 import { WorkerCache } from './worker-cache.ts';
 import { type ImageDeps, WorkerImages } from './worker-images.ts';
 
@@ -43,9 +44,13 @@ interface Difference {
 
 const NO_DIFFERENCE: Difference = { containers: new Map(), mark: 0 };
 
-type Built = 'phases' | 'monotonic' | 'images' | 'refused' | 'publicKeys';
+type Built = 'phases' | 'monotonic' | 'images' | 'models' | 'refused' | 'publicKeys';
 
-export interface WorkerRunnerOptions extends Omit<StartDeps, Built>, WorkerLimits, Pick<ImageDeps, 'releaseImages'> {
+export interface WorkerRunnerOptions
+  extends Omit<StartDeps, Built>,
+    WorkerLimits,
+    Pick<ImageDeps, 'releaseImages'>,
+    Pick<ModelDeps, 'modelStore'> {
   bus: Bus;
   queue: JobQueue;
   notify: NotifyDispatch;
@@ -76,16 +81,20 @@ export class WorkerRunner {
 
   constructor(options: WorkerRunnerOptions) {
     const { pool, capacity, queue, notify, runtime, logger } = options;
-    const phases = new PhaseWriter(pool, capacity, (workers) => {
-      const ids = workers.map(({ id }) => id);
-      return rescueLeases(queue, notify, ids);
-    });
+    const rescue = (workers: readonly { id: WorkerId }[]) =>
+      rescueLeases(
+        queue,
+        notify,
+        workers.map(({ id }) => id),
+      );
+    const phases = new PhaseWriter(pool, capacity, rescue);
     const monotonic = options.monotonic ?? monotonicClock;
     this.#deps = {
       ...options,
       phases,
       monotonic,
       images: new WorkerImages({ ...options, monotonic }),
+      models: new WorkerModels(options),
       records: new StartRecords(pool),
       reserved: new ReservedGpus(),
       refused: new BoundedSet(MAX_REFUSED),
@@ -312,11 +321,11 @@ export class WorkerRunner {
 
   async #startAll(pending: readonly ControlledWorker[]): Promise<void> {
     if (pending.length === 0) return;
-    const { images, monotonic } = this.#deps;
+    const { images, models, monotonic } = this.#deps;
     const due: ControlledWorker[] = [];
     for (const worker of await awaitSecrets(this.#deps, pending)) {
-      if (images.isPresent(worker)) due.push(worker);
-      else this.#tasks.run(worker.id, 'start', (signal) => this.#pullAndStart(worker, signal));
+      if (images.isPresent(worker) && models.arePresent(worker)) due.push(worker);
+      else this.#tasks.run(worker.id, 'start', (signal) => this.#bringAndStart(worker, signal));
     }
     const startedAt = monotonic.now();
     const places = await Promise.all(due.map((worker) => this.#placer.place(worker)));
@@ -328,9 +337,10 @@ export class WorkerRunner {
     }
   }
 
-  /** A worker that finds no place after its image was pulled is tried again with the others. */
-  async #pullAndStart(worker: ControlledWorker, signal: AbortSignal): Promise<void> {
+  /** A worker that finds no place after its image and models were brought is tried again with the others. */
+  async #bringAndStart(worker: ControlledWorker, signal: AbortSignal): Promise<void> {
     if (!(await pullFirst(this.#deps, worker, signal)) || signal.aborted) return;
+    if (!(await fetchModelsFirst(this.#deps, worker, signal)) || signal.aborted) return;
     const place = await this.#placer.place(worker);
     if (place) await startWorker(this.#deps, worker, place, signal);
   }

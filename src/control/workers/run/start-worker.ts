@@ -3,9 +3,9 @@ import type { BoundedSet } from '../../../core/bounded-map.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { isReported, messageOf } from '../../../core/errors.ts';
 import type { WorkerId } from '../../../core/ids.ts';
-import { type ControlledWorker, markPulling, markUnplaced } from '../../../domain/workers/worker-lifecycle.ts';
+import { type ControlledWorker, markBringing, markUnplaced } from '../../../domain/workers/worker-lifecycle.ts';
 import { NO_CAPACITY } from '../../../domain/workers/worker-status.ts';
-import { NoCapacity } from '../../../runtimes/runtime.ts';
+import { NoCapacity, type OnProgress } from '../../../runtimes/runtime.ts';
 import { because } from '../../../scaling/because.ts';
 import { type FinalizeDeps, recordExit } from './end-worker.ts';
 import { type LaunchDeps, launchWorker, type Place } from './launch-worker.ts';
@@ -73,25 +73,46 @@ async function putBack({ pool, bus, clock, logs }: StartDeps, worker: Controlled
   bus.publish('worker', worker.id);
 }
 
-/** A pull that takes longer is a stage of the worker's timeline. */
+/** A pull or a fetch that takes longer is a stage of the worker's timeline. */
 const WORTH_A_STAGE_MS = 100;
 
 /**
  * Brings the image of a worker that has no place yet; or records why that failed, and returns false. When `signal` aborts,
  * it stops waiting; the pull itself continues for the next worker.
  */
-export async function pullFirst(deps: StartDeps, worker: ControlledWorker, signal: AbortSignal): Promise<boolean> {
+export function pullFirst(deps: StartDeps, worker: ControlledWorker, signal: AbortSignal): Promise<boolean> {
+  const pull = (onProgress: OnProgress) => Promise.race([deps.images.bring(worker, onProgress), abortOf(signal)]);
+  return bringFirst(deps, worker, { stage: 'pull', bring: pull, signal });
+}
+
+/** Fetches the models of a worker that has no place yet, as `pullFirst` its image. When no worker waits any more, the fetch ends. */
+export function fetchModelsFirst(deps: StartDeps, worker: ControlledWorker, signal: AbortSignal): Promise<boolean> {
+  const fetch = (onProgress: OnProgress) => deps.models.bring(worker, onProgress, signal);
+  return bringFirst(deps, worker, { stage: 'models', bring: fetch, signal });
+}
+
+interface Bringing {
+  stage: 'pull' | 'models';
+  bring: (onProgress: OnProgress) => Promise<void>;
+  signal: AbortSignal;
+}
+
+async function bringFirst(
+  deps: StartDeps,
+  worker: ControlledWorker,
+  { stage, bring, signal }: Bringing,
+): Promise<boolean> {
   const begunAt = new Date(deps.clock.now());
   const done = new AbortController();
   let marked: Promise<boolean> | undefined;
   const onProgress = (line: string) => {
     deps.logs.system(worker.id, line);
-    marked ??= markSoon(deps, worker, begunAt, AbortSignal.any([signal, done.signal])); // none where the image is there
+    marked ??= markSoon(deps, worker, { stage, begunAt, signal: AbortSignal.any([signal, done.signal]) }); // none where it is there
   };
   try {
-    await Promise.race([deps.images.bring(worker, onProgress), abortOf(signal)]);
+    await bring(onProgress);
     done.abort();
-    if (await marked) await markPulling(deps.pool, worker.id, { begunAt, endedAt: new Date(deps.clock.now()) });
+    if (await marked) await markBringing(deps.pool, worker.id, stage, { begunAt, endedAt: new Date(deps.clock.now()) });
     return true;
   } catch (error) {
     done.abort();
@@ -101,16 +122,15 @@ export async function pullFirst(deps: StartDeps, worker: ControlledWorker, signa
   }
 }
 
-/** True when a pull lasted long enough to be marked. */
+/** True when it lasted long enough to be marked. */
 async function markSoon(
   deps: StartDeps,
   { id }: ControlledWorker,
-  begunAt: Date,
-  signal: AbortSignal,
+  { stage, begunAt, signal }: { stage: 'pull' | 'models'; begunAt: Date; signal: AbortSignal },
 ): Promise<boolean> {
   try {
     await sleep(WORTH_A_STAGE_MS, undefined, { signal, ref: false });
-    await markPulling(deps.pool, id, { begunAt, endedAt: null });
+    await markBringing(deps.pool, id, stage, { begunAt, endedAt: null });
     return true;
   } catch {
     return false; // it ended before, or the mark was not written: it is shown only

@@ -29,6 +29,7 @@ const deps = {
     system: (id: string, line: string) => void done.push(`log ${id}: ${line}`),
     finish: (id: string) => record(`flush log of ${id}`),
   },
+  models: { release: async () => {} },
   phases: {
     stopping: ({ id, reason }: { id: string; reason: string }) => record(`order ${id} to stop: ${reason}`),
     exited: ({ id, isLost, reason }: { id: string; isLost: boolean; reason: string }) =>

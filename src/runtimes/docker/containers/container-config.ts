@@ -88,7 +88,12 @@ export function containerConfig(spec: WorkloadSpec, place: ContainerPlace): obje
       CapDrop: DROPPED_CAPABILITIES,
       RestartPolicy: { Name: 'no' },
       LogConfig: { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '2' } },
-      Mounts: spec.mounts.map(({ source, target }) => ({ Type: 'bind', Source: source, Target: target })),
+      Mounts: spec.mounts.map(({ source, target, isReadOnly = false }) => ({
+        Type: 'bind',
+        Source: source,
+        Target: target,
+        ...(isReadOnly && { ReadOnly: true }),
+      })),
       ...gpuHostConfig(place.gpus, place.gpuSupport),
     },
   };

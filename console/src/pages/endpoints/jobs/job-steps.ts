@@ -25,6 +25,7 @@ const STAGE_LABELS: Record<Stage, [open: string, over: string]> = {
   worker: ['Waiting for a worker to be started', 'Waited for a worker to be started'],
   thaw: ['A frozen worker is thawed', 'Thawed a frozen worker'],
   capacity: ['A worker waits for capacity', 'A worker waited for capacity'],
+  models: ['Fetching models', 'Fetched models'],
   pull: ['A worker pulls its image', 'Pulled the image'],
   create: ['The container is created', 'Created the container'],
   start: ['The container starts', 'Started the container'],

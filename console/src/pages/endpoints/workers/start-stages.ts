@@ -9,6 +9,7 @@ export type StageName = Timeline[number]['stage'];
 export const STAGES: Record<StageName, { label: string; color: keyof typeof CHART_COLORS }> = {
   capacity: { label: 'Wait for capacity', color: 'orange' },
   pull: { label: 'Pull image', color: 'blue' },
+  models: { label: 'Fetch models', color: 'gray' },
   create: { label: 'Create container', color: 'violet' },
   start: { label: 'Start container', color: 'green' },
   ready: { label: 'Initialize', color: 'teal' },

@@ -1,0 +1,32 @@
+import { parseInteger, parseSize } from './parse-setting.ts';
+import { integer, optional } from './setting.ts';
+
+const GIGABYTE = 1e9;
+
+/** Models that this machine stores for its workers. */
+export const MODELS = {
+  /** Null: half of what they use and what is free. */
+  budgetBytes: optional({
+    variable: 'PODYARD_MODELS_GB',
+    flag: 'modelsGb',
+    takes: '<number>',
+    shownDefault: 'half of the free disk',
+    parse: (name, text) => parseInteger(name, text, { min: 1, max: 1_000_000, fallback: 0 }) * GIGABYTE,
+    page: 'What [models](operations.md#models-on-disk) may take on disk, in GB; those used longest ago leave first',
+    help: 'what models may take on disk, in GB; those used longest ago leave first',
+  }),
+  /** Null: unlimited. */
+  bytesPerSecond: optional({
+    variable: 'PODYARD_MODEL_BANDWIDTH',
+    shownDefault: 'unlimited',
+    parse: (name, text) => parseSize(name, text, { min: 2 ** 20 }),
+    page: 'What all downloads of models may take together each second: `100MB`',
+  }),
+  parallel: integer({
+    variable: 'PODYARD_MODEL_DOWNLOADS',
+    default: 8,
+    min: 1,
+    max: 64,
+    page: 'Files of a model that are fetched at once',
+  }),
+};

@@ -1,0 +1,91 @@
+import { chmod, mkdir, open, readdir, rename, rm, stat, truncate, utimes } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { PinnedFile } from '../../domain/models/pinned-model.ts';
+import { tagPath } from '../fetch/fetch-file.ts';
+import { blobName } from './model-paths.ts';
+
+/** Every stored file has this time of change: one with another time was changed by hand. */
+const SEALED_AT = new Date('2000-01-01T00:00:00Z');
+
+/**
+ * Contents by digest, and the beginnings of those that are being fetched:
+ *   blobs/<digest>    whole, checked and read-only; workloads see hard links to it
+ *   partial/<digest>  the beginning of one
+ */
+export class BlobFiles {
+  readonly #root: string;
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  async open(): Promise<void> {
+    for (const folder of ['blobs', 'partial']) await mkdir(join(this.#root, folder), { recursive: true, mode: 0o700 });
+  }
+
+  names(): Promise<string[]> {
+    return readdir(join(this.#root, 'blobs'));
+  }
+
+  async bytes(): Promise<number> {
+    return [...(await sizesIn(join(this.#root, 'blobs'))).values()].reduce((sum, size) => sum + size, 0);
+  }
+
+  pathOf(file: Pick<PinnedFile, 'digest'>): string {
+    return join(this.#root, 'blobs', blobName(file));
+  }
+
+  partialOf(file: Pick<PinnedFile, 'digest'>): string {
+    return join(this.#root, 'partial', blobName(file));
+  }
+
+  /** True when the content is there as it was stored: nobody has removed, cut or changed it. */
+  async isIntact(file: PinnedFile): Promise<boolean> {
+    const found = await stat(this.pathOf(file)).catch(() => null);
+    return found !== null && found.size === file.size && found.mtime.getTime() === SEALED_AT.getTime();
+  }
+
+  /** Makes a fetched file visible, at once and for good. */
+  async seal(file: PinnedFile): Promise<void> {
+    const partial = this.partialOf(file);
+    await chmod(partial, 0o444);
+    await utimes(partial, SEALED_AT, SEALED_AT);
+    await rename(partial, this.pathOf(file));
+    await syncFolder(dirname(this.pathOf(file)));
+  }
+
+  async remove(name: string): Promise<void> {
+    await rm(join(this.#root, 'blobs', name), { force: true });
+  }
+
+  /** Returns the bytes of each beginning. */
+  partials(): Promise<Map<string, number>> {
+    return sizesIn(join(this.#root, 'partial'));
+  }
+
+  async removePartial(name: string): Promise<void> {
+    const path = join(this.#root, 'partial', name);
+    await truncate(path, 0).catch(() => {});
+    await rm(path, { force: true });
+    await rm(tagPath(path), { force: true });
+  }
+}
+
+async function sizesIn(folder: string): Promise<Map<string, number>> {
+  const sizes = new Map<string, number>();
+  for (const name of await readdir(folder)) {
+    const found = await stat(join(folder, name)).catch(() => null); // it may have just become whole, or left
+    if (found) sizes.set(name, found.size);
+  }
+  return sizes;
+}
+
+/** Has a name that was just added to a folder survive a crash of the machine. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}

@@ -1,0 +1,56 @@
+import { monotonicClock } from '../../core/clock.ts';
+import { gigabytes } from './disk-room.ts';
+
+/** How far the fetch of a model is. */
+export interface FetchProgress {
+  totalBytes: number;
+  /** What is there of each file, by digest. */
+  sizes: Map<string, number>;
+}
+
+const LINE_MS = 5_000;
+const FIRST_LOOK_MS = 50;
+
+/**
+ * Says in a worker's log that a model is being fetched, and every few seconds how far it is and how long it still takes. Returns
+ * the function that ends it with a last line, if there was a first one.
+ */
+export function reportProgress(
+  name: string,
+  read: () => FetchProgress | undefined,
+  onLine: (line: string) => void,
+): () => void {
+  const begunAt = monotonicClock.now();
+  let last: { at: number; bytes: number } | undefined;
+  let total = 0;
+  const look = () => {
+    const progress = read();
+    if (!progress || progress.totalBytes === 0) return;
+    const now = monotonicClock.now();
+    const bytes = doneBytes(progress);
+    total = progress.totalBytes;
+    if (last === undefined) onLine(`fetching the model ${name}: ${gigabytes(total - bytes)} of ${gigabytes(total)}`);
+    else if (now - last.at < LINE_MS) return;
+    else
+      onLine(`fetching the model ${name}: ${describe(bytes, total, ((bytes - last.bytes) * 1000) / (now - last.at))}`);
+    last = { at: now, bytes };
+  };
+  const timer = setInterval(look, FIRST_LOOK_MS).unref();
+  return () => {
+    clearInterval(timer);
+    if (last === undefined) return;
+    onLine(`fetched the model ${name} in ${((monotonicClock.now() - begunAt) / 1000).toFixed(1)} s`);
+  };
+}
+
+/** `1.2 GB of 14.0 GB, 210.0 MB/s, 61 s left`. */
+export function describe(bytes: number, total: number, bytesPerSecond: number): string {
+  const left = bytesPerSecond > 0 ? `, ${Math.ceil((total - bytes) / bytesPerSecond)} s left` : '';
+  return `${gigabytes(bytes)} of ${gigabytes(total)}, ${gigabytes(Math.max(0, bytesPerSecond))}/s${left}`;
+}
+
+function doneBytes({ sizes }: FetchProgress): number {
+  let bytes = 0;
+  for (const size of sizes.values()) bytes += size;
+  return bytes;
+}

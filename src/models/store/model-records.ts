@@ -1,0 +1,65 @@
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { UserId } from '../../core/ids.ts';
+import type { PinnedModel } from '../../domain/models/pinned-model.ts';
+
+/** A model that is whole in the store. */
+export interface ModelRecord {
+  model: PinnedModel;
+  /** The origin gave it without a token: every user may have it. */
+  isOpen: boolean;
+  /** Users to whom the origin gave it. */
+  readers: UserId[];
+  fetchedAt: string;
+  usedAt: string;
+}
+
+/** The store's own records, a file each: `records/<id>.json`. */
+export class ModelRecords {
+  readonly #root: string;
+  readonly #records = new Map<string, ModelRecord>();
+
+  constructor(root: string) {
+    this.#root = join(root, 'records');
+  }
+
+  /** Reads them; one that a crash or a hand has broken counts as absent, and its files are fetched again. */
+  async open(): Promise<void> {
+    await mkdir(this.#root, { recursive: true, mode: 0o700 });
+    for (const name of await readdir(this.#root)) {
+      const record = await readRecord(join(this.#root, name));
+      if (record && name === `${record.model.id}.json`) this.#records.set(record.model.id, record);
+      else await rm(join(this.#root, name), { force: true });
+    }
+  }
+
+  get(id: string): ModelRecord | undefined {
+    return this.#records.get(id);
+  }
+
+  /** Those used longest ago come first. */
+  list(): ModelRecord[] {
+    return [...this.#records.values()].sort((one, other) => one.usedAt.localeCompare(other.usedAt));
+  }
+
+  async put(record: ModelRecord): Promise<void> {
+    const path = join(this.#root, `${record.model.id}.json`);
+    await writeFile(`${path}.new`, JSON.stringify(record), { mode: 0o600 });
+    await rename(`${path}.new`, path);
+    this.#records.set(record.model.id, record);
+  }
+
+  async remove(id: string): Promise<void> {
+    await rm(join(this.#root, `${id}.json`), { force: true });
+    this.#records.delete(id);
+  }
+}
+
+async function readRecord(path: string): Promise<ModelRecord | null> {
+  try {
+    const record = JSON.parse(await readFile(path, 'utf8')) as ModelRecord;
+    return Array.isArray(record.readers) && Array.isArray(record.model.files) ? record : null;
+  } catch {
+    return null;
+  }
+}

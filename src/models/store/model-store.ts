@@ -1,0 +1,419 @@
+/**
+ * The models of this machine (docs/decisions/0112-models-on-machines.md): each file is stored once, by its digest, and fetched
+ * once however many starts wait for it. A user gets what the origin gave to everybody, or to them: never what it gave to
+ * somebody else alone.
+ */
+import { type Clock, systemClock } from '../../core/clock.ts';
+import { Failure } from '../../core/errors.ts';
+import { Semaphore } from '../../core/flow/semaphore.ts';
+import type { UserId, WorkerId } from '../../core/ids.ts';
+import type { PinnedFile, PinnedModel } from '../../domain/models/pinned-model.ts';
+import { Bandwidth } from '../fetch/bandwidth.ts';
+import { type FileOrigin, fetchFile, proveAccess } from '../fetch/fetch-file.ts';
+import type { Reach } from '../fetch/http-get.ts';
+import { SharedWork } from '../fetch/shared-work.ts';
+import { BlobFiles } from './blob-files.ts';
+import { type DiskLimits, type DiskState, gigabytes, missingBytes, readDisk, refuseTooLarge } from './disk-room.ts';
+import { type FetchProgress, reportProgress } from './fetch-progress.ts';
+import { blobName, CACHE_PATH, checkNames, HUB_PATH } from './model-paths.ts';
+import { type ModelRecord, ModelRecords } from './model-records.ts';
+import { type UsedModel, type ViewMount, WorkerViews } from './worker-views.ts';
+
+export interface ModelStoreOptions extends DiskLimits {
+  /** Belongs to one installation. */
+  root: string;
+  /** The public hub, or one that answers as it does; without a trailing slash. */
+  hubUrl: string;
+  /** Files of a model that are fetched at once. */
+  parallel: number;
+  bytesPerSecond: number | null;
+  /** Where URLs of users may lead; null: anywhere. */
+  reach: Reach | null;
+  /** Workers see their models at the paths of a container; else they are told where they are. */
+  isShown: boolean;
+  clock?: Clock;
+  retryMs?: number;
+  counters?: { fetchedBytes: (bytes: number) => void; evicted: () => void };
+  /** Says how large the disk is; for tests. */
+  readDisk?: typeof readDisk;
+}
+
+/** A model of a worker, with the owner's token where it needs one. */
+export interface WantedModel extends UsedModel {
+  token: string | null;
+}
+
+export interface BringOptions {
+  userId: UserId;
+  workerId: WorkerId;
+  /** Called with a line for the worker's log: when a fetch begins or ends, and every few seconds in between. */
+  onProgress: (line: string) => void;
+  signal: AbortSignal;
+}
+
+/** A stored model as operators see it. */
+export interface StoredModel extends Pick<ModelRecord, 'model' | 'fetchedAt' | 'usedAt'> {
+  /** A worker sees it. */
+  isHeld: boolean;
+}
+
+const DEFAULT_RETRY_MS = 500;
+
+export class ModelStore {
+  readonly #options: ModelStoreOptions;
+  readonly #blobs: BlobFiles;
+  readonly #records: ModelRecords;
+  readonly #views: WorkerViews;
+  readonly #bandwidth: Bandwidth;
+  readonly #clock: Clock;
+  /** One at a time decides what is stored and what leaves. */
+  readonly #lock = new Semaphore(1);
+  /** By model and user. */
+  readonly #fetches = new SharedWork<void>();
+  /** By content. */
+  readonly #downloads = new SharedWork<void>();
+  readonly #progress = new Map<string, FetchProgress>();
+  /** Models that a start needs until the worker sees them, with how many need each. */
+  readonly #needed = new Map<string, { model: PinnedModel; count: number }>();
+  #opened: Promise<void> | undefined;
+
+  constructor(options: ModelStoreOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#blobs = new BlobFiles(options.root);
+    this.#records = new ModelRecords(options.root);
+    this.#views = new WorkerViews(options.root);
+    this.#bandwidth = new Bandwidth(options.bytesPerSecond);
+  }
+
+  /** True when a worker's models are there for it. */
+  has(workerId: WorkerId): boolean {
+    return this.#views.has(workerId);
+  }
+
+  /**
+   * Brings a worker's models and keeps them until `release`. Resolves true when something had to be fetched. Throws a sentence for users that names the
+   * model; what was fetched until then is used by the next call.
+   */
+  async bring(models: readonly WantedModel[], options: BringOptions): Promise<boolean> {
+    await this.#open();
+    for (const { model } of models) checkNames(model);
+    for (const { model } of models) this.#need(model, 1);
+    try {
+      const fetched = await Promise.all(models.map((wanted) => this.#bringOne(wanted, options)));
+      await this.#locked(() => {
+        const { isShown } = this.#options;
+        return this.#views.make(options.workerId, models, { blobOf: (file) => this.#blobs.pathOf(file), isShown });
+      });
+      return fetched.includes(true);
+    } finally {
+      for (const { model } of models) this.#need(model, -1);
+    }
+  }
+
+  /**
+   * Returns how a worker that `bring` was called for sees its models, and the variables that it gets unless it has them. Without
+   * containers there are no mounts: the variables alone say where models are.
+   */
+  async mountsOf(workerId: WorkerId): Promise<{ mounts: ViewMount[]; defaults: Record<string, string> }> {
+    const { isShown } = this.#options;
+    const hub = isShown ? HUB_PATH : this.#views.hubOf(workerId);
+    const cache = isShown ? CACHE_PATH : this.#views.cacheOf(workerId);
+    const mounts = isShown ? await this.#views.mountsOf(workerId) : [];
+    return { mounts, defaults: { HF_HUB_CACHE: hub, PODYARD_MODEL_CACHE: cache } };
+  }
+
+  /** The folder that a worker may write to besides its own disk; null: it has no models. */
+  writableOf(workerId: WorkerId): string | null {
+    return this.#views.has(workerId) ? this.#views.hubOf(workerId) : null;
+  }
+
+  /** Forgets a worker that has ended; its models may leave from now on. Idempotent. */
+  async release(workerId: WorkerId): Promise<void> {
+    await this.#open();
+    if (this.#views.has(workerId)) await this.#locked(() => this.#views.remove(workerId));
+  }
+
+  /** Releases all workers that have ended, and makes room on a disk that others fill. */
+  async tidy(listLive: (ids: readonly WorkerId[]) => Promise<ReadonlySet<WorkerId>>): Promise<void> {
+    await this.#open();
+    const ids = this.#views.workerIds;
+    const live = await listLive(ids);
+    for (const id of ids) if (!live.has(id)) await this.release(id);
+    await this.#locked(() => this.#makeRoom(0));
+  }
+
+  /** Those used longest ago come first. */
+  async list(): Promise<StoredModel[]> {
+    await this.#open();
+    const held = this.#views.held();
+    return this.#records.list().map(({ model, fetchedAt, usedAt }) => {
+      return { model, fetchedAt, usedAt, isHeld: held.has(model.id) || this.#needed.has(model.id) };
+    });
+  }
+
+  /** Removes a model that no worker sees; false: one does. True if it is not there. */
+  async remove(id: string): Promise<boolean> {
+    await this.#open();
+    return this.#locked(async () => {
+      if (this.#isHeld(id)) return false;
+      await this.#drop(id);
+      return true;
+    });
+  }
+
+  #open(): Promise<void> {
+    this.#opened ??= (async () => {
+      await this.#blobs.open();
+      await this.#records.open();
+      await this.#views.open();
+    })().catch((error) => {
+      this.#opened = undefined;
+      throw error;
+    });
+    return this.#opened;
+  }
+
+  async #bringOne({ model, use, token }: WantedModel, options: BringOptions): Promise<boolean> {
+    const { userId, signal, onProgress } = options;
+    if (await this.#isReady(model, userId)) return false;
+    const key = `${model.id} ${userId} ${use.tokenSecret ?? ''}`;
+    const stop = reportProgress(model.name, () => this.#progress.get(key), onProgress);
+    try {
+      await this.#fetches.run(key, signal, (stillWanted) => this.#fetch(key, { model, userId, token }, stillWanted));
+    } finally {
+      stop();
+    }
+    return true;
+  }
+
+  /** True when the model is whole, and may be given to the user. */
+  async #isReady(model: PinnedModel, userId: UserId): Promise<boolean> {
+    const record = this.#records.get(model.id);
+    if (!record || !(record.isOpen || record.readers.includes(userId))) return false;
+    const intact = await Promise.all(model.files.map((file) => this.#blobs.isIntact(file)));
+    if (intact.includes(false)) return false;
+    await this.#records.put({ ...record, usedAt: this.#now() });
+    return true;
+  }
+
+  async #fetch(
+    key: string,
+    { model, userId, token }: { model: PinnedModel; userId: UserId; token: string | null },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const files = distinct(model.files);
+    const missing: PinnedFile[] = [];
+    let mustProve = false;
+    for (const file of files) {
+      const isThere = await this.#blobs.isIntact(file);
+      const isGiven = isThere && this.#isGivenTo(userId, file);
+      if (!isThere || (!isGiven && model.source !== 'HUB')) missing.push(file);
+      else mustProve ||= !isGiven;
+    }
+    const progress: FetchProgress = { sizes: new Map(), totalBytes: sum(missing) };
+    await this.#locked(async () => {
+      await this.#reserve(model, missing);
+      this.#progress.set(key, progress); // counted as coming from here on
+    });
+    try {
+      const slots = new Semaphore(this.#options.parallel);
+      const isOwn = await all(missing, signal, async (file, stillWanted) => {
+        const release = await slots.acquire();
+        try {
+          stillWanted.throwIfAborted();
+          const origin = this.#originOf(model, file, token);
+          return await this.#fetchFile({ origin, progress, canProve: model.source === 'HUB' }, file, stillWanted);
+        } finally {
+          release();
+        }
+      });
+      if (model.source === 'HUB' && (mustProve || isOwn.includes(false))) {
+        await proveAccess(this.#originOf(model, files[0]!, token), files[0]!, signal);
+      }
+      await this.#locked(() => this.#record(model, userId, token === null));
+    } finally {
+      this.#progress.delete(key);
+    }
+  }
+
+  /**
+   * Returns false when another user's fetch brought the file, which proves nothing about this one: where that can't be proven
+   * otherwise, it is fetched once more.
+   */
+  async #fetchFile(
+    { origin, progress, canProve }: { origin: FileOrigin; progress: FetchProgress; canProve: boolean },
+    file: PinnedFile,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { retryMs = DEFAULT_RETRY_MS, counters } = this.#options;
+    const onSize = (size: number, received: number) => {
+      progress.sizes.set(file.digest, size);
+      counters?.fetchedBytes(received);
+    };
+    const path = this.#blobs.partialOf(file);
+    for (;;) {
+      let isOwn = false;
+      const fetch = async (stillWanted: AbortSignal) => {
+        isOwn = true;
+        await fetchFile({ bandwidth: this.#bandwidth, retryMs }, origin, file, { path, onSize, signal: stillWanted });
+        await this.#blobs.seal(file);
+      };
+      try {
+        await this.#downloads.run(file.digest, signal, fetch);
+      } catch (error) {
+        if (isOwn || signal.aborted) throw error;
+        continue; // somebody else's fetch failed, perhaps for want of a right that this user has
+      }
+      progress.sizes.set(file.digest, file.size);
+      if (isOwn || canProve) return isOwn;
+    }
+  }
+
+  #originOf({ source, name, commit }: PinnedModel, { path }: PinnedFile, token: string | null): FileOrigin {
+    if (source === 'HTTPS') return { url: new URL(name), model: name, token, reach: this.#options.reach };
+    if (source !== 'HUB') {
+      const text = `the model '${name}' cannot be fetched: this server fetches models from a hub and by https:// only`;
+      throw new Failure('unprocessable', text);
+    }
+    const parts = path.split('/').map(encodeURIComponent).join('/');
+    const url = new URL(`${this.#options.hubUrl}/${name}/resolve/${commit}/${parts}`);
+    return { url, model: name, token, reach: null };
+  }
+
+  /** True when the origin gave the file to everybody, or to the user. */
+  #isGivenTo(userId: UserId, { digest }: PinnedFile): boolean {
+    return this.#records
+      .list()
+      .some(
+        ({ model, isOpen, readers }) =>
+          (isOpen || readers.includes(userId)) && model.files.some((file) => file.digest === digest),
+      );
+  }
+
+  async #record(model: PinnedModel, userId: UserId, isOpen: boolean): Promise<void> {
+    const before = this.#records.get(model.id);
+    const readers = new Set([...(before?.readers ?? []), userId]);
+    const usedAt = this.#now();
+    await this.#records.put({
+      model,
+      isOpen: isOpen || before?.isOpen === true,
+      readers: [...readers],
+      fetchedAt: before?.fetchedAt ?? usedAt,
+      usedAt,
+    });
+  }
+
+  /** Throws when the model does not fit, even once everything that may leave has left. */
+  async #reserve(model: PinnedModel, missing: readonly PinnedFile[]): Promise<void> {
+    const partials = await this.#blobs.partials();
+    refuseTooLarge(this.#options, await this.#readState(), model.name, sum(distinct(model.files)));
+    const bytes = missing.reduce((total, file) => total + file.size - (partials.get(blobName(file)) ?? 0), 0);
+    const left = await this.#makeRoom(Math.max(0, bytes));
+    if (left <= 0) return;
+    const text = `the model '${model.name}' needs ${gigabytes(bytes)} more on this machine, and ${gigabytes(left)} of it are taken by models that workers use, or by other files`;
+    throw new Failure('unavailable', text);
+  }
+
+  /** Has models leave, those used longest ago first, until `bytes` more fit. Returns how many bytes are still missing. */
+  async #makeRoom(bytes: number): Promise<number> {
+    const missing = async () => missingBytes(this.#options, await this.#readState(), bytes);
+    if ((await missing()) <= 0) return 0;
+    await this.#dropLeftovers();
+    for (const { model } of this.#records.list()) {
+      if ((await missing()) <= 0) return 0;
+      if (this.#isHeld(model.id)) continue;
+      await this.#drop(model.id);
+      this.#options.counters?.evicted();
+    }
+    return missing();
+  }
+
+  async #readState(): Promise<DiskState> {
+    const partials = await this.#blobs.partials();
+    const begun = [...partials.values()].reduce((total, size) => total + size, 0);
+    let comingBytes = 0;
+    for (const { totalBytes, sizes } of this.#progress.values()) {
+      comingBytes += totalBytes;
+      for (const size of sizes.values()) comingBytes -= size;
+    }
+    const disk = await (this.#options.readDisk ?? readDisk)(this.#options.root);
+    return { ...disk, usedBytes: (await this.#blobs.bytes()) + begun, comingBytes };
+  }
+
+  /** What kills left: beginnings, and files of models that were never whole. */
+  async #dropLeftovers(): Promise<void> {
+    const wanted = this.#wantedBlobs();
+    for (const name of (await this.#blobs.partials()).keys()) {
+      if (!wanted.has(name.replace(/\.tag$/, ''))) await this.#blobs.removePartial(name);
+    }
+    for (const name of await this.#blobs.names()) if (!wanted.has(name)) await this.#blobs.remove(name);
+  }
+
+  async #drop(id: string): Promise<void> {
+    const record = this.#records.get(id);
+    if (!record) return;
+    await this.#records.remove(id);
+    const wanted = this.#wantedBlobs();
+    for (const file of record.model.files) {
+      if (!wanted.has(blobName(file))) await this.#blobs.remove(blobName(file));
+    }
+  }
+
+  /** Names of all contents that a stored or needed model has. */
+  #wantedBlobs(): Set<string> {
+    const models = [...this.#records.list(), ...this.#needed.values()].map(({ model }) => model);
+    return new Set(models.flatMap(({ files }) => files.map(blobName)));
+  }
+
+  #isHeld(id: string): boolean {
+    return this.#needed.has(id) || this.#views.held().has(id);
+  }
+
+  #need(model: PinnedModel, change: 1 | -1): void {
+    const count = (this.#needed.get(model.id)?.count ?? 0) + change;
+    if (count > 0) this.#needed.set(model.id, { model, count });
+    else this.#needed.delete(model.id);
+  }
+
+  async #locked<T>(work: () => Promise<T>): Promise<T> {
+    const release = await this.#lock.acquire();
+    try {
+      return await work();
+    } finally {
+      release();
+    }
+  }
+
+  #now(): string {
+    return new Date(this.#clock.now()).toISOString();
+  }
+}
+
+/** Runs `work` for each item; the first failure cancels the others, and is thrown once they have ended. */
+async function all<T, Result>(
+  items: readonly T[],
+  signal: AbortSignal,
+  work: (item: T, signal: AbortSignal) => Promise<Result>,
+): Promise<Result[]> {
+  const failed = new AbortController();
+  const either = AbortSignal.any([signal, failed.signal]);
+  const results = items.map((item) =>
+    work(item, either).catch((error) => {
+      failed.abort(error);
+      throw error;
+    }),
+  );
+  await Promise.allSettled(results);
+  signal.throwIfAborted();
+  failed.signal.throwIfAborted();
+  return Promise.all(results);
+}
+
+function distinct(files: readonly PinnedFile[]): PinnedFile[] {
+  return [...new Map(files.map((file) => [file.digest, file])).values()];
+}
+
+function sum(files: readonly PinnedFile[]): number {
+  return files.reduce((total, { size }) => total + size, 0);
+}

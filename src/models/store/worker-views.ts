@@ -1,0 +1,177 @@
+import { chmod, link, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import type { WorkerId } from '../../core/ids.ts';
+import type { ModelUse, PinnedModel } from '../../domain/models/pinned-model.ts';
+import { hexOf } from '../fetch/fetch-file.ts';
+import { CACHE_PATH, fileFolder, HUB_PATH, hubFolder, isRelative } from './model-paths.ts';
+
+const PLAIN_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
+
+/** A folder as a worker sees it; the shape of a runtime's mount. */
+export interface ViewMount {
+  source: string;
+  target: string;
+  isReadOnly?: boolean;
+}
+
+/** A model of a worker, and how its release names it. */
+export interface UsedModel {
+  use: ModelUse;
+  model: PinnedModel;
+}
+
+/**
+ * What each worker sees of models, in a folder of its own, made of hard links:
+ *   workers/<id>/view.json                     the models in it: they stay as long as the folder does
+ *   workers/<id>/hub/                          the hub's cache, which the worker may write to
+ *   workers/<id>/models/models--ORG--NAME/     blobs, refs and snapshots as the hub lays them out, mounted read-only in it
+ *   workers/<id>/cache/                        ORG/NAME/<revision>, and https/<host>/<path>
+ */
+export class WorkerViews {
+  readonly #root: string;
+  /** Ids of models by worker. */
+  readonly #views = new Map<WorkerId, readonly string[]>();
+
+  constructor(root: string) {
+    this.#root = join(root, 'workers');
+  }
+
+  /** Reads what is there; half a view holds nothing. */
+  async open(): Promise<void> {
+    await mkdir(this.#root, { recursive: true, mode: 0o711 });
+    for (const name of await readdir(this.#root)) {
+      const text = await readFile(join(this.#root, name, 'view.json'), 'utf8').catch(() => null);
+      if (text === null) await this.#removeFolder(name);
+      else this.#views.set(name as WorkerId, JSON.parse(text) as string[]);
+    }
+  }
+
+  get workerIds(): WorkerId[] {
+    return [...this.#views.keys()];
+  }
+
+  has(id: WorkerId): boolean {
+    return this.#views.has(id);
+  }
+
+  /** Returns the ids of all models that some worker sees. */
+  held(): Set<string> {
+    return new Set([...this.#views.values()].flat());
+  }
+
+  /** Builds a worker's view. `blobOf` returns the stored content of a file. `isShown`: the worker sees it at the paths of a container. */
+  async make(
+    id: WorkerId,
+    models: readonly UsedModel[],
+    { blobOf, isShown }: { blobOf: (file: PinnedModel['files'][number]) => string; isShown: boolean },
+  ): Promise<void> {
+    await this.remove(id);
+    const folder = this.#folderOf(id);
+    const hub = isShown ? HUB_PATH : join(folder, 'hub');
+    for (const name of ['hub', 'models', 'cache']) await mkdir(join(folder, name), { recursive: true });
+    for (const { use, model } of models) {
+      if (model.source === 'HUB') {
+        await addRepository(folder, { use, model, blobOf, hub, isShown });
+      } else {
+        const place = join(folder, 'cache', fileFolder(model.name));
+        for (const file of model.files) await linkOnce(blobOf(file), join(place, file.path));
+      }
+    }
+    await chmod(join(folder, 'hub'), 0o777); // images run as whichever user they like
+    const ids = models.map(({ model }) => model.id);
+    await writeFile(join(folder, 'view.json'), JSON.stringify(ids));
+    this.#views.set(id, ids);
+  }
+
+  /** Returns a worker's mounts, outer ones first. */
+  async mountsOf(id: WorkerId): Promise<ViewMount[]> {
+    const folder = this.#folderOf(id);
+    const names = await readdir(join(folder, 'models'));
+    return [
+      { source: join(folder, 'hub'), target: HUB_PATH },
+      ...names.map((name) => ({
+        source: join(folder, 'models', name),
+        target: `${HUB_PATH}/${name}`,
+        isReadOnly: true,
+      })),
+      { source: join(folder, 'cache'), target: CACHE_PATH, isReadOnly: true },
+    ];
+  }
+
+  /** The folder that a worker may write to; a hub's client also stores there what else it downloads. */
+  hubOf(id: WorkerId): string {
+    return join(this.#folderOf(id), 'hub');
+  }
+
+  /** The folder that is `CACHE_PATH` in a container. */
+  cacheOf(id: WorkerId): string {
+    return join(this.#folderOf(id), 'cache');
+  }
+
+  async remove(id: WorkerId): Promise<void> {
+    await this.#removeFolder(id);
+    this.#views.delete(id);
+  }
+
+  /** First the record goes: what a kill halfway leaves holds nothing, and is removed at the next start. */
+  async #removeFolder(name: string): Promise<void> {
+    const folder = join(this.#root, name);
+    await rm(join(folder, 'view.json'), { force: true });
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+
+  #folderOf(id: WorkerId): string {
+    if (!PLAIN_NAME.test(id)) throw new Error(`'${id}' is not a valid directory name`);
+    return join(this.#root, id);
+  }
+}
+
+async function addRepository(
+  folder: string,
+  {
+    use,
+    model,
+    blobOf,
+    hub,
+    isShown,
+  }: UsedModel & { blobOf: (file: PinnedModel['files'][number]) => string; hub: string; isShown: boolean },
+): Promise<void> {
+  const name = hubFolder(model.name);
+  const own = join(folder, 'models', name);
+  const snapshot = join(own, 'snapshots', model.commit);
+  await mkdir(snapshot, { recursive: true });
+  for (const file of model.files) {
+    const blob = join(own, 'blobs', hexOf(file));
+    const path = join(snapshot, file.path);
+    await linkOnce(blobOf(file), blob);
+    await mkdir(dirname(path), { recursive: true });
+    await once(symlink(relative(dirname(path), blob), path));
+  }
+  const isBranch = use.revision !== null && use.revision !== model.commit && isRelative(use.revision);
+  for (const revision of new Set(['main', ...(isBranch ? [use.revision!] : [])])) {
+    await writeRef(join(own, 'refs', revision), model.commit);
+    const shown = join(folder, 'cache', model.name, revision);
+    await mkdir(dirname(shown), { recursive: true });
+    await once(symlink(join(hub, name, 'snapshots', model.commit), shown));
+  }
+  if (isShown) await mkdir(join(folder, 'hub', name), { recursive: true });
+  else await once(symlink(own, join(folder, 'hub', name)));
+}
+
+/** Two uses of one repository share its folder: the first one's refs stay. */
+async function writeRef(path: string, commit: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await once(writeFile(path, commit, { flag: 'wx' }));
+}
+
+async function linkOnce(from: string, to: string): Promise<void> {
+  await mkdir(dirname(to), { recursive: true });
+  await once(link(from, to));
+}
+
+/** What is there already stays. */
+async function once(made: Promise<void>): Promise<void> {
+  await made.catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+}
