@@ -22,6 +22,7 @@ interface AppOptions {
   hints?: Hints;
   /** What the app speaks. */
   revision: RestRevision;
+  api: 'rest' | 'v1';
   handOver: HandOver | null;
   /** Returns the URL that is routed. */
   rewriteUrl?: (url: string) => string;
@@ -31,7 +32,7 @@ interface AppOptions {
 
 /** Returns an app without routes: its limits, validators, serializers, hooks, and the answers to all errors. */
 export function newApp(deps: RestDeps, options: AppOptions): RestApp {
-  const { schemas, hints, revision, handOver, rewriteUrl = (url) => url, sendFailure } = options;
+  const { schemas, hints, revision, api, handOver, rewriteUrl = (url) => url, sendFailure } = options;
   const app: RestApp = Fastify({
     bodyLimit: REST_BODY_LIMIT_BYTES,
     genReqId: newRequestId,
@@ -63,7 +64,7 @@ export function newApp(deps: RestDeps, options: AppOptions): RestApp {
     sendFailure(deps, toRequestFailure(error, request.raw), request, reply),
   );
   app.setNotFoundHandler((request, reply) => sendFailure(deps, pathNotFound(request), request, reply));
-  addRequestHooks(app, { deps, revision, handOver });
+  addRequestHooks(app, { deps, revision, api, handOver });
   return app;
 }
 

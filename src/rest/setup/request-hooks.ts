@@ -10,8 +10,10 @@ import {
   revisionIn,
 } from '../../core/rest-revisions.ts';
 import type { Actor } from '../../domain/access/actor.ts';
+import { recordRefusal } from '../../domain/audit/record-refusal.ts';
 import { authenticate, checkPermission } from '../../http/authenticate.ts';
 import { readBearer } from '../../http/bearer.ts';
+import { withOrigin } from '../../http/origin.ts';
 import { refuseExceeded } from '../../http/rate-limiter.ts';
 import type { RestApp, RestDeps } from '../shared/rest-app.ts';
 
@@ -22,6 +24,8 @@ interface Hooks {
   deps: RestDeps;
   /** What the app speaks. */
   revision: RestRevision;
+  /** For the audit log. */
+  api: 'rest' | 'v1';
   handOver: HandOver | null;
 }
 
@@ -60,8 +64,14 @@ async function authorize(hooks: Hooks, request: FastifyRequest, reply: FastifyRe
     if (request.is404) throw pathNotFound(request); // before the body is read: a 404 whatever the body
     return;
   }
-  request.actor = actor!;
-  checkPermission(request.actor, permission(params));
+  request.actor = withOrigin(actor!, deps.keyRing, request.raw, { api: hooks.api, requestId: request.id });
+  try {
+    checkPermission(request.actor, permission(params));
+  } catch (error) {
+    const refused = { operation: 'access.refuse', what: routeOf(request), recordId: params.id ?? null, error };
+    await recordRefusal(deps, request.actor, refused);
+    throw error;
+  }
 }
 
 /** A path without a revision speaks the one that the request's header names, or else its key. */
