@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import type { Builder } from '../builders/builder.ts';
 import type { Config } from '../config/config.ts';
 import { NO_WORKLOAD_OPTIONS } from '../config/workload-option-settings.ts';
+import { auditLoop } from '../control/audit/keep-audit.ts';
 import { ClusterRunner } from '../control/clusters/run-clusters.ts';
 import { guardRuntime } from '../control/guard-runtime.ts';
 import { cleanUpLoop } from '../control/housekeeping/clean-up.ts';
@@ -286,6 +287,7 @@ function createHousekeeping(
     usageLoop({ pool, logger, onMetered: () => budgets.wake() }),
     historyLoop({ pool, logger }),
     cleanUpLoop({ pool, clock, logger, limits: config.limits }),
+    auditLoop({ pool, clock, logger, retentionMs: config.limits.auditRetentionMs }),
     userRemovalLoop({ pool, bus, logger }),
     lostProgramLoop({ pool, bus, logger, runtime }),
     new ImagePuller({ pool, bus, logger, runtime, releaseImages }),

@@ -16,20 +16,24 @@ export interface Refused {
   error: unknown;
 }
 
+const recorded = new WeakSet<object>();
+
 /**
  * Writes that an operation was refused or failed, beside the transaction that was rolled back. Never throws: the caller throws the refusal
- * itself. What Podyard refuses itself is in its log alone, because its loops try again.
+ * itself. Once for each error, wherever it passes. What Podyard refuses itself is in its log alone, because its loops try again.
  */
 export async function recordRefusal(context: Context, actor: Admin, refused: Refused): Promise<void> {
   const author = authorOf(actor);
-  if (author.actorKind === 'system') return;
+  const { error } = refused;
+  if (author.actorKind === 'system' || !(error instanceof Error) || recorded.has(error)) return;
+  recorded.add(error);
   const entry: NewEntry = {
     ...author,
     operation: refused.operation,
     recordId: refused.recordId,
     recordName: null,
     ownerId: actor?.userId ?? null,
-    outcome: isRefusal(refused.error) ? 'refused' : 'failed',
+    outcome: isRefusal(error) ? 'refused' : 'failed',
     reason: reasonOf(refused),
     repeats: 1,
     changes: null,
@@ -37,8 +41,8 @@ export async function recordRefusal(context: Context, actor: Admin, refused: Ref
   try {
     if (context.refusals) await context.refusals.add(entry);
     else await insertEntry(context.pool, entry);
-  } catch (error) {
-    context.logger?.debug({ operation: refused.operation, err: error }, 'a refusal is not in the audit log');
+  } catch (err) {
+    context.logger?.debug({ operation: refused.operation, err }, 'a refusal is not in the audit log');
   }
 }
 

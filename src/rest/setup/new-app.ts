@@ -9,6 +9,7 @@ import { toFailure, toRequestFailure } from '../../http/to-failure.ts';
 import type { RestApp, RestDeps } from '../shared/rest-app.ts';
 import {
   addRequestHooks,
+  auditRefusal,
   countRequestOfAnyKey,
   type HandOver,
   pathNotFound,
@@ -60,9 +61,11 @@ export function newApp(deps: RestDeps, options: AppOptions): RestApp {
   app.setValidatorCompiler(createValidatorCompiler(schemas, hints));
   app.setSerializerCompiler(createSerializerCompiler(schemas));
   for (const schema of schemas) app.addSchema(schema);
-  app.setErrorHandler((error, request, reply) =>
-    sendFailure(deps, toRequestFailure(error, request.raw), request, reply),
-  );
+  app.setErrorHandler(async (error, request, reply) => {
+    await auditRefusal(deps, request, error);
+    sendFailure(deps, toRequestFailure(error, request.raw), request, reply);
+    return reply;
+  });
   app.setNotFoundHandler((request, reply) => sendFailure(deps, pathNotFound(request), request, reply));
   addRequestHooks(app, { deps, revision, api, handOver });
   return app;

@@ -65,13 +65,14 @@ async function authorize(hooks: Hooks, request: FastifyRequest, reply: FastifyRe
     return;
   }
   request.actor = withOrigin(actor!, deps.keyRing, request.raw, { api: hooks.api, requestId: request.id });
-  try {
-    checkPermission(request.actor, permission(params));
-  } catch (error) {
-    const refused = { operation: 'access.refuse', what: routeOf(request), recordId: params.id ?? null, error };
-    await recordRefusal(deps, request.actor, refused);
-    throw error;
-  }
+  checkPermission(request.actor, permission(params));
+}
+
+/** Writes to the audit log that a caller was refused, unless an operation has. */
+export async function auditRefusal(deps: RestDeps, request: FastifyRequest, error: unknown): Promise<void> {
+  if (!request.actor || !(error instanceof Failure) || error.kind !== 'forbidden') return;
+  const { id: recordId = null } = request.params as { id?: string };
+  await recordRefusal(deps, request.actor, { operation: 'access.refuse', what: routeOf(request), recordId, error });
 }
 
 /** A path without a revision speaks the one that the request's header names, or else its key. */
