@@ -51,15 +51,6 @@ export const JOB_LIMITS = {
     help: 'what they may take on disk; the oldest go first',
     chart: { value: 'logs.size', as: 'text' },
   }),
-  auditRetentionMs: seconds({
-    variable: 'PODYARD_AUDIT_RETENTION_SECONDS',
-    flag: 'auditRetentionSeconds',
-    takes: '<number>',
-    default: 400 * DAY_SECONDS,
-    max: 3_650 * DAY_SECONDS,
-    page: 'How long entries of the [audit log](guide/audit.md) are kept; 34560000 are 400 days',
-    help: 'how long entries of the audit log are kept',
-  }),
   runBodyBytes: bytes({
     variable: 'PODYARD_RUN_BODY_BYTES',
     default: 10 * 2 ** 20,

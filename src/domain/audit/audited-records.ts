@@ -3,7 +3,8 @@
  * one with a secret in it cannot end up in the log. Values of what is `hidden` are compared, and shown as `***`.
  */
 import type { Db } from '../../db/pool.ts';
-import type { Fields, Hiding } from './diff-records.ts';
+import type { AuditChanges } from './audit-entry.ts';
+import { diffRecords, type Fields, type Hiding } from './diff-records.ts';
 
 interface AuditedRecord {
   /** What follows `from`; `$1` is the record's id. */
@@ -236,16 +237,12 @@ export const AUDITED_RECORDS: Readonly<Record<string, AuditedRecord>> = {
   },
 };
 
-/** Returns what an entry may show of a record of this kind. */
-export function hidingOf(kind: string): Hiding {
-  const { maps = [], values = [] } = AUDITED_RECORDS[kind]?.hidden ?? {};
-  return { maps, values };
-}
-
-/** Returns the members of a record that an entry may show. */
-export function shownOf(kind: string, record: Fields): Fields {
-  const fields = Object.keys(AUDITED_RECORDS[kind]?.fields ?? {}).filter((field) => field in record);
-  return Object.fromEntries(fields.map((field) => [field, record[field]]));
+/** Returns what an entry shows of a change of a record of this kind. */
+export function changesOf(kind: string, before: Fields | null, after: Fields | null): AuditChanges | null {
+  const record = AUDITED_RECORDS[kind];
+  if (record === undefined) return null;
+  const { maps = [], values = [] } = record.hidden ?? {};
+  return diffRecords(Object.keys(record.fields), before, after, { maps, values });
 }
 
 const statements = new Map<string, string>();

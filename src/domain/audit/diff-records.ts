@@ -20,13 +20,18 @@ export interface Hiding {
 }
 
 /**
- * Returns the fields that differ, with their values before and after; of a record that is new or gone, all that are not empty. Hidden
+ * Returns those of `fields` that differ, with their values before and after; of a record that is new or gone, all that are not empty. Hidden
  * values are compared, and shown as `***`. Null if nothing differs.
  */
-export function diffRecords(before: Fields | null, after: Fields | null, { maps, values }: Hiding): AuditChanges | null {
-  const changes: AuditChanges = {};
+export function diffRecords(
+  fields: readonly string[],
+  before: Fields | null,
+  after: Fields | null,
+  { maps, values }: Hiding,
+): AuditChanges | null {
+  let changes: AuditChanges | null = null;
   let length = 0;
-  for (const field of Object.keys({ ...before, ...after })) {
+  for (const field of fields) {
     const [was, is] = [before?.[field] ?? null, after?.[field] ?? null];
     if (was === is || isDeepStrictEqual(was, is)) continue;
     if (before === null && isEmpty(is)) continue;
@@ -37,9 +42,10 @@ export function diffRecords(before: Fields | null, after: Fields | null, { maps,
         ? ([hide(was), hide(is)] as const)
         : ([cut(was), cut(is)] as const);
     length += field.length + JSON.stringify(shown).length;
+    changes ??= {};
     changes[field] = length > MAX_CHANGES ? [LEFT_OUT, LEFT_OUT] : [...shown];
   }
-  return Object.keys(changes).length === 0 ? null : changes;
+  return changes;
 }
 
 function isEmpty(value: unknown): boolean {

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../core/bounded-map.ts';
 import type { Db } from '../../db/pool.ts';
 import type { NewEntry } from './audit-entry.ts';
 
@@ -25,11 +26,13 @@ const TYPES: Partial<Record<keyof NewEntry, string>> = { repeats: 'int', changes
 
 type Value = string | number | null;
 
+const INSERT = `insert into audit_entries (${NAMES}) values (${placeholders(1)})`;
+
 /** Writes an entry, in the transaction of `db` if that is one. */
 export async function insertEntry(db: Db, entry: NewEntry): Promise<void> {
   await db.query({
     name: 'audit-insert',
-    text: `insert into audit_entries (${NAMES}) values (${placeholders(1)})`,
+    text: INSERT,
     values: valuesOf(entry),
   });
 }
@@ -46,13 +49,16 @@ export interface WritingStatement {
  * each row that it wrote.
  */
 export function withEntry({ name, text, values }: WritingStatement, entry: NewEntry): WritingStatement {
-  return {
-    name: `${name}-audited`,
-    text: `with written as (${text} returning 1)
-           insert into audit_entries (${NAMES}) select ${placeholders(values.length + 1)} from written`,
-    values: [...values, ...valuesOf(entry)],
-  };
+  let audited = auditedTexts.get(text);
+  if (audited === undefined) {
+    audited = `with written as (${text} returning 1)
+      insert into audit_entries (${NAMES}) select ${placeholders(values.length + 1)} from written`;
+    auditedTexts.set(text, audited);
+  }
+  return { name: `${name}-audited`, text: audited, values: [...values, ...valuesOf(entry)] };
 }
+
+const auditedTexts = new BoundedMap<string, string>(100);
 
 function placeholders(first: number): string {
   return MEMBERS.map((member, i) => `$${first + i}::${TYPES[member] ?? 'text'}`).join(', ');

@@ -1,16 +1,16 @@
 import type { Db } from '../../db/pool.ts';
 import type { Admin } from '../access/actor.ts';
 import { authorOf, type NewEntry } from './audit-entry.ts';
-import { hidingOf, lockSnapshot, type RecordSnapshot, readSnapshot, shownOf } from './audited-records.ts';
-import { diffRecords, type Fields } from './diff-records.ts';
+import { changesOf, lockSnapshot, type RecordSnapshot, readSnapshot } from './audited-records.ts';
+import type { Fields } from './diff-records.ts';
 import { insertEntry, type WritingStatement, withEntry } from './insert-entry.ts';
 
 /** What an operation changed, as it saw it. Members that AUDITED_RECORDS does not name are not shown. */
 export interface SeenChange {
   recordId: string;
   recordName: string;
-  before: Fields;
-  after: Fields;
+  before: object;
+  after: object;
 }
 
 /** What a witness knows of an operation. */
@@ -71,12 +71,12 @@ export class Witness<Who extends Admin, Input extends object, Result> {
       recordId,
       recordName: shown?.name ?? null,
       ownerId: shown === null ? (this.#actor?.userId ?? null) : shown.ownerId,
-      changes: diffRecords(this.#before?.fields ?? null, after?.fields ?? null, hidingOf(this.#kind)),
+      changes: changesOf(this.#kind, this.#before?.fields ?? null, after?.fields ?? null),
     });
   }
 
   #entryOf({ recordId, recordName, before, after }: SeenChange): NewEntry {
-    const changes = diffRecords(shownOf(this.#kind, before), shownOf(this.#kind, after), hidingOf(this.#kind));
+    const changes = changesOf(this.#kind, before as Fields, after as Fields);
     return { ...this.#base(), recordId, recordName, ownerId: this.#actor?.userId ?? null, changes };
   }
 

@@ -94,7 +94,7 @@ async function changeAndCompare(
 }
 
 function seenChange(before: Endpoint, after: Endpoint): SeenChange {
-  return { recordId: after.id, recordName: after.name, before: { ...before }, after: { ...after } };
+  return { recordId: after.id, recordName: after.name, before, after };
 }
 
 /** Throws `badRequest` if the change or the endpoint that it leads to breaks a rule. */

@@ -110,7 +110,7 @@ export const deployBuild: Operation<Tx, { id: BuildId }, Endpoint | null> = {
     publishEndpoint(bus, before.id);
     const changes = [await commitChange(db, before.image, git), ...diff];
     const written = await writeRelease(db, actor, { ...after, version: before.version + 1 }, changes, null);
-    saw({ recordId: written.id, recordName: written.name, before: { ...before }, after: { ...written } });
+    saw({ recordId: written.id, recordName: written.name, before, after: written });
     return written;
   },
   subject: ({ id }) => id,
