@@ -359,6 +359,14 @@ export interface paths {
     parameters: {};
     get: operations["getCostForecast"];
   };
+  "/v2/audit": {
+    parameters: {};
+    get: operations["listAudit"];
+  };
+  "/v2/audit/export": {
+    parameters: {};
+    get: operations["exportAudit"];
+  };
   "/v2/billing/budgets": {
     parameters: {};
     get: operations["listBudgets"];
@@ -1859,6 +1867,35 @@ export interface components {
       high: string | null;
       basedOnDays: number;
       method: string;
+    };
+    AuditEntry: {
+      seq: number;
+      /** Format: date-time */
+      at: string;
+      operation: string;
+      recordId: string | null;
+      recordName: string | null;
+      ownerId: string | null;
+      ownerName: string | null;
+      actorKind: "session" | "key" | "system" | "operator";
+      actorId: string | null;
+      actorName: string | null;
+      keyId: string | null;
+      keyName: string | null;
+      sessionId: string | null;
+      interface: string;
+      address: string | null;
+      requestId: string | null;
+      outcome: "done" | "refused" | "failed";
+      reason: string | null;
+      repeats: number;
+      changes: {
+        [key: string]: unknown[];
+      } | null;
+    };
+    AuditList: {
+      entries: components["schemas"]["AuditEntry"][];
+      nextCursor: string | null;
     };
     Budget: {
       id: string;
@@ -4262,6 +4299,48 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["CostForecast"];
+        };
+      };
+    };
+  };
+  listAudit: {
+    parameters: {
+      query?: {
+        userId?: string;
+        actorId?: string;
+        operation?: string;
+        recordId?: string;
+        outcome?: "done" | "refused" | "failed";
+        since?: string;
+        until?: string;
+        limit?: number;
+        cursor?: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["AuditList"];
+        };
+      };
+    };
+  };
+  exportAudit: {
+    parameters: {
+      query?: {
+        userId?: string;
+        actorId?: string;
+        operation?: string;
+        recordId?: string;
+        outcome?: "done" | "refused" | "failed";
+        since?: string;
+        until?: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/x-ndjson": string;
         };
       };
     };

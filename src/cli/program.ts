@@ -5,6 +5,7 @@ import { didYouMean } from '../core/text/closest.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { addKeys, addSecrets, addUsers } from './access/access-commands.ts';
 import { addLimits, addSignIn, addSshKeys } from './account/account-commands.ts';
+import { addAudit } from './audit/audit-commands.ts';
 import { addBatches } from './batches/batch-commands.ts';
 import { addBilling, addBudgets } from './billing/billing-commands.ts';
 import { addDeploy } from './deploy/deploy-commands.ts';
@@ -85,6 +86,7 @@ export function buildCli(pieces: CliPieces): Command {
   addCatalog(program, pieces);
   addBilling(program, pieces);
   addBudgets(program, pieces);
+  addAudit(program, pieces);
   addLimits(program, pieces);
   addImport(program, pieces);
   addDoctor(program, pieces);

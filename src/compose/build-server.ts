@@ -19,6 +19,7 @@ import { findPooler } from '../db/pooler.ts';
 import { ensureFirstUser } from '../domain/access/ensure-first-user.ts';
 import { KeyRing } from '../domain/access/key-ring.ts';
 import { refuseSharedProcesses } from '../domain/access/refuse-shared-processes.ts';
+import { RefusalLog } from '../domain/audit/refusal-log.ts';
 import { useCatalog } from '../domain/catalog/catalog.ts';
 import { readCatalogFile } from '../domain/catalog/read-catalog-file.ts';
 import { ActivityReporter } from '../domain/history/activity-reporter.ts';
@@ -121,7 +122,20 @@ export async function buildServer(options: Start): Promise<RunningServer> {
   if (runtime.name === 'process' && !config.allowInsecureProcesses) await refuseSharedProcesses(pool);
   const webhooks = new WebhookPolicy(config.webhooks);
   const models = createModelOrigins({ hubUrl: config.hubUrl, webhooks });
-  const base = { ...observability, ...database, ...identity, logger, runtime, facts, webhooks, models, cleanUp };
+  const refusals = new RefusalLog(pool);
+  cleanUp.add(() => refusals.flush());
+  const base = {
+    ...observability,
+    ...database,
+    ...identity,
+    logger,
+    runtime,
+    facts,
+    webhooks,
+    models,
+    refusals,
+    cleanUp,
+  };
   startReporter(base);
   const data = createDataPlane(config, base);
   const parts: ServerParts = { ...base, data, readiness: new Readiness({ ...base, findFullDisk }) };

@@ -8,6 +8,7 @@ import type { DatabaseClock } from '../db/database-clock.ts';
 import type { DatabaseHealth } from '../db/database-health.ts';
 import type { Pool } from '../db/pool.ts';
 import type { KeyRing } from '../domain/access/key-ring.ts';
+import type { RefusalLog } from '../domain/audit/refusal-log.ts';
 import type { Installation } from '../domain/installation.ts';
 import type { InstallationFacts } from '../domain/installation-facts.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
@@ -28,6 +29,8 @@ export interface ServerParts {
   tracing: Tracing | null;
   secretBox: SecretBox;
   keyRing: KeyRing;
+  /** Bounds the audit log's refusals. */
+  refusals: RefusalLog;
   installation: Installation;
   facts: InstallationFacts;
   runtime: Runtime;

@@ -44,6 +44,7 @@ const BUILD_ENV = [
 export function readConfig(flags: Flags, env: NodeJS.ProcessEnv): Config {
   const values = readSettings(SETTINGS, flags, env);
   checkDataProcesses(values);
+  checkAuditWebhook(values.audit);
   const tls = tlsOf(values.tls);
   return {
     ...values,
@@ -76,6 +77,11 @@ function checkDataProcesses({ dataProcesses, roles }: Values): void {
   throw new UsageError(
     `--data-processes is ${dataProcesses}, but --roles leaves them nothing to serve: add api or data`,
   );
+}
+
+function checkAuditWebhook({ webhook, webhookSecret }: AuditSettings): void {
+  if (webhook === null || webhookSecret !== null) return;
+  throw new UsageError('--audit-webhook needs PODYARD_AUDIT_WEBHOOK_SECRET, which signs what is sent');
 }
 
 function warnOfListener({ host, tls, trustedProxies }: Pick<Config, 'host' | 'tls' | 'trustedProxies'>): string[] {

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { parseMasterKeys } from '../core/master-key.ts';
 import { formatRateQuotas, parseRateQuotas, type RateQuotas } from '../core/rate-quotas.ts';
 import { REST_REVISIONS } from '../core/rest-revisions.ts';
+import { AUDIT } from './audit-settings.ts';
 import { BUILDS } from './build-settings.ts';
 import { KUBERNETES } from './kubernetes-settings.ts';
 import { JOB_LIMITS, LOAD_BALANCING_LIMITS, POD_PROXY_LIMITS, TERMINAL_LIMITS } from './limit-settings.ts';
@@ -239,6 +240,7 @@ const PROCESSES = {
   limits: JOB_LIMITS,
   loadBalancing: LOAD_BALANCING_LIMITS,
   podProxy: POD_PROXY_LIMITS,
+  audit: AUDIT,
   builds: BUILDS,
   models: MODELS,
   stopWorkersOnExit: onOff({

@@ -1,10 +1,14 @@
 /**
  * Operations as values: what changes something is described once, and runs in one place for REST, GraphQL, v1, the
- * command line and control (docs/decisions/0095-operations-as-values.md).
+ * command line and control (docs/decisions/0095-operations-as-values.md). The runner writes the audit log, each entry in the
+ * transaction of its change (docs/decisions/0115-audit-log.md).
  */
 import { Failure } from '../core/errors.ts';
 import { type Db, transaction } from '../db/pool.ts';
 import { type Actor, type Admin, isPermitted, type Permission } from './access/actor.ts';
+import type { WritingStatement } from './audit/insert-entry.ts';
+import { recordRefusal } from './audit/record-refusal.ts';
+import { type SeenChange, Witness } from './audit/witness.ts';
 import type { Context } from './context.ts';
 import { type CountedRecord, checkOneMore } from './quotas/check-limit.ts';
 
@@ -12,6 +16,10 @@ import { type CountedRecord, checkOneMore } from './quotas/check-limit.ts';
 export interface Tx<Who extends Admin = Actor> extends Pick<Context, 'bus'> {
   readonly db: Db;
   readonly actor: Who;
+  /** Returns a statement that also writes the operation's audit entry: for `runAtOnce`, whose one statement has to be that. */
+  readonly audited: (statement: WritingStatement, seen: SeenChange) => WritingStatement;
+  /** What an operation that `seesItsChange` did, for its audit entry. */
+  readonly saw: (seen: SeenChange) => void;
 }
 
 /**
@@ -36,13 +44,36 @@ export interface Operation<T extends Tx<Admin>, Input extends object, Result, Pr
   run(tx: T, input: Input, prepared: Prepared): Promise<Result>;
   /** Returns the id of the record that was changed. */
   subject(input: Input, result: Result): string;
+  /** Returns the id of a record that is there before: what the audit entry compares with. By default the input's `id`. */
+  target?(input: Input, actor: T['actor']): string | undefined;
+  /** It reports to `saw` or `audited` what it changed, so that the runner need not read the record before and after. */
+  readonly seesItsChange?: true;
+  /** It locks other rows before its record's, so the runner must not lock that first. */
+  readonly locksOthersFirst?: true;
+  /** False: it changed nothing that people would look for, such as a lease that was renewed, and leaves no audit entry. */
+  isAudited?(input: Input, result: Result): boolean;
 }
 
 /**
- * Runs an operation: checks the permission and the limit, commits everything or nothing, then sends its hints. Throws
- * `forbidden`, `tooManyRequests` over a limit, and what the operation throws.
+ * Runs an operation: checks the permission and the limit, commits everything with its audit entry or nothing, then sends its hints.
+ * Throws `forbidden`, `tooManyRequests` over a limit, and what the operation throws; the audit log has that too.
  */
 export async function change<T extends Tx<Admin>, Input extends object, Result, Prepared>(
+  context: Context & Omit<T, keyof Tx>,
+  actor: T['actor'],
+  operation: Operation<T, Input, Result, Prepared>,
+  input: Input,
+): Promise<Result> {
+  try {
+    return await carryOut(context, actor, operation, input);
+  } catch (error) {
+    const target = operation.target ? operation.target(input, actor) : (input as { id?: string }).id;
+    await recordRefusal(context, actor, { operation: operation.name, recordId: target ?? null, error });
+    throw error;
+  }
+}
+
+async function carryOut<T extends Tx<Admin>, Input extends object, Result, Prepared>(
   context: Context & Omit<T, keyof Tx>,
   actor: T['actor'],
   operation: Operation<T, Input, Result, Prepared>,
@@ -52,11 +83,12 @@ export async function change<T extends Tx<Admin>, Input extends object, Result, 
     throw new Failure('forbidden', 'access denied');
   const prepared = (await operation.prepare?.(context, input)) as Prepared;
   const adds = operation.adds?.(input);
+  const witness = new Witness(operation, actor, input);
   let hints: Parameters<Context['bus']['publish']>[] = [];
   const begin = (db: Db): T => {
     hints = [];
     const bus: Context['bus'] = { publish: (...hint) => void hints.push(hint) };
-    return { ...context, db, actor, bus } as unknown as T;
+    return { ...context, db, actor, bus, audited: witness.audited, saw: witness.saw } as unknown as T;
   };
   const atOnce = adds ? undefined : await operation.runAtOnce?.(begin(context.pool), input);
   const result =
@@ -64,7 +96,10 @@ export async function change<T extends Tx<Admin>, Input extends object, Result, 
       ? atOnce
       : await transaction(context.pool, async (db) => {
           if (adds && actor !== null) await checkOneMore(db, actor.userId, adds.record, adds.count);
-          return operation.run(begin(db), input, prepared);
+          await witness.lookBefore(db);
+          const result = await operation.run(begin(db), input, prepared);
+          await witness.writeEntry(db, result);
+          return result;
         });
   for (const hint of hints) context.bus.publish(...hint);
   const id = operation.subject(input, result);

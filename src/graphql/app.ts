@@ -16,6 +16,7 @@ import { acceptOnlyJson, BODY_LIMIT_BYTES } from '../http/accept-only-json.ts';
 import { authenticate } from '../http/authenticate.ts';
 import { readBearer } from '../http/bearer.ts';
 import { FairSlots } from '../http/fair-slots.ts';
+import { withOrigin } from '../http/origin.ts';
 import { logFailure, newRequestId, renderProblem } from '../http/problem.ts';
 import { refuseExceeded } from '../http/rate-limiter.ts';
 import { toRequestFailure } from '../http/to-failure.ts';
@@ -108,7 +109,8 @@ function addHooks(app: FastifyInstance, deps: GraphqlDeps): void {
     reply.headers({ 'x-request-id': request.id, ...COMMON_HEADERS });
     if (request.method === 'OPTIONS') return reply.code(204).headers(PREFLIGHT_HEADERS).send();
     if (request.is404) throw notPosted();
-    request.caller = await readCaller(deps, request);
+    const caller = await readCaller(deps, request);
+    request.caller = caller && withOrigin(caller, deps.keyRing, request.raw, { api: 'graphql', requestId: request.id });
     if (request.caller) await checkRate(deps, request.caller, reply, 1);
   });
   app.addHook('onResponse', async (request, reply) => {

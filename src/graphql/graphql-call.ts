@@ -7,6 +7,7 @@ import type { SecretBox } from '../core/secret-box.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Actor, Permission } from '../domain/access/actor.ts';
 import type { KeyRing } from '../domain/access/key-ring.ts';
+import { recordRefusal } from '../domain/audit/record-refusal.ts';
 import type { CapacitySource } from '../domain/catalog/capacity-source.ts';
 import type { Context } from '../domain/context.ts';
 import type { ModelOrigins } from '../domain/models/model-origins.ts';
@@ -60,7 +61,13 @@ export class GraphqlCall {
     if (this.actor === null) {
       throw new Failure('unauthorized', 'An API key is required: send it as ?api_key= or as a bearer token.');
     }
-    checkPermission(this.actor, permission);
+    try {
+      checkPermission(this.actor, permission);
+    } catch (error) {
+      const recordId = 'resourceId' in permission ? (permission.resourceId ?? null) : null;
+      void recordRefusal(this.deps, this.actor, { operation: 'access.refuse', what: 'GraphQL', recordId, error });
+      throw error;
+    }
     return this.actor;
   }
 

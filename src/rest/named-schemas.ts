@@ -7,6 +7,7 @@ import {
   CreatedApiKeyResponse,
   ReplaceSshKeysRequest,
 } from './account/account-schemas.ts';
+import { AUDIT_SCHEMAS } from './audit/audit-schemas.ts';
 import {
   BillingResponse,
   ClusterBillingResponse,
@@ -163,6 +164,7 @@ export const namedSchemas = ({ endpoints, pods, sshKeys, templates }: Wires): re
   NetworkVolumeBillingResponse,
   ClusterBillingResponse,
   ...COST_SCHEMAS,
+  ...AUDIT_SCHEMAS,
   ...BUDGET_SCHEMAS,
   ...BUILD_SCHEMAS,
   ...GIT_SOURCE_SCHEMAS,

@@ -5,6 +5,7 @@ import type { RestRevision } from '../core/rest-revisions.ts';
 import { PROBLEM_JSON } from '../http/problem.ts';
 import { ACCOUNT_EXAMPLES } from './account/account-schemas.ts';
 import { BILLING_EXAMPLES } from './billing/billing-schemas.ts';
+import { AUDIT_EXAMPLES } from './audit/audit-schemas.ts';
 import { BUDGET_EXAMPLES } from './budgets/budget-schemas.ts';
 import { BUILD_EXAMPLES } from './builds/build-schemas.ts';
 import { CATALOG_EXAMPLES } from './catalog/catalog-schemas.ts';
@@ -42,6 +43,7 @@ const SHARED_EXAMPLES: Examples = {
   ErrorResponse: problemExample('unprocessable'),
   ...ACCOUNT_EXAMPLES,
   ...BILLING_EXAMPLES,
+  ...AUDIT_EXAMPLES,
   ...BUDGET_EXAMPLES,
   ...BUILD_EXAMPLES,
   ...GIT_SOURCE_EXAMPLES,

@@ -7,6 +7,7 @@ import {
   replaceSshKeysRoute,
   watchAccountRoute,
 } from './account/account-routes.ts';
+import { exportAuditRoute, listAuditRoute } from './audit/audit-routes.ts';
 import {
   getBillingRoute,
   getClusterBillingRoute,
@@ -273,6 +274,8 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   getCostsRoute,
   exportCostsRoute,
   getForecastRoute,
+  listAuditRoute,
+  exportAuditRoute,
   listBudgetsRoute,
   createBudgetRoute,
   updateBudgetRoute,

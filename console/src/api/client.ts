@@ -9,8 +9,8 @@ export type Schemas = components['schemas'];
 
 export { BASE_URL };
 
-/** The revision that the types are of, whatever the server and the key speak by themselves. */
-const REVISION = { 'podyard-revision': '2026-08' };
+/** The revision that the types are of, whatever the server and the key speak by themselves; and what the audit log names. */
+const REVISION = { 'podyard-revision': '2026-08', 'podyard-client': 'console' };
 
 function authorization(): Record<string, string> {
   const key = currentKey();

@@ -125,6 +125,7 @@ export class ApiClient {
       method,
       headers: {
         authorization: `Bearer ${key}`,
+        'user-agent': 'podyard-cli', // the audit log names it
         [REVISION_HEADER]: REST_REVISIONS[0],
         ...(hasBody ? { 'content-type': 'application/json' } : {}),
         ...options.headers,

@@ -23,7 +23,18 @@ export class Refused extends Error {
 export async function postWebhook(
   url: string,
   body: string,
-  { webhooks, signal, context }: { webhooks: WebhookPolicy; signal: AbortSignal; context: TraceContext | null },
+  {
+    webhooks,
+    signal,
+    context,
+    headers,
+  }: {
+    webhooks: WebhookPolicy;
+    signal: AbortSignal;
+    context: TraceContext | null;
+    /** Besides those that every webhook has. */
+    headers?: Record<string, string>;
+  },
 ): Promise<number> {
   const target = new URL(url);
   const limit = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), signal]);
@@ -38,6 +49,7 @@ export async function postWebhook(
           'content-type': 'application/json',
           'content-length': Buffer.byteLength(body),
           'user-agent': 'Podyard',
+          ...headers,
           ...(context && { traceparent: context.traceparent }),
           ...(context?.tracestate && { tracestate: context.tracestate }),
         },

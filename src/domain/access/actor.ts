@@ -13,8 +13,18 @@ export interface Actor {
   readonly sessionId?: SessionId;
   readonly keyId: KeyId;
   readonly scopes: readonly Scope[];
+  /** Where the request came from. Absent: from no request. */
+  readonly origin?: Origin;
   /** What plain `/v2` speaks to this key. Absent or null: what the server is set to. */
   readonly restRevision?: RestRevision | null;
+}
+
+/** Where a request came from, for the audit log. */
+export interface Origin {
+  /** What the client speaks or is: `rest`, `v1`, `graphql`, `cli` or `console`. */
+  readonly interface: string;
+  readonly address: string;
+  readonly requestId: string;
 }
 
 /** The caller of an operation that admins and the operator's tools share; null: the tools, which need no key. */

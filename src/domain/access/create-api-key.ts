@@ -49,6 +49,7 @@ export const revokeApiKey: Operation<Tx<Admin>, { userId: UserId; keyId: KeyId }
     bus.publish('key', keyId);
   },
   subject: ({ keyId }) => keyId,
+  target: ({ keyId }) => keyId,
 };
 
 /** Throws `badRequest` for a key without scopes, or one that has expired. */

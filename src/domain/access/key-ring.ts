@@ -131,6 +131,11 @@ export class KeyRing {
     this.#watch.delete(keyId, open);
   }
 
+  /** Returns the client's address, as trusted proxies say it. */
+  addressOf(peer: Peer): string {
+    return clientAddress(peer, this.#deps.trustedProxies ?? NONE_TRUSTED);
+  }
+
   /** Ends the subscriptions; look-ups in flight still resolve. */
   close(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
@@ -145,8 +150,7 @@ export class KeyRing {
 
   async #countedLookUp(key: string, secret: string, peer: Peer | undefined): Promise<Outcome> {
     if (peer === undefined || this.#proven.has(key)) return this.#lookUp(key, secret);
-    const address = clientAddress(peer, this.#deps.trustedProxies ?? NONE_TRUSTED);
-    const end = await this.#guesses.begin(clientNetwork(address));
+    const end = await this.#guesses.begin(clientNetwork(this.addressOf(peer)));
     let isRefused = false;
     try {
       const outcome = await this.#lookUp(key, secret);

@@ -34,6 +34,8 @@ export const PERMISSIONS = {
   writeAccount: (): Permission => ({ area: 'account', access: 'write' }),
   /** One's own keys, or as an admin those of others. */
   writeKeys: (): Permission => ({ area: 'account', access: 'write', orArea: 'users' }),
+  /** Entries of one's own records; as an admin, of all. */
+  readAudit: (): Permission => ({ area: 'account', access: 'read', orArea: 'users' }),
   // Of admins alone: see check-operator.ts.
   readUsers: (): Permission => ({ area: 'users', access: 'read' }),
   writeUsers: (): Permission => ({ area: 'users', access: 'write' }),

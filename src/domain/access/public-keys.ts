@@ -33,4 +33,5 @@ export const updatePublicKeys: Operation<Tx, { publicKeys: string }, UserId> = {
     return userId;
   },
   subject: (_, userId) => userId,
+  target: (_, { userId }) => userId,
 };

@@ -12,6 +12,7 @@ import {
   updatedRow,
 } from '../../db/columns.ts';
 import type { Db } from '../../db/pool.ts';
+import type { WritingStatement } from '../audit/insert-entry.ts';
 import { CONTAINER_COLUMNS } from '../containers/container-columns.ts';
 import type { Endpoint } from './endpoint.ts';
 import { gpuRuleOf } from './gpu-rule.ts';
@@ -130,20 +131,19 @@ export async function getEndpointVersion(
   return { endpoint, rowVersion };
 }
 
-/** Returns false, and writes nothing, if the row is not there or no longer has `rowVersion`; null: any will do. */
-export async function updateEndpointRow(
-  db: Db,
-  endpoint: Endpoint,
-  rowVersion: string | null = null,
-): Promise<boolean> {
+export async function updateEndpointRow(db: Db, endpoint: Endpoint): Promise<void> {
+  await db.query(updateEndpointStatement(endpoint, null));
+}
+
+/** Returns the statement that stores an endpoint, if its row is there and still has `rowVersion`; null: any will do. */
+export function updateEndpointStatement(endpoint: Endpoint, rowVersion: string | null): WritingStatement {
   const row = updatedRow(COLUMNS, endpoint);
-  const result = await db.query({
+  return {
     name: 'endpoint-update',
     text: `update endpoints set ${assignments(row, 4)}
            where id = $1 and user_id = $2 and ($3::text is null or xmin = $3::text::xid)`,
     values: [endpoint.id, endpoint.userId, rowVersion, ...Object.values(row)],
-  });
-  return result.rowCount === 1;
+  };
 }
 
 /** Deletes its releases too; worker rows stay until their containers are gone. */

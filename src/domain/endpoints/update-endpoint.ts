@@ -3,6 +3,7 @@ import type { EndpointId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import { PERMISSIONS } from '../access/permissions.ts';
+import type { SeenChange } from '../audit/witness.ts';
 import type { CpuRequest } from '../catalog/cpu-config.ts';
 import type { Operation, Tx } from '../change.ts';
 import { checkReferences } from '../containers/check-references.ts';
@@ -12,7 +13,7 @@ import { updateTemplateUse } from '../templates/template-store.ts';
 import { type Checked, checkRules } from './check-rules.ts';
 import { cpuSelection } from './cpu-selection.ts';
 import type { ContainerConfig, Endpoint } from './endpoint.ts';
-import { getEndpointRow, getEndpointVersion, updateEndpointRow } from './endpoint-store.ts';
+import { getEndpointRow, getEndpointVersion, updateEndpointStatement } from './endpoint-store.ts';
 import { type GpuChange, mergeGpu } from './gpu-rule.ts';
 import { publishEndpoint } from './publish-endpoint.ts';
 import { leaveTemplate, saveOwnTemplate, type TemplateSource, templateContainer } from './template-container.ts';
@@ -46,36 +47,54 @@ export const updateEndpoint: Operation<Tx, { id: EndpointId; update: EndpointUpd
   name: 'endpoint.update',
   permission: PERMISSIONS.writeEndpoint,
   // What makes no release references nothing: a read, and a write if the row is still as it was read.
-  async runAtOnce({ db, actor, bus }, { id, update }) {
+  async runAtOnce({ db, actor, bus, audited }, { id, update }) {
     publishEndpoint(bus, id);
     const { endpoint: before, rowVersion } = await getEndpointVersion(db, actor.userId, id);
     const { template, isEnvMerged: _, ...change } = typeof update === 'function' ? update(before) : update;
     if (template || RELEASED.some((member) => member in change)) return undefined;
     if (Object.keys(change).length === 0) return before;
     const after = applyChange(before, change);
-    return (await updateEndpointRow(db, after, rowVersion)) ? after : undefined;
+    const statement = updateEndpointStatement(after, rowVersion);
+    const written = await db.query(audited(statement, seenChange(before, after)));
+    return written.rowCount === 1 ? after : undefined;
   },
-  run({ db, actor, bus }, { id, update }) {
+  async run({ db, actor, bus, saw }, { id, update }) {
     publishEndpoint(bus, id);
-    return changeEndpoint(db, actor, id, update);
+    const { before, after } = await changeAndCompare(db, actor, id, update);
+    saw(seenChange(before, after));
+    return after;
   },
   subject: ({ id }) => id,
+  seesItsChange: true,
 };
 
 /** `updateEndpoint` as a part of another change, without the hint to the scaler. */
 export async function changeEndpoint(db: Db, actor: Actor, id: EndpointId, update: EndpointUpdate): Promise<Endpoint> {
+  return (await changeAndCompare(db, actor, id, update)).after;
+}
+
+async function changeAndCompare(
+  db: Db,
+  actor: Actor,
+  id: EndpointId,
+  update: EndpointUpdate,
+): Promise<{ before: Endpoint; after: Endpoint }> {
   const before = await getEndpointRow(db, actor.userId, id, 'for update');
   const { template, isEnvMerged, ...given } = typeof update === 'function' ? update(before) : update;
   const copied = template && (await copyTemplate(db, actor, before, template));
   const env = isEnvMerged && copied && given.env ? { env: { ...copied.env, ...given.env } } : {};
   const change = { ...copied, ...given, ...env };
-  if (Object.keys(change).length === 0) return before;
+  if (Object.keys(change).length === 0) return { before, after: before };
   const after = applyChange(before, change);
   await checkReferences(db, actor, before, change);
   const written = await writeEndpoint(db, actor, before, after);
   const isImageNamedAgain = given.image === before.image;
   if (isImageNamedAgain) await askForImage(db, { endpointId: id, version: written.version });
-  return written;
+  return { before, after: written };
+}
+
+function seenChange(before: Endpoint, after: Endpoint): SeenChange {
+  return { recordId: after.id, recordName: after.name, before, after };
 }
 
 /** Throws `badRequest` if the change or the endpoint that it leads to breaks a rule. */

@@ -37,6 +37,7 @@ export const updateFollowedTemplate: Operation<
     return changeTemplate(db, actor, id, change);
   },
   subject: ({ id }) => id,
+  locksOthersFirst: true,
 };
 
 /** Returns the endpoints that were changed. */

@@ -48,6 +48,7 @@ export const buildCommit: Operation<BuildTx, SeenCommit, Build | null, void> = {
     return queueBuild(tx, { ...input, origin, retryOf: null });
   },
   subject: ({ sourceId }, build) => build?.id ?? sourceId,
+  isAudited: (_, build) => build !== null,
 };
 
 /** A finished build whose image its endpoint is to take. */
@@ -88,7 +89,7 @@ const READ = `
 export const deployBuild: Operation<Tx, { id: BuildId }, Endpoint | null> = {
   name: 'endpoint.deploy-build',
   permission: () => PERMISSIONS.writeBuild({}),
-  async run({ db, actor, bus }, { id }) {
+  async run({ db, actor, bus, saw }, { id }) {
     const read = async () => (await db.query<Row>(READ, [id, actor.userId])).rows[0];
     const first = await read();
     if (!first) return null;
@@ -108,9 +109,13 @@ export const deployBuild: Operation<Tx, { id: BuildId }, Endpoint | null> = {
     await checkReferences(db, actor, before, { image });
     publishEndpoint(bus, before.id);
     const changes = [await commitChange(db, before.image, git), ...diff];
-    return writeRelease(db, actor, { ...after, version: before.version + 1 }, changes, null);
+    const written = await writeRelease(db, actor, { ...after, version: before.version + 1 }, changes, null);
+    saw({ recordId: written.id, recordName: written.name, before, after: written });
+    return written;
   },
   subject: ({ id }) => id,
+  seesItsChange: true,
+  isAudited: (_, endpoint) => endpoint !== null,
 };
 
 /** Gives up the deployment of a build, if it is still to be. */

@@ -34,6 +34,7 @@ export const renewLease: Operation<Tx, { id: EndpointId; seconds: number }, Date
     throw new Failure('conflict', 'The endpoint has no lease: it stays until it is deleted');
   },
   subject: ({ id }) => id,
+  isAudited: () => false, // a heartbeat: it comes every few seconds
 };
 
 /** Deletes an endpoint unless its lease was renewed meanwhile. Resolves with whether it did. */
@@ -49,6 +50,7 @@ export const endLease: Operation<Tx, { id: EndpointId }, boolean> = {
     return true;
   },
   subject: ({ id }) => id,
+  isAudited: (_, isOver) => isOver,
 };
 
 /** Returns the ended leases, and in how many milliseconds the next one ends; null if there is none. */

@@ -29,6 +29,7 @@ export const updateLimits: Operation<Tx<Admin>, { userId: UserId | null; changes
     return set;
   },
   subject: ({ userId }) => userId ?? 'installation',
+  target: ({ userId }) => userId ?? 'installation',
 };
 
 async function lockUser(db: Db, userId: UserId): Promise<void> {

@@ -14,6 +14,7 @@ export const updateUserRateLimit: Operation<Tx<Admin>, { userId: UserId; limit: 
   permission: PERMISSIONS.writeUsers,
   run: ({ db }, { userId, limit }) => writeUserRateLimit(db, userId, limit),
   subject: ({ userId }) => userId,
+  target: ({ userId }) => userId,
 };
 
 export async function writeUserRateLimit(db: Db, userId: UserId, limit: UserRateLimit): Promise<void> {

@@ -27,4 +27,5 @@ export const moveImage: Operation<Tx, { id: EndpointId; version: number; identit
     return writeRelease(db, actor, { ...before, version: version + 1 }, diff, identity);
   },
   subject: ({ id }) => id,
+  isAudited: ({ version }, endpoint) => endpoint.version !== version,
 };

@@ -63,6 +63,7 @@ export const simulate: Operation<Tx<Admin>, SimulateRequest, Simulation> = {
     }
   },
   subject: ({ action }) => action,
+  target: () => 'simulation',
 };
 
 function readCapacity(request: SimulateRequest) {

@@ -9,6 +9,7 @@ import { toFailure, toRequestFailure } from '../../http/to-failure.ts';
 import type { RestApp, RestDeps } from '../shared/rest-app.ts';
 import {
   addRequestHooks,
+  auditRefusal,
   countRequestOfAnyKey,
   type HandOver,
   pathNotFound,
@@ -22,6 +23,7 @@ interface AppOptions {
   hints?: Hints;
   /** What the app speaks. */
   revision: RestRevision;
+  api: 'rest' | 'v1';
   handOver: HandOver | null;
   /** Returns the URL that is routed. */
   rewriteUrl?: (url: string) => string;
@@ -31,7 +33,7 @@ interface AppOptions {
 
 /** Returns an app without routes: its limits, validators, serializers, hooks, and the answers to all errors. */
 export function newApp(deps: RestDeps, options: AppOptions): RestApp {
-  const { schemas, hints, revision, handOver, rewriteUrl = (url) => url, sendFailure } = options;
+  const { schemas, hints, revision, api, handOver, rewriteUrl = (url) => url, sendFailure } = options;
   const app: RestApp = Fastify({
     bodyLimit: REST_BODY_LIMIT_BYTES,
     genReqId: newRequestId,
@@ -59,11 +61,13 @@ export function newApp(deps: RestDeps, options: AppOptions): RestApp {
   app.setValidatorCompiler(createValidatorCompiler(schemas, hints));
   app.setSerializerCompiler(createSerializerCompiler(schemas));
   for (const schema of schemas) app.addSchema(schema);
-  app.setErrorHandler((error, request, reply) =>
-    sendFailure(deps, toRequestFailure(error, request.raw), request, reply),
-  );
+  app.setErrorHandler(async (error, request, reply) => {
+    await auditRefusal(deps, request, error);
+    sendFailure(deps, toRequestFailure(error, request.raw), request, reply);
+    return reply;
+  });
   app.setNotFoundHandler((request, reply) => sendFailure(deps, pathNotFound(request), request, reply));
-  addRequestHooks(app, { deps, revision, handOver });
+  addRequestHooks(app, { deps, revision, api, handOver });
   return app;
 }
 

@@ -10,8 +10,10 @@ import {
   revisionIn,
 } from '../../core/rest-revisions.ts';
 import type { Actor } from '../../domain/access/actor.ts';
+import { recordRefusal } from '../../domain/audit/record-refusal.ts';
 import { authenticate, checkPermission } from '../../http/authenticate.ts';
 import { readBearer } from '../../http/bearer.ts';
+import { withOrigin } from '../../http/origin.ts';
 import { refuseExceeded } from '../../http/rate-limiter.ts';
 import type { RestApp, RestDeps } from '../shared/rest-app.ts';
 
@@ -22,6 +24,8 @@ interface Hooks {
   deps: RestDeps;
   /** What the app speaks. */
   revision: RestRevision;
+  /** For the audit log. */
+  api: 'rest' | 'v1';
   handOver: HandOver | null;
 }
 
@@ -60,8 +64,15 @@ async function authorize(hooks: Hooks, request: FastifyRequest, reply: FastifyRe
     if (request.is404) throw pathNotFound(request); // before the body is read: a 404 whatever the body
     return;
   }
-  request.actor = actor!;
+  request.actor = withOrigin(actor!, deps.keyRing, request.raw, { api: hooks.api, requestId: request.id });
   checkPermission(request.actor, permission(params));
+}
+
+/** Writes to the audit log that a caller was refused, unless an operation has. */
+export async function auditRefusal(deps: RestDeps, request: FastifyRequest, error: unknown): Promise<void> {
+  if (!request.actor || !(error instanceof Failure) || error.kind !== 'forbidden') return;
+  const { id: recordId = null } = request.params as { id?: string };
+  await recordRefusal(deps, request.actor, { operation: 'access.refuse', what: routeOf(request), recordId, error });
 }
 
 /** A path without a revision speaks the one that the request's header names, or else its key. */

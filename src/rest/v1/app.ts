@@ -32,6 +32,7 @@ export function buildV1App(deps: RestDeps, describe?: (app: RestApp) => void): R
   const app = newApp(deps, {
     schemas: V1_SCHEMAS,
     revision: REST_REVISIONS[0], // it has no revisions
+    api: 'v1',
     handOver: null,
     sendFailure: sendV1Error,
   });

@@ -1,0 +1,289 @@
+/**
+ * What an entry shows of each kind of record: these columns, and no others. A column that is not named here is never read, so that a new
+ * one with a secret in it cannot end up in the log. Values of what is `hidden` are compared, and shown as `***`.
+ */
+import type { Db } from '../../db/pool.ts';
+import type { AuditChanges } from './audit-entry.ts';
+import { diffRecords, type Fields, type Hiding } from './diff-records.ts';
+
+interface AuditedRecord {
+  /** What follows `from`; `$1` is the record's id. */
+  from: string;
+  owner: string;
+  name: string;
+  fields: Readonly<Record<string, string>>;
+  hidden?: Partial<Hiding>;
+  /** How the operations on it lock its row, before anything else; none: they lock other rows first. */
+  lock?: string;
+}
+
+/** A record at one moment. */
+export interface RecordSnapshot {
+  ownerId: string | null;
+  name: string | null;
+  fields: Fields;
+}
+
+const CONTAINER = {
+  image: 'image',
+  args: 'args',
+  diskGb: 'disk_gb',
+  ports: 'ports',
+  env: 'env',
+  registryId: 'registry_id',
+};
+
+/** Of a table with `id`, `user_id` and `name`. */
+const OWNED = { owner: 'user_id', name: 'name' };
+
+const ENDPOINT_GPU = `case when gpu_pools is not null then jsonb_build_object('pools', gpu_pools, 'count', gpu_count) || gpu_rule end`;
+
+/** By the first word of the operations' names. */
+export const AUDITED_RECORDS: Readonly<Record<string, AuditedRecord>> = {
+  account: {
+    from: 'users t where t.id = $1',
+    owner: 'id',
+    name: 'name',
+    fields: { publicKeys: 'public_keys' },
+  },
+  budget: {
+    from: 'budgets t where t.id = $1',
+    owner: 'user_id',
+    name: `coalesce((select e.name from endpoints e where e.id = t.endpoint_id), 'everything')`,
+    fields: {
+      amount: 'trim_scale(amount)::text',
+      action: 'action',
+      notifyAt: 'notify_at',
+      webhook: 'webhook',
+      endpointId: 'endpoint_id',
+    },
+    hidden: { values: ['webhook'] },
+    lock: 'for update',
+  },
+  build: {
+    from: 'builds t where t.id = $1',
+    ...OWNED,
+    fields: { endpointId: 'endpoint_id', source: 'source', commit: `git ->> 'commit'`, isCancelling: 'is_cancelling' },
+  },
+  cluster: {
+    from: 'clusters t where t.id = $1',
+    ...OWNED,
+    fields: {
+      name: 'name',
+      type: 'type',
+      gpuTypeId: 'gpu_type_id',
+      gpusPerPod: 'gpus_per_pod',
+      podCount: 'pod_count',
+      cloud: 'cloud',
+      wanted: 'wanted',
+      registries: `(select jsonb_agg(distinct p.registry_id) from pods p where p.cluster_id = t.id and p.registry_id is not null)`,
+    },
+  },
+  delegation: {
+    from: 'registry_delegations t where t.id = $1',
+    ...OWNED,
+    fields: { name: 'name', region: 'aws_region', account: 'aws_account', repository: 'repository', tag: 'tag' },
+  },
+  endpoint: {
+    from: 'endpoints t where t.id = $1',
+    ...OWNED,
+    fields: {
+      name: 'name',
+      type: 'type',
+      ...CONTAINER,
+      gpu: ENDPOINT_GPU,
+      cpu: 'cpu',
+      workers: `json_build_object('min', workers_min, 'max', workers_max)`,
+      scaling: `json_build_object('type', scaler_type, 'value', scaler_value, 'idleTimeoutSeconds', idle_timeout_s)`,
+      dataCenterIds: 'data_center_ids',
+      networkVolumeIds: 'network_volume_ids',
+      timeoutMs: 'timeout_ms',
+      flashboot: 'flashboot',
+      templateId: 'template_id',
+      modelReferences: 'model_references',
+      version: 'version',
+      isRolloutPaused: 'is_rollout_paused',
+      servingVersion: 'serving_version',
+      floors: '(select s.floors from endpoint_schedules s where s.endpoint_id = t.id)',
+      workloadOptions: `(select jsonb_build_object('labels', o.labels, 'annotations', o.annotations, 'cpusPerGpu', o.cpus_per_gpu,
+        'memoryGbPerGpu', o.memory_gb_per_gpu) from endpoint_workload_options o where o.endpoint_id = t.id)`,
+      git: `(select jsonb_build_object('url', g.url, 'branch', g.branch, 'tags', g.tags, 'folder', g.folder, 'auth', g.auth,
+        'pollSeconds', g.poll_seconds) from git_sources g where g.endpoint_id = t.id)`,
+    },
+    hidden: { maps: ['env'] },
+    lock: 'for update',
+  },
+  key: {
+    from: 'api_keys t where t.id = $1',
+    ...OWNED,
+    fields: {
+      name: 'name',
+      scopes: 'scopes',
+      expiresAt: 'expires_at',
+      allowedNetworks: 'allowed_networks',
+      isDisabled: 'disabled_at is not null',
+      isRevoked: 'revoked_at is not null',
+      restRevision: 'rest_revision',
+    },
+  },
+  limits: {
+    from: `(select nullif($1, 'installation') as user_id) t`,
+    owner: 'user_id',
+    name: `coalesce((select u.name from users u where u.id = t.user_id), 'installation')`,
+    fields: {
+      limits: `(select jsonb_object_agg(l.name, l.value) from user_limits l where l.user_id is not distinct from t.user_id)`,
+    },
+  },
+  pod: {
+    from: 'pods t where t.id = $1',
+    ...OWNED,
+    fields: {
+      name: 'name',
+      ...CONTAINER,
+      gpu: `case when gpu_type_id is not null then jsonb_build_object('id', gpu_type_id, 'count', gpu_count) || gpu_rule end`,
+      cpu: 'cpu',
+      cloud: 'cloud',
+      dataCenterIds: 'data_center_ids',
+      persistent: `case when persistent_path is not null then
+        jsonb_build_object('sizeGb', persistent_size_gb, 'path', persistent_path) end`,
+      network: `case when network_volume_path is not null then
+        jsonb_build_object('volumeId', network_volume_id, 'path', network_volume_path) end`,
+      templateId: 'template_id',
+      isLocked: 'is_locked',
+      isPrivate: 'is_private',
+      startSsh: 'start_ssh',
+      startJupyter: 'start_jupyter',
+      wanted: 'wanted',
+      stopAt: 'stop_at',
+      terminateAt: 'terminate_at',
+    },
+    hidden: { maps: ['env'] },
+    lock: 'for update',
+  },
+  registry: {
+    from: 'registries t where t.id = $1',
+    ...OWNED,
+    fields: { name: 'name', credentials: `encode(sha256(convert_to(username, 'UTF8') || password), 'hex')` },
+    hidden: { values: ['credentials'] },
+    lock: 'for update',
+  },
+  secret: {
+    from: 'secrets t where t.id = $1',
+    ...OWNED,
+    fields: { name: 'name', description: 'description', value: `encode(sha256(value), 'hex')` },
+    hidden: { values: ['value'] },
+    lock: 'for update',
+  },
+  simulation: {
+    from: `settings t where t.key = 'simulation' and $1::text is not null`,
+    owner: 'null::text',
+    name: `'simulation'`,
+    fields: { gpus: `value -> 'gpus'`, slowPull: `value -> 'slowPull'` },
+  },
+  template: {
+    from: 'templates t where t.id = $1',
+    ...OWNED,
+    fields: {
+      name: 'name',
+      ...CONTAINER,
+      persistent: `case when persistent_path is not null then
+        jsonb_build_object('sizeGb', persistent_size_gb, 'path', persistent_path) end`,
+      isServerless: 'is_serverless',
+      isPublic: 'is_public',
+      category: 'category',
+      startSsh: 'start_ssh',
+      startJupyter: 'start_jupyter',
+      allowedCudaVersions: 'allowed_cuda_versions',
+      clientSettings: 'client_settings',
+      mark: 'mark',
+    },
+    hidden: { maps: ['env', 'clientSettings'] },
+    lock: 'for update',
+  },
+  terminal: {
+    from: 'terminal_sessions t where t.id = $1',
+    owner: 'user_id',
+    name: 'program',
+    fields: {
+      podId: 'pod_id',
+      endpointId: 'endpoint_id',
+      workerId: 'worker_id',
+      program: 'program',
+      isEnding: 'end_wanted_at is not null',
+    },
+  },
+  user: {
+    from: 'users t where t.id = $1',
+    owner: 'id',
+    name: 'name',
+    fields: {
+      name: 'name',
+      email: 'email',
+      role: 'role',
+      suspendedWorkloads: 'suspended_workloads',
+      suspensionReason: 'suspension_reason',
+      isRemoving: 'removing_at is not null',
+      isRateExempt: 'is_rate_exempt',
+      requestsPerMinute: 'rate_limit_minute',
+      requestsPerHour: 'rate_limit_hour',
+      requestsPerDay: 'rate_limit_day',
+    },
+  },
+  volume: {
+    from: 'network_volumes t where t.id = $1',
+    ...OWNED,
+    fields: { name: 'name', sizeGb: 'size_gb', dataCenterId: 'data_center_id', type: 'type' },
+    lock: 'for no key update',
+  },
+};
+
+/** Returns what an entry shows of a change of a record of this kind. */
+export function changesOf(kind: string, before: Fields | null, after: Fields | null): AuditChanges | null {
+  const record = AUDITED_RECORDS[kind];
+  if (record === undefined) return null;
+  const { maps = [], values = [] } = record.hidden ?? {};
+  return diffRecords(Object.keys(record.fields), before, after, { maps, values });
+}
+
+const statements = new Map<string, string>();
+
+/** Reads a record as entries show it; null if there is none. */
+export async function readSnapshot(db: Db, kind: string, id: string): Promise<RecordSnapshot | null> {
+  const record = AUDITED_RECORDS[kind];
+  if (record === undefined) return null;
+  const { rows } = await db.query<RecordSnapshot>({
+    name: `audit-read-${kind}`,
+    text: statementOf(kind, record, ''),
+    values: [id],
+  });
+  return rows[0] ?? null;
+}
+
+/**
+ * As `readSnapshot`, before an operation of `ownerId` on its own record: locks the row as the operation will, so that nobody changes it in
+ * between, and the entry shows no change of another's. A record of somebody else is neither read nor locked. Null: any owner.
+ */
+export async function lockSnapshot(
+  db: Db,
+  kind: string,
+  id: string,
+  ownerId: string | null,
+): Promise<RecordSnapshot | null> {
+  const record = AUDITED_RECORDS[kind];
+  if (record?.lock === undefined) return readSnapshot(db, kind, id);
+  const { rows } = await db.query<RecordSnapshot>({
+    name: `audit-lock-${kind}`,
+    text: statementOf(kind, record, `and ($2::text is null or t.user_id = $2) ${record.lock}`),
+    values: [id, ownerId],
+  });
+  return rows[0] ?? null;
+}
+
+function statementOf(kind: string, { owner, name, fields, from }: AuditedRecord, rest: string): string {
+  const known = statements.get(kind + rest);
+  if (known !== undefined) return known;
+  const members = Object.entries(fields).map(([field, sql]) => `'${field}', ${sql}`);
+  const text = `select ${owner} as "ownerId", ${name} as name, json_build_object(${members.join(', ')}) as fields from ${from} ${rest}`;
+  statements.set(kind + rest, text);
+  return text;
+}

@@ -1,0 +1,147 @@
+import { readdir } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ownEverything, PLENTY } from '../../../test/owned-things.ts';
+import { type Person, type RestFixture, startRestApp } from '../../../test/rest-app.ts';
+import type { KeyId, RegistryId, TemplateId } from '../../core/ids.ts';
+import { change } from '../change.ts';
+import { changeClusterRegistry } from '../clusters/change-cluster.ts';
+import { updateFollowedTemplate } from '../endpoints/update-followed-template.ts';
+import { updateRegistry } from '../registries/change-registry.ts';
+import { ensureSimulation } from '../simulation/simulation.ts';
+import { markTemplate } from '../templates/change-template.ts';
+import { AUDITED_RECORDS } from './audited-records.ts';
+
+/** In every value that entries must not show. */
+const CANARY = 'c4n4ry';
+/** Operations that leave no entry, or that only control carries out, and tests beside it cover. */
+const NOT_CALLED = [
+  ...['endpoint.renew-lease', 'endpoint.notice-push'], // none, see `isAudited`
+  ...['endpoint.move-image', 'endpoint.end-lease', 'endpoint.deploy-build', 'build.create-from-git'],
+  ...['build.create', 'build.retry', 'build.cancel'], // need a builder
+];
+/** Their operations change rows of these kinds, which the log shows nothing of. */
+const NOT_SHOWN: string[] = [];
+
+let rest: RestFixture;
+let admin: Person;
+beforeAll(async () => {
+  rest = await startRestApp({ capacity: PLENTY });
+  admin = await rest.addPerson('admin');
+  await ensureSimulation(rest.database.pool, [{ pool: 'ADA_24', dataCenterId: 'LOCAL-1', total: 4 }]);
+});
+afterAll(() => rest.close());
+
+/** Every operation of the program, by what its modules export. */
+async function listOperations(): Promise<string[]> {
+  const root = new URL('..', import.meta.url);
+  const files = await readdir(root, { recursive: true });
+  const names = new Set<string>();
+  for (const file of files.filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))) {
+    const exported: Record<string, unknown> = await import(new URL(file, root).href);
+    for (const value of Object.values(exported)) {
+      const { name, run, subject } = (value ?? {}) as { name?: unknown; run?: unknown; subject?: unknown };
+      if (typeof name === 'string' && typeof run === 'function' && typeof subject === 'function') names.add(name);
+    }
+  }
+  return [...names].sort();
+}
+
+async function call(person: Person, method: string, path: string, body?: object) {
+  const response = await rest.call(method, `/v2/${path}`, { key: person.key, ...(body && { body }) });
+  expect(response.statusCode, `${method} ${path}: ${response.body}`).toBeLessThan(300);
+  return response.body === '' ? {} : response.json();
+}
+
+/** Calls every operation that a request can, with the canary in each secret, credential and value of `env`. */
+async function callEverything(person: Person): Promise<void> {
+  const as = (method: string, path: string, body?: object) => call(person, method, path, body);
+  const { endpoint, pod, template, secret, registry, volume, worker } = await ownEverything(rest, person, 'own');
+  const env = { TOKEN: CANARY };
+  await as('PATCH', `serverless/${endpoint}`, { workers: { max: 2 } });
+  await as('PATCH', `serverless/${endpoint}`, { image: 'any:2', env });
+  const { releases } = await as('GET', `serverless/${endpoint}/releases`);
+  await as('POST', `serverless/${endpoint}/releases/${releases.at(-1).id}/rollback`);
+  await as('POST', `serverless/${endpoint}/rollout`, { action: 'pause' });
+  await as('PUT', `serverless/${endpoint}/gpu-rule`, { excludedGpuTypes: [], allowedCudaVersions: [], minCudaVersion: '12.4' });
+  const floors = [{ days: ['MON'], from: '08:00', until: '18:00', workersMin: 1 }];
+  await as('PUT', `serverless/${endpoint}/schedule`, { timeZone: 'Europe/Berlin', floors });
+  await as('DELETE', `serverless/${endpoint}/schedule`);
+  const options = { labels: { 'example.com/team': 'a' }, annotations: {}, cpusPerGpu: null, memoryGbPerGpu: null };
+  await as('PUT', `serverless/${endpoint}/workload-options`, options);
+  await as('POST', 'account/secrets', { name: 'GIT', value: CANARY });
+  const auth = { type: 'TOKEN', secret: 'GIT' };
+  const build = { args: { A: CANARY } };
+  await as('PUT', `serverless/${endpoint}/git-source`, { url: 'https://git.example.com/a/b.git', auth, build });
+  await as('POST', `serverless/${endpoint}/git-source/sync`);
+  await as('DELETE', `serverless/${endpoint}/git-source`);
+  await as('PATCH', `pods/${pod}`, { env });
+  await as('PUT', `pods/${pod}/access`, { private: true });
+  await as('PUT', `pods/${pod}/lifetime`, { stopAfter: '2099-01-01T00:00:00.000Z', terminateAfter: null });
+  await rest.database.pool.query("update pods set phase = 'RUNNING', phase_revision = revision where id = $1", [pod]);
+  const exec = { ...person, key: await rest.keyFor(person, 'exec') };
+  const { session } = await call(exec, 'POST', `pods/${pod}/terminals`, { command: ['psql', CANARY] });
+  await as('DELETE', `account/terminals/${session.id}`);
+  await as('POST', `pods/${pod}/action`, { action: 'restart' });
+  await as('POST', `pods/${pod}/action`, { action: 'stop' });
+  await rest.database.pool.query("update pods set phase = 'EXITED', phase_revision = revision where id = $1", [pod]);
+  await as('POST', `pods/${pod}/action`, { action: 'start' });
+  await as('DELETE', `pods/${pod}`);
+  await as('PATCH', `templates/${template}`, { env });
+  await as('PATCH', `network-volumes/${volume}`, { name: 'grown', size: 11 });
+  await as('PATCH', `account/secrets/${secret}`, { value: `${CANARY} anew` });
+  const budget = await as('POST', 'billing/budgets', { amount: '5', webhook: `https://example.com/${CANARY}` });
+  await as('PATCH', `billing/budgets/${budget.id}`, { amount: '6' });
+  await as('DELETE', `billing/budgets/${budget.id}`);
+  const cluster = await as('POST', 'clusters', {
+    ...{ name: 'c', type: 'TRAINING', image: 'any:1', env },
+    compute: { gpuTypeId: 'NVIDIA GeForce RTX 4090', podCount: 2, gpuCountPerPod: 1 },
+  });
+  await as('PATCH', `clusters/${cluster.id}`, { name: 'd' });
+  const key = await as('POST', 'account/api-keys', { name: 'k', scopes: ['all'] });
+  await as('DELETE', `account/api-keys/${key.id}`);
+  await as('PUT', 'account/ssh-keys', { sshKeys: [] });
+  await as('PATCH', 'account/installation/limits', { pods: 100 });
+  const user = await as('POST', 'account/users', { name: 'otto' });
+  await as('PATCH', `account/users/${user.userId}`, { email: 'otto@example.org' });
+  await as('PUT', `account/users/${user.userId}/rate-limit`, { exempt: true, minute: null, hour: null, day: null });
+  await as('POST', `account/users/${user.userId}/suspend`, {});
+  await as('POST', `account/users/${user.userId}/resume`);
+  await as('DELETE', `account/users/${user.userId}`);
+  await as('POST', 'account/simulation', { action: 'slow-pull', seconds: 1 });
+  const { delegations } = await as('GET', 'registries/delegations');
+  await as('DELETE', `registries/delegations/${delegations[0].id}`);
+  await as('DELETE', `serverless/${endpoint}`);
+  await rest.database.pool.query("update workers set phase = 'EXITED', exited_at = now() where id = $1", [worker]);
+  await as('DELETE', `account/secrets/${secret}`);
+  await as('DELETE', `network-volumes/${volume}`);
+  const actor = { userId: person.userId, keyId: 'k' as KeyId, scopes: [{ kind: 'all' as const }] };
+  const { pool } = rest.database;
+  const context = { pool, bus: rest.bus, secretBox: rest.secretBox };
+  const credentials = { username: CANARY, password: CANARY };
+  await change(context, actor, updateRegistry, { id: registry as RegistryId, change: credentials });
+  await change(context, actor, changeClusterRegistry, { id: cluster.id, registryId: registry });
+  const followed = { id: template as TemplateId, update: { env: { A: CANARY } }, checkEndpoint: () => {} };
+  await change(context, actor, updateFollowedTemplate, followed);
+  await pool.query('update templates set is_public = true where id = $1', [template]);
+  await change(context, null, markTemplate, { id: template as TemplateId, mark: 'VERIFIED' });
+  await as('DELETE', `clusters/${cluster.id}`);
+  await as('DELETE', `templates/${template}`);
+  await as('DELETE', `registries/${registry}`);
+}
+
+test('every operation has a record that its entries show', async () => {
+  const kinds = new Set((await listOperations()).map((name) => name.slice(0, name.indexOf('.'))));
+  expect([...kinds].filter((kind) => !(kind in AUDITED_RECORDS) && !NOT_SHOWN.includes(kind))).toEqual([]);
+});
+
+test('every operation writes an entry, and no secret, credential, token or value of env is in any', async () => {
+  await callEverything(admin);
+  const { rows } = await rest.database.pool.query<{ operation: string }>('select distinct operation from audit_entries');
+  const written = new Set(rows.map(({ operation }) => operation));
+  const missing = (await listOperations()).filter((name) => !written.has(name) && !NOT_CALLED.includes(name));
+  expect(missing).toEqual([]);
+  const leaked = await rest.database.pool.query(
+    `select operation, changes from audit_entries a where a::text ~ '${CANARY}|own value|own password|py[a-z]+_[A-Za-z0-9]'`,
+  );
+  expect(leaked.rows).toEqual([]);
+});

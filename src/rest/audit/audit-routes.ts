@@ -1,0 +1,84 @@
+import { Readable } from 'node:stream';
+import type { Static } from 'typebox';
+import type { Actor } from '../../domain/access/actor.ts';
+import {
+  type AuditFilter,
+  DEFAULT_AUDIT_PAGE,
+  exportEntries,
+  listEntries,
+  readAuditScope,
+} from '../../domain/audit/list-entries.ts';
+import { PERMISSIONS, type RestRoute, type RouteDeps } from '../shared/rest-app.ts';
+import { ref } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
+import { AUDIT_EXAMPLE_LINE, AuditExportQuery, AuditList, AuditQuery } from './audit-schemas.ts';
+
+export const listAuditRoute: RestRoute = (app, deps) => {
+  app.get(
+    '/v2/audit',
+    {
+      schema: {
+        operationId: 'listAudit',
+        summary: 'List the audit log',
+        description:
+          'Podyard only. Returns who changed what, newest first: with the change before and after, and what was refused. It ' +
+          'never shows secrets, values of `env` or payloads.',
+        tags: ['podyard'],
+        querystring: AuditQuery,
+        response: { 200: ref(AuditList) },
+      },
+      config: { permission: PERMISSIONS.readAudit, failures: ['badRequest', 'unprocessable'] },
+    },
+    async ({ actor, query }) => {
+      const { limit = DEFAULT_AUDIT_PAGE, cursor, ...filter } = query;
+      return listEntries(deps.pool, await toFilter(deps, actor, filter), { limit, cursor });
+    },
+  );
+};
+
+export const exportAuditRoute: RestRoute = (app, deps) => {
+  app.get(
+    '/v2/audit/export',
+    {
+      schema: {
+        operationId: 'exportAudit',
+        summary: 'Export the audit log',
+        description: 'Podyard only. Streams entries as JSON lines, oldest first.',
+        tags: ['podyard'],
+        querystring: AuditExportQuery,
+        produces: ['application/x-ndjson'],
+        response: {
+          200: {
+            description: 'An entry a line, as the list has it.',
+            content: {
+              'application/x-ndjson': { schema: Type.Unsafe<Readable>({ type: 'string' }), example: AUDIT_EXAMPLE_LINE },
+            },
+          },
+        },
+      },
+      config: { permission: PERMISSIONS.readAudit, failures: ['unprocessable'] },
+    },
+    async ({ actor, query }, reply) => {
+      const lines = exportEntries(deps.pool, await toFilter(deps, actor, query));
+      return reply
+        .headers({
+          'content-type': 'application/x-ndjson',
+          'content-disposition': 'attachment; filename="podyard-audit.jsonl"',
+        })
+        .send(Readable.from(lines, { objectMode: false }));
+    },
+  );
+};
+
+async function toFilter(
+  { pool }: Pick<RouteDeps, 'pool'>,
+  actor: Actor,
+  { userId, since, until, ...filter }: Static<typeof AuditExportQuery>,
+): Promise<AuditFilter> {
+  return {
+    ...filter,
+    ownerId: await readAuditScope(pool, actor, userId),
+    since: since === undefined ? undefined : new Date(since),
+    until: until === undefined ? undefined : new Date(until),
+  };
+}
