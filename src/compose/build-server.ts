@@ -31,6 +31,7 @@ import { openSecretBox } from '../domain/secrets/open-secret-box.ts';
 import { Readiness } from '../http/readiness.ts';
 import { type ProcessFigures, readProcessFigures } from '../rest/installation/process-figures.ts';
 import type { WorkloadStorage } from '../runtimes/runtime.ts';
+import { readProviders } from '../sign-in/read-providers.ts';
 import { createBuilder } from './create-builder.ts';
 import { createRuntime } from './create-runtime.ts';
 import { describeInstallation } from './describe-installation.ts';
@@ -119,7 +120,8 @@ export async function buildServer(options: Start): Promise<RunningServer> {
   });
   if (runtime.name === 'process' && !config.allowInsecureProcesses) await refuseSharedProcesses(pool);
   const webhooks = new WebhookPolicy(config.webhooks);
-  const base = { ...observability, ...database, ...identity, logger, runtime, facts, webhooks, cleanUp };
+  const providers = config.signIn.providersFile === null ? [] : await readProviders(config.signIn.providersFile);
+  const base = { ...observability, ...database, ...identity, logger, runtime, facts, webhooks, providers, cleanUp };
   startReporter(base);
   const data = createDataPlane(config, base);
   const parts: ServerParts = { ...base, data, readiness: new Readiness({ ...base, findFullDisk }) };

@@ -13,6 +13,7 @@ import type { InstallationFacts } from '../domain/installation-facts.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import type { Readiness } from '../http/readiness.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
+import type { Provider } from '../sign-in/read-providers.ts';
 
 /** The parts of a process, whether it serves its ports itself or starts others that do. */
 export interface ServerParts {
@@ -34,6 +35,8 @@ export interface ServerParts {
   readiness: Readiness;
   health: DatabaseHealth;
   webhooks: WebhookPolicy;
+  /** Whom people sign in with. */
+  providers: readonly Provider[];
   cleanUp: CleanUpStack;
 }
 

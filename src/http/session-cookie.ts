@@ -65,9 +65,7 @@ export function sessionCookie({ id, cookie }: SessionSecrets, isSecure: boolean,
 
 /** Returns the headers that remove a session's cookie, whatever it was set over. */
 export function removedSessionCookies(id: SessionId): string[] {
-  return [true, false].map((isSecure) =>
-    setCookie(cookieName(id, isSecure), '', { isSecure, path: '/', maxAgeMs: 0 }),
-  );
+  return [true, false].map((isSecure) => setCookie(cookieName(id, isSecure), '', { isSecure, path: '/', maxAgeMs: 0 }));
 }
 
 /** Returns a `Set-Cookie` that scripts cannot read, and that other sites' requests do not carry, except links to this one. */

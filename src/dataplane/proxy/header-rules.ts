@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
+import { SECURE_PREFIX, SESSION_COOKIE } from '../../http/session-cookie.ts';
 import type { AnswerHead, ClientExchange, RawHeaders } from '../wire/client-exchange.ts';
 import type { HeaderList } from '../wire/header-list.ts';
 import { listItems, type ResponseHead } from '../wire/message-head.ts';
-import { SECURE_PREFIX, SESSION_COOKIE } from '../../http/session-cookie.ts';
 import { flatText } from '../wire/write-body.ts';
 
 /** Hop-by-hop and framing fields (RFC 9110 section 7.6.1): each side sends its own. */

@@ -4,7 +4,6 @@ import { findKeyBySecretHash, findLiveKeys, updateKeysUsed } from './key-store.t
 import type { OpenUse } from './key-watch.ts';
 import { type RingDeps, type SecretKind, SecretRing } from './secret-ring.ts';
 
-
 const KEYS: SecretKind = {
   topics: ['key'],
   find: async (db, secretHash) => {

@@ -103,7 +103,6 @@ export async function findKeyForShare(db: Db, userId: UserId, id: KeyId): Promis
   return result.rows[0] && toApiKey(result.rows[0]);
 }
 
-
 /** Finds a key that is not revoked, also one of a suspended user. */
 export async function findKeyBySecretHash(db: Db, secretHash: Buffer): Promise<FoundKey | undefined> {
   const result = await db.query<Row<FoundKey>>({

@@ -9,8 +9,8 @@ import type { Db } from '../../db/pool.ts';
 import type { Actor } from './actor.ts';
 import { GuessLimiter } from './guess-limiter.ts';
 import { KeyWatch, type OpenUse } from './key-watch.ts';
-import { SecretUse } from './secret-use.ts';
 import { hashSecret, hashText } from './secret-hash.ts';
+import { SecretUse } from './secret-use.ts';
 
 /**
  * Maps the secrets of one kind, keys or sessions, to actors, from a cache where possible: the data plane asks on every request.

@@ -39,14 +39,16 @@ export interface NewSession {
 }
 
 /** Where a session comes from, and what asks the provider again. */
-export interface ProviderAccount {
+export interface ProviderAccount<Tokens = Buffer> {
+  /** Its name in the settings. */
   provider: string;
   subject: string;
   /** The provider's own session. */
   sid: string | null;
-  /** Sealed. */
-  tokens: Buffer | null;
-  refreshAt: Date | null;
+  /** Sealed, where they are stored. */
+  tokens: Tokens | null;
+  /** In how many ms the provider is asked again; null: never. */
+  refreshInMs: number | null;
 }
 
 /** In ms. */
@@ -69,14 +71,24 @@ export async function insertSession(db: Db, session: NewSession): Promise<void> 
   await db.query(
     `insert into sessions (id, user_id, secret_hash, made_by, key_id, provider, subject, provider_sid, tokens, refresh_at,
        user_agent, address, idle, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13 * interval '1 ms', now() + $14 * interval '1 ms')`,
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, now() + $10 * interval '1 ms', $11, $12, $13 * interval '1 ms',
+       now() + $14 * interval '1 ms')`,
     [
       ...[session.id, session.userId, session.secretHash, session.madeBy, session.keyId ?? null],
       ...[account?.provider ?? null, account?.subject ?? null, account?.sid ?? null],
-      ...[account?.tokens ?? null, account?.refreshAt ?? null],
+      ...[account?.tokens ?? null, account?.refreshInMs ?? null],
       ...[session.userAgent, session.address, lifetime.idleMs, lifetime.maxMs],
     ],
   );
+}
+
+/** Locks a key against its revocation until the commit. False unless it is a person's, and valid. */
+export async function lockKeyOfPerson(db: Db, userId: UserId, keyId: KeyId): Promise<boolean> {
+  const result = await db.query(
+    `select from api_keys where id = $1 and user_id = $2 and workload is null and revoked_at is null for share`,
+    [keyId, userId],
+  );
+  return result.rowCount === 1;
 }
 
 interface FoundRow {

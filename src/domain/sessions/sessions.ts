@@ -3,12 +3,21 @@
  * the page keeps and sends in a header. Each alone opens nothing, so a request that another site makes a browser send, and a program
  * on another port of the same host, which gets the cookie, are both refused.
  */
-import { notFound } from '../../core/errors.ts';
+import { Failure, notFound } from '../../core/errors.ts';
 import { newId, newSecret, type SessionId, type UserId } from '../../core/ids.ts';
+import type { SecretBox } from '../../core/secret-box.ts';
 import { PERMISSIONS } from '../access/permissions.ts';
 import { hashSecret } from '../access/secret-hash.ts';
 import type { Operation, Tx } from '../change.ts';
-import { deleteSession, deleteSurplusSessions, insertSession, type NewSession } from './session-store.ts';
+import { sealSecret } from '../secrets/seal-secret.ts';
+import {
+  deleteSession,
+  deleteSurplusSessions,
+  insertSession,
+  lockKeyOfPerson,
+  type NewSession,
+  type ProviderAccount,
+} from './session-store.ts';
 
 const COOKIE_PREFIX = 'pys';
 const TOKEN_PREFIX = 'pyp';
@@ -22,19 +31,38 @@ export interface SessionSecrets {
   token: string;
 }
 
+type Wanted = Omit<NewSession, 'id' | 'secretHash' | 'userId' | 'account'> & {
+  /** With the tokens as they are. */
+  account?: ProviderAccount<string> | null;
+};
+
 /** Returns the secret of a session as rings know it. */
 export function sessionSecret({ cookie, token }: Pick<SessionSecrets, 'cookie' | 'token'>): string {
   return `${cookie}.${token}`;
 }
 
-/** Begins a session of `actor.userId`, and returns its secrets. Of more than a hundred, the oldest end. */
-export const createSession: Operation<Tx, Omit<NewSession, 'id' | 'secretHash' | 'userId'>, SessionSecrets> = {
+/**
+ * Begins a session of `actor.userId`, and returns its secrets. Of more than a hundred, the oldest end. Throws `forbidden` for the
+ * key of a worker or a pod, and for one that was revoked meanwhile.
+ */
+export const createSession: Operation<Tx & { secretBox: SecretBox }, Wanted, SessionSecrets> = {
   name: 'session.create',
   permission: PERMISSIONS.writeAccount,
-  async run({ db, bus, actor: { userId } }, input) {
+  async run({ db, bus, secretBox, actor: { userId } }, { account = null, ...input }) {
+    if (input.keyId && !(await lockKeyOfPerson(db, userId, input.keyId))) {
+      throw new Failure('forbidden', 'access denied: this key opens no session');
+    }
     const secrets = { id: newId<SessionId>(), cookie: newSecret(COOKIE_PREFIX), token: newSecret(TOKEN_PREFIX) };
     for (const id of await deleteSurplusSessions(db, userId, MAX_SESSIONS - 1)) bus.publish('session', id);
-    await insertSession(db, { ...input, id: secrets.id, userId, secretHash: hashSecret(sessionSecret(secrets)) });
+    const tokens = account?.tokens ? await sealSecret(db, secretBox, account.tokens, secrets.id) : null;
+    const secretHash = hashSecret(sessionSecret(secrets));
+    await insertSession(db, {
+      ...input,
+      id: secrets.id,
+      userId,
+      secretHash,
+      account: account && { ...account, tokens },
+    });
     return secrets;
   },
   subject: (_, { id }) => id,
@@ -50,4 +78,3 @@ export const endSession: Operation<Tx, { userId: UserId; sessionId: SessionId },
   },
   subject: ({ sessionId }) => sessionId,
 };
-
