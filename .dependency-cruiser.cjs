@@ -8,7 +8,7 @@ const FLOORS = [
   ['scaling'],
   ['domain'],
   ['runtimes', 'builders', 'models', 'http'],
-  ['rest', 'graphql', 'dataplane', 'control'],
+  ['rest', 'graphql', 'dataplane', 'control', 'sign-in'],
   ['cli'],
   ['compose'],
   ['main.ts', 'run.ts', 'data-process.ts', 'server.ts'],

@@ -427,6 +427,14 @@ export interface paths {
     parameters: {};
     delete: operations["deleteUserApiKey"];
   };
+  "/v2/account/users/{id}/sessions": {
+    parameters: {};
+    get: operations["listUserSessions"];
+  };
+  "/v2/account/users/{id}/sessions/{sessionId}": {
+    parameters: {};
+    delete: operations["endUserSession"];
+  };
   "/v2/account/installation": {
     parameters: {};
     get: operations["getInstallation"];
@@ -457,6 +465,14 @@ export interface paths {
   "/v2/account/api-keys/{id}": {
     parameters: {};
     delete: operations["deleteApiKey"];
+  };
+  "/v2/account/sessions": {
+    parameters: {};
+    get: operations["listSessions"];
+  };
+  "/v2/account/sessions/{id}": {
+    parameters: {};
+    delete: operations["endSession"];
   };
   "/v2/account/terminals": {
     parameters: {};
@@ -2356,6 +2372,23 @@ export interface components {
         to: string;
       }[];
       exceeded: string[];
+    };
+    Session: {
+      id: string;
+      madeBy: "KEY" | "OIDC" | "PASSWORD" | "PASSKEY" | "PROXY";
+      madeWith: string | null;
+      userAgent: string | null;
+      address: string | null;
+      /** Format: date-time */
+      createdAt: string;
+      /** Format: date-time */
+      lastUsedAt: string;
+      /** Format: date-time */
+      endsAt: string;
+      isCurrent: boolean;
+    };
+    SessionList: {
+      sessions: components["schemas"]["Session"][];
     };
     CreatePodTerminalRequest: {
       command?: string[];
@@ -4664,6 +4697,31 @@ export interface operations {
       204: {};
     };
   };
+  listUserSessions: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["SessionList"];
+        };
+      };
+    };
+  };
+  endUserSession: {
+    parameters: {
+      path: {
+        id: string;
+        sessionId: string;
+      };
+    };
+    responses: {
+      204: {};
+    };
+  };
   getInstallation: {
     parameters: {};
     responses: {
@@ -4776,6 +4834,26 @@ export interface operations {
     };
   };
   deleteApiKey: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      204: {};
+    };
+  };
+  listSessions: {
+    parameters: {};
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["SessionList"];
+        };
+      };
+    };
+  };
+  endSession: {
     parameters: {
       path: {
         id: string;

@@ -11,6 +11,7 @@ import { RouterProvider } from 'react-router';
 import { ApiError } from './api/api-error.ts';
 import { watchVersion } from './api/page-version.ts';
 import { connection } from './api/server-connection.ts';
+import { onSignedOut } from './api/session.ts';
 import { preloadPages, router } from './router.tsx';
 import { theme } from './theme.ts';
 import { watchTyping } from './ui/forms/unsaved.ts';
@@ -41,6 +42,7 @@ const queries = new QueryClient({
 });
 
 connection.onRestored(() => void queries.invalidateQueries());
+onSignedOut(() => queries.clear()); // the next one may be somebody else
 watchVersion();
 watchTyping();
 

@@ -33,6 +33,7 @@ import { Readiness } from '../http/readiness.ts';
 import { createModelOrigins } from '../models/origins/model-origins.ts';
 import { type ProcessFigures, readProcessFigures } from '../rest/installation/process-figures.ts';
 import type { WorkloadStorage } from '../runtimes/runtime.ts';
+import { readProviders } from '../sign-in/read-providers.ts';
 import { createBuilder } from './create-builder.ts';
 import { createRuntime } from './create-runtime.ts';
 import { describeInstallation } from './describe-installation.ts';
@@ -122,20 +123,11 @@ export async function buildServer(options: Start): Promise<RunningServer> {
   if (runtime.name === 'process' && !config.allowInsecureProcesses) await refuseSharedProcesses(pool);
   const webhooks = new WebhookPolicy(config.webhooks);
   const models = createModelOrigins({ hubUrl: config.hubUrl, webhooks });
+  const providers = config.signIn.providersFile === null ? [] : await readProviders(config.signIn.providersFile);
   const refusals = new RefusalLog(pool);
   cleanUp.add(() => refusals.flush());
-  const base = {
-    ...observability,
-    ...database,
-    ...identity,
-    logger,
-    runtime,
-    facts,
-    webhooks,
-    models,
-    refusals,
-    cleanUp,
-  };
+  const outside = { webhooks, models, providers };
+  const base = { ...observability, ...database, ...identity, ...outside, logger, runtime, facts, refusals, cleanUp };
   startReporter(base);
   const data = createDataPlane(config, base);
   const parts: ServerParts = { ...base, data, readiness: new Readiness({ ...base, findFullDisk }) };

@@ -15,6 +15,7 @@ import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import type { ModelOrigins } from '../domain/models/model-origins.ts';
 import type { Readiness } from '../http/readiness.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
+import type { Provider } from '../sign-in/read-providers.ts';
 
 /** The parts of a process, whether it serves its ports itself or starts others that do. */
 export interface ServerParts {
@@ -39,6 +40,8 @@ export interface ServerParts {
   health: DatabaseHealth;
   webhooks: WebhookPolicy;
   models: ModelOrigins;
+  /** Whom people sign in with. */
+  providers: readonly Provider[];
   cleanUp: CleanUpStack;
 }
 

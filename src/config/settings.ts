@@ -9,6 +9,7 @@ import { JOB_LIMITS, LOAD_BALANCING_LIMITS, POD_PROXY_LIMITS, TERMINAL_LIMITS } 
 import { MODELS } from './model-settings.ts';
 import { parseHostName, parseInteger, parseNetworks, parseOneOf, parseUrl } from './parse-setting.ts';
 import { asGiven, integer, oneOf, onOff, optional, seconds, setting, type ValuesOf } from './setting.ts';
+import { SIGN_IN } from './sign-in-settings.ts';
 import { USER } from './user-setting.ts';
 import { WORKLOADS } from './workload-settings.ts';
 
@@ -130,6 +131,7 @@ const LISTENER = {
 };
 
 const ACCESS = {
+  signIn: SIGN_IN,
   isRestV1On: onOff({
     variable: 'PODYARD_REST_V1',
     flag: 'restV1',

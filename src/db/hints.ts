@@ -31,6 +31,8 @@ interface HintTopics {
   log: string;
   /** A key was created, changed or revoked. Payload: key id. */
   key: string;
+  /** A session of a browser ended. Payload: session id. */
+  session: string;
   /** A user was suspended, resumed, changed, handed over or is to be deleted. Payload: user id. */
   user: string;
   /** Limits or quotas changed. Payload: user id; empty for the installation's. */

@@ -2,7 +2,9 @@ import type { Peer } from '../core/client-address.ts';
 import { Failure } from '../core/errors.ts';
 import { type Actor, isPermitted, type Permission } from '../domain/access/actor.ts';
 import type { KeyRing } from '../domain/access/key-ring.ts';
+import { readBearer } from './bearer.ts';
 import type { CallRequest } from './call-messages.ts';
+import { readSessionSecret, sessionEnded } from './session-cookie.ts';
 
 /**
  * Throws `unauthorized` for a key that is unknown, revoked or expired, `tooManyRequests` for the many unknown keys of one
@@ -13,6 +15,29 @@ export function authenticate(keyRing: KeyRing, secret: string, req: CallRequest)
     keyRing.peek(secret) ??
     keyRing.authenticate(secret, peerOf(req)).then((actor) => {
       if (!actor) throw new Failure('unauthorized', 'invalid bearer token');
+      return actor;
+    })
+  );
+}
+
+/**
+ * The same for a request with a bearer token, or without one for the session of the console that it came with. Throws `forbidden` if
+ * another site had the browser send it.
+ */
+export function authenticateCaller(keyRing: KeyRing, req: CallRequest): Actor | Promise<Actor> {
+  const { authorization } = req.headers;
+  const session = authorization ? null : readSessionSecret(req);
+  return session === null
+    ? authenticate(keyRing, readBearer(authorization), req)
+    : authenticateSession(keyRing, session, req);
+}
+
+/** As `authenticate`, for what `readSessionSecret` returned. */
+export function authenticateSession({ sessions }: KeyRing, secret: string, req: CallRequest): Actor | Promise<Actor> {
+  return (
+    sessions.peek(secret) ??
+    sessions.authenticate(secret, peerOf(req)).then((actor) => {
+      if (!actor) throw sessionEnded();
       return actor;
     })
   );

@@ -76,6 +76,7 @@ import { CreateSecretRequest, SecretList, SecretResponse, UpdateSecretRequest } 
 import { ErrorResponse } from './shared/error-response.ts';
 import { SimulateRequest, SimulationResponse } from './simulation/simulation-schemas.ts';
 import { TemplateList, TemplateResponse, UpdateTemplateRequest } from './templates/template-wire.ts';
+import { SESSION_SCHEMAS } from './sessions/session-schemas.ts';
 import { TERMINAL_SCHEMAS } from './terminals/terminal-schemas.ts';
 import { USER_SCHEMAS } from './users/user-schemas.ts';
 import type { Wires } from './wires.ts';
@@ -175,6 +176,7 @@ export const namedSchemas = ({ endpoints, pods, sshKeys, templates }: Wires): re
   CreateApiKeyRequest,
   CreatedApiKeyResponse,
   ...USER_SCHEMAS,
+  ...SESSION_SCHEMAS,
   ...TERMINAL_SCHEMAS,
   SecretResponse,
   SecretList,

@@ -151,6 +151,12 @@ import {
   endTerminalRoute,
   listTerminalsRoute,
 } from './terminals/terminal-routes.ts';
+import {
+  endSessionRoute,
+  endUserSessionRoute,
+  listSessionsRoute,
+  listUserSessionsRoute,
+} from './sessions/session-routes.ts';
 import { createUserApiKeyRoute, deleteUserApiKeyRoute, listUserApiKeysRoute } from './users/user-api-keys.ts';
 import { getUserRateLimitRoute, replaceUserRateLimitRoute } from './users/user-rate-limit.ts';
 import {
@@ -297,6 +303,8 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   listUserApiKeysRoute,
   createUserApiKeyRoute,
   deleteUserApiKeyRoute,
+  listUserSessionsRoute,
+  endUserSessionRoute,
   getInstallationRoute,
   getInstallationHistoryRoute,
   getInstallationLimitsRoute,
@@ -307,6 +315,8 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   listApiKeysRoute,
   createApiKeyRoute,
   deleteApiKeyRoute,
+  listSessionsRoute,
+  endSessionRoute,
   listTerminalsRoute,
   endTerminalRoute,
   listSecretsRoute,

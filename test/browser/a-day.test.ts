@@ -28,7 +28,7 @@ describe.skipIf(!hasBrowser)('a day with the console', { timeout: 120_000 }, () 
     server = await ServerProcess.start({ runtime: 'process', databaseUrl: database.url, env });
     browser = await launchBrowser();
     page = await openPage(browser);
-    await signIn(page, server, { isRemembered: true });
+    await signIn(page, server);
   });
   afterAll(async () => {
     await browser?.close();

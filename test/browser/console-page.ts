@@ -36,16 +36,11 @@ export async function openPage(
   return page;
 }
 
-/** Signs in to the console with the server's key, which the tab keeps if `isRemembered`, and waits for the overview. */
-export async function signIn(
-  page: Page,
-  server: { url: string; key: string },
-  { isRemembered = false } = {},
-): Promise<void> {
+/** Signs in to the console with the server's key, and waits for the overview. */
+export async function signIn(page: Page, server: { url: string; key: string }): Promise<void> {
   await page.goto(`${server.url}/`);
   await page.getByLabel('API key').fill(server.key);
-  if (isRemembered) await page.getByRole('checkbox').first().check();
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
 }
 

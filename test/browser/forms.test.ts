@@ -19,7 +19,7 @@ describe.skipIf(!hasBrowser)('forms in the console', { timeout: 120_000 }, () =>
     server = await ServerProcess.start({ runtime: 'simulated', databaseUrl: database.url });
     browser = await launchBrowser();
     page = await openPage(browser, { complaints });
-    await signIn(page, server, { isRemembered: true });
+    await signIn(page, server);
   });
   afterAll(async () => {
     await browser?.close();

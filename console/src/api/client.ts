@@ -3,7 +3,7 @@ import type { components, paths } from '../../../api/openapi-2026-08.d.ts';
 import { type ApiError, readApiError, unreachable } from './api-error.ts';
 import { isAway } from './connection.ts';
 import { BASE_URL, connection } from './server-connection.ts';
-import { currentKey, signOut } from './session.ts';
+import { forgetSession, sessionHeaders } from './session.ts';
 
 export type Schemas = components['schemas'];
 
@@ -12,15 +12,10 @@ export { BASE_URL };
 /** The revision that the types are of, whatever the server and the key speak by themselves; and what the audit log names. */
 const REVISION = { 'podyard-revision': '2026-08', 'podyard-client': 'console' };
 
-function authorization(): Record<string, string> {
-  const key = currentKey();
-  return key === null ? {} : { authorization: `Bearer ${key}` };
-}
-
 export const api = createClient<paths>({ baseUrl: BASE_URL, headers: REVISION });
 api.use({
   onRequest({ request }) {
-    for (const [name, value] of Object.entries(authorization())) request.headers.set(name, value);
+    for (const [name, value] of Object.entries(sessionHeaders())) request.headers.set(name, value);
     return request;
   },
 });
@@ -46,7 +41,7 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
  * is no response.
  */
 export async function requestAny(path: string, init: RequestInit = {}): Promise<Response> {
-  const headers = { ...REVISION, ...authorization(), ...(init.headers as Record<string, string> | undefined) };
+  const headers = { ...REVISION, ...sessionHeaders(), ...(init.headers as Record<string, string> | undefined) };
   return fetch(`${BASE_URL}${path}`, { ...init, headers }).catch((error: unknown) => {
     if (init.signal?.aborted) throw error;
     throw noAnswer();
@@ -60,7 +55,7 @@ function noAnswer(): ApiError {
 
 /** Signs out on a 401: every later call would fail as well. Looks after the server if it can't work now. */
 async function toError(response: Response, body?: unknown): Promise<ApiError> {
-  if (response.status === 401) signOut('Your API key is no longer valid.');
+  if (response.status === 401) forgetSession('You were signed out: the session has ended.');
   if (isAway(response.status)) void connection.suspect();
   return readApiError(response, body);
 }

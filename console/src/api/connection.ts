@@ -1,5 +1,3 @@
-import { readApiError, unreachable } from './api-error.ts';
-
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 5_000;
 
@@ -102,12 +100,4 @@ export async function probeServer(fetchFn: typeof fetch, baseUrl: string): Promi
 /** True for the statuses of a server that can't work now, or of a proxy that can't reach it. */
 export function isAway(status: number): boolean {
   return status === 0 || status === 502 || status === 503 || status === 504;
-}
-
-/** Resolves if the server accepts the key, else throws ApiError. A key that may not read the account is accepted too. */
-export async function verifyKey(fetchFn: typeof fetch, baseUrl: string, key: string): Promise<void> {
-  const response = await fetchFn(`${baseUrl}/v2/account`, { headers: { authorization: `Bearer ${key}` } }).catch(() => {
-    throw unreachable();
-  });
-  if (!response.ok && response.status !== 403) throw await readApiError(response);
 }

@@ -1,7 +1,6 @@
 import { useSyncExternalStore } from 'react';
 import { hasUnsavedChanges } from '../ui/forms/unsaved.ts';
 import { BASE_URL, connection } from './server-connection.ts';
-import { isKeyKept } from './session.ts';
 import { buildOf, decideStale } from './stale-page.ts';
 
 const STORAGE_KEY = 'podyard-reloaded-for';
@@ -45,7 +44,6 @@ export async function checkVersion(): Promise<'nothing' | 'reload' | 'offer'> {
     served,
     reloadedFor: sessionStorage.getItem(STORAGE_KEY),
     hasUnsavedChanges: hasUnsavedChanges(),
-    isKeyKept: isKeyKept(),
   });
   if (action === 'offer') offer(true);
   if (action === 'reload') {

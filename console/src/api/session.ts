@@ -1,9 +1,14 @@
 import { useSyncExternalStore } from 'react';
 
-const STORAGE_KEY = 'podyard-key';
+/**
+ * The browser's session. Its cookie is out of reach for scripts; what is kept here is the other half, `<id>.<token>`, which all tabs
+ * of this origin share. Neither opens anything alone (docs/interface/sessions.md, "Requests").
+ */
+const STORAGE_KEY = 'podyard-session';
+/** How a provider's sign-in comes back: `#signed-in=<id>.<token>&to=<path>`. */
+const RETURN = /^#signed-in=([a-z0-9]+\.[\w-]+)(?:&to=([^&]*))?$/;
 
-/** The API key in use: in memory and, if the user asks for it, in session storage. Never in a URL or a cookie. */
-let key: string | null = sessionStorage.getItem(STORAGE_KEY);
+let session: string | null = takeReturned() ?? localStorage.getItem(STORAGE_KEY);
 /** Why the server ended the last session; null after a regular sign-out. */
 let endedBecause: string | null = null;
 const listeners = new Set<() => void>();
@@ -12,34 +17,55 @@ function notifyListeners(): void {
   for (const listener of listeners) listener();
 }
 
-export function currentKey(): string | null {
-  return key;
-}
-
-/** True if the key survives a reload of the page. */
-export function isKeyKept(): boolean {
-  return key === sessionStorage.getItem(STORAGE_KEY);
-}
-
-export function signIn(newKey: string, isRemembered: boolean): void {
-  key = newKey;
+// Another tab has signed in or out.
+window.addEventListener('storage', ({ key, newValue }) => {
+  if (key !== STORAGE_KEY && key !== null) return;
+  session = key === null ? null : newValue;
   endedBecause = null;
-  if (isRemembered) sessionStorage.setItem(STORAGE_KEY, newKey);
+  notifyListeners();
+});
+
+/** Stores the session that the address holds, and replaces it in the history with the page that was asked for. */
+function takeReturned(): string | null {
+  const [, returned, to = ''] = RETURN.exec(location.hash) ?? [];
+  if (returned === undefined) return null;
+  history.replaceState(null, '', `#${decodeURIComponent(to)}`);
+  localStorage.setItem(STORAGE_KEY, returned);
+  return returned;
+}
+
+/** The header that goes with the session's cookie. */
+export function sessionHeaders(): Record<string, string> {
+  return session === null ? {} : { 'x-podyard-session': session };
+}
+
+export function signIn({ id, token }: { id: string; token: string }): void {
+  session = `${id}.${token}`;
+  endedBecause = null;
+  localStorage.setItem(STORAGE_KEY, session);
   notifyListeners();
 }
 
-export function signOut(reason: string | null = null): void {
-  key = null;
+/** Forgets the session here. `reason`: why the server ended it. */
+export function forgetSession(reason: string | null = null): void {
+  session = null;
   endedBecause = reason;
-  sessionStorage.removeItem(STORAGE_KEY);
+  localStorage.removeItem(STORAGE_KEY);
   notifyListeners();
 }
 
-export function useSession(): { key: string | null; endedBecause: string | null } {
+export function useSession(): { isSignedIn: boolean; endedBecause: string | null } {
   return {
-    key: useSyncExternalStore(subscribe, () => key),
+    isSignedIn: useSyncExternalStore(subscribe, () => session !== null),
     endedBecause: useSyncExternalStore(subscribe, () => endedBecause),
   };
+}
+
+/** Calls `listener` each time nobody is signed in any more. */
+export function onSignedOut(listener: () => void): void {
+  subscribe(() => {
+    if (session === null) listener();
+  });
 }
 
 function subscribe(listener: () => void): () => void {

@@ -6,7 +6,6 @@ const STALE: StalePage = {
   served: 'index-new.js',
   reloadedFor: null,
   hasUnsavedChanges: false,
-  isKeyKept: true,
 };
 
 test('the build of a page is its script, whatever the path', () => {
@@ -23,7 +22,6 @@ test.each([
   ['it reloads for the next build too', { reloadedFor: 'index-older.js' }, 'reload'],
   ['it never reloads twice for one build', { reloadedFor: 'index-new.js' }, 'offer'],
   ['unsaved changes are not lost', { hasUnsavedChanges: true }, 'offer'],
-  ['nobody is signed out', { isKeyKept: false }, 'offer'],
 ])('%s', (_what, change: Partial<StalePage>, action) => {
   expect(decideStale({ ...STALE, ...change })).toBe(action);
 });

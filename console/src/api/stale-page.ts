@@ -13,8 +13,6 @@ export interface StalePage {
   /** The build for which this tab was reloaded before. */
   reloadedFor: string | null;
   hasUnsavedChanges: boolean;
-  /** The key survives a reload. */
-  isKeyKept: boolean;
 }
 
 /**
@@ -23,6 +21,6 @@ export interface StalePage {
  */
 export function decideStale(page: StalePage): 'nothing' | 'reload' | 'offer' {
   if (page.served === null || page.own === null || page.served === page.own) return 'nothing';
-  if (page.reloadedFor === page.served || page.hasUnsavedChanges || !page.isKeyKept) return 'offer';
+  if (page.reloadedFor === page.served || page.hasUnsavedChanges) return 'offer';
   return 'reload';
 }

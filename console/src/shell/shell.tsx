@@ -21,7 +21,8 @@ import { Fragment, Suspense, useEffect } from 'react';
 import { Link, Outlet, useBlocker, useLocation } from 'react-router';
 import { BASE_URL } from '../api/client.ts';
 import { accountQuery } from '../api/queries.ts';
-import { signOut, useSession } from '../api/session.ts';
+import { useSession } from '../api/session.ts';
+import { signOut } from '../api/sign-in-calls.ts';
 import { discardForms, hasUnsavedForms } from '../ui/forms/unsaved.ts';
 import { Logo } from '../ui/logo.tsx';
 import { PageSkeleton } from '../ui/page.tsx';
@@ -33,15 +34,15 @@ import { PaletteButton } from './palette-button.tsx';
 import { SignIn } from './sign-in.tsx';
 import { useHeadingFocus } from './use-heading-focus.ts';
 
-/** The frame around every page, or the sign-in form without a key. */
+/** The frame around every page, or the sign-in form without a session. */
 export function Shell() {
-  const { key } = useSession();
+  const { isSignedIn } = useSession();
   const { pathname } = useLocation();
   const [isOpen, { toggle, close }] = useDisclosure(false);
   // biome-ignore lint/correctness/useExhaustiveDependencies: opening a page closes the menu
   useEffect(close, [pathname]);
   useHeadingFocus();
-  if (key === null) return <SignIn />;
+  if (!isSignedIn) return <SignIn />;
   return (
     <AppShell
       header={{ height: 52 }}
@@ -131,7 +132,7 @@ function AccountMenu() {
           <Menu.Item component="a" href={`${BASE_URL}/docs/`} target="_blank" leftSection={<IconBook size={16} />}>
             Documentation
           </Menu.Item>
-          <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => signOut()}>
+          <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => void signOut()}>
             Sign out
           </Menu.Item>
         </Menu.Dropdown>

@@ -1,39 +1,44 @@
-import { Alert, Anchor, Button, Center, Checkbox, Code, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import { Alert, Anchor, Button, Center, Code, Divider, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { messageOf } from '../api/api-error.ts';
 import { BASE_URL } from '../api/client.ts';
-import { verifyKey } from '../api/connection.ts';
-import { signIn, useSession } from '../api/session.ts';
+import { useSession } from '../api/session.ts';
+import { providerUrl, readProviders, type SignInProvider, signInWithKey } from '../api/sign-in-calls.ts';
 import { Logo } from '../ui/logo.tsx';
+import { visibleText } from '../ui/text/visible-text.ts';
 
-/** Verifies the key before it signs in, so that a wrong one is reported here. */
+/** Signs in with a provider or an API key, and leaves the address as it is: the page asked for is shown next. */
 export function SignIn() {
   const { endedBecause } = useSession();
   const [key, setKey] = useState('');
-  const [isRemembered, setRemembered] = useState(true);
-  const verification = useMutation({
-    meta: { isShownInPlace: true },
-    mutationFn: () => verifyKey(fetch, BASE_URL, key.trim()),
-    onSuccess: () => signIn(key.trim(), isRemembered),
-  });
-  const message = verification.error ? messageOf(verification.error) : endedBecause;
+  const providers = useQuery({ queryKey: ['sign-in-providers'], queryFn: readProviders }).data ?? [];
+  const byKey = useMutation({ meta: { isShownInPlace: true }, mutationFn: () => signInWithKey(key.trim()) });
+  const message = byKey.error ? messageOf(byKey.error) : endedBecause;
 
   function submit(event: FormEvent) {
     event.preventDefault();
-    verification.mutate();
+    byKey.mutate();
   }
 
   return (
     <Center component="main" mih="100vh" p="md">
       <Paper component="form" withBorder p="xl" w="100%" maw={420} onSubmit={submit}>
         <Stack>
-          <Introduction />
+          <Logo size={34} />
+          <Title order={1} size="h2">
+            Sign in to Podyard
+          </Title>
           {message && (
             <Alert color="red" role="alert">
               {message}
             </Alert>
           )}
+          <Providers providers={providers} />
+          <Text c="dimmed" size="sm">
+            Use the API key that the server printed when it first started, or create one with{' '}
+            <Code style={{ whiteSpace: 'nowrap' }}>podyard keys create</Code>.
+          </Text>
           <PasswordInput
             label="API key"
             placeholder="pyk_…"
@@ -44,12 +49,12 @@ export function SignIn() {
             required
             withAsterisk={false}
           />
-          <Checkbox
-            label="Stay signed in until this tab is closed"
-            checked={isRemembered}
-            onChange={(event) => setRemembered(event.currentTarget.checked)}
-          />
-          <Button type="submit" loading={verification.isPending} disabled={key.trim() === ''}>
+          <Button
+            type="submit"
+            variant={providers.length > 0 ? 'default' : 'filled'}
+            loading={byKey.isPending}
+            disabled={key.trim() === ''}
+          >
             Sign in
           </Button>
           <Anchor href={`${BASE_URL}/docs/`} size="sm">
@@ -61,17 +66,16 @@ export function SignIn() {
   );
 }
 
-function Introduction() {
+function Providers({ providers }: { providers: SignInProvider[] }) {
+  if (providers.length === 0) return null;
   return (
     <>
-      <Logo size={34} />
-      <Title order={1} size="h2">
-        Sign in to Podyard
-      </Title>
-      <Text c="dimmed" size="sm">
-        Use the API key that the server printed when it first started, or create one with{' '}
-        <Code style={{ whiteSpace: 'nowrap' }}>podyard keys create</Code>.
-      </Text>
+      {providers.map((provider) => (
+        <Button key={provider.name} component="a" href={providerUrl(provider)}>
+          Sign in with {visibleText(provider.title)}
+        </Button>
+      ))}
+      <Divider label="or with an API key" />
     </>
   );
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Config, Role } from '../../config/config.ts';
+import type { TrustedAddresses } from '../../core/client-address.ts';
 import { withoutRevision } from '../../core/rest-revisions.ts';
 import { isQueuePath } from '../../dataplane/data-plane.ts';
 import { sendProblem, setCommonHeaders } from '../../dataplane/exchange.ts';
@@ -12,6 +13,7 @@ import type { MetricsPage } from '../../rest/installation/metrics-page.ts';
 import { LogSearches } from '../../rest/logs/log-searches.ts';
 import type * as restApps from '../../rest/rest-apps.ts';
 import { isV1Path, lazyV1App, refuseV1 } from '../../rest/v1/lazy-v1-app.ts';
+import { isSignInPath, lazySignInApp } from '../../sign-in/lazy-sign-in-app.ts';
 import { buildHindrance } from '../create-builder.ts';
 import { missingRole } from '../roles.ts';
 import type { ServerParts } from '../serving.ts';
@@ -43,6 +45,7 @@ export function createApiPlane(
   { RestApps, isOperatorPath }: RestModule,
   { data, ...deps }: ApiParts,
   publicUrlFor: (request: IncomingMessage) => string,
+  trustedProxies: TrustedAddresses,
 ): ApiPlane {
   const { roles } = config;
   const options = { plain: config.restRevision, isWhole: roles.has('api') };
@@ -59,6 +62,12 @@ export function createApiPlane(
   };
   const rest = new RestApps(restDeps, options);
   const v1 = config.isRestV1On ? lazyV1App(restDeps) : null;
+  const signIn = lazySignInApp({
+    ...deps,
+    publicUrlFor,
+    trustedProxies,
+    lifetime: config.signIn,
+  });
   const graphql = lazyGraphqlApp({ ...deps, isIntrospectable: config.isGraphqlIntrospectable });
   return {
     respond: (req, res) => {
@@ -67,6 +76,7 @@ export function createApiPlane(
       if (!roles.has(role) && !isOperatorPath(url)) refuseRole(res, role, roles);
       else if (role === 'data') data.handle(at(req, url), res);
       else if (isGraphqlPath(url)) graphql.handle(at(req, url), res);
+      else if (isSignInPath(url)) signIn.handle(at(req, url), res);
       else if (isV1Path(req.url!)) v1 ? v1.handle(req, res) : refuseV1(req, res);
       else rest.handle(req, res);
     },
@@ -74,6 +84,7 @@ export function createApiPlane(
     close: async () => {
       await rest.close(); // ends the open log streams
       await graphql.close();
+      await signIn.close();
       await v1?.close();
     },
   };

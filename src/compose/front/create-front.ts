@@ -43,12 +43,12 @@ export function createFront(
 ): Front {
   const { cleanUp } = parts;
   const publicUrlFor = (request: IncomingMessage) => config.publicUrl ?? localUrl(config, front.server, request);
-  const apis = createApiPlane(config, rest, parts, publicUrlFor);
+  const trustedProxies = new TrustedProxies(config.trustedProxies);
+  const apis = createApiPlane(config, rest, parts, publicUrlFor, trustedProxies);
   cleanUp.add(async () => {
     await apis.close();
     await front.close();
   });
-  const trustedProxies = new TrustedProxies(config.trustedProxies);
   const dispatch = createDispatch(config, parts, trustedProxies);
   const respond = tls === null ? apis.respond : withStrictTransport(apis.respond);
   const http = createHttp(dispatch, { ...apis, respond }, trustedProxies, () => front.isDraining);

@@ -1,9 +1,11 @@
 import { Failure, notFound } from '../../core/errors.ts';
-import type { EndpointId, KeyId } from '../../core/ids.ts';
+import type { EndpointId } from '../../core/ids.ts';
 import { type Actor, isPermitted } from '../../domain/access/actor.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
+import type { SecretRing } from '../../domain/access/secret-ring.ts';
 import { bodyOverLimit } from '../../domain/quotas/over-limit.ts';
 import { readKey } from '../../http/bearer.ts';
+import { readSessionSecret, sessionEnded } from '../../http/session-cookie.ts';
 import { hashTextOnConnection } from '../connection-hash.ts';
 import type { EndpointDirectory, EndpointEntry } from '../endpoint-directory.ts';
 import { joinedValues } from '../proxy/header-rules.ts';
@@ -22,7 +24,6 @@ export interface Applicant {
   readonly exchange: ClientExchange;
   readonly caller: Caller;
   /** Set when it is admitted. */
-  keyId: KeyId | null;
   actor: Actor | null;
 }
 
@@ -40,18 +41,31 @@ export class Admission {
    */
   admit(applicant: Applicant, endpointId: string): EndpointEntry | Promise<EndpointEntry> {
     const { key, keyHash } = applicant.caller;
-    if (key === null) throw new Failure('unauthorized', 'no token provided');
+    if (key === null) return this.#admitSession(applicant, endpointId);
     const actor = this.#deps.keyRing.peek(key, keyHash);
-    if (!actor) return this.#authenticate(applicant, key, endpointId);
+    if (!actor) return this.#authenticate(applicant, { ring: this.#deps.keyRing, secret: key }, endpointId);
     const endpoint = this.#deps.endpoints.findOwn(endpointId, actor.userId);
     if (!(endpoint instanceof Promise)) return this.#check(applicant, actor, endpointId, endpoint);
     return endpoint.then((found) => this.#check(applicant, actor, endpointId, found));
   }
 
-  async #authenticate(applicant: Applicant, key: string, endpointId: string): Promise<EndpointEntry> {
+  /** The console sends a header beside the cookie, as no page that a worker serves could. */
+  #admitSession(applicant: Applicant, endpointId: string): Promise<EndpointEntry> {
+    const { method, headers } = applicant.exchange;
+    const secret = readSessionSecret({ method, headers: headers.record });
+    if (secret === null) throw new Failure('unauthorized', 'no token provided');
+    return this.#authenticate(applicant, { ring: this.#deps.keyRing.sessions, secret }, endpointId);
+  }
+
+  async #authenticate(
+    applicant: Applicant,
+    { ring, secret }: { ring: SecretRing; secret: string },
+    endpointId: string,
+  ): Promise<EndpointEntry> {
     const { remoteAddress, headers } = applicant.exchange;
     const peer = { remoteAddress, forwardedFor: joinedValues(headers, 'x-forwarded-for') };
-    const actor = await this.#deps.keyRing.authenticate(key, peer);
+    const actor = await ring.authenticate(secret, peer);
+    if (!actor && ring !== this.#deps.keyRing) throw sessionEnded();
     if (!actor) throw new Failure('unauthorized', 'invalid api key');
     return this.#check(applicant, actor, endpointId, await this.#deps.endpoints.findOwn(endpointId, actor.userId));
   }
@@ -64,7 +78,6 @@ export class Admission {
     if (endpoint.type !== 'LOAD_BALANCING') throw new Failure('badRequest', 'not allowed for QB API');
     const { bodyLength } = applicant.exchange;
     if (typeof bodyLength === 'number') this.#checkBody(bodyLength, endpoint);
-    applicant.keyId = actor.keyId;
     applicant.actor = actor;
     return endpoint;
   }

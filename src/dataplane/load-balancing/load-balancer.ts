@@ -1,7 +1,7 @@
 import type { LoadBalancingLimits } from '../../config/config.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
-import type { EndpointId, KeyId } from '../../core/ids.ts';
+import type { EndpointId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import { CLIENT_GONE, type Metrics } from '../../core/metrics.ts';
 import type { Bus } from '../../db/bus.ts';
@@ -12,6 +12,7 @@ import type { OpenUse } from '../../domain/access/key-watch.ts';
 import { explainWaiting } from '../../domain/workers/explain-waiting.ts';
 import { keyEnded } from '../../http/authenticate.ts';
 import { logFailure, newRequestId, PROBLEM_JSON, renderProblem } from '../../http/problem.ts';
+import { SESSION_HEADER } from '../../http/session-cookie.ts';
 import { toFailure } from '../../http/to-failure.ts';
 import type { EndpointDirectory, EndpointEntry } from '../endpoint-directory.ts';
 import { problemWithError } from '../exchange.ts';
@@ -24,7 +25,7 @@ import { DemandReporter } from './demand-reporter.ts';
 import { type ReachWorker, type Traffic, TrafficDirectory } from './traffic-directory.ts';
 
 /** The key is for Podyard: a worker must not see it, since it opens the API. */
-const WITHHELD: ReadonlySet<string> = new Set(['authorization']);
+const WITHHELD: ReadonlySet<string> = new Set(['authorization', SESSION_HEADER]);
 /** How long a request that insists on one worker waits for it (docs/interface/queue.md, "Affinity"). */
 const STRICT_WAIT_MS = 300_000;
 const RETRY_AFTER_SECONDS = 5;
@@ -126,7 +127,7 @@ export class LoadBalancer {
     request.backend = backend;
     const { exchange, target } = request;
     const options = { target, withheld: WITHHELD, answerHeaders: backend.answerHeaders };
-    this.#deps.keyRing.watch(request.keyId!, request);
+    this.#deps.keyRing.watch(request.actor!, request);
     request.forwarded = forward(request, request.traffic!.settings, exchange, backend.upstream!, options);
   }
 
@@ -152,7 +153,7 @@ export class LoadBalancer {
   #release(request: BalancedRequest, now = this.#deps.monotonic.now()): void {
     const { backend } = request;
     if (backend === null) return;
-    this.#deps.keyRing.unwatch(request.keyId!, request);
+    this.#deps.keyRing.unwatch(request.actor!, request);
     request.backend = null;
     request.traffic!.balancer.release(backend);
     this.#deps.activity.recordWork(backend.id, now); // the idle timeout counts from the end of its last request
@@ -194,11 +195,11 @@ export class LoadBalancer {
 
   /** Throws `unauthorized` if the key ended before the request got a worker. */
   async #whileKeyLasts(
-    { exchange, keyId }: BalancedRequest,
+    { exchange, actor }: BalancedRequest,
     hold: () => Promise<Backend | undefined>,
   ): Promise<Backend | undefined> {
     let hasEnded = false;
-    const unwatch = this.#deps.keyRing.onEnd(keyId!, () => {
+    const unwatch = this.#deps.keyRing.onEnd(actor!, () => {
       hasEnded = true;
       exchange.onGone?.(); // ends the hold
     });
@@ -234,7 +235,6 @@ class BalancedRequest implements OutcomeReader, Applicant, OpenUse {
   /** In ms of the monotonic clock. */
   readonly startedAt: number;
   readonly attempt: Attempt;
-  keyId: KeyId | null = null;
   actor: Actor | null = null;
   endpoint: EndpointEntry | null = null;
   traffic: Traffic | null = null;

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { SECURE_PREFIX, SESSION_COOKIE } from '../../http/session-cookie.ts';
 import type { AnswerHead, ClientExchange, RawHeaders } from '../wire/client-exchange.ts';
 import type { HeaderList } from '../wire/header-list.ts';
 import { listItems, type ResponseHead } from '../wire/message-head.ts';
@@ -49,11 +50,26 @@ function makeUpstreamHeaders(headers: HeaderList, client: ClientFacts, withheld:
     const name = lowerNames[i]!;
     if (HOP_BY_HOP.has(name) || isAboutClient(name) || isFramingInDisguise(name) || withheld.has(name)) continue;
     if (named?.has(name)) continue;
-    text += `${names[i]}: ${values[i]}\r\n`;
+    const value = name === 'cookie' ? withoutSessions(values[i]!) : values[i]!;
+    if (value === null) continue;
+    text += `${names[i]}: ${value}\r\n`;
   }
   if (listItems(headers.get('te')?.toLowerCase() ?? '').includes('trailers'))
     text += 'TE: trailers\r\nConnection: TE\r\n';
   return text + forwardedHeaders(headers, client);
+}
+
+/** Returns a cookie header without those of the console's sessions, which no workload may see; null if nothing is left. */
+function withoutSessions(cookies: string): string | null {
+  if (!cookies.includes(SESSION_COOKIE)) return cookies;
+  const kept = cookies.split(';').filter((pair) => !isSessionCookie(pair));
+  return kept.length === 0 ? null : kept.join(';').trim();
+}
+
+/** True for a pair `name=value` whose name is a session's: no workload may set one either. */
+function isSessionCookie(pair: string): boolean {
+  const name = pair.trimStart();
+  return name.startsWith(SESSION_COOKIE) || name.startsWith(`${SECURE_PREFIX}${SESSION_COOKIE}`);
 }
 
 /** Returns a final response's head for the client; a 204 has no length (RFC 9110 section 8.6). Cached in the upstream's. */
@@ -76,6 +92,7 @@ export function clientHeaders(headers: HeaderList, replaced: RawHeaders): RawHea
     const name = lowerNames[i]!;
     if (HOP_BY_HOP.has(name) || named?.has(name)) continue;
     if (replaced.length > 0 && isAmong(name, replaced)) continue;
+    if (name === 'set-cookie' && isSessionCookie(values[i]!)) continue;
     kept.push(names[i]!, values[i]!);
   }
   if (replaced.length > 0) kept.push(...replaced);

@@ -1,11 +1,11 @@
 import type { Clock } from '../../core/clock.ts';
 import { FAILURES, Failure } from '../../core/errors.ts';
-import type { KeyId, UserId } from '../../core/ids.ts';
+import type { UserId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import type { Bus } from '../../db/bus.ts';
 import { type Actor, isPermitted } from '../../domain/access/actor.ts';
-import type { KeyRing } from '../../domain/access/key-ring.ts';
+import type { Credential, KeyRing } from '../../domain/access/key-ring.ts';
 import { keyEnded } from '../../http/authenticate.ts';
 import { logFailure } from '../../http/problem.ts';
 import { toFailure } from '../../http/to-failure.ts';
@@ -122,7 +122,7 @@ export class PodProxy {
       const { settings, keyRing } = this.#deps;
       const options = { withheld: admission?.withheld ?? WITHHELD_KEY };
       const request = forward({ onOutcome, onLasting }, settings, exchange, this.#upstream(podId, port), options);
-      if (admission !== null && !isOver) unwatch = keyRing.onEnd(admission.keyId, () => request.cut(keyEnded()));
+      if (admission !== null && !isOver) unwatch = keyRing.onEnd(admission.actor, () => request.cut(keyEnded()));
     });
   }
 
@@ -208,7 +208,7 @@ const ASK_BROWSER: RawHeaders = ['WWW-Authenticate', 'Basic realm="Podyard: API 
 
 /** A key that opens a private pod, and the headers that the pod must not see. */
 interface Admission {
-  keyId: KeyId;
+  actor: Credential;
   withheld: ReadonlySet<string>;
 }
 
@@ -226,7 +226,7 @@ function admitToPod(
     const isAdmitted =
       actor?.userId === pod.owner && isPermitted(actor, { area: 'pods', access: 'read', resourceId: pod.id });
     if (!isAdmitted) throw isPrivate();
-    return { keyId: actor.keyId, withheld };
+    return { actor, withheld };
   };
   const known = keyRing.peek(key, hashTextOnConnection(exchange.connection, key));
   if (known) return check(known);

@@ -57,7 +57,7 @@ export async function getJob(call: QueueCall, jobId: JobId): Promise<JobView> {
  * cut if the response was started, and `held` sees the response closed.
  */
 export async function holdWithKey<T>({ plane, actor, res }: QueueCall, held: () => Promise<T>): Promise<T> {
-  const unwatch = plane.keyRing.onEnd(actor.keyId, () => sendProblem(res, keyEnded()));
+  const unwatch = plane.keyRing.onEnd(actor, () => sendProblem(res, keyEnded()));
   try {
     return await held();
   } finally {

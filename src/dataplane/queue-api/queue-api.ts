@@ -2,11 +2,12 @@ import { Failure, notFound } from '../../core/errors.ts';
 import type { JobId } from '../../core/ids.ts';
 import { type Actor, isPermitted } from '../../domain/access/actor.ts';
 import { JOB_ID } from '../../domain/jobs/job.ts';
-import { peerOf } from '../../http/authenticate.ts';
+import { authenticateSession, peerOf } from '../../http/authenticate.ts';
 import { readKey } from '../../http/bearer.ts';
 import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
 import { openAiRoute } from '../../http/openai-error.ts';
 import { logFailure } from '../../http/problem.ts';
+import { readSessionSecret } from '../../http/session-cookie.ts';
 import { toFailure } from '../../http/to-failure.ts';
 import { hashTextOnConnection } from '../connection-hash.ts';
 import type { EndpointEntry } from '../endpoint-directory.ts';
@@ -139,12 +140,16 @@ function accessOf(method: string): 'read' | 'write' {
 
 /**
  * Accepts a bearer token, or the raw key as older clients send it (docs/interface/queue.md, "Paths and keys"). Clients of
- * Anthropic's interface send theirs in a header of its own.
+ * Anthropic's interface send theirs in a header of its own. Without a key, the console's session counts.
  */
 function authenticate(plane: QueuePlane, req: CallRequest): Actor | Promise<Actor> {
   const { authorization, 'x-api-key': apiKey } = req.headers;
   const sent = authorization || (typeof apiKey === 'string' && openAiRoute(req.url!) !== null ? apiKey : '');
-  if (!sent) throw new Failure('unauthorized', 'no token provided');
+  if (!sent) {
+    const session = readSessionSecret(req);
+    if (session === null) throw new Failure('unauthorized', 'no token provided');
+    return authenticateSession(plane.keyRing, session, req);
+  }
   const key = readKey(sent);
   return (
     plane.keyRing.peek(key, hashTextOnConnection(req.socket, key)) ??

@@ -8,7 +8,7 @@ import type { Logger } from '../../core/logger.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Db } from '../../db/pool.ts';
 import { GuessLimiter } from '../../domain/access/guess-limiter.ts';
-import type { KeyRing } from '../../domain/access/key-ring.ts';
+import type { Credential, KeyRing } from '../../domain/access/key-ring.ts';
 import { hashSecret } from '../../domain/access/secret-hash.ts';
 import {
   TERMINAL_PROTOCOL,
@@ -161,7 +161,7 @@ export class Terminals {
     const { keyRing, monotonic, logger } = this.#deps;
     WebSocketConnection.accept(exchange, TERMINAL_PROTOCOL, (socket) => {
       const stream = new TerminalStream(socket, monotonic, (end) => this.#end(session, end));
-      const unwatch = keyRing.onEnd(session.keyId, () => stream.end('the API key was revoked or has expired'));
+      const unwatch = keyRing.onEnd(openerOf(session), () => stream.end(openerEnded(session)));
       this.#open.set(session.id, { session, stream, unwatch, openedAtMs: monotonic.now(), notice: null });
       logger.info(fieldsOf(session), 'terminal opened');
       this.#loop.start();
@@ -232,10 +232,20 @@ export class Terminals {
   }
 }
 
+/** What it was opened with, and ends with. */
+function openerOf({ keyId, sessionId }: TerminalSession): Credential {
+  return sessionId === null ? { keyId } : { keyId, sessionId };
+}
+
+function openerEnded({ sessionId }: TerminalSession): string {
+  return sessionId === null ? 'the API key was revoked or has expired' : 'the session of the browser has ended';
+}
+
 function fieldsOf({
   id,
   userId,
   keyId,
+  sessionId,
   podId,
   endpointId,
   workerId,
@@ -243,5 +253,6 @@ function fieldsOf({
   clientAddress: address,
 }: TerminalSession) {
   const workload = podId === null ? { endpointId, workerId } : { podId };
-  return { terminalId: id, userId, keyId, ...workload, program, clientAddress: address };
+  const opener = sessionId === null ? { keyId } : { sessionId };
+  return { terminalId: id, userId, ...opener, ...workload, program, clientAddress: address };
 }

@@ -4,6 +4,7 @@ import { type KeyId, newId, newSecret, type UserId } from '../../core/ids.ts';
 import type { RestRevision } from '../../core/rest-revisions.ts';
 import type { Db } from '../../db/pool.ts';
 import type { Operation, Tx } from '../change.ts';
+import { findSessionForShare } from '../sessions/session-store.ts';
 import type { Actor, Admin } from './actor.ts';
 import { type ApiKey, findKeyForShare, insertKey, updateKeyRevoked } from './key-store.ts';
 import { PERMISSIONS } from './permissions.ts';
@@ -32,7 +33,7 @@ export const createApiKey: Operation<Tx<Admin> & { clock: Clock }, NewApiKey, { 
     checkNewKey(clock, input);
     const secret = newSecret(KEY_PREFIX);
     if (maker) await checkMaker(db, maker, input);
-    const createdBy = maker ? { userId: maker.userId, keyId: maker.keyId } : null;
+    const createdBy = maker && { userId: maker.userId, keyId: maker.keyId || null };
     const key = await insertKey(db, { ...input, id: newId<KeyId>(), secretHash: hashSecret(secret), createdBy });
     bus.publish('key', key.id);
     return { key, secret };
@@ -62,12 +63,25 @@ export function checkNewKey(clock: Clock, { scopes, expiresAt }: Pick<NewApiKey,
 
 /** Throws `forbidden` if the new key would permit more, or live longer, than the maker's, which is locked against revocation. */
 export async function checkMaker(db: Db, maker: Actor, input: Pick<NewApiKey, 'scopes' | 'expiresAt'>): Promise<void> {
-  const makersKey = await findKeyForShare(db, maker.userId, maker.keyId);
-  if (!makersKey) throw new Failure('unauthorized', 'invalid bearer token');
+  const makersKey = await findGrant(db, maker);
   if (!input.scopes.every((scope) => scopesCover(makersKey.scopes, scope))) {
     throw new Failure('forbidden', 'access denied: a key cannot grant more than the key that creates it');
   }
   if (makersKey.expiresAt !== null && (input.expiresAt === null || input.expiresAt > makersKey.expiresAt)) {
     throw new Failure('forbidden', 'access denied: a key cannot expire later than the key that creates it');
   }
+}
+
+/**
+ * Returns what a request's key or session may hand on to a key that it makes, locked against its end until the commit. Throws
+ * `unauthorized` if it ended meanwhile.
+ */
+export async function findGrant(db: Db, maker: Actor): Promise<Pick<NewApiKey, 'scopes' | 'expiresAt'>> {
+  const { sessionId } = maker;
+  const found =
+    sessionId === undefined
+      ? await findKeyForShare(db, maker.userId, maker.keyId)
+      : await findSessionForShare(db, sessionId);
+  if (!found) throw new Failure('unauthorized', 'invalid bearer token');
+  return found;
 }

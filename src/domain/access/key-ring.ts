@@ -1,223 +1,64 @@
-import { BoundedMap, BoundedSet } from '../../core/bounded-map.ts';
-import { clientAddress, clientNetwork, type Peer, type TrustedAddresses } from '../../core/client-address.ts';
-import { type Clock, monotonicClock } from '../../core/clock.ts';
-import { Failure } from '../../core/errors.ts';
-import type { KeyId, UserId } from '../../core/ids.ts';
-import type { Bus } from '../../db/bus.ts';
-import { databaseFailure } from '../../db/database-fault.ts';
-import type { Db } from '../../db/pool.ts';
+import { findLiveSessions, findSessionBySecretHash, updateSessionsUsed } from '../sessions/session-store.ts';
 import type { Actor } from './actor.ts';
-import { GuessLimiter } from './guess-limiter.ts';
-import { type ApiKey, type FoundKey, findKeyBySecretHash } from './key-store.ts';
-import { KeyUse } from './key-use.ts';
-import { KeyWatch, type OpenUse } from './key-watch.ts';
-import { hashSecret, hashText } from './secret-hash.ts';
+import { findKeyBySecretHash, findLiveKeys, updateKeysUsed } from './key-store.ts';
+import type { OpenUse } from './key-watch.ts';
+import { type RingDeps, type SecretKind, SecretRing } from './secret-ring.ts';
 
-/**
- * Maps secrets to actors, from a cache where possible: the data plane asks on every request.
- *
- * A hint on the bus clears a key's entry, and no entry outlives `TTL_MS`, so that a revocation takes effect soon even if its
- * hint is lost. A look-up in flight during a hint is not cached, because it may have read the old row. Unknown secrets are
- * cached too, in a map of their own, so that guessing neither queries the database again for the same secret nor evicts
- * valid keys. A network that guesses many is refused without a query; keys that were valid here are still looked up for it.
- *
- * Keys of a suspended user are never cached as valid: each request with one is refused after a look-up, or from a third map.
- */
-const TTL_MS = 10_000;
-const MAX_ENTRIES = 10_000;
-const MAX_SECRET_LENGTH = 256;
-const NONE_TRUSTED: TrustedAddresses = { has: () => false };
+const KEYS: SecretKind = {
+  topics: ['key'],
+  find: async (db, secretHash) => {
+    const found = await findKeyBySecretHash(db, secretHash);
+    if (found === undefined) return undefined;
+    const { userId, id: keyId, scopes, restRevision, expiresAt } = found;
+    const endsMs = expiresAt?.getTime() ?? Number.POSITIVE_INFINITY;
+    return { ...found, actor: { userId, keyId, scopes, restRevision }, keyId: null, endsMs };
+  },
+  findLive: findLiveKeys,
+  updateUsed: updateKeysUsed,
+};
 
-interface Known {
-  actor: Actor;
-  /** When the entry expires: after the TTL or with the key, whichever is first. */
-  untilMs: number;
-}
+const SESSIONS: SecretKind = {
+  topics: ['session', 'key'],
+  find: findSessionBySecretHash,
+  findLive: findLiveSessions,
+  updateUsed: updateSessionsUsed,
+};
 
-/** What a look-up ends with: an actor, a key that is valid but refused, or nothing. */
-type Outcome = Actor | Refused | undefined;
+/** What a request came with: a key, or a session. */
+export type Credential = Pick<Actor, 'keyId' | 'sessionId'>;
 
-/** A key of a suspended user. */
-interface Refused {
-  userId: UserId;
-  isRemoving: boolean;
-  untilMs: number;
-}
+/** Maps API keys to actors; `sessions` does the same for the sessions of browsers. Watches the ends of both. */
+export class KeyRing extends SecretRing {
+  readonly sessions: SecretRing;
 
-export class KeyRing {
-  readonly #deps: { pool: Db; clock: Clock; trustedProxies?: TrustedAddresses };
-  readonly #guesses: GuessLimiter;
-  readonly #known = new BoundedMap<string, Known>(MAX_ENTRIES);
-  readonly #unknown = new BoundedMap<string, number>(MAX_ENTRIES);
-  /** Secrets that were valid at their last look-up. */
-  readonly #proven = new BoundedSet<string>(MAX_ENTRIES);
-  readonly #refused = new BoundedMap<string, Refused>(MAX_ENTRIES);
-  readonly #inFlight = new Map<string, Promise<Outcome>>();
-  readonly #watch: KeyWatch;
-  readonly #use: KeyUse;
-  readonly #unsubscribe: readonly (() => void)[];
-  #generation = 0;
-
-  /** `trustedProxies`: none by default. */
-  constructor(options: {
-    pool: Db;
-    bus: Pick<Bus, 'subscribe'>;
-    clock: Clock;
-    monotonic?: Clock;
-    trustedProxies?: TrustedAddresses;
-  }) {
-    this.#deps = options;
-    this.#guesses = new GuessLimiter(options.monotonic ?? monotonicClock);
-    this.#watch = new KeyWatch(options);
-    this.#use = new KeyUse(options);
-    this.#unsubscribe = [
-      options.bus.subscribe('key', (keyId) => {
-        this.#forgetKeys((actor) => actor.keyId === keyId);
-        this.#watch.hint(keyId);
-      }),
-      options.bus.subscribe('user', (userId) => {
-        this.#forgetKeys((actor) => actor.userId === userId);
-        this.#watch.hintAll();
-      }),
-    ];
-  }
-
-  /** Returns the actor if it is cached; undefined means "call `authenticate`", not "refuse". `key`: the `hashText` of the secret. */
-  peek(secret: string, key: string = hashText(hashSecret(secret))): Actor | undefined {
-    return this.#recall(key);
+  constructor(deps: RingDeps) {
+    super(KEYS, deps);
+    this.sessions = new SecretRing(SESSIONS, deps);
   }
 
   /**
-   * Returns undefined if the secret is unknown, revoked or expired. Throws `forbidden` if its user is suspended, `unavailable`
-   * if the database is unreachable, and `tooManyRequests` if `peer`'s network has just tried many unknown secrets.
-   */
-  async authenticate(secret: string, peer?: Peer): Promise<Actor | undefined> {
-    if (secret === '' || secret.length > MAX_SECRET_LENGTH) return undefined;
-    const key = hashText(hashSecret(secret));
-    const known = this.#recall(key);
-    if (known) return known;
-    const now = this.#deps.clock.now();
-    if ((this.#unknown.get(key) ?? 0) > now) return undefined;
-    const refused = this.#refused.get(key);
-    if (refused && refused.untilMs > now) throw suspended(refused);
-    let lookUp = this.#inFlight.get(key);
-    if (!lookUp) {
-      lookUp = this.#countedLookUp(key, secret, peer).finally(() => {
-        if (this.#inFlight.get(key) === lookUp) this.#inFlight.delete(key);
-      });
-      this.#inFlight.set(key, lookUp);
-    }
-    const outcome = await lookUp;
-    if (outcome && 'isRemoving' in outcome) throw suspended(outcome);
-    return outcome;
-  }
-
-  /**
-   * Calls `onEnd` within two seconds of the key's revocation or expiry, for what is open longer than its request took to
+   * Calls `onEnd` within two seconds of the end of the key or session, for what is open longer than its request took to
    * arrive: streams, held requests, tunnels. Returns the function that ends the watch: call it in every case.
    */
-  onEnd(keyId: KeyId, onEnd: () => void): () => void {
+  onEnd(credential: Credential, onEnd: () => void): () => void {
     const open: OpenUse = { onKeyEnd: onEnd, place: -1 };
-    this.watch(keyId, open);
-    return () => this.unwatch(keyId, open);
+    this.watch(credential, open);
+    return () => this.unwatch(credential, open);
   }
 
   /** As `onEnd`, for objects that exist anyway. End each watch with `unwatch`. */
-  watch(keyId: KeyId, open: OpenUse): void {
-    this.#watch.add(keyId, open);
+  watch({ keyId, sessionId }: Credential, open: OpenUse): void {
+    if (sessionId === undefined) this.watchId(keyId, open);
+    else this.sessions.watchId(sessionId, open);
   }
 
-  unwatch(keyId: KeyId, open: OpenUse): void {
-    this.#watch.delete(keyId, open);
+  unwatch({ keyId, sessionId }: Credential, open: OpenUse): void {
+    if (sessionId === undefined) this.unwatchId(keyId, open);
+    else this.sessions.unwatchId(sessionId, open);
   }
 
-  /** Returns the client's address, as trusted proxies say it. */
-  addressOf(peer: Peer): string {
-    return clientAddress(peer, this.#deps.trustedProxies ?? NONE_TRUSTED);
+  override close(): void {
+    super.close();
+    this.sessions.close();
   }
-
-  /** Ends the subscriptions; look-ups in flight still resolve. */
-  close(): void {
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    this.#watch.close();
-    this.#forget();
-  }
-
-  #recall(key: string): Actor | undefined {
-    const known = this.#known.get(key);
-    return known !== undefined && known.untilMs > this.#deps.clock.now() ? known.actor : undefined;
-  }
-
-  async #countedLookUp(key: string, secret: string, peer: Peer | undefined): Promise<Outcome> {
-    if (peer === undefined || this.#proven.has(key)) return this.#lookUp(key, secret);
-    const end = await this.#guesses.begin(clientNetwork(this.addressOf(peer)));
-    let isRefused = false;
-    try {
-      const outcome = await this.#lookUp(key, secret);
-      isRefused = outcome === undefined;
-      return outcome;
-    } finally {
-      end(isRefused);
-    }
-  }
-
-  async #lookUp(key: string, secret: string): Promise<Outcome> {
-    const generation = this.#generation;
-    const found = await findKeyBySecretHash(this.#deps.pool, hashSecret(secret)).catch((cause) => {
-      throw databaseFailure(cause) ?? cause;
-    });
-    const now = this.#deps.clock.now();
-    const outcome = toOutcome(found, now);
-    if (outcome) this.#proven.add(key);
-    else this.#proven.delete(key);
-    if (outcome && !('isRemoving' in outcome)) this.#use.note(found!);
-    if (generation !== this.#generation) return outcome;
-    if (outcome === undefined) setLast(this.#unknown, key, now + TTL_MS);
-    else if ('isRemoving' in outcome) setLast(this.#refused, key, outcome);
-    else setLast(this.#known, key, { actor: outcome, untilMs: Math.min(now + TTL_MS, expiryOf(found!)) });
-    return outcome;
-  }
-
-  /** Keys of workers come and go all the time, so the others stay cached. */
-  #forgetKeys(isMeant: (actor: Actor) => boolean): void {
-    this.#generation += 1;
-    for (const [key, { actor }] of this.#known) if (isMeant(actor)) this.#known.delete(key);
-    this.#unknown.clear();
-    this.#refused.clear();
-    this.#inFlight.clear();
-  }
-
-  #forget(): void {
-    this.#generation += 1;
-    this.#known.clear();
-    this.#unknown.clear();
-    this.#refused.clear();
-    this.#inFlight.clear();
-  }
-}
-
-function toOutcome(found: FoundKey | undefined, now: number): Outcome {
-  if (found === undefined || expiryOf(found) <= now) return undefined;
-  if (!found.isSuspended) return toActor(found);
-  return { userId: found.userId, isRemoving: found.isRemoving, untilMs: Math.min(now + TTL_MS, expiryOf(found)) };
-}
-
-function expiryOf({ expiresAt }: ApiKey): number {
-  return expiresAt?.getTime() ?? Number.POSITIVE_INFINITY;
-}
-
-/** The refusal of a valid key, whose holder may know why. */
-function suspended({ isRemoving }: Refused): Failure {
-  const why = isRemoving ? 'this account is being deleted' : 'this account is suspended';
-  return new Failure('forbidden', `${why}: ask an admin of this server`);
-}
-
-function toActor({ userId, id: keyId, scopes, restRevision }: ApiKey): Actor {
-  return { userId, keyId, scopes, restRevision };
-}
-
-/** Sets an entry as the newest, so that a full map evicts the one looked up longest ago. */
-function setLast<T>(map: Map<string, T>, key: string, value: T): void {
-  map.delete(key);
-  map.set(key, value);
 }

@@ -1,4 +1,3 @@
-import { Failure } from '../../core/errors.ts';
 import type { KeyId, UserId } from '../../core/ids.ts';
 import { isRestRevision, type RestRevision } from '../../core/rest-revisions.ts';
 import type { Db } from '../../db/pool.ts';
@@ -63,7 +62,7 @@ export async function insertKey(
     scopes: readonly Scope[];
     expiresAt: Date | null;
     restRevision?: RestRevision | null;
-    createdBy?: { userId: UserId; keyId: KeyId } | null;
+    createdBy?: { userId: UserId; keyId: KeyId | null } | null;
   },
 ): Promise<ApiKey> {
   const result = await db.query<ApiKeyRow>(
@@ -102,13 +101,6 @@ export async function findKeyForShare(db: Db, userId: UserId, id: KeyId): Promis
     [userId, id],
   );
   return result.rows[0] && toApiKey(result.rows[0]);
-}
-
-/** Returns the key of a request. Throws `unauthorized` if it was revoked meanwhile. */
-export async function getOwnKey(db: Db, { userId, keyId }: { userId: UserId; keyId: KeyId }): Promise<ApiKey> {
-  const key = (await listKeys(db, userId)).find(({ id }) => id === keyId);
-  if (!key) throw new Failure('unauthorized', 'invalid bearer token');
-  return key;
 }
 
 /** Finds a key that is not revoked, also one of a suspended user. */

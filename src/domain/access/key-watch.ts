@@ -1,17 +1,22 @@
 import type { Clock } from '../../core/clock.ts';
-import type { KeyId } from '../../core/ids.ts';
 import { Roster } from '../../core/roster.ts';
 import type { Db } from '../../db/pool.ts';
-import { findLiveKeys } from './key-store.ts';
 
 /** Half of what a stream may outlive its key by, so that a lost hint is no matter. */
 const POLL_MS = 1_000;
 
-/** Something open with a key: a request, a stream, a tunnel. */
+/** Something open with a key or a session: a request, a stream, a tunnel. */
 export interface OpenUse {
   onKeyEnd(): void;
   /** Its place in the roster of the key; negative at first. */
   place: number;
+}
+
+interface WatchDeps {
+  pool: Db;
+  clock: Clock;
+  /** Returns those of `ids` that are valid, with their end in ms since 1970. */
+  findLive(db: Db, ids: readonly string[]): Promise<Map<string, number>>;
 }
 
 interface Watched {
@@ -21,37 +26,37 @@ interface Watched {
 }
 
 /**
- * Notifies what is open (streams, held requests, tunnels) of the end of its key. While something is open, one query a second
+ * Notifies what is open (streams, held requests, tunnels) of the end of its key, or its session. While something is open, one query a second
  * reads all its keys; a hint makes it read at once. While the database is unreachable, only a known expiry ends a key.
  */
 export class KeyWatch {
-  readonly #deps: { pool: Db; clock: Clock };
-  readonly #watched = new Map<KeyId, Watched>();
+  readonly #deps: WatchDeps;
+  readonly #watched = new Map<string, Watched>();
   #timer: NodeJS.Timeout | undefined;
   #isPolling = false;
 
-  constructor(deps: { pool: Db; clock: Clock }) {
+  constructor(deps: WatchDeps) {
     this.#deps = deps;
   }
 
   /** Calls `onKeyEnd` once the key is revoked or expired. `delete` it in every case. */
-  add(keyId: KeyId, open: OpenUse): void {
-    let watched = this.#watched.get(keyId);
+  add(id: string, open: OpenUse): void {
+    let watched = this.#watched.get(id);
     if (!watched) {
       watched = { open: new Roster(), expiresMs: Number.POSITIVE_INFINITY };
-      this.#watched.set(keyId, watched);
+      this.#watched.set(id, watched);
     }
     watched.open.add(open);
     this.#timer ??= setInterval(() => void this.#poll(), POLL_MS).unref();
   }
 
-  delete(keyId: KeyId, open: OpenUse): void {
-    this.#watched.get(keyId)?.open.delete(open);
+  delete(id: string, open: OpenUse): void {
+    this.#watched.get(id)?.open.delete(open);
   }
 
   /** The key may have changed. */
-  hint(keyId: string): void {
-    if (this.#watched.has(keyId as KeyId)) void this.#poll();
+  hint(id: string): void {
+    if (this.#watched.has(id)) void this.#poll();
   }
 
   /** Any key may have changed. */
@@ -68,7 +73,7 @@ export class KeyWatch {
   async #poll(): Promise<void> {
     this.#forgetUnwatched();
     const now = this.#deps.clock.now();
-    for (const [keyId, { expiresMs }] of this.#watched) if (expiresMs <= now) this.#end(keyId);
+    for (const [id, { expiresMs }] of this.#watched) if (expiresMs <= now) this.#end(id);
     if (this.#isPolling || this.#watched.size === 0) return;
     this.#isPolling = true;
     try {
@@ -80,30 +85,30 @@ export class KeyWatch {
     }
   }
 
-  async #read(keyIds: readonly KeyId[]): Promise<void> {
-    const expiries = await findLiveKeys(this.#deps.pool, keyIds);
+  async #read(ids: readonly string[]): Promise<void> {
+    const expiries = await this.#deps.findLive(this.#deps.pool, ids);
     const now = this.#deps.clock.now();
-    for (const keyId of keyIds) {
-      const expiresMs = expiries.get(keyId);
-      if (expiresMs === undefined || expiresMs <= now) this.#end(keyId);
-      else this.#setExpiry(keyId, expiresMs);
+    for (const id of ids) {
+      const expiresMs = expiries.get(id);
+      if (expiresMs === undefined || expiresMs <= now) this.#end(id);
+      else this.#setExpiry(id, expiresMs);
     }
   }
 
   /** The key may have been forgotten during the query. */
-  #setExpiry(keyId: KeyId, expiresMs: number): void {
-    const watched = this.#watched.get(keyId);
+  #setExpiry(id: string, expiresMs: number): void {
+    const watched = this.#watched.get(id);
     if (watched) watched.expiresMs = expiresMs;
   }
 
-  #end(keyId: KeyId): void {
-    const open = [...(this.#watched.get(keyId)?.open ?? [])];
-    this.#watched.delete(keyId);
+  #end(id: string): void {
+    const open = [...(this.#watched.get(id)?.open ?? [])];
+    this.#watched.delete(id);
     for (const use of open) use.onKeyEnd();
   }
 
   #forgetUnwatched(): void {
-    for (const [keyId, { open }] of this.#watched) if (open.size === 0) this.#watched.delete(keyId);
+    for (const [id, { open }] of this.#watched) if (open.size === 0) this.#watched.delete(id);
     if (this.#watched.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;

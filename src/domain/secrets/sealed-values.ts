@@ -10,6 +10,7 @@ export const SEALED_COLUMNS = [
   { table: 'pods', column: 'jupyter_password' },
   { table: 'git_sources', column: 'private_key' },
   { table: 'git_sources', column: 'webhook_secret' },
+  { table: 'sessions', column: 'tokens' },
 ] as const;
 export type SealedColumn = (typeof SEALED_COLUMNS)[number];
 

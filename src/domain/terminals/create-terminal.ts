@@ -42,6 +42,7 @@ export const createTerminal: Operation<
       id: newId<TerminalId>(),
       userId: actor.userId,
       keyId: actor.keyId,
+      sessionId: actor.sessionId ?? null,
       program: programOf(request.command),
       ticketHash: hashSecret(ticket),
       request,

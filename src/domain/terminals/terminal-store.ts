@@ -1,4 +1,4 @@
-import type { KeyId, PodId, TerminalId, UserId, WorkerId } from '../../core/ids.ts';
+import type { KeyId, PodId, SessionId, TerminalId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import {
   PROCESS_GONE,
@@ -20,6 +20,7 @@ const IS_LOST = `(s.opened_at is not null and s.ended_at is null and (
       and (p.listener_pid is null or exists (select from pg_stat_activity a where a.pid = p.listener_pid)))))`;
 
 const COLUMNS = `s.id, s.user_id as "userId", u.name as "userName", s.key_id as "keyId", s.key_name as "keyName",
+  s.session_id as "sessionId",
   s.pod_id as "podId", s.endpoint_id as "endpointId", s.worker_id as "workerId", s.program, s.has_terminal as "hasTerminal",
   case when s.opened_at is null then 'PENDING' when s.ended_at is null and not (${IS_LOST}) then 'OPEN' else 'ENDED' end as status,
   s.client_address as "clientAddress", s.created_at as "createdAt", s.opened_at as "openedAt",
@@ -45,16 +46,17 @@ export async function insertSession(
     id: TerminalId;
     userId: UserId;
     keyId: KeyId;
+    sessionId: SessionId | null;
     program: string;
     ticketHash: Buffer;
     request: TerminalRequest;
   },
 ): Promise<TerminalSession> {
-  const { id, userId, keyId, podId, endpointId, workerId, program, ticketHash, request } = session;
+  const { id, userId, keyId, sessionId, podId, endpointId, workerId, program, ticketHash, request } = session;
   await db.query(
     `insert into terminal_sessions
-       (id, user_id, key_id, key_name, pod_id, endpoint_id, worker_id, program, has_terminal, ticket_hash, request)
-     select $1, $2, $3, coalesce((select name from api_keys where id = $3), ''), $4, $5, $6, $7, $8, $9, $10`,
+       (id, user_id, key_id, key_name, pod_id, endpoint_id, worker_id, program, has_terminal, ticket_hash, request, session_id)
+     select $1, $2, $3, coalesce((select name from api_keys where id = $3), ''), $4, $5, $6, $7, $8, $9, $10, $11`,
     [
       id,
       userId,
@@ -66,6 +68,7 @@ export async function insertSession(
       request.size !== null,
       ticketHash,
       JSON.stringify(request),
+      sessionId,
     ],
   );
   return (await findSession(db, id))!;
@@ -76,7 +79,7 @@ async function findSession(db: Db, id: TerminalId): Promise<TerminalSession | un
   return (await db.query<TerminalSession>(`select ${COLUMNS} from ${SESSIONS} where s.id = $1`, [id])).rows[0];
 }
 
-/** Uses up a ticket: undefined when there is none that can still be used, or its key is no longer valid. */
+/** Uses up a ticket: undefined when there is none that can still be used, or its key or session has ended. */
 export async function redeemTicket(
   db: Db,
   ticketHash: Buffer,
@@ -84,9 +87,11 @@ export async function redeemTicket(
 ): Promise<{ session: TerminalSession; request: TerminalRequest } | undefined> {
   const result = await db.query<{ id: TerminalId; request: TerminalRequest }>(
     `with ticket as (
-       select s.id, s.request from terminal_sessions s join api_keys k on k.id = s.key_id
+       select s.id, s.request from terminal_sessions s
        where s.ticket_hash = $1 and s.created_at > now() - interval '${TICKET_SECONDS} seconds'
-         and k.revoked_at is null and (k.expires_at is null or k.expires_at > now())
+         and exists (select from api_keys k where k.id = s.key_id and k.revoked_at is null
+                       and (k.expires_at is null or k.expires_at > now())
+                     union all select from sessions b where b.id = s.session_id)
        for update of s skip locked
      )
      update terminal_sessions s

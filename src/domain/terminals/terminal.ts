@@ -1,4 +1,4 @@
-import type { EndpointId, KeyId, PodId, TerminalId, UserId, WorkerId } from '../../core/ids.ts';
+import type { EndpointId, KeyId, PodId, SessionId, TerminalId, UserId, WorkerId } from '../../core/ids.ts';
 
 /** A program that a session runs. */
 export interface TerminalRequest {
@@ -20,8 +20,10 @@ export type TerminalSession = TerminalTarget & {
   id: TerminalId;
   userId: UserId;
   userName: string;
+  /** Empty where a browser's session opened it. */
   keyId: KeyId;
   keyName: string;
+  sessionId: SessionId | null;
   /** Without its arguments. */
   program: string;
   hasTerminal: boolean;

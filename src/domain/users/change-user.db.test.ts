@@ -122,8 +122,8 @@ test('a suspension reaches cached keys and open streams of every process by hint
   for (const [i, ring] of rings.entries()) {
     await ring.authenticate(carl.secret);
     await ring.authenticate(anna.secret);
-    ring.onEnd(carl.actor.keyId, () => ended.push(i));
-    ring.onEnd(anna.actor.keyId, () => ended.push(-1));
+    ring.onEnd(carl.actor, () => ended.push(i));
+    ring.onEnd(anna.actor, () => ended.push(-1));
   }
   await change(context(), anna.actor, suspendUser, { id: carl.id, ...KEEP });
   for (const ring of rings) {

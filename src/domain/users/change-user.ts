@@ -19,10 +19,11 @@ import type { Operation, Tx } from '../change.ts';
 import { listEndpointIds } from '../endpoints/endpoint-store.ts';
 import { publishEndpoint } from '../endpoints/publish-endpoint.ts';
 import { stopPodsOfUser } from '../pods/pod-lifecycle.ts';
+import { deleteSessionsOfUser } from '../sessions/session-store.ts';
 import { keepLastAdmin, lockAdmins } from './admins.ts';
 
 /**
- * Changes a user's email or role. Throws `notFound`; `conflict` for the last active admin's role; `forbidden` if a key without
+ * Changes a user's email or role; a new role ends their sessions. Throws `notFound`; `conflict` for the last active admin's role; `forbidden` if a key without
  * the scope `all` makes an admin: it would grant more than it may do itself.
  */
 export const updateUser: Operation<Tx<Admin>, { id: UserId; changes: { email?: string | null; role?: Role } }, User> = {
@@ -35,6 +36,7 @@ export const updateUser: Operation<Tx<Admin>, { id: UserId; changes: { email?: s
     refuseRemoved(before);
     if (changes.role === 'USER') keepLastAdmin(admins, before, 'demoted');
     await updateUserFields(db, id, changes);
+    if (changes.role !== undefined && changes.role !== before.role) await deleteSessionsOfUser(db, id);
     bus.publish('user', id);
     return getUser(db, id);
   },
@@ -48,7 +50,7 @@ export function checkMayGrant(admin: Admin, role: Role | undefined): void {
 }
 
 /**
- * Suspends a user: their keys are refused by all processes at once, and what was opened with them ends. With `STOP`, their
+ * Suspends a user: their keys are refused by all processes at once, their sessions end, and what was opened with them ends. With `STOP`, their
  * endpoints are scaled to zero until the suspension ends, and their pods are stopped. Suspending again changes reason and
  * workloads. Throws `notFound`, and `conflict` for the last active admin.
  */
@@ -65,6 +67,7 @@ export const suspendUser: Operation<
     refuseRemoved(before);
     keepLastAdmin(admins, before, 'suspended');
     await updateSuspension(db, id, { workloads, reason, byId: admin?.userId ?? null });
+    await deleteSessionsOfUser(db, id);
     const podIds = workloads === 'STOP' ? await stopPodsOfUser(db, id, 'its user is suspended') : [];
     for (const podId of podIds) bus.publish('pod', podId);
     await publishUser(db, bus, id);

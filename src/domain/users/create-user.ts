@@ -41,7 +41,7 @@ export const createUserWithKey: Operation<
     if (input.key === null) return { user, key: null, secret: null };
     const wanted = { ...input.key, userId: user.id };
     if (admin) await checkMaker(db, admin, wanted);
-    const createdBy = admin && { userId: admin.userId, keyId: admin.keyId };
+    const createdBy = admin && { userId: admin.userId, keyId: admin.keyId || null };
     const key = await insertKey(db, { ...wanted, id: newId<KeyId>(), secretHash: hashSecret(secret), createdBy });
     return { user, key, secret };
   },

@@ -68,7 +68,7 @@ export const watchPodsRoute =
           const pods = await readPodResponses(deps, wire, rows);
           return JSON.stringify({ pods: pods.map((pod, n) => ({ ...pod, reason: rows[n]!.statusReason })) });
         });
-        return sendEventStream(reply, streamFeed(deps, { socket: reply.raw, keyId: request.actor.keyId }, feed));
+        return sendEventStream(reply, streamFeed(deps, { socket: reply.raw, actor: request.actor }, feed));
       },
     );
   };

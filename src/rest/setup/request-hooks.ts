@@ -11,8 +11,7 @@ import {
 } from '../../core/rest-revisions.ts';
 import type { Actor } from '../../domain/access/actor.ts';
 import { recordRefusal } from '../../domain/audit/record-refusal.ts';
-import { authenticate, checkPermission } from '../../http/authenticate.ts';
-import { readBearer } from '../../http/bearer.ts';
+import { authenticateCaller, checkPermission } from '../../http/authenticate.ts';
 import { withOrigin } from '../../http/origin.ts';
 import { refuseExceeded } from '../../http/rate-limiter.ts';
 import type { RestApp, RestDeps } from '../shared/rest-app.ts';
@@ -124,7 +123,7 @@ async function actorOfAnyKey(deps: RestDeps, request: FastifyRequest): Promise<A
 }
 
 async function actorOf(deps: RestDeps, request: FastifyRequest): Promise<Actor> {
-  return authenticate(deps.keyRing, readBearer(request.headers.authorization), request.raw);
+  return authenticateCaller(deps.keyRing, request.raw);
 }
 
 async function countRequest(deps: RestDeps, actor: Actor, reply: FastifyReply): Promise<void> {

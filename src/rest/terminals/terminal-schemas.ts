@@ -38,7 +38,7 @@ export const TerminalSessionResponse = Type.Object(
     id: Type.String(),
     userId: Type.String(),
     userName: Type.String(),
-    keyId: Type.String({ description: 'The API key that opened it.' }),
+    keyId: Type.String({ description: 'The API key that opened it. Empty: a browser that was signed in did.' }),
     keyName: Type.String(),
     podId: nullableString(),
     endpointId: nullableString(),

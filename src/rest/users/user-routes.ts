@@ -1,6 +1,6 @@
 import type { UserId } from '../../core/ids.ts';
 import { checkOperator } from '../../domain/access/check-operator.ts';
-import { getOwnKey } from '../../domain/access/key-store.ts';
+import { findGrant } from '../../domain/access/create-api-key.ts';
 import { change } from '../../domain/change.ts';
 import { resumeUser, suspendUser, updateUser } from '../../domain/users/change-user.ts';
 import { createUserWithKey } from '../../domain/users/create-user.ts';
@@ -63,7 +63,7 @@ export const createUserRoute: RestRoute = (app, deps) => {
     },
     async ({ actor, body }, reply) => {
       await checkOperator(deps.pool, actor.userId);
-      const own = await getOwnKey(deps.pool, actor);
+      const own = await findGrant(deps.pool, actor);
       const input = toNewUser(body, own.expiresAt?.toISOString() ?? null);
       const { user, key, secret } = await change(deps, actor, createUserWithKey, input);
       deps.logger.info({ userId: user.id, by: actor.userId, role: user.role }, 'user created');

@@ -8,6 +8,7 @@ import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
 import { KeyList } from './key-list.tsx';
 import { linesOf } from './key-values.ts';
 import { CreatedKey, NewKey } from './new-key.tsx';
+import { Sessions } from './session-list.tsx';
 
 export function KeysPage() {
   const [secret, setSecret] = useState<string | null>(null);
@@ -43,6 +44,7 @@ export function KeysPage() {
           )
         }
       </Loaded>
+      <Sessions userId={null} />
       <CreatedKey secret={secret} onClose={() => setSecret(null)} />
     </Page>
   );

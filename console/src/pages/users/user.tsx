@@ -12,6 +12,7 @@ import { Status } from '../../ui/text/status.tsx';
 import { visibleText } from '../../ui/text/visible-text.ts';
 import { KeyList } from '../keys/key-list.tsx';
 import { CreatedKey, NewKey } from '../keys/new-key.tsx';
+import { Sessions } from '../keys/session-list.tsx';
 import { Bars, EditLimits } from '../limits/limit-parts.tsx';
 import { EditRate, EditUser, RemoveUser, SuspendButton } from './user-actions.tsx';
 import { countsText, stateOf, USER_STATES, type User } from './user-values.ts';
@@ -43,6 +44,7 @@ export function UserPage() {
             <Notice user={user} />
             <Bars limits={user} />
             <Keys id={id} />
+            <Sessions userId={id} />
           </Stack>
         )}
       </Loaded>

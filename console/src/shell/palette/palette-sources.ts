@@ -11,7 +11,7 @@ import {
   templatesQuery,
   volumesQuery,
 } from '../../api/queries.ts';
-import { signOut } from '../../api/session.ts';
+import { signOut } from '../../api/sign-in-calls.ts';
 import { usersQuery } from '../../pages/users/users-query.ts';
 import { notifyError, notifySuccess } from '../../ui/notify.ts';
 import { formatDate } from '../../ui/text/format.ts';
@@ -128,7 +128,7 @@ export function usePaletteActions(): readonly PaletteItem[] {
       run: () => open(`${BASE_URL}/docs/api/`),
       keywords: 'rest openapi',
     }),
-    paletteItem('Action', 'Sign out', { run: () => signOut(), keywords: 'log out leave' }),
+    paletteItem('Action', 'Sign out', { run: () => void signOut(), keywords: 'log out leave' }),
   ];
 }
 

@@ -1,0 +1,45 @@
+import { ApiError, readApiError, unreachable } from './api-error.ts';
+import { BASE_URL } from './server-connection.ts';
+import { forgetSession, sessionHeaders, signIn } from './session.ts';
+
+export interface SignInProvider {
+  name: string;
+  title: string;
+}
+
+/** Makes a session from an API key, which is not kept. Throws ApiError for a key that the server refuses. */
+export async function signInWithKey(key: string): Promise<void> {
+  const headers = { ...sessionHeaders(), authorization: `Bearer ${key}` };
+  signIn((await call('key', { method: 'POST', headers })) as { id: string; token: string });
+}
+
+/** Returns whom people can sign in with, besides a key. */
+export async function readProviders(): Promise<SignInProvider[]> {
+  return ((await call('providers')) as { providers: SignInProvider[] }).providers;
+}
+
+/** The address at which signing in with a provider begins; it returns to the page of the console that is shown now. */
+export function providerUrl({ name }: SignInProvider): string {
+  return `${BASE_URL}/sign-in/oidc/${name}?to=${encodeURIComponent(location.hash.slice(1) || '/')}`;
+}
+
+/** Ends the session on the server and here, then at the provider that it came from, if it has a page for that. */
+export async function signOut(): Promise<void> {
+  try {
+    const { url } = (await call('out', { method: 'POST', headers: sessionHeaders() })) as { url: string | null };
+    forgetSession();
+    if (url !== null) location.assign(url);
+  } catch (error) {
+    // An ended session has nothing to end. If the server is away, its half is still out of reach without ours.
+    if (!(error instanceof ApiError)) throw error;
+    forgetSession();
+  }
+}
+
+async function call(path: string, init: RequestInit = {}): Promise<unknown> {
+  const response = await fetch(`${BASE_URL}/sign-in/${path}`, { ...init, cache: 'no-store' }).catch(() => {
+    throw unreachable();
+  });
+  if (!response.ok) throw await readApiError(response);
+  return response.json();
+}

@@ -1,0 +1,31 @@
+import { resolve } from 'node:path';
+import { optional, seconds } from './setting.ts';
+
+const DAY = 86_400;
+
+/** How people sign in, and for how long. */
+export const SIGN_IN = {
+  /** Null: with API keys only. */
+  providersFile: optional({
+    variable: 'PODYARD_SIGN_IN',
+    flag: 'signIn',
+    takes: '<file>',
+    shownDefault: 'API keys only',
+    parse: (_name, text) => resolve(text),
+    page: 'OpenID Connect providers that people [sign in](guide/sign-in.md) with',
+    help: 'OpenID Connect providers that people sign in with',
+    chart: { value: 'signIn', as: 'template' },
+  }),
+  idleMs: seconds({
+    variable: 'PODYARD_SESSION_IDLE_SECONDS',
+    default: 7 * DAY,
+    max: 365 * DAY,
+    page: 'A browser that was not used for so long has to sign in again',
+  }),
+  maxMs: seconds({
+    variable: 'PODYARD_SESSION_SECONDS',
+    default: 30 * DAY,
+    max: 365 * DAY,
+    page: 'How long a browser stays signed in at most',
+  }),
+};

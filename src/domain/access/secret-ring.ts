@@ -1,0 +1,243 @@
+import { BoundedMap, BoundedSet } from '../../core/bounded-map.ts';
+import { clientAddress, clientNetwork, type Peer, type TrustedAddresses } from '../../core/client-address.ts';
+import { type Clock, monotonicClock } from '../../core/clock.ts';
+import { Failure } from '../../core/errors.ts';
+import type { UserId } from '../../core/ids.ts';
+import type { Bus } from '../../db/bus.ts';
+import { databaseFailure } from '../../db/database-fault.ts';
+import type { Db } from '../../db/pool.ts';
+import type { Actor } from './actor.ts';
+import { GuessLimiter } from './guess-limiter.ts';
+import { KeyWatch, type OpenUse } from './key-watch.ts';
+import { hashSecret, hashText } from './secret-hash.ts';
+import { SecretUse } from './secret-use.ts';
+
+/**
+ * Maps the secrets of one kind, keys or sessions, to actors, from a cache where possible: the data plane asks on every request.
+ *
+ * A hint on the bus clears an entry, and no entry outlives `TTL_MS`, so that a revocation takes effect soon even if its
+ * hint is lost. A look-up in flight during a hint is not cached, because it may have read the old row. Unknown secrets are
+ * cached too, in a map of their own, so that guessing neither queries the database again for the same secret nor evicts
+ * valid ones. A network that guesses many is refused without a query; secrets that were valid here are still looked up for it.
+ *
+ * Secrets of a suspended user are never cached as valid: each request with one is refused after a look-up, or from a third map.
+ */
+const TTL_MS = 10_000;
+const MAX_ENTRIES = 10_000;
+const MAX_SECRET_LENGTH = 256;
+const NONE_TRUSTED: TrustedAddresses = { has: () => false };
+
+/** What one kind of secrets is: how it is looked up, and what is recorded of it. */
+export interface SecretKind {
+  /** The topics that name a key or a session. */
+  topics: readonly ('key' | 'session')[];
+  find(db: Db, secretHash: Buffer): Promise<FoundSecret | undefined>;
+  /** Returns those of `ids` that are valid, with their end in ms since 1970, infinite for none. */
+  findLive(db: Db, ids: readonly string[]): Promise<Map<string, number>>;
+  /** Records that they were used now. */
+  updateUsed(db: Db, ids: readonly string[]): Promise<void>;
+}
+
+/** What a look-up finds. */
+export interface FoundSecret {
+  id: string;
+  actor: Actor;
+  /** The key that a session ends with. */
+  keyId?: string | null;
+  /** Its user is suspended, or being deleted: it is refused. */
+  isSuspended: boolean;
+  isRemoving: boolean;
+  lastUsedAt: Date | null;
+  /** When it expires, in ms since 1970; infinite: never. */
+  endsMs: number;
+}
+
+interface Known {
+  actor: Actor;
+  /** The ids whose hints concern it. */
+  ids: readonly unknown[];
+  /** When the entry expires: after the TTL or with the secret, whichever is first. */
+  untilMs: number;
+}
+
+/** What a look-up ends with: an actor, a secret that is valid but refused, or nothing. */
+type Outcome = Actor | Refused | undefined;
+
+/** A secret of a suspended user. */
+interface Refused {
+  userId: UserId;
+  isRemoving: boolean;
+  untilMs: number;
+}
+
+/** What a ring needs. */
+export interface RingDeps {
+  pool: Db;
+  bus: Pick<Bus, 'subscribe'>;
+  clock: Clock;
+  monotonic?: Clock;
+  /** None by default. */
+  trustedProxies?: TrustedAddresses;
+}
+
+export class SecretRing {
+  readonly #kind: SecretKind;
+  readonly #deps: { pool: Db; clock: Clock; trustedProxies?: TrustedAddresses };
+  readonly #guesses: GuessLimiter;
+  readonly #known = new BoundedMap<string, Known>(MAX_ENTRIES);
+  readonly #unknown = new BoundedMap<string, number>(MAX_ENTRIES);
+  /** Secrets that were valid at their last look-up. */
+  readonly #proven = new BoundedSet<string>(MAX_ENTRIES);
+  readonly #refused = new BoundedMap<string, Refused>(MAX_ENTRIES);
+  readonly #inFlight = new Map<string, Promise<Outcome>>();
+  readonly #watch: KeyWatch;
+  readonly #use: SecretUse;
+  readonly #unsubscribe: readonly (() => void)[];
+  #generation = 0;
+
+  constructor(kind: SecretKind, deps: RingDeps) {
+    this.#kind = kind;
+    this.#deps = deps;
+    this.#guesses = new GuessLimiter(deps.monotonic ?? monotonicClock);
+    this.#watch = new KeyWatch({ ...deps, findLive: kind.findLive });
+    this.#use = new SecretUse({ ...deps, updateUsed: kind.updateUsed });
+    this.#unsubscribe = [
+      ...kind.topics.map((topic) =>
+        deps.bus.subscribe(topic, (id) => {
+          this.#forgetThose(({ ids }) => ids.includes(id));
+          this.#watch.hint(id);
+        }),
+      ),
+      deps.bus.subscribe('user', (userId) => {
+        this.#forgetThose(({ actor }) => actor.userId === userId);
+        this.#watch.hintAll();
+      }),
+    ];
+  }
+
+  /** Returns the actor if it is cached; undefined means "call `authenticate`", not "refuse". `key`: the `hashText` of the secret. */
+  peek(secret: string, key: string = hashText(hashSecret(secret))): Actor | undefined {
+    return this.#recall(key);
+  }
+
+  /**
+   * Returns undefined if the secret is unknown, revoked or expired. Throws `forbidden` if its user is suspended, `unavailable`
+   * if the database is unreachable, and `tooManyRequests` if `peer`'s network has just tried many unknown secrets.
+   */
+  async authenticate(secret: string, peer?: Peer): Promise<Actor | undefined> {
+    if (secret === '' || secret.length > MAX_SECRET_LENGTH) return undefined;
+    const key = hashText(hashSecret(secret));
+    const known = this.#recall(key);
+    if (known) return known;
+    const now = this.#deps.clock.now();
+    if ((this.#unknown.get(key) ?? 0) > now) return undefined;
+    const refused = this.#refused.get(key);
+    if (refused && refused.untilMs > now) throw suspended(refused);
+    let lookUp = this.#inFlight.get(key);
+    if (!lookUp) {
+      lookUp = this.#countedLookUp(key, secret, peer).finally(() => {
+        if (this.#inFlight.get(key) === lookUp) this.#inFlight.delete(key);
+      });
+      this.#inFlight.set(key, lookUp);
+    }
+    const outcome = await lookUp;
+    if (outcome && 'isRemoving' in outcome) throw suspended(outcome);
+    return outcome;
+  }
+
+  /** Notifies `open` within two seconds of the end of the key or session `id`. End each watch with `unwatchId`. */
+  watchId(id: string, open: OpenUse): void {
+    this.#watch.add(id, open);
+  }
+
+  unwatchId(id: string, open: OpenUse): void {
+    this.#watch.delete(id, open);
+  }
+
+  /** Returns the client's address, as trusted proxies say it. */
+  addressOf(peer: Peer): string {
+    return clientAddress(peer, this.#deps.trustedProxies ?? NONE_TRUSTED);
+  }
+
+  /** Ends the subscriptions; look-ups in flight still resolve. */
+  close(): void {
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.#watch.close();
+    this.#forget();
+  }
+
+  #recall(key: string): Actor | undefined {
+    const known = this.#known.get(key);
+    return known !== undefined && known.untilMs > this.#deps.clock.now() ? known.actor : undefined;
+  }
+
+  async #countedLookUp(key: string, secret: string, peer: Peer | undefined): Promise<Outcome> {
+    if (peer === undefined || this.#proven.has(key)) return this.#lookUp(key, secret);
+    const end = await this.#guesses.begin(clientNetwork(this.addressOf(peer)));
+    let isRefused = false;
+    try {
+      const outcome = await this.#lookUp(key, secret);
+      isRefused = outcome === undefined;
+      return outcome;
+    } finally {
+      end(isRefused);
+    }
+  }
+
+  async #lookUp(key: string, secret: string): Promise<Outcome> {
+    const generation = this.#generation;
+    const found = await this.#kind.find(this.#deps.pool, hashSecret(secret)).catch((cause) => {
+      throw databaseFailure(cause) ?? cause;
+    });
+    const now = this.#deps.clock.now();
+    const outcome = toOutcome(found, now);
+    if (outcome) this.#proven.add(key);
+    else this.#proven.delete(key);
+    if (outcome && !('isRemoving' in outcome)) this.#use.note(found!);
+    if (generation !== this.#generation) return outcome;
+    if (outcome === undefined) setLast(this.#unknown, key, now + TTL_MS);
+    else if ('isRemoving' in outcome) setLast(this.#refused, key, outcome);
+    else setLast(this.#known, key, toKnown(found!, now));
+    return outcome;
+  }
+
+  /** Keys of workers come and go all the time, so the others stay cached. */
+  #forgetThose(isMeant: (known: Known) => boolean): void {
+    this.#generation += 1;
+    for (const [key, known] of this.#known) if (isMeant(known)) this.#known.delete(key);
+    this.#unknown.clear();
+    this.#refused.clear();
+    this.#inFlight.clear();
+  }
+
+  #forget(): void {
+    this.#generation += 1;
+    this.#known.clear();
+    this.#unknown.clear();
+    this.#refused.clear();
+    this.#inFlight.clear();
+  }
+}
+
+function toOutcome(found: FoundSecret | undefined, now: number): Outcome {
+  if (found === undefined || found.endsMs <= now) return undefined;
+  const { actor, isSuspended, isRemoving, endsMs } = found;
+  if (!isSuspended) return actor;
+  return { userId: actor.userId, isRemoving, untilMs: Math.min(now + TTL_MS, endsMs) };
+}
+
+function toKnown({ id, keyId, actor, endsMs }: FoundSecret, now: number): Known {
+  return { actor, ids: [id, keyId], untilMs: Math.min(now + TTL_MS, endsMs) };
+}
+
+/** The refusal of a valid secret, whose holder may know why. */
+function suspended({ isRemoving }: Refused): Failure {
+  const why = isRemoving ? 'this account is being deleted' : 'this account is suspended';
+  return new Failure('forbidden', `${why}: ask an admin of this server`);
+}
+
+/** Sets an entry as the newest, so that a full map evicts the one looked up longest ago. */
+function setLast<T>(map: Map<string, T>, key: string, value: T): void {
+  map.delete(key);
+  map.set(key, value);
+}

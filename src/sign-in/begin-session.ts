@@ -1,0 +1,44 @@
+import type { IncomingMessage } from 'node:http';
+import { TLSSocket } from 'node:tls';
+import { clientAddress } from '../core/client-address.ts';
+import type { UserId } from '../core/ids.ts';
+import { systemActor } from '../domain/access/actor.ts';
+import { change } from '../domain/change.ts';
+import type { NewSession, ProviderAccount } from '../domain/sessions/session-store.ts';
+import { createSession, type SessionSecrets } from '../domain/sessions/sessions.ts';
+import { peerOf } from '../http/authenticate.ts';
+import { sessionCookie } from '../http/session-cookie.ts';
+import type { SignInDeps } from './sign-in-deps.ts';
+
+const MAX_USER_AGENT = 300;
+
+/** How somebody proved who they are. */
+type Proof = Pick<NewSession, 'madeBy' | 'keyId'> & { account?: ProviderAccount<string> };
+
+/** Signs a user in on the browser that sent the request: returns the session's secrets, and its cookie. */
+export async function beginSession(
+  deps: SignInDeps,
+  req: IncomingMessage,
+  userId: UserId,
+  proof: Proof,
+): Promise<{ secrets: SessionSecrets; cookie: string }> {
+  const { lifetime, trustedProxies } = deps;
+  const address = clientAddress(peerOf(req), trustedProxies);
+  const userAgent = req.headers['user-agent']?.slice(0, MAX_USER_AGENT) ?? null;
+  const secrets = await change(deps, systemActor(userId), createSession, { ...proof, userAgent, address, lifetime });
+  deps.logger.info({ userId, sessionId: secrets.id, by: proof.madeBy, clientAddress: address }, 'signed in');
+  return { secrets, cookie: sessionCookie(secrets, isSecure(deps, req), lifetime.maxMs) };
+}
+
+/** True if the browser reached this server over https, itself or through a proxy. */
+export function isSecure({ trustedProxies, publicUrlFor }: SignInDeps, req: IncomingMessage): boolean {
+  if (req.socket instanceof TLSSocket) return true;
+  const { origin, host, 'x-forwarded-proto': forwarded } = req.headers;
+  if (origin?.startsWith('https:')) return true; // the browser's word, about its own page
+  const address = (req.socket.remoteAddress ?? '').replace(/^::ffff:/i, '');
+  if (forwarded !== undefined && trustedProxies.has(address)) {
+    return String(forwarded).split(',')[0]!.trim() === 'https';
+  }
+  const url = new URL(publicUrlFor(req));
+  return url.protocol === 'https:' && url.host === host;
+}

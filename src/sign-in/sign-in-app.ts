@@ -1,0 +1,71 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Failure } from '../core/errors.ts';
+import { systemActor } from '../domain/access/actor.ts';
+import { change } from '../domain/change.ts';
+import { endSession } from '../domain/sessions/sessions.ts';
+import { authenticate, authenticateSession } from '../http/authenticate.ts';
+import { readBearer } from '../http/bearer.ts';
+import type { LoadedApp } from '../http/lazy-app.ts';
+import { logFailure, newRequestId } from '../http/problem.ts';
+import { namedSession, readSessionSecret, removedSessionCookies } from '../http/session-cookie.ts';
+import { toFailure } from '../http/to-failure.ts';
+import { sendFailure, sendJson } from './answers.ts';
+import { beginSession } from './begin-session.ts';
+import type { SignInDeps } from './sign-in-deps.ts';
+
+type Handler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
+
+/** What the sign-in page of the console, and the providers, talk to. */
+export class SignInApp implements LoadedApp {
+  readonly #deps: SignInDeps;
+  readonly #routes: Record<string, Handler>;
+
+  constructor(deps: SignInDeps) {
+    this.#deps = deps;
+    this.#routes = {
+      'GET /sign-in/providers': async (_req, res) => {
+        sendJson(res, 200, { providers: deps.providers.map(({ name, title }) => ({ name, title })) });
+      },
+      'POST /sign-in/key': (req, res) => this.#byKey(req, res),
+      'POST /sign-in/out': (req, res) => this.#out(req, res),
+    };
+  }
+
+  routing(req: IncomingMessage, res: ServerResponse): void {
+    const requestId = newRequestId();
+    res.setHeader('x-request-id', requestId);
+    this.#route(req, res).catch((error: unknown) => {
+      const failure = toFailure(error);
+      if (failure !== error) logFailure(this.#deps.logger, failure, { requestId });
+      if (!res.headersSent) sendFailure(res, failure);
+    });
+  }
+
+  async close(): Promise<void> {}
+
+  async #route(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const path = req.url!.split('?', 1)[0]!;
+    const handle = this.#routes[`${req.method} ${path}`];
+    if (handle === undefined) throw new Failure('notFound', 'Path not found');
+    await handle(req, res);
+  }
+
+  /** The key in `Authorization` becomes a session with at most its scopes, which ends with it. */
+  async #byKey(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const { keyId, userId } = await authenticate(this.#deps.keyRing, readBearer(req.headers.authorization), req);
+    const former = namedSession(req.headers);
+    const { secrets, cookie } = await beginSession(this.#deps, req, userId, { madeBy: 'KEY', keyId });
+    const removed = former === null ? [] : removedSessionCookies(former);
+    sendJson(res, 201, { id: secrets.id, token: secrets.token }, [...removed, cookie]);
+  }
+
+  /** Ends the session of the request. Its cookie goes in any case. */
+  async #out(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const secret = readSessionSecret(req);
+    if (secret === null) throw new Failure('unauthorized', 'there is no session to end');
+    const { userId, sessionId } = await authenticateSession(this.#deps.keyRing, secret, req);
+    await change(this.#deps, systemActor(userId), endSession, { userId, sessionId: sessionId! });
+    this.#deps.logger.info({ userId, sessionId }, 'signed out');
+    sendJson(res, 200, { url: null }, removedSessionCookies(sessionId!));
+  }
+}

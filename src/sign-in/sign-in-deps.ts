@@ -1,0 +1,23 @@
+import type { IncomingMessage } from 'node:http';
+import type { TrustedAddresses } from '../core/client-address.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Logger } from '../core/logger.ts';
+import type { SecretBox } from '../core/secret-box.ts';
+import type { KeyRing } from '../domain/access/key-ring.ts';
+import type { Context } from '../domain/context.ts';
+import type { SessionLifetime } from '../domain/sessions/session-store.ts';
+import type { Provider } from './read-providers.ts';
+
+/** What signing in depends on. */
+export interface SignInDeps extends Context {
+  keyRing: KeyRing;
+  secretBox: SecretBox;
+  logger: Logger;
+  clock: Clock;
+  facts: { takesSeveralUsers: boolean };
+  trustedProxies: TrustedAddresses;
+  /** Returns the URL of this server as the client of a request reaches it, without a trailing slash. */
+  publicUrlFor: (request: IncomingMessage) => string;
+  lifetime: SessionLifetime;
+  providers: readonly Provider[];
+}
