@@ -398,6 +398,27 @@ export interface paths {
     parameters: {};
     delete: operations["deleteUserApiKey"];
   };
+  "/v2/teams": {
+    parameters: {};
+    get: operations["listTeams"];
+    post: operations["createTeam"];
+  };
+  "/v2/teams/{id}": {
+    parameters: {};
+    get: operations["getTeam"];
+    delete: operations["deleteTeam"];
+    patch: operations["updateTeam"];
+  };
+  "/v2/teams/{id}/members": {
+    parameters: {};
+    get: operations["listTeamMembers"];
+    post: operations["addTeamMember"];
+  };
+  "/v2/teams/{id}/members/{userId}": {
+    parameters: {};
+    delete: operations["removeTeamMember"];
+    patch: operations["updateTeamMember"];
+  };
   "/v2/account/installation": {
     parameters: {};
     get: operations["getInstallation"];
@@ -2006,7 +2027,7 @@ export interface components {
       email: string | null;
       /** Format: date-time */
       createdAt: string;
-      role: "ADMIN" | "USER";
+      role: "ADMIN" | "USER" | "AUDITOR" | "BILLING";
     };
     ApiKey: {
       id: string;
@@ -2058,6 +2079,43 @@ export interface components {
       } | null;
       secret: string;
     };
+    Team: {
+      id: string;
+      name: string;
+      status: "ACTIVE" | "SUSPENDED" | "DELETING";
+      role: ("VIEWER" | "DEVELOPER" | "OPERATOR" | "OWNER") | null;
+      members: number;
+      /** Format: date-time */
+      createdAt: string;
+    };
+    TeamList: {
+      teams: components["schemas"]["Team"][];
+    };
+    CreateTeamRequest: {
+      name: string;
+      ownerId?: string;
+    };
+    UpdateTeamRequest: {
+      name: string;
+    };
+    TeamMember: {
+      userId: string;
+      name: string;
+      role: "VIEWER" | "DEVELOPER" | "OPERATOR" | "OWNER";
+      isSuspended: boolean;
+      /** Format: date-time */
+      joinedAt: string;
+    };
+    TeamMemberList: {
+      members: components["schemas"]["TeamMember"][];
+    };
+    AddTeamMemberRequest: {
+      userId: string;
+      role: "VIEWER" | "DEVELOPER" | "OPERATOR" | "OWNER";
+    };
+    UpdateTeamMemberRequest: {
+      role: "VIEWER" | "DEVELOPER" | "OPERATOR" | "OWNER";
+    };
     UserAccount: {
       userId: string;
       name: string;
@@ -2077,7 +2135,7 @@ export interface components {
         gpus: components["schemas"]["QuotaUse"];
       };
       email: string | null;
-      role: "ADMIN" | "USER";
+      role: "ADMIN" | "USER" | "AUDITOR" | "BILLING";
       /** Format: date-time */
       createdAt: string;
       apiKeys: number;
@@ -2112,7 +2170,7 @@ export interface components {
     CreateUserRequest: {
       name: string;
       email?: string | null;
-      role?: "ADMIN" | "USER";
+      role?: "ADMIN" | "USER" | "AUDITOR" | "BILLING";
       key?: {
         name?: string;
         scopes?: string[];
@@ -2141,7 +2199,7 @@ export interface components {
         gpus: components["schemas"]["QuotaUse"];
       };
       email: string | null;
-      role: "ADMIN" | "USER";
+      role: "ADMIN" | "USER" | "AUDITOR" | "BILLING";
       /** Format: date-time */
       createdAt: string;
       apiKeys: number;
@@ -2172,7 +2230,7 @@ export interface components {
     };
     UpdateUserRequest: {
       email?: string | null;
-      role?: "ADMIN" | "USER";
+      role?: "ADMIN" | "USER" | "AUDITOR" | "BILLING";
     };
     SuspendUserRequest: {
       workloads?: "KEEP" | "STOP";
@@ -4370,6 +4428,149 @@ export interface operations {
     };
     responses: {
       204: {};
+    };
+  };
+  listTeams: {
+    parameters: {
+      query?: {
+        all?: boolean;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["TeamList"];
+        };
+      };
+    };
+  };
+  createTeam: {
+    parameters: {};
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["CreateTeamRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["Team"];
+        };
+      };
+    };
+  };
+  getTeam: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["Team"];
+        };
+      };
+    };
+  };
+  deleteTeam: {
+    parameters: {
+      query?: {
+        handOverTo?: string;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      202: {
+        content: {
+          "application/json": components["schemas"]["Team"];
+        };
+      };
+    };
+  };
+  updateTeam: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["UpdateTeamRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["Team"];
+        };
+      };
+    };
+  };
+  listTeamMembers: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["TeamMemberList"];
+        };
+      };
+    };
+  };
+  addTeamMember: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["AddTeamMemberRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["TeamMember"];
+        };
+      };
+    };
+  };
+  removeTeamMember: {
+    parameters: {
+      path: {
+        id: string;
+        userId: string;
+      };
+    };
+    responses: {
+      204: {};
+    };
+  };
+  updateTeamMember: {
+    parameters: {
+      path: {
+        id: string;
+        userId: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["UpdateTeamMemberRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["TeamMember"];
+        };
+      };
     };
   };
   getInstallation: {

@@ -221,6 +221,8 @@ test('the description is OpenAPI 3.1, needs no key, lists every operation and th
       ...['cancelBuild', 'createBuild', 'findMissingFiles', 'getAnyBuild'],
       ...['listAllBuilds', 'retryBuild', 'storeBuildFile', 'storeBuildFiles', 'streamBuildLog', 'renewEndpointLease'],
       ...['deleteGitSource', 'getGitSource', 'receiveGitWebhook', 'replaceGitSource', 'syncGitSource'],
+      ...['listTeams', 'createTeam', 'getTeam', 'updateTeam', 'deleteTeam'],
+      ...['listTeamMembers', 'addTeamMember', 'updateTeamMember', 'removeTeamMember'],
       'changeRollout',
       'createApiKey',
       'createBudget',

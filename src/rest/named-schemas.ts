@@ -75,6 +75,7 @@ import { ErrorResponse } from './shared/error-response.ts';
 import { SimulateRequest, SimulationResponse } from './simulation/simulation-schemas.ts';
 import { TemplateList, TemplateResponse, UpdateTemplateRequest } from './templates/template-wire.ts';
 import { TERMINAL_SCHEMAS } from './terminals/terminal-schemas.ts';
+import { TEAM_SCHEMAS } from './teams/team-schemas.ts';
 import { USER_SCHEMAS } from './users/user-schemas.ts';
 import type { Wires } from './wires.ts';
 import {
@@ -170,6 +171,7 @@ export const namedSchemas = ({ endpoints, pods, sshKeys, templates }: Wires): re
   ApiKeyList,
   CreateApiKeyRequest,
   CreatedApiKeyResponse,
+  ...TEAM_SCHEMAS,
   ...USER_SCHEMAS,
   ...TERMINAL_SCHEMAS,
   SecretResponse,

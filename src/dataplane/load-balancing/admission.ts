@@ -1,6 +1,6 @@
 import { Failure, notFound } from '../../core/errors.ts';
-import type { EndpointId, KeyId } from '../../core/ids.ts';
-import { type Actor, isPermitted } from '../../domain/access/actor.ts';
+import type { EndpointId } from '../../core/ids.ts';
+import { type Actor, isPermitted, type UseId, useIdOf } from '../../domain/access/actor.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
 import { bodyOverLimit } from '../../domain/quotas/over-limit.ts';
 import { readKey } from '../../http/bearer.ts';
@@ -22,7 +22,7 @@ export interface Applicant {
   readonly exchange: ClientExchange;
   readonly caller: Caller;
   /** Set when it is admitted. */
-  keyId: KeyId | null;
+  use: UseId | null;
   actor: Actor | null;
 }
 
@@ -43,7 +43,7 @@ export class Admission {
     if (key === null) throw new Failure('unauthorized', 'no token provided');
     const actor = this.#deps.keyRing.peek(key, keyHash);
     if (!actor) return this.#authenticate(applicant, key, endpointId);
-    const endpoint = this.#deps.endpoints.findOwn(endpointId, actor.userId);
+    const endpoint = this.#deps.endpoints.findReachable(endpointId, actor.userId);
     if (!(endpoint instanceof Promise)) return this.#check(applicant, actor, endpointId, endpoint);
     return endpoint.then((found) => this.#check(applicant, actor, endpointId, found));
   }
@@ -53,10 +53,19 @@ export class Admission {
     const peer = { remoteAddress, forwardedFor: joinedValues(headers, 'x-forwarded-for') };
     const actor = await this.#deps.keyRing.authenticate(key, peer);
     if (!actor) throw new Failure('unauthorized', 'invalid api key');
-    return this.#check(applicant, actor, endpointId, await this.#deps.endpoints.findOwn(endpointId, actor.userId));
+    return this.#check(applicant, actor, endpointId, await this.#deps.endpoints.findReachable(endpointId, actor.userId));
   }
 
-  #check(applicant: Applicant, actor: Actor, endpointId: string, endpoint: EndpointEntry | undefined): EndpointEntry {
+  #check(
+    applicant: Applicant,
+    actor: Actor,
+    endpointId: string,
+    endpoint: EndpointEntry | undefined,
+  ): EndpointEntry | Promise<EndpointEntry> {
+    if (endpoint && endpoint.userId !== actor.userId) {
+      const member = this.#deps.keyRing.teams.actAs(actor, endpoint.userId);
+      return member.then((acting) => this.#check(applicant, acting, endpointId, endpoint));
+    }
     if (!isPermitted(actor, { invoke: endpointId as EndpointId, access: 'write' })) {
       throw new Failure('forbidden', 'access denied');
     }
@@ -64,7 +73,7 @@ export class Admission {
     if (endpoint.type !== 'LOAD_BALANCING') throw new Failure('badRequest', 'not allowed for QB API');
     const { bodyLength } = applicant.exchange;
     if (typeof bodyLength === 'number') this.#checkBody(bodyLength, endpoint);
-    applicant.keyId = actor.keyId;
+    applicant.use = useIdOf(actor);
     applicant.actor = actor;
     return endpoint;
   }

@@ -1,12 +1,12 @@
 import type { LoadBalancingLimits } from '../../config/config.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
-import type { EndpointId, KeyId } from '../../core/ids.ts';
+import type { EndpointId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import { CLIENT_GONE, type Metrics } from '../../core/metrics.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
-import { type Actor, isPermitted } from '../../domain/access/actor.ts';
+import { type Actor, isPermitted, type UseId } from '../../domain/access/actor.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
 import type { OpenUse } from '../../domain/access/key-watch.ts';
 import { explainWaiting } from '../../domain/workers/explain-waiting.ts';
@@ -126,7 +126,7 @@ export class LoadBalancer {
     request.backend = backend;
     const { exchange, target } = request;
     const options = { target, withheld: WITHHELD, answerHeaders: backend.answerHeaders };
-    this.#deps.keyRing.watch(request.keyId!, request);
+    this.#deps.keyRing.watch(request.use!, request);
     request.forwarded = forward(request, request.traffic!.settings, exchange, backend.upstream!, options);
   }
 
@@ -152,7 +152,7 @@ export class LoadBalancer {
   #release(request: BalancedRequest, now = this.#deps.monotonic.now()): void {
     const { backend } = request;
     if (backend === null) return;
-    this.#deps.keyRing.unwatch(request.keyId!, request);
+    this.#deps.keyRing.unwatch(request.use!, request);
     request.backend = null;
     request.traffic!.balancer.release(backend);
     this.#deps.activity.recordWork(backend.id, now); // the idle timeout counts from the end of its last request
@@ -194,11 +194,11 @@ export class LoadBalancer {
 
   /** Throws `unauthorized` if the key ended before the request got a worker. */
   async #whileKeyLasts(
-    { exchange, keyId }: BalancedRequest,
+    { exchange, use }: BalancedRequest,
     hold: () => Promise<Backend | undefined>,
   ): Promise<Backend | undefined> {
     let hasEnded = false;
-    const unwatch = this.#deps.keyRing.onEnd(keyId!, () => {
+    const unwatch = this.#deps.keyRing.onEnd(use!, () => {
       hasEnded = true;
       exchange.onGone?.(); // ends the hold
     });
@@ -234,7 +234,7 @@ class BalancedRequest implements OutcomeReader, Applicant, OpenUse {
   /** In ms of the monotonic clock. */
   readonly startedAt: number;
   readonly attempt: Attempt;
-  keyId: KeyId | null = null;
+  use: UseId | null = null;
   actor: Actor | null = null;
   endpoint: EndpointEntry | null = null;
   traffic: Traffic | null = null;

@@ -1,10 +1,10 @@
 import type { Clock } from '../../core/clock.ts';
 import { FAILURES, Failure } from '../../core/errors.ts';
-import type { KeyId, UserId } from '../../core/ids.ts';
+import type { UserId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import type { Bus } from '../../db/bus.ts';
-import { type Actor, isPermitted } from '../../domain/access/actor.ts';
+import { type Actor, isPermitted, type UseId, useIdOf } from '../../domain/access/actor.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
 import { keyEnded } from '../../http/authenticate.ts';
 import { logFailure } from '../../http/problem.ts';
@@ -31,7 +31,7 @@ export interface PodProxyOptions {
   monotonic: Clock;
   logger: Logger;
   metrics: Metrics;
-  keyRing: Pick<KeyRing, 'peek' | 'authenticate' | 'onEnd'>;
+  keyRing: Pick<KeyRing, 'peek' | 'authenticate' | 'onEnd' | 'teams'>;
   settings: ForwardSettings;
   findRoute: (podId: string) => Promise<PodRoute | undefined>;
   /** Resolves where a port of a running pod is; null when the pod does not listen there. */
@@ -122,7 +122,7 @@ export class PodProxy {
       const { settings, keyRing } = this.#deps;
       const options = { withheld: admission?.withheld ?? WITHHELD_KEY };
       const request = forward({ onOutcome, onLasting }, settings, exchange, this.#upstream(podId, port), options);
-      if (admission !== null && !isOver) unwatch = keyRing.onEnd(admission.keyId, () => request.cut(keyEnded()));
+      if (admission !== null && !isOver) unwatch = keyRing.onEnd(admission.use, () => request.cut(keyEnded()));
     });
   }
 
@@ -208,7 +208,7 @@ const ASK_BROWSER: RawHeaders = ['WWW-Authenticate', 'Basic realm="Podyard: API 
 
 /** A key that opens a private pod, and the headers that the pod must not see. */
 interface Admission {
-  keyId: KeyId;
+  use: UseId;
   withheld: ReadonlySet<string>;
 }
 
@@ -217,16 +217,15 @@ interface Admission {
  * request without a key and for every key that may not read the pod, and `tooManyRequests` for the many unknown keys of an address.
  */
 function admitToPod(
-  keyRing: Pick<KeyRing, 'peek' | 'authenticate'>,
+  keyRing: Pick<KeyRing, 'peek' | 'authenticate' | 'teams'>,
   exchange: ClientExchange,
   pod: { id: string; owner: UserId },
 ): Admission | Promise<Admission> {
   const { key, withheld } = credentialsOf(exchange.headers);
-  const check = (actor: Actor | undefined): Admission => {
-    const isAdmitted =
-      actor?.userId === pod.owner && isPermitted(actor, { area: 'pods', access: 'read', resourceId: pod.id });
-    if (!isAdmitted) throw isPrivate();
-    return { keyId: actor.keyId, withheld };
+  const check = (actor: Actor | undefined): Admission | Promise<Admission> => {
+    if (actor && actor.userId !== pod.owner) return keyRing.teams.actAs(actor, pod.owner).then(check, throwPrivate);
+    if (!actor || !isPermitted(actor, { area: 'pods', access: 'read', resourceId: pod.id })) throw isPrivate();
+    return { use: useIdOf(actor), withheld };
   };
   const known = keyRing.peek(key, hashTextOnConnection(exchange.connection, key));
   if (known) return check(known);
@@ -252,6 +251,11 @@ function keyIn(authorization: string | undefined): string | undefined {
   const text = Buffer.from(value, 'base64').toString('utf8');
   const at = text.indexOf(':');
   return (at < 0 ? text : text.slice(at + 1) || text.slice(0, at)) || undefined;
+}
+
+/** A stranger to the team learns what every other stranger does. */
+function throwPrivate(error: unknown): never {
+  throw error instanceof Failure && error.kind === 'forbidden' ? isPrivate() : error;
 }
 
 function isPrivate(): Failure {

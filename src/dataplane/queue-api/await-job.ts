@@ -1,6 +1,7 @@
 import { Failure, notFound } from '../../core/errors.ts';
 import type { JobId } from '../../core/ids.ts';
 import { hasEnded } from '../../core/job-states.ts';
+import { useIdOf } from '../../domain/access/actor.ts';
 import { type JobView, renderJob } from '../../domain/jobs/job.ts';
 import { LARGE_RESULT_BYTES } from '../../domain/jobs/payloads.ts';
 import { keyEnded } from '../../http/authenticate.ts';
@@ -57,7 +58,7 @@ export async function getJob(call: QueueCall, jobId: JobId): Promise<JobView> {
  * cut if the response was started, and `held` sees the response closed.
  */
 export async function holdWithKey<T>({ plane, actor, res }: QueueCall, held: () => Promise<T>): Promise<T> {
-  const unwatch = plane.keyRing.onEnd(actor.keyId, () => sendProblem(res, keyEnded()));
+  const unwatch = plane.keyRing.onEnd(useIdOf(actor), () => sendProblem(res, keyEnded()));
   try {
     return await held();
   } finally {

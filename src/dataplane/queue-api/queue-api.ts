@@ -1,6 +1,7 @@
 import { Failure, notFound } from '../../core/errors.ts';
 import type { JobId } from '../../core/ids.ts';
 import { type Actor, isPermitted } from '../../domain/access/actor.ts';
+import { TEAM_HEADER } from '../../domain/access/team-ring.ts';
 import { JOB_ID } from '../../domain/jobs/job.ts';
 import { peerOf } from '../../http/authenticate.ts';
 import { readKey } from '../../http/bearer.ts';
@@ -95,9 +96,10 @@ async function route(plane: QueuePlane, req: CallRequest, res: CallResponse, log
   const [, , endpointId, name, jobId, ...rest] = path.split('/');
   const operation = name !== undefined && Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name] : undefined;
   const known = authenticate(plane, req);
-  const actor = known instanceof Promise ? await known : known;
+  let actor = known instanceof Promise ? await known : known;
   log.userId = actor.userId;
   if (path.startsWith('/openai/')) {
+    actor = await plane.keyRing.teams.actFor(actor, req.headers[TEAM_HEADER]); // no endpoint in the path names its owner
     return modelRoute({ req, res, plane, log, actor, route: path.slice('/openai'.length), query });
   }
   const isPath = operation?.hasSubPath || (rest.length === 0 && Boolean(jobId) === operation?.hasJobId);
@@ -112,9 +114,13 @@ async function route(plane: QueuePlane, req: CallRequest, res: CallResponse, log
   const access = operation.access === 'method' ? accessOf(req.method!) : operation.access;
   const invoke = { invoke: endpointId as EndpointEntry['id'], access };
   if (!isPermitted(actor, invoke)) throw new Failure('forbidden', 'access denied');
-  const found = plane.endpoints.findOwn(endpointId!, actor.userId);
+  const found = plane.endpoints.findReachable(endpointId!, actor.userId);
   const endpoint = found instanceof Promise ? await found : found;
   if (!endpoint) throw notFound('Endpoint');
+  if (endpoint.userId !== actor.userId) {
+    actor = await plane.keyRing.teams.actAs(actor, endpoint.userId);
+    if (!isPermitted(actor, invoke)) throw new Failure('forbidden', 'access denied');
+  }
   log.endpointId = endpoint.id;
   if (endpoint.type !== 'QUEUE_BASED' && !operation.isForAnyType)
     throw new Failure('badRequest', 'not allowed for QB API');

@@ -32,7 +32,7 @@ export const createApiKey: Operation<Tx<Admin> & { clock: Clock }, NewApiKey, { 
     checkNewKey(clock, input);
     const secret = newSecret(KEY_PREFIX);
     if (maker) await checkMaker(db, maker, input);
-    const createdBy = maker ? { userId: maker.userId, keyId: maker.keyId } : null;
+    const createdBy = maker ? { userId: maker.personId ?? maker.userId, keyId: maker.keyId } : null;
     const key = await insertKey(db, { ...input, id: newId<KeyId>(), secretHash: hashSecret(secret), createdBy });
     bus.publish('key', key.id);
     return { key, secret };
@@ -61,7 +61,7 @@ export function checkNewKey(clock: Clock, { scopes, expiresAt }: Pick<NewApiKey,
 
 /** Throws `forbidden` if the new key would permit more, or live longer, than the maker's, which is locked against revocation. */
 export async function checkMaker(db: Db, maker: Actor, input: Pick<NewApiKey, 'scopes' | 'expiresAt'>): Promise<void> {
-  const makersKey = await findKeyForShare(db, maker.userId, maker.keyId);
+  const makersKey = await findKeyForShare(db, maker.personId ?? maker.userId, maker.keyId);
   if (!makersKey) throw new Failure('unauthorized', 'invalid bearer token');
   if (!input.scopes.every((scope) => scopesCover(makersKey.scopes, scope))) {
     throw new Failure('forbidden', 'access denied: a key cannot grant more than the key that creates it');

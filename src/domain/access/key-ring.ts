@@ -2,16 +2,17 @@ import { BoundedMap, BoundedSet } from '../../core/bounded-map.ts';
 import { clientAddress, clientNetwork, type Peer, type TrustedAddresses } from '../../core/client-address.ts';
 import { type Clock, monotonicClock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
-import type { KeyId, UserId } from '../../core/ids.ts';
+import type { UserId } from '../../core/ids.ts';
 import type { Bus } from '../../db/bus.ts';
 import { databaseFailure } from '../../db/database-fault.ts';
 import type { Db } from '../../db/pool.ts';
-import type { Actor } from './actor.ts';
+import type { Actor, UseId } from './actor.ts';
 import { GuessLimiter } from './guess-limiter.ts';
 import { type ApiKey, type FoundKey, findKeyBySecretHash } from './key-store.ts';
 import { KeyUse } from './key-use.ts';
 import { KeyWatch, type OpenUse } from './key-watch.ts';
 import { hashSecret, hashText } from './secret-hash.ts';
+import { TeamRing } from './team-ring.ts';
 
 /**
  * Maps secrets to actors, from a cache where possible: the data plane asks on every request.
@@ -45,6 +46,8 @@ interface Refused {
 }
 
 export class KeyRing {
+  /** The teams of those whose keys these are. */
+  readonly teams: TeamRing;
   readonly #deps: { pool: Db; clock: Clock; trustedProxies?: TrustedAddresses };
   readonly #guesses: GuessLimiter;
   readonly #known = new BoundedMap<string, Known>(MAX_ENTRIES);
@@ -70,6 +73,7 @@ export class KeyRing {
     this.#guesses = new GuessLimiter(options.monotonic ?? monotonicClock);
     this.#watch = new KeyWatch(options);
     this.#use = new KeyUse(options);
+    this.teams = new TeamRing(options);
     this.#unsubscribe = [
       options.bus.subscribe('key', (keyId) => {
         this.#forgetKeys((actor) => actor.keyId === keyId);
@@ -113,28 +117,29 @@ export class KeyRing {
   }
 
   /**
-   * Calls `onEnd` within two seconds of the key's revocation or expiry, for what is open longer than its request took to
+   * Calls `onEnd` within two seconds of the key's revocation or expiry, or of the end of a membership (`useIdOf`), for what is open longer than its request took to
    * arrive: streams, held requests, tunnels. Returns the function that ends the watch: call it in every case.
    */
-  onEnd(keyId: KeyId, onEnd: () => void): () => void {
+  onEnd(use: UseId, onEnd: () => void): () => void {
     const open: OpenUse = { onKeyEnd: onEnd, place: -1 };
-    this.watch(keyId, open);
-    return () => this.unwatch(keyId, open);
+    this.watch(use, open);
+    return () => this.unwatch(use, open);
   }
 
   /** As `onEnd`, for objects that exist anyway. End each watch with `unwatch`. */
-  watch(keyId: KeyId, open: OpenUse): void {
-    this.#watch.add(keyId, open);
+  watch(use: UseId, open: OpenUse): void {
+    this.#watch.add(use, open);
   }
 
-  unwatch(keyId: KeyId, open: OpenUse): void {
-    this.#watch.delete(keyId, open);
+  unwatch(use: UseId, open: OpenUse): void {
+    this.#watch.delete(use, open);
   }
 
   /** Ends the subscriptions; look-ups in flight still resolve. */
   close(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#watch.close();
+    this.teams.close();
     this.#forget();
   }
 

@@ -2,6 +2,8 @@ import { Failure } from '../../core/errors.ts';
 import type { KeyId, UserId } from '../../core/ids.ts';
 import { isRestRevision, type RestRevision } from '../../core/rest-revisions.ts';
 import type { Db } from '../../db/pool.ts';
+import type { UseId } from './actor.ts';
+import { OPERATOR_ACTIONS } from './roles.ts';
 import { formatScope, parseScope, type Scope } from './scopes.ts';
 
 /** A key as its owner sees it. The secret is not part of it: it is shown once, when the key is created. */
@@ -124,10 +126,36 @@ export async function findKeyBySecretHash(db: Db, secretHash: Buffer): Promise<F
 }
 
 /**
- * Returns the keys of `ids` that are neither revoked nor a suspended user's, with their expiry in ms since 1970, infinite for
- * none. Served by the primary keys.
+ * Returns those of `uses` whose key is neither revoked nor a suspended user's, and whose person still acts for the account as they
+ * did, with the key's expiry in ms since 1970, infinite for none. Served by the primary keys.
  */
-export async function findLiveKeys(db: Db, ids: readonly KeyId[]): Promise<Map<KeyId, number>> {
+export async function findLiveUses(db: Db, uses: readonly UseId[]): Promise<Map<UseId, number>> {
+  const parts = uses.map((use) => [use, ...use.split(/[@:]/)] as [UseId, KeyId, ...string[]]);
+  const expiries = await findLiveKeys(db, [...new Set(parts.map(([, keyId]) => keyId))]);
+  const shared = parts.filter(([, , accountId]) => accountId !== undefined);
+  const acting = shared.length === 0 ? new Set() : await findActing(db, shared);
+  return new Map(
+    parts.flatMap(([use, keyId, accountId]) => {
+      const expiresMs = accountId === undefined || acting.has(use) ? expiries.get(keyId) : undefined;
+      return expiresMs === undefined ? [] : [[use, expiresMs] as const];
+    }),
+  );
+}
+
+/** Returns the uses of those who still have the role that they act with. Served by the primary keys. */
+async function findActing(db: Db, uses: readonly string[][]): Promise<Set<string>> {
+  const { rows } = await db.query<{ use: string }>({
+    name: 'uses-live',
+    text: `select w.use from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as w (use, account_id, person_id, role)
+           where exists (select from team_members m join users t on t.id = m.team_id
+                         where m.team_id = w.account_id and m.user_id = w.person_id and m.role = w.role and t.suspended_at is null)
+              or w.role = 'AUDITOR' and exists (select from users p where p.id = w.person_id and p.role = any($5::text[]))`,
+    values: [...[0, 2, 3, 4].map((at) => uses.map((parts) => parts[at])), OPERATOR_ACTIONS.readAccounts],
+  });
+  return new Set(rows.map(({ use }) => use));
+}
+
+async function findLiveKeys(db: Db, ids: readonly KeyId[]): Promise<Map<KeyId, number>> {
   const result = await db.query<Pick<ApiKey, 'id' | 'expiresAt'>>({
     name: 'keys-live',
     text: `select k.id, k.expires_at as "expiresAt" from api_keys k join users u on u.id = k.user_id

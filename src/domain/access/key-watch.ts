@@ -1,8 +1,8 @@
 import type { Clock } from '../../core/clock.ts';
-import type { KeyId } from '../../core/ids.ts';
 import { Roster } from '../../core/roster.ts';
 import type { Db } from '../../db/pool.ts';
-import { findLiveKeys } from './key-store.ts';
+import type { UseId } from './actor.ts';
+import { findLiveUses } from './key-store.ts';
 
 /** Half of what a stream may outlive its key by, so that a lost hint is no matter. */
 const POLL_MS = 1_000;
@@ -26,7 +26,7 @@ interface Watched {
  */
 export class KeyWatch {
   readonly #deps: { pool: Db; clock: Clock };
-  readonly #watched = new Map<KeyId, Watched>();
+  readonly #watched = new Map<UseId, Watched>();
   #timer: NodeJS.Timeout | undefined;
   #isPolling = false;
 
@@ -34,24 +34,24 @@ export class KeyWatch {
     this.#deps = deps;
   }
 
-  /** Calls `onKeyEnd` once the key is revoked or expired. `delete` it in every case. */
-  add(keyId: KeyId, open: OpenUse): void {
-    let watched = this.#watched.get(keyId);
+  /** Calls `onKeyEnd` once the key is revoked or expired, or its person no longer acts as they did. `delete` it in every case. */
+  add(use: UseId, open: OpenUse): void {
+    let watched = this.#watched.get(use);
     if (!watched) {
       watched = { open: new Roster(), expiresMs: Number.POSITIVE_INFINITY };
-      this.#watched.set(keyId, watched);
+      this.#watched.set(use, watched);
     }
     watched.open.add(open);
     this.#timer ??= setInterval(() => void this.#poll(), POLL_MS).unref();
   }
 
-  delete(keyId: KeyId, open: OpenUse): void {
-    this.#watched.get(keyId)?.open.delete(open);
+  delete(use: UseId, open: OpenUse): void {
+    this.#watched.get(use)?.open.delete(open);
   }
 
   /** The key may have changed. */
   hint(keyId: string): void {
-    if (this.#watched.has(keyId as KeyId)) void this.#poll();
+    if (this.#watched.has(keyId as UseId)) void this.#poll();
   }
 
   /** Any key may have changed. */
@@ -68,7 +68,7 @@ export class KeyWatch {
   async #poll(): Promise<void> {
     this.#forgetUnwatched();
     const now = this.#deps.clock.now();
-    for (const [keyId, { expiresMs }] of this.#watched) if (expiresMs <= now) this.#end(keyId);
+    for (const [use, { expiresMs }] of this.#watched) if (expiresMs <= now) this.#end(use);
     if (this.#isPolling || this.#watched.size === 0) return;
     this.#isPolling = true;
     try {
@@ -80,30 +80,30 @@ export class KeyWatch {
     }
   }
 
-  async #read(keyIds: readonly KeyId[]): Promise<void> {
-    const expiries = await findLiveKeys(this.#deps.pool, keyIds);
+  async #read(uses: readonly UseId[]): Promise<void> {
+    const expiries = await findLiveUses(this.#deps.pool, uses);
     const now = this.#deps.clock.now();
-    for (const keyId of keyIds) {
-      const expiresMs = expiries.get(keyId);
-      if (expiresMs === undefined || expiresMs <= now) this.#end(keyId);
-      else this.#setExpiry(keyId, expiresMs);
+    for (const use of uses) {
+      const expiresMs = expiries.get(use);
+      if (expiresMs === undefined || expiresMs <= now) this.#end(use);
+      else this.#setExpiry(use, expiresMs);
     }
   }
 
   /** The key may have been forgotten during the query. */
-  #setExpiry(keyId: KeyId, expiresMs: number): void {
-    const watched = this.#watched.get(keyId);
+  #setExpiry(use: UseId, expiresMs: number): void {
+    const watched = this.#watched.get(use);
     if (watched) watched.expiresMs = expiresMs;
   }
 
-  #end(keyId: KeyId): void {
-    const open = [...(this.#watched.get(keyId)?.open ?? [])];
-    this.#watched.delete(keyId);
-    for (const use of open) use.onKeyEnd();
+  #end(use: UseId): void {
+    const open = [...(this.#watched.get(use)?.open ?? [])];
+    this.#watched.delete(use);
+    for (const each of open) each.onKeyEnd();
   }
 
   #forgetUnwatched(): void {
-    for (const [keyId, { open }] of this.#watched) if (open.size === 0) this.#watched.delete(keyId);
+    for (const [use, { open }] of this.#watched) if (open.size === 0) this.#watched.delete(use);
     if (this.#watched.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;

@@ -7,9 +7,9 @@ import type { UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import type { Admin } from '../access/actor.ts';
 import { PERMISSIONS } from '../access/permissions.ts';
+import type { Role } from '../access/roles.ts';
 import {
   findUserForUpdate,
-  type Role,
   type SuspendedWorkloads,
   type User,
   updateSuspension,
@@ -19,11 +19,12 @@ import type { Operation, Tx } from '../change.ts';
 import { listEndpointIds } from '../endpoints/endpoint-store.ts';
 import { publishEndpoint } from '../endpoints/publish-endpoint.ts';
 import { stopPodsOfUser } from '../pods/pod-lifecycle.ts';
+import { keepOwnersOfTeams } from '../teams/team-owners.ts';
 import { keepLastAdmin, lockAdmins } from './admins.ts';
 
 /**
  * Changes a user's email or role. Throws `notFound`; `conflict` for the last active admin's role; `forbidden` if a key without
- * the scope `all` makes an admin: it would grant more than it may do itself.
+ * the scope `all` gives another role than USER: it would grant more than it may do itself.
  */
 export const updateUser: Operation<Tx<Admin>, { id: UserId; changes: { email?: string | null; role?: Role } }, User> = {
   name: 'user.update',
@@ -33,7 +34,10 @@ export const updateUser: Operation<Tx<Admin>, { id: UserId; changes: { email?: s
     const admins = await lockAdmins(db, admin);
     const before = await getUser(db, id);
     refuseRemoved(before);
-    if (changes.role === 'USER') keepLastAdmin(admins, before, 'demoted');
+    if (changes.role !== undefined && before.kind === 'TEAM') {
+      throw new Failure('conflict', `'${before.name}' is a team, and only people have roles in the installation`);
+    }
+    if (changes.role !== undefined && changes.role !== 'ADMIN') keepLastAdmin(admins, before, 'demoted');
     await updateUserFields(db, id, changes);
     bus.publish('user', id);
     return getUser(db, id);
@@ -41,10 +45,10 @@ export const updateUser: Operation<Tx<Admin>, { id: UserId; changes: { email?: s
   subject: ({ id }) => id,
 };
 
-/** Throws `forbidden` unless the key may make an admin. */
+/** Throws `forbidden` unless the key may give this role, which may grant more than the key has. */
 export function checkMayGrant(admin: Admin, role: Role | undefined): void {
-  if (role !== 'ADMIN' || admin === null || admin.scopes.some(({ kind }) => kind === 'all')) return;
-  throw new Failure('forbidden', "access denied: only a key with the scope 'all' can make an admin");
+  if (role === undefined || role === 'USER' || admin === null || admin.scopes.some(({ kind }) => kind === 'all')) return;
+  throw new Failure('forbidden', `access denied: only a key with the scope 'all' can ${role === 'ADMIN' ? 'make an admin' : 'give this role'}`);
 }
 
 /**
@@ -64,6 +68,7 @@ export const suspendUser: Operation<
     const before = await getUser(db, id);
     refuseRemoved(before);
     keepLastAdmin(admins, before, 'suspended');
+    await keepOwnersOfTeams(db, before);
     await updateSuspension(db, id, { workloads, reason, byId: admin?.userId ?? null });
     const podIds = workloads === 'STOP' ? await stopPodsOfUser(db, id, 'its user is suspended') : [];
     for (const podId of podIds) bus.publish('pod', podId);

@@ -68,7 +68,7 @@ export const watchAccountRoute: RestRoute = (app, deps) => {
       const feed = deps.live.watch('account', userId, () => async () => {
         return JSON.stringify(await readAccountActivity(deps.pool, userId, deps.clock.now()));
       });
-      return sendEventStream(reply, streamFeed(deps, { socket: reply.raw, keyId: request.actor.keyId }, feed));
+      return sendEventStream(reply, streamFeed(deps, { socket: reply.raw, actor: request.actor }, feed));
     },
   );
 };

@@ -69,11 +69,11 @@ export const streamBuildLogRoute: RestRoute = (app, deps) => {
 export function sendBuildLog(
   deps: RouteDeps,
   reply: FastifyReply,
-  { keyId }: Actor,
+  actor: Actor,
   { build, after, format }: { build: Build; after: number; format: LogFormat },
 ): FastifyReply {
   const sources = { db: deps.pool, bus: deps.bus };
-  const events = whileConnected(deps, { socket: reply.raw, keyId }, async function* (signal) {
+  const events = whileConnected(deps, { socket: reply.raw, actor }, async function* (signal) {
     if (format !== JSON_LINES) yield ': stream begins\n\n';
     const options = { id: build.id, after, quietMs: COMMENT_EVERY_MS, signal };
     for await (const { lines, ended } of followBuildLog(sources, options)) {

@@ -123,7 +123,7 @@ export const watchEndpointRoute: RestRoute = (app, deps) => {
       await deps.live.openings.enter(userId);
       const { id } = await getEndpointRow(deps.pool, userId, request.params.id as EndpointId);
       const feed = deps.live.watch('endpoint', id, () => endpointSnapshotReader(deps, userId, id));
-      return sendEventStream(reply, streamFeed(deps, { socket: reply.raw, keyId: request.actor.keyId }, feed));
+      return sendEventStream(reply, streamFeed(deps, { socket: reply.raw, actor: request.actor }, feed));
     },
   );
 };

@@ -1,6 +1,6 @@
 import { Readable, type Writable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import type { KeyId } from '../../core/ids.ts';
+import { type Actor, useIdOf } from '../../domain/access/actor.ts';
 import type { RouteDeps } from '../shared/rest-app.ts';
 import { Type } from '../shared/type.ts';
 import type { Feed } from './live-feed.ts';
@@ -26,22 +26,22 @@ export function sendEventStream(
   return reply.send(Readable.from(events, { objectMode: false }));
 }
 
-/** Who reads a stream: a connection, opened with a key. */
+/** Who reads a stream, and over which connection. */
 export interface StreamClient {
   socket: Writable;
-  keyId: KeyId;
+  actor: Actor;
 }
 
-/** Yields `events` until the client disconnects, its key ends or the app closes; its signal aborts then. */
+/** Yields `events` until the client disconnects, its key or membership ends or the app closes; its signal aborts then. */
 export async function* whileConnected(
   { keyRing, closing }: Pick<RouteDeps, 'keyRing' | 'closing'>,
-  { socket, keyId }: StreamClient,
+  { socket, actor }: StreamClient,
   events: (signal: AbortSignal) => AsyncIterable<string>,
 ): AsyncGenerator<string> {
   const gone = new AbortController();
   const onGone = () => gone.abort();
   socket.once('close', onGone);
-  const unwatch = keyRing.onEnd(keyId, onGone);
+  const unwatch = keyRing.onEnd(useIdOf(actor), onGone);
   try {
     yield* events(AbortSignal.any([gone.signal, closing]));
   } finally {

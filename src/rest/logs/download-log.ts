@@ -80,14 +80,15 @@ interface Download {
   name: string;
 }
 
-function send(deps: RouteDeps, reply: FastifyReply, { keyId, userId }: Actor, download: Download): FastifyReply {
+function send(deps: RouteDeps, reply: FastifyReply, actor: Actor, download: Download): FastifyReply {
   reply.headers({
     'content-type': 'text/plain; charset=utf-8',
     'content-disposition': `attachment; filename="${download.name}.log"`,
     'cache-control': 'no-store',
     'x-accel-buffering': 'no',
   });
-  const text = whileConnected(deps, { socket: reply.raw, keyId }, (signal) => readText(deps, userId, download, signal));
+  const { userId } = actor;
+  const text = whileConnected(deps, { socket: reply.raw, actor }, (signal) => readText(deps, userId, download, signal));
   return reply.send(Readable.from(text, { objectMode: false }));
 }
 

@@ -1,6 +1,5 @@
 import { Failure } from '../../core/errors.ts';
 import { takeTurn } from '../../core/flow/turns.ts';
-import type { UserId } from '../../core/ids.ts';
 import { escapeUnit } from '../../core/text/ascii-json.ts';
 import { followLog, type LogBatch, type LogStart } from '../../domain/logs/follow-log.ts';
 import { formatEventId, type LogEntry, parseEventId } from '../../domain/logs/log-line.ts';
@@ -35,10 +34,10 @@ export type LogExtras = readonly ('level' | 'workerId')[];
  */
 export function streamLog(
   deps: RouteDeps,
-  client: StreamClient & { userId: UserId },
+  client: StreamClient,
   log: { scope: LogScope; start: LogStart; filter: LogFilter; extras: LogExtras },
 ): AsyncGenerator<string> {
-  const sources = { db: deps.pool, bus: deps.bus, search: deps.logSearches.of(client.userId) };
+  const sources = { db: deps.pool, bus: deps.bus, search: deps.logSearches.of(client.actor.userId) };
   return whileConnected(deps, client, async function* (signal) {
     let comment = ': stream begins\n\n'; // at once: a search may take a second before its first line
     for await (const { lines, stoppedAt } of followLog(sources, { ...log, quietMs: COMMENT_EVERY_MS, signal })) {
@@ -46,7 +45,7 @@ export function streamLog(
       else if (lines.length === 0) yield comment;
       comment = ': still here\n\n';
       for (let at = 0; at < lines.length; at += LINES_IN_A_TURN) {
-        if (lines.length > LINES_IN_A_TURN) await takeTurn(client.userId);
+        if (lines.length > LINES_IN_A_TURN) await takeTurn(client.actor.userId);
         const some = lines.slice(at, at + LINES_IN_A_TURN);
         yield some.map((line) => formatEvent(line, log.extras)).join('');
       }

@@ -104,6 +104,6 @@ export const getEndpointLogsRoute: RestRoute = (app, deps) => {
   );
 };
 
-function send(deps: RouteDeps, reply: FastifyReply, { keyId, userId }: Actor, log: Parameters<typeof streamLog>[2]) {
-  return sendEventStream(reply, streamLog(deps, { socket: reply.raw, keyId, userId }, log));
+function send(deps: RouteDeps, reply: FastifyReply, actor: Actor, log: Parameters<typeof streamLog>[2]) {
+  return sendEventStream(reply, streamLog(deps, { socket: reply.raw, actor }, log));
 }
