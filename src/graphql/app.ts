@@ -11,8 +11,8 @@ import {
 import { clientNetwork } from '../core/client-address.ts';
 import { Failure } from '../core/errors.ts';
 import { takeTurn } from '../core/flow/turns.ts';
+import { TEAM_HEADER } from '../core/team-header.ts';
 import type { Actor } from '../domain/access/actor.ts';
-import { TEAM_HEADER } from '../domain/access/team-ring.ts';
 import { acceptOnlyJson, BODY_LIMIT_BYTES } from '../http/accept-only-json.ts';
 import { authenticate } from '../http/authenticate.ts';
 import { readBearer } from '../http/bearer.ts';

@@ -4,6 +4,7 @@ import { type ApiError, readApiError, unreachable } from './api-error.ts';
 import { isAway } from './connection.ts';
 import { BASE_URL, connection } from './server-connection.ts';
 import { currentKey, signOut } from './session.ts';
+import { currentTeam } from './team.ts';
 
 export type Schemas = components['schemas'];
 
@@ -12,15 +13,21 @@ export { BASE_URL };
 /** The revision that the types are of, whatever the server and the key speak by themselves. */
 const REVISION = { 'podyard-revision': '2026-08' };
 
+/** Who asks, and for which team. */
 function authorization(): Record<string, string> {
-  const key = currentKey();
-  return key === null ? {} : { authorization: `Bearer ${key}` };
+  const [key, team] = [currentKey(), currentTeam()];
+  return {
+    ...(key !== null && { authorization: `Bearer ${key}` }),
+    ...(team !== null && { 'podyard-team': team }),
+  };
 }
 
 export const api = createClient<paths>({ baseUrl: BASE_URL, headers: REVISION });
 api.use({
   onRequest({ request }) {
-    for (const [name, value] of Object.entries(authorization())) request.headers.set(name, value);
+    for (const [name, value] of Object.entries(authorization())) {
+      if (!request.headers.has(name)) request.headers.set(name, value);
+    }
     return request;
   },
 });

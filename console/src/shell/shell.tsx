@@ -22,6 +22,7 @@ import { Link, Outlet, useBlocker, useLocation } from 'react-router';
 import { BASE_URL } from '../api/client.ts';
 import { accountQuery } from '../api/queries.ts';
 import { signOut, useSession } from '../api/session.ts';
+import { useTeam } from '../api/team.ts';
 import { discardForms, hasUnsavedForms } from '../ui/forms/unsaved.ts';
 import { Logo } from '../ui/logo.tsx';
 import { PageSkeleton } from '../ui/page.tsx';
@@ -31,11 +32,13 @@ import { Notices } from './notices.tsx';
 import { useMenu } from './pages.ts';
 import { PaletteButton } from './palette-button.tsx';
 import { SignIn } from './sign-in.tsx';
+import { TeamSwitch } from './team-switch.tsx';
 import { useHeadingFocus } from './use-heading-focus.ts';
 
 /** The frame around every page, or the sign-in form without a key. */
 export function Shell() {
   const { key } = useSession();
+  const team = useTeam();
   const { pathname } = useLocation();
   const [isOpen, { toggle, close }] = useDisclosure(false);
   // biome-ignore lint/correctness/useExhaustiveDependencies: opening a page closes the menu
@@ -58,6 +61,7 @@ export function Shell() {
             </Link>
           </Group>
           <Group gap="md" wrap="nowrap">
+            <TeamSwitch />
             <PaletteButton />
             <AccountMenu />
           </Group>
@@ -70,7 +74,7 @@ export function Shell() {
         <LeaveGuard />
         <Notices />
         <Suspense fallback={<PageSkeleton />}>
-          <Outlet />
+          <Outlet key={team} />
         </Suspense>
       </AppShell.Main>
     </AppShell>

@@ -1,7 +1,7 @@
 import { Failure, notFound } from '../../core/errors.ts';
 import type { JobId } from '../../core/ids.ts';
+import { TEAM_HEADER } from '../../core/team-header.ts';
 import { type Actor, isPermitted } from '../../domain/access/actor.ts';
-import { TEAM_HEADER } from '../../domain/access/team-ring.ts';
 import { JOB_ID } from '../../domain/jobs/job.ts';
 import { peerOf } from '../../http/authenticate.ts';
 import { readKey } from '../../http/bearer.ts';

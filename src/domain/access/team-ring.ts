@@ -8,9 +8,6 @@ import type { Db } from '../../db/pool.ts';
 import type { Actor } from './actor.ts';
 import { type ActingRole, OPERATOR_ACTIONS, type Role, type TeamRole } from './roles.ts';
 
-/** Names the account that a request is about, by id or name: a team of the caller's, or for those who may read all, any account. */
-export const TEAM_HEADER = 'podyard-team';
-
 /** As in the KeyRing: the longest that a change is unknown here if its hint is lost. */
 const TTL_MS = 10_000;
 const MAX_ENTRIES = 10_000;

@@ -9,9 +9,9 @@ import {
   type RestRevision,
   revisionIn,
 } from '../../core/rest-revisions.ts';
+import { TEAM_HEADER } from '../../core/team-header.ts';
 import type { Actor } from '../../domain/access/actor.ts';
 import { checkOperator } from '../../domain/access/check-operator.ts';
-import { TEAM_HEADER } from '../../domain/access/team-ring.ts';
 import { authenticate, checkPermission } from '../../http/authenticate.ts';
 import { readBearer } from '../../http/bearer.ts';
 import { refuseExceeded } from '../../http/rate-limiter.ts';
