@@ -25,6 +25,8 @@ const Catalog = lazyPart(() => import('./pages/catalog.tsx'), 'CatalogPage');
 const Keys = lazyPart(() => import('./pages/keys/keys.tsx'), 'KeysPage');
 const Users = lazyPart(() => import('./pages/users/users.tsx'), 'UsersPage');
 const UserDetail = lazyPart(() => import('./pages/users/user.tsx'), 'UserPage');
+const Teams = lazyPart(() => import('./pages/teams/teams.tsx'), 'TeamsPage');
+const TeamDetail = lazyPart(() => import('./pages/teams/team.tsx'), 'TeamPage');
 const Limits = lazyPart(() => import('./pages/limits/limits.tsx'), 'LimitsPage');
 const Billing = lazyPart(() => import('./pages/billing/billing.tsx'), 'BillingPage');
 
@@ -64,6 +66,8 @@ export const router = createHashRouter([
           { path: 'limits', element: <Limits /> },
           { path: 'users', element: <Users /> },
           { path: 'users/:id', element: <UserDetail /> },
+          { path: 'teams', element: <Teams /> },
+          { path: 'teams/:id', element: <TeamDetail /> },
           { path: 'billing', element: <Billing /> },
           { path: '*', element: <NotFoundPage /> },
         ],

@@ -27,6 +27,7 @@ import { addDoctor, addServerCommands } from './server/server-commands.ts';
 import { addSimulate } from './server/simulate-commands.ts';
 import { addUpgrade } from './server/upgrade.ts';
 import type { CliPieces } from './shared/cli-pieces.ts';
+import { addTeams } from './teams/team-commands.ts';
 import { addStorageCommands } from './storage/storage-commands.ts';
 import { ExitStatus } from './terminal/terminal.ts';
 
@@ -65,6 +66,7 @@ export function buildCli(pieces: CliPieces): Command {
   addServerCommands(program, pieces);
   addKeys(program, pieces);
   addUsers(program, pieces);
+  addTeams(program, pieces);
   addSimulate(program, pieces);
   addSecrets(program, pieces);
   addStorageCommands(program, pieces);

@@ -36,7 +36,7 @@ import { createWorkerServer } from './worker-api/worker-api.ts';
 import { WorkerDirectory, type WorkerEntry } from './worker-directory.ts';
 
 /** Path segments under /v2 of the REST interface, never endpoint ids (docs/interface/queue.md, "Paths and keys"). */
-const REST_AREAS = new Set<string>([...AREAS, 'clusters', 'sandboxes', 'openapi.json', '']);
+const REST_AREAS = new Set<string>([...AREAS, 'clusters', 'sandboxes', 'teams', 'openapi.json', '']);
 
 const COMMON_HEADERS = [
   ...['access-control-allow-origin', '*'],
@@ -92,7 +92,7 @@ export class DataPlane {
     const stream = new JobStream(queuePool);
     const bodies = new BodyBudget(limits.bodyBudgetBytes, limits.bodyWaitMs);
     const users = new UserDirectory(deps);
-    const endpoints = new EndpointDirectory({ ...deps, users });
+    const endpoints = new EndpointDirectory({ ...deps, users, teams: deps.keyRing.teams });
     bus.subscribe('endpoint', (id) => dispatch.matchmaker.forget(id as EndpointId));
     this.loadBalancer = new LoadBalancer({ ...deps, limits: deps.loadBalancing, endpoints, activity });
     this.answers = new AnswerBudget(limits.bodyBudgetBytes / 2);
@@ -160,7 +160,7 @@ function answerPreflight(res: CallResponse): void {
     'GET, POST, PUT, DELETE, OPTIONS',
     'access-control-allow-headers',
     // `*` is for what browsers' builds of OpenAI-style clients send besides; it never covers authorization.
-    'authorization, content-type, content-encoding, user-agent, idempotency-key, last-event-id, range, x-request-id, x-api-key, *',
+    'authorization, content-type, content-encoding, user-agent, idempotency-key, last-event-id, podyard-team, range, x-request-id, x-api-key, *',
     'access-control-max-age',
     '86400',
   ]);

@@ -3,6 +3,7 @@ import type { Clock } from '../core/clock.ts';
 import type { EndpointId, UserId } from '../core/ids.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
+import type { TeamRing } from '../domain/access/team-ring.ts';
 import type { EndpointType } from '../domain/endpoints/endpoint.ts';
 import { limitsOfRow, setLimitsColumns } from '../domain/quotas/limit-store.ts';
 import type { OwnLimits } from '../domain/quotas/limits.ts';
@@ -45,13 +46,13 @@ const COUNT_INTERVAL_MS = 500;
 
 /** The endpoints that clients use through this process. */
 export class EndpointDirectory {
-  readonly #deps: { readonly pool: Pool; readonly monotonic: Clock; readonly users: UserDirectory };
+  readonly #deps: { readonly pool: Pool; readonly monotonic: Clock; readonly users: UserDirectory; readonly teams: TeamRing };
   readonly #cache: EntryCache<EndpointEntry>;
   readonly #depths = new BoundedMap<string, QueueDepth>(MAX_DEPTHS);
   readonly #countedAt = new BoundedMap<string, number>(MAX_DEPTHS);
   readonly #counts = new Map<string, Promise<number>>();
 
-  constructor(options: { pool: Pool; bus: Bus; monotonic: Clock; users: UserDirectory }) {
+  constructor(options: { pool: Pool; bus: Bus; monotonic: Clock; users: UserDirectory; teams: TeamRing }) {
     this.#deps = options;
     this.#cache = new EntryCache({ monotonic: options.monotonic, load: (id) => this.#load(id) });
     options.bus.subscribe('endpoint', (id) => {
@@ -61,11 +62,13 @@ export class EndpointDirectory {
   }
 
   /**
-   * The user's endpoint. Synchronous when cached. Somebody else's costs the same query as a missing one, however well it is
-   * known here: its time must not tell that it exists.
+   * The user's endpoint, or one of a team of theirs. Synchronous when cached. Somebody else's costs the same query as a missing one,
+   * however well it is known here: its time must not tell that it exists.
    */
-  findOwn(id: string, userId: UserId): EndpointEntry | undefined | Promise<EndpointEntry | undefined> {
-    if (this.#cache.peek(id)?.userId === userId) return this.#cache.find(id);
+  findReachable(id: string, userId: UserId): EndpointEntry | undefined | Promise<EndpointEntry | undefined> {
+    const owner = this.#cache.peek(id)?.userId;
+    if (owner === userId) return this.#cache.find(id);
+    if (owner !== undefined && this.#deps.teams.peek(userId)?.has(owner)) return this.#cache.find(id);
     return this.#findFirst(id, userId);
   }
 
@@ -100,10 +103,11 @@ export class EndpointDirectory {
   }
 
   async #findFirst(id: string, userId: UserId): Promise<EndpointEntry | undefined> {
+    const teams = await this.#deps.teams.teamsOf(userId);
     const result = await this.#deps.pool.query({
-      name: 'endpoint-own',
-      text: 'select 1 from endpoints where id = $1 and user_id = $2',
-      values: [id, userId],
+      name: 'endpoint-reachable',
+      text: 'select 1 from endpoints where id = $1 and user_id = any($2::text[])',
+      values: [id, [userId, ...teams.keys()]],
     });
     return result.rows.length === 0 ? undefined : this.#cache.find(id);
   }

@@ -11,6 +11,7 @@ import {
 import { clientNetwork } from '../core/client-address.ts';
 import { Failure } from '../core/errors.ts';
 import { takeTurn } from '../core/flow/turns.ts';
+import { TEAM_HEADER } from '../core/team-header.ts';
 import type { Actor } from '../domain/access/actor.ts';
 import { acceptOnlyJson, BODY_LIMIT_BYTES } from '../http/accept-only-json.ts';
 import { authenticate } from '../http/authenticate.ts';
@@ -37,7 +38,7 @@ const COMMON_HEADERS = {
 };
 const PREFLIGHT_HEADERS = {
   'access-control-allow-methods': 'POST, OPTIONS',
-  'access-control-allow-headers': 'authorization, content-type, user-agent, x-request-id',
+  'access-control-allow-headers': 'authorization, content-type, podyard-team, user-agent, x-request-id',
   'access-control-max-age': '86400',
 };
 const ROUTE = 'POST /graphql';
@@ -110,8 +111,8 @@ function addHooks(app: FastifyInstance, deps: GraphqlDeps): void {
     if (request.method === 'OPTIONS') return reply.code(204).headers(PREFLIGHT_HEADERS).send();
     if (request.is404) throw notPosted();
     const caller = await readCaller(deps, request);
-    request.caller = caller && withOrigin(caller, deps.keyRing, request.raw, { api: 'graphql', requestId: request.id });
-    if (request.caller) await checkRate(deps, request.caller, reply, 1);
+    const actor = caller && (await actForTeam(deps, caller, request, reply));
+    request.caller = actor && withOrigin(actor, deps.keyRing, request.raw, { api: 'graphql', requestId: request.id });
   });
   app.addHook('onResponse', async (request, reply) => {
     const { statusCode: status, elapsedTime } = reply;
@@ -191,6 +192,24 @@ async function readCaller(deps: GraphqlDeps, request: FastifyRequest): Promise<A
     return await authenticate(deps.keyRing, key || readBearer(authorization), request.raw);
   } catch (error) {
     if (error instanceof Failure && error.kind === 'unauthorized') throw new Failure('unauthorized', 'invalid API key');
+    throw error;
+  }
+}
+
+/** Returns who acts, counted against the account's rate limit, or the caller's own if they may not act for it. Throws `forbidden`. */
+async function actForTeam(
+  deps: GraphqlDeps,
+  caller: Actor,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Actor> {
+  try {
+    const actor = await deps.keyRing.teams.actFor(caller, request.headers[TEAM_HEADER]);
+    if (actor.actingRole === 'AUDITOR') throw new Failure('forbidden', 'access denied: read other accounts over REST');
+    await checkRate(deps, actor, reply, 1);
+    return actor;
+  } catch (error) {
+    if (error instanceof Failure && error.kind === 'forbidden') await checkRate(deps, caller, reply, 1);
     throw error;
   }
 }

@@ -222,6 +222,8 @@ test('the description is OpenAPI 3.1, needs no key, lists every operation and th
       ...['listAllBuilds', 'retryBuild', 'storeBuildFile', 'storeBuildFiles', 'streamBuildLog', 'renewEndpointLease'],
       ...['getEndpointModels', 'replaceEndpointModels', 'resolveModels'],
       ...['deleteGitSource', 'getGitSource', 'receiveGitWebhook', 'replaceGitSource', 'syncGitSource'],
+      ...['listTeams', 'createTeam', 'getTeam', 'updateTeam', 'deleteTeam'],
+      ...['listTeamMembers', 'addTeamMember', 'updateTeamMember', 'removeTeamMember'],
       'changeRollout',
       'createApiKey',
       'createBudget',

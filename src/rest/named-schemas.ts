@@ -78,6 +78,7 @@ import { SimulateRequest, SimulationResponse } from './simulation/simulation-sch
 import { TemplateList, TemplateResponse, UpdateTemplateRequest } from './templates/template-wire.ts';
 import { SESSION_SCHEMAS } from './sessions/session-schemas.ts';
 import { TERMINAL_SCHEMAS } from './terminals/terminal-schemas.ts';
+import { TEAM_SCHEMAS } from './teams/team-schemas.ts';
 import { USER_SCHEMAS } from './users/user-schemas.ts';
 import type { Wires } from './wires.ts';
 import {
@@ -175,6 +176,7 @@ export const namedSchemas = ({ endpoints, pods, sshKeys, templates }: Wires): re
   ApiKeyList,
   CreateApiKeyRequest,
   CreatedApiKeyResponse,
+  ...TEAM_SCHEMAS,
   ...USER_SCHEMAS,
   ...SESSION_SCHEMAS,
   ...TERMINAL_SCHEMAS,

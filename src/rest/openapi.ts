@@ -34,6 +34,7 @@ import { SIMULATION_EXAMPLES } from './simulation/simulation-schemas.ts';
 import { TEMPLATE_EXAMPLES } from './templates/template-wire.ts';
 import { TERMINAL_EXAMPLES } from './terminals/terminal-schemas.ts';
 import { SESSION_EXAMPLES } from './sessions/session-schemas.ts';
+import { TEAM_EXAMPLES } from './teams/team-schemas.ts';
 import { USER_EXAMPLES } from './users/user-schemas.ts';
 import type { Wires } from './wires.ts';
 import { WORKER_EXAMPLES } from './workers/worker-schemas.ts';
@@ -69,6 +70,7 @@ const SHARED_EXAMPLES: Examples = {
   ...SIMULATION_EXAMPLES,
   ...TEMPLATE_EXAMPLES,
   ...TERMINAL_EXAMPLES,
+  ...TEAM_EXAMPLES,
   ...USER_EXAMPLES,
   ...SESSION_EXAMPLES,
   ...WORKER_EXAMPLES,

@@ -139,6 +139,19 @@ import {
 import type { RestRoute } from './shared/rest-app.ts';
 import { getSimulationRoute, simulateRoute } from './simulation/simulation-routes.ts';
 import {
+  addTeamMemberRoute,
+  listTeamMembersRoute,
+  removeTeamMemberRoute,
+  updateTeamMemberRoute,
+} from './teams/member-routes.ts';
+import {
+  createTeamRoute,
+  deleteTeamRoute,
+  getTeamRoute,
+  listTeamsRoute,
+  updateTeamRoute,
+} from './teams/team-routes.ts';
+import {
   createTemplateRoute,
   deleteTemplateRoute,
   getTemplateRoute,
@@ -305,6 +318,15 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   deleteUserApiKeyRoute,
   listUserSessionsRoute,
   endUserSessionRoute,
+  listTeamsRoute,
+  createTeamRoute,
+  getTeamRoute,
+  updateTeamRoute,
+  deleteTeamRoute,
+  listTeamMembersRoute,
+  addTeamMemberRoute,
+  updateTeamMemberRoute,
+  removeTeamMemberRoute,
   getInstallationRoute,
   getInstallationHistoryRoute,
   getInstallationLimitsRoute,

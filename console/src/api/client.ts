@@ -4,6 +4,7 @@ import { type ApiError, readApiError, unreachable } from './api-error.ts';
 import { isAway } from './connection.ts';
 import { BASE_URL, connection } from './server-connection.ts';
 import { forgetSession, sessionHeaders } from './session.ts';
+import { currentTeam } from './team.ts';
 
 export type Schemas = components['schemas'];
 
@@ -12,10 +13,18 @@ export { BASE_URL };
 /** The revision that the types are of, whatever the server and the key speak by themselves; and what the audit log names. */
 const REVISION = { 'podyard-revision': '2026-08', 'podyard-client': 'console' };
 
+/** Who asks, and for which team. */
+function authorization(): Record<string, string> {
+  const team = currentTeam();
+  return { ...sessionHeaders(), ...(team !== null && { 'podyard-team': team }) };
+}
+
 export const api = createClient<paths>({ baseUrl: BASE_URL, headers: REVISION });
 api.use({
   onRequest({ request }) {
-    for (const [name, value] of Object.entries(sessionHeaders())) request.headers.set(name, value);
+    for (const [name, value] of Object.entries(authorization())) {
+      if (!request.headers.has(name)) request.headers.set(name, value);
+    }
     return request;
   },
 });
@@ -41,7 +50,7 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
  * is no response.
  */
 export async function requestAny(path: string, init: RequestInit = {}): Promise<Response> {
-  const headers = { ...REVISION, ...sessionHeaders(), ...(init.headers as Record<string, string> | undefined) };
+  const headers = { ...REVISION, ...authorization(), ...(init.headers as Record<string, string> | undefined) };
   return fetch(`${BASE_URL}${path}`, { ...init, headers }).catch((error: unknown) => {
     if (init.signal?.aborted) throw error;
     throw noAnswer();

@@ -4,6 +4,13 @@ import { api, request, unwrap } from './client.ts';
 /** Queries that several pages share, so that each has one cache entry. */
 export const accountQuery = queryOptions({ queryKey: ['account'], queryFn: () => unwrap(api.GET('/v2/account')) });
 
+/** The teams of whoever signed in, whatever they act for: also where the URL names a team that is not theirs. */
+export const teamsQuery = queryOptions({
+  queryKey: ['teams', 'own'],
+  retry: false, // a key that may not read the account has no teams to show
+  queryFn: () => unwrap(api.GET('/v2/teams', { headers: { 'podyard-team': '' } })),
+});
+
 export const endpointsQuery = queryOptions({
   queryKey: ['endpoints'],
   queryFn: () => unwrap(api.GET('/v2/serverless')),

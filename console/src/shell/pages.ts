@@ -14,6 +14,7 @@ import {
   IconTemplate,
   IconTopologyRing3,
   IconUsers,
+  IconUsersGroup,
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { accountQuery } from '../api/queries.ts';
@@ -56,6 +57,7 @@ export const MENU: readonly { title: string | null; pages: readonly MenuPage[] }
       { to: '/keys', label: 'API keys', icon: IconKey, keywords: 'tokens ssh' },
       { to: '/limits', label: 'Limits', icon: IconAdjustments, keywords: 'quotas' },
       { to: '/users', label: 'Users', icon: IconUsers, keywords: 'people access admins suspend', isForAdmins: true },
+      { to: '/teams', label: 'Teams', icon: IconUsersGroup, keywords: 'members roles sharing' },
       { to: '/billing', label: 'Billing', icon: IconChartBar, keywords: 'costs usage' },
     ],
   },

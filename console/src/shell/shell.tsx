@@ -23,6 +23,7 @@ import { BASE_URL } from '../api/client.ts';
 import { accountQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
 import { signOut } from '../api/sign-in-calls.ts';
+import { useTeam } from '../api/team.ts';
 import { discardForms, hasUnsavedForms } from '../ui/forms/unsaved.ts';
 import { Logo } from '../ui/logo.tsx';
 import { PageSkeleton } from '../ui/page.tsx';
@@ -32,11 +33,13 @@ import { Notices } from './notices.tsx';
 import { useMenu } from './pages.ts';
 import { PaletteButton } from './palette-button.tsx';
 import { SignIn } from './sign-in.tsx';
+import { TeamSwitch } from './team-switch.tsx';
 import { useHeadingFocus } from './use-heading-focus.ts';
 
 /** The frame around every page, or the sign-in form without a session. */
 export function Shell() {
   const { isSignedIn } = useSession();
+  const team = useTeam();
   const { pathname } = useLocation();
   const [isOpen, { toggle, close }] = useDisclosure(false);
   // biome-ignore lint/correctness/useExhaustiveDependencies: opening a page closes the menu
@@ -59,6 +62,7 @@ export function Shell() {
             </Link>
           </Group>
           <Group gap="md" wrap="nowrap">
+            <TeamSwitch />
             <PaletteButton />
             <AccountMenu />
           </Group>
@@ -71,7 +75,7 @@ export function Shell() {
         <LeaveGuard />
         <Notices />
         <Suspense fallback={<PageSkeleton />}>
-          <Outlet />
+          <Outlet key={team} />
         </Suspense>
       </AppShell.Main>
     </AppShell>

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import type { Flags } from '../../config/config.ts';
 import { REST_REVISIONS, type RestRevision } from '../../core/rest-revisions.ts';
 import { UsageError } from '../../core/usage-error.ts';
+import type { Role } from '../../domain/access/roles.ts';
 import { LIMIT_NAMES } from '../../domain/quotas/limits.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
 import {
@@ -117,8 +118,8 @@ function addChanges(parent: Command, pieces: CliPieces): void {
     .description('change a user’s email or role; the last active admin stays one')
     .argument('<name>', 'name or id of the user')
     .option('--email <address>', 'their email address; empty for none')
-    .addOption(new Option('--role <role>', 'what they may do').choices(['admin', 'user']))
-    .action(async (name: string, options: SideOptions & { email?: string; role?: 'admin' | 'user' }) => {
+    .addOption(new Option('--role <role>', 'what they may do').choices(['admin', 'user', 'auditor', 'billing']))
+    .action(async (name: string, options: SideOptions & { email?: string; role?: Lowercase<Role> }) => {
       const { updateUser } = await users();
       await withSide(pieces, options, (side) => updateUser(side, { ...options, name }, pieces));
     });
@@ -216,7 +217,7 @@ async function withSide<T>(
     return work(new ServerSide(client));
   }
   const { DatabaseSide } = await import('./database-side.ts');
-  const { json: _, context: __, ...flags } = options;
+  const { json: _, context: __, team: ___, ...flags } = options;
   return onDatabase(pieces, flags, (context, more) =>
     work(new DatabaseSide(context, pieces.allowsInsecureProcesses(flags, more))),
   );

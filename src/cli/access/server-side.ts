@@ -37,9 +37,16 @@ export class ServerSide implements AccessSide {
 
   async findUser(nameOrId: string): Promise<User> {
     const byName = (await this.listUsers(nameOrId)).find(({ name }) => name === nameOrId);
-    const user = byName ?? (await this.readRemoval(nameOrId));
+    const user = byName ?? (await this.readRemoval(nameOrId)) ?? (await this.#findTeam(nameOrId));
     if (user === null) throw new ApiRefusal(404, noSuchUser(nameOrId));
     return user;
+  }
+
+  /** Limits and suspensions of a team are those of its account. */
+  async #findTeam(name: string): Promise<User | null> {
+    const { teams } = await this.#client.call('get', '/v2/teams', { query: { all: true } });
+    const team = teams.find((one) => one.name === name);
+    return team === undefined ? null : this.readRemoval(team.id);
   }
 
   async findOwnUser(): Promise<KeyOwner> {

@@ -60,7 +60,7 @@ export async function showUser(side: AccessSide, { name }: { name: string }, out
 
 export async function updateUser(
   side: AccessSide,
-  options: Json & { name: string; email?: string; role?: 'admin' | 'user' },
+  options: Json & { name: string; email?: string; role?: Lowercase<User['role']> },
   output: CliOutput,
 ): Promise<void> {
   const { userId } = await side.findUser(options.name);

@@ -6,7 +6,7 @@ export type Shell = (typeof SHELLS)[number];
 /** The kinds of values that only the server, or this machine, can list. */
 export type Names =
   | ('endpoints' | 'pods' | 'clusters' | 'templates' | 'secrets' | 'volumes' | 'registries')
-  | ('gpus' | 'pools' | 'cpus' | 'datacenters' | 'contexts' | 'keys' | 'users');
+  | ('gpus' | 'pools' | 'cpus' | 'datacenters' | 'contexts' | 'keys' | 'users' | 'teams');
 
 /** The candidates for the next word: words, names of these kinds, or files. */
 export interface Candidates {
@@ -41,6 +41,8 @@ const OPTION_NAMES: Readonly<Record<string, readonly Names[]>> = {
   '--cpu': ['cpus'],
   '--data-center': ['datacenters'],
   '--user': ['users'],
+  '--owner': ['users'],
+  '--team': ['teams'],
   '--hand-over-to': ['users'],
 };
 const NOTHING: Candidates = { words: [], names: [], isFile: false };
@@ -95,6 +97,8 @@ export function namesOf(command: Command, argument: Argument): readonly Names[] 
   const path = command.parent?.parent ? `${group} ${command.name()}` : command.name();
   const shown = argument.required ? `<${name}>` : `[${name}]`;
   if (name === 'endpoint') return ['endpoints'];
+  if (name === 'team') return ['teams'];
+  if (name === 'user') return ['users'];
   if (name === 'name' && group === 'users' && command.name() !== 'create') return ['users'];
   if (name === 'id' && GROUPS.includes(group)) return [group as Names];
   return ARGUMENT_NAMES[`${path} ${shown}`] ?? [];

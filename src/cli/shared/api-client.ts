@@ -1,15 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { REST_REVISIONS, REVISION_HEADER } from '../../core/rest-revisions.ts';
+import { TEAM_HEADER } from '../../core/team-header.ts';
 import { wordFieldError } from '../../core/text/field-words.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import type { Method, PathWith, Request, Result } from './api-types.ts';
 import { explainUnreachable } from './unreachable.ts';
 
-/** A server and a key for it. */
+/** A server, a key for it, and for whom it is used. */
 export interface Target {
   url: string;
   key: string;
+  /** The team to act for, by name or id. Absent: the key's own account. */
+  team?: string;
 }
 
 /** An error response of the server, with its text. */
@@ -118,7 +121,7 @@ export class ApiClient {
       signal?: AbortSignal;
     } = {},
   ): Promise<Response> {
-    const { url, key } = this.target;
+    const { url, key, team } = this.target;
     const { signal = this.#signal } = options;
     const hasBody = options.body !== undefined;
     const response = await fetch(url + path, {
@@ -127,6 +130,7 @@ export class ApiClient {
         authorization: `Bearer ${key}`,
         'user-agent': 'podyard-cli', // the audit log names it
         [REVISION_HEADER]: REST_REVISIONS[0],
+        ...(team !== undefined && { [TEAM_HEADER]: team }),
         ...(hasBody ? { 'content-type': 'application/json' } : {}),
         ...options.headers,
       },

@@ -4,29 +4,39 @@ import { UsageError } from '../../core/usage-error.ts';
 import type { Context } from '../../domain/context.ts';
 import type { Findable, Named, RecordKind } from '../records/kinds.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
-import type { ApiClient } from './api-client.ts';
+import type { ApiClient, Target } from './api-client.ts';
 import type { CliPieces, CommandOutput } from './cli-pieces.ts';
 import { wholeNumber } from './options.ts';
 
 /** Options of every command that talks to a server. */
 export interface Common {
   context?: string;
+  team?: string;
   json?: boolean;
 }
 
 export function addCommon(command: Command): Command {
   return command
+    .option('--team <name>', 'team to act for, by name or id (default: PODYARD_TEAM, or else your own account)')
     .option('--context <name>', 'server to use, as listed by `podyard contexts` (default: the current one)')
     .option('--json', 'print JSON, for programs');
 }
 
 /** Returns a client for the server that the options name, or else the current one. */
-export async function connect(pieces: CliPieces, { context }: Common): Promise<ApiClient> {
+export async function connect(pieces: CliPieces, { context, team }: Common): Promise<ApiClient> {
   const [{ ApiClient }, { findTarget }] = await Promise.all([
     import('./api-client.ts'),
     import('../account/contexts.ts'),
   ]);
-  return new ApiClient(await findTarget(pieces.terminal, context), pieces.terminal);
+  const target = await findTarget(pieces.terminal, context);
+  return new ApiClient(forTeam(target, team ?? pieces.terminal.env.PODYARD_TEAM), pieces.terminal);
+}
+
+/** Throws a `UsageError` for a name that a header cannot carry. */
+function forTeam(target: Target, team: string | undefined): Target {
+  if (!team) return target;
+  if (!/^[\x20-\x7e]+$/.test(team)) throw new UsageError(`'${team}': name the team by its id, as \`podyard teams\` lists`);
+  return { ...target, team };
 }
 
 /** Runs `work` with the database of the installation that the flags name, or else of the one on this machine, migrated. */

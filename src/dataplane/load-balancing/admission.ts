@@ -44,7 +44,7 @@ export class Admission {
     if (key === null) return this.#admitSession(applicant, endpointId);
     const actor = this.#deps.keyRing.peek(key, keyHash);
     if (!actor) return this.#authenticate(applicant, { ring: this.#deps.keyRing, secret: key }, endpointId);
-    const endpoint = this.#deps.endpoints.findOwn(endpointId, actor.userId);
+    const endpoint = this.#deps.endpoints.findReachable(endpointId, actor.userId);
     if (!(endpoint instanceof Promise)) return this.#check(applicant, actor, endpointId, endpoint);
     return endpoint.then((found) => this.#check(applicant, actor, endpointId, found));
   }
@@ -67,10 +67,19 @@ export class Admission {
     const actor = await ring.authenticate(secret, peer);
     if (!actor && ring !== this.#deps.keyRing) throw sessionEnded();
     if (!actor) throw new Failure('unauthorized', 'invalid api key');
-    return this.#check(applicant, actor, endpointId, await this.#deps.endpoints.findOwn(endpointId, actor.userId));
+    return this.#check(applicant, actor, endpointId, await this.#deps.endpoints.findReachable(endpointId, actor.userId));
   }
 
-  #check(applicant: Applicant, actor: Actor, endpointId: string, endpoint: EndpointEntry | undefined): EndpointEntry {
+  #check(
+    applicant: Applicant,
+    actor: Actor,
+    endpointId: string,
+    endpoint: EndpointEntry | undefined,
+  ): EndpointEntry | Promise<EndpointEntry> {
+    if (endpoint && endpoint.userId !== actor.userId) {
+      const member = this.#deps.keyRing.teams.actAs(actor, endpoint.userId);
+      return member.then((acting) => this.#check(applicant, acting, endpointId, endpoint));
+    }
     if (!isPermitted(actor, { invoke: endpointId as EndpointId, access: 'write' })) {
       throw new Failure('forbidden', 'access denied');
     }

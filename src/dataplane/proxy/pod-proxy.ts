@@ -31,7 +31,7 @@ export interface PodProxyOptions {
   monotonic: Clock;
   logger: Logger;
   metrics: Metrics;
-  keyRing: Pick<KeyRing, 'peek' | 'authenticate' | 'onEnd'>;
+  keyRing: Pick<KeyRing, 'peek' | 'authenticate' | 'onEnd' | 'teams'>;
   settings: ForwardSettings;
   findRoute: (podId: string) => Promise<PodRoute | undefined>;
   /** Resolves where a port of a running pod is; null when the pod does not listen there. */
@@ -217,15 +217,14 @@ interface Admission {
  * request without a key and for every key that may not read the pod, and `tooManyRequests` for the many unknown keys of an address.
  */
 function admitToPod(
-  keyRing: Pick<KeyRing, 'peek' | 'authenticate'>,
+  keyRing: Pick<KeyRing, 'peek' | 'authenticate' | 'teams'>,
   exchange: ClientExchange,
   pod: { id: string; owner: UserId },
 ): Admission | Promise<Admission> {
   const { key, withheld } = credentialsOf(exchange.headers);
-  const check = (actor: Actor | undefined): Admission => {
-    const isAdmitted =
-      actor?.userId === pod.owner && isPermitted(actor, { area: 'pods', access: 'read', resourceId: pod.id });
-    if (!isAdmitted) throw isPrivate();
+  const check = (actor: Actor | undefined): Admission | Promise<Admission> => {
+    if (actor && actor.userId !== pod.owner) return keyRing.teams.actAs(actor, pod.owner).then(check, throwPrivate);
+    if (!actor || !isPermitted(actor, { area: 'pods', access: 'read', resourceId: pod.id })) throw isPrivate();
     return { actor, withheld };
   };
   const known = keyRing.peek(key, hashTextOnConnection(exchange.connection, key));
@@ -252,6 +251,11 @@ function keyIn(authorization: string | undefined): string | undefined {
   const text = Buffer.from(value, 'base64').toString('utf8');
   const at = text.indexOf(':');
   return (at < 0 ? text : text.slice(at + 1) || text.slice(0, at)) || undefined;
+}
+
+/** A stranger to the team learns what every other stranger does. */
+function throwPrivate(error: unknown): never {
+  throw error instanceof Failure && error.kind === 'forbidden' ? isPrivate() : error;
 }
 
 function isPrivate(): Failure {

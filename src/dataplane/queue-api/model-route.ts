@@ -68,7 +68,7 @@ function submit(call: ModelCall): Promise<{ call: QueueCall; job: OpenAiJob } | 
     if (typeof model !== 'string' || model === '') return noModel();
     const found = choose(model, await plane.models.find(actor, model));
     if ('status' in found) return found;
-    const endpoint = await plane.endpoints.findOwn(found.id, actor.userId);
+    const endpoint = await plane.endpoints.findReachable(found.id, actor.userId);
     if (!endpoint) return unknownModel(model);
     const { requestBytes } = endpoint.user.limits;
     if (requestBytes !== null && bytes.length > requestBytes) throw bodyOverLimit(requestBytes);

@@ -1,5 +1,6 @@
 import { Failure, notFound } from '../../core/errors.ts';
 import type { JobId } from '../../core/ids.ts';
+import { TEAM_HEADER } from '../../core/team-header.ts';
 import { type Actor, isPermitted } from '../../domain/access/actor.ts';
 import { JOB_ID } from '../../domain/jobs/job.ts';
 import { authenticateSession, peerOf } from '../../http/authenticate.ts';
@@ -96,9 +97,10 @@ async function route(plane: QueuePlane, req: CallRequest, res: CallResponse, log
   const [, , endpointId, name, jobId, ...rest] = path.split('/');
   const operation = name !== undefined && Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name] : undefined;
   const known = authenticate(plane, req);
-  const actor = known instanceof Promise ? await known : known;
+  let actor = known instanceof Promise ? await known : known;
   log.userId = actor.userId;
   if (path.startsWith('/openai/')) {
+    actor = await plane.keyRing.teams.actFor(actor, req.headers[TEAM_HEADER]); // no endpoint in the path names its owner
     return modelRoute({ req, res, plane, log, actor, route: path.slice('/openai'.length), query });
   }
   const isPath = operation?.hasSubPath || (rest.length === 0 && Boolean(jobId) === operation?.hasJobId);
@@ -113,9 +115,13 @@ async function route(plane: QueuePlane, req: CallRequest, res: CallResponse, log
   const access = operation.access === 'method' ? accessOf(req.method!) : operation.access;
   const invoke = { invoke: endpointId as EndpointEntry['id'], access };
   if (!isPermitted(actor, invoke)) throw new Failure('forbidden', 'access denied');
-  const found = plane.endpoints.findOwn(endpointId!, actor.userId);
+  const found = plane.endpoints.findReachable(endpointId!, actor.userId);
   const endpoint = found instanceof Promise ? await found : found;
   if (!endpoint) throw notFound('Endpoint');
+  if (endpoint.userId !== actor.userId) {
+    actor = await plane.keyRing.teams.actAs(actor, endpoint.userId);
+    if (!isPermitted(actor, invoke)) throw new Failure('forbidden', 'access denied');
+  }
   log.endpointId = endpoint.id;
   if (endpoint.type !== 'QUEUE_BASED' && !operation.isForAnyType)
     throw new Failure('badRequest', 'not allowed for QB API');

@@ -233,8 +233,8 @@ export class Terminals {
 }
 
 /** What it was opened with, and ends with. */
-function openerOf({ keyId, sessionId }: TerminalSession): Credential {
-  return sessionId === null ? { keyId } : { keyId, sessionId };
+function openerOf({ userId, keyId, sessionId }: TerminalSession): Credential {
+  return sessionId === null ? { userId, keyId } : { userId, keyId, sessionId };
 }
 
 function openerEnded({ sessionId }: TerminalSession): string {

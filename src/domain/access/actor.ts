@@ -1,5 +1,6 @@
 import type { KeyId, SessionId, UserId } from '../../core/ids.ts';
 import type { RestRevision } from '../../core/rest-revisions.ts';
+import { type ActingRole, rolePermits } from './roles.ts';
 import { type Permission, type Scope, scopesPermit } from './scopes.ts';
 
 export type { Permission } from './scopes.ts';
@@ -9,6 +10,8 @@ export interface Actor {
   readonly userId: UserId;
   /** The person who acts, where that is not the owner: a member of a team. Absent: `userId` is. */
   readonly personId?: UserId;
+  /** As what `personId` acts: it may do what both the scopes and this permit. Absent: whatever the scopes do. */
+  readonly actingRole?: ActingRole;
   /** The console's session that the request came with, where no key did: `keyId` is then empty. */
   readonly sessionId?: SessionId;
   readonly keyId: KeyId;
@@ -36,5 +39,21 @@ export function systemActor(userId: UserId): Actor {
 }
 
 export function isPermitted(actor: Actor, permission: Permission): boolean {
-  return scopesPermit(actor.scopes, permission);
+  const { scopes, actingRole } = actor;
+  return scopesPermit(scopes, permission) && (actingRole === undefined || rolePermits(actingRole, permission));
+}
+
+/**
+ * What a stream that stays open depends on: its key or session, and for a person who acts for a team also that they still may, as
+ * before.
+ */
+export function useIdOf({
+  keyId,
+  sessionId,
+  userId,
+  personId,
+  actingRole,
+}: Pick<Actor, 'keyId' | 'sessionId' | 'userId' | 'personId' | 'actingRole'>): string {
+  const id: string = sessionId ?? keyId;
+  return actingRole === undefined ? id : `${id}@${userId}:${personId}:${actingRole}`;
 }

@@ -33,7 +33,7 @@ export const createApiKey: Operation<Tx<Admin> & { clock: Clock }, NewApiKey, { 
     checkNewKey(clock, input);
     const secret = newSecret(KEY_PREFIX);
     if (maker) await checkMaker(db, maker, input);
-    const createdBy = maker && { userId: maker.userId, keyId: maker.keyId || null };
+    const createdBy = maker && { userId: maker.personId ?? maker.userId, keyId: maker.keyId || null };
     const key = await insertKey(db, { ...input, id: newId<KeyId>(), secretHash: hashSecret(secret), createdBy });
     bus.publish('key', key.id);
     return { key, secret };
@@ -80,7 +80,7 @@ export async function findGrant(db: Db, maker: Actor): Promise<Pick<NewApiKey, '
   const { sessionId } = maker;
   const found =
     sessionId === undefined
-      ? await findKeyForShare(db, maker.userId, maker.keyId)
+      ? await findKeyForShare(db, maker.personId ?? maker.userId, maker.keyId)
       : await findSessionForShare(db, sessionId);
   if (!found) throw new Failure('unauthorized', 'invalid bearer token');
   return found;

@@ -1,8 +1,9 @@
 import { findLiveSessions, findSessionBySecretHash, updateSessionsUsed } from '../sessions/session-store.ts';
-import type { Actor } from './actor.ts';
+import { type Actor, useIdOf } from './actor.ts';
 import { findKeyBySecretHash, findLiveKeys, updateKeysUsed } from './key-store.ts';
 import type { OpenUse } from './key-watch.ts';
 import { type RingDeps, type SecretKind, SecretRing } from './secret-ring.ts';
+import { TeamRing } from './team-ring.ts';
 
 const KEYS: SecretKind = {
   topics: ['key'],
@@ -24,20 +25,23 @@ const SESSIONS: SecretKind = {
   updateUsed: updateSessionsUsed,
 };
 
-/** What a request came with: a key, or a session. */
-export type Credential = Pick<Actor, 'keyId' | 'sessionId'>;
+/** What a request came with, a key or a session, and for whom it acts. */
+export type Credential = Pick<Actor, 'keyId' | 'sessionId' | 'userId' | 'personId' | 'actingRole'>;
 
 /** Maps API keys to actors; `sessions` does the same for the sessions of browsers. Watches the ends of both. */
 export class KeyRing extends SecretRing {
   readonly sessions: SecretRing;
+  /** The teams of those whose keys and sessions these are. */
+  readonly teams: TeamRing;
 
   constructor(deps: RingDeps) {
     super(KEYS, deps);
     this.sessions = new SecretRing(SESSIONS, deps);
+    this.teams = new TeamRing(deps);
   }
 
   /**
-   * Calls `onEnd` within two seconds of the end of the key or session, for what is open longer than its request took to
+   * Calls `onEnd` within two seconds of the end of the key or session, or of the membership that it acts with, for what is open longer than its request took to
    * arrive: streams, held requests, tunnels. Returns the function that ends the watch: call it in every case.
    */
   onEnd(credential: Credential, onEnd: () => void): () => void {
@@ -47,18 +51,21 @@ export class KeyRing extends SecretRing {
   }
 
   /** As `onEnd`, for objects that exist anyway. End each watch with `unwatch`. */
-  watch({ keyId, sessionId }: Credential, open: OpenUse): void {
-    if (sessionId === undefined) this.watchId(keyId, open);
-    else this.sessions.watchId(sessionId, open);
+  watch(credential: Credential, open: OpenUse): void {
+    this.#ringOf(credential).watchUse(useIdOf(credential), open);
   }
 
-  unwatch({ keyId, sessionId }: Credential, open: OpenUse): void {
-    if (sessionId === undefined) this.unwatchId(keyId, open);
-    else this.sessions.unwatchId(sessionId, open);
+  unwatch(credential: Credential, open: OpenUse): void {
+    this.#ringOf(credential).unwatchUse(useIdOf(credential), open);
   }
 
   override close(): void {
     super.close();
     this.sessions.close();
+    this.teams.close();
+  }
+
+  #ringOf({ sessionId }: Credential): SecretRing {
+    return sessionId === undefined ? this : this.sessions;
   }
 }

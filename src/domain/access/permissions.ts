@@ -1,17 +1,23 @@
 import type { EndpointId } from '../../core/ids.ts';
+import type { TeamRole } from './roles.ts';
 import type { Access, Area, Permission } from './scopes.ts';
 
-/** Access to an area, or to one of its records when the path holds an `id`. */
-function permit(area: Area, access: Access): (params: { id?: string }) => Permission {
-  return ({ id }) => ({ area, access, ...(id === undefined ? {} : { resourceId: id }) });
+/** Access to an area, or to one of its records when the path holds an `id`. `member`: what a team's member must be. */
+function permit(area: Area, access: Access, member?: TeamRole): (params: { id?: string }) => Permission {
+  return ({ id }) => ({ area, access, ...(id === undefined ? {} : { resourceId: id }), ...(member && { member }) });
 }
 
-/** The permission that each operation needs, in REST and in GraphQL. */
+/** The permission that each operation needs, in REST and in GraphQL. roles.ts says which roles have it. */
 export const PERMISSIONS = {
   readPod: permit('pods', 'read'),
   writePod: permit('pods', 'write'),
+  deletePod: permit('pods', 'write', 'OPERATOR'),
+  /** Jupyter runs programs in the pod. */
+  readPodPassword: permit('pods', 'write', 'OPERATOR'),
   readEndpoint: permit('serverless', 'read'),
   writeEndpoint: permit('serverless', 'write'),
+  deleteEndpoint: permit('serverless', 'write', 'OPERATOR'),
+  rollBackRelease: permit('serverless', 'write', 'OPERATOR'),
   /** What status and stream need. */
   readJob: ({ id }: { id?: string }): Permission => ({ invoke: id as EndpointId, access: 'read' }),
   /** `id`: of a pod, or of an endpoint. */
@@ -20,18 +26,29 @@ export const PERMISSIONS = {
   writeBuild: permit('builds', 'write'),
   readTemplate: permit('templates', 'read'),
   writeTemplate: permit('templates', 'write'),
+  deleteTemplate: permit('templates', 'write', 'OPERATOR'),
   readVolume: permit('network-volumes', 'read'),
   writeVolume: permit('network-volumes', 'write'),
+  deleteVolume: permit('network-volumes', 'write', 'OPERATOR'),
   readRegistry: permit('registries', 'read'),
   writeRegistry: permit('registries', 'write'),
+  deleteRegistry: permit('registries', 'write', 'OPERATOR'),
   // A delegation's id does not name a registry, so it restricts nothing.
   readDelegation: (): Permission => ({ area: 'registries', access: 'read' }),
   writeDelegation: (): Permission => ({ area: 'registries', access: 'write' }),
+  deleteDelegation: (): Permission => ({ area: 'registries', access: 'write', member: 'OPERATOR' }),
   readCatalog: (): Permission => ({ area: 'catalog', access: 'read' }),
   readBilling: (): Permission => ({ area: 'billing', access: 'read' }),
   writeBilling: (): Permission => ({ area: 'billing', access: 'write' }),
   readAccount: (): Permission => ({ area: 'account', access: 'read' }),
   writeAccount: (): Permission => ({ area: 'account', access: 'write' }),
+  readSecret: (): Permission => ({ area: 'account', access: 'read', isSecret: true }),
+  writeSecret: (): Permission => ({ area: 'account', access: 'write', member: 'DEVELOPER' }),
+  deleteSecret: (): Permission => ({ area: 'account', access: 'write', member: 'OPERATOR' }),
+  endTerminal: (): Permission => ({ area: 'account', access: 'write', member: 'OPERATOR' }),
+  /** Teams themselves: the path names one, and the membership of whoever asks decides. */
+  readTeam: (): Permission => ({ area: 'account', access: 'read' }),
+  writeTeam: (): Permission => ({ area: 'account', access: 'write' }),
   /** One's own keys, or as an admin those of others. */
   writeKeys: (): Permission => ({ area: 'account', access: 'write', orArea: 'users' }),
   /** Entries of one's own records; as an admin, of all. */

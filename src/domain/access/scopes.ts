@@ -1,5 +1,6 @@
 import { Failure } from '../../core/errors.ts';
 import type { EndpointId } from '../../core/ids.ts';
+import type { TeamRole } from './roles.ts';
 
 /**
  * A key's permissions. A key has a list of scopes and may do whatever one of them permits:
@@ -38,8 +39,11 @@ export type Access = 'read' | 'write';
  * restricted key is checked without reading the record.
  */
 export type Permission =
-  /** `orArea`: keys of that area may do it too, as they could before `area` existed. */
-  | { area: Area; access: Access; resourceId?: string; orArea?: Area }
+  /**
+   * `orArea`: keys of that area may do it too, as they could before `area` existed. `member`: what a team's member must be, where
+   * the access does not say it. `isSecret`: hidden from auditors.
+   */
+  | { area: Area; access: Access; resourceId?: string; orArea?: Area; member?: TeamRole; isSecret?: true }
   /** `read`: status, health and the like. `write`: run, cancel, purge, and load-balanced requests. */
   | { invoke: EndpointId; access: Access }
   /** Programs in a pod, or in the workers of an endpoint. */

@@ -8,6 +8,7 @@ import { databaseFailure } from '../../db/database-fault.ts';
 import type { Db } from '../../db/pool.ts';
 import type { Actor } from './actor.ts';
 import { GuessLimiter } from './guess-limiter.ts';
+import { findLiveUses } from './live-uses.ts';
 import { KeyWatch, type OpenUse } from './key-watch.ts';
 import { hashSecret, hashText } from './secret-hash.ts';
 import { SecretUse } from './secret-use.ts';
@@ -99,7 +100,7 @@ export class SecretRing {
     this.#kind = kind;
     this.#deps = deps;
     this.#guesses = new GuessLimiter(deps.monotonic ?? monotonicClock);
-    this.#watch = new KeyWatch({ ...deps, findLive: kind.findLive });
+    this.#watch = new KeyWatch({ ...deps, findLive: (db, uses) => findLiveUses(db, uses, kind.findLive) });
     this.#use = new SecretUse({ ...deps, updateUsed: kind.updateUsed });
     this.#unsubscribe = [
       ...kind.topics.map((topic) =>
@@ -145,12 +146,12 @@ export class SecretRing {
     return outcome;
   }
 
-  /** Notifies `open` within two seconds of the end of the key or session `id`. End each watch with `unwatchId`. */
-  watchId(id: string, open: OpenUse): void {
+  /** Notifies `open` within two seconds of the end of what it depends on (`useIdOf`). End each watch with `unwatchUse`. */
+  watchUse(id: string, open: OpenUse): void {
     this.#watch.add(id, open);
   }
 
-  unwatchId(id: string, open: OpenUse): void {
+  unwatchUse(id: string, open: OpenUse): void {
     this.#watch.delete(id, open);
   }
 

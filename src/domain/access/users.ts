@@ -1,10 +1,7 @@
 import { Failure } from '../../core/errors.ts';
 import { newId, type UserId } from '../../core/ids.ts';
 import { type Db, isUniqueViolation } from '../../db/pool.ts';
-
-/** What a user may do beyond their own resources: an admin manages users and the installation. */
-export const ROLES = ['ADMIN', 'USER'] as const;
-export type Role = (typeof ROLES)[number];
+import type { Role } from './roles.ts';
 
 /** What happens to a suspended user's workloads: they go on, or endpoints are scaled to zero and pods stopped. */
 export const SUSPENDED_WORKLOADS = ['KEEP', 'STOP'] as const;
@@ -19,8 +16,13 @@ export interface Suspension {
   workloads: SuspendedWorkloads;
 }
 
+/** A TEAM is an account without a person: its members act for it, with roles. */
+export type AccountKind = 'PERSON' | 'TEAM';
+
+/** An account that owns records: of a person, or of a team. */
 export interface User {
   id: UserId;
+  kind: AccountKind;
   name: string;
   email: string | null;
   role: Role;
@@ -38,22 +40,26 @@ interface UserRow extends Omit<User, 'suspension'> {
   workloads: SuspendedWorkloads | null;
 }
 
-const COLUMNS = `id, name, email, role, removing_at as "removingAt", created_at as "createdAt",
+const COLUMNS = `id, kind, name, email, role, removing_at as "removingAt", created_at as "createdAt",
   suspended_at as since, suspended_by as "byId", suspension_reason as reason, suspended_workloads as workloads`;
 
 function toUser({ since, byId, reason, workloads, ...user }: UserRow): User {
   return { ...user, suspension: since === null ? null : { since, byId, reason, workloads: workloads! } };
 }
 
-/** Throws `conflict` if the name is taken. */
-export async function createUser(db: Db, input: { name: string; email: string | null; role?: Role }): Promise<User> {
+/** Throws `conflict` if a person or a team has the name. */
+export async function createUser(
+  db: Db,
+  input: { name: string; email: string | null; role?: Role; kind?: AccountKind },
+): Promise<User> {
   if (input.name.trim() === '') throw new Failure('badRequest', 'name: must not be blank');
   const result = await db
-    .query<UserRow>(`insert into users (id, name, email, role) values ($1, $2, $3, $4) returning ${COLUMNS}`, [
+    .query<UserRow>(`insert into users (id, name, email, role, kind) values ($1, $2, $3, $4, $5) returning ${COLUMNS}`, [
       newId<UserId>(),
       input.name,
       input.email,
       input.role ?? 'USER',
+      input.kind ?? 'PERSON',
     ])
     .catch((cause) => {
       if (!isUniqueViolation(cause)) throw cause;
@@ -62,13 +68,15 @@ export async function createUser(db: Db, input: { name: string; email: string | 
   return toUser(result.rows[0]!);
 }
 
+/** Counts people: a team adds nobody. */
 export async function countUsers(db: Db): Promise<number> {
-  return (await db.query<{ users: number }>('select count(*)::int8 as users from users')).rows[0]!.users;
+  const counted = "select count(*)::int8 as users from users where kind = 'PERSON'";
+  return (await db.query<{ users: number }>(counted)).rows[0]!.users;
 }
 
-/** Returns all users, oldest first. */
+/** Returns all people, oldest first. */
 export async function listUsers(db: Db): Promise<User[]> {
-  return (await db.query<UserRow>(`select ${COLUMNS} from users order by created_at, id`)).rows.map(toUser);
+  return (await db.query<UserRow>(`select ${COLUMNS} from users where kind = 'PERSON' order by created_at, id`)).rows.map(toUser);
 }
 
 /** Returns those of these users that exist, in their order. */

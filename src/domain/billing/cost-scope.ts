@@ -7,11 +7,16 @@ import { checkOperator } from '../access/check-operator.ts';
 export type CostScope = UserId | null;
 
 /**
- * Returns whose costs the caller may see: their own without `userId`; those of another user, or of `all`, only for an
- * administrator. Throws `forbidden`.
+ * Returns whose costs the caller may see, or whose budgets they may change: their own without `userId`; those of another account, or
+ * of `all`, only with a role that permits it. Throws `forbidden`.
  */
-export async function readCostScope(db: Db, actor: Actor, userId: string | undefined): Promise<CostScope> {
+export async function readCostScope(
+  db: Db,
+  actor: Actor,
+  userId: string | undefined,
+  action: 'readBilling' | 'writeBilling' = 'readBilling',
+): Promise<CostScope> {
   if (userId === undefined || userId === actor.userId) return actor.userId;
-  await checkOperator(db, actor.userId);
+  await checkOperator(db, actor.userId, action);
   return userId === 'all' ? null : (userId as UserId);
 }

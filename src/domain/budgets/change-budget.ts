@@ -51,7 +51,7 @@ export const createBudget: Operation<BudgetTx, NewBudget, Budget> = {
   permission: PERMISSIONS.writeBilling,
   async run({ db, actor, bus, webhooks }, input) {
     const userId = (input.userId ?? actor.userId) as UserId;
-    await readCostScope(db, actor, userId);
+    await readCostScope(db, actor, userId, 'writeBilling');
     const id = newId<BudgetId>();
     const user = await db.query('select from users where id = $1 for key share', [userId]);
     if (user.rowCount === 0) throw notFound('User');
@@ -101,7 +101,7 @@ async function lockBudget(db: Db, actor: Actor, id: BudgetId): Promise<Budget> {
   const isOwn = budget.userId === actor.userId;
   if (isOwn && !budget.isByAdmin) return budget;
   try {
-    await readCostScope(db, actor, isOwn ? 'all' : budget.userId);
+    await readCostScope(db, actor, isOwn ? 'all' : budget.userId, 'writeBilling');
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     throw isOwn

@@ -53,7 +53,7 @@ export const changeClusterRegistry: Operation<Tx, { id: ClusterId; registryId: s
  */
 export const deleteCluster: Operation<Tx, { id: ClusterId }, void> = {
   name: 'cluster.delete',
-  permission: PERMISSIONS.writePod,
+  permission: PERMISSIONS.deletePod,
   async run({ db, actor, bus }, { id }) {
     const { templateId } = await getClusterRow(db, actor.userId, id, 'for update');
     if (templateId !== null) await updateTemplateUse(db, templateId);

@@ -17,7 +17,7 @@ import { leaveTemplate } from './template-container.ts';
  */
 export const deleteEndpoint: Operation<Tx, { id: EndpointId }, void> = {
   name: 'endpoint.delete',
-  permission: PERMISSIONS.writeEndpoint,
+  permission: PERMISSIONS.deleteEndpoint,
   async run({ db, actor, bus }, { id }) {
     const { templateId } = await getEndpointRow(db, actor.userId, id, 'for update');
     await deleteBatchesOfEndpoint(db, id);

@@ -48,7 +48,7 @@ export const restartPod: Operation<Tx, { id: PodId }, Pod> = {
 /** Removes the pod and its own storage; a network volume is detached. Throws `notFound`, also from now on. */
 export const terminatePod: Operation<Tx, { id: PodId }, Pod> = {
   name: 'pod.terminate',
-  permission: PERMISSIONS.writePod,
+  permission: PERMISSIONS.deletePod,
   async run(tx, { id }) {
     const pod = await lockPod(tx, id, 'terminate');
     if (pod.templateId !== null) await updateTemplateUse(tx.db, pod.templateId);

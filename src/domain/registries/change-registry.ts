@@ -52,7 +52,7 @@ export const updateRegistry: Operation<
 /** Deletes credentials. Throws `notFound`, and `badRequest` while they are in use. */
 export const deleteRegistry: Operation<Tx, { id: RegistryId }, void> = {
   name: 'registry.delete',
-  permission: PERMISSIONS.writeRegistry,
+  permission: PERMISSIONS.deleteRegistry,
   async run({ db, actor }, { id }) {
     await getRegistryRow(db, actor.userId, id, 'for update');
     const use = await findRegistryUse(db, actor.userId, id);
@@ -73,7 +73,7 @@ export const createDelegation: Operation<Tx, EcrRepository & { name: string | nu
 /** Throws `notFound`. */
 export const deleteDelegation: Operation<Tx, { id: DelegationId }, void> = {
   name: 'delegation.delete',
-  permission: PERMISSIONS.writeDelegation,
+  permission: PERMISSIONS.deleteDelegation,
   run: ({ db, actor }, { id }) => deleteDelegationRow(db, actor.userId, id),
   subject: ({ id }) => id,
 };

@@ -23,7 +23,7 @@ import { getRelease, updateRolloutPaused } from './release-store.ts';
  */
 export const rollbackRelease: Operation<Tx, { id: EndpointId; releaseId: ReleaseId }, Endpoint> = {
   name: 'endpoint.roll-back',
-  permission: PERMISSIONS.writeEndpoint,
+  permission: PERMISSIONS.rollBackRelease,
   async run({ db, actor, bus }, { id, releaseId }) {
     const before = await getEndpointRow(db, actor.userId, id, 'for update');
     const { spec, version } = await getRelease(db, actor.userId, id, releaseId);

@@ -18,7 +18,7 @@ interface SealingTx extends Tx {
  */
 export const createSecret: Operation<SealingTx, { name: string; value: string; description: string | null }, Secret> = {
   name: 'secret.create',
-  permission: PERMISSIONS.writeAccount,
+  permission: PERMISSIONS.writeSecret,
   async run({ db, actor, bus, secretBox }, input) {
     checkSecret(input);
     const { name, description } = input;
@@ -40,7 +40,7 @@ export const updateSecret: Operation<
   Secret
 > = {
   name: 'secret.update',
-  permission: PERMISSIONS.writeAccount,
+  permission: PERMISSIONS.writeSecret,
   async run({ db, actor, bus, secretBox }, { id, change }) {
     checkSecret(change);
     const value = change.value === undefined ? null : await sealSecret(db, secretBox, change.value, id);
@@ -56,7 +56,7 @@ export const updateSecret: Operation<
 /** Deletes a secret. Throws `notFound`, and, unless `isForced`, `badRequest` with what uses it while something does. */
 export const deleteSecret: Operation<Tx, { id: SecretId; isForced?: boolean }, void> = {
   name: 'secret.delete',
-  permission: PERMISSIONS.writeAccount,
+  permission: PERMISSIONS.deleteSecret,
   async run({ db, actor }, { id, isForced = false }) {
     const { name } = await getSecretRow(db, actor.userId, id, 'for update');
     const uses = (await listSecretUses(db, actor.userId, name)).get(name) ?? [];

@@ -49,7 +49,7 @@ export const updateTemplate: Operation<Tx, { id: TemplateId; update: TemplateUpd
 /** Deletes a template. Throws `notFound`, and `badRequest` while something uses it. */
 export const deleteTemplate: Operation<Tx, { id: TemplateId }, void> = {
   name: 'template.delete',
-  permission: PERMISSIONS.writeTemplate,
+  permission: PERMISSIONS.deleteTemplate,
   async run({ db, actor }, { id }) {
     await getTemplateRow(db, actor.userId, id, 'for update');
     const usedBy = await getTemplateUse(db, id);

@@ -8,9 +8,9 @@ import { updateSessionEndWanted } from './terminal-store.ts';
 /** Ends a session: one of the user's own, or for an admin anybody's. Throws `notFound`. */
 export const endTerminal: Operation<Tx, { id: TerminalId }, void> = {
   name: 'terminal.end',
-  permission: PERMISSIONS.writeAccount,
+  permission: PERMISSIONS.endTerminal,
   async run({ db, actor: { userId }, bus }, { id }) {
-    const isAdmin = await isOperator(db, userId);
+    const isAdmin = await isOperator(db, userId, 'writeUsers');
     if (!(await updateSessionEndWanted(db, isAdmin ? null : userId, id))) throw notFound('Terminal session');
     bus.publish('terminal', id);
   },

@@ -121,10 +121,15 @@ export async function touchSessions(db: Db, ids: readonly TerminalId[]): Promise
            from terminal_sessions o
              left join pods p on p.id = o.pod_id
              left join workers w on w.id = o.worker_id
+             left join api_keys k on k.id = o.key_id
+             left join sessions b on b.id = o.session_id
            where s.id = o.id and o.id = any($1::text[])
            returning s.id,
              case
                when s.end_wanted_at is not null then 'it was ended by a user'
+               when coalesce(k.user_id, b.user_id) <> s.user_id and not exists (
+                 select from team_members m where m.team_id = s.user_id and m.user_id = coalesce(k.user_id, b.user_id)
+                   and m.role in ('OPERATOR', 'OWNER')) then 'its user may no longer run programs for the team'
                when s.pod_id is not null then
                  case
                    when p.id is null or p.wanted = 'TERMINATE' then 'the pod was terminated'

@@ -8,7 +8,8 @@ import type { Actor } from '../access/actor.ts';
 import { checkOperator } from '../access/check-operator.ts';
 import { createApiKey } from '../access/create-api-key.ts';
 import { KeyRing } from '../access/key-ring.ts';
-import { createUser, findUser, type Role, type User } from '../access/users.ts';
+import type { Role } from '../access/roles.ts';
+import { createUser, findUser, type User } from '../access/users.ts';
 import { change } from '../change.ts';
 import { resumeUser, suspendUser, updateUser } from './change-user.ts';
 
@@ -64,7 +65,7 @@ test.each([
     expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     const refused = results.find((result) => result.status === 'rejected');
     expect(refused?.reason).toMatchObject({ kind: 'forbidden', message: 'access denied' });
-    const checks = await Promise.allSettled([anna, ben].map(({ id }) => checkOperator(database.pool, id)));
+    const checks = await Promise.allSettled([anna, ben].map(({ id }) => checkOperator(database.pool, id, 'writeUsers')));
     expect(checks.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   }
 });

@@ -7,9 +7,9 @@ import type { UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import type { Admin } from '../access/actor.ts';
 import { PERMISSIONS } from '../access/permissions.ts';
+import type { Role } from '../access/roles.ts';
 import {
   findUserForUpdate,
-  type Role,
   type SuspendedWorkloads,
   type User,
   updateSuspension,
@@ -20,11 +20,12 @@ import { listEndpointIds } from '../endpoints/endpoint-store.ts';
 import { publishEndpoint } from '../endpoints/publish-endpoint.ts';
 import { stopPodsOfUser } from '../pods/pod-lifecycle.ts';
 import { deleteSessionsOfUser } from '../sessions/session-store.ts';
+import { keepOwnersOfTeams } from '../teams/team-owners.ts';
 import { keepLastAdmin, lockAdmins } from './admins.ts';
 
 /**
- * Changes a user's email or role; a new role ends their sessions. Throws `notFound`; `conflict` for the last active admin's role; `forbidden` if a key without
- * the scope `all` makes an admin: it would grant more than it may do itself.
+ * Changes a user's email or role; a new role ends their sessions. Throws `notFound`; `conflict` for the last active admin's role;
+ * `forbidden` if a key without the scope `all` gives another role than USER: it would grant more than it may do itself.
  */
 export const updateUser: Operation<Tx<Admin>, { id: UserId; changes: { email?: string | null; role?: Role } }, User> = {
   name: 'user.update',
@@ -34,7 +35,10 @@ export const updateUser: Operation<Tx<Admin>, { id: UserId; changes: { email?: s
     const admins = await lockAdmins(db, admin);
     const before = await getUser(db, id);
     refuseRemoved(before);
-    if (changes.role === 'USER') keepLastAdmin(admins, before, 'demoted');
+    if (changes.role !== undefined && before.kind === 'TEAM') {
+      throw new Failure('conflict', `'${before.name}' is a team, and only people have roles in the installation`);
+    }
+    if (changes.role !== undefined && changes.role !== 'ADMIN') keepLastAdmin(admins, before, 'demoted');
     await updateUserFields(db, id, changes);
     if (changes.role !== undefined && changes.role !== before.role) await deleteSessionsOfUser(db, id);
     bus.publish('user', id);
@@ -43,10 +47,10 @@ export const updateUser: Operation<Tx<Admin>, { id: UserId; changes: { email?: s
   subject: ({ id }) => id,
 };
 
-/** Throws `forbidden` unless the key may make an admin. */
+/** Throws `forbidden` unless the key may give this role, which may grant more than the key has. */
 export function checkMayGrant(admin: Admin, role: Role | undefined): void {
-  if (role !== 'ADMIN' || admin === null || admin.scopes.some(({ kind }) => kind === 'all')) return;
-  throw new Failure('forbidden', "access denied: only a key with the scope 'all' can make an admin");
+  if (role === undefined || role === 'USER' || admin === null || admin.scopes.some(({ kind }) => kind === 'all')) return;
+  throw new Failure('forbidden', `access denied: only a key with the scope 'all' can ${role === 'ADMIN' ? 'make an admin' : 'give this role'}`);
 }
 
 /**
@@ -66,6 +70,7 @@ export const suspendUser: Operation<
     const before = await getUser(db, id);
     refuseRemoved(before);
     keepLastAdmin(admins, before, 'suspended');
+    await keepOwnersOfTeams(db, before);
     await updateSuspension(db, id, { workloads, reason, byId: admin?.userId ?? null });
     await deleteSessionsOfUser(db, id);
     const podIds = workloads === 'STOP' ? await stopPodsOfUser(db, id, 'its user is suspended') : [];

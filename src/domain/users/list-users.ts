@@ -27,7 +27,7 @@ export interface UserPage {
 export const MAX_USERS = 1_000;
 
 /**
- * Returns a page of users, oldest first. `search`: part of a name or email, in any case. `after`: the id of the last user of the
+ * Returns a page of people, oldest first. `search`: part of a name or email, in any case. `after`: the id of the last user of the
  * page before. At 10,000 users with 30,000 keys, a page of 1,000 takes 0.15 s.
  */
 export async function listUserPage(
@@ -36,7 +36,7 @@ export async function listUserPage(
 ): Promise<UserPage> {
   const { rows } = await db.query<{ id: UserId }>(
     `select id from users
-     where ($2::text is null or (created_at, id) > (select created_at, id from users where id = $2))
+     where kind = 'PERSON' and ($2::text is null or (created_at, id) > (select created_at, id from users where id = $2))
        and ($3::text is null or strpos(lower(name), lower($3)) > 0 or strpos(lower(email), lower($3)) > 0)
      order by created_at, id limit $1 + 1`,
     [limit, after ?? null, search ?? null],

@@ -6,6 +6,7 @@ import { PERMISSIONS } from '../access/permissions.ts';
 import { findUser, type User } from '../access/users.ts';
 import type { Operation, Tx } from '../change.ts';
 import { keepLastAdmin, lockAdmins } from './admins.ts';
+import { keepOwnersOfTeams } from '../teams/team-owners.ts';
 import { getUser, publishUser, refuseRemoved } from './change-user.ts';
 import { type HandedOver, type HandOverPlan, handOver, planHandOver } from './hand-over.ts';
 import { type Remaining, readRemaining } from './removal-progress.ts';
@@ -37,21 +38,32 @@ export const requestRemoval: Operation<Tx<Admin>, { id: UserId; heirId: UserId |
     const before = await getUser(db, id);
     refuseRemoved(before);
     keepLastAdmin(admins, before, 'deleted');
-    const moved = heirId === null ? null : await handOver(db, before, checkHeir(before, await findUser(db, heirId)));
-    await db.query(
-      `update users set removing_at = now(), removed_by = $2, suspended_at = coalesce(suspended_at, now()),
-         suspended_workloads = 'STOP' where id = $1`,
-      [id, admin?.userId ?? null],
-    );
-    await publishUser(db, bus, id);
-    if (moved && heirId) publishHandedOver(bus, heirId, moved);
+    await keepOwnersOfTeams(db, before);
+    await beginRemoval({ db, bus }, before, heirId, admin?.userId ?? null);
     return getUser(db, id);
   },
   subject: ({ id }) => id,
 };
 
+/** Marks an account, whose row and heir's are locked, as being deleted, and hands over what it owns. Throws as `requestRemoval`. */
+export async function beginRemoval(
+  { db, bus }: Pick<Tx, 'db' | 'bus'>,
+  before: User,
+  heirId: UserId | null,
+  removedBy: UserId | null,
+): Promise<void> {
+  const moved = heirId === null ? null : await handOver(db, before, checkHeir(before, await findUser(db, heirId)));
+  await db.query(
+    `update users set removing_at = now(), removed_by = $2, suspended_at = coalesce(suspended_at, now()),
+       suspended_workloads = 'STOP' where id = $1`,
+    [before.id, removedBy],
+  );
+  await publishUser(db, bus, before.id);
+  if (moved && heirId) publishHandedOver(bus, heirId, moved);
+}
+
 /** So that nothing that is being created refers to the former user: an insert locks the row of its user as well. */
-async function lockBoth(db: Db, id: UserId, heirId: UserId | null): Promise<void> {
+export async function lockBoth(db: Db, id: UserId, heirId: UserId | null): Promise<void> {
   await db.query('select from users where id = any($1::text[]) order by id for update', [[id, heirId ?? id]]);
 }
 

@@ -43,7 +43,7 @@ export const updateVolume: Operation<Tx, { id: VolumeId; change: Partial<Pick<Vo
 /** Deletes a volume; its files are removed soon after. Throws `notFound`, and `badRequest` while it is mounted. */
 export const deleteVolume: Operation<Tx, { id: VolumeId }, void> = {
   name: 'volume.delete',
-  permission: PERMISSIONS.writeVolume,
+  permission: PERMISSIONS.deleteVolume,
   async run({ db, actor, bus }, { id }) {
     await getVolumeRow(db, actor.userId, id, 'for update');
     const use = await findVolumeUse(db, actor.userId, id);

@@ -11,13 +11,13 @@ import { readInput } from '../inputs.ts';
 export const secretResolvers: Resolvers = {
   User: {
     secrets: async (_: unknown, __: unknown, call) => {
-      const { userId } = call.permit(PERMISSIONS.readAccount());
+      const { userId } = call.permit(PERMISSIONS.readSecret());
       return call.list(await listSecretRows(call.deps.pool, userId), toSecret);
     },
   },
   Secret: {
     usedBy: async ({ name }: Secret, _: unknown, call) => {
-      const { userId } = call.permit(PERMISSIONS.readAccount());
+      const { userId } = call.permit(PERMISSIONS.readSecret());
       const uses = await call.share('secret uses', () => listSecretUses(call.deps.pool, userId));
       return call.list(uses.get(name) ?? [], (use) => use);
     },
@@ -29,7 +29,7 @@ export const secretResolvers: Resolvers = {
       call,
     ) => {
       const { name, value, description } = readInput(args);
-      const actor = call.permit(PERMISSIONS.writeAccount());
+      const actor = call.permit(PERMISSIONS.writeSecret());
       return toSecret(await change(call.deps, actor, createSecret, { name, value, description: description ?? null }));
     },
     secretUpdate: async (
@@ -38,7 +38,7 @@ export const secretResolvers: Resolvers = {
       call,
     ) => {
       const { id, value, description } = readInput(args);
-      const actor = call.permit(PERMISSIONS.writeAccount());
+      const actor = call.permit(PERMISSIONS.writeSecret());
       const fields = {
         ...(value === undefined || value === null ? {} : { value }),
         ...(description === undefined ? {} : { description }), // null clears it
@@ -46,7 +46,7 @@ export const secretResolvers: Resolvers = {
       return toSecret(await change(call.deps, actor, updateSecret, { id: id as SecretId, change: fields }));
     },
     secretDelete: async (_: unknown, { id, force }: { id: string; force?: boolean | null }, call) => {
-      const actor = call.permit(PERMISSIONS.writeAccount());
+      const actor = call.permit(PERMISSIONS.deleteSecret());
       await change(call.deps, actor, deleteSecret, { id: id as SecretId, isForced: force ?? false });
       return null;
     },

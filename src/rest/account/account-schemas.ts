@@ -1,5 +1,5 @@
 import { REST_REVISIONS, type RestRevision } from '../../core/rest-revisions.ts';
-import { ROLES } from '../../domain/access/users.ts';
+import { ROLES } from '../../domain/access/roles.ts';
 import { CREATED_AT, ENDPOINT_ID, type Examples, USER_ID } from '../shared/example-values.ts';
 import { closed, dateTime, nullableString, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';

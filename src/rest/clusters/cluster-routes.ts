@@ -123,7 +123,7 @@ export const deleteClusterRoute: RestRoute = (app, deps) => {
         params: ClusterParams,
         response: { 204: noContent('Deleted.') },
       },
-      config: { permission: PERMISSIONS.writePod, failures: ['notFound'] },
+      config: { permission: PERMISSIONS.deletePod, failures: ['notFound'] },
     },
     async (request, reply) => {
       await change(deps, request.actor, deleteCluster, { id: request.params.id as ClusterId });

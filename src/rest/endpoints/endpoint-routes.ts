@@ -142,7 +142,7 @@ export const deleteEndpointRoute: RestRoute = (app, deps) => {
         params: EndpointParams,
         response: { 204: noContent('Deleted.') },
       },
-      config: { permission: PERMISSIONS.writeEndpoint, failures: ['notFound'] },
+      config: { permission: PERMISSIONS.deleteEndpoint, failures: ['notFound'] },
     },
     async (request, reply) => {
       await change(deps, request.actor, deleteEndpoint, { id: request.params.id as EndpointId });

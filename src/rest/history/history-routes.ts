@@ -1,5 +1,4 @@
 import type { EndpointId } from '../../core/ids.ts';
-import { checkOperator } from '../../domain/access/check-operator.ts';
 import { getEndpointRow } from '../../domain/endpoints/endpoint-store.ts';
 import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
@@ -43,10 +42,9 @@ export const getInstallationHistoryRoute: RestRoute = (app, deps) => {
         querystring: InstallationHistoryQuery,
         response: { 200: ref(HistoryResponse) },
       },
-      config: { permission: PERMISSIONS.readAccount, failures: ['badRequest', 'unprocessable'] },
+      config: { permission: PERMISSIONS.readAccount, operator: 'readInstallation', failures: ['badRequest', 'unprocessable'] },
     },
-    async ({ actor, query }) => {
-      await checkOperator(deps.pool, actor.userId);
+    async ({ query }) => {
       const { pool } = query;
       return historyResponse(
         deps,

@@ -30,7 +30,7 @@ export const getInstallationRoute: RestRoute = (app, deps) => {
         sleep: await sleep(),
         buildHindrance: deps.builds.hindrance,
         notices,
-        problems: (await isOperator(deps.pool, actor.userId)) ? await problems() : [],
+        problems: (await isOperator(deps.pool, actor.userId, 'readInstallation')) ? await problems() : [],
       };
     },
   );

@@ -1,4 +1,3 @@
-import { checkOperator } from '../../domain/access/check-operator.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { Type } from '../shared/type.ts';
 import { EXPOSITION_TYPE } from './exposition.ts';
@@ -72,10 +71,9 @@ export const getMetricsRoute: RestRoute = (app, deps) => {
           },
         },
       },
-      config: { permission: PERMISSIONS.readAccount, takesMetricsToken: true },
+      config: { permission: PERMISSIONS.readAccount, operator: 'readInstallation', takesMetricsToken: true },
     },
-    async (request, reply) => {
-      if (request.actor) await checkOperator(deps.pool, request.actor.userId);
+    async (_request, reply) => {
       return reply.header('content-type', EXPOSITION_TYPE).send(await deps.metricsPage.read());
     },
   );

@@ -1,5 +1,4 @@
 import type { UserId } from '../../core/ids.ts';
-import { checkOperator } from '../../domain/access/check-operator.ts';
 import { change } from '../../domain/change.ts';
 import { readSetLimits } from '../../domain/quotas/limit-store.ts';
 import { updateLimits } from '../../domain/quotas/update-limits.ts';
@@ -38,10 +37,9 @@ export const getUserLimitsRoute: RestRoute = (app, deps) => {
         params: UserParams,
         response: { 200: ref(UserLimitsResponse) },
       },
-      config: { permission: PERMISSIONS.readUserLimits, failures: ['notFound'] },
+      config: { permission: PERMISSIONS.readUserLimits, operator: 'readUsers', failures: ['notFound'] },
     },
     async (request) => {
-      await checkOperator(deps.pool, request.actor.userId);
       return renderUserLimits(await getUserLimits(deps.pool, request.params.id as UserId));
     },
   );
@@ -62,11 +60,10 @@ export const updateUserLimitsRoute: RestRoute = (app, deps) => {
         body: ref(UpdateLimitsRequest),
         response: { 200: ref(UserLimitsResponse) },
       },
-      config: { permission: PERMISSIONS.writeUserLimits, failures: ['notFound'] },
+      config: { permission: PERMISSIONS.writeUserLimits, operator: 'writeUsers', failures: ['notFound'] },
     },
     async (request) => {
       const id = request.params.id as UserId;
-      await checkOperator(deps.pool, request.actor.userId);
       await change(deps, request.actor, updateLimits, { userId: id, changes: request.body });
       return renderUserLimits(await getUserLimits(deps.pool, id));
     },
@@ -84,10 +81,9 @@ export const getInstallationLimitsRoute: RestRoute = (app, deps) => {
         tags: ['podyard'],
         response: { 200: ref(InstallationLimitsResponse) },
       },
-      config: { permission: PERMISSIONS.readUserLimits },
+      config: { permission: PERMISSIONS.readUserLimits, operator: 'readInstallation' },
     },
-    async (request) => {
-      await checkOperator(deps.pool, request.actor.userId);
+    async () => {
       return renderInstallationLimits((await readSetLimits(deps.pool, [])).installation);
     },
   );
@@ -107,10 +103,9 @@ export const updateInstallationLimitsRoute: RestRoute = (app, deps) => {
         body: ref(UpdateLimitsRequest),
         response: { 200: ref(InstallationLimitsResponse) },
       },
-      config: { permission: PERMISSIONS.writeUserLimits },
+      config: { permission: PERMISSIONS.writeUserLimits, operator: 'writeInstallation' },
     },
     async (request) => {
-      await checkOperator(deps.pool, request.actor.userId);
       return renderInstallationLimits(
         (await change(deps, request.actor, updateLimits, { userId: null, changes: request.body })).installation,
       );

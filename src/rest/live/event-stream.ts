@@ -32,7 +32,7 @@ export interface StreamClient {
   actor: Credential;
 }
 
-/** Yields `events` until the client disconnects, its key or session ends or the app closes; its signal aborts then. */
+/** Yields `events` until the client disconnects, its key, session or membership ends or the app closes; its signal aborts then. */
 export async function* whileConnected(
   { keyRing, closing }: Pick<RouteDeps, 'keyRing' | 'closing'>,
   { socket, actor }: StreamClient,

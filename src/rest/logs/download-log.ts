@@ -87,9 +87,8 @@ function send(deps: RouteDeps, reply: FastifyReply, actor: Actor, download: Down
     'cache-control': 'no-store',
     'x-accel-buffering': 'no',
   });
-  const text = whileConnected(deps, { socket: reply.raw, actor }, (signal) =>
-    readText(deps, actor.userId, download, signal),
-  );
+  const { userId } = actor;
+  const text = whileConnected(deps, { socket: reply.raw, actor }, (signal) => readText(deps, userId, download, signal));
   return reply.send(Readable.from(text, { objectMode: false }));
 }
 

@@ -1,6 +1,5 @@
 import { Failure } from '../../core/errors.ts';
 import { takeTurn } from '../../core/flow/turns.ts';
-import type { UserId } from '../../core/ids.ts';
 import { escapeUnit } from '../../core/text/ascii-json.ts';
 import { followLog, type LogBatch, type LogStart } from '../../domain/logs/follow-log.ts';
 import { formatEventId, type LogEntry, parseEventId } from '../../domain/logs/log-line.ts';

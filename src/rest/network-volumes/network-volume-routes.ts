@@ -106,7 +106,7 @@ export const deleteNetworkVolumeRoute: RestRoute = (app, deps) => {
         params: NetworkVolumeParams,
         response: { 204: noContent('Deleted.') },
       },
-      config: { permission: PERMISSIONS.writeVolume, failures: ['badRequest', 'notFound'] },
+      config: { permission: PERMISSIONS.deleteVolume, failures: ['badRequest', 'notFound'] },
     },
     async (request, reply) => {
       await change(deps, request.actor, deleteVolume, { id: request.params.id as VolumeId });

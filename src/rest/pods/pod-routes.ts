@@ -57,8 +57,8 @@ export const watchPodsRoute =
           tags: ['podyard'],
           response: { 200: SNAPSHOTS },
         },
-        // It covers every pod: a key restricted to some is not enough.
-        config: { permission: (): Permission => ({ area: 'pods', access: 'read' }) },
+        // It covers every pod, with their env: a key restricted to some is not enough.
+        config: { permission: (): Permission => ({ area: 'pods', access: 'read', isSecret: true }) },
       },
       async (request, reply) => {
         const { userId } = request.actor;
@@ -166,7 +166,7 @@ export const deletePodRoute: RestRoute = (app, deps) => {
         params: PodParams,
         response: { 204: noContent('Terminated.') },
       },
-      config: { permission: PERMISSIONS.writePod, failures: ['notFound', 'conflict'] },
+      config: { permission: PERMISSIONS.deletePod, failures: ['notFound', 'conflict'] },
     },
     async (request, reply) => {
       await change(deps, request.actor, terminatePod, { id: request.params.id as PodId });

@@ -109,7 +109,7 @@ export const getPodJupyterRoute: RestRoute = (app, deps) => {
         params: PodParams,
         response: { 200: ref(PodJupyter) },
       },
-      config: { permission: PERMISSIONS.writePod, failures: ['notFound'] },
+      config: { permission: PERMISSIONS.readPodPassword, failures: ['notFound'] },
     },
     async (request) => ({
       password: await findJupyterPassword(deps, request.actor.userId, request.params.id as PodId),

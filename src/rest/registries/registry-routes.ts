@@ -93,7 +93,7 @@ export const deleteRegistryRoute: RestRoute = (app, deps) => {
         params: RegistryParams,
         response: { 204: noContent('Deleted.') },
       },
-      config: { permission: PERMISSIONS.writeRegistry, failures: ['badRequest', 'notFound'] },
+      config: { permission: PERMISSIONS.deleteRegistry, failures: ['badRequest', 'notFound'] },
     },
     async (request, reply) => {
       await change(deps, request.actor, deleteRegistry, { id: request.params.id as RegistryId });
@@ -154,7 +154,7 @@ export const deleteRegistryDelegationRoute: RestRoute = (app, deps) => {
         params: DelegationParams,
         response: { 204: noContent('Deleted.') },
       },
-      config: { permission: PERMISSIONS.writeDelegation, failures: ['notFound'] },
+      config: { permission: PERMISSIONS.deleteDelegation, failures: ['notFound'] },
     },
     async (request, reply) => {
       await change(deps, request.actor, deleteDelegation, { id: request.params.id as DelegationId });

@@ -76,7 +76,7 @@ export const rollbackReleaseRoute =
           params: ReleaseParams,
           response: { 200: wire.Response },
         },
-        config: { permission: PERMISSIONS.writeEndpoint, failures: ['badRequest', 'notFound'] },
+        config: { permission: PERMISSIONS.rollBackRelease, failures: ['badRequest', 'notFound'] },
       },
       async (request) => {
         const { id, releaseId } = request.params;

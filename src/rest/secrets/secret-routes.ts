@@ -26,7 +26,7 @@ export const listSecretsRoute: RestRoute = (app, deps) => {
         tags: ['podyard'],
         response: { 200: ref(SecretList) },
       },
-      config: { permission: PERMISSIONS.readAccount },
+      config: { permission: PERMISSIONS.readSecret },
     },
     async (request) => {
       const { userId } = request.actor;
@@ -48,7 +48,7 @@ export const createSecretRoute: RestRoute = (app, deps) => {
         body: ref(CreateSecretRequest),
         response: { 201: ref(SecretResponse) },
       },
-      config: { permission: PERMISSIONS.writeAccount, failures: ['conflict'] },
+      config: { permission: PERMISSIONS.writeSecret, failures: ['conflict'] },
     },
     async (request, reply) => {
       const record = await change(deps, request.actor, createSecret, toNewSecret(request.body));
@@ -70,7 +70,7 @@ export const getSecretRoute: RestRoute = (app, deps) => {
         params: SecretParams,
         response: { 200: ref(SecretResponse) },
       },
-      config: { permission: PERMISSIONS.readAccount, failures: ['notFound'] },
+      config: { permission: PERMISSIONS.readSecret, failures: ['notFound'] },
     },
     async (request) => {
       const { userId } = request.actor;
@@ -94,7 +94,7 @@ export const updateSecretRoute: RestRoute = (app, deps) => {
         body: ref(UpdateSecretRequest),
         response: { 200: ref(SecretResponse) },
       },
-      config: { permission: PERMISSIONS.writeAccount, failures: ['notFound'] },
+      config: { permission: PERMISSIONS.writeSecret, failures: ['notFound'] },
     },
     async (request) => {
       const record = await change(deps, request.actor, updateSecret, {
@@ -119,7 +119,7 @@ export const deleteSecretRoute: RestRoute = (app, deps) => {
         params: SecretParams,
         response: { 204: noContent('Deleted.') },
       },
-      config: { permission: PERMISSIONS.writeAccount, failures: ['badRequest', 'notFound'] },
+      config: { permission: PERMISSIONS.deleteSecret, failures: ['badRequest', 'notFound'] },
     },
     async (request, reply) => {
       await change(deps, request.actor, deleteSecret, { id: request.params.id as SecretId });

@@ -9,12 +9,15 @@ import {
   type RestRevision,
   revisionIn,
 } from '../../core/rest-revisions.ts';
+import { TEAM_HEADER } from '../../core/team-header.ts';
 import type { Actor } from '../../domain/access/actor.ts';
+import { checkOperator } from '../../domain/access/check-operator.ts';
 import { recordRefusal } from '../../domain/audit/record-refusal.ts';
 import { authenticateCaller, checkPermission } from '../../http/authenticate.ts';
 import { withOrigin } from '../../http/origin.ts';
 import { refuseExceeded } from '../../http/rate-limiter.ts';
 import type { RestApp, RestDeps } from '../shared/rest-app.ts';
+import { hideEnv } from './hide-env.ts';
 
 /** Lets the app of another revision answer a request whose body is still unread. */
 export type HandOver = (revision: RestRevision, req: IncomingMessage, res: ServerResponse) => void;
@@ -41,9 +44,20 @@ export function addRequestHooks(app: RestApp, hooks: Hooks): void {
     if (request.body !== undefined || request.routeOptions.schema?.body === undefined) return;
     throw new Failure('badRequest', 'The request could not be processed: it has no body.');
   });
+  app.addHook('preHandler', (request) => checkRole(hooks.deps, request));
+  app.addHook('onSend', ({ actor }, reply, payload, done) => {
+    if (actor?.actingRole !== 'AUDITOR') done();
+    else done(null, hideEnv(payload, String(reply.getHeader('content-type'))));
+  });
   app.addHook('onResponse', async (request, reply) => {
     if (!request.isHandedOver) recordRequest(hooks.deps, request, reply); // the other app has
   });
+}
+
+/** After the body, as the rules are: whoever has no such role learns what their key and their body are worth, and no more. */
+async function checkRole(deps: RestDeps, { actor, routeOptions }: FastifyRequest): Promise<void> {
+  const { operator } = routeOptions.config;
+  if (operator !== undefined && actor) await checkOperator(deps.pool, actor.userId, operator);
 }
 
 async function authorize(hooks: Hooks, request: FastifyRequest, reply: FastifyReply): Promise<void> {
@@ -56,9 +70,9 @@ async function authorize(hooks: Hooks, request: FastifyRequest, reply: FastifyRe
   if (permission === 'public') return;
   if (takesMetricsToken && deps.metricsPage.isToken(request.headers.authorization)) return;
   const isOperation = typeof permission === 'function';
-  const actor = isOperation ? await actorOf(deps, request) : await actorOfAnyKey(deps, request);
-  if (actor && handOverToOther(hooks, actor, request, reply)) return;
-  if (actor) await countRequest(deps, actor, reply);
+  const caller = isOperation ? await actorOf(deps, request) : await actorOfAnyKey(deps, request);
+  if (caller && handOverToOther(hooks, caller, request, reply)) return;
+  const actor = caller && (await actForTeam(deps, caller, request, reply));
   if (!isOperation) {
     if (request.is404) throw pathNotFound(request); // before the body is read: a 404 whatever the body
     return;
@@ -72,6 +86,18 @@ export async function auditRefusal(deps: RestDeps, request: FastifyRequest, erro
   if (!request.actor || !(error instanceof Failure) || error.kind !== 'forbidden') return;
   const { id: recordId = null } = request.params as { id?: string };
   await recordRefusal(deps, request.actor, { operation: 'access.refuse', what: routeOf(request), recordId, error });
+}
+
+/** Returns who acts, counted against the account's rate limit, or the caller's own if they may not act for it. */
+async function actForTeam(deps: RestDeps, caller: Actor, request: FastifyRequest, reply: FastifyReply): Promise<Actor> {
+  try {
+    const actor = await deps.keyRing.teams.actFor(caller, request.headers[TEAM_HEADER]);
+    await countRequest(deps, actor, reply);
+    return actor;
+  } catch (error) {
+    if (error instanceof Failure && error.kind === 'forbidden') await countRequest(deps, caller, reply);
+    throw error;
+  }
 }
 
 /** A path without a revision speaks the one that the request's header names, or else its key. */

@@ -18,6 +18,7 @@ import type { SecretBox } from '../../core/secret-box.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Actor, Permission } from '../../domain/access/actor.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
+import type { OperatorAction } from '../../domain/access/roles.ts';
 import type { CapacitySource } from '../../domain/catalog/capacity-source.ts';
 import type { Context } from '../../domain/context.ts';
 import type { InstallationFacts } from '../../domain/installation-facts.ts';
@@ -104,6 +105,8 @@ declare module 'fastify' {
      * declares one.
      */
     permission?: 'public' | 'none' | ((params: Record<string, string>) => Permission);
+    /** What the caller's role in the installation must permit as well. */
+    operator?: OperatorAction;
     /** The scraper's token is accepted instead of a key; there is no actor then. */
     takesMetricsToken?: true;
     /** The body is bytes, which the handler reads as a stream. */

@@ -1,4 +1,3 @@
-import { checkOperator } from '../../domain/access/check-operator.ts';
 import { change } from '../../domain/change.ts';
 import { simulate } from '../../domain/simulation/simulate.ts';
 import { getSimulation } from '../../domain/simulation/simulation.ts';
@@ -18,10 +17,9 @@ export const getSimulationRoute: RestRoute = (app, deps) => {
         tags: ['podyard'],
         response: { 200: ref(SimulationResponse) },
       },
-      config: { permission: PERMISSIONS.readAccount, failures: ['conflict'] },
+      config: { permission: PERMISSIONS.readAccount, operator: 'readInstallation', failures: ['conflict'] },
     },
-    async (request) => {
-      await checkOperator(deps.pool, request.actor.userId);
+    async () => {
       return getSimulation(deps.pool);
     },
   );
@@ -41,10 +39,9 @@ export const simulateRoute: RestRoute = (app, deps) => {
         body: ref(SimulateRequest),
         response: { 200: ref(SimulationResponse) },
       },
-      config: { permission: PERMISSIONS.writeAccount, failures: ['notFound', 'conflict'] },
+      config: { permission: PERMISSIONS.writeAccount, operator: 'writeInstallation', failures: ['notFound', 'conflict'] },
     },
     async (request) => {
-      await checkOperator(deps.pool, request.actor.userId);
       return change(deps, request.actor, simulate, request.body);
     },
   );

@@ -124,7 +124,7 @@ export const deleteTemplateRoute: RestRoute = (app, deps) => {
         params: TemplateParams,
         response: { 204: noContent('Deleted.') },
       },
-      config: { permission: PERMISSIONS.writeTemplate, failures: ['badRequest', 'notFound'] },
+      config: { permission: PERMISSIONS.deleteTemplate, failures: ['badRequest', 'notFound'] },
     },
     async (request, reply) => {
       await change(deps, request.actor, deleteTemplate, { id: request.params.id as TemplateId });

@@ -94,7 +94,7 @@ export const listTerminalsRoute: RestRoute = (app, deps) => {
     },
     async ({ actor, query }) => {
       const isOfAll = query.user === 'all';
-      if (isOfAll) await checkOperator(deps.pool, actor.userId);
+      if (isOfAll) await checkOperator(deps.pool, actor.userId, 'readUsers');
       const sessions = await listSessions(deps.pool, isOfAll ? null : actor.userId, query.limit ?? DEFAULT_LIMIT);
       return { terminals: sessions.map(toTerminalSession) };
     },
@@ -113,7 +113,7 @@ export const endTerminalRoute: RestRoute = (app, deps) => {
         params: TerminalParams,
         response: { 204: noContent('It is about to end.') },
       },
-      config: { permission: PERMISSIONS.writeAccount, failures: ['notFound'] },
+      config: { permission: PERMISSIONS.endTerminal, failures: ['notFound'] },
     },
     async ({ actor, params }, reply) => {
       await change(deps, actor, endTerminal, { id: params.id as TerminalId });

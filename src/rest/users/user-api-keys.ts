@@ -1,5 +1,4 @@
 import type { KeyId, UserId } from '../../core/ids.ts';
-import { checkOperator } from '../../domain/access/check-operator.ts';
 import { createApiKey, revokeApiKey } from '../../domain/access/create-api-key.ts';
 import { listKeys } from '../../domain/access/key-store.ts';
 import { change } from '../../domain/change.ts';
@@ -25,10 +24,9 @@ export const listUserApiKeysRoute: RestRoute = (app, deps) => {
         params: UserParams,
         response: { 200: ref(ApiKeyList) },
       },
-      config: { permission: PERMISSIONS.readUsers, failures: ['notFound'] },
+      config: { permission: PERMISSIONS.readUsers, operator: 'readUsers', failures: ['notFound'] },
     },
-    async ({ actor, params }) => {
-      await checkOperator(deps.pool, actor.userId);
+    async ({ params }) => {
       const { user } = await getUserAccount(deps.pool, params.id as UserId);
       return { apiKeys: (await listKeys(deps.pool, user.id)).map(toApiKeyResponse) };
     },
@@ -50,10 +48,9 @@ export const createUserApiKeyRoute: RestRoute = (app, deps) => {
         body: ref(CreateApiKeyRequest),
         response: { 201: ref(CreatedApiKeyResponse) },
       },
-      config: { permission: PERMISSIONS.writeUsers, failures: ['notFound'] },
+      config: { permission: PERMISSIONS.writeUsers, operator: 'writeUsers', failures: ['notFound'] },
     },
     async ({ actor, params, body }, reply) => {
-      await checkOperator(deps.pool, actor.userId);
       const { user } = await getUserAccount(deps.pool, params.id as UserId);
       const { key, secret } = await change(deps, actor, createApiKey, toNewApiKey(user.id, body));
       deps.logger.warn({ userId: user.id, by: actor.userId, keyId: key.id }, 'key made for another user');
@@ -74,10 +71,9 @@ export const deleteUserApiKeyRoute: RestRoute = (app, deps) => {
         params: UserKeyParams,
         response: { 204: noContent('Revoked.') },
       },
-      config: { permission: PERMISSIONS.writeUsers, failures: ['notFound'] },
+      config: { permission: PERMISSIONS.writeUsers, operator: 'writeUsers', failures: ['notFound'] },
     },
     async ({ actor, params }, reply) => {
-      await checkOperator(deps.pool, actor.userId);
       await change(deps, actor, revokeApiKey, { userId: params.id as UserId, keyId: params.keyId as KeyId });
       deps.logger.info({ userId: params.id, by: actor.userId, keyId: params.keyId }, 'key revoked by an admin');
       return reply.code(204).send();

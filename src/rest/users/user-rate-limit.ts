@@ -1,6 +1,5 @@
 import { notFound } from '../../core/errors.ts';
 import type { UserId } from '../../core/ids.ts';
-import { checkOperator } from '../../domain/access/check-operator.ts';
 import { change } from '../../domain/change.ts';
 import { findUserRateLimit, updateUserRateLimit } from '../../domain/rate-limits/user-rate-limit.ts';
 import { UserParams } from '../limits/limit-schemas.ts';
@@ -23,10 +22,9 @@ export const getUserRateLimitRoute: RestRoute = (app, deps) => {
         params: UserParams,
         response: { 200: ref(UserRateLimit) },
       },
-      config: { permission: PERMISSIONS.readUsers, failures: ['notFound'] },
+      config: { permission: PERMISSIONS.readUsers, operator: 'readUsers', failures: ['notFound'] },
     },
-    async ({ actor, params }) => {
-      await checkOperator(deps.pool, actor.userId);
+    async ({ params }) => {
       return render(deps, params.id as UserId);
     },
   );
@@ -45,10 +43,9 @@ export const replaceUserRateLimitRoute: RestRoute = (app, deps) => {
         body: ref(UserRateLimit),
         response: { 200: ref(UserRateLimit) },
       },
-      config: { permission: PERMISSIONS.writeUsers, failures: ['notFound'] },
+      config: { permission: PERMISSIONS.writeUsers, operator: 'writeUsers', failures: ['notFound'] },
     },
     async ({ actor, params, body }) => {
-      await checkOperator(deps.pool, actor.userId);
       await change(deps, actor, updateUserRateLimit, { userId: params.id as UserId, limit: toRateLimit(body) });
       return render(deps, params.id as UserId);
     },

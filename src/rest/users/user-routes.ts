@@ -1,5 +1,4 @@
 import type { UserId } from '../../core/ids.ts';
-import { checkOperator } from '../../domain/access/check-operator.ts';
 import { findGrant } from '../../domain/access/create-api-key.ts';
 import { change } from '../../domain/change.ts';
 import { resumeUser, suspendUser, updateUser } from '../../domain/users/change-user.ts';
@@ -35,10 +34,9 @@ export const listUsersRoute: RestRoute = (app, deps) => {
         querystring: UserListQuery,
         response: { 200: ref(UserAccountList) },
       },
-      config: { permission: PERMISSIONS.readUserLimits, failures: ['unprocessable'] },
+      config: { permission: PERMISSIONS.readUserLimits, operator: 'readUsers', failures: ['unprocessable'] },
     },
-    async ({ actor, query }) => {
-      await checkOperator(deps.pool, actor.userId);
+    async ({ query }) => {
       const page = await listUserPage(deps.pool, { ...query, limit: query.limit ?? MAX_USERS });
       return { users: page.users.map(renderUserAccount), next: page.next };
     },
@@ -59,10 +57,9 @@ export const createUserRoute: RestRoute = (app, deps) => {
         body: ref(CreateUserRequest),
         response: { 201: ref(CreatedUserResponse) },
       },
-      config: { permission: PERMISSIONS.writeUsers, failures: ['conflict'] },
+      config: { permission: PERMISSIONS.writeUsers, operator: 'writeUsers', failures: ['conflict'] },
     },
     async ({ actor, body }, reply) => {
-      await checkOperator(deps.pool, actor.userId);
       const own = await findGrant(deps.pool, actor);
       const input = toNewUser(body, own.expiresAt?.toISOString() ?? null);
       const { user, key, secret } = await change(deps, actor, createUserWithKey, input);
@@ -85,10 +82,9 @@ export const getUserRoute: RestRoute = (app, deps) => {
         params: UserParams,
         response: { 200: ref(UserAccountResponse) },
       },
-      config: { permission: PERMISSIONS.readUsers, failures: ['notFound'] },
+      config: { permission: PERMISSIONS.readUsers, operator: 'readUsers', failures: ['notFound'] },
     },
     async (request) => {
-      await checkOperator(deps.pool, request.actor.userId);
       return renderUserAccount(await getUserAccount(deps.pool, request.params.id as UserId));
     },
   );
@@ -107,11 +103,10 @@ export const updateUserRoute: RestRoute = (app, deps) => {
         body: ref(UpdateUserRequest),
         response: { 200: ref(UserAccountResponse) },
       },
-      config: { permission: PERMISSIONS.writeUsers, failures: ['notFound', 'conflict'] },
+      config: { permission: PERMISSIONS.writeUsers, operator: 'writeUsers', failures: ['notFound', 'conflict'] },
     },
     async ({ actor, params, body }) => {
       const id = params.id as UserId;
-      await checkOperator(deps.pool, actor.userId);
       const { role } = await change(deps, actor, updateUser, { id, changes: body });
       deps.logger.info({ userId: id, by: actor.userId, role }, 'user changed');
       return renderUserAccount(await getUserAccount(deps.pool, id));
@@ -134,11 +129,10 @@ export const suspendUserRoute: RestRoute = (app, deps) => {
         body: ref(SuspendUserRequest),
         response: { 200: ref(UserAccountResponse) },
       },
-      config: { permission: PERMISSIONS.writeUsers, failures: ['notFound', 'conflict'] },
+      config: { permission: PERMISSIONS.writeUsers, operator: 'writeUsers', failures: ['notFound', 'conflict'] },
     },
     async ({ actor, params, body }) => {
       const id = params.id as UserId;
-      await checkOperator(deps.pool, actor.userId);
       const { workloads = 'KEEP', reason = null } = body;
       await change(deps, actor, suspendUser, { id, workloads, reason });
       deps.logger.warn({ userId: id, by: actor.userId, workloads }, 'user suspended');
@@ -159,11 +153,10 @@ export const resumeUserRoute: RestRoute = (app, deps) => {
         params: UserParams,
         response: { 200: ref(UserAccountResponse) },
       },
-      config: { permission: PERMISSIONS.writeUsers, failures: ['notFound', 'conflict'] },
+      config: { permission: PERMISSIONS.writeUsers, operator: 'writeUsers', failures: ['notFound', 'conflict'] },
     },
     async ({ actor, params }) => {
       const id = params.id as UserId;
-      await checkOperator(deps.pool, actor.userId);
       await change(deps, actor, resumeUser, { id });
       deps.logger.info({ userId: id, by: actor.userId }, 'user resumed');
       return renderUserAccount(await getUserAccount(deps.pool, id));
@@ -187,11 +180,10 @@ export const deleteUserRoute: RestRoute = (app, deps) => {
         querystring: RemovalQuery,
         response: { 202: ref(UserAccountResponse) },
       },
-      config: { permission: PERMISSIONS.writeUsers, failures: ['notFound', 'conflict', 'unprocessable'] },
+      config: { permission: PERMISSIONS.writeUsers, operator: 'writeUsers', failures: ['notFound', 'conflict', 'unprocessable'] },
     },
     async ({ actor, params, query }, reply) => {
       const id = params.id as UserId;
-      await checkOperator(deps.pool, actor.userId);
       const heirId = (query.handOverTo as UserId | undefined) ?? null;
       await change(deps, actor, requestRemoval, { id, heirId });
       deps.logger.warn({ userId: id, by: actor.userId, heirId }, 'user is to be deleted');
@@ -213,10 +205,9 @@ export const planUserRemovalRoute: RestRoute = (app, deps) => {
         querystring: RemovalQuery,
         response: { 200: ref(RemovalPlanResponse) },
       },
-      config: { permission: PERMISSIONS.readUsers, failures: ['notFound', 'conflict', 'unprocessable'] },
+      config: { permission: PERMISSIONS.readUsers, operator: 'readUsers', failures: ['notFound', 'conflict', 'unprocessable'] },
     },
-    async ({ actor, params, query }) => {
-      await checkOperator(deps.pool, actor.userId);
+    async ({ params, query }) => {
       return planRemoval(deps.pool, params.id as UserId, (query.handOverTo as UserId | undefined) ?? null);
     },
   );

@@ -1,4 +1,5 @@
-import { ROLES, SUSPENDED_WORKLOADS } from '../../domain/access/users.ts';
+import { ROLES } from '../../domain/access/roles.ts';
+import { SUSPENDED_WORKLOADS } from '../../domain/access/users.ts';
 import { MAX_USERS } from '../../domain/users/list-users.ts';
 import { ACCOUNT_EXAMPLES, CreatedApiKeyResponse, newApiKeyFields } from '../account/account-schemas.ts';
 import { LIMIT_EXAMPLES, UserLimitsResponse } from '../limits/limit-schemas.ts';
@@ -10,7 +11,11 @@ const MAX_QUOTA = 1_000_000_000;
 const count = () => Type.Integer({ minimum: 0 });
 
 const role = (options: object = {}) =>
-  stringEnum(ROLES, { description: 'An ADMIN manages users and the installation.', ...options });
+  stringEnum(ROLES, {
+    description:
+      'An ADMIN manages users and the installation. An AUDITOR reads what all own, but no secrets and payloads. BILLING reads costs and budgets of all.',
+    ...options,
+  });
 
 const workloads = (options: object = {}) =>
   stringEnum(SUSPENDED_WORKLOADS, {

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import type { UserId } from '../../core/ids.ts';
-import type { Role } from '../../domain/access/users.ts';
+import type { Role } from '../../domain/access/roles.ts';
 import type { UserRateLimit as OwnRateLimit } from '../../domain/rate-limits/user-rate-limit.ts';
 import type { NewUser } from '../../domain/users/create-user.ts';
 import type { UserAccount } from '../../domain/users/list-users.ts';

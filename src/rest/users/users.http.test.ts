@@ -75,7 +75,7 @@ describe('a new user', () => {
     [{}, "$: must have required property 'name'"],
     [{ name: '' }, '/name: must NOT have fewer than 1 characters'],
     [{ name: ' x' }, '/name: must match pattern "^\\S(.*\\S)?$"'],
-    [{ name: 'x', role: 'OWNER' }, '/role: must be one of ADMIN, USER'],
+    [{ name: 'x', role: 'OWNER' }, '/role: must be one of ADMIN, USER, AUDITOR, BILLING'],
     [{ name: 'x', password: 'y' }, "$: additional property 'password' is not allowed"],
     [{ name: 'x', key: { scopes: ['moon'] } }, /^\/scopes\/0: 'moon' is not a scope/],
   ])('%j is a 422', async (body, error) => {

@@ -97,7 +97,7 @@ export const endpointRoutes: V1Route = (app, deps) => {
     '/v1/endpoints/:id',
     {
       schema: { operationId: 'DeleteEndpoint', tags, params: IdParams, response: { 204: noContent('Deleted.') } },
-      config: { permission: PERMISSIONS.writeEndpoint, failures: ['notFound'] },
+      config: { permission: PERMISSIONS.deleteEndpoint, failures: ['notFound'] },
     },
     async ({ actor, params }, reply) => {
       await change(deps, actor, deleteEndpoint, { id: params.id as EndpointId });

@@ -140,7 +140,7 @@ export const podRoutes: V1Route = (app, deps) => {
     '/v1/pods/:id',
     {
       schema: { operationId: 'DeletePod', tags, params: IdParams, response: { 204: noContent('Terminated.') } },
-      config: { permission: PERMISSIONS.writePod, failures: ['notFound'] },
+      config: { permission: PERMISSIONS.deletePod, failures: ['notFound'] },
     },
     async ({ actor, params }, reply) => {
       await change(deps, actor, terminatePod, { id: params.id as PodId });

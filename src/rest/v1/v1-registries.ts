@@ -68,7 +68,7 @@ export const registryRoutes: V1Route = (app, deps) => {
         params: IdParams,
         response: { 204: noContent('Deleted.') },
       },
-      config: { permission: PERMISSIONS.writeRegistry, failures: ['notFound'] },
+      config: { permission: PERMISSIONS.deleteRegistry, failures: ['notFound'] },
     },
     async ({ actor, params }, reply) => {
       await change(deps, actor, deleteRegistry, { id: params.id as RegistryId });

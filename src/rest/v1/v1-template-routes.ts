@@ -101,7 +101,7 @@ export const templateRoutes: V1Route = (app, deps) => {
     '/v1/templates/:id',
     {
       schema: { operationId: 'DeleteTemplate', tags, params: IdParams, response: { 204: noContent('Deleted.') } },
-      config: { permission: PERMISSIONS.writeTemplate, failures: ['notFound'] },
+      config: { permission: PERMISSIONS.deleteTemplate, failures: ['notFound'] },
     },
     async ({ actor, params }, reply) => {
       await change(deps, actor, deleteTemplate, { id: params.id as TemplateId });

@@ -99,7 +99,7 @@ export const volumeRoutes: V1Route = (app, deps) => {
     '/v1/networkvolumes/:id',
     {
       schema: { operationId: 'DeleteNetworkVolume', tags, params: IdParams, response: { 204: noContent('Deleted.') } },
-      config: { permission: PERMISSIONS.writeVolume, failures: ['notFound'] },
+      config: { permission: PERMISSIONS.deleteVolume, failures: ['notFound'] },
     },
     async ({ actor, params }, reply) => {
       await change(deps, actor, deleteVolume, { id: params.id as VolumeId });

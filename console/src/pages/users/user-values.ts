@@ -11,6 +11,17 @@ export function stateOf({ suspension, removal }: User): UserState {
   return suspension ? 'SUSPENDED' : 'ACTIVE';
 }
 
+export const ROLES: { value: User['role']; label: string }[] = [
+  { value: 'USER', label: 'User' },
+  { value: 'BILLING', label: 'Billing' },
+  { value: 'AUDITOR', label: 'Auditor' },
+  { value: 'ADMIN', label: 'Admin' },
+];
+
+export function roleText(role: User['role']): string {
+  return ROLES.find(({ value }) => value === role)!.label;
+}
+
 export const USER_STATES = {
   ACTIVE: { label: 'Active', color: 'green' },
   SUSPENDED: { label: 'Suspended', color: 'orange' },

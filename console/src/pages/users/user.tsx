@@ -15,7 +15,7 @@ import { CreatedKey, NewKey } from '../keys/new-key.tsx';
 import { Sessions } from '../keys/session-list.tsx';
 import { Bars, EditLimits } from '../limits/limit-parts.tsx';
 import { EditRate, EditUser, RemoveUser, SuspendButton } from './user-actions.tsx';
-import { countsText, stateOf, USER_STATES, type User } from './user-values.ts';
+import { countsText, roleText, stateOf, USER_STATES, type User } from './user-values.ts';
 
 const REFRESH_MS = 3_000;
 const PARENTS = [{ to: '/users', label: 'Users' }];
@@ -69,7 +69,7 @@ function Facts({ user: { userId, role, email, createdAt, lastUsedAt } }: { user:
   return (
     <Group gap="md">
       <CopyableId id={userId} />
-      <span>{role === 'ADMIN' ? 'Admin' : 'User'}</span>
+      <span>{roleText(role)}</span>
       {email && <Name>{email}</Name>}
       <span>
         Created <RelativeTime at={createdAt} />

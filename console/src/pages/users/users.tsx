@@ -11,7 +11,7 @@ import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
 import { Status } from '../../ui/text/status.tsx';
 import { CreatedKey } from '../keys/new-key.tsx';
 import { useText } from '../limits/limit-values.ts';
-import { NEW_USER, newUserBody, stateOf, USER_STATES, type User } from './user-values.ts';
+import { NEW_USER, newUserBody, ROLES, roleText, stateOf, USER_STATES, type User } from './user-values.ts';
 import { usersQuery } from './users-query.ts';
 
 const REFRESH_MS = 10_000;
@@ -19,7 +19,7 @@ const REFRESH_MS = 10_000;
 const COLUMNS: Column<User>[] = [
   { title: 'Name', render: ({ userId, name }) => <RecordLink to={`/users/${userId}`} name={name} /> },
   { title: 'State', render: (user) => <Status table={USER_STATES} value={stateOf(user)} /> },
-  { title: 'Role', isSecondary: true, render: ({ role }) => (role === 'ADMIN' ? 'Admin' : 'User') },
+  { title: 'Role', isSecondary: true, render: ({ role }) => roleText(role) },
   {
     title: 'Endpoints',
     isSecondary: true,
@@ -82,11 +82,8 @@ function NewUser({ onCreated }: { onCreated: (secret: string) => void }) {
           <TextInput label="Email" autoComplete="off" {...form.getInputProps('email')} />
           <Select
             label="Role"
-            description="An admin manages users and the installation."
-            data={[
-              { value: 'USER', label: 'User' },
-              { value: 'ADMIN', label: 'Admin' },
-            ]}
+            description="An admin manages users and the installation. An auditor reads what all own, without secrets. Billing reads all costs."
+            data={ROLES}
             allowDeselect={false}
             {...form.getInputProps('role')}
           />

@@ -1,0 +1,23 @@
+import type { Schemas } from '../../api/client.ts';
+
+export type Team = Schemas['Team'];
+export type Member = Schemas['TeamMember'];
+export type TeamRole = Member['role'];
+
+export const TEAM_STATES = {
+  ACTIVE: { label: 'Active', color: 'teal' },
+  SUSPENDED: { label: 'Suspended', color: 'orange' },
+  DELETING: { label: 'Deleting', color: 'orange' },
+} as const;
+
+/** The roles in a team, each with what the ones before it may do. */
+export const TEAM_ROLES: { value: TeamRole; label: string; text: string }[] = [
+  { value: 'VIEWER', label: 'Viewer', text: 'Reads everything, also results of jobs.' },
+  { value: 'DEVELOPER', label: 'Developer', text: 'Also creates, changes and runs, and sends jobs.' },
+  { value: 'OPERATOR', label: 'Operator', text: 'Also deletes, rolls back and opens terminals.' },
+  { value: 'OWNER', label: 'Owner', text: 'Also manages members, keys and budgets.' },
+];
+
+export function roleLabel(role: TeamRole | null): string {
+  return TEAM_ROLES.find(({ value }) => value === role)?.label ?? 'No member';
+}

@@ -1,0 +1,195 @@
+import { Group, NativeSelect, Select, Stack, Table, TextInput, Title } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useParams } from 'react-router';
+import { api, unwrap } from '../../api/client.ts';
+import { accountQuery } from '../../api/queries.ts';
+import { CopyableId } from '../../ui/copyable-id.tsx';
+import { DeleteButton } from '../../ui/confirm-delete.tsx';
+import { FormButton } from '../../ui/forms/form-button.tsx';
+import { Loaded, Page } from '../../ui/page.tsx';
+import { SmallTable } from '../../ui/tables/small-table.tsx';
+import { Name } from '../../ui/text/record-name.tsx';
+import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
+import { Status } from '../../ui/text/status.tsx';
+import { visibleText } from '../../ui/text/visible-text.ts';
+import { type Member, roleLabel, TEAM_ROLES, TEAM_STATES, type Team, type TeamRole } from './team-values.ts';
+
+const REFRESH_MS = 10_000;
+const PARENTS = [{ to: '/teams', label: 'Teams' }];
+const TITLES = ['Name', 'Role', 'Joined', 'Actions'];
+
+/** One team with its members, and what its owners and admins can do about them. */
+export function TeamPage() {
+  const { id = '' } = useParams();
+  const query = useQuery({
+    queryKey: ['teams', id],
+    queryFn: () => unwrap(api.GET('/v2/teams/{id}', { params: { path: { id } } })),
+    refetchInterval: ({ state }) => (state.error ? false : REFRESH_MS),
+  });
+  const { data } = query;
+  const isAdmin = useQuery(accountQuery).data?.role === 'ADMIN';
+  const mayManage = data !== undefined && data.status === 'ACTIVE' && (isAdmin || data.role === 'OWNER');
+  return (
+    <Page
+      title={data?.name ?? 'Team'}
+      parents={PARENTS}
+      status={data && <Status table={TEAM_STATES} value={data.status} />}
+      description={data && <Facts team={data} />}
+      actions={mayManage && <Actions team={data} isAdmin={isAdmin} />}
+    >
+      <Loaded query={query}>{(team) => <Members team={team} mayManage={mayManage} />}</Loaded>
+    </Page>
+  );
+}
+
+function Facts({ team: { id, role, createdAt } }: { team: Team }) {
+  return (
+    <Group gap="md">
+      <CopyableId id={id} />
+      <span>{roleLabel(role)}</span>
+      <span>
+        Created <RelativeTime at={createdAt} />
+      </span>
+    </Group>
+  );
+}
+
+function Actions({ team: { id, name }, isAdmin }: { team: Team; isAdmin: boolean }) {
+  const params = { path: { id } };
+  return (
+    <>
+      {isAdmin && (
+        <FormButton
+          label="Rename"
+          title={`Rename ${name}`}
+          submitLabel="Save"
+          isInRow
+          queryKey="teams"
+          initial={{ name }}
+          onSubmit={(values) => unwrap(api.PATCH('/v2/teams/{id}', { params, body: { name: values.name.trim() } }))}
+        >
+          {(form) => (
+            <TextInput label="Name" autoComplete="off" data-autofocus {...form.getInputProps('name')} />
+          )}
+        </FormButton>
+      )}
+      <DeleteButton
+        what="team"
+        name={name}
+        consequence="The team must own nothing. Its keys are refused at once."
+        queryKey="teams"
+        onConfirm={() => unwrap(api.DELETE('/v2/teams/{id}', { params }))}
+        to="/teams"
+      />
+    </>
+  );
+}
+
+function Members({ team, mayManage }: { team: Team; mayManage: boolean }) {
+  const query = useQuery({
+    queryKey: ['teams', team.id, 'members'],
+    queryFn: () => unwrap(api.GET('/v2/teams/{id}/members', { params: { path: { id: team.id } } })),
+  });
+  return (
+    <Stack gap="sm">
+      <Group justify="space-between">
+        <Title order={2} size="h4">
+          Members
+        </Title>
+        {mayManage && <AddMember team={team} />}
+      </Group>
+      <Loaded query={query}>
+        {({ members }) => (
+          <SmallTable label="Members" titles={mayManage ? TITLES : TITLES.slice(0, 3)} minWidth={480} isFocusable={!mayManage}>
+            {members.map((member) => (
+              <MemberRow key={member.userId} team={team} member={member} mayManage={mayManage} />
+            ))}
+          </SmallTable>
+        )}
+      </Loaded>
+    </Stack>
+  );
+}
+
+function MemberRow({ team, member, mayManage }: { team: Team; member: Member; mayManage: boolean }) {
+  const { userId, name, role, joinedAt, isSuspended } = member;
+  const queries = useQueryClient();
+  const params = { path: { id: team.id, userId } };
+  const change = useMutation({
+    mutationFn: (to: TeamRole) =>
+      unwrap(api.PATCH('/v2/teams/{id}/members/{userId}', { params, body: { role: to } })),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['teams'] }),
+  });
+  return (
+    <Table.Tr>
+      <Table.Td>
+        <Name>{name}</Name>
+        {isSuspended && ' (suspended)'}
+      </Table.Td>
+      <Table.Td>
+        {mayManage ? (
+          <NativeSelect
+            size="xs"
+            aria-label={visibleText(`Role of ${name}`)}
+            value={role}
+            disabled={change.isPending}
+            data={TEAM_ROLES.map(({ value, label }) => ({ value, label }))}
+            onChange={(event) => change.mutate(event.currentTarget.value as TeamRole)}
+          />
+        ) : (
+          roleLabel(role)
+        )}
+      </Table.Td>
+      <Table.Td>
+        <RelativeTime at={joinedAt} />
+      </Table.Td>
+      {mayManage && (
+        <Table.Td>
+          <DeleteButton
+            what="membership"
+            name={name}
+            consequence="What they have open for the team ends within seconds. Keys of the team stay."
+            queryKey="teams"
+            onConfirm={() => unwrap(api.DELETE('/v2/teams/{id}/members/{userId}', { params }))}
+          />
+        </Table.Td>
+      )}
+    </Table.Tr>
+  );
+}
+
+function AddMember({ team: { id, name } }: { team: Team }) {
+  return (
+    <FormButton
+      label="Add member"
+      title={`Add a member to ${name}`}
+      submitLabel="Add"
+      queryKey="teams"
+      initial={{ userId: '', role: 'VIEWER' as string }}
+      onSubmit={(values) => {
+        const body = { userId: values.userId.trim(), role: values.role as TeamRole };
+        return unwrap(api.POST('/v2/teams/{id}/members', { params: { path: { id } }, body }));
+      }}
+    >
+      {(form) => (
+        <>
+          <TextInput
+            label="User id"
+            description="The person finds theirs on the page Teams while they have no team, or with `podyard teams whoami`."
+            required
+            autoComplete="off"
+            data-autofocus
+            {...form.getInputProps('userId')}
+          />
+          <Select
+            label="Role"
+            description={TEAM_ROLES.map(({ label, text }) => `${label}: ${text}`).join(' ')}
+            data={TEAM_ROLES.map(({ value, label }) => ({ value, label }))}
+            allowDeselect={false}
+            {...form.getInputProps('role')}
+          />
+        </>
+      )}
+    </FormButton>
+  );
+}
