@@ -54,6 +54,7 @@ export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }
       'guide/sizing.md',
       'guide/gpus.md',
       'guide/users.md',
+      'guide/audit.md',
       'configuration.md',
       'catalog.md',
       'guide/security.md',

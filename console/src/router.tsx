@@ -26,6 +26,7 @@ const Keys = lazyPart(() => import('./pages/keys/keys.tsx'), 'KeysPage');
 const Users = lazyPart(() => import('./pages/users/users.tsx'), 'UsersPage');
 const UserDetail = lazyPart(() => import('./pages/users/user.tsx'), 'UserPage');
 const Limits = lazyPart(() => import('./pages/limits/limits.tsx'), 'LimitsPage');
+const Audit = lazyPart(() => import('./pages/audit/audit.tsx'), 'AuditPage');
 const Billing = lazyPart(() => import('./pages/billing/billing.tsx'), 'BillingPage');
 
 /** Loads the scripts of the pages that most people open next. A failure is not ours: the page loads its script again. */
@@ -65,6 +66,7 @@ export const router = createHashRouter([
           { path: 'users', element: <Users /> },
           { path: 'users/:id', element: <UserDetail /> },
           { path: 'billing', element: <Billing /> },
+          { path: 'audit', element: <Audit /> },
           { path: '*', element: <NotFoundPage /> },
         ],
       },

@@ -8,6 +8,7 @@ import {
   IconDatabase,
   IconGauge,
   IconHammer,
+  IconHistory,
   IconKey,
   IconLock,
   IconServerBolt,
@@ -57,6 +58,7 @@ export const MENU: readonly { title: string | null; pages: readonly MenuPage[] }
       { to: '/limits', label: 'Limits', icon: IconAdjustments, keywords: 'quotas' },
       { to: '/users', label: 'Users', icon: IconUsers, keywords: 'people access admins suspend', isForAdmins: true },
       { to: '/billing', label: 'Billing', icon: IconChartBar, keywords: 'costs usage' },
+      { to: '/audit', label: 'Audit log', icon: IconHistory, keywords: 'history who changed security' },
     ],
   },
 ];

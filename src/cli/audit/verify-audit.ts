@@ -7,7 +7,8 @@ const HEAD = /^[0-9a-f]{64}$/;
 
 /** Prints the chain's newest hash. Throws a sentence if an entry was changed, removed or inserted. */
 export async function verifyAudit(pool: Pool, head: string | undefined, output: CliOutput): Promise<void> {
-  if (head !== undefined && !HEAD.test(head)) throw new UsageError(`--head is '${head}', but must be 64 hexadecimal digits`);
+  if (head !== undefined && !HEAD.test(head))
+    throw new UsageError(`--head is '${head}', but must be 64 hexadecimal digits`);
   const report = await verifyChain(pool, head === undefined ? {} : { knownHead: head });
   for (const { seq, fault } of report.faults) output.note(`Entry ${seq}: ${fault}.`);
   if (report.faults.length > 0) {
