@@ -73,6 +73,7 @@ export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }
       'interface/builds.md',
       'interface/logs.md',
       'interface/terminals.md',
+      'interface/audit.md',
       'interface/worker-api.md',
     ],
   },
