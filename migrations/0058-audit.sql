@@ -82,9 +82,3 @@ begin
   return next;
 end
 $$;
-
--- Keys: where they may be used from, and whether they may for now.
-alter table api_keys
-  add column allowed_networks text[] not null default '{}', -- none: from everywhere
-  add column disabled_at      timestamptz,
-  add column replaced_by      text references api_keys (id) on delete set null;

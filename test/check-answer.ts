@@ -236,7 +236,7 @@ function wrongBody(book: Book, answer: Answer, response: DescribedResponse, at: 
   const type = mediaType(headers);
   if (!declared.includes(type)) return `its content type '${type}' is not the declared ${declared.join(' or ')}`;
   if (method === 'HEAD') return body ? 'an answer to HEAD must have no body' : undefined;
-  if (body === undefined || !type.endsWith('json')) return undefined;
+  if (body === undefined || !/[/+]json$/.test(type)) return undefined; // lines of JSON are a text
   if (type === PROBLEM_JSON) {
     const problem = notAProblemRecord(answer, book);
     if (problem !== undefined) return problem;

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { MasterKeySource } from '../core/master-key.ts';
 import { UsageError } from '../core/usage-error.ts';
+import type { AuditSettings } from './audit-settings.ts';
 import { type EgressSettings, egressOf } from './egress.ts';
 import { type KubernetesSettings, readKubernetesSettings } from './kubernetes-settings.ts';
 import type { TerminalLimits } from './limit-settings.ts';

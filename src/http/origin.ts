@@ -1,5 +1,5 @@
-import type { KeyRing } from '../domain/access/key-ring.ts';
 import type { Actor, Origin } from '../domain/access/actor.ts';
+import type { KeyRing } from '../domain/access/key-ring.ts';
 import { peerOf } from './authenticate.ts';
 import type { CallRequest } from './call-messages.ts';
 
@@ -13,7 +13,11 @@ export function withOrigin(
   request: CallRequest,
   { api, requestId }: { api: 'rest' | 'v1' | 'graphql'; requestId: string },
 ): Actor {
-  const origin: Origin = { interface: clientOf(request) ?? api, address: keyRing.addressOf(peerOf(request)), requestId };
+  const origin: Origin = {
+    interface: clientOf(request) ?? api,
+    address: keyRing.addressOf(peerOf(request)),
+    requestId,
+  };
   return { ...actor, origin };
 }
 

@@ -8,6 +8,7 @@ import {
   IconDatabase,
   IconGauge,
   IconHammer,
+  IconHistory,
   IconKey,
   IconLock,
   IconServerBolt,
@@ -59,6 +60,7 @@ export const MENU: readonly { title: string | null; pages: readonly MenuPage[] }
       { to: '/users', label: 'Users', icon: IconUsers, keywords: 'people access admins suspend', isForAdmins: true },
       { to: '/teams', label: 'Teams', icon: IconUsersGroup, keywords: 'members roles sharing' },
       { to: '/billing', label: 'Billing', icon: IconChartBar, keywords: 'costs usage' },
+      { to: '/audit', label: 'Audit log', icon: IconHistory, keywords: 'history who changed security' },
     ],
   },
 ];

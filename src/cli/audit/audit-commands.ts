@@ -23,9 +23,10 @@ export function addAudit(program: Command, pieces: CliPieces): void {
   addDatabaseOptions(audit.command('verify'))
     .description('compare the audit log in the database with its chain of hashes')
     .option('--head <hash>', 'a hash that an earlier run printed, and that must still be in the chain')
-    .action(async ({ head, ...flags }: Flags & { head?: string }) => {
+    .option('--json', 'print the report as JSON')
+    .action(async ({ head, json, ...flags }: Flags & { head?: string; json?: boolean }) => {
       const { verifyAudit } = await import('./verify-audit.ts');
-      await onDatabase(pieces, flags, ({ pool }) => verifyAudit(pool, head, pieces));
+      await onDatabase(pieces, flags, ({ pool }) => verifyAudit(pool, { head, isJson: json === true }, pieces));
     });
 }
 

@@ -214,9 +214,15 @@ const CLIENT_EXAMPLES: Record<string, readonly string[]> = {
   ],
   'budgets remove': ['podyard budgets remove llm', 'podyard budgets remove account --yes'],
   audit: ['podyard audit', 'podyard audit --user all --outcome refused'],
-  'audit list': ['podyard audit list --operation endpoint --since 2026-11-01', 'podyard audit list --record k3v8q2m7c1x9za'],
-  'audit export': ['podyard audit export --user all --since 2026-11-01 > november.jsonl'],
-  'audit verify': ['podyard audit verify', 'podyard audit verify --head $(cat head.txt)'],
+  'audit list': [
+    'podyard audit list --operation endpoint --since 2026-11-01',
+    'podyard audit list --record k3v8q2m7c1x9za',
+  ],
+  'audit export': [
+    'podyard audit export --user all --since 2026-11-01 > november.jsonl',
+    'podyard audit export --record k3v8q2m7c1x9za',
+  ],
+  'audit verify': ['podyard audit verify', 'podyard audit verify --data-dir /var/lib/podyard --json'],
   limits: ['podyard limits', 'podyard limits --json'],
   import: [
     'podyard import --from https://podyard.example.com --dry-run',

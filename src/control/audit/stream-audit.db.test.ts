@@ -38,10 +38,12 @@ const streamTo = (allowPrivate: boolean) =>
     webhooks: new WebhookPolicy({ allowPrivate, allowed: [] }),
   });
 async function write(count: number, name: string): Promise<void> {
-  for (let i = 0; i < count; i++) await recordEvent(database.pool, null, { operation: 'test.write', recordId: `${name}${i}` });
+  for (let i = 0; i < count; i++)
+    await recordEvent(database.pool, null, { operation: 'test.write', recordId: `${name}${i}` });
   await new ChainSealer(database.pool).sealNext();
 }
-const idsOf = () => received.flatMap(({ body }) => JSON.parse(body).entries.map((entry: { recordId: string }) => entry.recordId));
+const idsOf = () =>
+  received.flatMap(({ body }) => JSON.parse(body).entries.map((entry: { recordId: string }) => entry.recordId));
 const failures = async () => (await database.pool.query('select failures, last_error from audit_stream')).rows[0];
 
 test('every entry is sent in its order, signed, with the head of the chain; what fails waits and is sent again', async () => {

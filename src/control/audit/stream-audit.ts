@@ -4,7 +4,12 @@ import { Loop, type NextRun } from '../../core/flow/loop.ts';
 import type { Logger } from '../../core/logger.ts';
 import { SeldomLog } from '../../core/seldom-log.ts';
 import type { Pool } from '../../db/pool.ts';
-import { type AuditPortion, readPortion, recordDelivered, recordNotDelivered } from '../../domain/audit/stream-store.ts';
+import {
+  type AuditPortion,
+  readPortion,
+  recordDelivered,
+  recordNotDelivered,
+} from '../../domain/audit/stream-store.ts';
 import type { WebhookPolicy } from '../../domain/jobs/webhook-policy.ts';
 import { postWebhook } from '../jobs/post-webhook.ts';
 

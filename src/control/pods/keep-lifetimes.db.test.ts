@@ -83,6 +83,17 @@ test('a pod is stopped at its time and not before, and the record says why', asy
   });
 });
 
+test('the audit log has that Podyard stopped it, once', async () => {
+  const id = await create({ stopAt: at(5) });
+  now = NOON + 5 * MINUTE;
+  for (const _ of [1, 2]) await keeper.runOnce();
+  const { rows } = await database.pool.query(
+    `select actor_kind, owner_id, reason from audit_entries where operation = 'pod.stop' and record_id = $1`,
+    [id],
+  );
+  expect(rows).toEqual([{ actor_kind: 'system', owner_id: actor.userId, reason: expect.stringContaining('stop') }]);
+});
+
 test('a pod is terminated at its time, stopped or not, and its template rests', async () => {
   const template = await change({ pool: database.pool, bus }, actor, createTemplate, {
     name: newId(),

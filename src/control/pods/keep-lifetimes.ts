@@ -2,7 +2,9 @@ import type { Clock } from '../../core/clock.ts';
 import { Loop } from '../../core/flow/loop.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Bus } from '../../db/bus.ts';
-import type { Pool } from '../../db/pool.ts';
+import { type Pool, transaction } from '../../db/pool.ts';
+import { systemActor } from '../../domain/access/actor.ts';
+import { recordEvent } from '../../domain/audit/record-event.ts';
 import { type DuePod, forgetStop, listDuePods, stopDuePod, terminateDuePod } from '../../domain/pods/pod-lifetime.ts';
 import { decideDeadline } from './decide-pod.ts';
 
@@ -41,7 +43,13 @@ async function endDuePod({ pool, bus, logger }: Deps, pod: DuePod, now: number):
   if (action.do === 'nothing') return;
   if (action.do === 'forget') return forgetStop(pool, pod);
   const carryOut = action.do === 'stop' ? stopDuePod : terminateDuePod;
-  if (!(await carryOut(pool, pod, action.reason))) return;
+  const isDone = await transaction(pool, async (db) => {
+    if (!(await carryOut(db, pod, action.reason))) return false;
+    const event = { operation: `pod.${action.do}`, recordId: pod.id, reason: action.reason } as const;
+    await recordEvent(db, systemActor(pod.userId), event);
+    return true;
+  });
+  if (!isDone) return;
   logger.info({ userId: pod.userId, podId: pod.id, reason: action.reason }, `pod ${action.do} at its time`);
   bus.publish('pod', pod.id);
 }

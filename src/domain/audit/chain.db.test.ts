@@ -97,9 +97,13 @@ test('a link that is missing in the middle or at the begin is found', async () =
     await sealAll();
   }
   await tamper('delete from audit_seals where last_seq = 2');
-  expect((await verifyChain(database.pool)).faults[0]).toMatchObject({ fault: expect.stringContaining('does not follow') });
+  expect((await verifyChain(database.pool)).faults[0]).toMatchObject({
+    fault: expect.stringContaining('does not follow'),
+  });
   await tamper('delete from audit_seals where last_seq = 1');
-  expect((await verifyChain(database.pool)).faults[0]).toMatchObject({ fault: expect.stringContaining('not by retention') });
+  expect((await verifyChain(database.pool)).faults[0]).toMatchObject({
+    fault: expect.stringContaining('not by retention'),
+  });
 });
 
 test('nothing is sealed past a transaction that still runs, and its entry is sealed in its place', async () => {
@@ -162,5 +166,8 @@ test('retention removes whole links, says so in the log, and the chain goes on',
   await sealAll();
   expect(await verifyChain(database.pool)).toMatchObject({ entries: 2, unsealed: 0, faults: [] });
   const left = await database.pool.query('select operation, changes from audit_entries order by seq');
-  expect(left.rows).toMatchObject([{ operation: 'test.write' }, { operation: 'audit.expire', changes: { entries: [3, 0] } }]);
+  expect(left.rows).toMatchObject([
+    { operation: 'test.write' },
+    { operation: 'audit.expire', changes: { entries: [3, 0] } },
+  ]);
 });

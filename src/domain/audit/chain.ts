@@ -181,7 +181,10 @@ export function verifyChain(pool: Pool, { knownHead }: { knownHead?: string } = 
       if (faults.length >= MAX_FAULTS) break;
     }
     if (!hasKnown) {
-      faults.push({ seq: last?.lastSeq ?? 0, fault: 'no link has the hash that was given: links were removed or written anew' });
+      faults.push({
+        seq: last?.lastSeq ?? 0,
+        fault: 'no link has the hash that was given: links were removed or written anew',
+      });
     }
     const { rows } = await db.query<{ unsealed: number }>(
       'select count(*) as unsealed from audit_entries where seq > $1',
@@ -208,7 +211,9 @@ async function* readSeals(db: Db): AsyncGenerator<Seal> {
 
 function findLinkFaults(last: Link, seal: Seal): ChainFault[] {
   if (!seal.previous.equals(last.hash)) {
-    return [{ seq: seal.lastSeq, fault: 'its link does not follow the one before: a link was changed, removed or inserted' }];
+    return [
+      { seq: seal.lastSeq, fault: 'its link does not follow the one before: a link was changed, removed or inserted' },
+    ];
   }
   return findSealFaults(seal);
 }
@@ -223,7 +228,12 @@ async function findFirstFaults(db: Db, seal: Seal): Promise<ChainFault[]> {
   const expired = await findExpiredHead(db);
   const expected = expired?.hash ?? NOTHING;
   if (!seal.previous.equals(expected)) {
-    return [{ seq: seal.lastSeq, fault: 'the oldest link does not begin the chain: links were removed, and not by retention' }];
+    return [
+      {
+        seq: seal.lastSeq,
+        fault: 'the oldest link does not begin the chain: links were removed, and not by retention',
+      },
+    ];
   }
   return findSealFaults(seal);
 }

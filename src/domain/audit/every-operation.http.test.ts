@@ -62,7 +62,11 @@ async function callEverything(person: Person): Promise<void> {
   const { releases } = await as('GET', `serverless/${endpoint}/releases`);
   await as('POST', `serverless/${endpoint}/releases/${releases.at(-1).id}/rollback`);
   await as('POST', `serverless/${endpoint}/rollout`, { action: 'pause' });
-  await as('PUT', `serverless/${endpoint}/gpu-rule`, { excludedGpuTypes: [], allowedCudaVersions: [], minCudaVersion: '12.4' });
+  await as('PUT', `serverless/${endpoint}/gpu-rule`, {
+    excludedGpuTypes: [],
+    allowedCudaVersions: [],
+    minCudaVersion: '12.4',
+  });
   const floors = [{ days: ['MON'], from: '08:00', until: '18:00', workersMin: 1 }];
   await as('PUT', `serverless/${endpoint}/schedule`, { timeZone: 'Europe/Berlin', floors });
   await as('DELETE', `serverless/${endpoint}/schedule`);
@@ -136,7 +140,9 @@ test('every operation has a record that its entries show', async () => {
 
 test('every operation writes an entry, and no secret, credential, token or value of env is in any', async () => {
   await callEverything(admin);
-  const { rows } = await rest.database.pool.query<{ operation: string }>('select distinct operation from audit_entries');
+  const { rows } = await rest.database.pool.query<{ operation: string }>(
+    'select distinct operation from audit_entries',
+  );
   const written = new Set(rows.map(({ operation }) => operation));
   const missing = (await listOperations()).filter((name) => !written.has(name) && !NOT_CALLED.includes(name));
   expect(missing).toEqual([]);

@@ -1,4 +1,4 @@
-import { Failure, FAILURES, messageOf } from '../../core/errors.ts';
+import { FAILURES, Failure, messageOf } from '../../core/errors.ts';
 import type { Admin } from '../access/actor.ts';
 import type { Context } from '../context.ts';
 import { authorOf, type NewEntry } from './audit-entry.ts';
@@ -53,5 +53,7 @@ function isRefusal(error: unknown): boolean {
 /** The public text alone: a cause may hold anything. */
 function reasonOf({ error, what }: Refused): string {
   if (!(error instanceof Failure)) return 'internal error';
-  return `${error.kind}: ${what === undefined ? '' : `${what}: `}${messageOf(error)}`.replaceAll('\0', '').slice(0, MAX_REASON);
+  return `${error.kind}: ${what === undefined ? '' : `${what}: `}${messageOf(error)}`
+    .replaceAll('\0', '')
+    .slice(0, MAX_REASON);
 }

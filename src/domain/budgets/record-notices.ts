@@ -1,5 +1,7 @@
 import type { BudgetId } from '../../core/ids.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
+import { systemActor } from '../access/actor.ts';
+import { recordEvent } from '../audit/record-event.ts';
 import { amountSql } from '../billing/money.ts';
 import type { Budget } from './budget.ts';
 import { SPENT, THIS_MONTH } from './budget-sql.ts';
@@ -56,10 +58,22 @@ async function recordPassed(db: Db, budgets: readonly Facts[]): Promise<BudgetNo
     const { passed, report } = decideNotices(budget);
     for (const percent of passed) {
       const notice = await recordNotice(db, budget, { percent, isReported: percent === report });
-      if (notice) recorded.push(notice);
+      if (!notice) continue;
+      recorded.push(notice);
+      if (notice.isStopped) await recordStop(db, notice);
     }
   }
   return recorded;
+}
+
+/** A budget that stops is a decision of Podyard's, and has an entry in the audit log. */
+async function recordStop(db: Db, { budgetId, userId, amount, spent }: BudgetNotice): Promise<void> {
+  await recordEvent(db, systemActor(userId), {
+    operation: 'budget.stop',
+    recordId: budgetId,
+    reason: `${spent} of ${amount} USD are spent: no more workers or pods are started`,
+    changes: { isStopped: [false, true] },
+  });
 }
 
 /** Undefined if another process has recorded it, or the budget is gone. */

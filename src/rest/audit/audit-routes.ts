@@ -51,7 +51,10 @@ export const exportAuditRoute: RestRoute = (app, deps) => {
           200: {
             description: 'An entry a line, as the list has it.',
             content: {
-              'application/x-ndjson': { schema: Type.Unsafe<Readable>({ type: 'string' }), example: AUDIT_EXAMPLE_LINE },
+              'application/x-ndjson': {
+                schema: Type.Unsafe<Readable>({ type: 'string' }),
+                example: AUDIT_EXAMPLE_LINE,
+              },
             },
           },
         },

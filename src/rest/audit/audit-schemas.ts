@@ -31,14 +31,16 @@ export const AuditEntryResponse = Type.Object(
     address: nullableString({ description: 'The client’s.' }),
     requestId: nullableString({ description: 'The `x-request-id` of the response.' }),
     outcome: stringEnum(OUTCOMES, {
-      description: '`done`: committed. `refused`: nothing was changed. `failed`: the same, through a fault of the server.',
+      description:
+        '`done`: committed. `refused`: nothing was changed. `failed`: the same, through a fault of the server.',
     }),
     reason: nullableString({ description: 'Why it was refused or failed.' }),
     repeats: Type.Integer({ description: 'How many refusals alike it stands for.' }),
     changes: Type.Unsafe<Record<string, [unknown, unknown]> | null>({
       type: ['object', 'null'],
       additionalProperties: { type: 'array', items: {} },
-      description: 'By field: the value before and after. Values of secrets, credentials and `env` are `***`. Null: none.',
+      description:
+        'By field: the value before and after. Values of secrets, credentials and `env` are `***`. Null: none.',
     }),
   },
   { $id: 'AuditEntry', description: 'Podyard only: who did what.' },
@@ -100,7 +102,13 @@ const entry = {
   outcome: 'done',
   reason: null,
   repeats: 1,
-  changes: { workers: [{ min: 0, max: 3 }, { min: 1, max: 3 }], env: [{ TOKEN: '***' }, { TOKEN: '***' }] },
+  changes: {
+    workers: [
+      { min: 0, max: 3 },
+      { min: 1, max: 3 },
+    ],
+    env: [{ TOKEN: '***' }, { TOKEN: '***' }],
+  },
 };
 
 export const AUDIT_EXAMPLE_LINE = `${JSON.stringify(entry)}\n`;

@@ -29,12 +29,20 @@ describe('an entry', () => {
     const body = { workers: { max: 7 } };
     const answer = await rest.call('PATCH', `/v2/serverless/${id}`, { key: person.key, body, headers });
     const { entries } = await list(person, `?recordId=${id}`);
-    expect(entries.map((entry: { operation: string }) => entry.operation)).toEqual(['endpoint.update', 'endpoint.create']);
+    expect(entries.map((entry: { operation: string }) => entry.operation)).toEqual([
+      'endpoint.update',
+      'endpoint.create',
+    ]);
     expect(entries[0]).toMatchObject({
       ...{ recordId: id, recordName: 'transcriber', ownerId: person.userId, ownerName: 'eva' },
       ...{ actorKind: 'key', actorId: person.userId, actorName: 'eva', keyName: 'test', interface: 'cli' },
       ...{ address: '127.0.0.1', requestId: answer.headers['x-request-id'], outcome: 'done', reason: null, repeats: 1 },
-      changes: { workers: [{ min: 0, max: 3 }, { min: 0, max: 7 }] },
+      changes: {
+        workers: [
+          { min: 0, max: 3 },
+          { min: 0, max: 7 },
+        ],
+      },
     });
     expect(entries[1].changes).toMatchObject({ image: [null, 'a/b:1'], env: [null, { TOKEN: '***' }] });
   });
@@ -84,9 +92,14 @@ describe('a refusal', () => {
     await rest.call('DELETE', '/v2/serverless/nosuch', { key: reader });
     await rest.call('POST', '/v2/account/users', { key: person.key, body: { name: 'x' } });
     await rest.graphql('mutation { deleteEndpoint(id: "nosuch") }', { key: reader });
-    await rest.call('POST', '/v2/network-volumes', { key: person.key, body: { ...body, size: 10, dataCenter: 'NOWHERE' } });
+    await rest.call('POST', '/v2/network-volumes', {
+      key: person.key,
+      body: { ...body, size: 10, dataCenter: 'NOWHERE' },
+    });
     await expect
-      .poll(async () => (await list(person, '?outcome=refused')).entries.map((entry: { reason: string }) => entry.reason).sort())
+      .poll(async () =>
+        (await list(person, '?outcome=refused')).entries.map((entry: { reason: string }) => entry.reason).sort(),
+      )
       .toEqual([
         'forbidden: DELETE /v2/serverless/:id: access denied',
         'forbidden: GraphQL: access denied',
@@ -101,9 +114,13 @@ describe('a refusal', () => {
     const response = await rest.call('POST', '/v2/serverless', { key: person.key, body: ENDPOINT });
     expect(response.statusCode).toBe(403);
     const { entries } = await list(person, '?operation=endpoint.create');
-    expect(entries).toMatchObject([{ outcome: 'refused', reason: `forbidden: ${response.json().detail}`, changes: null }]);
+    expect(entries).toMatchObject([
+      { outcome: 'refused', reason: `forbidden: ${response.json().detail}`, changes: null },
+    ]);
     const limits = await list(person, '?operation=limits');
-    expect(limits.entries).toMatchObject([{ actorName: 'admin', ownerName: 'jan', changes: { limits: [null, { endpoints: 0 }] } }]);
+    expect(limits.entries).toMatchObject([
+      { actorName: 'admin', ownerName: 'jan', changes: { limits: [null, { endpoints: 0 }] } },
+    ]);
   });
 });
 
@@ -132,16 +149,21 @@ describe('the list', () => {
     for (let i = 0; i < 5; i++) await create(person, { ...ENDPOINT, name: `e${i}` });
     const names: string[] = [];
     for (let cursor = '', pages = 0; pages < 4; pages++) {
-      const page = await list(person, `?operation=endpoint&limit=2${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
+      const page = await list(
+        person,
+        `?operation=endpoint&limit=2${cursor && `&cursor=${encodeURIComponent(cursor)}`}`,
+      );
       names.push(...page.entries.map((entry: { recordName: string }) => entry.recordName));
       cursor = page.nextCursor;
       if (cursor === null) break;
     }
     expect(names).toEqual(['e4', 'e3', 'e2', 'e1', 'e0']);
-    const headers = { authorization: `Bearer ${person.key}` };
-    const exported = await rest.inject({ method: 'GET', url: '/v2/audit/export?operation=endpoint', headers });
+    const exported = await rest.call('GET', '/v2/audit/export?operation=endpoint', { key: person.key });
     expect(exported.headers['content-type']).toBe('application/x-ndjson');
-    const lines = exported.body.trimEnd().split('\n').map((line) => JSON.parse(line));
+    const lines = exported.body
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
     expect(lines.map((entry) => entry.recordName)).toEqual(names.toReversed());
   });
 
@@ -149,7 +171,10 @@ describe('the list', () => {
     const person = await rest.addPerson('nora');
     const id = await create(person);
     const since = (await list(person, '?operation=endpoint')).entries[0].at;
-    await rest.call('PATCH', `/v2/account/users/${person.userId}`, { key: admin.key, body: { email: 'nora@example.org' } });
+    await rest.call('PATCH', `/v2/account/users/${person.userId}`, {
+      key: admin.key,
+      body: { email: 'nora@example.org' },
+    });
     const operations = async (query: string) =>
       (await list(admin, `?userId=all&${query}`)).entries.map((entry: { operation: string }) => entry.operation);
     expect(await operations(`actorId=${person.userId}`)).toEqual(['endpoint.create']);
@@ -162,10 +187,14 @@ describe('the list', () => {
     expect(await operations(`recordId=${id}&operation=end`)).toEqual([]);
   });
 
-  test.each(['cursor=1', 'cursor=2026-13-01T00:00:00.000000Z_1', 'since=yesterday', 'limit=0', 'limit=501', 'outcome=x'])(
-    'refuses %s',
-    async (query) => {
-      expect([400, 422]).toContain((await rest.call('GET', `/v2/audit?${query}`, { key: admin.key })).statusCode);
-    },
-  );
+  test.each([
+    'cursor=1',
+    'cursor=2026-13-01T00:00:00.000000Z_1',
+    'since=yesterday',
+    'limit=0',
+    'limit=501',
+    'outcome=x',
+  ])('refuses %s', async (query) => {
+    expect([400, 422]).toContain((await rest.call('GET', `/v2/audit?${query}`, { key: admin.key })).statusCode);
+  });
 });

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import { type AuditEntry, actorText, auditQuery, changeTexts, operationText } from './audit-values.ts';
+
+test('changes are told in words, without hidden values', () => {
+  const changes: AuditEntry['changes'] = {
+    workers: [
+      { min: 0, max: 3 },
+      { min: 0, max: 7 },
+    ],
+    env: [
+      { TOKEN: '***', OLD: '***' },
+      { TOKEN: '***', NEW: '***' },
+    ],
+    image: [null, 'a/b:1'],
+    args: ['', 'serve'],
+    ports: [['8080/http'], []],
+    templateId: ['t1', null],
+    value: ['***', '***'],
+  };
+  expect(changeTexts({ changes })).toEqual([
+    'workers.max: 3 → 7',
+    'env.TOKEN changed',
+    'env.OLD removed',
+    'env.NEW set',
+    'image: a/b:1',
+    'args: empty → serve',
+    'ports: 8080/http → none',
+    'templateId: t1 → nothing',
+    'value changed',
+  ]);
+  expect(changeTexts({ changes: null })).toEqual([]);
+});
+
+test('operations and who did them are named', () => {
+  expect(operationText('endpoint.roll-back')).toBe('Endpoint: roll back');
+  const entry = { actorKind: 'key', actorName: 'alice', actorId: 'u1', keyName: 'ci', keyId: 'k1' } as AuditEntry;
+  expect(actorText(entry)).toBe('alice, key ci');
+  expect(actorText({ ...entry, actorName: null, keyName: null })).toBe('u1 (deleted), key k1');
+  expect(actorText({ ...entry, actorKind: 'session', keyId: null, keyName: null })).toBe('alice');
+  expect(actorText({ ...entry, actorKind: 'system' })).toBe('Podyard');
+});
+
+test('filters become the query; an admin sees everybody unless they want their own', () => {
+  const none = { operation: '', recordId: '', outcome: '', days: '', own: '' };
+  expect(auditQuery(none, false, 0)).toEqual({});
+  expect(auditQuery(none, true, 0)).toEqual({ userId: 'all' });
+  const now = Date.parse('2026-11-08T10:00:30Z');
+  expect(auditQuery({ ...none, operation: ' endpoint ', days: '7', own: 'yes' }, true, now)).toEqual({
+    operation: 'endpoint',
+    since: '2026-11-01T10:00:00.000Z',
+  });
+});

@@ -1,0 +1,99 @@
+import type { Schemas } from '../../api/client.ts';
+import type { StatusLook } from '../../ui/text/labels.ts';
+
+export type AuditEntry = Schemas['AuditEntry'];
+
+export const OUTCOMES: Readonly<Record<AuditEntry['outcome'], StatusLook>> = {
+  done: { label: 'Done', color: 'green' },
+  refused: { label: 'Refused', color: 'yellow' },
+  failed: { label: 'Failed', color: 'red' },
+};
+
+/** `endpoint.roll-back` as “Endpoint: roll back”. */
+export function operationText(operation: string): string {
+  const [record = '', verb = ''] = operation.split('.');
+  return `${record.charAt(0).toUpperCase()}${record.slice(1)}: ${verb.replaceAll('-', ' ')}`;
+}
+
+/** Who did it, with which key. */
+export function actorText({ actorKind, actorName, actorId, keyName, keyId }: AuditEntry): string {
+  if (actorKind === 'system') return 'Podyard';
+  if (actorKind === 'operator') return 'The operator, on the server';
+  const who = actorName ?? `${actorId} (deleted)`;
+  return keyId === null ? who : `${who}, key ${keyName ?? keyId}`;
+}
+
+/** From where. */
+export function originText({ interface: by, address }: AuditEntry): string {
+  return address === null ? by : `${by}, ${address}`;
+}
+
+/** What changed, a sentence each: “workers.max: 3 → 7”, “env: TOKEN changed”. */
+export function changeTexts({ changes }: Pick<AuditEntry, 'changes'>): string[] {
+  return Object.entries(changes ?? {}).flatMap(([field, [before, after]]) => changesOf(field, before, after));
+}
+
+function changesOf(field: string, before: unknown, after: unknown): string[] {
+  if (isRecord(before) || isRecord(after)) {
+    const [was, is] = [isRecord(before) ? before : {}, isRecord(after) ? after : {}];
+    return [...new Set([...Object.keys(was), ...Object.keys(is)])]
+      .filter((name) => isHidden(was[name], is[name]) || JSON.stringify(was[name]) !== JSON.stringify(is[name]))
+      .flatMap((name) => changesOf(`${field}.${name}`, was[name] ?? null, is[name] ?? null));
+  }
+  if (before === null) return [isHidden(after) ? `${field} set` : `${field}: ${valueText(after)}`];
+  if (after === null) return [isHidden(before) ? `${field} removed` : `${field}: ${valueText(before)} → nothing`];
+  return [isHidden(before, after) ? `${field} changed` : `${field}: ${valueText(before)} → ${valueText(after)}`];
+}
+
+/** The server shows no value of a secret, a credential or `env`. */
+function isHidden(...values: unknown[]): boolean {
+  return values.every((value) => value === '***');
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function valueText(value: unknown): string {
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(valueText).join(', ');
+  if (value === '') return 'empty';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** What the page filters by, as its URL has it. */
+export interface AuditFilters {
+  operation: string;
+  recordId: string;
+  outcome: string;
+  days: string;
+  /** Only of one's own records. */
+  own: string;
+}
+
+export const PERIODS = [
+  { value: '1', label: 'Last 24 hours' },
+  { value: '7', label: 'Last 7 days' },
+  { value: '30', label: 'Last 30 days' },
+];
+
+const DAY_MS = 86_400_000;
+
+/** Returns the query of the API; `now` in ms. Empty filters are left out. */
+export function auditQuery(filters: AuditFilters, isAdmin: boolean, now: number) {
+  const { operation, recordId, outcome, days, own } = filters;
+  const since = days === '' ? '' : new Date(Math.floor(now / 60_000) * 60_000 - Number(days) * DAY_MS).toISOString();
+  const all = {
+    operation: operation.trim(),
+    recordId: recordId.trim(),
+    outcome,
+    since,
+    userId: isAdmin && own === '' ? 'all' : '',
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== '')) as {
+    operation?: string;
+    recordId?: string;
+    outcome?: AuditEntry['outcome'];
+    since?: string;
+    userId?: string;
+  };
+}
