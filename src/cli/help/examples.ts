@@ -8,7 +8,7 @@ const OPERATOR_EXAMPLES: Record<string, readonly string[]> = {
   upgrade: ['podyard upgrade --from /srv/podyard --check', 'podyard upgrade --from /srv/podyard --key podyard.pub'],
   doctor: ['podyard doctor', 'podyard doctor --runtime kubernetes --json'],
   init: ['podyard init hello', 'podyard init hello --template javascript'],
-  deploy: ['podyard deploy', 'podyard deploy hello --dry-run', 'podyard deploy hello --yes --no-wait'],
+  deploy: ['podyard deploy', 'podyard deploy hello --dry-run', 'podyard deploy hf:Qwen/Qwen3-8B --dry-run'],
   dev: [
     'podyard dev',
     'podyard dev hello --port 9000 --env-file .env.local',
