@@ -220,6 +220,7 @@ test('the description is OpenAPI 3.1, needs no key, lists every operation and th
     [
       ...['cancelBuild', 'createBuild', 'findMissingFiles', 'getAnyBuild'],
       ...['listAllBuilds', 'retryBuild', 'storeBuildFile', 'storeBuildFiles', 'streamBuildLog', 'renewEndpointLease'],
+      ...['listMachineModels', 'removeMachineModel'],
       ...['deleteGitSource', 'getGitSource', 'receiveGitWebhook', 'replaceGitSource', 'syncGitSource'],
       'changeRollout',
       'createApiKey',

@@ -44,6 +44,7 @@ import { InstallationResponse } from './installation/installation-schemas.ts';
 import { JobDetailResponse, JobList } from './jobs/job-schemas.ts';
 import { LIMIT_SCHEMAS } from './limits/limit-schemas.ts';
 import { LogLines } from './logs/log-schemas.ts';
+import { MachineModelListResponse, MachineModelResponse } from './machine-models/machine-model-schemas.ts';
 import {
   CreateNetworkVolumeRequest,
   NetworkVolumeList,
@@ -114,6 +115,8 @@ export const namedSchemas = ({ endpoints, pods, sshKeys, templates }: Wires): re
   ...LIMIT_SCHEMAS,
   SimulationResponse,
   SimulateRequest,
+  MachineModelResponse,
+  MachineModelListResponse,
   DecisionList,
   JobList,
   JobDetailResponse,

@@ -82,6 +82,7 @@ import {
 import { downloadEndpointLogRoute, downloadPodLogRoute } from './logs/download-log.ts';
 import { listEndpointLogLinesRoute, listPodLogLinesRoute } from './logs/list-log-lines.ts';
 import { getEndpointLogsRoute, getPodLogsRoute, getWorkerLogsRoute } from './logs/stream-logs.ts';
+import { listMachineModelsRoute, removeMachineModelRoute } from './machine-models/machine-model-routes.ts';
 import {
   createNetworkVolumeRoute,
   deleteNetworkVolumeRoute,
@@ -296,6 +297,8 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   updateInstallationLimitsRoute,
   getSimulationRoute,
   simulateRoute,
+  listMachineModelsRoute,
+  removeMachineModelRoute,
   watchAccountRoute,
   listApiKeysRoute,
   createApiKeyRoute,
