@@ -453,6 +453,14 @@ export interface paths {
     get: operations["getSimulation"];
     post: operations["simulate"];
   };
+  "/v2/models": {
+    parameters: {};
+    get: operations["listMachineModels"];
+  };
+  "/v2/models/{id}": {
+    parameters: {};
+    delete: operations["removeMachineModel"];
+  };
   "/v2/account/live": {
     parameters: {};
     get: operations["watchAccount"];
@@ -1141,6 +1149,25 @@ export interface components {
       starts?: number;
       exitCode?: number;
       graceSeconds?: number;
+    };
+    MachineModel: {
+      id: string;
+      source: "HUB" | "HTTPS" | "S3" | "OCI";
+      name: string;
+      commit: string;
+      bytes: number;
+      /** Format: date-time */
+      fetchedAt: string;
+      /** Format: date-time */
+      usedAt: string;
+      inUse: boolean;
+      endpoints: {
+        id: string;
+        name: string;
+      }[];
+    };
+    MachineModelList: {
+      models: components["schemas"]["MachineModel"][];
     };
     DecisionList: {
       decisions: {
@@ -4796,6 +4823,26 @@ export interface operations {
           "application/json": components["schemas"]["Simulation"];
         };
       };
+    };
+  };
+  listMachineModels: {
+    parameters: {};
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["MachineModelList"];
+        };
+      };
+    };
+  };
+  removeMachineModel: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      204: {};
     };
   };
   watchAccount: {

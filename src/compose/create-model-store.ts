@@ -1,13 +1,11 @@
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../core/clock.ts';
-import type { WorkerId } from '../core/ids.ts';
 import type { Metrics } from '../core/metrics.ts';
 import type { Installation } from '../domain/installation.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import { ModelStore } from '../models/store/model-store.ts';
-import { directoryBytes } from '../runtimes/directories/storage-directories.ts';
-import type { DiskMeter, Runtime } from '../runtimes/runtime.ts';
+import type { Runtime } from '../runtimes/runtime.ts';
 
 interface Parts {
   runtime: Runtime;
@@ -31,16 +29,4 @@ export function createModelStore({ dataDir, hubUrl, models }: Config, parts: Par
     clock,
     counters: { fetchedBytes: (bytes) => fetchedBytes.add(bytes), evicted: () => evicted.add() },
   });
-}
-
-/** Returns a meter for which what a worker writes beside its models counts as its disk; null: nothing is to be measured. */
-export function disksWithModels(disks: DiskMeter | null, modelStore: ModelStore | null): DiskMeter | null {
-  if (modelStore === null) return disks;
-  return {
-    usedBytes: async (id) => {
-      const own = (await disks?.usedBytes(id)) ?? null;
-      const folder = modelStore.writableOf(id as WorkerId);
-      return folder === null ? own : (own ?? 0) + (await directoryBytes(folder));
-    },
-  };
 }

@@ -21,7 +21,6 @@ import { ImagePuller } from '../control/housekeeping/pull-ahead.ts';
 import { userRemovalLoop } from '../control/housekeeping/remove-users.ts';
 import { ImageResolver } from '../control/housekeeping/resolve-images.ts';
 import { incidentLoop } from '../control/housekeeping/run-incidents.ts';
-import { DiskWatch } from '../control/housekeeping/watch-disks.ts';
 import { WebhookDeliverer } from '../control/jobs/deliver-webhooks.ts';
 import { JobRescuer, type NotifyDispatch, rescueLeases } from '../control/jobs/rescue-jobs.ts';
 import { BatchRunner } from '../control/jobs/run-batches.ts';
@@ -38,7 +37,7 @@ import { LogCollector } from '../control/workloads/collect-logs.ts';
 import { ReleaseImages } from '../control/workloads/release-images.ts';
 import { WorkloadMounts } from '../control/workloads/workload-mounts.ts';
 import type { Clock } from '../core/clock.ts';
-import type { EndpointId, WorkerId } from '../core/ids.ts';
+import type { EndpointId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
 import type { SecretBox } from '../core/secret-box.ts';
@@ -51,13 +50,12 @@ import type { Installation } from '../domain/installation.ts';
 import { JobQueue, QUEUE_SETTINGS } from '../domain/jobs/job-queue.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import { leaveRuntime } from '../domain/workers/leave-runtime.ts';
-import type { WorkloadDisk } from '../domain/workers/list-disks.ts';
 import type { ModelStore } from '../models/store/model-store.ts';
 import type { Runtime, WorkloadStorage } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
-import type { Because } from '../scaling/because.ts';
 import { createBuildLoops } from './build-loops.ts';
-import { createModelStore, disksWithModels } from './create-model-store.ts';
+import { createDiskWatch } from './create-disk-watch.ts';
+import { createModelStore } from './create-model-store.ts';
 import { readDiskOf } from './describe-installation.ts';
 import { MAIN_SETTINGS } from './open-database.ts';
 
@@ -316,20 +314,6 @@ function createHousekeeping(
     loops.push(incidentLoop({ pool, bus, logger, runtime, onChange }));
   }
   return loops;
-}
-
-/** None where the runtime limits disks itself. */
-function createDiskWatch(
-  { pool, logger, runtime }: TermParts,
-  { workers, pods, modelStore }: { workers: WorkerRunner; pods: PodRunner; modelStore: ModelStore | null },
-): Loop[] {
-  const disks = disksWithModels(runtime.disks, modelStore);
-  if (disks === null) return [];
-  const end = ({ id, revision }: WorkloadDisk, why: Because) => {
-    if (revision === null) workers.end(id as WorkerId, why);
-    else pods.end(id, revision, why.reason);
-  };
-  return [new DiskWatch({ pool, logger, disks, end })];
 }
 
 /** Ends what another runtime than this one was running: its jobs are rescued, its pods start again. */

@@ -13,6 +13,8 @@ interface HintTopics {
   batch: string;
   /** A worker's row changed (wanted state, readiness). Payload: worker id. */
   worker: string;
+  /** An admin wants a stored model removed. Payload: its id. */
+  model: string;
   /** A build was created, changed or cancelled, or printed something. Payload: build id. */
   build: string;
   /** A git source was connected or changed, or is to be looked at. Payload: its id. */

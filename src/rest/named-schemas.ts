@@ -46,6 +46,7 @@ import { JobDetailResponse, JobList } from './jobs/job-schemas.ts';
 import { LIMIT_SCHEMAS } from './limits/limit-schemas.ts';
 import { LogLines } from './logs/log-schemas.ts';
 import { MODEL_SCHEMAS } from './models/model-schemas.ts';
+import { MachineModelListResponse, MachineModelResponse } from './machine-models/machine-model-schemas.ts';
 import {
   CreateNetworkVolumeRequest,
   NetworkVolumeList,
@@ -118,6 +119,8 @@ export const namedSchemas = ({ endpoints, pods, sshKeys, templates }: Wires): re
   ...LIMIT_SCHEMAS,
   SimulationResponse,
   SimulateRequest,
+  MachineModelResponse,
+  MachineModelListResponse,
   DecisionList,
   JobList,
   JobDetailResponse,

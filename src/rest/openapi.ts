@@ -20,6 +20,7 @@ import { JOB_EXAMPLES } from './jobs/job-schemas.ts';
 import { LIMIT_EXAMPLES } from './limits/limit-schemas.ts';
 import { LOG_EXAMPLES } from './logs/log-schemas.ts';
 import { MODEL_EXAMPLES } from './models/model-schemas.ts';
+import { MACHINE_MODEL_EXAMPLES } from './machine-models/machine-model-schemas.ts';
 import { VOLUME_EXAMPLES } from './network-volumes/volume-schemas.ts';
 import { POD_EXAMPLES } from './pods/pod-schemas.ts';
 import { REGISTRY_EXAMPLES } from './registries/registry-schemas.ts';
@@ -67,6 +68,7 @@ const SHARED_EXAMPLES: Examples = {
   ...SCHEDULE_EXAMPLES,
   ...WORKLOAD_OPTION_EXAMPLES,
   ...SECRET_EXAMPLES,
+  ...MACHINE_MODEL_EXAMPLES,
   ...SIMULATION_EXAMPLES,
   ...TEMPLATE_EXAMPLES,
   ...TERMINAL_EXAMPLES,

@@ -84,6 +84,7 @@ import { downloadEndpointLogRoute, downloadPodLogRoute } from './logs/download-l
 import { listEndpointLogLinesRoute, listPodLogLinesRoute } from './logs/list-log-lines.ts';
 import { getEndpointLogsRoute, getPodLogsRoute, getWorkerLogsRoute } from './logs/stream-logs.ts';
 import { getEndpointModelsRoute, replaceEndpointModelsRoute, resolveModelsRoute } from './models/model-routes.ts';
+import { listMachineModelsRoute, removeMachineModelRoute } from './machine-models/machine-model-routes.ts';
 import {
   createNetworkVolumeRoute,
   deleteNetworkVolumeRoute,
@@ -333,6 +334,8 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   updateInstallationLimitsRoute,
   getSimulationRoute,
   simulateRoute,
+  listMachineModelsRoute,
+  removeMachineModelRoute,
   watchAccountRoute,
   listApiKeysRoute,
   createApiKeyRoute,

@@ -16,6 +16,8 @@ export interface InstallationFigures {
   /** By observed phase, without pods that are gone. */
   pods: { phase: string; count: number }[];
   webhooks: number;
+  /** Of stored models; what several have is counted for each. */
+  modelBytes: number;
 }
 
 export interface EndpointLoad {
@@ -38,23 +40,26 @@ export async function readInstallationFigures(
     listEndpointLoads(db, known),
     groupLiveWorkers(db),
     listEndpointStates(db, 'all', now),
-    db.query<{ frozen: InstallationFigures['frozen']; pods: InstallationFigures['pods'] | null; webhooks: number }>({
+    db.query<
+      Pick<InstallationFigures, 'frozen' | 'webhooks' | 'modelBytes'> & { pods: InstallationFigures['pods'] | null }
+    >({
       name: 'installation-figures',
       text: `select (select jsonb_build_object('count', count(*), 'memoryBytes', coalesce(sum(memory_bytes), 0))
                      from workers where phase = 'FROZEN') as frozen,
                     (select jsonb_agg(jsonb_build_object('phase', phase, 'count', count))
                      from (select phase, count(*) from pods where gone_at is null group by phase) p) as pods,
-                    (select count(*) from webhook_deliveries)::int8 as webhooks`,
+                    (select count(*) from webhook_deliveries)::int8 as webhooks,
+                    (select coalesce(sum(bytes), 0) from machine_models join pinned_models on id = model_id)::int8 as "modelBytes"`,
     }),
   ]);
-  const { frozen, pods, webhooks } = rest.rows[0]!;
+  const { frozen, pods, webhooks, modelBytes } = rest.rows[0]!;
   const workers = groups.map((group) => ({
     endpointId: group.endpointId,
     status: workerStatus(group),
     count: group.count,
   }));
   const named = [...states].map(([endpointId, { state }]) => ({ endpointId, state }));
-  return { endpoints, workers, states: named, frozen, pods: pods ?? [], webhooks };
+  return { endpoints, workers, states: named, frozen, pods: pods ?? [], webhooks, modelBytes };
 }
 
 /** Reads only counters and index heads: the cost grows with the number of endpoints, not with their queues. */

@@ -323,16 +323,6 @@ test('one that no worker sees can be removed; workers that ended are forgotten',
   expect(readdirSync(join(root, 'blobs'))).toEqual([]);
 });
 
-test.each([
-  ['../../etc', 'a.bin'],
-  ['org/name', '../a.bin'],
-  ['org/name', 'x//a.bin'],
-])('a model named %s with the file %s never becomes a path', async (name, path) => {
-  const model = { ...hub.add('org/name', { 'a.bin': 10 }), name };
-  const files = model.files.map((file) => ({ ...file, path }));
-  await expect(bring(openStore(), { ...model, files })).rejects.toThrow(/cannot be stored/);
-});
-
 test('a file by URL is in a folder of its own', async () => {
   const store = openStore();
   const model = hub.add('org/name', { 'weights.gguf': MB });

@@ -13,15 +13,13 @@ import { type FileOrigin, fetchFile, proveAccess } from '../fetch/fetch-file.ts'
 import type { Reach } from '../fetch/http-get.ts';
 import { SharedWork } from '../fetch/shared-work.ts';
 import { BlobFiles } from './blob-files.ts';
-import { type DiskLimits, type DiskState, gigabytes, missingBytes, readDisk, refuseTooLarge } from './disk-room.ts';
 import { type FetchProgress, reportProgress } from './fetch-progress.ts';
-import { blobName, CACHE_PATH, checkNames, HUB_PATH } from './model-paths.ts';
+import { CACHE_PATH, checkNames, HUB_PATH } from './model-paths.ts';
 import { type ModelRecord, ModelRecords } from './model-records.ts';
+import { distinct, ModelRoom, type RoomOptions, sum } from './model-room.ts';
 import { type UsedModel, type ViewMount, WorkerViews } from './worker-views.ts';
 
-export interface ModelStoreOptions extends DiskLimits {
-  /** Belongs to one installation. */
-  root: string;
+export interface ModelStoreOptions extends RoomOptions {
   /** The public hub, or one that answers as it does; without a trailing slash. */
   hubUrl: string;
   /** Files of a model that are fetched at once. */
@@ -33,9 +31,6 @@ export interface ModelStoreOptions extends DiskLimits {
   isShown: boolean;
   clock?: Clock;
   retryMs?: number;
-  counters?: { fetchedBytes: (bytes: number) => void; evicted: () => void };
-  /** Says how large the disk is; for tests. */
-  readDisk?: typeof readDisk;
 }
 
 /** A model of a worker, with the owner's token where it needs one. */
@@ -64,6 +59,7 @@ export class ModelStore {
   readonly #blobs: BlobFiles;
   readonly #records: ModelRecords;
   readonly #views: WorkerViews;
+  readonly #room: ModelRoom;
   readonly #bandwidth: Bandwidth;
   readonly #clock: Clock;
   /** One at a time decides what is stored and what leaves. */
@@ -83,6 +79,11 @@ export class ModelStore {
     this.#blobs = new BlobFiles(options.root);
     this.#records = new ModelRecords(options.root);
     this.#views = new WorkerViews(options.root);
+    this.#room = new ModelRoom(options, this.#blobs, this.#records, {
+      coming: () => this.#progress.values(),
+      needed: () => [...this.#needed.values()].map(({ model }) => model),
+      isHeld: (id) => this.#isHeld(id),
+    });
     this.#bandwidth = new Bandwidth(options.bytesPerSecond);
   }
 
@@ -140,7 +141,7 @@ export class ModelStore {
     const ids = this.#views.workerIds;
     const live = await listLive(ids);
     for (const id of ids) if (!live.has(id)) await this.release(id);
-    await this.#locked(() => this.#makeRoom(0));
+    await this.#locked(() => this.#room.make(0));
   }
 
   /** Those used longest ago come first. */
@@ -157,7 +158,7 @@ export class ModelStore {
     await this.#open();
     return this.#locked(async () => {
       if (this.#isHeld(id)) return false;
-      await this.#drop(id);
+      await this.#room.drop(id);
       return true;
     });
   }
@@ -213,7 +214,7 @@ export class ModelStore {
     }
     const progress: FetchProgress = { sizes: new Map(), totalBytes: sum(missing) };
     await this.#locked(async () => {
-      await this.#reserve(model, missing);
+      await this.#room.reserve(model, missing);
       this.#progress.set(key, progress); // counted as coming from here on
     });
     try {
@@ -304,68 +305,6 @@ export class ModelStore {
     });
   }
 
-  /** Throws when the model does not fit, even once everything that may leave has left. */
-  async #reserve(model: PinnedModel, missing: readonly PinnedFile[]): Promise<void> {
-    const partials = await this.#blobs.partials();
-    refuseTooLarge(this.#options, await this.#readState(), model.name, sum(distinct(model.files)));
-    const bytes = missing.reduce((total, file) => total + file.size - (partials.get(blobName(file)) ?? 0), 0);
-    const left = await this.#makeRoom(Math.max(0, bytes));
-    if (left <= 0) return;
-    const text = `the model '${model.name}' needs ${gigabytes(bytes)} more on this machine, and ${gigabytes(left)} of it are taken by models that workers use, or by other files`;
-    throw new Failure('unavailable', text);
-  }
-
-  /** Has models leave, those used longest ago first, until `bytes` more fit. Returns how many bytes are still missing. */
-  async #makeRoom(bytes: number): Promise<number> {
-    const missing = async () => missingBytes(this.#options, await this.#readState(), bytes);
-    if ((await missing()) <= 0) return 0;
-    await this.#dropLeftovers();
-    for (const { model } of this.#records.list()) {
-      if ((await missing()) <= 0) return 0;
-      if (this.#isHeld(model.id)) continue;
-      await this.#drop(model.id);
-      this.#options.counters?.evicted();
-    }
-    return missing();
-  }
-
-  async #readState(): Promise<DiskState> {
-    const partials = await this.#blobs.partials();
-    const begun = [...partials.values()].reduce((total, size) => total + size, 0);
-    let comingBytes = 0;
-    for (const { totalBytes, sizes } of this.#progress.values()) {
-      comingBytes += totalBytes;
-      for (const size of sizes.values()) comingBytes -= size;
-    }
-    const disk = await (this.#options.readDisk ?? readDisk)(this.#options.root);
-    return { ...disk, usedBytes: (await this.#blobs.bytes()) + begun, comingBytes };
-  }
-
-  /** What kills left: beginnings, and files of models that were never whole. */
-  async #dropLeftovers(): Promise<void> {
-    const wanted = this.#wantedBlobs();
-    for (const name of (await this.#blobs.partials()).keys()) {
-      if (!wanted.has(name.replace(/\.tag$/, ''))) await this.#blobs.removePartial(name);
-    }
-    for (const name of await this.#blobs.names()) if (!wanted.has(name)) await this.#blobs.remove(name);
-  }
-
-  async #drop(id: string): Promise<void> {
-    const record = this.#records.get(id);
-    if (!record) return;
-    await this.#records.remove(id);
-    const wanted = this.#wantedBlobs();
-    for (const file of record.model.files) {
-      if (!wanted.has(blobName(file))) await this.#blobs.remove(blobName(file));
-    }
-  }
-
-  /** Names of all contents that a stored or needed model has. */
-  #wantedBlobs(): Set<string> {
-    const models = [...this.#records.list(), ...this.#needed.values()].map(({ model }) => model);
-    return new Set(models.flatMap(({ files }) => files.map(blobName)));
-  }
-
   #isHeld(id: string): boolean {
     return this.#needed.has(id) || this.#views.held().has(id);
   }
@@ -408,12 +347,4 @@ async function all<T, Result>(
   signal.throwIfAborted();
   failed.signal.throwIfAborted();
   return Promise.all(results);
-}
-
-function distinct(files: readonly PinnedFile[]): PinnedFile[] {
-  return [...new Map(files.map((file) => [file.digest, file])).values()];
-}
-
-function sum(files: readonly PinnedFile[]): number {
-  return files.reduce((total, { size }) => total + size, 0);
 }

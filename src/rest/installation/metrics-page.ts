@@ -81,6 +81,11 @@ export class MetricsPage {
     out.counter('podyard_fallback_writes_total', 'Writes to connections that took the slower way.', [
       [{}, this.#deps.metrics.fallbackWrites.value],
     ]);
+    const { fetchedBytes, evicted } = this.#deps.metrics.models;
+    out.counter('podyard_models_fetched_bytes_total', 'Bytes of models that came from their origins.', [
+      [{}, fetchedBytes.value],
+    ]);
+    out.counter('podyard_models_evicted_total', 'Models that left to make room.', [[{}, evicted.value]]);
     addProcesses(out, processes);
     return out.toString();
   }
@@ -107,7 +112,7 @@ export class MetricsPage {
 
   #addInstallation(
     out: Exposition,
-    { endpoints, workers, states: endpointStates, frozen, pods, webhooks }: InstallationFigures,
+    { endpoints, workers, states: endpointStates, frozen, pods, webhooks, modelBytes }: InstallationFigures,
   ): void {
     const labelOf = (id: EndpointId) => this.#deps.metrics.jobsOf(id).label;
     const queued = new Totals();
@@ -135,6 +140,7 @@ export class MetricsPage {
     const phases = pods.map(({ phase, count }) => [{ phase }, count] as const);
     out.gauge('podyard_pods', 'Pods by observed phase, without terminated ones.', phases);
     out.gauge('podyard_webhooks_waiting', 'Undelivered webhooks.', [[{}, webhooks]]);
+    out.gauge('podyard_models_bytes', 'Size of stored models.', [[{}, modelBytes]]);
   }
 
   /** Of endpoints that have a label already: idle ones must not take the labels of those with work. */

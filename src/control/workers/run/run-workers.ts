@@ -8,7 +8,7 @@ import { drainWorker } from '../../../domain/workers/order-workers.ts';
 import { type ControlledWorker, listControlledWorkers } from '../../../domain/workers/worker-lifecycle.ts';
 import type { Because } from '../../../scaling/because.ts';
 import { type NotifyDispatch, rescueLeases } from '../../jobs/rescue-jobs.ts';
-import { type ModelDeps, WorkerModels } from '../../models/worker-models.ts';
+import { WorkerModels } from '../../models/worker-models.ts';
 import { awaitSecrets } from '../../workloads/await-secrets.ts';
 import { type WorkloadList, WorkloadLists } from '../../workloads/workload-lists.ts';
 import { WorkloadTasks } from '../../workloads/workload-tasks.ts';
@@ -20,9 +20,9 @@ import { decideWorker, type SeenContainer, type WorkerAction, type WorkerLimits 
 import { finalizeWorker, stopWorker } from './end-worker.ts';
 import { batchPublicKeys } from './launch-worker.ts';
 import { PhaseWriter } from './phase-writer.ts';
-import { fetchModelsFirst, pullFirst, type StartDeps, startWorker } from './start-worker.ts';
+import { type BroughtDeps, bringFirst, type StartDeps, startWorker } from './start-worker.ts';
 import { WorkerCache } from './worker-cache.ts';
-import { type ImageDeps, WorkerImages } from './worker-images.ts';
+import { WorkerImages } from './worker-images.ts';
 
 /** While there are workers, and otherwise. */
 const TICK_MS = 2_000;
@@ -46,11 +46,7 @@ const NO_DIFFERENCE: Difference = { containers: new Map(), mark: 0 };
 
 type Built = 'phases' | 'monotonic' | 'images' | 'models' | 'refused' | 'publicKeys';
 
-export interface WorkerRunnerOptions
-  extends Omit<StartDeps, Built>,
-    WorkerLimits,
-    Pick<ImageDeps, 'releaseImages'>,
-    Pick<ModelDeps, 'modelStore'> {
+export interface WorkerRunnerOptions extends Omit<StartDeps, Built>, WorkerLimits, BroughtDeps {
   bus: Bus;
   queue: JobQueue;
   notify: NotifyDispatch;
@@ -81,13 +77,10 @@ export class WorkerRunner {
 
   constructor(options: WorkerRunnerOptions) {
     const { pool, capacity, queue, notify, runtime, logger } = options;
-    const rescue = (workers: readonly { id: WorkerId }[]) =>
-      rescueLeases(
-        queue,
-        notify,
-        workers.map(({ id }) => id),
-      );
-    const phases = new PhaseWriter(pool, capacity, rescue);
+    const phases = new PhaseWriter(pool, capacity, (workers) => {
+      const ids = workers.map(({ id }) => id);
+      return rescueLeases(queue, notify, ids);
+    });
     const monotonic = options.monotonic ?? monotonicClock;
     this.#deps = {
       ...options,
@@ -339,9 +332,7 @@ export class WorkerRunner {
 
   /** A worker that finds no place after its image and models were brought is tried again with the others. */
   async #bringAndStart(worker: ControlledWorker, signal: AbortSignal): Promise<void> {
-    if (!(await pullFirst(this.#deps, worker, signal)) || signal.aborted) return;
-    if (!(await fetchModelsFirst(this.#deps, worker, signal)) || signal.aborted) return;
-    const place = await this.#placer.place(worker);
+    const place = (await bringFirst(this.#deps, worker, signal)) && (await this.#placer.place(worker));
     if (place) await startWorker(this.#deps, worker, place, signal);
   }
 

@@ -7,8 +7,13 @@ import { type ControlledWorker, markBringing, markUnplaced } from '../../../doma
 import { NO_CAPACITY } from '../../../domain/workers/worker-status.ts';
 import { NoCapacity, type OnProgress } from '../../../runtimes/runtime.ts';
 import { because } from '../../../scaling/because.ts';
+import type { ModelDeps } from '../../models/worker-models.ts';
 import { type FinalizeDeps, recordExit } from './end-worker.ts';
 import { type LaunchDeps, launchWorker, type Place } from './launch-worker.ts';
+import type { ImageDeps } from './worker-images.ts';
+
+/** What brings images and models. */
+export type BroughtDeps = Pick<ImageDeps & ModelDeps, 'releaseImages' | 'modelStore'>;
 
 /** The pause after a start that found no capacity or could not reach the runtime. */
 const UNPLACED_PAUSE_MS = 1_000;
@@ -77,18 +82,18 @@ async function putBack({ pool, bus, clock, logs }: StartDeps, worker: Controlled
 const WORTH_A_STAGE_MS = 100;
 
 /**
- * Brings the image of a worker that has no place yet; or records why that failed, and returns false. When `signal` aborts,
- * it stops waiting; the pull itself continues for the next worker.
+ * Pulls the image of a worker that has no place yet, and fetches its models; or records why that failed, and returns false. When
+ * `signal` aborts, it stops waiting: the pull itself continues for the next worker, and a fetch ends when no worker waits for it.
  */
-export function pullFirst(deps: StartDeps, worker: ControlledWorker, signal: AbortSignal): Promise<boolean> {
+export async function bringFirst(deps: StartDeps, worker: ControlledWorker, signal: AbortSignal): Promise<boolean> {
   const pull = (onProgress: OnProgress) => Promise.race([deps.images.bring(worker, onProgress), abortOf(signal)]);
-  return bringFirst(deps, worker, { stage: 'pull', bring: pull, signal });
-}
-
-/** Fetches the models of a worker that has no place yet, as `pullFirst` its image. When no worker waits any more, the fetch ends. */
-export function fetchModelsFirst(deps: StartDeps, worker: ControlledWorker, signal: AbortSignal): Promise<boolean> {
   const fetch = (onProgress: OnProgress) => deps.models.bring(worker, onProgress, signal);
-  return bringFirst(deps, worker, { stage: 'models', bring: fetch, signal });
+  return (
+    (await bringOne(deps, worker, { stage: 'pull', bring: pull, signal })) &&
+    !signal.aborted &&
+    (await bringOne(deps, worker, { stage: 'models', bring: fetch, signal })) &&
+    !signal.aborted
+  );
 }
 
 interface Bringing {
@@ -97,7 +102,7 @@ interface Bringing {
   signal: AbortSignal;
 }
 
-async function bringFirst(
+async function bringOne(
   deps: StartDeps,
   worker: ControlledWorker,
   { stage, bring, signal }: Bringing,

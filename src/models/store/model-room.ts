@@ -1,0 +1,112 @@
+import { Failure } from '../../core/errors.ts';
+import type { PinnedFile, PinnedModel } from '../../domain/models/pinned-model.ts';
+import type { BlobFiles } from './blob-files.ts';
+import { type DiskLimits, type DiskState, gigabytes, missingBytes, readDisk, refuseTooLarge } from './disk-room.ts';
+import type { FetchProgress } from './fetch-progress.ts';
+import { blobName } from './model-paths.ts';
+import type { ModelRecords } from './model-records.ts';
+
+export interface RoomOptions extends DiskLimits {
+  /** Belongs to one installation. */
+  root: string;
+  counters?: { fetchedBytes: (bytes: number) => void; evicted: () => void };
+  /** Says how large the disk is; for tests. */
+  readDisk?: typeof readDisk;
+}
+
+/** What starts and workers need of the store now. */
+export interface RoomUses {
+  /** Fetches that run. */
+  coming(): Iterable<FetchProgress>;
+  /** Models that starts wait for. */
+  needed(): readonly PinnedModel[];
+  /** A start waits for the model, or a worker sees it. */
+  isHeld(id: string): boolean;
+}
+
+/** Decides which models leave a disk. One call at a time: its callers hold the store's lock. */
+export class ModelRoom {
+  readonly #options: RoomOptions;
+  readonly #blobs: BlobFiles;
+  readonly #records: ModelRecords;
+  readonly #uses: RoomUses;
+
+  constructor(options: RoomOptions, blobs: BlobFiles, records: ModelRecords, uses: RoomUses) {
+    this.#options = options;
+    this.#blobs = blobs;
+    this.#records = records;
+    this.#uses = uses;
+  }
+
+  /** Throws when the model does not fit, even once everything that may leave has left. */
+  async reserve(model: PinnedModel, missing: readonly PinnedFile[]): Promise<void> {
+    const partials = await this.#blobs.partials();
+    refuseTooLarge(this.#options, await this.#readState(), model.name, sum(distinct(model.files)));
+    const bytes = missing.reduce((total, file) => total + file.size - (partials.get(blobName(file)) ?? 0), 0);
+    const left = await this.make(Math.max(0, bytes));
+    if (left <= 0) return;
+    const text = `the model '${model.name}' needs ${gigabytes(bytes)} more on this machine, and ${gigabytes(left)} of it are taken by models that workers use, or by other files`;
+    throw new Failure('unavailable', text);
+  }
+
+  /** Has models leave, those used longest ago first, until `bytes` more fit. Returns how many bytes are still missing. */
+  async make(bytes: number): Promise<number> {
+    const missing = async () => missingBytes(this.#options, await this.#readState(), bytes);
+    if ((await missing()) <= 0) return 0;
+    await this.#dropLeftovers();
+    for (const { model } of this.#records.list()) {
+      if ((await missing()) <= 0) return 0;
+      if (this.#uses.isHeld(model.id)) continue;
+      await this.drop(model.id);
+      this.#options.counters?.evicted();
+    }
+    return missing();
+  }
+
+  async #readState(): Promise<DiskState> {
+    const partials = await this.#blobs.partials();
+    const begun = [...partials.values()].reduce((total, size) => total + size, 0);
+    let comingBytes = 0;
+    for (const { totalBytes, sizes } of this.#uses.coming()) {
+      comingBytes += totalBytes;
+      for (const size of sizes.values()) comingBytes -= size;
+    }
+    const disk = await (this.#options.readDisk ?? readDisk)(this.#options.root);
+    return { ...disk, usedBytes: (await this.#blobs.bytes()) + begun, comingBytes };
+  }
+
+  /** What kills left: beginnings, and files of models that were never whole. */
+  async #dropLeftovers(): Promise<void> {
+    const wanted = this.#wantedBlobs();
+    for (const name of (await this.#blobs.partials()).keys()) {
+      if (!wanted.has(name.replace(/\.tag$/, ''))) await this.#blobs.removePartial(name);
+    }
+    for (const name of await this.#blobs.names()) if (!wanted.has(name)) await this.#blobs.remove(name);
+  }
+
+  /** Removes a model, and what no other one has of it. */
+  async drop(id: string): Promise<void> {
+    const record = this.#records.get(id);
+    if (!record) return;
+    await this.#records.remove(id);
+    const wanted = this.#wantedBlobs();
+    for (const file of record.model.files) {
+      if (!wanted.has(blobName(file))) await this.#blobs.remove(blobName(file));
+    }
+  }
+
+  /** Names of all contents that a stored or needed model has. */
+  #wantedBlobs(): Set<string> {
+    const models = [...this.#records.list().map(({ model }) => model), ...this.#uses.needed()];
+    return new Set(models.flatMap(({ files }) => files.map(blobName)));
+  }
+}
+
+/** Returns each content once. */
+export function distinct(files: readonly PinnedFile[]): PinnedFile[] {
+  return [...new Map(files.map((file) => [file.digest, file])).values()];
+}
+
+export function sum(files: readonly PinnedFile[]): number {
+  return files.reduce((total, { size }) => total + size, 0);
+}
