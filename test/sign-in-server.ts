@@ -4,8 +4,11 @@ import { systemClock } from '../src/core/clock.ts';
 import { silentLogger } from '../src/core/logger.ts';
 import { KeyRing } from '../src/domain/access/key-ring.ts';
 import type { SessionLifetime } from '../src/domain/sessions/session-store.ts';
+import { ProviderClient } from '../src/sign-in/provider-client.ts';
 import type { Provider } from '../src/sign-in/read-providers.ts';
+import { RefreshSessions } from '../src/sign-in/refresh-sessions.ts';
 import { SignInApp } from '../src/sign-in/sign-in-app.ts';
+import type { SignInDeps } from '../src/sign-in/sign-in-deps.ts';
 import { type RestFixture, startRestApp } from './rest-app.ts';
 
 /** What a browser keeps of a session, and sends with every request. */
@@ -26,6 +29,8 @@ export interface SignInServer {
     path: string,
     options?: { session?: BrowserSession; method?: string; headers?: Record<string, string>; body?: string },
   ): Promise<Response>;
+  /** Asks the providers about the sessions that are due. */
+  refresh(): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -43,14 +48,16 @@ export async function startSignInServer({
   const rest = await startRestApp();
   const { pool } = rest.database;
   const keyRing = new KeyRing({ pool, bus: rest.bus, clock: systemClock });
-  const app = new SignInApp({
-    ...{ pool, bus: rest.bus, keyRing, secretBox: rest.secretBox, providers, lifetime },
+  const clients = new Map(providers.map((provider) => [provider.name, new ProviderClient(provider)]));
+  const deps: SignInDeps = {
+    ...{ pool, bus: rest.bus, keyRing, secretBox: rest.secretBox, clients, lifetime },
     logger: silentLogger,
     clock: systemClock,
     facts: { takesSeveralUsers: true },
     trustedProxies: { has: (address) => trustedProxies.includes(address) },
     publicUrlFor: () => url,
-  });
+  };
+  const app = new SignInApp(deps);
   const server: Server = createServer((req, res) =>
     req.url!.startsWith('/sign-in/') ? app.routing(req, res) : rest.handle(req, res),
   );
@@ -76,6 +83,7 @@ export async function startSignInServer({
       const cookie = response.headers.getSetCookie().at(-1)!.split(';', 1)[0]!;
       return { ...((await response.json()) as { id: string; token: string }), cookie };
     },
+    refresh: () => new RefreshSessions(deps).runOnce(),
     close: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

@@ -1,4 +1,8 @@
+import { Loop } from '../core/flow/loop.ts';
 import { LazyApp } from '../http/lazy-app.ts';
+import type { ProviderClient } from './provider-client.ts';
+import type { Provider } from './read-providers.ts';
+import type { RefreshDeps, RefreshSessions } from './refresh-sessions.ts';
 import type { SignInDeps } from './sign-in-deps.ts';
 
 /** True for a request about signing in (docs/interface/sessions.md). */
@@ -7,10 +11,41 @@ export function isSignInPath(url: string): boolean {
 }
 
 /** What the sign-in page and the providers talk to, loaded at the first request. */
-export function lazySignInApp(deps: SignInDeps): LazyApp {
+export function lazySignInApp(deps: Omit<SignInDeps, 'clients'>, providers: readonly Provider[]): LazyApp {
   const load = async () => {
     const { SignInApp } = await import('./sign-in-app.ts');
-    return new SignInApp(deps);
+    return new SignInApp({ ...deps, clients: await openClients(providers) });
   };
   return new LazyApp({ name: 'sign-in', load, logger: deps.logger });
+}
+
+/** Asks providers again about their sessions, once a minute. Starts nothing without a provider. Returns what stops it. */
+export function startRefreshing(
+  deps: Omit<RefreshDeps, 'clients'>,
+  providers: readonly Provider[],
+): () => Promise<void> {
+  if (providers.length === 0) return async () => {};
+  let refresher: RefreshSessions | undefined;
+  const loop = new Loop({
+    name: 'refresh-sessions',
+    tickMs: 60_000,
+    logger: deps.logger,
+    runOnce: async () => {
+      refresher ??= await openRefresher({ ...deps, clients: await openClients(providers) });
+      return refresher.runOnce();
+    },
+  });
+  loop.start();
+  return () => loop.stop();
+}
+
+async function openRefresher(deps: RefreshDeps): Promise<RefreshSessions> {
+  const { RefreshSessions } = await import('./refresh-sessions.ts');
+  return new RefreshSessions(deps);
+}
+
+async function openClients(providers: readonly Provider[]): Promise<Map<string, ProviderClient>> {
+  if (providers.length === 0) return new Map();
+  const { ProviderClient } = await import('./provider-client.ts'); // with its library, for those who have a provider
+  return new Map(providers.map((provider) => [provider.name, new ProviderClient(provider)]));
 }

@@ -1,7 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Failure } from '../core/errors.ts';
+import type { SessionId } from '../core/ids.ts';
 import { systemActor } from '../domain/access/actor.ts';
 import { change } from '../domain/change.ts';
+import { findSessionOrigin } from '../domain/sessions/provider-session-store.ts';
 import { endSession } from '../domain/sessions/sessions.ts';
 import { authenticate, authenticateSession } from '../http/authenticate.ts';
 import { readBearer } from '../http/bearer.ts';
@@ -9,11 +11,32 @@ import type { LoadedApp } from '../http/lazy-app.ts';
 import { logFailure, newRequestId } from '../http/problem.ts';
 import { namedSession, readSessionSecret, removedSessionCookies } from '../http/session-cookie.ts';
 import { toFailure } from '../http/to-failure.ts';
-import { sendFailure, sendJson } from './answers.ts';
+import { sendFailure, sendFailurePage, sendJson } from './answers.ts';
 import { beginSession } from './begin-session.ts';
+import { finishOidc, logOutFromBehind, startOidc } from './oidc-routes.ts';
+import type { ProviderClient } from './provider-client.ts';
 import type { SignInDeps } from './sign-in-deps.ts';
 
 type Handler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
+
+/** The routes of one provider. What a browser is sent to answers with pages. */
+function oidcRoutes(deps: SignInDeps, client: ProviderClient): Record<string, Handler> {
+  const path = `/sign-in/oidc/${client.provider.name}`;
+  const page =
+    (handle: typeof startOidc): Handler =>
+    (req, res) =>
+      handle(deps, client, req, res).catch((error: unknown) => {
+        const failure = toFailure(error);
+        const err = failure.cause ?? (failure === error ? undefined : error);
+        if (err !== undefined) deps.logger.warn({ err, provider: client.provider.name }, 'sign-in refused');
+        sendFailurePage(res, failure, deps.publicUrlFor(req));
+      });
+  return {
+    [`GET ${path}`]: page(startOidc),
+    [`GET ${path}/callback`]: page(finishOidc),
+    [`POST ${path}/logout`]: (req, res) => logOutFromBehind(deps, client, req, res),
+  };
+}
 
 /** What the sign-in page of the console, and the providers, talk to. */
 export class SignInApp implements LoadedApp {
@@ -23,8 +46,13 @@ export class SignInApp implements LoadedApp {
   constructor(deps: SignInDeps) {
     this.#deps = deps;
     this.#routes = {
+      ...Object.assign({}, ...[...deps.clients.values()].map((client) => oidcRoutes(deps, client))),
       'GET /sign-in/providers': async (_req, res) => {
-        sendJson(res, 200, { providers: deps.providers.map(({ name, title }) => ({ name, title })) });
+        sendJson(res, 200, {
+          providers: [...deps.clients.values()]
+            .map(({ provider }) => provider)
+            .map(({ name, title }) => ({ name, title })),
+        });
       },
       'POST /sign-in/key': (req, res) => this.#byKey(req, res),
       'POST /sign-in/out': (req, res) => this.#out(req, res),
@@ -64,8 +92,24 @@ export class SignInApp implements LoadedApp {
     const secret = readSessionSecret(req);
     if (secret === null) throw new Failure('unauthorized', 'there is no session to end');
     const { userId, sessionId } = await authenticateSession(this.#deps.keyRing, secret, req);
+    const url = await this.#endAtProvider(sessionId!, this.#deps.publicUrlFor(req));
     await change(this.#deps, systemActor(userId), endSession, { userId, sessionId: sessionId! });
     this.#deps.logger.info({ userId, sessionId }, 'signed out');
-    sendJson(res, 200, { url: null }, removedSessionCookies(sessionId!));
+    sendJson(res, 200, { url }, removedSessionCookies(sessionId!));
+  }
+
+  /** Where the provider's own session ends; null if there is none. A provider that is away keeps nobody signed in. */
+  async #endAtProvider(id: SessionId, base: string): Promise<string | null> {
+    const { pool, clients, secretBox, logger } = this.#deps;
+    const origin = await findSessionOrigin(pool, id);
+    const client = origin && clients.get(origin.provider);
+    if (client === undefined) return null;
+    try {
+      const { idToken } = origin!.tokens ? JSON.parse(secretBox.open(origin!.tokens, id)) : { idToken: null };
+      return await client.endSessionUrl(idToken, `${base}/`);
+    } catch (error) {
+      logger.warn({ err: error, sessionId: id }, "the provider's own session goes on");
+      return null;
+    }
   }
 }

@@ -6,7 +6,7 @@ import type { SecretBox } from '../core/secret-box.ts';
 import type { KeyRing } from '../domain/access/key-ring.ts';
 import type { Context } from '../domain/context.ts';
 import type { SessionLifetime } from '../domain/sessions/session-store.ts';
-import type { Provider } from './read-providers.ts';
+import type { ProviderClient } from './provider-client.ts';
 
 /** What signing in depends on. */
 export interface SignInDeps extends Context {
@@ -19,5 +19,6 @@ export interface SignInDeps extends Context {
   /** Returns the URL of this server as the client of a request reaches it, without a trailing slash. */
   publicUrlFor: (request: IncomingMessage) => string;
   lifetime: SessionLifetime;
-  providers: readonly Provider[];
+  /** By name. */
+  clients: ReadonlyMap<string, ProviderClient>;
 }

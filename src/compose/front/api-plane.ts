@@ -13,7 +13,7 @@ import type { MetricsPage } from '../../rest/installation/metrics-page.ts';
 import { LogSearches } from '../../rest/logs/log-searches.ts';
 import type * as restApps from '../../rest/rest-apps.ts';
 import { isV1Path, lazyV1App, refuseV1 } from '../../rest/v1/lazy-v1-app.ts';
-import { isSignInPath, lazySignInApp } from '../../sign-in/lazy-sign-in-app.ts';
+import { isSignInPath, lazySignInApp, startRefreshing } from '../../sign-in/lazy-sign-in-app.ts';
 import { buildHindrance } from '../create-builder.ts';
 import { missingRole } from '../roles.ts';
 import type { ServerParts } from '../serving.ts';
@@ -62,12 +62,8 @@ export function createApiPlane(
   };
   const rest = new RestApps(restDeps, options);
   const v1 = config.isRestV1On ? lazyV1App(restDeps) : null;
-  const signIn = lazySignInApp({
-    ...deps,
-    publicUrlFor,
-    trustedProxies,
-    lifetime: config.signIn,
-  });
+  const signIn = lazySignInApp({ ...deps, publicUrlFor, trustedProxies, lifetime: config.signIn }, deps.providers);
+  const stopRefreshing = startRefreshing(deps, roles.has('api') ? deps.providers : []);
   const graphql = lazyGraphqlApp({ ...deps, isIntrospectable: config.isGraphqlIntrospectable });
   return {
     respond: (req, res) => {
@@ -85,6 +81,7 @@ export function createApiPlane(
       await rest.close(); // ends the open log streams
       await graphql.close();
       await signIn.close();
+      await stopRefreshing();
       await v1?.close();
     },
   };
