@@ -441,6 +441,15 @@ export interface paths {
     parameters: {};
     delete: operations["deleteApiKey"];
   };
+  "/v2/account/s3-keys": {
+    parameters: {};
+    get: operations["listS3Keys"];
+    post: operations["createS3Key"];
+  };
+  "/v2/account/s3-keys/{id}": {
+    parameters: {};
+    delete: operations["deleteS3Key"];
+  };
   "/v2/account/terminals": {
     parameters: {};
     get: operations["listTerminals"];
@@ -2105,6 +2114,38 @@ export interface components {
         keyId: string | null;
         keyName: string | null;
       } | null;
+      secret: string;
+    };
+    S3Key: {
+      id: string;
+      name: string;
+      scopes: string[];
+      /** Format: date-time */
+      createdAt: string;
+      /** Format: date-time */
+      expiresAt: string | null;
+      /** Format: date-time */
+      lastUsedAt: string | null;
+    };
+    S3KeyList: {
+      s3Keys: components["schemas"]["S3Key"][];
+    };
+    CreateS3KeyRequest: {
+      name: string;
+      scopes: string[];
+      /** Format: date-time */
+      expiresAt?: string | null;
+    };
+    CreatedS3Key: {
+      id: string;
+      name: string;
+      scopes: string[];
+      /** Format: date-time */
+      createdAt: string;
+      /** Format: date-time */
+      expiresAt: string | null;
+      /** Format: date-time */
+      lastUsedAt: string | null;
       secret: string;
     };
     UserAccount: {
@@ -4581,6 +4622,41 @@ export interface operations {
     };
   };
   deleteApiKey: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      204: {};
+    };
+  };
+  listS3Keys: {
+    parameters: {};
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["S3KeyList"];
+        };
+      };
+    };
+  };
+  createS3Key: {
+    parameters: {};
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["CreateS3KeyRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["CreatedS3Key"];
+        };
+      };
+    };
+  };
+  deleteS3Key: {
     parameters: {
       path: {
         id: string;

@@ -221,6 +221,7 @@ test('the description is OpenAPI 3.1, needs no key, lists every operation and th
       ...['cancelBuild', 'createBuild', 'findMissingFiles', 'getAnyBuild'],
       ...['listAllBuilds', 'retryBuild', 'storeBuildFile', 'storeBuildFiles', 'streamBuildLog', 'renewEndpointLease'],
       ...['deleteGitSource', 'getGitSource', 'receiveGitWebhook', 'replaceGitSource', 'syncGitSource'],
+      ...['createS3Key', 'deleteS3Key', 'listS3Keys'],
       'changeRollout',
       'createApiKey',
       'createBudget',

@@ -5,7 +5,11 @@ import {
   ApiKeyResponse,
   CreateApiKeyRequest,
   CreatedApiKeyResponse,
+  CreatedS3KeyResponse,
+  CreateS3KeyRequest,
   ReplaceSshKeysRequest,
+  S3KeyList,
+  S3KeyResponse,
 } from './account/account-schemas.ts';
 import {
   BillingResponse,
@@ -170,6 +174,10 @@ export const namedSchemas = ({ endpoints, pods, sshKeys, templates }: Wires): re
   ApiKeyList,
   CreateApiKeyRequest,
   CreatedApiKeyResponse,
+  S3KeyResponse,
+  S3KeyList,
+  CreateS3KeyRequest,
+  CreatedS3KeyResponse,
   ...USER_SCHEMAS,
   ...TERMINAL_SCHEMAS,
   SecretResponse,

@@ -7,6 +7,7 @@ import {
   replaceSshKeysRoute,
   watchAccountRoute,
 } from './account/account-routes.ts';
+import { createS3KeyRoute, deleteS3KeyRoute, listS3KeysRoute } from './account/s3-key-routes.ts';
 import {
   getBillingRoute,
   getClusterBillingRoute,
@@ -300,6 +301,9 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   listApiKeysRoute,
   createApiKeyRoute,
   deleteApiKeyRoute,
+  listS3KeysRoute,
+  createS3KeyRoute,
+  deleteS3KeyRoute,
   listTerminalsRoute,
   endTerminalRoute,
   listSecretsRoute,

@@ -3,6 +3,8 @@ import type { Config, Role } from '../../config/config.ts';
 import { withoutRevision } from '../../core/rest-revisions.ts';
 import { isQueuePath } from '../../dataplane/data-plane.ts';
 import { sendProblem, setCommonHeaders } from '../../dataplane/exchange.ts';
+import { S3Plane } from '../../dataplane/s3/s3-plane.ts';
+import { isS3Path } from '../../dataplane/s3/s3-request.ts';
 import type { CapacitySource } from '../../domain/catalog/capacity-source.ts';
 import type { PodFigures } from '../../domain/pods/pod-figures.ts';
 import { isGraphqlPath, lazyGraphqlApp } from '../../graphql/lazy-app.ts';
@@ -12,6 +14,7 @@ import type { MetricsPage } from '../../rest/installation/metrics-page.ts';
 import { LogSearches } from '../../rest/logs/log-searches.ts';
 import type * as restApps from '../../rest/rest-apps.ts';
 import { isV1Path, lazyV1App, refuseV1 } from '../../rest/v1/lazy-v1-app.ts';
+import type { WorkloadStorage } from '../../runtimes/runtime.ts';
 import { buildHindrance } from '../create-builder.ts';
 import { missingRole } from '../roles.ts';
 import type { ServerParts } from '../serving.ts';
@@ -27,9 +30,10 @@ export interface ApiParts extends ServerParts {
   capacity: CapacitySource;
   podFigures: PodFigures;
   metricsPage: Pick<MetricsPage, 'isToken' | 'read'>;
+  storage: WorkloadStorage;
 }
 
-/** REST, GraphQL and the queue API, on node's HTTP server. */
+/** REST, GraphQL, S3 and the queue API, on node's HTTP server. */
 export interface ApiPlane {
   respond: Responder;
   /** Compiles the schemas. Requests that come earlier wait for it. */
@@ -41,7 +45,7 @@ export interface ApiPlane {
 export function createApiPlane(
   config: Config,
   { RestApps, isOperatorPath }: RestModule,
-  { data, ...deps }: ApiParts,
+  { data, storage, ...deps }: ApiParts,
   publicUrlFor: (request: IncomingMessage) => string,
 ): ApiPlane {
   const { roles } = config;
@@ -60,18 +64,21 @@ export function createApiPlane(
   const rest = new RestApps(restDeps, options);
   const v1 = config.isRestV1On ? lazyV1App(restDeps) : null;
   const graphql = lazyGraphqlApp({ ...deps, isIntrospectable: config.isGraphqlIntrospectable });
+  const s3 = new S3Plane({ ...deps, storage });
   return {
     respond: (req, res) => {
       const url = withoutRevision(req.url!);
       const role = isQueuePath(url) ? 'data' : 'api';
       if (!roles.has(role) && !isOperatorPath(url)) refuseRole(res, role, roles);
       else if (role === 'data') data.handle(at(req, url), res);
+      else if (isS3Path(req.url!)) s3.handle(req, res);
       else if (isGraphqlPath(url)) graphql.handle(at(req, url), res);
       else if (isV1Path(req.url!)) v1 ? v1.handle(req, res) : refuseV1(req, res);
       else rest.handle(req, res);
     },
     prepare: () => rest.prepare(),
     close: async () => {
+      s3.close();
       await rest.close(); // ends the open log streams
       await graphql.close();
       await v1?.close();

@@ -22,6 +22,8 @@ export const PERMISSIONS = {
   writeTemplate: permit('templates', 'write'),
   readVolume: permit('network-volumes', 'read'),
   writeVolume: permit('network-volumes', 'write'),
+  readFiles: permit('files', 'read'),
+  writeFiles: permit('files', 'write'),
   readRegistry: permit('registries', 'read'),
   writeRegistry: permit('registries', 'write'),
   // A delegation's id does not name a registry, so it restricts nothing.
