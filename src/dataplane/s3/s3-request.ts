@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { S3Error } from './s3-error.ts';
 
 /** The path under which S3 is served: part of the endpoint URL that clients are given. */
-const S3_PREFIX = '/s3';
+export const S3_PREFIX = '/s3';
 
 /** True for requests of S3. */
 export function isS3Path(url: string): boolean {

@@ -1,7 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { BoundedMap } from '../../core/bounded-map.ts';
 import { S3Error } from './s3-error.ts';
-import { decode, headerOf, type S3Request } from './s3-request.ts';
+import { decode, headerOf, S3_PREFIX, type S3Request } from './s3-request.ts';
 
 /**
  * Signature Version 4 of AWS, from the side that checks it. Libraries make signatures only: what a client signed has to be put together
@@ -43,8 +43,8 @@ export function readClaim(request: S3Request, nowMs: number): Claim | null {
 /** Throws `SignatureDoesNotMatch` unless the request was signed with the secret. */
 export function checkSignature(request: S3Request, claim: Claim, secret: string): Signing {
   const key = signingKey(secret, claim.scope);
-  for (const path of pathsOf(request.rawPath)) {
-    const text = [ALGORITHM, claim.date, claim.scope, sha256(canonicalRequest(request, claim, path))].join('\n');
+  for (const place of placesOf(request)) {
+    const text = [ALGORITHM, claim.date, claim.scope, sha256(canonicalRequest(request, claim, place))].join('\n');
     if (isSame(sign(key, text), claim.signature)) return { claim, key };
   }
   throw new S3Error(
@@ -150,20 +150,35 @@ function amzDate(text: string | undefined): string | undefined {
   return Number.isNaN(ms) ? undefined : new Date(ms).toISOString().replace(/[-:]|\.\d+/g, '');
 }
 
-/** The path as S3 encodes it and as the client sent it; also without the prefix, which a proxy in front may add. */
-function pathsOf(rawPath: string): Set<string> {
-  const strict = rawPath.split('/').map((part) => encodeStrictly(decode(part)));
-  const paths = [strict.join('/'), rawPath];
-  return new Set([...paths, ...paths.map((path) => path.split('/').toSpliced(1, 1).join('/') || '/')]);
+/** Where a client may take the request to go. */
+interface Place {
+  path: string;
+  host: string;
 }
 
-function canonicalRequest({ req, method, query }: S3Request, claim: Claim, path: string): string {
+/**
+ * The path as S3 encodes it, and as the client sent it. Both also without the prefix, which a proxy in front may have added; s3cmd then
+ * takes the prefix for a part of the host's name.
+ */
+function placesOf({ rawPath, req }: S3Request): Place[] {
+  const { host = '' } = req.headers;
+  const strict = rawPath.split('/').map((part) => encodeStrictly(decode(part)));
+  const paths = [...new Set([strict.join('/'), rawPath])];
+  const inner = paths.map((path) => path.slice(S3_PREFIX.length) || '/');
+  return [
+    ...paths.map((path) => ({ path, host })),
+    ...inner.map((path) => ({ path, host })),
+    ...inner.map((path) => ({ path, host: host + S3_PREFIX })),
+  ];
+}
+
+function canonicalRequest({ req, method, query }: S3Request, claim: Claim, { path, host }: Place): string {
   const pairs = [...query]
     .filter(([name]) => name !== 'X-Amz-Signature')
     .map(([name, value]) => `${encodeStrictly(name)}=${encodeStrictly(value)}`)
     .sort();
   const headers = claim.signedHeaders.map((name) => {
-    const value = req.headers[name];
+    const value = name === 'host' ? host : req.headers[name];
     const text = Array.isArray(value) ? value.join(',') : (value ?? '');
     return `${name}:${text.trim().replace(/ {2,}/g, ' ')}\n`;
   });
