@@ -3,7 +3,7 @@ import { Argument, Command, CommanderError, type ErrorOptions } from 'commander'
 import { messageOf } from '../core/errors.ts';
 import { didYouMean } from '../core/text/closest.ts';
 import { UsageError } from '../core/usage-error.ts';
-import { addKeys, addSecrets, addUsers } from './access/access-commands.ts';
+import { addKeys, addS3Keys, addSecrets, addUsers } from './access/access-commands.ts';
 import { addLimits, addSignIn, addSshKeys } from './account/account-commands.ts';
 import { addAudit } from './audit/audit-commands.ts';
 import { addBatches } from './batches/batch-commands.ts';
@@ -65,6 +65,7 @@ export function buildCli(pieces: CliPieces): Command {
     });
   addServerCommands(program, pieces);
   addKeys(program, pieces);
+  addS3Keys(program, pieces);
   addUsers(program, pieces);
   addTeams(program, pieces);
   addSimulate(program, pieces);

@@ -134,7 +134,7 @@ export async function buildServer(options: Start): Promise<RunningServer> {
   if (guard) await moveWorkloads(guard, parts);
   const serving = isFirstOfSeveral
     ? await serveByProcesses(config, parts, options.dataProcessFile)
-    : await servePorts(config, await loadingRest!, parts, companion?.readPage ?? null);
+    : await servePorts(config, await loadingRest!, { ...parts, storage }, companion?.readPage ?? null);
   useRegistries(registryPolicyOf(config, { port: config.port, workerApiUrl: serving.workerApiUrl }));
   if (guard) await startEgress(guard, serving.workerApiUrl);
   await takeControl(options, parts, serving, storage);

@@ -6,6 +6,7 @@ export type Id<Name extends string> = string & { readonly [brand]: Name };
 
 export type UserId = Id<'user'>;
 export type KeyId = Id<'key'>;
+export type S3KeyId = Id<'s3Key'>;
 export type SessionId = Id<'session'>;
 export type EndpointId = Id<'endpoint'>;
 export type ReleaseId = Id<'release'>;

@@ -226,6 +226,7 @@ test('the description is OpenAPI 3.1, needs no key, lists every operation and th
       ...['deleteGitSource', 'getGitSource', 'receiveGitWebhook', 'replaceGitSource', 'syncGitSource'],
       ...['listTeams', 'createTeam', 'getTeam', 'updateTeam', 'deleteTeam'],
       ...['listTeamMembers', 'addTeamMember', 'updateTeamMember', 'removeTeamMember'],
+      ...['createS3Key', 'deleteS3Key', 'listS3Keys'],
       'changeRollout',
       'createApiKey',
       'createBudget',

@@ -5,7 +5,11 @@ import {
   ApiKeyResponse,
   CreateApiKeyRequest,
   CreatedApiKeyResponse,
+  CreatedS3KeyResponse,
+  CreateS3KeyRequest,
   ReplaceSshKeysRequest,
+  S3KeyList,
+  S3KeyResponse,
 } from './account/account-schemas.ts';
 import { AUDIT_SCHEMAS } from './audit/audit-schemas.ts';
 import {
@@ -180,6 +184,10 @@ export const namedSchemas = ({ endpoints, pods, sshKeys, templates }: Wires): re
   CreateApiKeyRequest,
   CreatedApiKeyResponse,
   ...TEAM_SCHEMAS,
+  S3KeyResponse,
+  S3KeyList,
+  CreateS3KeyRequest,
+  CreatedS3KeyResponse,
   ...USER_SCHEMAS,
   ...SESSION_SCHEMAS,
   ...TERMINAL_SCHEMAS,

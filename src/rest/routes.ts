@@ -8,6 +8,7 @@ import {
   watchAccountRoute,
 } from './account/account-routes.ts';
 import { exportAuditRoute, listAuditRoute } from './audit/audit-routes.ts';
+import { createS3KeyRoute, deleteS3KeyRoute, listS3KeysRoute } from './account/s3-key-routes.ts';
 import {
   getBillingRoute,
   getClusterBillingRoute,
@@ -342,6 +343,9 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   deleteApiKeyRoute,
   listSessionsRoute,
   endSessionRoute,
+  listS3KeysRoute,
+  createS3KeyRoute,
+  deleteS3KeyRoute,
   listTerminalsRoute,
   endTerminalRoute,
   listSecretsRoute,

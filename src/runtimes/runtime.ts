@@ -6,6 +6,7 @@
 import { Failure } from '../core/errors.ts';
 import type { RuntimeName } from '../core/runtime-names.ts';
 import type { ImageIdentity } from '../domain/images/image-identity.ts';
+import type { Folder } from './directories/folder.ts';
 import type { ExecRequest, Execution } from './execution.ts';
 import type { OnProgress, PrepareOptions, RegistryAuth } from './prepare-options.ts';
 
@@ -352,6 +353,13 @@ export interface WorkloadStorage {
   ensure(owner: StorageOwner, request: StorageRequest): Promise<string>;
   /** Removes the storage and its contents. Does nothing when it does not exist. Called again after a failure. */
   remove(owner: StorageOwner): Promise<void>;
+  /**
+   * Creates it as `ensure` does and opens its top directory, to be closed by the caller. Absent where this process cannot see the
+   * files.
+   */
+  openFiles?(owner: StorageOwner, request: StorageRequest): Promise<Folder>;
+  /** Removes what uploads that never ended have left in it. Absent where there are none. */
+  sweepUploads?(owner: StorageOwner): Promise<void>;
   /** Bytes in use; null where it cannot be measured. */
   usedBytes(owner: StorageOwner): Promise<number | null>;
 }

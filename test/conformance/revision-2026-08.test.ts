@@ -43,6 +43,7 @@ const SHARED_BODIES: Record<string, object> = {
   createNetworkVolume: { name: 'v', size: 10, dataCenter: 'EU-RO-1' },
   updateNetworkVolume: { name: 'w' },
   createApiKey: { name: 'k', scopes: ['all'] },
+  createS3Key: { name: 'k', scopes: ['files:read'] },
   replaceGpuRule: { excludedGpuTypes: [], allowedCudaVersions: [], minCudaVersion: null },
   replaceGitSource: { url: 'https://git.example.com/me/app' },
   replaceEndpointModels: { models: [] },
@@ -65,6 +66,7 @@ const REFUSED = [
   ...['createPodTerminal', 'createWorkerTerminal', 'endTerminal'],
   ...['getJob', 'getJobInput', 'getJobOutput', 'getJobError'],
   'replaceWorkloadOptions', // the operator permits none by default
+  ...['createS3Key', 'deleteS3Key'], // the key has no scope of files
   'renewEndpointLease', // the endpoint has none
   'removeMachineModel', // none is stored
 ];

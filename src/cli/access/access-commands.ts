@@ -75,6 +75,41 @@ export function addKeys(program: Command, pieces: CliPieces): void {
     });
 }
 
+/** Access keys of S3, made with an API key only: a server's API checks that they permit no more than it. */
+export function addS3Keys(program: Command, pieces: CliPieces): void {
+  const keys = program
+    .command('s3-keys')
+    .description('create, list and revoke access keys of S3 for the files of volumes');
+  const s3Keys = () => import('./s3-keys.ts');
+  addCommon(addName(keys.command('create')))
+    .description('create an access key and print its id and secret; the secret is shown only once')
+    .option(
+      '--scope <scopes...>',
+      'files:read, files:write, files/<volume>:read or files/<volume>:write; a volume by id or name',
+      ['files:write'],
+    )
+    .option('--expires <time>', 'when the key expires, e.g. 2030-01-31T12:00:00Z (default: never)', parseTime)
+    .action(async (given: string | undefined, options: Common & { name?: string; scope: string[]; expires?: Date }) => {
+      const name = requireName(given, options.name, 's3-keys create');
+      const { createS3Key } = await s3Keys();
+      await createS3Key(await connect(pieces, options), { ...options, name }, pieces);
+    });
+  addCommon(keys.command('list', { isDefault: true }).alias('ls'))
+    .description('list access keys with their last use')
+    .action(async (options: Common) => {
+      const { listS3Keys } = await s3Keys();
+      await listS3Keys(await connect(pieces, options), options, pieces);
+    });
+  addConfirm(addCommon(keys.command('revoke')))
+    .description('revoke an access key for good, with the URLs that were signed with it')
+    .argument('<id>', "the key's id or name, as listed")
+    .action(async (id: string, options: Common & ConfirmOptions) => {
+      requireConfirmable(pieces, options);
+      const { revokeS3Key } = await s3Keys();
+      await revokeS3Key(await connect(pieces, options), { ...options, id }, pieces);
+    });
+}
+
 export function addUsers(program: Command, pieces: CliPieces): void {
   const parent = program.command('users').description('manage users, their limits and what they own, as an admin');
   addSideOptions(parent.command('list', { isDefault: true }).alias('ls'))

@@ -44,6 +44,7 @@ const KINDS: Readonly<Record<string, readonly ScopedKind[]>> = {
   pods: ['pods'],
   templates: ['templates'],
   'network-volumes': ['volumes'],
+  files: ['volumes'],
   registries: ['registries'],
 };
 

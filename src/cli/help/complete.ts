@@ -39,6 +39,7 @@ const SOURCES: Readonly<Record<Exclude<Names, 'contexts'>, (client: ApiClient) =
   volumes: namesOfKind(RECORDS.volumes),
   registries: namesOfKind(RECORDS.registries),
   keys: async (client) => namesOf((await client.call('get', '/v2/account/api-keys')).apiKeys),
+  s3Keys: async (client) => namesOf((await client.call('get', '/v2/account/s3-keys')).s3Keys),
   users: async (client) => namesOf((await client.call('get', '/v2/account/users', { query: { limit: 1000 } })).users),
   teams: async (client) => namesOf((await client.call('get', '/v2/teams')).teams),
   gpus: async (client) => idsOf(await CATALOG.gpus.rows(client)),

@@ -17,6 +17,7 @@ import {
   records,
 } from '../shared/command-shape.ts';
 import { addDatabaseOptions, addName, requireName, wholeNumber } from '../shared/options.ts';
+import { addVolumeFiles } from '../storage/volume-file-commands.ts';
 import type { CATALOG, Listing } from './kinds.ts';
 
 type NameOption = Common & { name?: string };
@@ -105,7 +106,7 @@ function addSecrets(program: Command, pieces: CliPieces): void {
 }
 
 function addVolumes(program: Command, pieces: CliPieces): void {
-  const volumes = program.command('volumes').description('manage network volumes');
+  const volumes = program.command('volumes').description('manage network volumes and their files');
   addRecordCommands(volumes, pieces, 'volumes');
   addCommon(addName(volumes.command('create')))
     .description('create a volume')
@@ -129,6 +130,7 @@ function addVolumes(program: Command, pieces: CliPieces): void {
     .description('rename or enlarge a volume')
     .option('--name <text>', 'new name')
     .option('--size <gb>', 'new size in GB', wholeNumber);
+  addVolumeFiles(volumes, pieces);
 }
 
 function addRegistries(program: Command, pieces: CliPieces): void {

@@ -170,7 +170,7 @@ interface Problem {
 
 async function refusalOf(response: Response, { url, method }: { url: string; method: string }): Promise<ApiRefusal> {
   const { status } = response;
-  const problem = (await response.json().catch(() => undefined)) as Problem | undefined;
+  const problem = readProblem(await response.text().catch(() => ''));
   if (problem === undefined) return new ApiRefusal(status, foreignAnswer(response, url));
   const own = typeof problem.error === 'object' ? problem.error.message : problem.error;
   const detail = problem.detail ?? own ?? `the server responded with ${status}`;
@@ -183,6 +183,16 @@ async function refusalOf(response: Response, { url, method }: { url: string; met
     ...(problem.errors ?? []).map((error) => `  ${wordFieldError(error).text}`),
   ];
   return new ApiRefusal(status, lines.join('\n'), wait === null ? null : Number(wait));
+}
+
+/** An error of the API, or of S3, whose errors are XML. */
+function readProblem(text: string): Problem | undefined {
+  try {
+    return JSON.parse(text) as Problem;
+  } catch {
+    const detail = /<Error[^>]*><Code>\w+<\/Code><Message>([^<]*)<\/Message>/.exec(text)?.[1];
+    return detail === undefined ? undefined : { detail: detail.replaceAll('&apos;', "'").replaceAll('&quot;', '"') };
+  }
 }
 
 /** What the server says of a request that no scope of the key covers. */

@@ -4,6 +4,8 @@ import type { TrustedAddresses } from '../../core/client-address.ts';
 import { withoutRevision } from '../../core/rest-revisions.ts';
 import { isQueuePath } from '../../dataplane/data-plane.ts';
 import { sendProblem, setCommonHeaders } from '../../dataplane/exchange.ts';
+import { S3Plane } from '../../dataplane/s3/s3-plane.ts';
+import { isS3Path } from '../../dataplane/s3/s3-request.ts';
 import type { CapacitySource } from '../../domain/catalog/capacity-source.ts';
 import type { PodFigures } from '../../domain/pods/pod-figures.ts';
 import { isGraphqlPath, lazyGraphqlApp } from '../../graphql/lazy-app.ts';
@@ -14,6 +16,7 @@ import { LogSearches } from '../../rest/logs/log-searches.ts';
 import type * as restApps from '../../rest/rest-apps.ts';
 import { isV1Path, lazyV1App, refuseV1 } from '../../rest/v1/lazy-v1-app.ts';
 import { isSignInPath, lazySignInApp, startRefreshing } from '../../sign-in/lazy-sign-in-app.ts';
+import type { WorkloadStorage } from '../../runtimes/runtime.ts';
 import { buildHindrance } from '../create-builder.ts';
 import { missingRole } from '../roles.ts';
 import type { ServerParts } from '../serving.ts';
@@ -29,9 +32,10 @@ export interface ApiParts extends ServerParts {
   capacity: CapacitySource;
   podFigures: PodFigures;
   metricsPage: Pick<MetricsPage, 'isToken' | 'read'>;
+  storage: WorkloadStorage;
 }
 
-/** REST, GraphQL and the queue API, on node's HTTP server. */
+/** REST, GraphQL, S3 and the queue API, on node's HTTP server. */
 export interface ApiPlane {
   respond: Responder;
   /** Compiles the schemas. Requests that come earlier wait for it. */
@@ -43,7 +47,7 @@ export interface ApiPlane {
 export function createApiPlane(
   config: Config,
   { RestApps, isOperatorPath }: RestModule,
-  { data, ...deps }: ApiParts,
+  { data, storage, ...deps }: ApiParts,
   publicUrlFor: (request: IncomingMessage) => string,
   trustedProxies: TrustedAddresses,
 ): ApiPlane {
@@ -65,12 +69,14 @@ export function createApiPlane(
   const signIn = lazySignInApp({ ...deps, publicUrlFor, trustedProxies, lifetime: config.signIn }, deps.providers);
   const stopRefreshing = startRefreshing(deps, roles.has('api') ? deps.providers : []);
   const graphql = lazyGraphqlApp({ ...deps, isIntrospectable: config.isGraphqlIntrospectable });
+  const s3 = new S3Plane({ ...deps, storage });
   return {
     respond: (req, res) => {
       const url = withoutRevision(req.url!);
       const role = isQueuePath(url) ? 'data' : 'api';
       if (!roles.has(role) && !isOperatorPath(url)) refuseRole(res, role, roles);
       else if (role === 'data') data.handle(at(req, url), res);
+      else if (isS3Path(req.url!)) s3.handle(req, res);
       else if (isGraphqlPath(url)) graphql.handle(at(req, url), res);
       else if (isSignInPath(url)) signIn.handle(at(req, url), res);
       else if (isV1Path(req.url!)) v1 ? v1.handle(req, res) : refuseV1(req, res);
@@ -78,6 +84,7 @@ export function createApiPlane(
     },
     prepare: () => rest.prepare(),
     close: async () => {
+      s3.close();
       await rest.close(); // ends the open log streams
       await graphql.close();
       await signIn.close();

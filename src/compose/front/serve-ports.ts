@@ -4,6 +4,7 @@ import { createCapacitySource } from '../../domain/catalog/capacity-source.ts';
 import { createPodFigures } from '../../domain/pods/pod-figures.ts';
 import { MetricsPage } from '../../rest/installation/metrics-page.ts';
 import type * as restApps from '../../rest/rest-apps.ts';
+import type { WorkloadStorage } from '../../runtimes/runtime.ts';
 import { createRateLimiter } from '../open-database.ts';
 import type { ServerParts, Serving } from '../serving.ts';
 import { createFront, serveNewCertificates } from './create-front.ts';
@@ -17,7 +18,7 @@ import { findWorkerApi, listenForWorkers } from './worker-listener.ts';
 export async function servePorts(
   config: Config,
   rest: typeof restApps,
-  parts: ServerParts,
+  parts: ServerParts & { storage: WorkloadStorage },
   readSharedPage: (() => Promise<string>) | null,
 ): Promise<Serving> {
   const { data, runtime, cleanUp } = parts;

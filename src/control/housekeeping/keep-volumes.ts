@@ -27,7 +27,7 @@ interface Deps {
   storage: WorkloadStorage;
 }
 
-/** Removes the files of deleted volumes, measures what the others hold, and warns when one exceeds its size. */
+/** Removes the files of deleted volumes and of abandoned uploads, measures what the others hold, and warns when one exceeds its size. */
 export class VolumeKeeper {
   readonly #log: SeldomLog;
   readonly #deps: Deps;
@@ -90,6 +90,9 @@ export class VolumeKeeper {
   }
 
   async #measure(storage: MeasuredStorage): Promise<void> {
+    await this.#deps.storage.sweepUploads?.(ownerOf(storage)).catch((error) => {
+      this.#log.warn({ ...nameOf(storage), err: error }, 'removing abandoned uploads failed');
+    });
     const usedBytes = await this.#deps.storage.usedBytes(ownerOf(storage)).catch((error) => {
       this.#log.warn({ ...nameOf(storage), err: error }, 'measuring storage failed');
       return null;

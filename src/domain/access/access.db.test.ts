@@ -24,7 +24,7 @@ test('an empty database gets the user admin and a new key, which is returned onc
   expect(first.newSecret).toMatch(/^pyk_/);
   expect(await keyOf(first.newSecret!)).toMatchObject({
     userId: first.userId,
-    scopes: [{ kind: 'all' }, { kind: 'exec' }],
+    scopes: [{ kind: 'all' }, { kind: 'exec' }, { kind: 'area', area: 'files', access: 'write' }],
   });
   expect((await listUsers(database.pool)).map((user) => user.name)).toEqual(['admin']);
   expect(await ensureFirstUser(context, null)).toEqual({ userId: first.userId, newSecret: null });
@@ -33,7 +33,7 @@ test('an empty database gets the user admin and a new key, which is returned onc
   expect(stored.rows[0].text).not.toContain(first.newSecret);
 });
 
-test('a key of before, without the scope exec, does not gain it when it is given at a start', async () => {
+test('a key of before, without the scopes exec and files, does not gain them when it is given at a start', async () => {
   await ensureFirstUser(context, 'from-before');
   await database.pool.query(`update api_keys set scopes = '{all}' where secret_hash = $1`, [hashSecret('from-before')]);
   await ensureFirstUser(context, 'from-before');
@@ -42,7 +42,7 @@ test('a key of before, without the scope exec, does not gain it when it is given
 
 test('the first key may be given and is then not returned', async () => {
   expect((await ensureFirstUser(context, 'my-own-key')).newSecret).toBeNull();
-  expect(await keyOf('my-own-key')).toMatchObject({ scopes: [{ kind: 'all' }, { kind: 'exec' }], expiresAt: null });
+  expect(await keyOf('my-own-key')).toMatchObject({ scopes: [{ kind: 'all' }, { kind: 'exec' }, { kind: 'area', area: 'files', access: 'write' }], expiresAt: null });
 });
 
 test('a key given later becomes valid, once, even if it was revoked', async () => {

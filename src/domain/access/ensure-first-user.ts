@@ -9,12 +9,16 @@ import { hashSecret } from './secret-hash.ts';
 import { createUser, findUserByName } from './users.ts';
 
 export const FIRST_USER = 'admin';
-const FIRST_SCOPES: readonly Scope[] = [{ kind: 'all' }, { kind: 'exec', resourceId: null }];
+const FIRST_SCOPES: readonly Scope[] = [
+  { kind: 'all' },
+  { kind: 'exec', resourceId: null },
+  { kind: 'area', area: 'files', resourceId: null, access: 'write' },
+];
 
 /**
- * Creates the user `admin` where no admin exists, with a key of the scopes `all` and `exec`: `adminKey`, or a new one, which is
+ * Creates the user `admin` where no admin exists, with a key of the scopes `all`, `exec` and `files:write`: `adminKey`, or a new one, which is
  * returned to be shown once. An `adminKey` given at a later start becomes valid again even if it was revoked, and `admin` an
- * active admin even if it was suspended: the way back in for an operator without a key. It gains no `exec` by that. Throws an
+ * active admin even if it was suspended: the way back in for an operator without a key. It gains neither `exec` nor `files` by that. Throws an
  * error to print if `adminKey` cannot be sent in a header.
  */
 export async function ensureFirstUser(
@@ -62,7 +66,7 @@ async function upsertAdminKey(db: Db, userId: UserId, secret: string): Promise<K
   const secretHash = hashSecret(secret);
   const known = await db.query<{ id: KeyId }>(
     `update api_keys set user_id = $1, expires_at = null, revoked_at = null,
-       scopes = case when 'exec' = any(scopes) then '{all,exec}'::text[] else '{all}' end
+       scopes = '{all}'::text[] || array(select x from unnest(scopes) x where x in ('exec', 'files:write') order by x)
      where secret_hash = $2 returning id`,
     [userId, secretHash],
   );

@@ -30,6 +30,8 @@ export const PERMISSIONS = {
   readVolume: permit('network-volumes', 'read'),
   writeVolume: permit('network-volumes', 'write'),
   deleteVolume: permit('network-volumes', 'write', 'OPERATOR'),
+  readFiles: permit('files', 'read'),
+  writeFiles: permit('files', 'write'),
   readRegistry: permit('registries', 'read'),
   writeRegistry: permit('registries', 'write'),
   deleteRegistry: permit('registries', 'write', 'OPERATOR'),

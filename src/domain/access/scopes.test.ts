@@ -44,13 +44,23 @@ describe('the grammar', () => {
 });
 
 test('all permits everything, read-only every read and nothing else', () => {
-  for (const area of AREAS) {
+  for (const area of AREAS.filter((name) => name !== 'files')) {
     expect(permits('all', { area, access: 'write' })).toBe(true);
     expect(permits('read-only', { area, access: 'read' })).toBe(true);
     expect(permits('read-only', { area, access: 'write' })).toBe(false);
   }
   expect(permits('read-only', invoke('a', 'read'))).toBe(true);
   expect(permits('read-only', invoke('a', 'write'))).toBe(false);
+});
+
+test('only the area files permits the files of volumes, and no other key can grant it', () => {
+  for (const scope of ['all', 'read-only', 'network-volumes:write', 'exec', 'invoke']) {
+    expect(permits(scope, { area: 'files', access: 'read', resourceId: 'a' })).toBe(false);
+    expect(scopesCover([parseScope(scope)], parseScope('files/a:read'))).toBe(false);
+  }
+  expect(permits('files/a:read', { area: 'files', access: 'read', resourceId: 'a' })).toBe(true);
+  expect(permits('files/a:read', { area: 'files', access: 'read', resourceId: 'b' })).toBe(false);
+  expect(scopesCover([parseScope('files:write')], parseScope('files/a:read'))).toBe(true);
 });
 
 test('only exec runs programs in pods and workers, and no other key can grant it', () => {

@@ -12,7 +12,8 @@ import type { TeamRole } from './roles.ts';
  *     invoke | invoke/<endpointId>       jobs and requests of every endpoint, or of one
  *     exec | exec/<id>                   programs in every pod and worker, or in one pod or one endpoint's workers
  *
- * `all` does not include `exec`, so that no key of before opens a terminal (docs/decisions/0053-terminals.md).
+ * `all` does not include `exec`, so that no key of before opens a terminal (docs/decisions/0053-terminals.md). Neither `all` nor
+ * `read-only` includes the area `files`, the content of volumes (docs/decisions/0113-files-of-volumes.md).
  *
  * Changing an endpoint and sending work to it are separate: `serverless:write` cannot run a job, and `invoke` cannot
  * change an endpoint.
@@ -25,6 +26,7 @@ export const AREAS = [
   'builds',
   'templates',
   'network-volumes',
+  'files',
   'registries',
   'catalog',
   'billing',
@@ -101,6 +103,7 @@ function scopePermits(scope: Scope, permission: Permission): boolean {
     const isBoth = scope.kind === 'exec' && 'exec' in permission;
     return isBoth && (scope.resourceId === null || scope.resourceId === permission.exec);
   }
+  if ('area' in permission && permission.area === 'files' && scope.kind !== 'area') return false;
   switch (scope.kind) {
     case 'all':
       return true;
@@ -140,6 +143,7 @@ export function scopesCover(scopes: readonly Scope[], wanted: Scope): boolean {
       const isBoth = scope.kind === 'exec' && wanted.kind === 'exec';
       return isBoth && (scope.resourceId === null || scope.resourceId === wanted.resourceId);
     }
+    if (wanted.kind === 'area' && wanted.area === 'files' && scope.kind !== 'area') return false;
     if (scope.kind === 'all') return true;
     if (scope.kind === 'read-only') {
       return wanted.kind === 'read-only' || (wanted.kind === 'area' && wanted.access === 'read');

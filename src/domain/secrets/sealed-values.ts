@@ -8,6 +8,7 @@ export const SEALED_COLUMNS = [
   { table: 'secrets', column: 'value' },
   { table: 'registries', column: 'password' },
   { table: 'pods', column: 'jupyter_password' },
+  { table: 's3_keys', column: 'secret' },
   { table: 'git_sources', column: 'private_key' },
   { table: 'git_sources', column: 'webhook_secret' },
   { table: 'sessions', column: 'tokens' },

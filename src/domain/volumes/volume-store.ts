@@ -6,9 +6,9 @@ import type { Volume } from './volume.ts';
 const COLUMNS = `id, user_id as "userId", name, size_gb as "sizeGb", data_center_id as "dataCenterId", type, used_bytes as "usedBytes"`;
 
 /** Returns the user's volumes, oldest first. */
-export async function listVolumeRows(db: Db, userId: UserId): Promise<Volume[]> {
-  const result = await db.query<Volume>(
-    `select ${COLUMNS} from network_volumes where user_id = $1 order by created_at, id`,
+export async function listVolumeRows(db: Db, userId: UserId): Promise<(Volume & { createdAt: Date })[]> {
+  const result = await db.query<Volume & { createdAt: Date }>(
+    `select ${COLUMNS}, created_at as "createdAt" from network_volumes where user_id = $1 order by created_at, id`,
     [userId],
   );
   return result.rows;
@@ -82,4 +82,18 @@ export async function listVolumesById(db: Db, userId: UserId, ids: readonly stri
     [userId, ids],
   );
   return result.rows;
+}
+
+/**
+ * Adds to what a volume holds, until it is measured; a negative number takes off. False, and nothing is added, if it would then hold more
+ * than its size.
+ */
+export async function addVolumeBytes(db: Db, id: VolumeId, bytes: number): Promise<boolean> {
+  const result = await db.query({
+    name: 'volume-bytes',
+    text: `update network_volumes set used_bytes = greatest(0, used_bytes + $2)
+           where id = $1 and ($2 <= 0 or used_bytes + $2 <= size_gb * 1073741824::bigint)`,
+    values: [id, bytes],
+  });
+  return result.rowCount === 1;
 }

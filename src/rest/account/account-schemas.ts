@@ -78,6 +78,46 @@ export const newApiKeyFields = {
 
 export const CreateApiKeyRequest = closed(newApiKeyFields, { $id: 'CreateApiKeyRequest' });
 
+const s3Scopes = Type.Array(Type.String({ pattern: '^files(/[a-z0-9]+)?:(read|write)$' }), {
+  minItems: 1,
+  description: 'What the key permits: `files:read|write`, or `files/<volume id>:read|write`.',
+});
+
+const s3KeyFields = {
+  id: Type.String({ description: 'The access key id.' }),
+  name: Type.String(),
+  scopes: s3Scopes,
+  createdAt: dateTime(),
+  expiresAt: nullableString({ format: 'date-time' }),
+  lastUsedAt: nullableString({ format: 'date-time', description: 'To about a minute. Null: never.' }),
+};
+
+export const S3KeyResponse = Type.Object(s3KeyFields, {
+  $id: 'S3Key',
+  description: 'An access key of S3 for the files of network volumes, without its secret.',
+});
+
+export const CreatedS3KeyResponse = Type.Object(
+  { ...s3KeyFields, secret: Type.String({ description: 'The secret access key, shown only in this response.' }) },
+  { $id: 'CreatedS3Key', description: 'The new key with its secret access key, which is shown only once.' },
+);
+
+export const S3KeyList = Type.Object(
+  { s3Keys: Type.Array(ref(S3KeyResponse)) },
+  { $id: 'S3KeyList', description: 'The S3 keys of the account, oldest first, without revoked ones.' },
+);
+
+export const CreateS3KeyRequest = closed(
+  {
+    name: Type.String({ minLength: 1, description: 'What the key is for.' }),
+    scopes: s3Scopes,
+    expiresAt: Type.Optional(
+      nullableString({ format: 'date-time', description: 'When the key expires. Absent or null: never.' }),
+    ),
+  },
+  { $id: 'CreateS3KeyRequest' },
+);
+
 /** A line of `authorized_keys`: type, key, optional comment. No options: they could run a command. */
 const SSH_KEY_PATTERN =
   '^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)|sk-(ssh-ed25519|ecdsa-sha2-nistp256)@openssh\\.com) [A-Za-z0-9+/]+={0,2}( [^\\r\\n]*)?$';
@@ -133,7 +173,20 @@ const apiKey = {
   createdBy: { userId: USER_ID, userName: 'alice', keyId: 'b2w8e4r6t1y9ui', keyName: 'first key' },
 };
 
+const s3Key = {
+  id: 'k7d2f9s4x1q8w5e3r6t0',
+  name: 'laptop',
+  scopes: ['files/v5n2b8r0t6y4wq:write'],
+  createdAt: CREATED_AT,
+  expiresAt: null,
+  lastUsedAt: '2026-11-22T08:15:00.000Z',
+};
+
 export const ACCOUNT_EXAMPLES: Examples = {
+  S3Key: s3Key,
+  S3KeyList: { s3Keys: [s3Key] },
+  CreateS3KeyRequest: { name: s3Key.name, scopes: s3Key.scopes },
+  CreatedS3Key: { ...s3Key, secret: 'pys_shown_once_and_never_again' },
   Account: { id: USER_ID, name: 'alice', email: 'alice@example.org', createdAt: CREATED_AT, role: 'USER' },
   ApiKey: apiKey,
   ApiKeyList: { apiKeys: [apiKey] },

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Failure } from '../../core/errors.ts';
 import type { StorageOwner, StorageRequest, WorkloadStorage } from '../runtime.ts';
+import { Folder } from './folder.ts';
 import type { StorageQuotas } from './storage-quotas.ts';
+import { sweepUploads } from './sweep-uploads.ts';
 
 /** Podyard makes the ids and the operator names the data centers: any other name is a bug, and must not become a path. */
 const PLAIN_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
@@ -33,6 +35,21 @@ export class StorageDirectories implements WorkloadStorage {
       if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
       const detail = 'The storage could not be created: the disk of this machine is full';
       throw new Failure('unavailable', detail, { cause: error });
+    }
+  }
+
+  async openFiles(owner: StorageOwner, request: StorageRequest): Promise<Folder> {
+    return Folder.open(await this.ensure(owner, request));
+  }
+
+  async sweepUploads(owner: StorageOwner): Promise<void> {
+    const path = this.#pathOf(owner);
+    if (process.platform !== 'linux' || !(await isThere(path))) return;
+    const top = await Folder.open(path);
+    try {
+      await sweepUploads(top, Date.now());
+    } finally {
+      await top.close();
     }
   }
 

@@ -1,0 +1,59 @@
+import { rmdir, unlink } from 'node:fs/promises';
+import { addVolumeBytes } from '../../domain/volumes/volume-store.ts';
+import { codeOf, within } from '../../runtimes/directories/folder.ts';
+import { parseKey } from './object-key.ts';
+import { readPayload, readSmallBody } from './payload.ts';
+import { sendXml, type VolumeCall } from './s3-call.ts';
+import { fromFileError, S3Error } from './s3-error.ts';
+import { malformedXml, parseXml } from './s3-xml.ts';
+
+const MAX_KEYS = 1_000;
+const MAX_BODY_BYTES = 2 * 2 ** 20;
+/** Nothing to delete there: S3 does not tell. A directory that is not empty stays. */
+const NOTHING = ['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENOTEMPTY'];
+
+/** DeleteObject. */
+export async function deleteObject(call: VolumeCall): Promise<void> {
+  await remove(call, call.request.key);
+  call.res.writeHead(204);
+  call.res.end();
+}
+
+/** DeleteObjects: up to 1,000 keys, each with its own outcome. */
+export async function deleteObjects(call: VolumeCall): Promise<void> {
+  const { request, res, signing } = call;
+  const document = parseXml(await readSmallBody(readPayload(request, signing), MAX_BODY_BYTES), 'Delete');
+  const objects = (document.Object ?? []) as { Key?: unknown }[];
+  if (objects.length === 0 || objects.length > MAX_KEYS) throw malformedXml(`must name 1 to ${MAX_KEYS} objects`);
+  const [deleted, errors]: [{ Key: string }[], { Key: string; Code: string; Message: string }[]] = [[], []];
+  for (const { Key: key } of objects) {
+    if (typeof key !== 'string') throw malformedXml('has an object without a key');
+    try {
+      await remove(call, key);
+      deleted.push({ Key: key });
+    } catch (thrown) {
+      const error = fromFileError(thrown);
+      if (!(error instanceof S3Error)) throw thrown;
+      errors.push({ Key: key, Code: error.code, Message: error.message });
+    }
+  }
+  const isQuiet = document.Quiet === 'true';
+  sendXml(res, 200, 'DeleteResult', { ...(isQuiet ? {} : { Deleted: deleted }), Error: errors });
+}
+
+/** Removes a file, or an empty directory if the key ends with a slash. Directories above stay: pods may work in them. */
+async function remove({ deps: { pool }, root, volume }: VolumeCall, text: string): Promise<void> {
+  const { parents, name, isDirectory } = parseKey(text);
+  let freedBytes = 0;
+  const work = within(root, parents, false, async (folder) => {
+    if (isDirectory) return rmdir(folder.at(name));
+    const before = await folder.look(name);
+    if (before.isDirectory()) return;
+    await unlink(folder.at(name));
+    if (before.isFile() && before.nlink === 1n) freedBytes = Number(before.size);
+  });
+  await work.catch((error) => {
+    if (!NOTHING.includes(codeOf(error) ?? '')) throw error;
+  });
+  if (freedBytes > 0) await addVolumeBytes(pool, volume.id, -freedBytes);
+}

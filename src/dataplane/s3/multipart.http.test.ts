@@ -1,0 +1,148 @@
+import { readdir, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  GetObjectCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  ListPartsCommand,
+  PutObjectCommand,
+  type S3Client,
+  UploadPartCommand,
+  UploadPartCopyCommand,
+} from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type S3Person, type S3TestServer, startS3Server } from '../../../test/s3-server.ts';
+import type { VolumeId } from '../../core/ids.ts';
+
+const MIB = 2 ** 20;
+
+let server: S3TestServer;
+let alice: S3Person;
+let s3: S3Client;
+let Bucket: VolumeId;
+beforeAll(async () => {
+  server = await startS3Server();
+  alice = await server.addPerson('alice');
+  Bucket = await server.addVolume(alice);
+  s3 = server.client(await server.addKey(alice, 'files:write'));
+});
+afterAll(() => server.close());
+
+const begin = async (Key: string) => (await s3.send(new CreateMultipartUploadCommand({ Bucket, Key }))).UploadId!;
+const part = async (Key: string, UploadId: string, PartNumber: number, Body: string | Buffer) => {
+  const { ETag } = await s3.send(new UploadPartCommand({ Bucket, Key, UploadId, PartNumber, Body }));
+  return { PartNumber, ETag };
+};
+const complete = (Key: string, UploadId: string, Parts: { PartNumber: number; ETag: string | undefined }[]) =>
+  s3.send(new CompleteMultipartUploadCommand({ Bucket, Key, UploadId, MultipartUpload: { Parts } }));
+const abort = (Key: string, UploadId: string) => s3.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
+const hidden = () => readdir(join(server.pathOf(Bucket), '.podyard-s3'));
+const usedBytes = async () =>
+  (await server.database.pool.query('select used_bytes::int8 as used from network_volumes where id = $1', [Bucket]))
+    .rows[0].used;
+
+test('parts in any order become one file, and nothing else is left', async () => {
+  const before = await usedBytes();
+  const id = await begin('dir/whole');
+  const second = await part('dir/whole', id, 7, 'end');
+  const first = await part('dir/whole', id, 2, Buffer.alloc(5 * MIB, 'a'));
+  const again = await part('dir/whole', id, 7, 'END');
+  expect(second.ETag).not.toBe(again.ETag);
+  const { ETag } = await complete('dir/whole', id, [first, again]);
+  const read = await s3.send(new GetObjectCommand({ Bucket, Key: 'dir/whole' }));
+  expect(read).toMatchObject({ ETag, ContentLength: 5 * MIB + 3 });
+  expect((await read.Body!.transformToString()).slice(-4)).toBe('aEND');
+  expect(await hidden()).toEqual([]);
+  expect(await usedBytes()).toBe(before + 5 * MIB + 3);
+});
+
+test('uploads and parts can be listed, and aborted', async () => {
+  const before = await usedBytes();
+  const id = await begin('b/later');
+  const other = await begin('a/first');
+  const parts = [await part('b/later', id, 1, 'one'), await part('b/later', id, 3, 'three')];
+  const { Uploads } = await s3.send(new ListMultipartUploadsCommand({ Bucket }));
+  expect(Uploads).toMatchObject([
+    { Key: 'a/first', UploadId: other },
+    { Key: 'b/later', UploadId: id, Initiated: expect.any(Date) },
+  ]);
+  const listed = await s3.send(new ListPartsCommand({ Bucket, Key: 'b/later', UploadId: id }));
+  expect(listed.Parts).toMatchObject(parts.map((one, i) => ({ ...one, Size: [3, 5][i] })));
+  const page = await s3.send(new ListPartsCommand({ Bucket, Key: 'b/later', UploadId: id, MaxParts: 1 }));
+  expect(page).toMatchObject({ IsTruncated: true, NextPartNumberMarker: '1' });
+  const keys = (await s3.send(new ListObjectsV2Command({ Bucket }))).Contents?.map(({ Key }) => Key) ?? [];
+  expect(keys.some((key) => key?.includes('later') || key?.includes('podyard'))).toBe(false);
+  await abort('b/later', id);
+  await abort('a/first', other);
+  expect(await hidden()).toEqual([]);
+  expect(await usedBytes()).toBe(before);
+  await expect(part('b/later', id, 1, 'x')).rejects.toMatchObject({ name: 'NoSuchUpload' });
+  await expect(abort('b/later', id)).rejects.toMatchObject({ name: 'NoSuchUpload' });
+});
+
+test('parts that are missing, changed, out of order or too small are refused, and the upload goes on', async () => {
+  const id = await begin('strict');
+  const [one, two] = [await part('strict', id, 1, 'small'), await part('strict', id, 2, 'end')];
+  const refused = (parts: Parameters<typeof complete>[2]) => complete('strict', id, parts).catch(({ name }) => name);
+  expect(await refused([one, two])).toBe('EntityTooSmall');
+  expect(await refused([two, one])).toBe('InvalidPartOrder');
+  expect(await refused([one, { PartNumber: 5, ETag: two.ETag }])).toBe('InvalidPart');
+  expect(await refused([{ PartNumber: 2, ETag: '"other"' }])).toBe('InvalidPart');
+  expect(await refused([])).toBe('MalformedXML');
+  await complete('strict', id, [one]);
+  await expect(complete('strict', id, [one])).rejects.toMatchObject({ name: 'NoSuchUpload' });
+});
+
+test('part numbers end at 10,000, and so do the parts of a completion', async () => {
+  const id = await begin('many');
+  for (const number of [0, 10_001, 1_000_000])
+    await expect(part('many', id, number, 'x')).rejects.toMatchObject({ name: 'InvalidArgument' });
+  const parts = Array.from({ length: 10_001 }, (_, i) => ({ PartNumber: i + 1, ETag: '"x"' }));
+  await expect(complete('many', id, parts)).rejects.toMatchObject({ name: 'MalformedXML' });
+  const million = '<Part><PartNumber>1</PartNumber><ETag>x</ETag></Part>'.repeat(1_000_000);
+  const response = await fetch(`${server.endpoint}/${Bucket}/many?uploadId=${id}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${alice.apiKey}` },
+    body: `<CompleteMultipartUpload>${million}</CompleteMultipartUpload>`,
+  });
+  expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('MalformedXML')]);
+  await abort('many', id);
+});
+
+test('a part can be copied from a range of another file', async () => {
+  await s3.send(new PutObjectCommand({ Bucket, Key: 'digits', Body: '0123456789' }));
+  const id = await begin('from-copy');
+  const copied = await s3.send(
+    new UploadPartCopyCommand({
+      ...{ Bucket, Key: 'from-copy', UploadId: id, PartNumber: 1 },
+      ...{ CopySource: `${Bucket}/digits`, CopySourceRange: 'bytes=2-5' },
+    }),
+  );
+  await complete('from-copy', id, [{ PartNumber: 1, ETag: copied.CopyPartResult!.ETag }]);
+  const { Body } = await s3.send(new GetObjectCommand({ Bucket, Key: 'from-copy' }));
+  expect(await Body!.transformToString()).toBe('2345');
+});
+
+test('an upload id is valid for its own key and volume only, and is no path', async () => {
+  const id = await begin('mine');
+  await expect(part('other', id, 1, 'x')).rejects.toMatchObject({ name: 'NoSuchUpload' });
+  for (const wrong of ['../../x', '..', '', 'upload-x'])
+    await expect(abort('mine', wrong)).rejects.toMatchObject({ name: 'NoSuchUpload' });
+  await abort('mine', id);
+  expect(await hidden()).toEqual([]);
+});
+
+test('what a killed server left is swept when it is old, and not before', async () => {
+  const id = await begin('abandoned');
+  await part('abandoned', id, 1, 'x');
+  const owner = { kind: 'volume' as const, dataCenterId: 'EU-RO-1', id: Bucket };
+  await server.storage.sweepUploads(owner);
+  expect(await hidden()).toEqual([`upload-${id}`]);
+  const old = new Date(Date.now() - 8 * 24 * 3_600_000);
+  await utimes(join(server.pathOf(Bucket), '.podyard-s3', `upload-${id}`), old, old);
+  await server.storage.sweepUploads(owner);
+  expect(await hidden()).toEqual([]);
+});

@@ -1,0 +1,41 @@
+import { Failure } from '../../core/errors.ts';
+import type { VolumeId } from '../../core/ids.ts';
+import { isPermitted } from '../../domain/access/actor.ts';
+import { PERMISSIONS } from '../../domain/access/permissions.ts';
+import type { Access } from '../../domain/access/scopes.ts';
+import { getVolumeRow } from '../../domain/volumes/volume-store.ts';
+import type { S3Call, VolumeCall } from './s3-call.ts';
+import { noSuchBucket, S3Error } from './s3-error.ts';
+
+/**
+ * Opens a volume for a request and closes it afterwards. Throws `AccessDenied` if the key does not permit it, whether it exists or not,
+ * and `NoSuchBucket` if the user has none.
+ */
+export async function openVolume<T>(
+  call: S3Call,
+  id: string,
+  access: Access,
+  use: (call: VolumeCall) => Promise<T>,
+): Promise<T> {
+  const { deps, actor } = call;
+  const permission = access === 'read' ? PERMISSIONS.readFiles({ id }) : PERMISSIONS.writeFiles({ id });
+  if (!isPermitted(actor, permission))
+    throw new S3Error(
+      'AccessDenied',
+      `The key does not permit this: it needs the scope files:${access}, or files/${id}:${access}.`,
+    );
+  const volume = await getVolumeRow(deps.pool, actor.userId, id as VolumeId).catch((error) => {
+    throw error instanceof Failure && error.kind === 'notFound' ? noSuchBucket() : error;
+  });
+  const { openFiles } = deps.storage;
+  if (openFiles === undefined || process.platform !== 'linux') {
+    const why = openFiles ? 'this server does not run on Linux' : 'this server keeps volumes in the cluster';
+    throw new S3Error('NotImplemented', `Files of network volumes can be reached from their pods only: ${why}.`);
+  }
+  const root = await openFiles.call(deps.storage, { kind: 'volume', dataCenterId: volume.dataCenterId, id }, volume);
+  try {
+    return await use({ ...call, volume, root });
+  } finally {
+    await root.close();
+  }
+}

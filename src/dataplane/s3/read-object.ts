@@ -1,0 +1,199 @@
+import type { BigIntStats } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+import { extname } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { codeOf, within } from '../../runtimes/directories/folder.ts';
+import { etagOf, namesEtag } from './etag.ts';
+import { type ObjectKey, parseKey } from './object-key.ts';
+import type { VolumeCall } from './s3-call.ts';
+import { noSuchKey, S3Error } from './s3-error.ts';
+import { headerOf, type S3Request } from './s3-request.ts';
+
+const CHUNK_BYTES = 256 * 1024;
+/** A client that takes nothing for this long loses its connection. */
+const STUCK_MS = 120_000;
+
+/** Types that browsers show, and those that people store most; all others are bytes. */
+const TYPES: Record<string, string> = {
+  '.csv': 'text/csv',
+  '.gif': 'image/gif',
+  '.html': 'text/html',
+  '.jpeg': 'image/jpeg',
+  '.jpg': 'image/jpeg',
+  '.json': 'application/json',
+  '.log': 'text/plain',
+  '.md': 'text/markdown',
+  '.mp3': 'audio/mpeg',
+  '.mp4': 'video/mp4',
+  '.pdf': 'application/pdf',
+  '.png': 'image/png',
+  '.py': 'text/x-python',
+  '.svg': 'image/svg+xml',
+  '.tar': 'application/x-tar',
+  '.txt': 'text/plain',
+  '.wav': 'audio/wav',
+  '.webp': 'image/webp',
+  '.yaml': 'application/yaml',
+  '.yml': 'application/yaml',
+  '.zip': 'application/zip',
+};
+
+/** What clients may have the response say instead. */
+const OVERRIDES = [
+  'content-type',
+  'content-language',
+  'expires',
+  'cache-control',
+  'content-disposition',
+  'content-encoding',
+] as const;
+
+/** GetObject and HeadObject. */
+export async function readObject(call: VolumeCall): Promise<void> {
+  const key = parseKey(call.request.key);
+  const opened = await openObject(call.root, key);
+  try {
+    await answer(call, key, opened);
+  } finally {
+    await opened.file?.close();
+  }
+}
+
+/** A file that is open for reading, or a directory. */
+export interface OpenObject {
+  file: FileHandle | null;
+  stats: BigIntStats;
+  size: number;
+}
+
+/** Throws `NoSuchKey` for what is neither a file nor, with a slash at its end, a directory. */
+export async function openObject(root: VolumeCall['root'], key: ObjectKey): Promise<OpenObject> {
+  try {
+    return await within(root, key.parents, false, async (folder) => {
+      if (key.isDirectory) {
+        const stats = await folder.look(key.name);
+        if (!stats.isDirectory()) throw noSuchKey();
+        return { file: null, stats, size: 0 };
+      }
+      const file = await folder.openFile(key.name);
+      if (!file) throw noSuchKey();
+      const stats = await file.stat({ bigint: true });
+      return { file, stats, size: Number(stats.size) };
+    });
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error) ?? '')) throw noSuchKey();
+    throw error;
+  }
+}
+
+/** Throws `PreconditionFailed` where a condition on what is there does not hold. `prefix`: of the headers' names. */
+export function checkConditions(request: S3Request, stats: BigIntStats, prefix = ''): 'send' | 'notModified' {
+  const get = (name: string) => headerOf(request, prefix + name);
+  const etag = etagOf(stats);
+  const seconds = Math.floor(Number(stats.mtimeMs) / 1_000);
+  const failed = (name: string) => new S3Error('PreconditionFailed', `The condition ${prefix}${name} does not hold.`);
+  const [match, noneMatch] = [get('if-match'), get('if-none-match')];
+  const [since, unmodifiedSince] = [timeOf(get('if-modified-since')), timeOf(get('if-unmodified-since'))];
+  if (match !== undefined) {
+    if (!namesEtag(match, etag)) throw failed('if-match');
+  } else if (unmodifiedSince !== null && seconds > unmodifiedSince) throw failed('if-unmodified-since');
+  const isNotModified = noneMatch !== undefined ? namesEtag(noneMatch, etag) : since !== null && seconds <= since;
+  if (!isNotModified) return 'send';
+  if (prefix !== '') throw failed(noneMatch !== undefined ? 'if-none-match' : 'if-modified-since');
+  return 'notModified';
+}
+
+/** In whole seconds since 1970; null: no such time. */
+function timeOf(header: string | undefined): number | null {
+  const ms = Date.parse(header ?? '');
+  return Number.isNaN(ms) ? null : Math.floor(ms / 1_000);
+}
+
+export interface ByteRange {
+  start: number;
+  /** Inclusive. */
+  end: number;
+}
+
+/** Returns null for the whole, as also for several ranges. Throws `InvalidRange` for one that begins behind the end. */
+export function parseRange(header: string | undefined, size: number): ByteRange | null {
+  const [, first, last] = /^bytes=(\d{0,16})-(\d{0,16})$/.exec(header?.trim() ?? '') ?? [];
+  if (first === undefined || last === undefined || (first === '' && last === '')) return null;
+  const invalid = () => new S3Error('InvalidRange', `The file has ${size} bytes: the range begins behind its end.`);
+  if (first === '') {
+    if (Number(last) === 0 || size === 0) throw invalid();
+    return { start: Math.max(0, size - Number(last)), end: size - 1 };
+  }
+  const [start, end] = [Number(first), last === '' ? size - 1 : Number(last)];
+  if (last !== '' && end < start) return null;
+  if (start >= size) throw invalid();
+  return { start, end: Math.min(end, size - 1) };
+}
+
+async function answer({ request, res }: VolumeCall, key: ObjectKey, { file, stats, size }: OpenObject): Promise<void> {
+  const headers: Record<string, string | number> = {
+    etag: etagOf(stats),
+    'last-modified': new Date(Number(stats.mtimeMs)).toUTCString(),
+    'accept-ranges': 'bytes',
+    'x-amz-meta-mtime': mtimeOf(stats),
+  };
+  if (checkConditions(request, stats) === 'notModified') {
+    res.writeHead(304, headers);
+    res.end();
+    return;
+  }
+  const range = parseRange(headerOf(request, 'range'), size);
+  headers['content-type'] = key.isDirectory
+    ? 'application/x-directory'
+    : (TYPES[extname(key.name).toLowerCase()] ?? 'application/octet-stream');
+  for (const name of OVERRIDES) {
+    const value = request.query.get(`response-${name}`);
+    if (value !== undefined && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)) headers[name] = value;
+  }
+  const length = range === null ? size : range.end - range.start + 1;
+  headers['content-length'] = length;
+  if (range !== null) headers['content-range'] = `bytes ${range.start}-${range.end}/${size}`;
+  res.writeHead(range === null ? 200 : 206, headers);
+  if (request.method === 'HEAD' || file === null || length === 0) res.end();
+  else await send(res, file, { start: range?.start ?? 0, length });
+}
+
+/** Sends a part of a file as fast as the client takes it. Cuts the connection where the file has become shorter. */
+async function send(
+  res: VolumeCall['res'],
+  file: FileHandle,
+  { start, length }: { start: number; length: number },
+): Promise<void> {
+  const { socket } = res;
+  const idleMs = socket?.timeout ?? 0;
+  const onStuck = () => res.destroy();
+  socket?.setTimeout(STUCK_MS, onStuck);
+  let sent = 0;
+  const count = async function* (chunks: AsyncIterable<Buffer>) {
+    for await (const chunk of chunks) {
+      sent += chunk.length;
+      yield chunk;
+    }
+    if (sent < length) throw new Error('the file became shorter');
+  };
+  try {
+    const stream = file.createReadStream({
+      start,
+      end: start + length - 1,
+      highWaterMark: CHUNK_BYTES,
+      autoClose: false,
+    });
+    await pipeline(stream, count, res);
+  } catch {
+    res.destroy(); // the client has gone, or must not take a part for the whole
+  } finally {
+    socket?.off('timeout', onStuck);
+    socket?.setTimeout(idleMs);
+  }
+}
+
+/** In seconds with nanoseconds, as rclone writes and reads it. */
+function mtimeOf({ mtimeNs }: BigIntStats): string {
+  const text = mtimeNs.toString().padStart(10, '0');
+  return `${text.slice(0, -9)}.${text.slice(-9)}`;
+}

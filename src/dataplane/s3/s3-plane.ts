@@ -1,0 +1,131 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '../../core/clock.ts';
+import { FAILURES, Failure, isReported } from '../../core/errors.ts';
+import type { SecretBox } from '../../core/secret-box.ts';
+import type { Bus } from '../../db/bus.ts';
+import { databaseFailure } from '../../db/database-fault.ts';
+import type { KeyRing } from '../../domain/access/key-ring.ts';
+import { S3KeyRing } from '../../domain/s3-keys/s3-key-ring.ts';
+import { authenticate } from '../../http/authenticate.ts';
+import { readBearer } from '../../http/bearer.ts';
+import { newRequestId } from '../../http/problem.ts';
+import { NameCache } from './name-cache.ts';
+import { type S3Call, type S3Deps, sendXml } from './s3-call.ts';
+import { fromFileError, S3Error } from './s3-error.ts';
+import { headerOf, parseS3Request, type S3Request } from './s3-request.ts';
+import { runOperation } from './s3-routes.ts';
+import { checkSignature, readClaim } from './signature.ts';
+
+/** Requests of one user at a time: each holds a few descriptors, and two buffers at most. */
+const MAX_PER_USER = 128;
+
+/**
+ * Files of other people are shown under the address of the console: no script of theirs may run there, and no page of theirs may be
+ * taken for one of Podyard's.
+ */
+const SAFE_HEADERS = {
+  'content-security-policy': "sandbox; default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'",
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'no-store',
+};
+
+/** S3 for network volumes: a volume is a bucket, a file an object (docs/interface/s3.md). */
+export class S3Plane {
+  readonly #deps: S3Deps & { clock: Clock; keyRing: KeyRing };
+  readonly #s3Keys: S3KeyRing;
+  readonly #running = new Map<string, number>();
+
+  constructor(
+    deps: Omit<S3Deps, 'names'> & { bus: Pick<Bus, 'subscribe'>; clock: Clock; keyRing: KeyRing; secretBox: SecretBox },
+  ) {
+    this.#deps = { ...deps, names: new NameCache() };
+    this.#s3Keys = new S3KeyRing(deps);
+  }
+
+  /** Answers a request whose path `isS3Path`. */
+  handle(req: IncomingMessage, res: ServerResponse): void {
+    const requestId = newRequestId();
+    for (const [name, value] of Object.entries(SAFE_HEADERS)) res.setHeader(name, value);
+    res.setHeader('x-amz-request-id', requestId);
+    this.#answer(req, res).catch((thrown) => this.#refuse(req, res, requestId, thrown));
+  }
+
+  close(): void {
+    this.#s3Keys.close();
+  }
+
+  async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const request = parseS3Request(req);
+    const sender = await this.#authenticate(request);
+    const { userId } = sender.actor;
+    const running = this.#running.get(userId) ?? 0;
+    if (running >= MAX_PER_USER)
+      throw new S3Error('SlowDown', `${MAX_PER_USER} requests of yours are running: try again.`);
+    this.#running.set(userId, running + 1);
+    try {
+      await runOperation({ deps: this.#deps, request, res, ...sender });
+    } finally {
+      const left = this.#running.get(userId)! - 1;
+      if (left === 0) this.#running.delete(userId);
+      else this.#running.set(userId, left);
+    }
+  }
+
+  /** By a signature with an S3 key, or by an API key, as the console and the command line do. */
+  async #authenticate(request: S3Request): Promise<Pick<S3Call, 'actor' | 'signing'>> {
+    const { clock, keyRing } = this.#deps;
+    const claim = readClaim(request, clock.now());
+    if (claim === null) {
+      const authorization = headerOf(request, 'authorization');
+      if (authorization === undefined)
+        throw new S3Error('AccessDenied', 'The request is not signed: use an S3 key, or an API key as bearer token.');
+      if (authorization.startsWith('AWS '))
+        throw new S3Error('InvalidRequest', 'Signature Version 2 is not supported: use AWS4-HMAC-SHA256.');
+      return { actor: await authenticate(keyRing, readBearer(authorization), request.req), signing: null };
+    }
+    const signer = await this.#s3Keys.find(claim.accessKeyId);
+    if (signer === null)
+      throw new S3Error(
+        'InvalidAccessKeyId',
+        'There is no S3 key with this access key id, or it was revoked or has expired.',
+      );
+    return { actor: signer.actor, signing: checkSignature(request, claim, signer.secret) };
+  }
+
+  #refuse(req: IncomingMessage, res: ServerResponse, requestId: string, thrown: unknown): void {
+    const { status, code, message } = this.#describe(thrown, requestId);
+    if (res.destroyed || res.writableEnded) return;
+    if (res.headersSent && !String(res.getHeader('content-type') ?? '').startsWith('application/xml')) {
+      res.destroy();
+      return;
+    }
+    if (req.method === 'HEAD') {
+      res.writeHead(status);
+      res.end();
+      return;
+    }
+    if (!res.headersSent && !req.complete) res.setHeader('connection', 'close');
+    sendXml(res, status, 'Error', {
+      Code: code,
+      Message: message,
+      Resource: req.url!.split('?')[0],
+      RequestId: requestId,
+    });
+  }
+
+  #describe(thrown: unknown, requestId: string): { status: number; code: string; message: string } {
+    const error = fromFileError(databaseFailure(thrown) ?? thrown);
+    if (error instanceof S3Error) return { status: error.status, code: error.code, message: error.message };
+    if (error instanceof Failure) {
+      const code =
+        error.kind === 'unavailable'
+          ? 'ServiceUnavailable'
+          : error.kind === 'tooManyRequests'
+            ? 'SlowDown'
+            : 'AccessDenied';
+      return { status: FAILURES[error.kind].status, code, message: error.message };
+    }
+    if (!isReported(error)) this.#deps.logger.error({ err: thrown, requestId }, 's3 request failed');
+    return { status: 500, code: 'InternalError', message: 'The server failed; its log says why.' };
+  }
+}

@@ -1,0 +1,101 @@
+import { type BigIntStats, constants } from 'node:fs';
+import { type FileHandle, link, open, rename, unlink } from 'node:fs/promises';
+import { newId } from '../../core/ids.ts';
+import { codeOf, type Folder, within } from '../../runtimes/directories/folder.ts';
+import { HIDDEN_FOLDER } from '../../runtimes/directories/sweep-uploads.ts';
+import type { ObjectKey } from './object-key.ts';
+import { S3Error } from './s3-error.ts';
+
+const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+const ANYBODY = 0o666;
+/** So much is written before the disk is asked to keep up, so that the end of a large file need not wait for all of it. */
+const SYNC_BYTES = 64 * 2 ** 20;
+
+export interface WriteOptions {
+  /** Fails with `PreconditionFailed` if there is something with this key. */
+  mustBeNew: boolean;
+  /** In seconds since 1970; null: now. */
+  mtime: number | null;
+}
+
+/**
+ * Writes a file as a whole: others see all of its content or none. It is written in the hidden folder, synchronized with the disk
+ * and moved into its place; directories above are made. Whatever fails, nothing is left. `freedBytes`: of the file that it replaced.
+ */
+export async function writeFile(
+  root: Folder,
+  key: ObjectKey,
+  content: AsyncIterable<Buffer>,
+  { mustBeNew, mtime }: WriteOptions,
+): Promise<{ written: BigIntStats; freedBytes: number }> {
+  return within(root, [HIDDEN_FOLDER], true, async (hidden) => {
+    const name = `put-${newId()}`;
+    const { file, path } = await create(hidden, name);
+    try {
+      await fill(file, content, mtime);
+      const freedBytes = await within(root, key.parents, true, async (folder) => {
+        const before = await folder.look(key.name).catch(() => null);
+        await move(path, folder.at(key.name), mustBeNew);
+        return before?.isFile() && before.nlink === 1n ? Number(before.size) : 0;
+      });
+      return { written: await file.stat({ bigint: true }), freedBytes };
+    } finally {
+      await file.close();
+      await unlink(path).catch(() => {}); // gone if it was moved
+    }
+  });
+}
+
+/** Writes a file of the hidden folder under its final name: a part of an upload. */
+export async function writePart(folder: Folder, name: string, content: AsyncIterable<Buffer>): Promise<BigIntStats> {
+  const temporary = `put-${newId()}`;
+  const { file, path } = await create(folder, temporary);
+  try {
+    await fill(file, content, null);
+    await rename(path, folder.at(name));
+    return await file.stat({ bigint: true });
+  } finally {
+    await file.close();
+    await unlink(path).catch(() => {});
+  }
+}
+
+async function create(folder: Folder, name: string): Promise<{ file: FileHandle; path: string }> {
+  const path = folder.at(name);
+  return { path, file: await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, ANYBODY) };
+}
+
+async function fill(file: FileHandle, content: AsyncIterable<Buffer>, mtime: number | null): Promise<void> {
+  await file.chmod(ANYBODY); // regardless of the umask: pods run as any user
+  let [size, synced] = [0, 0];
+  let syncing: Promise<void> = Promise.resolve();
+  try {
+    for await (const chunk of content) {
+      await writeAll(file, chunk);
+      size += chunk.length;
+      if (size - synced < SYNC_BYTES) continue;
+      await syncing;
+      synced = size;
+      syncing = file.datasync();
+      syncing.catch(() => {}); // awaited later
+    }
+  } finally {
+    await syncing;
+  }
+  if (mtime !== null) await file.utimes(mtime, mtime);
+  await file.datasync();
+}
+
+async function writeAll(file: FileHandle, chunk: Buffer): Promise<void> {
+  for (let at = 0; at < chunk.length; ) at += (await file.write(chunk, at)).bytesWritten;
+}
+
+async function move(from: string, to: string, mustBeNew: boolean): Promise<void> {
+  if (!mustBeNew) return rename(from, to);
+  try {
+    await link(from, to);
+  } catch (cause) {
+    if (codeOf(cause) !== 'EEXIST') throw cause;
+    throw new S3Error('PreconditionFailed', 'There is already something with this key.', { cause });
+  }
+}

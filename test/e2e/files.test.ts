@@ -1,0 +1,184 @@
+/** The files of network volumes through the whole server, with the clients that people use: s3cmd, rclone, and Podyard's own commands. */
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { run as podyard, runToFailure } from './podyard-command.ts';
+import { ServerProcess } from './server-process.ts';
+
+const TIME_LIMIT_MS = 120_000;
+
+let server: ServerProcess;
+let folder: string;
+let volume: string;
+let env: Record<string, string>;
+let s3: { id: string; secret: string };
+beforeAll(async () => {
+  server = await ServerProcess.start({ runtime: 'simulated' });
+  folder = await mkdtemp(join(tmpdir(), 'podyard-files-'));
+  env = { PODYARD_URL: server.url, PODYARD_API_KEY: server.key };
+  const made = await podyard(['volumes', 'create', 'data', '--size', '10', '--data-center', 'LOCAL-1', '--json'], env);
+  volume = JSON.parse(made).id;
+  s3 = JSON.parse(await podyard(['s3-keys', 'create', 'test', '--scope', 'files/data:write', '--json'], env));
+  await mkdir(join(folder, 'tree/below'), { recursive: true });
+  await writeFile(join(folder, 'tree/a file.txt'), 'with a space');
+  await writeFile(join(folder, 'tree/below/ünï.bin'), Buffer.alloc(100_000, 'x'));
+  await writeFile(join(folder, 'large'), '');
+  await truncate(join(folder, 'large'), 80 * 2 ** 20);
+}, TIME_LIMIT_MS);
+afterAll(async () => {
+  await server?.dispose();
+  if (folder) await rm(folder, { recursive: true, force: true });
+}, TIME_LIMIT_MS);
+
+const program = async (name: string, args: string[], more: Record<string, string> = {}) => {
+  const { PATH } = process.env as Record<string, string>;
+  const options = { env: { PATH, HOME: folder, ...more }, timeout: TIME_LIMIT_MS, maxBuffer: 2 ** 24 };
+  const { stdout, stderr } = await promisify(execFile)(name, args, options);
+  return { stdout, stderr };
+};
+
+const treeOf = async (path: string) =>
+  (await readdir(path, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(path.length + 1))
+    .sort();
+
+test(
+  's3cmd puts, lists, gets, copies, deletes and sends parts',
+  async () => {
+    const { host } = new URL(server.url);
+    await writeFile(
+      join(folder, '.s3cfg'),
+      `[default]\naccess_key = ${s3.id}\nsecret_key = ${s3.secret}\nhost_base = ${host}/s3\nhost_bucket = ${host}/s3\nuse_https = False\n`,
+    );
+    const s3cmd = async (...args: string[]) => (await program('s3cmd', ['--no-progress', ...args])).stdout;
+    const at = (key: string) => `s3://${volume}/${key}`;
+    expect(await s3cmd('ls')).toContain(`s3://${volume}`);
+    await s3cmd('put', '--recursive', join(folder, 'tree'), at('s3cmd/'));
+    expect(await s3cmd('ls', '--recursive', at('s3cmd/'))).toContain('s3cmd/tree/below/ünï.bin');
+    expect(await s3cmd('ls', at('s3cmd/'))).toContain(`DIR  s3://${volume}/s3cmd/tree/`);
+    await mkdir(join(folder, 'from-s3cmd'));
+    await s3cmd('get', '--recursive', at('s3cmd/'), join(folder, 'from-s3cmd/'));
+    expect(await readFile(join(folder, 'from-s3cmd/tree/a file.txt'), 'utf8')).toBe('with a space');
+    expect(await s3cmd('info', at('s3cmd/tree/a file.txt'))).toContain('File size: 12');
+    await s3cmd('cp', at('s3cmd/tree/a file.txt'), at('s3cmd/copied'));
+    await s3cmd('put', '--multipart-chunk-size-mb=15', join(folder, 'large'), at('s3cmd/large'));
+    await s3cmd('get', at('s3cmd/large'), join(folder, 'large-again'));
+    expect((await stat(join(folder, 'large-again'))).size).toBe(80 * 2 ** 20);
+    expect(await s3cmd('multipart', `s3://${volume}`)).not.toContain('large');
+    await s3cmd('del', '--recursive', '--force', at('s3cmd/'));
+    expect(await s3cmd('ls', '--recursive', at('s3cmd/'))).not.toContain('.txt');
+  },
+  TIME_LIMIT_MS,
+);
+
+test(
+  'rclone copies a folder there and back with its times, and finds nothing to do the second time',
+  async () => {
+    const config = {
+      RCLONE_CONFIG_P_TYPE: 's3',
+      RCLONE_CONFIG_P_PROVIDER: 'Other',
+      RCLONE_CONFIG_P_ACCESS_KEY_ID: s3.id,
+      RCLONE_CONFIG_P_SECRET_ACCESS_KEY: s3.secret,
+      RCLONE_CONFIG_P_ENDPOINT: `${server.url}/s3`,
+      RCLONE_CONFIG_P_CHUNK_SIZE: '16M',
+      RCLONE_CONFIG_P_UPLOAD_CUTOFF: '32M',
+    };
+    const rclone = (...args: string[]) => program('rclone', args, config);
+    await rclone('copy', join(folder, 'tree'), `P:${volume}/rclone`);
+    await rclone('copy', `P:${volume}/rclone`, join(folder, 'from-rclone'));
+    expect(await treeOf(join(folder, 'from-rclone'))).toEqual(await treeOf(join(folder, 'tree')));
+    const times = await Promise.all(['tree', 'from-rclone'].map((name) => stat(join(folder, name, 'a file.txt'))));
+    expect(Math.abs(times[0]!.mtimeMs - times[1]!.mtimeMs)).toBeLessThan(1);
+    const again = await rclone('copy', '--verbose', '--modify-window=1us', join(folder, 'tree'), `P:${volume}/rclone`);
+    expect(again.stderr).toContain('There was nothing to transfer');
+    await rclone('copyto', join(folder, 'large'), `P:${volume}/rclone/large`);
+    const { stdout } = await rclone('lsjson', '--recursive', `P:${volume}/rclone`);
+    expect(JSON.parse(stdout)).toContainEqual(expect.objectContaining({ Path: 'large', Size: 80 * 2 ** 20 }));
+    await rclone('check', '--size-only', join(folder, 'tree'), `P:${volume}/rclone`, '--one-way');
+    await rclone('delete', `P:${volume}/rclone`);
+    expect(JSON.parse((await rclone('lsjson', '--recursive', '--files-only', `P:${volume}/rclone`)).stdout)).toEqual(
+      [],
+    );
+  },
+  TIME_LIMIT_MS,
+);
+
+test(
+  'podyard volumes cp, ls and rm copy folders and large files both ways',
+  async () => {
+    await podyard(['volumes', 'cp', '-r', join(folder, 'tree'), 'data:own'], env);
+    await podyard(['volumes', 'cp', join(folder, 'large'), 'data:own/'], env);
+    const listed = JSON.parse(await podyard(['volumes', 'ls', 'data:own', '--json'], env));
+    expect(listed.map(({ key, size }: { key: string; size: number }) => [key, size])).toEqual([
+      ['own/below/', 0],
+      ['own/a file.txt', 12],
+      ['own/large', 80 * 2 ** 20],
+    ]);
+    expect(await podyard(['volumes', 'ls', 'data:own'], env)).toMatch(/12 B +\S+Z +a file\.txt/);
+    await podyard(['volumes', 'cp', '-r', 'data:own', join(folder, 'from-own')], env);
+    expect(await treeOf(join(folder, 'from-own'))).toEqual(['a file.txt', 'below/ünï.bin', 'large']);
+    expect((await stat(join(folder, 'from-own/large'))).size).toBe(80 * 2 ** 20);
+    const missing = await runToFailure(['volumes', 'cp', 'data:own/missing', folder], env, 4);
+    expect(missing).toContain("there is no file 'own/missing' in data");
+    await runToFailure(['volumes', 'cp', 'data:a', 'data:b'], env, 2);
+    await runToFailure(['volumes', 'cp', join(folder, 'tree'), 'data:own'], env, 2);
+    await podyard(['volumes', 'rm', 'data:own/a file.txt'], env);
+    await podyard(['volumes', 'rm', '-r', 'data:own', '--yes'], env);
+    expect(await runToFailure(['volumes', 'ls', 'data:own'], env, 4)).toContain("no file or directory 'own'");
+    expect(await podyard(['volumes', 'ls'], env)).toContain('LOCAL-1');
+  },
+  TIME_LIMIT_MS,
+);
+
+test(
+  'a key without the scope of files is told which it needs',
+  async () => {
+    const secret = (await podyard(['keys', 'create', 'plain', '--scope', 'all'], env)).split('\n')[0]!;
+    const plain = { ...env, PODYARD_API_KEY: secret };
+    expect(await runToFailure(['volumes', 'ls', 'data:/'], plain, 3)).toContain(`files/${volume}:read`);
+    expect(await runToFailure(['s3-keys', 'create', 'x'], plain, 3)).toContain('cannot grant more');
+  },
+  TIME_LIMIT_MS,
+);
+
+test(
+  'a server that is killed in the middle of an upload leaves no file, and the key signs after a restart',
+  async () => {
+    const { PutObjectCommand, ListObjectsV2Command, S3Client } = await import('@aws-sdk/client-s3');
+    const credentials = { accessKeyId: s3.id, secretAccessKey: s3.secret };
+    const client = new S3Client({
+      endpoint: `${server.url}/s3`,
+      region: 'LOCAL-1',
+      credentials,
+      forcePathStyle: true,
+      maxAttempts: 1,
+    });
+    let isFirst: (() => void) | undefined;
+    const first = new Promise<void>((resolve) => {
+      isFirst = resolve;
+    });
+    const { Readable } = await import('node:stream');
+    const body = Readable.from(
+      (async function* () {
+        yield Buffer.alloc(2 ** 20);
+        isFirst!();
+        await new Promise(() => {}); // the rest never comes
+      })(),
+    );
+    const put = client
+      .send(new PutObjectCommand({ Bucket: volume, Key: 'cut', Body: body, ContentLength: 2 ** 21 }))
+      .catch((error) => error);
+    await first;
+    await server.kill();
+    expect(await put).toBeInstanceOf(Error);
+    await server.start();
+    const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: volume, Prefix: 'cut' }));
+    expect(Contents).toEqual([]);
+    client.destroy();
+  },
+  TIME_LIMIT_MS,
+);
