@@ -423,6 +423,27 @@ export interface paths {
     parameters: {};
     delete: operations["endUserSession"];
   };
+  "/v2/teams": {
+    parameters: {};
+    get: operations["listTeams"];
+    post: operations["createTeam"];
+  };
+  "/v2/teams/{id}": {
+    parameters: {};
+    get: operations["getTeam"];
+    delete: operations["deleteTeam"];
+    patch: operations["updateTeam"];
+  };
+  "/v2/teams/{id}/members": {
+    parameters: {};
+    get: operations["listTeamMembers"];
+    post: operations["addTeamMember"];
+  };
+  "/v2/teams/{id}/members/{userId}": {
+    parameters: {};
+    delete: operations["removeTeamMember"];
+    patch: operations["updateTeamMember"];
+  };
   "/v2/account/installation": {
     parameters: {};
     get: operations["getInstallation"];
@@ -469,6 +490,15 @@ export interface paths {
   "/v2/account/sessions/{id}": {
     parameters: {};
     delete: operations["endSession"];
+  };
+  "/v2/account/s3-keys": {
+    parameters: {};
+    get: operations["listS3Keys"];
+    post: operations["createS3Key"];
+  };
+  "/v2/account/s3-keys/{id}": {
+    parameters: {};
+    delete: operations["deleteS3Key"];
   };
   "/v2/account/terminals": {
     parameters: {};
@@ -2154,7 +2184,7 @@ export interface components {
       email: string | null;
       /** Format: date-time */
       createdAt: string;
-      role: "ADMIN" | "USER";
+      role: "ADMIN" | "USER" | "AUDITOR" | "BILLING";
     };
     ApiKey: {
       id: string;
@@ -2206,6 +2236,75 @@ export interface components {
       } | null;
       secret: string;
     };
+    Team: {
+      id: string;
+      name: string;
+      status: "ACTIVE" | "SUSPENDED" | "DELETING";
+      role: ("VIEWER" | "DEVELOPER" | "OPERATOR" | "OWNER") | null;
+      members: number;
+      /** Format: date-time */
+      createdAt: string;
+    };
+    TeamList: {
+      teams: components["schemas"]["Team"][];
+    };
+    CreateTeamRequest: {
+      name: string;
+      ownerId?: string;
+    };
+    UpdateTeamRequest: {
+      name: string;
+    };
+    TeamMember: {
+      userId: string;
+      name: string;
+      role: "VIEWER" | "DEVELOPER" | "OPERATOR" | "OWNER";
+      isSuspended: boolean;
+      /** Format: date-time */
+      joinedAt: string;
+    };
+    TeamMemberList: {
+      members: components["schemas"]["TeamMember"][];
+    };
+    AddTeamMemberRequest: {
+      userId: string;
+      role: "VIEWER" | "DEVELOPER" | "OPERATOR" | "OWNER";
+    };
+    UpdateTeamMemberRequest: {
+      role: "VIEWER" | "DEVELOPER" | "OPERATOR" | "OWNER";
+    };
+    S3Key: {
+      id: string;
+      name: string;
+      scopes: string[];
+      /** Format: date-time */
+      createdAt: string;
+      /** Format: date-time */
+      expiresAt: string | null;
+      /** Format: date-time */
+      lastUsedAt: string | null;
+    };
+    S3KeyList: {
+      s3Keys: components["schemas"]["S3Key"][];
+    };
+    CreateS3KeyRequest: {
+      name: string;
+      scopes: string[];
+      /** Format: date-time */
+      expiresAt?: string | null;
+    };
+    CreatedS3Key: {
+      id: string;
+      name: string;
+      scopes: string[];
+      /** Format: date-time */
+      createdAt: string;
+      /** Format: date-time */
+      expiresAt: string | null;
+      /** Format: date-time */
+      lastUsedAt: string | null;
+      secret: string;
+    };
     UserAccount: {
       userId: string;
       name: string;
@@ -2225,7 +2324,7 @@ export interface components {
         gpus: components["schemas"]["QuotaUse"];
       };
       email: string | null;
-      role: "ADMIN" | "USER";
+      role: "ADMIN" | "USER" | "AUDITOR" | "BILLING";
       /** Format: date-time */
       createdAt: string;
       apiKeys: number;
@@ -2260,7 +2359,7 @@ export interface components {
     CreateUserRequest: {
       name: string;
       email?: string | null;
-      role?: "ADMIN" | "USER";
+      role?: "ADMIN" | "USER" | "AUDITOR" | "BILLING";
       key?: {
         name?: string;
         scopes?: string[];
@@ -2289,7 +2388,7 @@ export interface components {
         gpus: components["schemas"]["QuotaUse"];
       };
       email: string | null;
-      role: "ADMIN" | "USER";
+      role: "ADMIN" | "USER" | "AUDITOR" | "BILLING";
       /** Format: date-time */
       createdAt: string;
       apiKeys: number;
@@ -2320,7 +2419,7 @@ export interface components {
     };
     UpdateUserRequest: {
       email?: string | null;
-      role?: "ADMIN" | "USER";
+      role?: "ADMIN" | "USER" | "AUDITOR" | "BILLING";
     };
     SuspendUserRequest: {
       workloads?: "KEEP" | "STOP";
@@ -4652,6 +4751,149 @@ export interface operations {
       204: {};
     };
   };
+  listTeams: {
+    parameters: {
+      query?: {
+        all?: boolean;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["TeamList"];
+        };
+      };
+    };
+  };
+  createTeam: {
+    parameters: {};
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["CreateTeamRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["Team"];
+        };
+      };
+    };
+  };
+  getTeam: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["Team"];
+        };
+      };
+    };
+  };
+  deleteTeam: {
+    parameters: {
+      query?: {
+        handOverTo?: string;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      202: {
+        content: {
+          "application/json": components["schemas"]["Team"];
+        };
+      };
+    };
+  };
+  updateTeam: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["UpdateTeamRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["Team"];
+        };
+      };
+    };
+  };
+  listTeamMembers: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["TeamMemberList"];
+        };
+      };
+    };
+  };
+  addTeamMember: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["AddTeamMemberRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["TeamMember"];
+        };
+      };
+    };
+  };
+  removeTeamMember: {
+    parameters: {
+      path: {
+        id: string;
+        userId: string;
+      };
+    };
+    responses: {
+      204: {};
+    };
+  };
+  updateTeamMember: {
+    parameters: {
+      path: {
+        id: string;
+        userId: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["UpdateTeamMemberRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["TeamMember"];
+        };
+      };
+    };
+  };
   getInstallation: {
     parameters: {};
     responses: {
@@ -4804,6 +5046,41 @@ export interface operations {
     };
   };
   endSession: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      204: {};
+    };
+  };
+  listS3Keys: {
+    parameters: {};
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["S3KeyList"];
+        };
+      };
+    };
+  };
+  createS3Key: {
+    parameters: {};
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["CreateS3KeyRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["CreatedS3Key"];
+        };
+      };
+    };
+  };
+  deleteS3Key: {
     parameters: {
       path: {
         id: string;

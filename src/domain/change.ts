@@ -103,6 +103,9 @@ async function carryOut<T extends Tx<Admin>, Input extends object, Result, Prepa
         });
   for (const hint of hints) context.bus.publish(...hint);
   const id = operation.subject(input, result);
-  context.logger?.debug({ operation: operation.name, id, by: actor?.personId ?? actor?.userId, keyId: actor?.keyId }, 'changed');
+  context.logger?.debug(
+    { operation: operation.name, id, by: actor?.personId ?? actor?.userId, keyId: actor?.keyId },
+    'changed',
+  );
   return result;
 }

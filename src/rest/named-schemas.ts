@@ -49,8 +49,8 @@ import { InstallationResponse } from './installation/installation-schemas.ts';
 import { JobDetailResponse, JobList } from './jobs/job-schemas.ts';
 import { LIMIT_SCHEMAS } from './limits/limit-schemas.ts';
 import { LogLines } from './logs/log-schemas.ts';
-import { MODEL_SCHEMAS } from './models/model-schemas.ts';
 import { MachineModelListResponse, MachineModelResponse } from './machine-models/machine-model-schemas.ts';
+import { MODEL_SCHEMAS } from './models/model-schemas.ts';
 import {
   CreateNetworkVolumeRequest,
   NetworkVolumeList,
@@ -78,12 +78,12 @@ import {
 } from './releases/release-schemas.ts';
 import { ReplaceScheduleRequest, ScheduleResponse } from './scheduled-floors/schedule-schemas.ts';
 import { CreateSecretRequest, SecretList, SecretResponse, UpdateSecretRequest } from './secrets/secret-schemas.ts';
+import { SESSION_SCHEMAS } from './sessions/session-schemas.ts';
 import { ErrorResponse } from './shared/error-response.ts';
 import { SimulateRequest, SimulationResponse } from './simulation/simulation-schemas.ts';
-import { TemplateList, TemplateResponse, UpdateTemplateRequest } from './templates/template-wire.ts';
-import { SESSION_SCHEMAS } from './sessions/session-schemas.ts';
-import { TERMINAL_SCHEMAS } from './terminals/terminal-schemas.ts';
 import { TEAM_SCHEMAS } from './teams/team-schemas.ts';
+import { TemplateList, TemplateResponse, UpdateTemplateRequest } from './templates/template-wire.ts';
+import { TERMINAL_SCHEMAS } from './terminals/terminal-schemas.ts';
 import { USER_SCHEMAS } from './users/user-schemas.ts';
 import type { Wires } from './wires.ts';
 import {

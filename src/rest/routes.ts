@@ -7,8 +7,8 @@ import {
   replaceSshKeysRoute,
   watchAccountRoute,
 } from './account/account-routes.ts';
-import { exportAuditRoute, listAuditRoute } from './audit/audit-routes.ts';
 import { createS3KeyRoute, deleteS3KeyRoute, listS3KeysRoute } from './account/s3-key-routes.ts';
+import { exportAuditRoute, listAuditRoute } from './audit/audit-routes.ts';
 import {
   getBillingRoute,
   getClusterBillingRoute,
@@ -84,8 +84,8 @@ import {
 import { downloadEndpointLogRoute, downloadPodLogRoute } from './logs/download-log.ts';
 import { listEndpointLogLinesRoute, listPodLogLinesRoute } from './logs/list-log-lines.ts';
 import { getEndpointLogsRoute, getPodLogsRoute, getWorkerLogsRoute } from './logs/stream-logs.ts';
-import { getEndpointModelsRoute, replaceEndpointModelsRoute, resolveModelsRoute } from './models/model-routes.ts';
 import { listMachineModelsRoute, removeMachineModelRoute } from './machine-models/machine-model-routes.ts';
+import { getEndpointModelsRoute, replaceEndpointModelsRoute, resolveModelsRoute } from './models/model-routes.ts';
 import {
   createNetworkVolumeRoute,
   deleteNetworkVolumeRoute,
@@ -138,6 +138,12 @@ import {
   listSecretsRoute,
   updateSecretRoute,
 } from './secrets/secret-routes.ts';
+import {
+  endSessionRoute,
+  endUserSessionRoute,
+  listSessionsRoute,
+  listUserSessionsRoute,
+} from './sessions/session-routes.ts';
 import type { RestRoute } from './shared/rest-app.ts';
 import { getSimulationRoute, simulateRoute } from './simulation/simulation-routes.ts';
 import {
@@ -166,12 +172,6 @@ import {
   endTerminalRoute,
   listTerminalsRoute,
 } from './terminals/terminal-routes.ts';
-import {
-  endSessionRoute,
-  endUserSessionRoute,
-  listSessionsRoute,
-  listUserSessionsRoute,
-} from './sessions/session-routes.ts';
 import { createUserApiKeyRoute, deleteUserApiKeyRoute, listUserApiKeysRoute } from './users/user-api-keys.ts';
 import { getUserRateLimitRoute, replaceUserRateLimitRoute } from './users/user-rate-limit.ts';
 import {

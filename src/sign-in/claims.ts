@@ -1,5 +1,5 @@
 import { Failure } from '../core/errors.ts';
-import type { Role } from '../domain/access/users.ts';
+import type { Role } from '../domain/access/roles.ts';
 import type { JoinedIdentity } from '../domain/sessions/join-identity.ts';
 import type { Provider } from './read-providers.ts';
 

@@ -67,7 +67,12 @@ export class Admission {
     const actor = await ring.authenticate(secret, peer);
     if (!actor && ring !== this.#deps.keyRing) throw sessionEnded();
     if (!actor) throw new Failure('unauthorized', 'invalid api key');
-    return this.#check(applicant, actor, endpointId, await this.#deps.endpoints.findReachable(endpointId, actor.userId));
+    return this.#check(
+      applicant,
+      actor,
+      endpointId,
+      await this.#deps.endpoints.findReachable(endpointId, actor.userId),
+    );
   }
 
   #check(

@@ -159,7 +159,7 @@ test('a failed look-up is not cached', async () => {
 /** Opens something with the key: `ended` counts the calls. */
 function opened(keyId: KeyId): { ended: number; close: () => void } {
   const open = { ended: 0, close: () => {} };
-  open.close = keyRing.onEnd({ keyId }, () => {
+  open.close = keyRing.onEnd({ userId, keyId }, () => {
     open.ended += 1;
   });
   return open;
@@ -181,14 +181,14 @@ test('an object is watched again after its key has ended, and not after the end 
   const [first, second] = [await newKey(), await newKey()];
   const ended: KeyId[] = [];
   const request = { place: -1, keyId: first.key.id, onKeyEnd: () => void ended.push(request.keyId) };
-  keyRing.watch({ keyId: first.key.id }, request);
+  keyRing.watch({ userId, keyId: first.key.id }, request);
   const other = opened(second.key.id);
   await change({ pool: database.pool, bus }, null, revokeApiKey, { userId, keyId: first.key.id });
   await expect.poll(() => ended).toEqual([first.key.id]);
   request.keyId = second.key.id;
-  keyRing.watch({ keyId: second.key.id }, request);
-  keyRing.unwatch({ keyId: first.key.id }, request);
-  keyRing.unwatch({ keyId: second.key.id }, request);
+  keyRing.watch({ userId, keyId: second.key.id }, request);
+  keyRing.unwatch({ userId, keyId: first.key.id }, request);
+  keyRing.unwatch({ userId, keyId: second.key.id }, request);
   await change({ pool: database.pool, bus }, null, revokeApiKey, { userId, keyId: second.key.id });
   await expect.poll(() => other.ended).toBe(1);
   expect(ended).toEqual([first.key.id]);

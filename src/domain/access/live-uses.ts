@@ -8,11 +8,7 @@ export type FindLive = (db: Db, ids: readonly string[]) => Promise<Map<string, n
  * Returns those of `uses` (`useIdOf`) whose key or session is valid, and whose person still acts for the account as they did, with
  * the end of the key or session in ms since 1970. Served by the primary keys.
  */
-export async function findLiveUses(
-  db: Db,
-  uses: readonly string[],
-  findLive: FindLive,
-): Promise<Map<string, number>> {
+export async function findLiveUses(db: Db, uses: readonly string[], findLive: FindLive): Promise<Map<string, number>> {
   const parts = uses.map((use) => [use, ...use.split(/[@:]/)] as [string, string, ...string[]]);
   const ends = await findLive(db, [...new Set(parts.map(([, id]) => id))]);
   const shared = parts.filter(([, , accountId]) => accountId !== undefined);

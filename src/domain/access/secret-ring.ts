@@ -8,8 +8,8 @@ import { databaseFailure } from '../../db/database-fault.ts';
 import type { Db } from '../../db/pool.ts';
 import type { Actor } from './actor.ts';
 import { GuessLimiter } from './guess-limiter.ts';
-import { findLiveUses } from './live-uses.ts';
 import { KeyWatch, type OpenUse } from './key-watch.ts';
+import { findLiveUses } from './live-uses.ts';
 import { hashSecret, hashText } from './secret-hash.ts';
 import { SecretUse } from './secret-use.ts';
 

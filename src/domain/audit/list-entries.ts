@@ -44,10 +44,10 @@ export const MAX_AUDIT_PAGE = 500;
 const EXPORT_PAGE = 1_000;
 const CURSOR = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)_(\d{1,18})$/;
 
-/** Returns whose entries the caller may see: of their own records; of another's, or `all`, only an admin. Throws `forbidden`. */
+/** Returns whose entries the caller may see: of their own records; of another's, or `all`, only an admin or auditor. Throws `forbidden`. */
 export async function readAuditScope(db: Db, actor: Actor, userId: string | undefined): Promise<UserId | null> {
   if (userId === undefined || userId === actor.userId) return actor.userId;
-  await checkOperator(db, actor.userId);
+  await checkOperator(db, actor.userId, 'readAccounts');
   return userId === 'all' ? null : (userId as UserId);
 }
 

@@ -4,14 +4,8 @@ import type { Db } from '../../db/pool.ts';
 import type { Admin } from '../access/actor.ts';
 import { PERMISSIONS } from '../access/permissions.ts';
 import { refuseUserBesideProcesses } from '../access/refuse-shared-processes.ts';
-import {
-  createUser,
-  findUserByName,
-  findUserForUpdate,
-  type Role,
-  type User,
-  updateUserFields,
-} from '../access/users.ts';
+import type { Role } from '../access/roles.ts';
+import { createUser, findUserByName, findUserForUpdate, type User, updateUserFields } from '../access/users.ts';
 import type { Operation, Tx } from '../change.ts';
 import { lockAdmins } from '../users/admins.ts';
 import { findUserOfIdentity, findUsersByEmail, type Identity, upsertIdentity } from './identity-store.ts';

@@ -34,7 +34,7 @@ export type LogExtras = readonly ('level' | 'workerId')[];
  */
 export function streamLog(
   deps: RouteDeps,
-  client: StreamClient & { actor: { userId: UserId } },
+  client: StreamClient,
   log: { scope: LogScope; start: LogStart; filter: LogFilter; extras: LogExtras },
 ): AsyncGenerator<string> {
   const sources = { db: deps.pool, bus: deps.bus, search: deps.logSearches.of(client.actor.userId) };

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { checkOperator, isOperator } from '../../domain/access/check-operator.ts';
+import { isOperator } from '../../domain/access/check-operator.ts';
 import { change } from '../../domain/change.ts';
 import { listMachineModels, type MachineModel } from '../../domain/machine-models/machine-model-store.ts';
 import { removeMachineModel } from '../../domain/machine-models/remove-machine-model.ts';
@@ -22,7 +22,7 @@ export const listMachineModelsRoute: RestRoute = (app, deps) => {
       config: { permission: () => PERMISSIONS.readEndpoint({}) },
     },
     async ({ actor }) => {
-      const isAll = await isOperator(deps.pool, actor.userId);
+      const isAll = await isOperator(deps.pool, actor.userId, 'readAccounts');
       return { models: (await listMachineModels(deps.pool, isAll ? null : actor.userId)).map(toResponse) };
     },
   );
@@ -41,10 +41,9 @@ export const removeMachineModelRoute: RestRoute = (app, deps) => {
         params: MachineModelParams,
         response: { 204: noContent('It is being removed.') },
       },
-      config: { permission: PERMISSIONS.writeAccount, failures: ['notFound'] },
+      config: { permission: PERMISSIONS.writeAccount, operator: 'writeInstallation', failures: ['notFound'] },
     },
     async ({ actor, params }, reply) => {
-      await checkOperator(deps.pool, actor.userId);
       await change(deps, actor, removeMachineModel, params);
       return reply.code(204).send();
     },

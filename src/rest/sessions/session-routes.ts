@@ -1,5 +1,4 @@
 import type { SessionId, UserId } from '../../core/ids.ts';
-import { checkOperator } from '../../domain/access/check-operator.ts';
 import { change } from '../../domain/change.ts';
 import { listSessions } from '../../domain/sessions/session-store.ts';
 import { endSession } from '../../domain/sessions/sessions.ts';
@@ -65,10 +64,9 @@ export const listUserSessionsRoute: RestRoute = (app, deps) => {
         params: UserParams,
         response: { 200: ref(SessionList) },
       },
-      config: { permission: PERMISSIONS.readUsers, failures: ['notFound'] },
+      config: { permission: PERMISSIONS.readUsers, operator: 'readUsers', failures: ['notFound'] },
     },
     async ({ actor, params }) => {
-      await checkOperator(deps.pool, actor.userId);
       const { user } = await getUserAccount(deps.pool, params.id as UserId);
       const sessions = await listSessions(deps.pool, user.id);
       return { sessions: sessions.map((session) => toSessionResponse(session, actor.sessionId)) };
@@ -88,10 +86,9 @@ export const endUserSessionRoute: RestRoute = (app, deps) => {
         params: UserSessionParams,
         response: { 204: noContent('Ended.') },
       },
-      config: { permission: PERMISSIONS.writeUsers, failures: ['notFound'] },
+      config: { permission: PERMISSIONS.writeUsers, operator: 'writeUsers', failures: ['notFound'] },
     },
     async ({ actor, params }, reply) => {
-      await checkOperator(deps.pool, actor.userId);
       const { id, sessionId } = params;
       await change(deps, actor, endSession, { userId: id as UserId, sessionId: sessionId as SessionId });
       deps.logger.info({ userId: id, by: actor.userId, sessionId }, 'session ended by an admin');
