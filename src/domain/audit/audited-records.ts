@@ -101,6 +101,7 @@ export const AUDITED_RECORDS: Readonly<Record<string, AuditedRecord>> = {
       flashboot: 'flashboot',
       templateId: 'template_id',
       modelReferences: 'model_references',
+      models: `(select jsonb_agg((m ->> 'name') || '@' || (m ->> 'commit')) from jsonb_array_elements(t.models) m)`,
       version: 'version',
       isRolloutPaused: 'is_rollout_paused',
       servingVersion: 'serving_version',
@@ -112,6 +113,16 @@ export const AUDITED_RECORDS: Readonly<Record<string, AuditedRecord>> = {
     },
     hidden: { maps: ['env'] },
     lock: 'for update',
+  },
+  identity: {
+    from: 'users t where t.id = $1',
+    owner: 'id',
+    name: 'name',
+    fields: {
+      email: 'email',
+      role: 'role',
+      issuers: '(select jsonb_agg(i.issuer order by i.issuer) from identities i where i.user_id = t.id)',
+    },
   },
   key: {
     from: 'api_keys t where t.id = $1',
@@ -131,6 +142,12 @@ export const AUDITED_RECORDS: Readonly<Record<string, AuditedRecord>> = {
     fields: {
       limits: `(select jsonb_object_agg(l.name, l.value) from user_limits l where l.user_id is not distinct from t.user_id)`,
     },
+  },
+  model: {
+    from: 'machine_models t where t.model_id = $1',
+    owner: 'null::text',
+    name: '(select m.name from pinned_models m where m.id = t.model_id)',
+    fields: { isRemoving: 'removal_wanted_at is not null' },
   },
   pod: {
     from: 'pods t where t.id = $1',
@@ -165,6 +182,11 @@ export const AUDITED_RECORDS: Readonly<Record<string, AuditedRecord>> = {
     hidden: { values: ['credentials'] },
     lock: 'for update',
   },
+  s3Key: {
+    from: 's3_keys t where t.id = $1',
+    ...OWNED,
+    fields: { name: 'name', scopes: 'scopes', expiresAt: 'expires_at' },
+  },
   secret: {
     from: 'secrets t where t.id = $1',
     ...OWNED,
@@ -172,11 +194,27 @@ export const AUDITED_RECORDS: Readonly<Record<string, AuditedRecord>> = {
     hidden: { values: ['value'] },
     lock: 'for update',
   },
+  session: {
+    from: 'sessions t where t.id = $1',
+    owner: 'user_id',
+    name: 'user_agent',
+    fields: { madeBy: 'made_by', keyId: 'key_id', provider: 'provider', address: 'address' },
+  },
   simulation: {
     from: `settings t where t.key = 'simulation' and $1::text is not null`,
     owner: 'null::text',
     name: `'simulation'`,
     fields: { gpus: `value -> 'gpus'`, slowPull: `value -> 'slowPull'` },
+  },
+  team: {
+    from: 'users t where t.id = $1',
+    owner: 'id',
+    name: 'name',
+    fields: {
+      name: 'name',
+      members: '(select jsonb_object_agg(m.user_id, m.role) from team_members m where m.team_id = t.id)',
+      isRemoving: 'removing_at is not null',
+    },
   },
   template: {
     from: 'templates t where t.id = $1',

@@ -6,7 +6,11 @@ import type { KeyId, RegistryId, TemplateId } from '../../core/ids.ts';
 import { change } from '../change.ts';
 import { changeClusterRegistry } from '../clusters/change-cluster.ts';
 import { updateFollowedTemplate } from '../endpoints/update-followed-template.ts';
+import { removeMachineModel } from '../machine-models/remove-machine-model.ts';
+import { pinModel } from '../models/pinned-model-store.ts';
 import { updateRegistry } from '../registries/change-registry.ts';
+import { joinIdentity } from '../sessions/join-identity.ts';
+import { createSession, endSession } from '../sessions/sessions.ts';
 import { ensureSimulation } from '../simulation/simulation.ts';
 import { markTemplate } from '../templates/change-template.ts';
 import { AUDITED_RECORDS } from './audited-records.ts';
@@ -103,6 +107,16 @@ async function callEverything(person: Person): Promise<void> {
   await as('PATCH', `clusters/${cluster.id}`, { name: 'd' });
   const key = await as('POST', 'account/api-keys', { name: 'k', scopes: ['all'] });
   await as('DELETE', `account/api-keys/${key.id}`);
+  const filer = { ...person, key: await rest.keyFor(person, 'account:write', 'files:write') };
+  const s3Key = await call(filer, 'POST', 'account/s3-keys', { name: 's', scopes: ['files:read'] });
+  await as('DELETE', `account/s3-keys/${s3Key.id}`);
+  const mate = await rest.addPerson('mate');
+  const team = await as('POST', 'teams', { name: 'research' });
+  await as('PATCH', `teams/${team.id}`, { name: 'physics' });
+  await as('POST', `teams/${team.id}/members`, { userId: mate.userId, role: 'VIEWER' });
+  await as('PATCH', `teams/${team.id}/members/${mate.userId}`, { role: 'OPERATOR' });
+  await as('DELETE', `teams/${team.id}/members/${mate.userId}`);
+  await as('DELETE', `teams/${team.id}`);
   await as('PUT', 'account/ssh-keys', { sshKeys: [] });
   await as('PATCH', 'account/installation/limits', { pods: 100 });
   const user = await as('POST', 'account/users', { name: 'otto' });
@@ -121,6 +135,24 @@ async function callEverything(person: Person): Promise<void> {
   const actor = { userId: person.userId, keyId: 'k' as KeyId, scopes: [{ kind: 'all' as const }] };
   const { pool } = rest.database;
   const context = { pool, bus: rest.bus, secretBox: rest.secretBox };
+  const browser = await change(context, actor, createSession, {
+    ...({ madeBy: 'PASSWORD', userAgent: 'Firefox', address: '192.0.2.1' } as const),
+    lifetime: { idleMs: 1_000, maxMs: 1_000 },
+  });
+  await change(context, actor, endSession, { userId: person.userId, sessionId: browser.id });
+  const joined = {
+    issuer: 'https://id.example.com',
+    subject: CANARY,
+    email: 'new@example.org',
+    groups: [],
+    name: 'New',
+  };
+  const facts = { takesSeveralUsers: true };
+  const claims = { isEmailVerified: true, role: null, joinByEmail: false };
+  await change({ ...context, facts }, null, joinIdentity, { ...joined, ...claims });
+  const model = await pinModel(pool, { source: 'HUB', name: 'org/m', commit: 'c', files: [] });
+  await pool.query('insert into machine_models values ($1, now(), now(), false)', [model.id]);
+  await change(context, null, removeMachineModel, { id: model.id });
   const credentials = { username: CANARY, password: CANARY };
   await change(context, actor, updateRegistry, { id: registry as RegistryId, change: credentials });
   await change(context, actor, changeClusterRegistry, { id: cluster.id, registryId: registry });
@@ -138,7 +170,9 @@ test('every operation has a record that its entries show', async () => {
   expect([...kinds].filter((kind) => !(kind in AUDITED_RECORDS) && !NOT_SHOWN.includes(kind))).toEqual([]);
 });
 
-test('every operation writes an entry, and no secret, credential, token or value of env is in any', async () => {
+test('every operation writes an entry, and no secret, credential, token or value of env is in any', {
+  timeout: 60_000,
+}, async () => {
   await callEverything(admin);
   const { rows } = await rest.database.pool.query<{ operation: string }>(
     'select distinct operation from audit_entries',

@@ -58,7 +58,7 @@ export interface SessionLifetime {
 }
 
 /** What a session permits that no key restricts. */
-const EVERYTHING: readonly Scope[] = [{ kind: 'all' }, { kind: 'exec', resourceId: null }];
+const EVERYTHING: readonly Scope[] = ['all', 'exec', 'files:write'].map(parseScope);
 
 /** When it ends without another use, in SQL over `sessions s left join api_keys k`. */
 const ENDS_AT = 'least(s.expires_at, s.last_used_at + s.idle, k.expires_at)';
