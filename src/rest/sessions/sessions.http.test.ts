@@ -233,3 +233,36 @@ test('a user has at most a hundred sessions: the one used least lately ends', as
   const next = await server.signIn(dora.key);
   expect([await account(first), await account(next)]).toEqual([401, 200]);
 });
+
+test('a session acts for a team of its user, as its role permits, until the membership ends; the audit log names who it was', async () => {
+  const { rest } = server;
+  const member = await rest.addPerson('session-member');
+  const admin = await rest.addPerson('session-admin');
+  await rest.database.pool.query("update users set role = 'ADMIN' where id = $1", [admin.userId]);
+  const key = admin.key;
+  const { id: team } = (await rest.call('POST', '/v2/teams', { key, body: { name: 'lab' } })).json();
+  const members = `/v2/teams/${team}/members`;
+  await rest.call('POST', members, { key, body: { userId: member.userId, role: 'DEVELOPER' } });
+  const session = await server.signIn(member.key);
+  const headers = { 'podyard-team': 'lab' };
+  const body = JSON.stringify({ name: 'ours', image: 'i:1', gpu: { pools: ['ADA_24'] } });
+  const made = await server.send('/v2/serverless', { session, method: 'POST', headers, body });
+  expect(made.status).toBe(201);
+  const { id } = (await made.json()) as { id: string };
+  expect(await status(`/v2/serverless/${id}`, { session })).toBe(404); // their own account has none
+  expect(await status(`/v2/serverless/${id}`, { session, headers, method: 'DELETE' })).toBe(403); // takes an OPERATOR
+
+  const { rows } = await rest.database.pool.query(
+    `select actor_kind, actor_id, session_id, owner_id from audit_entries where operation = 'endpoint.create' and record_id = $1`,
+    [id],
+  );
+  expect(rows).toEqual([{ actor_kind: 'session', actor_id: member.userId, session_id: session.id, owner_id: team }]);
+
+  const stream = await server.send(`/v2/serverless/${id}/logs`, { session, headers });
+  expect(stream.status).toBe(200);
+  const reader = stream.body!.getReader();
+  await rest.call('DELETE', `${members}/${member.userId}`, { key });
+  while (!(await reader.read().catch(() => ({ done: true }))).done); // it ends with the membership
+  expect(await status(`/v2/serverless/${id}`, { session, headers })).toBe(403);
+  expect(await account(session)).toBe(200);
+});
