@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { WebhookPolicy } from '../../domain/jobs/webhook-policy.ts';
 import { readFileByUrl } from './https.ts';
 
-/** docs/interface/models.md, "References". Both servers are on loopback, and users may have the server go to the first. */
+/** docs/interface/models.md. Both servers are on loopback, and users may have the server go to the first. */
 const SHA = 'ab'.repeat(32);
 let answer: RequestListener;
 let seen: [method: string | undefined, path: string | undefined, authorization: string | undefined][];
