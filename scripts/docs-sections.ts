@@ -21,6 +21,7 @@ export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }
       'guide/load-balancing.md',
       'guide/pods.md',
       'guide/clusters.md',
+      'guide/models.md',
       'guide/images.md',
       'guide/builds.md',
       'guide/git.md',

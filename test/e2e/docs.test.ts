@@ -131,7 +131,7 @@ test.skipIf(isMissing).each([ALONE])(TITLE, { timeout: PAGE_LIMIT_MS }, (page) =
 
 /** What no test machine has: commands of pages on installation. */
 const NEEDS_A_PLACE = new Set(
-  ['gpus', 'a-cluster', 'a-domain', 'your-repository'].map((place) => `sh not-run=needs-${place}`),
+  ['gpus', 'a-cluster', 'a-domain', 'your-repository', 'the-hub'].map((place) => `sh not-run=needs-${place}`),
 );
 
 /** Run on machines made for them, from the files of a release: test/release/install-page.test.ts. */

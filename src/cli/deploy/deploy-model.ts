@@ -117,15 +117,19 @@ function linesOf({ recipe, model, chosen, needGb, stock, placement }: Chosen, op
 }
 
 function placementText({ pools, count }: Placement, stock: readonly PoolStock[]): string {
-  const here = pools.flatMap((pool) => stock.find((one) => one.pool === pool) ?? []);
-  const absent = pools.filter((pool) => !here.some((one) => one.pool === pool));
-  const shown = [stockText(here), ...absent.map((pool) => `${pool}: none here now`)].filter((one) => one !== '');
+  const shown = pools.map((pool) => {
+    const here = stock.find((one) => one.pool === pool);
+    return here ? poolText(here) : `${pool}: none here now`;
+  });
   return `${count} for a worker, of ${shown.join('; ')}`;
 }
 
 function stockText(stock: readonly PoolStock[]): string {
-  const pools = stock.map(({ pool, memoryGb, total, free }) => `${pool} with ${memoryGb} GB, ${free} of ${total} free`);
-  return pools.join('; ') || 'there is no GPU';
+  return stock.map(poolText).join('; ') || 'there is no GPU';
+}
+
+function poolText({ pool, memoryGb, total, free }: PoolStock): string {
+  return `${pool} with ${memoryGb} GB, ${free} of ${total} free`;
 }
 
 function filesText(count: number): string {
