@@ -40,6 +40,7 @@ const SOURCES: Readonly<Record<Exclude<Names, 'contexts'>, (client: ApiClient) =
   registries: namesOfKind(RECORDS.registries),
   keys: async (client) => namesOf((await client.call('get', '/v2/account/api-keys')).apiKeys),
   users: async (client) => namesOf((await client.call('get', '/v2/account/users', { query: { limit: 1000 } })).users),
+  models: async (client) => namesOf((await client.call('get', '/v2/models')).models),
   gpus: async (client) => idsOf(await CATALOG.gpus.rows(client)),
   pools: async (client) => (await CATALOG.gpus.rows(client)).flatMap(({ pool }) => pool ?? []),
   cpus: async (client) => idsOf(await CATALOG.cpus.rows(client)),

@@ -124,6 +124,9 @@ const CLIENT_EXAMPLES: Record<string, readonly string[]> = {
   ],
   'batch cancel': ['podyard batch cancel first batch_abc123', 'podyard batch cancel first batch_abc123 --json'],
   models: ['podyard models', 'podyard models --json'],
+  'models list': ['podyard models list', 'podyard models list --json'],
+  'models stored': ['podyard models stored', 'podyard models stored --json'],
+  'models free': ['podyard models free Qwen/Qwen3-8B', 'podyard models free 3f79bb7b435b --json'],
   pods: ['podyard pods', 'podyard pods logs box --follow'],
   ...recordExamples('pods', 'box'),
   'pods create': [

@@ -4,6 +4,7 @@ import { TEMPLATE_SOURCES } from '../../domain/templates/template.ts';
 import { type EnvOptions, envQuery, patchVariables, requireVariables } from '../fields/env-options.ts';
 import { addFields, bodyOf, present } from '../fields/field.ts';
 import { TEMPLATE_FIELDS } from '../fields/fields.ts';
+import { addMachineModels } from '../models/machine-model-commands.ts';
 import type { Schemas } from '../shared/api-types.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
 import {
@@ -147,9 +148,12 @@ function addRegistries(program: Command, pieces: CliPieces): void {
 }
 
 export function addModels(program: Command, pieces: CliPieces): void {
-  addListing(program.command('models'), pieces, 'models').description(
+  const models = program.command('models');
+  addListing(models.command('list', { isDefault: true }).alias('ls'), pieces, 'models').description(
     'list what `model` may be in calls to /openai/v1; starts no worker',
   );
+  models.description('models: what calls may name, and what is stored');
+  addMachineModels(models, pieces);
 }
 
 export function addCatalog(program: Command, pieces: CliPieces): void {
