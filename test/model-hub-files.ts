@@ -6,8 +6,8 @@ import type { ModelUse, PinnedModel } from '../src/domain/models/pinned-model.ts
 
 /** How the stand-in misbehaves; each part for the path of a file, or for all with `*`. */
 export interface HubFaults {
-  /** Connections end after this share of what they were to send, so many times. */
-  cut?: { share: number; times: number };
+  /** Connections end after this share of what they were to send, so many times; then the path has other faults. */
+  cut?: { share: number; times: number; next?: HubFaults };
   /** Answers 200 with a page. */
   isPage?: boolean;
   /** Sends other bytes of the same size. */
@@ -138,6 +138,7 @@ export class ModelHubFiles {
     let stop = end;
     if (faults.cut && faults.cut.times > 0) {
       faults.cut.times -= 1;
+      if (faults.cut.times === 0 && faults.cut.next) this.faults.set(path.split('/').at(-1)!, faults.cut.next);
       stop = start + Math.floor((end - start) * faults.cut.share);
     }
     if (faults.halfUntil) {

@@ -1,11 +1,20 @@
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
+import { DiskWatch } from '../control/housekeeping/watch-disks.ts';
+import type { PodRunner } from '../control/pods/run-pods.ts';
+import type { WorkerRunner } from '../control/workers/run/run-workers.ts';
 import type { Clock } from '../core/clock.ts';
+import type { WorkerId } from '../core/ids.ts';
+import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
+import type { Pool } from '../db/pool.ts';
 import type { Installation } from '../domain/installation.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
+import type { WorkloadDisk } from '../domain/workers/list-disks.ts';
 import { ModelStore } from '../models/store/model-store.ts';
-import type { Runtime } from '../runtimes/runtime.ts';
+import { directoryBytes } from '../runtimes/directories/storage-directories.ts';
+import type { DiskMeter, Runtime } from '../runtimes/runtime.ts';
+import type { Because } from '../scaling/because.ts';
 
 interface Parts {
   runtime: Runtime;
@@ -29,4 +38,30 @@ export function createModelStore({ dataDir, hubUrl, models }: Config, parts: Par
     clock,
     counters: { fetchedBytes: (bytes) => fetchedBytes.add(bytes), evicted: () => evicted.add() },
   });
+}
+
+/** None where the runtime limits disks itself. */
+export function createDiskWatch(
+  { pool, logger, runtime }: { pool: Pool; logger: Logger; runtime: Runtime },
+  { workers, pods, modelStore }: { workers: WorkerRunner; pods: PodRunner; modelStore: ModelStore | null },
+): DiskWatch[] {
+  const disks = disksWith(runtime.disks, modelStore);
+  if (disks === null) return [];
+  const end = ({ id, revision }: WorkloadDisk, why: Because) => {
+    if (revision === null) workers.end(id as WorkerId, why);
+    else pods.end(id, revision, why.reason);
+  };
+  return [new DiskWatch({ pool, logger, disks, end })];
+}
+
+/** Returns a meter for which what a worker writes beside its models counts as its disk; null: nothing is to be measured. */
+function disksWith(disks: DiskMeter | null, modelStore: ModelStore | null): DiskMeter | null {
+  if (modelStore === null) return disks;
+  return {
+    usedBytes: async (id) => {
+      const own = (await disks?.usedBytes(id)) ?? null;
+      const folder = modelStore.writableOf(id as WorkerId);
+      return folder === null ? own : (own ?? 0) + (await directoryBytes(folder));
+    },
+  };
 }

@@ -54,8 +54,7 @@ import type { ModelStore } from '../models/store/model-store.ts';
 import type { Runtime, WorkloadStorage } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
 import { createBuildLoops } from './build-loops.ts';
-import { createDiskWatch } from './create-disk-watch.ts';
-import { createModelStore } from './create-model-store.ts';
+import { createDiskWatch, createModelStore } from './create-model-store.ts';
 import { readDiskOf } from './describe-installation.ts';
 import { MAIN_SETTINGS } from './open-database.ts';
 

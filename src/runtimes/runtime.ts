@@ -168,10 +168,7 @@ export type OnEvent = (workloadId: string) => void;
  */
 export type FreezeKind = 'freezer' | 'parked';
 
-/**
- * Nothing is wrong with the workload, but no place was found although there seemed to be one. It waits. The text says
- * what is missing.
- */
+/** No place was found although there seemed to be one: the workload waits. The text says what is missing. */
 export class NoCapacity extends Failure {
   constructor(detail: string) {
     super('unavailable', detail);

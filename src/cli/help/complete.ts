@@ -42,6 +42,7 @@ const SOURCES: Readonly<Record<Exclude<Names, 'contexts'>, (client: ApiClient) =
   s3Keys: async (client) => namesOf((await client.call('get', '/v2/account/s3-keys')).s3Keys),
   users: async (client) => namesOf((await client.call('get', '/v2/account/users', { query: { limit: 1000 } })).users),
   teams: async (client) => namesOf((await client.call('get', '/v2/teams')).teams),
+  models: async (client) => namesOf((await client.call('get', '/v2/models')).models),
   gpus: async (client) => idsOf(await CATALOG.gpus.rows(client)),
   pools: async (client) => (await CATALOG.gpus.rows(client)).flatMap(({ pool }) => pool ?? []),
   cpus: async (client) => idsOf(await CATALOG.cpus.rows(client)),

@@ -6,7 +6,7 @@ export type Shell = (typeof SHELLS)[number];
 /** The kinds of values that only the server, or this machine, can list. */
 export type Names =
   | ('endpoints' | 'pods' | 'clusters' | 'templates' | 'secrets' | 'volumes' | 'registries')
-  | ('gpus' | 'pools' | 'cpus' | 'datacenters' | 'contexts' | 'keys' | 's3Keys' | 'users' | 'teams');
+  | ('gpus' | 'pools' | 'cpus' | 'datacenters' | 'contexts' | 'keys' | 's3Keys' | 'users' | 'teams' | 'models');
 
 /** The candidates for the next word: words, names of these kinds, or files. */
 export interface Candidates {
@@ -30,6 +30,7 @@ const ARGUMENT_NAMES: Readonly<Record<string, readonly Names[]>> = {
   'volumes list [place]': ['volumes'],
   'volumes cp <from>': ['volumes'],
   'volumes rm <place>': ['volumes'],
+  'models free <model>': ['models'],
 };
 const GROUPS: readonly string[] = ['endpoints', 'pods', 'clusters', 'templates', 'secrets', 'volumes', 'registries'];
 const OPTION_NAMES: Readonly<Record<string, readonly Names[]>> = {

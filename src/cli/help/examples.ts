@@ -144,6 +144,8 @@ const CLIENT_EXAMPLES: Record<string, readonly string[]> = {
     "podyard models set first hf:meta-llama/Llama-3.1-8B@main --exclude 'original/*' --token-secret hub",
   ],
   'models remove': ['podyard models remove first', 'podyard models remove first Qwen/Qwen3-8B'],
+  'models stored': ['podyard models stored', 'podyard models stored --json'],
+  'models free': ['podyard models free Qwen/Qwen3-8B', 'podyard models free 3f79bb7b435b --json'],
   pods: ['podyard pods', 'podyard pods logs box --follow'],
   ...recordExamples('pods', 'box'),
   'pods create': [

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { CliPieces } from '../shared/cli-pieces.ts';
 import { addCommon, type Common, connect, onEndpoint, records } from '../shared/command-shape.ts';
+import { addMachineModels } from './machine-model-commands.ts';
 
 const endpointModels = () => import('./endpoint-models.ts');
 
@@ -11,7 +12,9 @@ interface SetOptions {
 }
 
 export function addModels(program: Command, pieces: CliPieces): void {
-  const models = program.command('models').description('models: what calls may name, and what endpoints have');
+  const models = program
+    .command('models')
+    .description('models: what calls may name, what endpoints have, and what is stored');
   addCommon(models.command('list', { isDefault: true }).alias('ls'))
     .description('list what `model` may be in calls to /openai/v1; starts no worker')
     .action(async (options: Common) => {
@@ -48,4 +51,5 @@ export function addModels(program: Command, pieces: CliPieces): void {
       const { id } = await findRecord(client, RECORDS.endpoints, name);
       showModels(await removeModels(client, id, names), name, options, pieces);
     });
+  addMachineModels(models, pieces);
 }

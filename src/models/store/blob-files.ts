@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { chmod, mkdir, open, readdir, rename, rm, stat, truncate, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { PinnedFile } from '../../domain/models/pinned-model.ts';
@@ -40,9 +41,9 @@ export class BlobFiles {
   }
 
   /** True when the content is there as it was stored: nobody has removed, cut or changed it. */
-  async isIntact(file: PinnedFile): Promise<boolean> {
-    const found = await stat(this.pathOf(file)).catch(() => null);
-    return found !== null && found.size === file.size && found.mtime.getTime() === SEALED_AT.getTime();
+  isIntact(file: PinnedFile): boolean {
+    const found = statSync(this.pathOf(file), { throwIfNoEntry: false });
+    return found !== undefined && found.size === file.size && found.mtime.getTime() === SEALED_AT.getTime();
   }
 
   /** Makes a fetched file visible, at once and for good. */

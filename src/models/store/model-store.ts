@@ -192,8 +192,7 @@ export class ModelStore {
   async #isReady(model: PinnedModel, userId: UserId): Promise<boolean> {
     const record = this.#records.get(model.id);
     if (!record || !(record.isOpen || record.readers.includes(userId))) return false;
-    const intact = await Promise.all(model.files.map((file) => this.#blobs.isIntact(file)));
-    if (intact.includes(false)) return false;
+    if (!model.files.every((file) => this.#blobs.isIntact(file))) return false;
     await this.#records.put({ ...record, usedAt: this.#now() });
     return true;
   }
@@ -207,7 +206,7 @@ export class ModelStore {
     const missing: PinnedFile[] = [];
     let mustProve = false;
     for (const file of files) {
-      const isThere = await this.#blobs.isIntact(file);
+      const isThere = this.#blobs.isIntact(file);
       const isGiven = isThere && this.#isGivenTo(userId, file);
       if (!isThere || (!isGiven && model.source !== 'HUB')) missing.push(file);
       else mustProve ||= !isGiven;

@@ -1,4 +1,5 @@
-import { chmod, link, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmodSync, existsSync, linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import type { WorkerId } from '../../core/ids.ts';
 import type { ModelUse, PinnedModel } from '../../domain/models/pinned-model.ts';
@@ -65,21 +66,21 @@ export class WorkerViews {
     models: readonly UsedModel[],
     { blobOf, isShown }: { blobOf: (file: PinnedModel['files'][number]) => string; isShown: boolean },
   ): Promise<void> {
-    await this.remove(id);
     const folder = this.#folderOf(id);
+    if (existsSync(folder)) await this.remove(id);
     const hub = isShown ? HUB_PATH : join(folder, 'hub');
-    for (const name of ['hub', 'models', 'cache']) await mkdir(join(folder, name), { recursive: true });
+    for (const name of ['hub', 'models', 'cache']) mkdirSync(join(folder, name), { recursive: true });
     for (const { use, model } of models) {
       if (model.source === 'HUB') {
-        await addRepository(folder, { use, model, blobOf, hub, isShown });
+        addRepository(folder, { use, model, blobOf, hub, isShown });
       } else {
         const place = join(folder, 'cache', fileFolder(model.name));
-        for (const file of model.files) await linkOnce(blobOf(file), join(place, file.path));
+        for (const file of model.files) linkOnce(blobOf(file), join(place, file.path));
       }
     }
-    await chmod(join(folder, 'hub'), 0o777); // images run as whichever user they like
+    chmodSync(join(folder, 'hub'), 0o777); // images run as whichever user they like
     const ids = models.map(({ model }) => model.id);
-    await writeFile(join(folder, 'view.json'), JSON.stringify(ids));
+    writeFileSync(join(folder, 'view.json'), JSON.stringify(ids));
     this.#views.set(id, ids);
   }
 
@@ -126,52 +127,53 @@ export class WorkerViews {
   }
 }
 
-async function addRepository(
-  folder: string,
-  {
-    use,
-    model,
-    blobOf,
-    hub,
-    isShown,
-  }: UsedModel & { blobOf: (file: PinnedModel['files'][number]) => string; hub: string; isShown: boolean },
-): Promise<void> {
+interface Placing extends UsedModel {
+  blobOf: (file: PinnedModel['files'][number]) => string;
+  /** Where the worker sees the hub's cache. */
+  hub: string;
+  isShown: boolean;
+}
+
+/** Synchronous: a link takes microseconds, and waiting for a thread for each would take most of a start. */
+function addRepository(folder: string, { use, model, blobOf, hub, isShown }: Placing): void {
   const name = hubFolder(model.name);
   const own = join(folder, 'models', name);
   const snapshot = join(own, 'snapshots', model.commit);
-  await mkdir(snapshot, { recursive: true });
+  mkdirSync(snapshot, { recursive: true });
   for (const file of model.files) {
     const blob = join(own, 'blobs', hexOf(file));
     const path = join(snapshot, file.path);
-    await linkOnce(blobOf(file), blob);
-    await mkdir(dirname(path), { recursive: true });
-    await once(symlink(relative(dirname(path), blob), path));
+    linkOnce(blobOf(file), blob);
+    mkdirSync(dirname(path), { recursive: true });
+    once(() => symlinkSync(relative(dirname(path), blob), path));
   }
   const isBranch = use.revision !== null && use.revision !== model.commit && isRelative(use.revision);
   for (const revision of new Set(['main', ...(isBranch ? [use.revision!] : [])])) {
-    await writeRef(join(own, 'refs', revision), model.commit);
+    writeRef(join(own, 'refs', revision), model.commit);
     const shown = join(folder, 'cache', model.name, revision);
-    await mkdir(dirname(shown), { recursive: true });
-    await once(symlink(join(hub, name, 'snapshots', model.commit), shown));
+    mkdirSync(dirname(shown), { recursive: true });
+    once(() => symlinkSync(join(hub, name, 'snapshots', model.commit), shown));
   }
-  if (isShown) await mkdir(join(folder, 'hub', name), { recursive: true });
-  else await once(symlink(own, join(folder, 'hub', name)));
+  if (isShown) mkdirSync(join(folder, 'hub', name), { recursive: true });
+  else once(() => symlinkSync(own, join(folder, 'hub', name)));
 }
 
 /** Two uses of one repository share its folder: the first one's refs stay. */
-async function writeRef(path: string, commit: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
-  await once(writeFile(path, commit, { flag: 'wx' }));
+function writeRef(path: string, commit: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  once(() => writeFileSync(path, commit, { flag: 'wx' }));
 }
 
-async function linkOnce(from: string, to: string): Promise<void> {
-  await mkdir(dirname(to), { recursive: true });
-  await once(link(from, to));
+function linkOnce(from: string, to: string): void {
+  mkdirSync(dirname(to), { recursive: true });
+  once(() => linkSync(from, to));
 }
 
 /** What is there already stays. */
-async function once(made: Promise<void>): Promise<void> {
-  await made.catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error;
-  });
+function once(make: () => void): void {
+  try {
+    make();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
 }
