@@ -54,7 +54,10 @@ test('the list is a table of one’s own records, newest first', async () => {
 });
 
 test('filters and their mistakes are explained', async () => {
-  expect(await podyard('audit', '--since', 'yesterday')).toMatchObject({ status: 2, err: expect.stringContaining('--since is') });
+  expect(await podyard('audit', '--since', 'yesterday')).toMatchObject({
+    status: 2,
+    err: expect.stringContaining('--since is'),
+  });
   expect((await podyard('audit', '--outcome', 'failed')).err).toContain('No entry matches');
   expect((await podyard('audit', '--user', 'all')).status).not.toBe(0); // Alice is no administrator
 });
@@ -62,7 +65,10 @@ test('filters and their mistakes are explained', async () => {
 test('the export is JSON lines, oldest first', async () => {
   const { status, written } = await podyard('audit', 'export', '--operation', 'endpoint');
   expect(status).toBe(0);
-  const lines = written.trimEnd().split('\n').map((line) => JSON.parse(line));
+  const lines = written
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
   expect(lines.map(({ operation }) => operation)).toEqual(['endpoint.create', 'endpoint.update']);
 });
 
@@ -81,5 +87,8 @@ test('verify prints the head, and names what was changed', async () => {
     update audit_entries set actor_id = 'x' where operation = 'endpoint.update' and outcome = 'done';
     alter table audit_entries enable trigger append_only`);
   const changed = await podyard('audit', 'verify');
-  expect([changed.status, changed.err]).toEqual([1, expect.stringMatching(/^Entry \d+: it was changed\.\npodyard: the audit log is not/)]);
+  expect([changed.status, changed.err]).toEqual([
+    1,
+    expect.stringMatching(/^Entry \d+: it was changed\.\npodyard: the audit log is not/),
+  ]);
 });
