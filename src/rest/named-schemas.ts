@@ -6,6 +6,8 @@ import {
   CreateApiKeyRequest,
   CreatedApiKeyResponse,
   ReplaceSshKeysRequest,
+  RotateApiKeyRequest,
+  UpdateApiKeyRequest,
 } from './account/account-schemas.ts';
 import { AUDIT_SCHEMAS } from './audit/audit-schemas.ts';
 import {
@@ -170,6 +172,8 @@ export const namedSchemas = ({ endpoints, pods, sshKeys, templates }: Wires): re
   AccountResponse,
   ApiKeyResponse,
   ApiKeyList,
+  UpdateApiKeyRequest,
+  RotateApiKeyRequest,
   CreateApiKeyRequest,
   CreatedApiKeyResponse,
   ...USER_SCHEMAS,

@@ -5,6 +5,8 @@ import {
   listApiKeysRoute,
   listSshKeysRoute,
   replaceSshKeysRoute,
+  rotateApiKeyRoute,
+  updateApiKeyRoute,
   watchAccountRoute,
 } from './account/account-routes.ts';
 import { exportAuditRoute, listAuditRoute } from './audit/audit-routes.ts';
@@ -302,6 +304,8 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   watchAccountRoute,
   listApiKeysRoute,
   createApiKeyRoute,
+  updateApiKeyRoute,
+  rotateApiKeyRoute,
   deleteApiKeyRoute,
   listTerminalsRoute,
   endTerminalRoute,

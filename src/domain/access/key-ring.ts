@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { BoundedMap, BoundedSet } from '../../core/bounded-map.ts';
 import { clientAddress, clientNetwork, type Peer, type TrustedAddresses } from '../../core/client-address.ts';
 import { type Clock, monotonicClock } from '../../core/clock.ts';
@@ -6,6 +7,7 @@ import type { KeyId, UserId } from '../../core/ids.ts';
 import type { Bus } from '../../db/bus.ts';
 import { databaseFailure } from '../../db/database-fault.ts';
 import type { Db } from '../../db/pool.ts';
+import { NetworkList } from '../images/network-list.ts';
 import type { Actor } from './actor.ts';
 import { GuessLimiter } from './guess-limiter.ts';
 import { type ApiKey, type FoundKey, findKeyBySecretHash } from './key-store.ts';
@@ -35,7 +37,14 @@ interface Known {
 }
 
 /** What a look-up ends with: an actor, a key that is valid but refused, or nothing. */
-type Outcome = Actor | Refused | undefined;
+type Outcome = Actor | Refused | Bound | undefined;
+
+/** A key that may be used from some networks only. Never in `known`, so that each use of it is checked. */
+interface Bound {
+  actor: Actor;
+  networks: NetworkList;
+  untilMs: number;
+}
 
 /** A key of a suspended user. */
 interface Refused {
@@ -52,6 +61,7 @@ export class KeyRing {
   /** Secrets that were valid at their last look-up. */
   readonly #proven = new BoundedSet<string>(MAX_ENTRIES);
   readonly #refused = new BoundedMap<string, Refused>(MAX_ENTRIES);
+  readonly #bound = new BoundedMap<string, Bound>(MAX_ENTRIES);
   readonly #inFlight = new Map<string, Promise<Outcome>>();
   readonly #watch: KeyWatch;
   readonly #use: KeyUse;
@@ -88,7 +98,8 @@ export class KeyRing {
   }
 
   /**
-   * Returns undefined if the secret is unknown, revoked or expired. Throws `forbidden` if its user is suspended, `unavailable`
+   * Returns undefined if the secret is unknown, revoked, disabled or expired. Throws `forbidden` if its user is suspended or it may not be used from
+   * `peer`, `unavailable`
    * if the database is unreachable, and `tooManyRequests` if `peer`'s network has just tried many unknown secrets.
    */
   async authenticate(secret: string, peer?: Peer): Promise<Actor | undefined> {
@@ -100,6 +111,8 @@ export class KeyRing {
     if ((this.#unknown.get(key) ?? 0) > now) return undefined;
     const refused = this.#refused.get(key);
     if (refused && refused.untilMs > now) throw suspended(refused);
+    const bound = this.#bound.get(key);
+    if (bound && bound.untilMs > now) return this.#fromAllowed(bound, peer);
     let lookUp = this.#inFlight.get(key);
     if (!lookUp) {
       lookUp = this.#countedLookUp(key, secret, peer).finally(() => {
@@ -109,7 +122,7 @@ export class KeyRing {
     }
     const outcome = await lookUp;
     if (outcome && 'isRemoving' in outcome) throw suspended(outcome);
-    return outcome;
+    return outcome && 'networks' in outcome ? this.#fromAllowed(outcome, peer) : outcome;
   }
 
   /**
@@ -143,6 +156,13 @@ export class KeyRing {
     this.#forget();
   }
 
+  /** The refusal does not say from where the key may be used. */
+  #fromAllowed({ actor, networks }: Bound, peer: Peer | undefined): Actor {
+    const address = peer === undefined ? '' : this.addressOf(peer);
+    if (isIP(address) !== 0 && networks.has(address)) return actor;
+    throw new Failure('forbidden', 'this key may not be used from your address');
+  }
+
   #recall(key: string): Actor | undefined {
     const known = this.#known.get(key);
     return known !== undefined && known.untilMs > this.#deps.clock.now() ? known.actor : undefined;
@@ -174,6 +194,7 @@ export class KeyRing {
     if (generation !== this.#generation) return outcome;
     if (outcome === undefined) setLast(this.#unknown, key, now + TTL_MS);
     else if ('isRemoving' in outcome) setLast(this.#refused, key, outcome);
+    else if ('networks' in outcome) setLast(this.#bound, key, outcome);
     else setLast(this.#known, key, { actor: outcome, untilMs: Math.min(now + TTL_MS, expiryOf(found!)) });
     return outcome;
   }
@@ -184,6 +205,7 @@ export class KeyRing {
     for (const [key, { actor }] of this.#known) if (isMeant(actor)) this.#known.delete(key);
     this.#unknown.clear();
     this.#refused.clear();
+    this.#bound.clear();
     this.#inFlight.clear();
   }
 
@@ -192,14 +214,17 @@ export class KeyRing {
     this.#known.clear();
     this.#unknown.clear();
     this.#refused.clear();
+    this.#bound.clear();
     this.#inFlight.clear();
   }
 }
 
 function toOutcome(found: FoundKey | undefined, now: number): Outcome {
   if (found === undefined || expiryOf(found) <= now) return undefined;
-  if (!found.isSuspended) return toActor(found);
-  return { userId: found.userId, isRemoving: found.isRemoving, untilMs: Math.min(now + TTL_MS, expiryOf(found)) };
+  const untilMs = Math.min(now + TTL_MS, expiryOf(found));
+  if (found.isSuspended) return { userId: found.userId, isRemoving: found.isRemoving, untilMs };
+  if (found.allowedNetworks.length === 0) return toActor(found);
+  return { actor: toActor(found), networks: new NetworkList(found.allowedNetworks), untilMs };
 }
 
 function expiryOf({ expiresAt }: ApiKey): number {

@@ -40,7 +40,7 @@ export const createUserWithKey: Operation<
     const user = await createUser(db, input);
     if (input.key === null) return { user, key: null, secret: null };
     const wanted = { ...input.key, userId: user.id };
-    if (admin) await checkMaker(db, admin, wanted);
+    if (admin) await checkMaker(db, admin, { ...wanted, allowedNetworks: wanted.allowedNetworks ?? [] });
     const createdBy = admin && { userId: admin.userId, keyId: admin.keyId };
     const key = await insertKey(db, { ...wanted, id: newId<KeyId>(), secretHash: hashSecret(secret), createdBy });
     return { user, key, secret };
