@@ -26,6 +26,8 @@ const ARGUMENT_NAMES: Readonly<Record<string, readonly Names[]>> = {
   'exec [name]': ['pods'],
   'budgets remove <which>': ['endpoints'],
   'keys revoke <id>': ['keys'],
+  'keys update <id>': ['keys'],
+  'keys rotate <id>': ['keys'],
 };
 const GROUPS: readonly string[] = ['endpoints', 'pods', 'clusters', 'templates', 'secrets', 'volumes', 'registries'];
 const OPTION_NAMES: Readonly<Record<string, readonly Names[]>> = {

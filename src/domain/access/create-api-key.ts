@@ -76,7 +76,11 @@ export async function checkMaker(
   if (!(scopes ?? []).every((scope) => scopesCover(makersKey.scopes, scope))) {
     throw new Failure('forbidden', 'access denied: a key cannot grant more than the key that creates it');
   }
-  if (makersKey.expiresAt !== null && expiresAt !== undefined && (expiresAt === null || expiresAt > makersKey.expiresAt)) {
+  if (
+    makersKey.expiresAt !== null &&
+    expiresAt !== undefined &&
+    (expiresAt === null || expiresAt > makersKey.expiresAt)
+  ) {
     throw new Failure('forbidden', 'access denied: a key cannot expire later than the key that creates it');
   }
   const makers = makersKey.allowedNetworks;

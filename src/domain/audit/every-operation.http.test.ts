@@ -140,7 +140,9 @@ test('every operation has a record that its entries show', async () => {
   expect([...kinds].filter((kind) => !(kind in AUDITED_RECORDS) && !NOT_SHOWN.includes(kind))).toEqual([]);
 });
 
-test('every operation writes an entry, and no secret, credential, token or value of env is in any', { timeout: 60_000 }, async () => {
+test('every operation writes an entry, and no secret, credential, token or value of env is in any', {
+  timeout: 60_000,
+}, async () => {
   await callEverything(admin);
   const { rows } = await rest.database.pool.query<{ operation: string }>(
     'select distinct operation from audit_entries',
