@@ -494,6 +494,11 @@ export interface paths {
   "/v2/account/api-keys/{id}": {
     parameters: {};
     delete: operations["deleteApiKey"];
+    patch: operations["updateApiKey"];
+  };
+  "/v2/account/api-keys/{id}/rotate": {
+    parameters: {};
+    post: operations["rotateApiKey"];
   };
   "/v2/account/sessions": {
     parameters: {};
@@ -2247,6 +2252,8 @@ export interface components {
       restRevision: "2026-07" | "2026-08" | null;
       /** Format: date-time */
       lastUsedAt: string | null;
+      allowedAddresses: string[];
+      disabled: boolean;
       createdBy: {
         userId: string;
         userName: string | null;
@@ -2257,6 +2264,17 @@ export interface components {
     ApiKeyList: {
       apiKeys: components["schemas"]["ApiKey"][];
     };
+    UpdateApiKeyRequest: {
+      name?: string;
+      scopes?: string[];
+      /** Format: date-time */
+      expiresAt?: string | null;
+      allowedAddresses?: string[];
+      disabled?: boolean;
+    };
+    RotateApiKeyRequest: {
+      overlapHours?: number;
+    };
     CreateApiKeyRequest: {
       name: string;
       scopes: string[];
@@ -2264,6 +2282,7 @@ export interface components {
       expiresAt?: string | null;
       /** @enum {string|null} */
       restRevision?: "2026-07" | "2026-08" | null;
+      allowedAddresses?: string[];
     };
     CreatedApiKey: {
       id: string;
@@ -2277,6 +2296,8 @@ export interface components {
       restRevision: "2026-07" | "2026-08" | null;
       /** Format: date-time */
       lastUsedAt: string | null;
+      allowedAddresses: string[];
+      disabled: boolean;
       createdBy: {
         userId: string;
         userName: string | null;
@@ -2416,6 +2437,7 @@ export interface components {
         expiresAt?: string | null;
         /** @enum {string|null} */
         restRevision?: "2026-07" | "2026-08" | null;
+        allowedAddresses?: string[];
       } | null;
     };
     CreatedUser: {
@@ -5130,6 +5152,44 @@ export interface operations {
     };
     responses: {
       204: {};
+    };
+  };
+  updateApiKey: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["UpdateApiKeyRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["ApiKey"];
+        };
+      };
+    };
+  };
+  rotateApiKey: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["RotateApiKeyRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["CreatedApiKey"];
+        };
+      };
     };
   };
   listSessions: {

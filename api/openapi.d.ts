@@ -482,6 +482,11 @@ export interface paths {
   "/v2/account/api-keys/{id}": {
     parameters: {};
     delete: operations["deleteApiKey"];
+    patch: operations["updateApiKey"];
+  };
+  "/v2/account/api-keys/{id}/rotate": {
+    parameters: {};
+    post: operations["rotateApiKey"];
   };
   "/v2/account/sessions": {
     parameters: {};
@@ -2198,6 +2203,8 @@ export interface components {
       restRevision: "2026-07" | "2026-08" | null;
       /** Format: date-time */
       lastUsedAt: string | null;
+      allowedAddresses: string[];
+      disabled: boolean;
       createdBy: {
         userId: string;
         userName: string | null;
@@ -2208,6 +2215,17 @@ export interface components {
     ApiKeyList: {
       apiKeys: components["schemas"]["ApiKey"][];
     };
+    UpdateApiKeyRequest: {
+      name?: string;
+      scopes?: string[];
+      /** Format: date-time */
+      expiresAt?: string | null;
+      allowedAddresses?: string[];
+      disabled?: boolean;
+    };
+    RotateApiKeyRequest: {
+      overlapHours?: number;
+    };
     CreateApiKeyRequest: {
       name: string;
       scopes: string[];
@@ -2215,6 +2233,7 @@ export interface components {
       expiresAt?: string | null;
       /** @enum {string|null} */
       restRevision?: "2026-07" | "2026-08" | null;
+      allowedAddresses?: string[];
     };
     CreatedApiKey: {
       id: string;
@@ -2228,6 +2247,8 @@ export interface components {
       restRevision: "2026-07" | "2026-08" | null;
       /** Format: date-time */
       lastUsedAt: string | null;
+      allowedAddresses: string[];
+      disabled: boolean;
       createdBy: {
         userId: string;
         userName: string | null;
@@ -2367,6 +2388,7 @@ export interface components {
         expiresAt?: string | null;
         /** @enum {string|null} */
         restRevision?: "2026-07" | "2026-08" | null;
+        allowedAddresses?: string[];
       } | null;
     };
     CreatedUser: {
@@ -5033,6 +5055,44 @@ export interface operations {
     };
     responses: {
       204: {};
+    };
+  };
+  updateApiKey: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["UpdateApiKeyRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["ApiKey"];
+        };
+      };
+    };
+  };
+  rotateApiKey: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["RotateApiKeyRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["CreatedApiKey"];
+        };
+      };
     };
   };
   listSessions: {

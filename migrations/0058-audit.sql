@@ -82,3 +82,8 @@ begin
   return next;
 end
 $$;
+
+-- Keys: the networks that they may be used from (none: everywhere), and since when they may not be used.
+alter table api_keys
+  add column allowed_networks text[] not null default '{}',
+  add column disabled_at      timestamptz;

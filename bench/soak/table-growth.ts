@@ -19,6 +19,8 @@ const BOUNDED: Record<string, number> = {
 
 /** Tables whose rows are kept for ever, or longer than any day; their size is not judged. */
 const KEPT: Record<string, string> = {
+  audit_entries: 'one for each change, for 400 days',
+  audit_seals: 'one for up to a thousand of them',
   releases: 'one for each change of an image or of variables',
   usage: 'one per hour, resource and component',
   usage_days: 'one per day, resource and component',

@@ -8,8 +8,10 @@ import {
   CreatedS3KeyResponse,
   CreateS3KeyRequest,
   ReplaceSshKeysRequest,
+  RotateApiKeyRequest,
   S3KeyList,
   S3KeyResponse,
+  UpdateApiKeyRequest,
 } from './account/account-schemas.ts';
 import { AUDIT_SCHEMAS } from './audit/audit-schemas.ts';
 import {
@@ -181,6 +183,8 @@ export const namedSchemas = ({ endpoints, pods, sshKeys, templates }: Wires): re
   AccountResponse,
   ApiKeyResponse,
   ApiKeyList,
+  UpdateApiKeyRequest,
+  RotateApiKeyRequest,
   CreateApiKeyRequest,
   CreatedApiKeyResponse,
   ...TEAM_SCHEMAS,

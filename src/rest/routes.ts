@@ -5,6 +5,8 @@ import {
   listApiKeysRoute,
   listSshKeysRoute,
   replaceSshKeysRoute,
+  rotateApiKeyRoute,
+  updateApiKeyRoute,
   watchAccountRoute,
 } from './account/account-routes.ts';
 import { createS3KeyRoute, deleteS3KeyRoute, listS3KeysRoute } from './account/s3-key-routes.ts';
@@ -340,6 +342,8 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   watchAccountRoute,
   listApiKeysRoute,
   createApiKeyRoute,
+  updateApiKeyRoute,
+  rotateApiKeyRoute,
   deleteApiKeyRoute,
   listSessionsRoute,
   endSessionRoute,

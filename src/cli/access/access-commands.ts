@@ -14,8 +14,9 @@ import {
   onDatabase,
   requireConfirmable,
 } from '../shared/command-shape.ts';
-import { addDatabaseOptions, addName, findName, parseTime, requireName } from '../shared/options.ts';
+import { addDatabaseOptions, addName, findName, parseCount, parseTime, requireName } from '../shared/options.ts';
 import type { AccessSide } from './access-side.ts';
+import type { KeyUpdateOptions } from './change-keys.ts';
 
 const users = () => import('./users.ts');
 
@@ -65,6 +66,7 @@ export function addKeys(program: Command, pieces: CliPieces): void {
       const { listKeys } = await import('./keys.ts');
       await withSide(pieces, options, (side) => listKeys(side, options, pieces));
     });
+  addKeyChanges(keys, pieces);
   addConfirm(addUserOption(keys.command('revoke')))
     .description('revoke a key for good')
     .argument('<id>', "the key's id or name, as listed")
@@ -73,6 +75,36 @@ export function addKeys(program: Command, pieces: CliPieces): void {
       const { revokeKey } = await import('./keys.ts');
       await withSide(pieces, options, (side) => revokeKey(side, { ...options, id }, pieces));
     });
+}
+
+function addKeyChanges(keys: Command, pieces: CliPieces): void {
+  addCommon(keys.command('update'))
+    .description(
+      'change one of your keys: its name, scopes or expiry, where it may be used from, whether it may be used',
+    )
+    .argument('<id>', "the key's id or name, as listed")
+    .option('--name <name>', 'its new name')
+    .option('--scope <scopes...>', 'its new scopes, instead of the ones it has')
+    .option('--expires <time>', 'when it expires, e.g. 2030-01-31T12:00:00Z; never: not at all', parseExpiry)
+    .option('--allow <addresses...>', 'addresses and networks that it may be used from; any: from everywhere')
+    .option('--disable', 'refuse it until it is enabled again')
+    .option('--enable', 'accept it again')
+    .action(async (id: string, options: Common & KeyUpdateOptions) => {
+      const { updateKey } = await import('./change-keys.ts');
+      await updateKey(await connect(pieces, options), id, options, pieces);
+    });
+  addCommon(keys.command('rotate'))
+    .description('replace one of your keys: print a new one that may do the same; the old one goes on for a while')
+    .argument('<id>', "the key's id or name, as listed")
+    .option('--overlap-hours <number>', 'for how long the old one goes on (default: 24)', parseCount)
+    .action(async (id: string, options: Common & { overlapHours?: number }) => {
+      const { rotateKey } = await import('./change-keys.ts');
+      await rotateKey(await connect(pieces, options), id, options, pieces);
+    });
+}
+
+function parseExpiry(text: string): Date | null {
+  return text === 'never' ? null : parseTime(text);
 }
 
 /** Access keys of S3, made with an API key only: a server's API checks that they permit no more than it. */

@@ -110,6 +110,27 @@ describe('keys of a server', () => {
   });
 });
 
+test('a key is changed, disabled, bound to addresses and replaced, by its name', async () => {
+  const made = await cli.podyard(['keys', 'create', '--name', 'pipeline', '--scope', 'account:read']);
+  const uses = async (key: string) => (await cli.podyard(['limits'], { env: { PODYARD_API_KEY: key } })).status;
+  expect(await uses(made.out)).toBe(0);
+  expect((await cli.podyard(['keys', 'update', 'pipeline', '--disable'])).status).toBe(0);
+  expect((await cli.podyard(['keys'])).out).toMatch(/ pipeline .* disabled /);
+  expect(await uses(made.out)).toBe(3);
+  await cli.podyard(['keys', 'update', 'pipeline', '--enable', '--allow', '203.0.113.0/24']);
+  expect(await uses(made.out)).toBe(3);
+  await cli.podyard(['keys', 'update', 'pipeline', '--allow', 'any', '--expires', '2099-01-01T00:00:00Z']);
+  expect(await uses(made.out)).toBe(0);
+  await cli.podyard(['keys', 'update', 'pipeline', '--expires', 'never']);
+  const rotated = await cli.podyard(['keys', 'rotate', 'pipeline', '--overlap-hours', '1']);
+  expect(rotated).toMatchObject({ status: 0, out: expect.stringMatching(/^pyk_\S+$/) });
+  expect([await uses(made.out), await uses(rotated.out)]).toEqual([0, 0]);
+  expect((await cli.podyard(['keys'])).out).toMatch(/ pipeline \(replaced\) /);
+  for (const wrong of [[], ['--enable', '--disable'], ['--scope', 'moon'], ['--expires', 'soon']])
+    expect((await cli.podyard(['keys', 'update', 'pipeline', ...wrong])).status).toBe(2);
+  expect((await cli.podyard(['keys', 'rotate', 'nosuch'])).err).toContain("API key not found: 'nosuch'");
+});
+
 describe('where a command works', () => {
   test('on the context, on the variables, or on the database that is named; never on both', async () => {
     const home = join(cli.home, 'signed-in');

@@ -86,7 +86,7 @@ const COLUMNS: readonly Column<Schemas['ApiKey']>[] = [
   ['CREATED', ({ createdAt }) => createdAt],
   ['LAST USED', ({ lastUsedAt }) => lastUsedAt ?? 'never'],
   ['MADE BY', ({ createdBy }) => createdBy && (createdBy.userName ?? 'somebody gone')],
-  ['EXPIRES', ({ expiresAt }) => expiresAt ?? 'never'],
+  ['EXPIRES', ({ expiresAt, disabled }) => (disabled ? 'disabled' : (expiresAt ?? 'never'))],
   ['REVISION', ({ restRevision }) => restRevision ?? 'default'],
   ['SCOPES', ({ scopes }) => scopes.join(' ')],
 ];

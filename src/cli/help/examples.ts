@@ -23,6 +23,11 @@ const OPERATOR_EXAMPLES: Record<string, readonly string[]> = {
     'podyard keys create --user anna --expires 2030-01-31T12:00:00Z',
   ],
   'keys list': ['podyard keys list', 'podyard keys list --user anna'],
+  'keys update': [
+    'podyard keys update ci --expires 2030-01-31T12:00:00Z --allow 203.0.113.0/24',
+    'podyard keys update ci --disable',
+  ],
+  'keys rotate': ['podyard keys rotate ci', 'podyard keys rotate ci --overlap-hours 1 > key.txt'],
   'keys revoke': ['podyard keys revoke ci', 'podyard keys revoke ci --user anna --yes'],
   users: ['podyard users', 'podyard users create anna'],
   'users create': ['podyard users create anna', 'podyard users create anna --email anna@example.com'],

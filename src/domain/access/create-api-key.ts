@@ -20,6 +20,8 @@ export interface NewApiKey {
   expiresAt: Date | null;
   /** Null: what the server is set to. The default. */
   restRevision?: RestRevision | null;
+  /** Addresses and networks. None, the default: from everywhere. */
+  allowedNetworks?: readonly string[];
 }
 
 /**
@@ -32,8 +34,8 @@ export const createApiKey: Operation<Tx<Admin> & { clock: Clock }, NewApiKey, { 
   async run({ db, actor: maker, bus, clock }, input) {
     checkNewKey(clock, input);
     const secret = newSecret(KEY_PREFIX);
-    if (maker) await checkMaker(db, maker, input);
-    const createdBy = maker && { userId: maker.personId ?? maker.userId, keyId: maker.keyId || null };
+    if (maker) await checkMaker(db, maker, { ...input, allowedNetworks: input.allowedNetworks ?? [] });
+    const createdBy = makerOf(maker);
     const key = await insertKey(db, { ...input, id: newId<KeyId>(), secretHash: hashSecret(secret), createdBy });
     bus.publish('key', key.id);
     return { key, secret };
@@ -61,14 +63,33 @@ export function checkNewKey(clock: Clock, { scopes, expiresAt }: Pick<NewApiKey,
   }
 }
 
-/** Throws `forbidden` if the new key would permit more, or live longer, than the maker's, which is locked against revocation. */
-export async function checkMaker(db: Db, maker: Actor, input: Pick<NewApiKey, 'scopes' | 'expiresAt'>): Promise<void> {
+/**
+ * Throws `forbidden` if a key would permit more, live longer, or be usable from elsewhere than the maker's, which is locked against revocation. What
+ * is absent is not compared.
+ */
+export async function checkMaker(
+  db: Db,
+  maker: Actor,
+  { scopes, expiresAt, allowedNetworks }: Partial<Pick<NewApiKey, 'scopes' | 'expiresAt' | 'allowedNetworks'>>,
+): Promise<void> {
   const makersKey = await findGrant(db, maker);
-  if (!input.scopes.every((scope) => scopesCover(makersKey.scopes, scope))) {
+  if (!(scopes ?? []).every((scope) => scopesCover(makersKey.scopes, scope))) {
     throw new Failure('forbidden', 'access denied: a key cannot grant more than the key that creates it');
   }
-  if (makersKey.expiresAt !== null && (input.expiresAt === null || input.expiresAt > makersKey.expiresAt)) {
+  if (
+    makersKey.expiresAt !== null &&
+    expiresAt !== undefined &&
+    (expiresAt === null || expiresAt > makersKey.expiresAt)
+  ) {
     throw new Failure('forbidden', 'access denied: a key cannot expire later than the key that creates it');
+  }
+  const makers = makersKey.allowedNetworks;
+  if (makers.length === 0 || allowedNetworks === undefined) return;
+  if (allowedNetworks.length === 0 || !allowedNetworks.every((network) => makers.includes(network))) {
+    throw new Failure(
+      'forbidden',
+      'access denied: a key cannot be used from elsewhere than the key that creates it: allowedAddresses must be some of that key’s',
+    );
   }
 }
 
@@ -76,7 +97,10 @@ export async function checkMaker(db: Db, maker: Actor, input: Pick<NewApiKey, 's
  * Returns what a request's key or session may hand on to a key that it makes, locked against its end until the commit. Throws
  * `unauthorized` if it ended meanwhile.
  */
-export async function findGrant(db: Db, maker: Actor): Promise<Pick<NewApiKey, 'scopes' | 'expiresAt'>> {
+export async function findGrant(
+  db: Db,
+  maker: Actor,
+): Promise<Pick<ApiKey, 'scopes' | 'expiresAt' | 'allowedNetworks'>> {
   const { sessionId } = maker;
   const found =
     sessionId === undefined
@@ -84,4 +108,9 @@ export async function findGrant(db: Db, maker: Actor): Promise<Pick<NewApiKey, '
       : await findSessionForShare(db, sessionId);
   if (!found) throw new Failure('unauthorized', 'invalid bearer token');
   return found;
+}
+
+/** Returns who a key is said to be made by: the person, and their key unless they used a session. Null: the operator's tools. */
+export function makerOf(maker: Admin): { userId: UserId; keyId: KeyId | null } | null {
+  return maker && { userId: maker.personId ?? maker.userId, keyId: maker.keyId || null };
 }

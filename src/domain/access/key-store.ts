@@ -1,3 +1,4 @@
+import { notFound } from '../../core/errors.ts';
 import type { KeyId, UserId } from '../../core/ids.ts';
 import { isRestRevision, type RestRevision } from '../../core/rest-revisions.ts';
 import type { Db } from '../../db/pool.ts';
@@ -16,6 +17,10 @@ export interface ApiKey {
   restRevision: RestRevision | null;
   /** To about a minute. Null: never, or before version 0.2 recorded it. */
   lastUsedAt: Date | null;
+  /** The addresses and networks that it may be used from. None: from everywhere. */
+  allowedNetworks: string[];
+  /** It is refused until it is enabled again. */
+  isDisabled: boolean;
   /** Who made it, with which key. Null: somebody with the database, or a version before 0.2. */
   createdBy: KeyMaker | null;
 }
@@ -40,7 +45,8 @@ type ApiKeyRow = Row<ApiKey>;
 
 /** The columns of an ApiKeyRow, of the table `k`. */
 const COLUMNS = `k.id, k.user_id as "userId", k.name, k.scopes, k.created_at as "createdAt", k.expires_at as "expiresAt",
-  k.rest_revision as "restRevision", k.last_used_at as "lastUsedAt"`;
+  k.rest_revision as "restRevision", k.last_used_at as "lastUsedAt",
+  k.allowed_networks as "allowedNetworks", k.disabled_at is not null as "isDisabled"`;
 /** The same with its maker, for people. */
 const COLUMNS_WITH_MAKER = `${COLUMNS}, case when k.created_by is not null then json_build_object(
     'userId', k.created_by, 'keyId', k.created_by_key,
@@ -62,12 +68,14 @@ export async function insertKey(
     scopes: readonly Scope[];
     expiresAt: Date | null;
     restRevision?: RestRevision | null;
+    allowedNetworks?: readonly string[];
     createdBy?: { userId: UserId; keyId: KeyId | null } | null;
   },
 ): Promise<ApiKey> {
   const result = await db.query<ApiKeyRow>(
-    `insert into api_keys as k (id, user_id, name, secret_hash, scopes, expires_at, rest_revision, created_by, created_by_key)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) returning ${COLUMNS_WITH_MAKER}`,
+    `insert into api_keys as k (id, user_id, name, secret_hash, scopes, expires_at, rest_revision, created_by, created_by_key,
+       allowed_networks)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) returning ${COLUMNS_WITH_MAKER}`,
     [
       key.id,
       key.userId,
@@ -78,6 +86,7 @@ export async function insertKey(
       key.restRevision ?? null,
       key.createdBy?.userId ?? null,
       key.createdBy?.keyId ?? null,
+      key.allowedNetworks ?? [],
     ],
   );
   return toApiKey(result.rows[0]!);
@@ -97,33 +106,33 @@ export async function listKeys(db: Db, userId: UserId): Promise<ApiKey[]> {
 export async function findKeyForShare(db: Db, userId: UserId, id: KeyId): Promise<ApiKey | undefined> {
   const result = await db.query<ApiKeyRow>(
     `select ${COLUMNS}, null as "createdBy" from api_keys k
-     where user_id = $1 and id = $2 and revoked_at is null for share`,
+     where user_id = $1 and id = $2 and revoked_at is null and disabled_at is null for share`,
     [userId, id],
   );
   return result.rows[0] && toApiKey(result.rows[0]);
 }
 
-/** Finds a key that is not revoked, also one of a suspended user. */
+/** Finds a key that is neither revoked nor disabled, also one of a suspended user. */
 export async function findKeyBySecretHash(db: Db, secretHash: Buffer): Promise<FoundKey | undefined> {
   const result = await db.query<Row<FoundKey>>({
     name: 'key-by-secret',
     text: `select ${COLUMNS}, null as "createdBy", u.suspended_at is not null as "isSuspended",
              u.removing_at is not null as "isRemoving"
-           from api_keys k join users u on u.id = k.user_id where k.secret_hash = $1 and k.revoked_at is null`,
+           from api_keys k join users u on u.id = k.user_id where k.secret_hash = $1 and k.revoked_at is null and k.disabled_at is null`,
     values: [secretHash],
   });
   return result.rows[0] && toApiKey<FoundKey>(result.rows[0]);
 }
 
 /**
- * Returns the keys of `ids` that are neither revoked nor a suspended user's, with their expiry in ms since 1970, infinite for
+ * Returns the keys of `ids` that are neither revoked nor disabled nor a suspended user's, with their expiry in ms since 1970, infinite for
  * none. Served by the primary keys.
  */
 export async function findLiveKeys(db: Db, ids: readonly KeyId[]): Promise<Map<KeyId, number>> {
   const result = await db.query<Pick<ApiKey, 'id' | 'expiresAt'>>({
     name: 'keys-live',
     text: `select k.id, k.expires_at as "expiresAt" from api_keys k join users u on u.id = k.user_id
-           where k.id = any($1::text[]) and k.revoked_at is null and u.suspended_at is null`,
+           where k.id = any($1::text[]) and k.revoked_at is null and k.disabled_at is null and u.suspended_at is null`,
     values: [ids],
   });
   return new Map(result.rows.map(({ id, expiresAt }) => [id, expiresAt?.getTime() ?? Number.POSITIVE_INFINITY]));
@@ -142,6 +151,26 @@ export async function updateKeysUsed(db: Db, ids: readonly KeyId[]): Promise<voi
              for no key update skip locked)`,
     values: [ids],
   });
+}
+
+/** Locks a user's key for a change. Throws `notFound` if there is none, it was revoked, or it is of a worker or pod. */
+export async function getKeyForUpdate(db: Db, userId: UserId, id: KeyId): Promise<ApiKey> {
+  const result = await db.query<ApiKeyRow>(
+    `select ${COLUMNS_WITH_MAKER} from api_keys k
+     where user_id = $1 and id = $2 and workload is null and revoked_at is null for update`,
+    [userId, id],
+  );
+  if (!result.rows[0]) throw notFound('API key');
+  return toApiKey(result.rows[0]);
+}
+
+export async function updateKey(db: Db, key: ApiKey): Promise<void> {
+  await db.query(
+    `update api_keys set name = $2, scopes = $3, expires_at = $4, allowed_networks = $5,
+       disabled_at = case when $6 then coalesce(disabled_at, now()) end
+     where id = $1`,
+    [key.id, key.name, key.scopes.map(formatScope), key.expiresAt, key.allowedNetworks, key.isDisabled],
+  );
 }
 
 /** False if the user has no such key, or it is already revoked. */

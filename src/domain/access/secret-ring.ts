@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { BoundedMap, BoundedSet } from '../../core/bounded-map.ts';
 import { clientAddress, clientNetwork, type Peer, type TrustedAddresses } from '../../core/client-address.ts';
 import { type Clock, monotonicClock } from '../../core/clock.ts';
@@ -6,6 +7,7 @@ import type { UserId } from '../../core/ids.ts';
 import type { Bus } from '../../db/bus.ts';
 import { databaseFailure } from '../../db/database-fault.ts';
 import type { Db } from '../../db/pool.ts';
+import { NetworkList } from '../images/network-list.ts';
 import type { Actor } from './actor.ts';
 import { GuessLimiter } from './guess-limiter.ts';
 import { KeyWatch, type OpenUse } from './key-watch.ts';
@@ -21,7 +23,8 @@ import { SecretUse } from './secret-use.ts';
  * cached too, in a map of their own, so that guessing neither queries the database again for the same secret nor evicts
  * valid ones. A network that guesses many is refused without a query; secrets that were valid here are still looked up for it.
  *
- * Secrets of a suspended user are never cached as valid: each request with one is refused after a look-up, or from a third map.
+ * Secrets of a suspended user are never cached as valid: each request with one is refused after a look-up, or from a third map. Nor are
+ * those that may be used from some networks only, so that each use is checked.
  */
 const TTL_MS = 10_000;
 const MAX_ENTRIES = 10_000;
@@ -49,6 +52,8 @@ export interface FoundSecret {
   isSuspended: boolean;
   isRemoving: boolean;
   lastUsedAt: Date | null;
+  /** The addresses and networks that it may be used from. None: from everywhere. */
+  allowedNetworks: readonly string[];
   /** When it expires, in ms since 1970; infinite: never. */
   endsMs: number;
 }
@@ -62,7 +67,14 @@ interface Known {
 }
 
 /** What a look-up ends with: an actor, a secret that is valid but refused, or nothing. */
-type Outcome = Actor | Refused | undefined;
+type Outcome = Actor | Refused | Bound | undefined;
+
+/** A secret that may be used from some networks only. */
+interface Bound {
+  actor: Actor;
+  networks: NetworkList;
+  untilMs: number;
+}
 
 /** A secret of a suspended user. */
 interface Refused {
@@ -90,6 +102,7 @@ export class SecretRing {
   /** Secrets that were valid at their last look-up. */
   readonly #proven = new BoundedSet<string>(MAX_ENTRIES);
   readonly #refused = new BoundedMap<string, Refused>(MAX_ENTRIES);
+  readonly #bound = new BoundedMap<string, Bound>(MAX_ENTRIES);
   readonly #inFlight = new Map<string, Promise<Outcome>>();
   readonly #watch: KeyWatch;
   readonly #use: SecretUse;
@@ -122,8 +135,8 @@ export class SecretRing {
   }
 
   /**
-   * Returns undefined if the secret is unknown, revoked or expired. Throws `forbidden` if its user is suspended, `unavailable`
-   * if the database is unreachable, and `tooManyRequests` if `peer`'s network has just tried many unknown secrets.
+   * Returns undefined if the secret is unknown, revoked, disabled or expired. Throws `forbidden` if its user is suspended or it may not be
+   * used from `peer`, `unavailable` if the database is unreachable, and `tooManyRequests` if `peer`'s network has just tried many unknown secrets.
    */
   async authenticate(secret: string, peer?: Peer): Promise<Actor | undefined> {
     if (secret === '' || secret.length > MAX_SECRET_LENGTH) return undefined;
@@ -134,6 +147,8 @@ export class SecretRing {
     if ((this.#unknown.get(key) ?? 0) > now) return undefined;
     const refused = this.#refused.get(key);
     if (refused && refused.untilMs > now) throw suspended(refused);
+    const bound = this.#bound.get(key);
+    if (bound && bound.untilMs > now) return this.#fromAllowed(bound, peer);
     let lookUp = this.#inFlight.get(key);
     if (!lookUp) {
       lookUp = this.#countedLookUp(key, secret, peer).finally(() => {
@@ -143,7 +158,7 @@ export class SecretRing {
     }
     const outcome = await lookUp;
     if (outcome && 'isRemoving' in outcome) throw suspended(outcome);
-    return outcome;
+    return outcome && 'networks' in outcome ? this.#fromAllowed(outcome, peer) : outcome;
   }
 
   /** Notifies `open` within two seconds of the end of what it depends on (`useIdOf`). End each watch with `unwatchUse`. */
@@ -165,6 +180,13 @@ export class SecretRing {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#watch.close();
     this.#forget();
+  }
+
+  /** The refusal does not say from where the secret may be used. */
+  #fromAllowed({ actor, networks }: Bound, peer: Peer | undefined): Actor {
+    const address = peer === undefined ? '' : this.addressOf(peer);
+    if (isIP(address) !== 0 && networks.has(address)) return actor;
+    throw new Failure('forbidden', 'this key may not be used from your address');
   }
 
   #recall(key: string): Actor | undefined {
@@ -198,6 +220,7 @@ export class SecretRing {
     if (generation !== this.#generation) return outcome;
     if (outcome === undefined) setLast(this.#unknown, key, now + TTL_MS);
     else if ('isRemoving' in outcome) setLast(this.#refused, key, outcome);
+    else if ('networks' in outcome) setLast(this.#bound, key, outcome);
     else setLast(this.#known, key, toKnown(found!, now));
     return outcome;
   }
@@ -208,6 +231,7 @@ export class SecretRing {
     for (const [key, known] of this.#known) if (isMeant(known)) this.#known.delete(key);
     this.#unknown.clear();
     this.#refused.clear();
+    this.#bound.clear();
     this.#inFlight.clear();
   }
 
@@ -216,15 +240,17 @@ export class SecretRing {
     this.#known.clear();
     this.#unknown.clear();
     this.#refused.clear();
+    this.#bound.clear();
     this.#inFlight.clear();
   }
 }
 
 function toOutcome(found: FoundSecret | undefined, now: number): Outcome {
   if (found === undefined || found.endsMs <= now) return undefined;
-  const { actor, isSuspended, isRemoving, endsMs } = found;
-  if (!isSuspended) return actor;
-  return { userId: actor.userId, isRemoving, untilMs: Math.min(now + TTL_MS, endsMs) };
+  const { actor, isSuspended, isRemoving, allowedNetworks, endsMs } = found;
+  const untilMs = Math.min(now + TTL_MS, endsMs);
+  if (isSuspended) return { userId: actor.userId, isRemoving, untilMs };
+  return allowedNetworks.length === 0 ? actor : { actor, networks: new NetworkList(allowedNetworks), untilMs };
 }
 
 function toKnown({ id, keyId, actor, endsMs }: FoundSecret, now: number): Known {

@@ -131,6 +131,8 @@ export const AUDITED_RECORDS: Readonly<Record<string, AuditedRecord>> = {
       name: 'name',
       scopes: 'scopes',
       expiresAt: 'expires_at',
+      allowedNetworks: 'allowed_networks',
+      isDisabled: 'disabled_at is not null',
       isRevoked: 'revoked_at is not null',
       restRevision: 'rest_revision',
     },

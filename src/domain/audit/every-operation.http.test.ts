@@ -106,6 +106,8 @@ async function callEverything(person: Person): Promise<void> {
   });
   await as('PATCH', `clusters/${cluster.id}`, { name: 'd' });
   const key = await as('POST', 'account/api-keys', { name: 'k', scopes: ['all'] });
+  await as('PATCH', `account/api-keys/${key.id}`, { name: 'k2', allowedAddresses: ['203.0.113.0/24'] });
+  await as('POST', `account/api-keys/${key.id}/rotate`, {});
   await as('DELETE', `account/api-keys/${key.id}`);
   const filer = { ...person, key: await rest.keyFor(person, 'account:write', 'files:write') };
   const s3Key = await call(filer, 'POST', 'account/s3-keys', { name: 's', scopes: ['files:read'] });

@@ -64,7 +64,7 @@ const EVERYTHING: readonly Scope[] = ['all', 'exec', 'files:write'].map(parseSco
 const ENDS_AT = 'least(s.expires_at, s.last_used_at + s.idle, k.expires_at)';
 const SESSIONS = 'sessions s left join api_keys k on k.id = s.key_id';
 /** True if neither the session nor its key has ended. */
-const IS_LIVE = `${ENDS_AT} > now() and k.revoked_at is null`;
+const IS_LIVE = `${ENDS_AT} > now() and k.revoked_at is null and k.disabled_at is null`;
 
 export async function insertSession(db: Db, session: NewSession): Promise<void> {
   const { account = null, lifetime } = session;
@@ -101,6 +101,7 @@ interface FoundRow {
   endsAt: Date;
   isSuspended: boolean;
   isRemoving: boolean;
+  allowedNetworks: string[];
 }
 
 /** Finds a session that has not ended, also one of a suspended user. Served by the unique index of the hash. */
@@ -109,7 +110,7 @@ export async function findSessionBySecretHash(db: Db, secretHash: Buffer): Promi
     name: 'session-by-secret',
     text: `select s.id, s.user_id as "userId", s.key_id as "keyId", k.scopes, k.rest_revision as "restRevision",
              s.last_used_at as "lastUsedAt", ${ENDS_AT} as "endsAt", u.suspended_at is not null as "isSuspended",
-             u.removing_at is not null as "isRemoving"
+             u.removing_at is not null as "isRemoving", coalesce(k.allowed_networks, '{}') as "allowedNetworks"
            from ${SESSIONS} join users u on u.id = s.user_id where s.secret_hash = $1 and ${IS_LIVE}`,
     values: [secretHash],
   });
@@ -157,13 +158,15 @@ export async function updateSessionsUsed(db: Db, ids: readonly string[]): Promis
 export async function findSessionForShare(
   db: Db,
   id: SessionId,
-): Promise<{ scopes: readonly Scope[]; expiresAt: Date | null } | undefined> {
-  const result = await db.query<{ scopes: string[] | null; expiresAt: Date | null }>(
-    `select k.scopes, k.expires_at as "expiresAt" from ${SESSIONS} where s.id = $1 and ${IS_LIVE} for share of s`,
+): Promise<{ scopes: readonly Scope[]; expiresAt: Date | null; allowedNetworks: string[] } | undefined> {
+  const result = await db.query<{ scopes: string[] | null; expiresAt: Date | null; allowedNetworks: string[] | null }>(
+    `select k.scopes, k.expires_at as "expiresAt", k.allowed_networks as "allowedNetworks" from ${SESSIONS} where s.id = $1 and ${IS_LIVE} for share of s`,
     [id],
   );
   const found = result.rows[0];
-  return found && { scopes: found.scopes?.map(parseScope) ?? EVERYTHING, expiresAt: found.expiresAt };
+  if (!found) return undefined;
+  const { scopes, expiresAt, allowedNetworks } = found;
+  return { scopes: scopes?.map(parseScope) ?? EVERYTHING, expiresAt, allowedNetworks: allowedNetworks ?? [] };
 }
 
 /** Returns a user's sessions that have not ended, the one used last first. */

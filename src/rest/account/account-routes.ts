@@ -1,6 +1,7 @@
 import { notFound } from '../../core/errors.ts';
 import type { KeyId } from '../../core/ids.ts';
 import type { Permission } from '../../domain/access/actor.ts';
+import { DEFAULT_OVERLAP_HOURS, rotateApiKey, updateApiKey } from '../../domain/access/change-api-key.ts';
 import { createApiKey, revokeApiKey } from '../../domain/access/create-api-key.ts';
 import { listKeys } from '../../domain/access/key-store.ts';
 import { readPublicKeys, updatePublicKeys } from '../../domain/access/public-keys.ts';
@@ -14,11 +15,14 @@ import {
   AccountResponse,
   ApiKeyList,
   ApiKeyParams,
+  ApiKeyResponse,
   CreateApiKeyRequest,
   CreatedApiKeyResponse,
   ReplaceSshKeysRequest,
+  RotateApiKeyRequest,
+  UpdateApiKeyRequest,
 } from './account-schemas.ts';
-import { toApiKeyResponse, toNewApiKey } from './api-key-wire.ts';
+import { toApiKeyResponse, toKeyChange, toNewApiKey } from './api-key-wire.ts';
 import { fromSshKeys, type SshKeyWire } from './ssh-key-wire.ts';
 
 export const getAccountRoute: RestRoute = (app, deps) => {
@@ -110,6 +114,55 @@ export const createApiKeyRoute: RestRoute = (app, deps) => {
     async (request, reply) => {
       const input = toNewApiKey(request.actor.userId, request.body);
       const { key, secret } = await change(deps, request.actor, createApiKey, input);
+      return reply.code(201).send({ ...toApiKeyResponse(key), secret });
+    },
+  );
+};
+
+export const updateApiKeyRoute: RestRoute = (app, deps) => {
+  app.patch(
+    '/v2/account/api-keys/:id',
+    {
+      schema: {
+        operationId: 'updateApiKey',
+        summary: 'Change an API key',
+        description:
+          'Podyard only. A key cannot grant more, expire later or be used from elsewhere than the key of the request, nor disable itself.',
+        tags: ['podyard'],
+        params: ApiKeyParams,
+        body: ref(UpdateApiKeyRequest),
+        response: { 200: ref(ApiKeyResponse) },
+      },
+      config: { permission: PERMISSIONS.writeAccount, failures: ['notFound', 'conflict'] },
+    },
+    async ({ actor, params, body }) => {
+      const input = { userId: actor.userId, keyId: params.id as KeyId, change: toKeyChange(body) };
+      return toApiKeyResponse(await change(deps, actor, updateApiKey, input));
+    },
+  );
+};
+
+export const rotateApiKeyRoute: RestRoute = (app, deps) => {
+  app.post(
+    '/v2/account/api-keys/:id/rotate',
+    {
+      schema: {
+        operationId: 'rotateApiKey',
+        summary: 'Replace an API key',
+        description:
+          'Podyard only. Returns a new key that may do the same for as long again, with its secret, which is shown only once. The ' +
+          'replaced one goes on for `overlapHours`.',
+        tags: ['podyard'],
+        params: ApiKeyParams,
+        body: ref(RotateApiKeyRequest),
+        response: { 201: ref(CreatedApiKeyResponse) },
+      },
+      config: { permission: PERMISSIONS.writeAccount, failures: ['notFound', 'conflict'] },
+    },
+    async ({ actor, params, body }, reply) => {
+      const overlapHours = body.overlapHours ?? DEFAULT_OVERLAP_HOURS;
+      const input = { userId: actor.userId, keyId: params.id as KeyId, overlapHours };
+      const { key, secret } = await change(deps, actor, rotateApiKey, input);
       return reply.code(201).send({ ...toApiKeyResponse(key), secret });
     },
   );

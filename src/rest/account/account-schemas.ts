@@ -1,7 +1,8 @@
 import { REST_REVISIONS, type RestRevision } from '../../core/rest-revisions.ts';
+import { DEFAULT_OVERLAP_HOURS } from '../../domain/access/change-api-key.ts';
 import { ROLES } from '../../domain/access/roles.ts';
 import { CREATED_AT, ENDPOINT_ID, type Examples, USER_ID } from '../shared/example-values.ts';
-import { closed, dateTime, nullableString, ref, stringEnum } from '../shared/schema.ts';
+import { byDefault, closed, dateTime, nullableString, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
 export const AccountResponse = Type.Object(
@@ -38,6 +39,10 @@ const apiKeyFields = {
     format: 'date-time',
     description: 'To about a minute. Null: never, or not since this is recorded.',
   }),
+  allowedAddresses: Type.Array(Type.String(), {
+    description: 'The addresses and networks that it may be used from. Empty: everywhere.',
+  }),
+  disabled: Type.Boolean({ description: 'It is refused until it is enabled again.' }),
   createdBy: Type.Union(
     [
       Type.Object({
@@ -67,6 +72,11 @@ export const ApiKeyList = Type.Object(
   { $id: 'ApiKeyList', description: 'The keys of the account, oldest first, without revoked ones.' },
 );
 
+const allowedAddresses = Type.Array(Type.String({ maxLength: 50 }), {
+  maxItems: 100,
+  description: 'Addresses and networks, such as `203.0.113.0/24`, that the key may be used from. Empty: everywhere.',
+});
+
 export const newApiKeyFields = {
   name: Type.String({ minLength: 1 }),
   scopes,
@@ -74,7 +84,31 @@ export const newApiKeyFields = {
     nullableString({ format: 'date-time', description: 'When the key expires. Absent or null: never.' }),
   ),
   restRevision: Type.Optional(restRevision),
+  allowedAddresses: Type.Optional(allowedAddresses),
 };
+
+export const UpdateApiKeyRequest = closed(
+  {
+    name: Type.Optional(newApiKeyFields.name),
+    scopes: Type.Optional(scopes),
+    expiresAt: newApiKeyFields.expiresAt,
+    allowedAddresses: Type.Optional(allowedAddresses),
+    disabled: Type.Optional(Type.Boolean({ description: 'True: the key is refused until this is false again.' })),
+  },
+  { $id: 'UpdateApiKeyRequest', description: 'Podyard only: changes of a key. Absent: unchanged.' },
+);
+
+export const RotateApiKeyRequest = closed(
+  {
+    overlapHours: Type.Optional(
+      byDefault(
+        Type.Integer({ minimum: 0, maximum: 8_760, description: 'For how long the replaced key goes on.' }),
+        DEFAULT_OVERLAP_HOURS,
+      ),
+    ),
+  },
+  { $id: 'RotateApiKeyRequest', description: 'Podyard only: how a key is replaced.' },
+);
 
 export const CreateApiKeyRequest = closed(newApiKeyFields, { $id: 'CreateApiKeyRequest' });
 
@@ -170,6 +204,8 @@ const apiKey = {
   expiresAt: '2027-11-20T00:00:00.000Z',
   restRevision: null,
   lastUsedAt: '2026-11-22T08:15:00.000Z',
+  allowedAddresses: ['203.0.113.0/24'],
+  disabled: false,
   createdBy: { userId: USER_ID, userName: 'alice', keyId: 'b2w8e4r6t1y9ui', keyName: 'first key' },
 };
 
@@ -191,6 +227,8 @@ export const ACCOUNT_EXAMPLES: Examples = {
   ApiKey: apiKey,
   ApiKeyList: { apiKeys: [apiKey] },
   CreateApiKeyRequest: { name: apiKey.name, scopes: apiKey.scopes, restRevision: '2026-08' },
+  UpdateApiKeyRequest: { name: 'deploy from CI', expiresAt: '2099-11-20T00:00:00.000Z' },
+  RotateApiKeyRequest: { overlapHours: 48 },
   CreatedApiKey: { ...apiKey, secret: 'pyk_shown_once_and_never_again' },
   ReplaceSshKeysRequest: { sshKeys: [SSH_KEY] },
 };

@@ -1,11 +1,13 @@
+import { isIP } from 'node:net';
 import type { Static } from 'typebox';
 import { messageOf } from '../../core/errors.ts';
 import type { UserId } from '../../core/ids.ts';
+import type { KeyChange } from '../../domain/access/change-api-key.ts';
 import type { NewApiKey } from '../../domain/access/create-api-key.ts';
 import type { ApiKey } from '../../domain/access/key-store.ts';
 import { formatScope, parseScope, type Scope } from '../../domain/access/scopes.ts';
 import { validationFailure } from '../../http/validation-failure.ts';
-import type { ApiKeyResponse, CreateApiKeyRequest } from './account-schemas.ts';
+import type { ApiKeyResponse, CreateApiKeyRequest, UpdateApiKeyRequest } from './account-schemas.ts';
 
 export function toApiKeyResponse(key: ApiKey): Static<typeof ApiKeyResponse> {
   return {
@@ -16,28 +18,58 @@ export function toApiKeyResponse(key: ApiKey): Static<typeof ApiKeyResponse> {
     expiresAt: key.expiresAt?.toISOString() ?? null,
     restRevision: key.restRevision,
     lastUsedAt: key.lastUsedAt?.toISOString() ?? null,
+    allowedAddresses: key.allowedNetworks,
+    disabled: key.isDisabled,
     createdBy: key.createdBy,
   };
 }
 
-/** Throws `unprocessable` that lists every invalid scope. */
+/** Throws `unprocessable` that lists every invalid scope and address. */
 export function toNewApiKey(userId: UserId, body: Static<typeof CreateApiKeyRequest>): NewApiKey {
-  const errors: string[] = [];
-  const scopes: Scope[] = [];
-  body.scopes.forEach((text, i) => {
-    try {
-      scopes.push(parseScope(text));
-    } catch (error) {
-      errors.push(`/scopes/${i}: ${messageOf(error)}`);
-    }
-  });
-  if (errors.length > 0) throw validationFailure(errors);
   const { name, expiresAt, restRevision } = body;
+  const { scopes = [], allowedNetworks = [] } = readLists(body);
   return {
     userId,
     name,
     scopes,
+    allowedNetworks,
     expiresAt: expiresAt ? new Date(expiresAt) : null,
     restRevision: restRevision ?? null,
   };
+}
+
+/** Throws as `toNewApiKey`. What is absent stays. */
+export function toKeyChange(body: Static<typeof UpdateApiKeyRequest>): KeyChange {
+  const { name, expiresAt, disabled } = body;
+  return {
+    ...readLists(body),
+    ...(name !== undefined && { name }),
+    ...(expiresAt !== undefined && { expiresAt: expiresAt === null ? null : new Date(expiresAt) }),
+    ...(disabled !== undefined && { isDisabled: disabled }),
+  };
+}
+
+function readLists({ scopes, allowedAddresses }: { scopes?: string[]; allowedAddresses?: string[] }) {
+  const errors: string[] = [];
+  const parsed = scopes?.flatMap((text, i): Scope[] => {
+    try {
+      return [parseScope(text)];
+    } catch (error) {
+      errors.push(`/scopes/${i}: ${messageOf(error)}`);
+      return [];
+    }
+  });
+  for (const [i, text] of (allowedAddresses ?? []).entries()) {
+    if (!isNetwork(text))
+      errors.push(`/allowedAddresses/${i}: '${text}' is not an address or a network such as 203.0.113.0/24`);
+  }
+  if (errors.length > 0) throw validationFailure(errors);
+  return { ...(parsed && { scopes: parsed }), ...(allowedAddresses && { allowedNetworks: allowedAddresses }) };
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', prefix, ...rest] = text.split('/');
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0 || address.includes('%')) return false;
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128));
 }

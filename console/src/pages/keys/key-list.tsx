@@ -1,4 +1,5 @@
 import { Badge, Group, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
 import type { Schemas } from '../../api/client.ts';
 import { DeleteButton } from '../../ui/confirm-delete.tsx';
 import { type Column, RecordList } from '../../ui/tables/record-list.tsx';
@@ -11,10 +12,12 @@ interface KeyListProps {
   keys: readonly ApiKey[];
   queryKey: string;
   revoke: (id: string) => Promise<unknown>;
+  /** More actions on a key. */
+  changes?: (key: ApiKey) => ReactNode;
 }
 
 /** Keys with their last use, their maker, and what to look at. */
-export function KeyList({ keys, queryKey, revoke }: KeyListProps) {
+export function KeyList({ keys, queryKey, revoke, changes }: KeyListProps) {
   const columns: Column<ApiKey>[] = [
     { title: 'Name', render: (key) => <Name apiKey={key} /> },
     { title: 'Scopes', render: ({ scopes }) => <Scopes scopes={scopes} /> },
@@ -33,15 +36,18 @@ export function KeyList({ keys, queryKey, revoke }: KeyListProps) {
     },
     {
       title: 'Actions',
-      width: '90px',
-      render: ({ id, name }) => (
-        <DeleteButton
-          what="API key"
-          name={name}
-          queryKey={queryKey}
-          consequence="Requests with this key will be rejected immediately. You can't undo this."
-          onConfirm={() => revoke(id)}
-        />
+      width: changes ? '230px' : '90px',
+      render: (key) => (
+        <Group gap={4} wrap="nowrap">
+          {changes?.(key)}
+          <DeleteButton
+            what="API key"
+            name={key.name}
+            queryKey={queryKey}
+            consequence="Requests with this key will be rejected immediately. You can't undo this."
+            onConfirm={() => revoke(key.id)}
+          />
+        </Group>
       ),
     },
   ];

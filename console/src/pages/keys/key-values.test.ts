@@ -7,6 +7,7 @@ import {
   makerText,
   NEW_KEY,
   newKeyBody,
+  PRESETS,
   REVISIONS,
   scopeGroups,
   warningsOf,
@@ -14,8 +15,9 @@ import {
 
 const NOW_MS = Date.parse('2026-11-20T09:30:00.000Z');
 
-test('a key does not expire unless a lifetime is chosen', () => {
-  expect(newKeyBody({ ...NEW_KEY, name: 'for CI' }, NOW_MS)).toEqual({
+test('a key expires after 90 days, unless another lifetime is chosen', () => {
+  expect(newKeyBody({ ...NEW_KEY, name: 'for CI' }, NOW_MS).expiresAt).toBe('2027-02-18T09:30:00.000Z');
+  expect(newKeyBody({ ...NEW_KEY, name: 'for CI', days: '' }, NOW_MS)).toEqual({
     name: 'for CI',
     scopes: ['all'],
     expiresAt: null,
@@ -24,7 +26,13 @@ test('a key does not expire unless a lifetime is chosen', () => {
 
 test('a lifetime counts from now', () => {
   const expiries = LIFETIMES.map(({ value }) => newKeyBody({ ...NEW_KEY, days: value }, NOW_MS).expiresAt);
-  expect(expiries).toEqual([null, '2026-11-21T09:30:00.000Z', '2026-12-20T09:30:00.000Z', '2027-11-20T09:30:00.000Z']);
+  expect(expiries).toEqual([
+    null,
+    '2026-11-21T09:30:00.000Z',
+    '2026-12-20T09:30:00.000Z',
+    '2027-02-18T09:30:00.000Z',
+    '2027-11-20T09:30:00.000Z',
+  ]);
 });
 
 test('a revision is sent only if one is chosen', () => {
@@ -37,11 +45,17 @@ test('SSH keys are one per line; empty lines are ignored', () => {
   expect(linesOf('')).toEqual([]);
 });
 
+test('every preset is of scopes that the server has', () => {
+  for (const { scopes } of PRESETS) for (const scope of scopes) expect(() => parseScope(scope)).not.toThrow();
+});
+
 describe('a key', () => {
   const key = {
     id: 'k',
     name: 'ci',
     scopes: ['all'],
+    allowedAddresses: [],
+    disabled: false,
     createdAt: '2026-01-01T00:00:00.000Z',
     expiresAt: '2027-01-01T00:00:00.000Z',
     restRevision: null,
@@ -51,6 +65,7 @@ describe('a key', () => {
 
   test('is warned of if it never expires, has expired, or was not used for 90 days', () => {
     expect(warningsOf(key, NOW_MS)).toEqual([]);
+    expect(warningsOf({ ...key, disabled: true, expiresAt: null }, NOW_MS)).toEqual(['Disabled']);
     expect(warningsOf({ ...key, expiresAt: null }, NOW_MS)).toEqual(['Never expires']);
     expect(warningsOf({ ...key, expiresAt: '2026-11-20T09:30:00.000Z' }, NOW_MS)).toEqual(['Expired']);
     expect(warningsOf({ ...key, lastUsedAt: '2026-08-22T09:30:00.000Z' }, NOW_MS)).toEqual(['No use in 90 days']);

@@ -11,6 +11,7 @@ export const LIFETIMES = [
   { value: '', label: 'Never' },
   { value: '1', label: 'In 1 day' },
   { value: '30', label: 'In 30 days' },
+  { value: '90', label: 'In 90 days' },
   { value: '365', label: 'In 1 year' },
 ];
 
@@ -21,7 +22,18 @@ export const REVISIONS = [
   { value: '2026-08', label: '2026-08' },
 ];
 
-export const NEW_KEY = { name: '', scopes: ['all'], days: '', revision: '' };
+export const NEW_KEY = { name: '', scopes: ['all'], days: '90', revision: '' };
+
+/** Scopes for what most keys are made for. */
+export const PRESETS: readonly { label: string; scopes: string[] }[] = [
+  { label: 'Invoke only', scopes: ['invoke'] },
+  { label: 'Read only', scopes: ['read-only'] },
+  {
+    label: 'Deploy from CI',
+    scopes: ['serverless:write', 'builds:write', 'templates:read', 'registries:read', 'account:read'],
+  },
+  { label: 'Everything', scopes: ['all'] },
+];
 
 export function newKeyBody(values: typeof NEW_KEY, nowMs: number): Schemas['CreateApiKeyRequest'] {
   const { name, scopes, days, revision } = values;
@@ -30,7 +42,8 @@ export function newKeyBody(values: typeof NEW_KEY, nowMs: number): Schemas['Crea
 }
 
 /** Returns what an owner should look at: keys that have expired, live for ever, or are not needed any more. */
-export function warningsOf({ createdAt, expiresAt, lastUsedAt }: ApiKey, nowMs: number): string[] {
+export function warningsOf({ createdAt, expiresAt, lastUsedAt, disabled }: ApiKey, nowMs: number): string[] {
+  if (disabled) return ['Disabled'];
   if (expiresAt !== null && Date.parse(expiresAt) <= nowMs) return ['Expired'];
   const unusedMs = nowMs - Date.parse(lastUsedAt ?? createdAt);
   return [

@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { api, unwrap } from '../../api/client.ts';
 import { FormButton } from '../../ui/forms/form-button.tsx';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
+import { KeyChanges } from './change-key.tsx';
 import { KeyList } from './key-list.tsx';
 import { linesOf } from './key-values.ts';
 import { CreatedKey, NewKey } from './new-key.tsx';
@@ -39,6 +40,7 @@ export function KeysPage() {
             <KeyList
               keys={apiKeys}
               queryKey="keys"
+              changes={(key) => <KeyChanges apiKey={key} onCreated={setSecret} />}
               revoke={(id) => unwrap(api.DELETE('/v2/account/api-keys/{id}', { params: { path: { id } } }))}
             />
           )

@@ -1,4 +1,16 @@
-import { Alert, Button, Code, CopyButton, Modal, MultiSelect, Select, Stack, Text, TextInput } from '@mantine/core';
+import {
+  Alert,
+  Button,
+  Code,
+  CopyButton,
+  Group,
+  Modal,
+  MultiSelect,
+  Select,
+  Stack,
+  Text,
+  TextInput,
+} from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
@@ -11,6 +23,7 @@ import {
   LIFETIMES,
   NEW_KEY,
   newKeyBody,
+  PRESETS,
   REVISIONS,
   type ScopeChoice,
   type ScopeRecords,
@@ -39,6 +52,19 @@ export function NewKey({ queryKey, isOwn, create, onCreated }: NewKeyProps) {
       {(form) => (
         <>
           <TextInput label="Name" required data-autofocus {...form.getInputProps('name')} />
+          <Group gap={6} role="group" aria-label="Presets">
+            {PRESETS.map(({ label, scopes }) => (
+              <Button
+                key={label}
+                variant="default"
+                size="compact-sm"
+                aria-pressed={scopes.join() === form.values.scopes.join()}
+                onClick={() => form.setFieldValue('scopes', scopes)}
+              >
+                {label}
+              </Button>
+            ))}
+          </Group>
           <Scopes form={form} isOwn={isOwn} />
           <Select label="Expires" data={LIFETIMES} allowDeselect={false} {...form.getInputProps('days')} />
           <Select
