@@ -19,7 +19,8 @@ const SETTINGS: Provider = {
 
 beforeAll(async () => {
   server = await startSignInServer();
-  provider = await OidcServer.start(server.url);
+  provider = await OidcServer.start();
+  provider.serve(server.url);
   server.clients.set('acme', new ProviderClient({ ...SETTINGS, issuer: provider.issuer }));
   server.reload();
 });

@@ -26,22 +26,26 @@ export class OidcServer {
   /** It answers nothing but 503. */
   isAway = false;
   readonly #server: Server;
-  readonly #podyardUrl: string;
+  #podyardUrl = '';
   #provider!: Provider;
   #key!: { id: string; private: KeyObject };
   #rotations = 0;
 
-  /** `podyardUrl`: of the server that people sign in to; `name`: of this provider there. */
-  static async start(podyardUrl: string, name = 'acme'): Promise<OidcServer> {
-    const server = new OidcServer(`${podyardUrl}/sign-in/oidc/${name}`);
+  /** Answers nothing useful before `serve`. */
+  static async start(): Promise<OidcServer> {
+    const server = new OidcServer();
     await new Promise<void>((resolve) => server.#server.listen(0, '127.0.0.1', resolve));
-    server.rotateKeys();
     return server;
   }
 
-  private constructor(podyardUrl: string) {
-    this.#podyardUrl = podyardUrl;
+  private constructor() {
     this.#server = createServer((req, res) => this.#handle(req, res));
+  }
+
+  /** `podyardUrl`: of the server that people sign in to; `name`: of this provider there. */
+  serve(podyardUrl: string, name = 'acme'): void {
+    this.#podyardUrl = `${podyardUrl}/sign-in/oidc/${name}`;
+    this.rotateKeys();
   }
 
   get issuer(): string {
@@ -56,7 +60,6 @@ export class OidcServer {
     this.#key = { id, private: privateKey };
     const jwk = { ...privateKey.export({ format: 'jwk' }), kid: id, use: 'sig', alg: 'RS256' };
     this.#provider = new Provider(this.issuer, this.#configuration(jwk));
-    this.#provider.use(async (_ctx, next) => next());
   }
 
   /** Tells Podyard that an account, or one session of it, has signed out. */
