@@ -32,8 +32,7 @@ export const createApiKey: Operation<Tx<Admin> & { clock: Clock }, NewApiKey, { 
   async run({ db, actor: maker, bus, clock }, input) {
     checkNewKey(clock, input);
     const secret = newSecret(KEY_PREFIX);
-    if (maker) await checkMaker(db, maker, input);
-    const createdBy = maker && { userId: maker.userId, keyId: maker.keyId || null };
+    const createdBy = maker && (await checkMaker(db, maker, input));
     const key = await insertKey(db, { ...input, id: newId<KeyId>(), secretHash: hashSecret(secret), createdBy });
     bus.publish('key', key.id);
     return { key, secret };
@@ -60,8 +59,17 @@ export function checkNewKey(clock: Clock, { scopes, expiresAt }: Pick<NewApiKey,
   }
 }
 
-/** Throws `forbidden` if the new key would permit more, or live longer, than the maker's, which is locked against revocation. */
-export async function checkMaker(db: Db, maker: Actor, input: Pick<NewApiKey, 'scopes' | 'expiresAt'>): Promise<void> {
+/** What a key that is made may have, and the key behind it; null: a person whom no key restricts. */
+interface Grant extends Pick<NewApiKey, 'scopes' | 'expiresAt'> {
+  keyId: KeyId | null;
+}
+
+/** Returns who makes a key. Throws `forbidden` if the new key would permit more, or live longer, than the maker's, which is locked against revocation. */
+export async function checkMaker(
+  db: Db,
+  maker: Actor,
+  input: Pick<NewApiKey, 'scopes' | 'expiresAt'>,
+): Promise<{ userId: UserId; keyId: KeyId | null }> {
   const makersKey = await findGrant(db, maker);
   if (!input.scopes.every((scope) => scopesCover(makersKey.scopes, scope))) {
     throw new Failure('forbidden', 'access denied: a key cannot grant more than the key that creates it');
@@ -69,18 +77,21 @@ export async function checkMaker(db: Db, maker: Actor, input: Pick<NewApiKey, 's
   if (makersKey.expiresAt !== null && (input.expiresAt === null || input.expiresAt > makersKey.expiresAt)) {
     throw new Failure('forbidden', 'access denied: a key cannot expire later than the key that creates it');
   }
+  return { userId: maker.userId, keyId: makersKey.keyId };
 }
 
 /**
  * Returns what a request's key or session may hand on to a key that it makes, locked against its end until the commit. Throws
  * `unauthorized` if it ended meanwhile.
  */
-export async function findGrant(db: Db, maker: Actor): Promise<Pick<NewApiKey, 'scopes' | 'expiresAt'>> {
+export async function findGrant(db: Db, maker: Actor): Promise<Grant> {
   const { sessionId } = maker;
-  const found =
-    sessionId === undefined
-      ? await findKeyForShare(db, maker.userId, maker.keyId)
-      : await findSessionForShare(db, sessionId);
-  if (!found) throw new Failure('unauthorized', 'invalid bearer token');
-  return found;
+  if (sessionId !== undefined) {
+    const session = await findSessionForShare(db, sessionId);
+    if (!session) throw new Failure('unauthorized', 'the session has ended: sign in again');
+    return session;
+  }
+  const key = await findKeyForShare(db, maker.userId, maker.keyId);
+  if (!key) throw new Failure('unauthorized', 'invalid bearer token');
+  return { ...key, keyId: key.id };
 }

@@ -157,13 +157,13 @@ export async function updateSessionsUsed(db: Db, ids: readonly string[]): Promis
 export async function findSessionForShare(
   db: Db,
   id: SessionId,
-): Promise<{ scopes: readonly Scope[]; expiresAt: Date | null } | undefined> {
-  const result = await db.query<{ scopes: string[] | null; expiresAt: Date | null }>(
-    `select k.scopes, k.expires_at as "expiresAt" from ${SESSIONS} where s.id = $1 and ${IS_LIVE} for share of s`,
+): Promise<{ keyId: KeyId | null; scopes: readonly Scope[]; expiresAt: Date | null } | undefined> {
+  const result = await db.query<{ keyId: KeyId | null; scopes: string[] | null; expiresAt: Date | null }>(
+    `select s.key_id as "keyId", k.scopes, k.expires_at as "expiresAt" from ${SESSIONS} where s.id = $1 and ${IS_LIVE} for share of s`,
     [id],
   );
   const found = result.rows[0];
-  return found && { scopes: found.scopes?.map(parseScope) ?? EVERYTHING, expiresAt: found.expiresAt };
+  return found && { ...found, scopes: found.scopes?.map(parseScope) ?? EVERYTHING };
 }
 
 /** Returns a user's sessions that have not ended, the one used last first. */

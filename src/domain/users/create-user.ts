@@ -40,8 +40,7 @@ export const createUserWithKey: Operation<
     const user = await createUser(db, input);
     if (input.key === null) return { user, key: null, secret: null };
     const wanted = { ...input.key, userId: user.id };
-    if (admin) await checkMaker(db, admin, wanted);
-    const createdBy = admin && { userId: admin.userId, keyId: admin.keyId || null };
+    const createdBy = admin && (await checkMaker(db, admin, wanted));
     const key = await insertKey(db, { ...wanted, id: newId<KeyId>(), secretHash: hashSecret(secret), createdBy });
     return { user, key, secret };
   },
