@@ -71,10 +71,10 @@ import {
 } from './releases/release-schemas.ts';
 import { ReplaceScheduleRequest, ScheduleResponse } from './scheduled-floors/schedule-schemas.ts';
 import { CreateSecretRequest, SecretList, SecretResponse, UpdateSecretRequest } from './secrets/secret-schemas.ts';
+import { SESSION_SCHEMAS } from './sessions/session-schemas.ts';
 import { ErrorResponse } from './shared/error-response.ts';
 import { SimulateRequest, SimulationResponse } from './simulation/simulation-schemas.ts';
 import { TemplateList, TemplateResponse, UpdateTemplateRequest } from './templates/template-wire.ts';
-import { SESSION_SCHEMAS } from './sessions/session-schemas.ts';
 import { TERMINAL_SCHEMAS } from './terminals/terminal-schemas.ts';
 import { USER_SCHEMAS } from './users/user-schemas.ts';
 import type { Wires } from './wires.ts';

@@ -134,6 +134,12 @@ import {
   listSecretsRoute,
   updateSecretRoute,
 } from './secrets/secret-routes.ts';
+import {
+  endSessionRoute,
+  endUserSessionRoute,
+  listSessionsRoute,
+  listUserSessionsRoute,
+} from './sessions/session-routes.ts';
 import type { RestRoute } from './shared/rest-app.ts';
 import { getSimulationRoute, simulateRoute } from './simulation/simulation-routes.ts';
 import {
@@ -149,12 +155,6 @@ import {
   endTerminalRoute,
   listTerminalsRoute,
 } from './terminals/terminal-routes.ts';
-import {
-  endSessionRoute,
-  endUserSessionRoute,
-  listSessionsRoute,
-  listUserSessionsRoute,
-} from './sessions/session-routes.ts';
 import { createUserApiKeyRoute, deleteUserApiKeyRoute, listUserApiKeysRoute } from './users/user-api-keys.ts';
 import { getUserRateLimitRoute, replaceUserRateLimitRoute } from './users/user-rate-limit.ts';
 import {
