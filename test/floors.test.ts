@@ -48,6 +48,7 @@ test('every rule finds what it forbids, type-only imports included', () => {
     'src/models/m.ts': "import '../builders/b.ts';",
     'src/rest/t.ts': "import '../dataplane/p.ts'; import { Type } from 'typebox'; export const x = Type;",
     'src/graphql/g.ts': "import '../rest/t.ts';",
+    'src/sign-in/i.ts': "import '../rest/t.ts';",
     'src/dataplane/p.ts': "import '../control/o.ts';",
     'src/dataplane/wire/w.ts': "import type {} from '../p.ts';",
     'src/control/o.ts': "import '../cli/c.ts';",

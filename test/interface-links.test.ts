@@ -13,6 +13,7 @@ const PAGES = [
   'batches.md',
   'terminals.md',
   'audit.md',
+  'sessions.md',
   'worker-api.md',
 ];
 /** The path of a page, followed by any number of quoted headings. */

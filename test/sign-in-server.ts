@@ -4,8 +4,7 @@ import { systemClock } from '../src/core/clock.ts';
 import { silentLogger } from '../src/core/logger.ts';
 import { KeyRing } from '../src/domain/access/key-ring.ts';
 import type { SessionLifetime } from '../src/domain/sessions/session-store.ts';
-import { ProviderClient } from '../src/sign-in/provider-client.ts';
-import type { Provider } from '../src/sign-in/read-providers.ts';
+import type { ProviderClient } from '../src/sign-in/provider-client.ts';
 import { RefreshSessions } from '../src/sign-in/refresh-sessions.ts';
 import { SignInApp } from '../src/sign-in/sign-in-app.ts';
 import type { SignInDeps } from '../src/sign-in/sign-in-deps.ts';
@@ -29,6 +28,9 @@ export interface SignInServer {
     path: string,
     options?: { session?: BrowserSession; method?: string; headers?: Record<string, string>; body?: string },
   ): Promise<Response>;
+  /** Whom people sign in with. `reload` after a change. */
+  clients: Map<string, ProviderClient>;
+  reload(): void;
   /** Asks the providers about the sessions that are due. */
   refresh(): Promise<unknown>;
   close(): Promise<void>;
@@ -36,28 +38,20 @@ export interface SignInServer {
 
 const LIFETIME: SessionLifetime = { idleMs: 7 * 86_400_000, maxMs: 30 * 86_400_000 };
 
-export async function startSignInServer({
-  providers = [],
-  lifetime = LIFETIME,
-  trustedProxies = [],
-}: {
-  providers?: Provider[];
-  lifetime?: SessionLifetime;
-  trustedProxies?: string[];
-} = {}): Promise<SignInServer> {
+export async function startSignInServer(lifetime = LIFETIME): Promise<SignInServer> {
   const rest = await startRestApp();
   const { pool } = rest.database;
   const keyRing = new KeyRing({ pool, bus: rest.bus, clock: systemClock });
-  const clients = new Map(providers.map((provider) => [provider.name, new ProviderClient(provider)]));
+  const clients = new Map<string, ProviderClient>();
   const deps: SignInDeps = {
     ...{ pool, bus: rest.bus, keyRing, secretBox: rest.secretBox, clients, lifetime },
     logger: silentLogger,
     clock: systemClock,
     facts: { takesSeveralUsers: true },
-    trustedProxies: { has: (address) => trustedProxies.includes(address) },
+    trustedProxies: { has: () => false },
     publicUrlFor: () => url,
   };
-  const app = new SignInApp(deps);
+  let app = new SignInApp(deps);
   const server: Server = createServer((req, res) =>
     req.url!.startsWith('/sign-in/') ? app.routing(req, res) : rest.handle(req, res),
   );
@@ -82,6 +76,10 @@ export async function startSignInServer({
       if (response.status !== 201) throw new Error(`answered ${response.status}: ${await response.text()}`);
       const cookie = response.headers.getSetCookie().at(-1)!.split(';', 1)[0]!;
       return { ...((await response.json()) as { id: string; token: string }), cookie };
+    },
+    clients,
+    reload: () => {
+      app = new SignInApp(deps);
     },
     refresh: () => new RefreshSessions(deps).runOnce(),
     close: async () => {

@@ -14,7 +14,7 @@ export const SIGN_IN = {
     parse: (_name, text) => resolve(text),
     page: 'OpenID Connect providers that people [sign in](guide/sign-in.md) with',
     help: 'OpenID Connect providers that people sign in with',
-    chart: { value: 'signIn', as: 'template' },
+    chart: { value: 'signInSecret', as: 'template' },
   }),
   idleMs: seconds({
     variable: 'PODYARD_SESSION_IDLE_SECONDS',

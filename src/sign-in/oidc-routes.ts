@@ -107,7 +107,7 @@ export async function logOutFromBehind(
   }
   const ended = await deleteSessionsOfAccount(deps.pool, name, { subject, sid });
   for (const sessionId of ended) deps.bus.publish('session', sessionId);
-  deps.logger.info({ count: ended.length, by: name }, 'signed out by the provider');
+  deps.logger.info({ sessions: ended.length, provider: name }, 'signed out by the provider');
   sendJson(res, 200, {});
 }
 

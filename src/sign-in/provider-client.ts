@@ -108,7 +108,10 @@ export class ProviderClient {
     const { clientId, clientSecret } = this.provider;
     const metadata = await this.#readMetadata();
     const client = { client_secret: clientSecret, [oidc.clockTolerance]: CLOCK_TOLERANCE_SECONDS };
-    const configuration = new oidc.Configuration(metadata, clientId, client);
+    const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+    const isBasic = methods.includes('client_secret_basic');
+    const authentication = isBasic ? oidc.ClientSecretBasic(clientSecret) : oidc.ClientSecretPost(clientSecret);
+    const configuration = new oidc.Configuration(metadata, clientId, client, authentication);
     configuration.timeout = TIMEOUT_SECONDS;
     oidc.enableNonRepudiationChecks(configuration);
     if (this.provider.issuer.startsWith('http:')) oidc.allowInsecureRequests(configuration);

@@ -61,6 +61,6 @@ export class RefreshSessions {
     const { pool, bus, logger } = this.#deps;
     for (const ended of await deleteSessionsOfAccount(pool, provider, { subject, sid: null }))
       bus.publish('session', ended);
-    logger.info({ userId, sessionId: id, by: provider }, 'signed out: the provider vouches no longer');
+    logger.info({ userId, sessionId: id, provider }, 'signed out: the provider vouches no longer');
   }
 }

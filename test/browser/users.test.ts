@@ -143,7 +143,7 @@ describe.skipIf(!hasBrowser)('users in the console', { timeout: 120_000 }, () =>
     await menu.getByRole('link', { name: 'API keys' }).waitFor();
     expect(await menu.getByRole('link', { name: 'Users', exact: true }).count()).toBe(0);
     await menu.getByRole('link', { name: 'API keys' }).click();
-    await annas.getByText('first key').waitFor();
+    await annas.getByText('first key', { exact: true }).waitFor();
     await annas.screenshot({ path: `${SCREENSHOTS}keys-dark-390.png` });
     await expectAccessible(annas);
     await annas.goto(`${server.url}/#/users`);
@@ -157,7 +157,7 @@ describe.skipIf(!hasBrowser)('users in the console', { timeout: 120_000 }, () =>
     const dark = await signedIn('dark', 390, server.key);
     await dark.goto(page.url());
     await dark.getByRole('heading', { name: 'Anna', level: 1 }).waitFor();
-    await dark.getByText('first key').waitFor();
+    await dark.getByText('first key', { exact: true }).waitFor();
     await dark.screenshot({ path: `${SCREENSHOTS}user-dark-390.png`, fullPage: true });
     await expectAccessible(dark);
     await dark.close();

@@ -34,8 +34,8 @@ export const createApiKey: Operation<Tx<Admin> & { clock: Clock }, NewApiKey, { 
   async run({ db, actor: maker, bus, clock }, input) {
     checkNewKey(clock, input);
     const secret = newSecret(KEY_PREFIX);
-    if (maker) await checkMaker(db, maker, { ...input, allowedNetworks: input.allowedNetworks ?? [] });
-    const createdBy = makerOf(maker);
+    const createdBy =
+      maker && (await checkMaker(db, maker, { ...input, allowedNetworks: input.allowedNetworks ?? [] }));
     const key = await insertKey(db, { ...input, id: newId<KeyId>(), secretHash: hashSecret(secret), createdBy });
     bus.publish('key', key.id);
     return { key, secret };
@@ -63,15 +63,21 @@ export function checkNewKey(clock: Clock, { scopes, expiresAt }: Pick<NewApiKey,
   }
 }
 
+/** What a key that is made may have, and the key behind it; null: a person whom no key restricts. */
+interface Grant extends Pick<NewApiKey, 'scopes' | 'expiresAt'> {
+  keyId: KeyId | null;
+  allowedNetworks: readonly string[];
+}
+
 /**
- * Throws `forbidden` if a key would permit more, live longer, or be usable from elsewhere than the maker's, which is locked against revocation. What
- * is absent is not compared.
+ * Returns who makes or changes a key. Throws `forbidden` if the key would permit more, live longer, or be usable from elsewhere than the
+ * maker's, which is locked against revocation. What is absent is not compared.
  */
 export async function checkMaker(
   db: Db,
   maker: Actor,
   { scopes, expiresAt, allowedNetworks }: Partial<Pick<NewApiKey, 'scopes' | 'expiresAt' | 'allowedNetworks'>>,
-): Promise<void> {
+): Promise<{ userId: UserId; keyId: KeyId | null }> {
   const makersKey = await findGrant(db, maker);
   if (!(scopes ?? []).every((scope) => scopesCover(makersKey.scopes, scope))) {
     throw new Failure('forbidden', 'access denied: a key cannot grant more than the key that creates it');
@@ -83,34 +89,30 @@ export async function checkMaker(
   ) {
     throw new Failure('forbidden', 'access denied: a key cannot expire later than the key that creates it');
   }
+  const madeBy = { userId: maker.personId ?? maker.userId, keyId: makersKey.keyId };
   const makers = makersKey.allowedNetworks;
-  if (makers.length === 0 || allowedNetworks === undefined) return;
+  if (makers.length === 0 || allowedNetworks === undefined) return madeBy;
   if (allowedNetworks.length === 0 || !allowedNetworks.every((network) => makers.includes(network))) {
     throw new Failure(
       'forbidden',
       'access denied: a key cannot be used from elsewhere than the key that creates it: allowedAddresses must be some of that key’s',
     );
   }
+  return madeBy;
 }
 
 /**
  * Returns what a request's key or session may hand on to a key that it makes, locked against its end until the commit. Throws
  * `unauthorized` if it ended meanwhile.
  */
-export async function findGrant(
-  db: Db,
-  maker: Actor,
-): Promise<Pick<ApiKey, 'scopes' | 'expiresAt' | 'allowedNetworks'>> {
+export async function findGrant(db: Db, maker: Actor): Promise<Grant> {
   const { sessionId } = maker;
-  const found =
-    sessionId === undefined
-      ? await findKeyForShare(db, maker.personId ?? maker.userId, maker.keyId)
-      : await findSessionForShare(db, sessionId);
-  if (!found) throw new Failure('unauthorized', 'invalid bearer token');
-  return found;
-}
-
-/** Returns who a key is said to be made by: the person, and their key unless they used a session. Null: the operator's tools. */
-export function makerOf(maker: Admin): { userId: UserId; keyId: KeyId | null } | null {
-  return maker && { userId: maker.personId ?? maker.userId, keyId: maker.keyId || null };
+  if (sessionId !== undefined) {
+    const session = await findSessionForShare(db, sessionId);
+    if (!session) throw new Failure('unauthorized', 'the session has ended: sign in again');
+    return session;
+  }
+  const key = await findKeyForShare(db, maker.personId ?? maker.userId, maker.keyId);
+  if (!key) throw new Failure('unauthorized', 'invalid bearer token');
+  return { ...key, keyId: key.id };
 }

@@ -158,15 +158,21 @@ export async function updateSessionsUsed(db: Db, ids: readonly string[]): Promis
 export async function findSessionForShare(
   db: Db,
   id: SessionId,
-): Promise<{ scopes: readonly Scope[]; expiresAt: Date | null; allowedNetworks: string[] } | undefined> {
-  const result = await db.query<{ scopes: string[] | null; expiresAt: Date | null; allowedNetworks: string[] | null }>(
-    `select k.scopes, k.expires_at as "expiresAt", k.allowed_networks as "allowedNetworks" from ${SESSIONS} where s.id = $1 and ${IS_LIVE} for share of s`,
+): Promise<
+  { keyId: KeyId | null; scopes: readonly Scope[]; expiresAt: Date | null; allowedNetworks: string[] } | undefined
+> {
+  const result = await db.query<{
+    keyId: KeyId | null;
+    scopes: string[] | null;
+    expiresAt: Date | null;
+    allowedNetworks: string[];
+  }>(
+    `select s.key_id as "keyId", k.scopes, k.expires_at as "expiresAt", coalesce(k.allowed_networks, '{}') as "allowedNetworks"
+     from ${SESSIONS} where s.id = $1 and ${IS_LIVE} for share of s`,
     [id],
   );
   const found = result.rows[0];
-  if (!found) return undefined;
-  const { scopes, expiresAt, allowedNetworks } = found;
-  return { scopes: scopes?.map(parseScope) ?? EVERYTHING, expiresAt, allowedNetworks: allowedNetworks ?? [] };
+  return found && { ...found, scopes: found.scopes?.map(parseScope) ?? EVERYTHING };
 }
 
 /** Returns a user's sessions that have not ended, the one used last first. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { type KeyId, newId, newSecret } from '../../core/ids.ts';
 import type { Admin } from '../access/actor.ts';
-import { checkMaker, checkNewKey, KEY_PREFIX, makerOf, type NewApiKey } from '../access/create-api-key.ts';
+import { checkMaker, checkNewKey, KEY_PREFIX, type NewApiKey } from '../access/create-api-key.ts';
 import { type ApiKey, insertKey } from '../access/key-store.ts';
 import { PERMISSIONS } from '../access/permissions.ts';
 import { refuseUserBesideProcesses } from '../access/refuse-shared-processes.ts';
@@ -41,8 +41,8 @@ export const createUserWithKey: Operation<
     const user = await createUser(db, input);
     if (input.key === null) return { user, key: null, secret: null };
     const wanted = { ...input.key, userId: user.id };
-    if (admin) await checkMaker(db, admin, { ...wanted, allowedNetworks: wanted.allowedNetworks ?? [] });
-    const createdBy = makerOf(admin);
+    const makers = { ...wanted, allowedNetworks: wanted.allowedNetworks ?? [] };
+    const createdBy = admin && (await checkMaker(db, admin, makers));
     const key = await insertKey(db, { ...wanted, id: newId<KeyId>(), secretHash: hashSecret(secret), createdBy });
     return { user, key, secret };
   },

@@ -125,7 +125,7 @@ test('a key that a session makes can do no more than the session, and names its 
   expect((await make('all')).status).toBe(403);
   const made = await make('pods:read');
   expect(made.status).toBe(201);
-  const createdBy = { userId: server.rest.alice.userId, userName: 'alice', keyId: null, keyName: null };
+  const createdBy = { userId: server.rest.alice.userId, userName: 'alice', keyName: 'test' };
   expect(await made.json()).toMatchObject({ createdBy });
 });
 

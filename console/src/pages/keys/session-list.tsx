@@ -56,8 +56,8 @@ export function Sessions({ userId }: { userId: string | null }) {
     },
   ];
   return (
-    <Stack gap="sm" component="section" aria-labelledby="sessions" mt="lg">
-      <Title order={2} size="h4" id="sessions">
+    <Stack gap="sm" mt="lg">
+      <Title order={2} size="h4">
         Signed-in browsers
       </Title>
       <Loaded query={query}>

@@ -144,6 +144,11 @@ spec:
               mountPath: /etc/podyard/catalog
               readOnly: true
             {{- end }}
+            {{- if $root.Values.signInSecret }}
+            - name: sign-in
+              mountPath: /etc/podyard/sign-in
+              readOnly: true
+            {{- end }}
             {{- if $root.Values.tlsSecret }}
             - name: tls
               mountPath: /etc/podyard/tls
@@ -160,6 +165,11 @@ spec:
         - name: catalog
           configMap:
             name: {{ include "podyard.fullname" $root }}-catalog
+        {{- end }}
+        {{- with $root.Values.signInSecret }}
+        - name: sign-in
+          secret:
+            secretName: {{ . }}
         {{- end }}
         {{- with $root.Values.tlsSecret }}
         - name: tls

@@ -1,0 +1,59 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readProviders } from './read-providers.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'podyard-sign-in-'));
+  await writeFile(join(folder, 'secret'), 's3cret\n');
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+async function read(content: unknown) {
+  const file = join(folder, 'sign-in.json');
+  await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content));
+  return readProviders(file);
+}
+
+const OWN = { name: 'acme', issuer: 'https://id.example.org', clientId: 'podyard' };
+
+test('a provider gets the usual claims and scopes, and its secret from a file beside', async () => {
+  expect(await read({ providers: [{ ...OWN, clientSecretFile: 'secret', claims: { groups: 'roles' } }] })).toEqual([
+    {
+      ...OWN,
+      ...{ title: 'acme', clientSecret: 's3cret', scopes: 'openid profile email', joinByEmail: false },
+      claims: { name: 'preferred_username', email: 'email', groups: 'roles' },
+      ...{ adminGroups: null, userGroups: null },
+    },
+  ]);
+});
+
+const withSecret = (more: object) => ({ providers: [{ ...OWN, clientSecret: 'x', ...more }] });
+
+test.each<[string, unknown, RegExp]>([
+  ['no JSON', '{', /is not valid JSON/],
+  ['no list', {}, /\$: must have required property 'providers'/],
+  ['a member that is unknown', withSecret({ secret: 'x' }), /providers\/0: must NOT have additional properties secret/],
+  ['a name that is no path', withSecret({ name: 'A/B' }), /providers\/0\/name: must match pattern/],
+  [
+    'an issuer without TLS',
+    withSecret({ issuer: 'http://id.example.org' }),
+    /'http:\/\/id.example.org' must be an https:\/\/ URL/,
+  ],
+  ['no secret', { providers: [OWN] }, /give either clientSecret or clientSecretFile/],
+  ['two secrets', withSecret({ clientSecretFile: 'secret' }), /give either clientSecret or clientSecretFile/],
+  ['a secret that is not there', { providers: [{ ...OWN, clientSecretFile: 'nothing' }] }, /nothing cannot be read/],
+  [
+    'one name twice',
+    { providers: [...withSecret({}).providers, ...withSecret({}).providers] },
+    /two providers are named 'acme'/,
+  ],
+])('a file with %s is refused with its place', async (_what, content, text) => {
+  await expect(read(content)).rejects.toThrow(text);
+});
+
+test('a file that is not there is refused', async () => {
+  await expect(readProviders(join(folder, 'missing.json'))).rejects.toThrow(/missing.json cannot be read/);
+});

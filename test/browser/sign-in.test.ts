@@ -1,0 +1,120 @@
+/** Signing in to the console: with a key, with a provider, in several tabs, and out again. On simulated workers. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { ServerProcess } from '../e2e/server-process.ts';
+import { CLIENT_ID, CLIENT_SECRET, OidcServer } from '../stand-ins/oidc-server.ts';
+import { hasBrowser, launchBrowser } from './browser.ts';
+import { openPage, signIn, violationsOf } from './console-page.ts';
+
+describe.skipIf(!hasBrowser)('signing in to the console', { timeout: 120_000 }, () => {
+  let database: TestDatabase;
+  let provider: OidcServer;
+  let server: ServerProcess;
+  let browser: Browser;
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    provider = await OidcServer.start();
+    const acme = {
+      name: 'acme',
+      title: 'Acme',
+      issuer: provider.issuer,
+      clientId: CLIENT_ID,
+      clientSecret: CLIENT_SECRET,
+    };
+    const env: Record<string, string> = {};
+    server = await ServerProcess.create({ runtime: 'simulated', databaseUrl: database.url, env });
+    env.PODYARD_SIGN_IN = join(server.dataDir, 'sign-in.json');
+    await writeFile(env.PODYARD_SIGN_IN, JSON.stringify({ providers: [acme] }), { mode: 0o600 });
+    await server.start();
+    provider.serve(server.url);
+    provider.accounts.set('anna', { sub: 'anna', preferred_username: 'Anna', email: 'anna@example.org' });
+    provider.account = 'anna';
+    browser = await launchBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.dispose();
+    await provider?.close();
+    await database?.drop();
+    expect(complaints).toEqual([]);
+  });
+
+  const heading = (page: Page, name: string) => page.getByRole('heading', { name, level: 1, exact: true }).waitFor();
+  /** Of a browser of its own. Its other tabs share what it stores. */
+  const firstTab = async (colorScheme: 'light' | 'dark') => {
+    const context = await browser.newContext({ colorScheme, viewport: { width: 1280, height: 900 } });
+    const page = await context.newPage();
+    page.setDefaultTimeout(30_000);
+    page.on('pageerror', (error) => complaints.push(error.message));
+    return page;
+  };
+  const newTab = async (page: Page, path: string) => {
+    const tab = await page.context().newPage();
+    tab.setDefaultTimeout(30_000);
+    await tab.goto(`${server.url}/#${path}`);
+    return tab;
+  };
+  const signOut = async (page: Page) => {
+    await page.getByRole('button', { name: /^Account/ }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  };
+
+  test.each(['light', 'dark'] as const)('the page is accessible in the %s theme', async (colorScheme) => {
+    const page = await openPage(browser, { colorScheme, complaints });
+    await page.goto(`${server.url}/#/endpoints`);
+    await page.getByRole('link', { name: 'Sign in with Acme' }).waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await page.close();
+  });
+
+  test('a key signs in all tabs of the browser, through a restart, until one signs out', async () => {
+    const page = await firstTab('light');
+    await signIn(page, server);
+    expect(await page.evaluate('JSON.stringify([localStorage, sessionStorage])')).not.toContain(server.key);
+    expect(await page.evaluate('document.cookie')).toBe('');
+    const tab = await newTab(page, '/keys');
+    await heading(tab, 'API keys');
+    await tab.getByText('This browser').waitFor();
+    expect(await violationsOf(tab)).toEqual([]);
+    await server.stop();
+    await server.start();
+    await tab.reload();
+    await tab.getByText('This browser').waitFor();
+    await tab.goBack();
+    await tab.goForward();
+    await heading(tab, 'API keys');
+    await signOut(page);
+    for (const each of [page, tab]) await each.getByLabel('API key').waitFor();
+    await page.context().close();
+  });
+
+  test('a provider signs in, and returns to the page that was asked for', async () => {
+    const page = await firstTab('dark');
+    await page.goto(`${server.url}/#/templates`);
+    await page.getByRole('link', { name: 'Sign in with Acme' }).click();
+    await heading(page, 'Templates');
+    expect(new URL(page.url()).hash).toBe('#/templates');
+    await page.getByRole('button', { name: 'Account Anna' }).waitFor();
+    const tab = await newTab(page, '/keys');
+    await tab.getByText('acme', { exact: true }).waitFor();
+    expect(await violationsOf(tab)).toEqual([]);
+    await tab.getByRole('button', { name: /^Sign out .+ on Linux$/ }).click();
+    for (const each of [tab, page]) await each.getByRole('alert').getByText('the session has ended').waitFor();
+    await page.context().close();
+  });
+
+  test.each(['light', 'dark'] as const)('a refused sign-in says so on an accessible page (%s)', async (colorScheme) => {
+    const page = await openPage(browser, { colorScheme, complaints });
+    await page.goto(`${server.url}/sign-in/oidc/acme/callback?state=unknown&code=x`);
+    await heading(page, 'You are not signed in');
+    expect(await violationsOf(page)).toEqual([]);
+    await page.getByRole('link', { name: 'Try again' }).click();
+    await page.getByLabel('API key').waitFor();
+    await page.close();
+  });
+});
