@@ -25,8 +25,8 @@ import { addDoctor, addServerCommands } from './server/server-commands.ts';
 import { addSimulate } from './server/simulate-commands.ts';
 import { addUpgrade } from './server/upgrade.ts';
 import type { CliPieces } from './shared/cli-pieces.ts';
-import { addTeams } from './teams/team-commands.ts';
 import { addStorageCommands } from './storage/storage-commands.ts';
+import { addTeams } from './teams/team-commands.ts';
 import { ExitStatus } from './terminal/terminal.ts';
 
 /** A command that reports an unknown word as an unknown command, not as an excess argument of its default command. */

@@ -46,7 +46,12 @@ const COUNT_INTERVAL_MS = 500;
 
 /** The endpoints that clients use through this process. */
 export class EndpointDirectory {
-  readonly #deps: { readonly pool: Pool; readonly monotonic: Clock; readonly users: UserDirectory; readonly teams: TeamRing };
+  readonly #deps: {
+    readonly pool: Pool;
+    readonly monotonic: Clock;
+    readonly users: UserDirectory;
+    readonly teams: TeamRing;
+  };
   readonly #cache: EntryCache<EndpointEntry>;
   readonly #depths = new BoundedMap<string, QueueDepth>(MAX_DEPTHS);
   readonly #countedAt = new BoundedMap<string, number>(MAX_DEPTHS);

@@ -68,6 +68,9 @@ export async function change<T extends Tx<Admin>, Input extends object, Result, 
         });
   for (const hint of hints) context.bus.publish(...hint);
   const id = operation.subject(input, result);
-  context.logger?.debug({ operation: operation.name, id, by: actor?.personId ?? actor?.userId, keyId: actor?.keyId }, 'changed');
+  context.logger?.debug(
+    { operation: operation.name, id, by: actor?.personId ?? actor?.userId, keyId: actor?.keyId },
+    'changed',
+  );
   return result;
 }

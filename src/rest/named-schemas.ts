@@ -73,9 +73,9 @@ import { ReplaceScheduleRequest, ScheduleResponse } from './scheduled-floors/sch
 import { CreateSecretRequest, SecretList, SecretResponse, UpdateSecretRequest } from './secrets/secret-schemas.ts';
 import { ErrorResponse } from './shared/error-response.ts';
 import { SimulateRequest, SimulationResponse } from './simulation/simulation-schemas.ts';
+import { TEAM_SCHEMAS } from './teams/team-schemas.ts';
 import { TemplateList, TemplateResponse, UpdateTemplateRequest } from './templates/template-wire.ts';
 import { TERMINAL_SCHEMAS } from './terminals/terminal-schemas.ts';
-import { TEAM_SCHEMAS } from './teams/team-schemas.ts';
 import { USER_SCHEMAS } from './users/user-schemas.ts';
 import type { Wires } from './wires.ts';
 import {

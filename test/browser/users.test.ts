@@ -232,7 +232,9 @@ describe.skipIf(!hasBrowser)('users in the console', { timeout: 120_000 }, () =>
     await dark.screenshot({ path: `${SCREENSHOTS}team-secrets-dark-390.png` });
     await expectAccessible(dark);
     await dark.close();
-    const { key } = await new Api(server).call<{ key: { secret: string } }>('POST', '/v2/account/users', { name: 'Cleo' });
+    const { key } = await new Api(server).call<{ key: { secret: string } }>('POST', '/v2/account/users', {
+      name: 'Cleo',
+    });
     const stranger = await opened('light', 1280, key.secret);
     await stranger.getByText('access denied: you are in no such team').first().waitFor();
     await stranger.getByLabel('Act for').selectOption('My own account'); // the way out

@@ -95,7 +95,12 @@ test('a user is deleted while they submit jobs, and while the server restarts; n
 /** docs/interface/teams.md, "The queue API" */
 test('members send work to endpoints of their team as their role permits; what they hold open ends with it', async () => {
   const made = async (name: string) => (await rest('POST', USERS, { name, key: { scopes: ['all'] } })).body;
-  const [owner, developer, viewer, stranger] = [await made('ow'), await made('dev'), await made('view'), await made('st')];
+  const [owner, developer, viewer, stranger] = [
+    await made('ow'),
+    await made('dev'),
+    await made('view'),
+    await made('st'),
+  ];
   const team = (await rest('POST', 'teams', { name: 'vision', ownerId: owner.userId })).body.id;
   const members = `teams/${team}/members`;
   await rest('POST', members, { userId: developer.userId, role: 'DEVELOPER' });
@@ -121,7 +126,11 @@ test('members send work to endpoints of their team as their role permits; what t
   expect([foreign!.status, foreign!.text]).toEqual([404, missing!.text]);
   const listed = async (person: typeof owner, headers = {}) =>
     (await as(person, 'GET', '../openai/v1/models', undefined, headers)).text.includes('"queue"');
-  expect([await listed(viewer), await listed(developer), await listed(developer, inTeam)]).toEqual([false, false, true]);
+  expect([await listed(viewer), await listed(developer), await listed(developer, inTeam)]).toEqual([
+    false,
+    false,
+    true,
+  ]);
 
   const held = as(developer, 'POST', `${id}/runsync`, { input: {} });
   await expect

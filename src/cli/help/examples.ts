@@ -42,7 +42,10 @@ const OPERATOR_EXAMPLES: Record<string, readonly string[]> = {
   'teams delete': ['podyard teams delete vision', 'podyard teams delete vision --hand-over-to u4r8t2y6u1i9op --yes'],
   'teams members': ['podyard teams members vision', 'podyard teams members vision --json'],
   'teams add': ['podyard teams add vision u4r8t2y6u1i9op', 'podyard teams add vision anna --role developer'],
-  'teams update': ['podyard teams update vision anna --role operator', 'podyard teams update vision anna --role viewer'],
+  'teams update': [
+    'podyard teams update vision anna --role operator',
+    'podyard teams update vision anna --role viewer',
+  ],
   'teams remove': ['podyard teams remove vision anna', 'podyard teams remove vision anna --yes'],
   simulate: ['podyard simulate show', 'podyard simulate capacity ADA_24 0'],
   'simulate show': ['podyard simulate show', 'podyard simulate show --data-dir /var/lib/podyard'],

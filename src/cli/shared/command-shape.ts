@@ -35,7 +35,8 @@ export async function connect(pieces: CliPieces, { context, team }: Common): Pro
 /** Throws a `UsageError` for a name that a header cannot carry. */
 function forTeam(target: Target, team: string | undefined): Target {
   if (!team) return target;
-  if (!/^[\x20-\x7e]+$/.test(team)) throw new UsageError(`'${team}': name the team by its id, as \`podyard teams\` lists`);
+  if (!/^[\x20-\x7e]+$/.test(team))
+    throw new UsageError(`'${team}': name the team by its id, as \`podyard teams\` lists`);
   return { ...target, team };
 }
 

@@ -2,7 +2,14 @@
 import { type Command, Option } from 'commander';
 import { TEAM_ROLES, type TeamRole } from '../../domain/access/roles.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
-import { addCommon, addConfirm, type Common, type ConfirmOptions, connect, requireConfirmable } from '../shared/command-shape.ts';
+import {
+  addCommon,
+  addConfirm,
+  type Common,
+  type ConfirmOptions,
+  connect,
+  requireConfirmable,
+} from '../shared/command-shape.ts';
 
 const teams = () => import('./teams.ts');
 const TEAM = 'name or id of the team';

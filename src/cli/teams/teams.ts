@@ -22,7 +22,11 @@ const TEAMS: readonly Column<Team>[] = [
 const NO_TEAM =
   'You are in no team. An owner adds you by your id, which `podyard teams whoami` shows; an admin creates one: `podyard teams create <name>`.';
 
-export async function listTeams(client: ApiClient, { all = false, json }: Common & { all?: boolean }, output: CliOutput) {
+export async function listTeams(
+  client: ApiClient,
+  { all = false, json }: Common & { all?: boolean },
+  output: CliOutput,
+) {
   const { teams } = await client.call('get', '/v2/teams', { query: { all } });
   showRecords(teams, { columns: TEAMS, none: NO_TEAM }, json, output);
 }
@@ -76,7 +80,12 @@ const MEMBERS: readonly Column<Member>[] = [
 ];
 
 export async function listMembers(client: ApiClient, { team, json }: OfTeam, output: CliOutput): Promise<void> {
-  showRecords(await readMembers(client, (await findTeam(client, team)).id), { columns: MEMBERS, none: '' }, json, output);
+  showRecords(
+    await readMembers(client, (await findTeam(client, team)).id),
+    { columns: MEMBERS, none: '' },
+    json,
+    output,
+  );
 }
 
 export async function addMember(

@@ -53,7 +53,12 @@ export class Admission {
     const peer = { remoteAddress, forwardedFor: joinedValues(headers, 'x-forwarded-for') };
     const actor = await this.#deps.keyRing.authenticate(key, peer);
     if (!actor) throw new Failure('unauthorized', 'invalid api key');
-    return this.#check(applicant, actor, endpointId, await this.#deps.endpoints.findReachable(endpointId, actor.userId));
+    return this.#check(
+      applicant,
+      actor,
+      endpointId,
+      await this.#deps.endpoints.findReachable(endpointId, actor.userId),
+    );
   }
 
   #check(

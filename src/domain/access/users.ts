@@ -54,13 +54,10 @@ export async function createUser(
 ): Promise<User> {
   if (input.name.trim() === '') throw new Failure('badRequest', 'name: must not be blank');
   const result = await db
-    .query<UserRow>(`insert into users (id, name, email, role, kind) values ($1, $2, $3, $4, $5) returning ${COLUMNS}`, [
-      newId<UserId>(),
-      input.name,
-      input.email,
-      input.role ?? 'USER',
-      input.kind ?? 'PERSON',
-    ])
+    .query<UserRow>(
+      `insert into users (id, name, email, role, kind) values ($1, $2, $3, $4, $5) returning ${COLUMNS}`,
+      [newId<UserId>(), input.name, input.email, input.role ?? 'USER', input.kind ?? 'PERSON'],
+    )
     .catch((cause) => {
       if (!isUniqueViolation(cause)) throw cause;
       throw new Failure('conflict', `there is already a user named '${input.name}'`, { cause });
@@ -76,7 +73,9 @@ export async function countUsers(db: Db): Promise<number> {
 
 /** Returns all people, oldest first. */
 export async function listUsers(db: Db): Promise<User[]> {
-  return (await db.query<UserRow>(`select ${COLUMNS} from users where kind = 'PERSON' order by created_at, id`)).rows.map(toUser);
+  return (
+    await db.query<UserRow>(`select ${COLUMNS} from users where kind = 'PERSON' order by created_at, id`)
+  ).rows.map(toUser);
 }
 
 /** Returns those of these users that exist, in their order. */

@@ -65,7 +65,9 @@ test.each([
     expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     const refused = results.find((result) => result.status === 'rejected');
     expect(refused?.reason).toMatchObject({ kind: 'forbidden', message: 'access denied' });
-    const checks = await Promise.allSettled([anna, ben].map(({ id }) => checkOperator(database.pool, id, 'writeUsers')));
+    const checks = await Promise.allSettled(
+      [anna, ben].map(({ id }) => checkOperator(database.pool, id, 'writeUsers')),
+    );
     expect(checks.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   }
 });

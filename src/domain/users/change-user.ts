@@ -47,8 +47,12 @@ export const updateUser: Operation<Tx<Admin>, { id: UserId; changes: { email?: s
 
 /** Throws `forbidden` unless the key may give this role, which may grant more than the key has. */
 export function checkMayGrant(admin: Admin, role: Role | undefined): void {
-  if (role === undefined || role === 'USER' || admin === null || admin.scopes.some(({ kind }) => kind === 'all')) return;
-  throw new Failure('forbidden', `access denied: only a key with the scope 'all' can ${role === 'ADMIN' ? 'make an admin' : 'give this role'}`);
+  if (role === undefined || role === 'USER' || admin === null || admin.scopes.some(({ kind }) => kind === 'all'))
+    return;
+  throw new Failure(
+    'forbidden',
+    `access denied: only a key with the scope 'all' can ${role === 'ADMIN' ? 'make an admin' : 'give this role'}`,
+  );
 }
 
 /**

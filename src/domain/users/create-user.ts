@@ -5,8 +5,8 @@ import { checkMaker, checkNewKey, KEY_PREFIX, type NewApiKey } from '../access/c
 import { type ApiKey, insertKey } from '../access/key-store.ts';
 import { PERMISSIONS } from '../access/permissions.ts';
 import { refuseUserBesideProcesses } from '../access/refuse-shared-processes.ts';
-import { hashSecret } from '../access/secret-hash.ts';
 import type { Role } from '../access/roles.ts';
+import { hashSecret } from '../access/secret-hash.ts';
 import { createUser, type User } from '../access/users.ts';
 import type { Operation, Tx } from '../change.ts';
 import { lockAdmins } from './admins.ts';

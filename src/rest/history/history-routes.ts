@@ -42,7 +42,11 @@ export const getInstallationHistoryRoute: RestRoute = (app, deps) => {
         querystring: InstallationHistoryQuery,
         response: { 200: ref(HistoryResponse) },
       },
-      config: { permission: PERMISSIONS.readAccount, operator: 'readInstallation', failures: ['badRequest', 'unprocessable'] },
+      config: {
+        permission: PERMISSIONS.readAccount,
+        operator: 'readInstallation',
+        failures: ['badRequest', 'unprocessable'],
+      },
     },
     async ({ query }) => {
       const { pool } = query;

@@ -39,7 +39,11 @@ export const simulateRoute: RestRoute = (app, deps) => {
         body: ref(SimulateRequest),
         response: { 200: ref(SimulationResponse) },
       },
-      config: { permission: PERMISSIONS.writeAccount, operator: 'writeInstallation', failures: ['notFound', 'conflict'] },
+      config: {
+        permission: PERMISSIONS.writeAccount,
+        operator: 'writeInstallation',
+        failures: ['notFound', 'conflict'],
+      },
     },
     async (request) => {
       return change(deps, request.actor, simulate, request.body);

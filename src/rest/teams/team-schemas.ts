@@ -98,7 +98,14 @@ export const TEAM_SCHEMAS = [
   UpdateMemberRequest,
 ] as const;
 
-const team = { id: 't5x8v2b4n6m1qa', name: 'vision', status: 'ACTIVE', role: 'OWNER', members: 4, createdAt: CREATED_AT };
+const team = {
+  id: 't5x8v2b4n6m1qa',
+  name: 'vision',
+  status: 'ACTIVE',
+  role: 'OWNER',
+  members: 4,
+  createdAt: CREATED_AT,
+};
 const member = { userId: USER_ID, name: 'alice', role: 'DEVELOPER', isSuspended: false, joinedAt: CREATED_AT };
 
 export const TEAM_EXAMPLES: Examples = {

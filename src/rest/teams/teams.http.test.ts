@@ -118,10 +118,9 @@ describe('a team', () => {
     expect((await rename(team.name)).statusCode).toBe(409);
     expect((await rename('Vision 2')).json()).toMatchObject({ id: other.id, name: 'Vision 2' });
     expect((await act('GET', '/v2/account', other.owner, 'Vision 2')).statusCode).toBe(200);
-    expect(await detail(rest.call('POST', '/v2/account/users', { key: admin.key, body: { name: 'Vision 2' } }))).toEqual([
-      409,
-      "there is already a user named 'Vision 2'",
-    ]);
+    expect(
+      await detail(rest.call('POST', '/v2/account/users', { key: admin.key, body: { name: 'Vision 2' } })),
+    ).toEqual([409, "there is already a user named 'Vision 2'"]);
   });
 
   test('is made and renamed by admins only, and every body is checked', async () => {
@@ -212,7 +211,9 @@ describe('members', () => {
     expect((await rest.call('POST', members, { key: admin.key, body: add })).statusCode).toBe(201);
     expect((await rest.call('POST', members, { key: admin.key, body: add })).statusCode).toBe(409);
     const byOwner = { key: team.owner.key, body: { role: 'DEVELOPER' } };
-    expect((await rest.call('PATCH', `${members}/${viewer.userId}`, byOwner)).json()).toMatchObject({ role: 'DEVELOPER' });
+    expect((await rest.call('PATCH', `${members}/${viewer.userId}`, byOwner)).json()).toMatchObject({
+      role: 'DEVELOPER',
+    });
     expect((await rest.call('PATCH', `${members}/missing`, byOwner)).statusCode).toBe(404);
     expect((await rest.call('DELETE', `${members}/${operator.userId}`, { key: operator.key })).statusCode).toBe(204); // leaves
     expect(await detail(act('GET', '/v2/pods', operator, team.id))).toEqual(NO_TEAM);
@@ -244,7 +245,9 @@ describe('members', () => {
     for (const response of refused) {
       expect([response.statusCode, response.json().detail]).toEqual([
         409,
-        expect.stringMatching(/^'owner-\w+' is the only active owner of the team 'team-\w+': make another member its owner/),
+        expect.stringMatching(
+          /^'owner-\w+' is the only active owner of the team 'team-\w+': make another member its owner/,
+        ),
       ]);
     }
     await rest.call('POST', `${users}/${second.userId}/resume`, { key });
@@ -301,7 +304,9 @@ describe('a suspended team', () => {
   test('is acted for by nobody, with a sentence for members and the usual answer for strangers', async () => {
     const team = await newTeam();
     const viewer = await join(team, 'VIEWER');
-    const service = (await act('POST', '/v2/account/api-keys', team.owner, team.id, { body: { name: 'k', scopes: ['all'] } })).json();
+    const service = (
+      await act('POST', '/v2/account/api-keys', team.owner, team.id, { body: { name: 'k', scopes: ['all'] } })
+    ).json();
     const suspend = await rest.call('POST', `/v2/account/users/${team.id}/suspend`, { key: admin.key, body: {} });
     expect(suspend.statusCode).toBe(200);
     const sentence = [403, `the team '${team.name}' is suspended: ask an admin of this server`];

@@ -180,7 +180,11 @@ export const deleteUserRoute: RestRoute = (app, deps) => {
         querystring: RemovalQuery,
         response: { 202: ref(UserAccountResponse) },
       },
-      config: { permission: PERMISSIONS.writeUsers, operator: 'writeUsers', failures: ['notFound', 'conflict', 'unprocessable'] },
+      config: {
+        permission: PERMISSIONS.writeUsers,
+        operator: 'writeUsers',
+        failures: ['notFound', 'conflict', 'unprocessable'],
+      },
     },
     async ({ actor, params, query }, reply) => {
       const id = params.id as UserId;
@@ -205,7 +209,11 @@ export const planUserRemovalRoute: RestRoute = (app, deps) => {
         querystring: RemovalQuery,
         response: { 200: ref(RemovalPlanResponse) },
       },
-      config: { permission: PERMISSIONS.readUsers, operator: 'readUsers', failures: ['notFound', 'conflict', 'unprocessable'] },
+      config: {
+        permission: PERMISSIONS.readUsers,
+        operator: 'readUsers',
+        failures: ['notFound', 'conflict', 'unprocessable'],
+      },
     },
     async ({ params, query }) => {
       return planRemoval(deps.pool, params.id as UserId, (query.handOverTo as UserId | undefined) ?? null);

@@ -3,8 +3,8 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useParams } from 'react-router';
 import { api, unwrap } from '../../api/client.ts';
 import { accountQuery } from '../../api/queries.ts';
-import { CopyableId } from '../../ui/copyable-id.tsx';
 import { DeleteButton } from '../../ui/confirm-delete.tsx';
+import { CopyableId } from '../../ui/copyable-id.tsx';
 import { FormButton } from '../../ui/forms/form-button.tsx';
 import { Loaded, Page } from '../../ui/page.tsx';
 import { SmallTable } from '../../ui/tables/small-table.tsx';
@@ -68,9 +68,7 @@ function Actions({ team: { id, name }, isAdmin }: { team: Team; isAdmin: boolean
           initial={{ name }}
           onSubmit={(values) => unwrap(api.PATCH('/v2/teams/{id}', { params, body: { name: values.name.trim() } }))}
         >
-          {(form) => (
-            <TextInput label="Name" autoComplete="off" data-autofocus {...form.getInputProps('name')} />
-          )}
+          {(form) => <TextInput label="Name" autoComplete="off" data-autofocus {...form.getInputProps('name')} />}
         </FormButton>
       )}
       <DeleteButton
@@ -100,7 +98,12 @@ function Members({ team, mayManage }: { team: Team; mayManage: boolean }) {
       </Group>
       <Loaded query={query}>
         {({ members }) => (
-          <SmallTable label="Members" titles={mayManage ? TITLES : TITLES.slice(0, 3)} minWidth={480} isFocusable={!mayManage}>
+          <SmallTable
+            label="Members"
+            titles={mayManage ? TITLES : TITLES.slice(0, 3)}
+            minWidth={480}
+            isFocusable={!mayManage}
+          >
             {members.map((member) => (
               <MemberRow key={member.userId} team={team} member={member} mayManage={mayManage} />
             ))}
@@ -116,8 +119,7 @@ function MemberRow({ team, member, mayManage }: { team: Team; member: Member; ma
   const queries = useQueryClient();
   const params = { path: { id: team.id, userId } };
   const change = useMutation({
-    mutationFn: (to: TeamRole) =>
-      unwrap(api.PATCH('/v2/teams/{id}/members/{userId}', { params, body: { role: to } })),
+    mutationFn: (to: TeamRole) => unwrap(api.PATCH('/v2/teams/{id}/members/{userId}', { params, body: { role: to } })),
     onSettled: () => queries.invalidateQueries({ queryKey: ['teams'] }),
   });
   return (

@@ -10,7 +10,7 @@ import { FormButton } from '../../ui/forms/form-button.tsx';
 import { Hint } from '../../ui/hint.tsx';
 import { Name } from '../../ui/text/record-name.tsx';
 import { visibleText } from '../../ui/text/visible-text.ts';
-import { countsText, RATE_WINDOWS, rateBody, rateForm, ROLES, stateOf, type User, WORKLOADS } from './user-values.ts';
+import { countsText, RATE_WINDOWS, ROLES, rateBody, rateForm, stateOf, type User, WORKLOADS } from './user-values.ts';
 import { usersQuery } from './users-query.ts';
 
 export function EditUser({ user: { userId, name, email, role } }: { user: User }) {
