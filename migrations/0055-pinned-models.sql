@@ -8,3 +8,5 @@ create table pinned_models (
   bytes      bigint      not null,
   created_at timestamptz not null default now()
 );
+create trigger fence before insert or update or delete on pinned_models for each statement
+  execute function refuse_former_leader();

@@ -11,6 +11,7 @@ const PAGES = [
   'graphql.md',
   'queue.md',
   'batches.md',
+  'teams.md',
   'terminals.md',
   'audit.md',
   'sessions.md',

@@ -148,19 +148,8 @@ import {
 } from './sessions/session-routes.ts';
 import type { RestRoute } from './shared/rest-app.ts';
 import { getSimulationRoute, simulateRoute } from './simulation/simulation-routes.ts';
-import {
-  addTeamMemberRoute,
-  listTeamMembersRoute,
-  removeTeamMemberRoute,
-  updateTeamMemberRoute,
-} from './teams/member-routes.ts';
-import {
-  createTeamRoute,
-  deleteTeamRoute,
-  getTeamRoute,
-  listTeamsRoute,
-  updateTeamRoute,
-} from './teams/team-routes.ts';
+import { teamMemberRoutes } from './teams/member-routes.ts';
+import { teamRoutes } from './teams/team-routes.ts';
 import {
   createTemplateRoute,
   deleteTemplateRoute,
@@ -322,15 +311,8 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   deleteUserApiKeyRoute,
   listUserSessionsRoute,
   endUserSessionRoute,
-  listTeamsRoute,
-  createTeamRoute,
-  getTeamRoute,
-  updateTeamRoute,
-  deleteTeamRoute,
-  listTeamMembersRoute,
-  addTeamMemberRoute,
-  updateTeamMemberRoute,
-  removeTeamMemberRoute,
+  ...teamRoutes,
+  ...teamMemberRoutes,
   getInstallationRoute,
   getInstallationHistoryRoute,
   getInstallationLimitsRoute,

@@ -183,4 +183,62 @@ describe.skipIf(!hasBrowser)('users in the console', { timeout: 120_000 }, () =>
     );
     expect(rows).toEqual([{ name: 'Ben' }]);
   });
+
+  test('a team is made, gets a member and is acted for; its link does so in a new tab, and strangers are told', async () => {
+    const menu = page.getByRole('navigation', { name: 'Main' });
+    const ben = await new Api(server).call<{ users: { userId: string }[] }>('GET', '/v2/account/users?search=Ben');
+    await menu.getByRole('link', { name: 'Teams', exact: true }).click();
+    await page.getByText('No teams yet').waitFor();
+    await expectAccessible();
+    await button('New team').first().click();
+    await dialog().getByLabel('Name').fill('Vision');
+    await button('Create').click();
+    await page.getByRole('link', { name: 'Vision', exact: true }).click();
+    await button('Add member').click();
+    await dialog().getByLabel('User id').fill(ben.users[0]!.userId);
+    await button('Add').click();
+    await page.getByLabel('Role of Ben').selectOption('Developer');
+    await page.getByRole('cell', { name: 'Developer' }).first().waitFor();
+    await page.screenshot({ path: `${SCREENSHOTS}team-light.png` });
+    await expectAccessible();
+
+    await page.getByLabel('Act for').selectOption('Vision');
+    await button('Account Vision').waitFor();
+    await expect.poll(() => page.url()).toMatch(/\?team=\w{14}#\/$/);
+    await menu.getByRole('link', { name: 'Secrets', exact: true }).click(); // the link keeps the team
+    await button('New secret').first().click();
+    await dialog().getByLabel('Name').fill('SHARED');
+    await dialog().getByLabel('Value').first().fill('hush');
+    await button('Create').click();
+    await page.getByText('SHARED', { exact: true }).waitFor();
+    const { rows } = await database.pool.query(
+      "select u.name from secrets s join users u on u.id = s.user_id where s.name = 'SHARED'",
+    );
+    expect(rows).toEqual([{ name: 'Vision' }]);
+
+    const link = page.url();
+    await page.getByLabel('Act for').selectOption('My own account');
+    await button('Account admin').waitFor();
+    expect(page.url()).not.toContain('team=');
+    const opened = async (colorScheme: 'light' | 'dark', width: number, key: string) => {
+      const tab = await openPage(browser, { width, colorScheme, complaints });
+      await tab.goto(link);
+      await tab.getByLabel('API key').fill(key);
+      await button('Sign in', tab).click();
+      return tab;
+    };
+    const dark = await opened('dark', 390, server.key);
+    await dark.getByText('SHARED', { exact: true }).waitFor();
+    await dark.screenshot({ path: `${SCREENSHOTS}team-secrets-dark-390.png` });
+    await expectAccessible(dark);
+    await dark.close();
+    const { key } = await new Api(server).call<{ key: { secret: string } }>('POST', '/v2/account/users', {
+      name: 'Cleo',
+    });
+    const stranger = await opened('light', 1280, key.secret);
+    await stranger.getByText('access denied: you are in no such team').first().waitFor();
+    await stranger.getByLabel('Act for').selectOption('My own account'); // the way out
+    await stranger.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    await stranger.close();
+  });
 });

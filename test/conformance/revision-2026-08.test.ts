@@ -23,10 +23,14 @@ const BODIES: Record<RestRevision, Record<string, object>> = {
   '2026-07': {
     createEndpoint: { ...ENDPOINT, type: 'QUEUE_BASED', scaling: { type: 'QUEUE_DELAY', value: 1, idleTimeout: 5 } },
     updateEndpoint: { image: 'i:2', scaling: { value: 2.5 } },
+    createTeam: { name: 'vision' },
+    updateTeam: { name: 'sight' },
   },
   '2026-08': {
     createEndpoint: { ...ENDPOINT, type: 'QUEUE', scaling: { type: 'QUEUE_DELAY', queueDelay: 1 } },
     updateEndpoint: { image: 'i:2', workers: { idleTimeout: 9 }, gpu: { minCudaVersion: '12.4' } },
+    createTeam: { name: 'sound' },
+    updateTeam: { name: 'hearing' },
   },
 };
 const CONTENT = 'FROM scratch';
@@ -50,6 +54,9 @@ const SHARED_BODIES: Record<string, object> = {
   resolveModels: { models: [] },
   changeRollout: { action: 'pause' },
   simulate: { action: 'reset' },
+  get addTeamMember() {
+    return { userId: rest.alice.userId, role: 'DEVELOPER' };
+  },
   createBuild: {
     name: 'b',
     files: [{ path: 'Dockerfile', digest: digestOf(CONTENT), size: CONTENT.length, mode: 0o644 }],

@@ -91,3 +91,55 @@ test('a user is deleted while they submit jobs, and while the server restarts; n
   expect(await plane.sql('select from endpoints where user_id = $1', who.id)).toEqual([]);
   expect((await submit(other)).status).toBe(200);
 }, 60_000);
+
+/** docs/interface/teams.md, "The queue API" */
+test('members send work to endpoints of their team as their role permits; what they hold open ends with it', async () => {
+  const made = async (name: string) => (await rest('POST', USERS, { name, key: { scopes: ['all'] } })).body;
+  const [owner, developer, viewer, stranger] = [
+    await made('ow'),
+    await made('dev'),
+    await made('view'),
+    await made('st'),
+  ];
+  const team = (await rest('POST', 'teams', { name: 'vision', ownerId: owner.userId })).body.id;
+  const members = `teams/${team}/members`;
+  await rest('POST', members, { userId: developer.userId, role: 'DEVELOPER' });
+  await rest('POST', members, { userId: viewer.userId, role: 'VIEWER' });
+  const as = ({ key }: { key: { secret: string } }, method: string, path: string, body?: object, headers = {}) =>
+    plane.call(method, path, { ...(body && { body }), authorization: `Bearer ${key.secret}`, headers });
+  const settings = { image: 'any:1', gpu: { pools: ['ADA_24'] }, workers: { min: 0, max: 1 } };
+  const inTeam = { 'podyard-team': team };
+  const create = (fields: object) => as(developer, 'POST', 'serverless', { ...settings, ...fields }, inTeam);
+  const { id } = (await create({ name: 'queue' })).body;
+  const { id: lb } = (await create({ name: 'lb', type: 'LOAD_BALANCING' })).body;
+
+  const job = await as(developer, 'POST', `${id}/run`, { input: { n: 1 } });
+  expect(job.status).toBe(200);
+  expect((await as(viewer, 'GET', `${id}/status/${job.body.id}`)).status).toBe(200);
+  for (const path of [`${id}/run`, `${id}/purge-queue`, `${lb}/lb/`]) {
+    const refused = await as(viewer, 'POST', path, { input: {} });
+    expect([path, refused.status, refused.text.includes('access denied')]).toEqual([path, 403, true]);
+  }
+  const [foreign, missing] = await Promise.all(
+    [`${id}/run`, 'aaaaaaaaaaaaaa/run'].map((path) => as(stranger, 'POST', path, { input: {} })),
+  );
+  expect([foreign!.status, foreign!.text]).toEqual([404, missing!.text]);
+  const listed = async (person: typeof owner, headers = {}) =>
+    (await as(person, 'GET', '../openai/v1/models', undefined, headers)).text.includes('"queue"');
+  expect([await listed(viewer), await listed(developer), await listed(developer, inTeam)]).toEqual([
+    false,
+    false,
+    true,
+  ]);
+
+  const held = as(developer, 'POST', `${id}/runsync`, { input: {} });
+  await expect
+    .poll(async () => (await plane.sql('select from jobs where endpoint_id = $1', id)).length, { timeout: 20_000 })
+    .toBe(2);
+  await rest('DELETE', `${members}/${developer.userId}`);
+  expect((await held).status).toBe(401);
+  const after = await as(developer, 'POST', `${id}/run`, { input: {} });
+  expect([after.status, after.text]).toEqual([404, missing!.text]);
+  await rest('POST', `${USERS}/${team}/suspend`, { workloads: 'KEEP' });
+  expect((await as(viewer, 'GET', `${id}/status/${job.body.id}`)).text).toContain("the team 'vision' is suspended");
+}, 60_000);

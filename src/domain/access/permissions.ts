@@ -1,6 +1,6 @@
 import type { EndpointId } from '../../core/ids.ts';
-import type { TeamRole } from './roles.ts';
 import type { Access, Area, Permission } from './scopes.ts';
+import type { TeamRole } from './team-roles.ts';
 
 /** Access to an area, or to one of its records when the path holds an `id`. `member`: what a team's member must be. */
 function permit(area: Area, access: Access, member?: TeamRole): (params: { id?: string }) => Permission {

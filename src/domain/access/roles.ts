@@ -4,6 +4,9 @@
  * (docs/decisions/0116-teams-are-owners.md).
  */
 import type { Permission } from './scopes.ts';
+import { TEAM_ROLES, type TeamRole } from './team-roles.ts';
+
+export { TEAM_ROLES, type TeamRole } from './team-roles.ts';
 
 /** What a user may do beyond their own account. Each role includes what a USER may do. */
 export const ROLES = ['ADMIN', 'USER', 'AUDITOR', 'BILLING'] as const;
@@ -24,10 +27,6 @@ export const OPERATOR_ACTIONS = {
   readAccounts: ['ADMIN', 'AUDITOR'],
 } as const satisfies Record<string, readonly Role[]>;
 export type OperatorAction = keyof typeof OPERATOR_ACTIONS;
-
-/** The roles of a team's members; each permits what those before it do. */
-export const TEAM_ROLES = ['VIEWER', 'DEVELOPER', 'OPERATOR', 'OWNER'] as const;
-export type TeamRole = (typeof TEAM_ROLES)[number];
 
 /** As what a person acts for an account: as a member, or as somebody who may read every account. */
 export type ActingRole = TeamRole | 'AUDITOR';
@@ -51,6 +50,6 @@ export function rolePermits(role: ActingRole, permission: Permission): boolean {
   return isAtLeast(role, permission.member ?? WRITERS[permission.area] ?? 'DEVELOPER');
 }
 
-export function isAtLeast(role: ActingRole, wanted: TeamRole): boolean {
+function isAtLeast(role: ActingRole, wanted: TeamRole): boolean {
   return role !== 'AUDITOR' && TEAM_ROLES.indexOf(role) >= TEAM_ROLES.indexOf(wanted);
 }

@@ -1,6 +1,6 @@
 import { Failure } from '../../core/errors.ts';
 import type { EndpointId } from '../../core/ids.ts';
-import type { TeamRole } from './roles.ts';
+import type { TeamRole } from './team-roles.ts';
 
 /**
  * A key's permissions. A key has a list of scopes and may do whatever one of them permits:

@@ -22,7 +22,7 @@ const toMember = ({ joinedAt, ...member }: Member): Static<typeof MemberResponse
   joinedAt: joinedAt.toISOString(),
 });
 
-export const listTeamMembersRoute: RestRoute = (app, deps) => {
+const listTeamMembersRoute: RestRoute = (app, deps) => {
   app.get(
     PATH,
     {
@@ -43,7 +43,7 @@ export const listTeamMembersRoute: RestRoute = (app, deps) => {
   );
 };
 
-export const addTeamMemberRoute: RestRoute = (app, deps) => {
+const addTeamMemberRoute: RestRoute = (app, deps) => {
   app.post(
     PATH,
     {
@@ -65,7 +65,7 @@ export const addTeamMemberRoute: RestRoute = (app, deps) => {
   );
 };
 
-export const updateTeamMemberRoute: RestRoute = (app, deps) => {
+const updateTeamMemberRoute: RestRoute = (app, deps) => {
   app.patch(
     `${PATH}/:userId`,
     {
@@ -88,7 +88,7 @@ export const updateTeamMemberRoute: RestRoute = (app, deps) => {
   );
 };
 
-export const removeTeamMemberRoute: RestRoute = (app, deps) => {
+const removeTeamMemberRoute: RestRoute = (app, deps) => {
   app.delete(
     `${PATH}/:userId`,
     {
@@ -110,3 +110,10 @@ export const removeTeamMemberRoute: RestRoute = (app, deps) => {
     },
   );
 };
+
+export const teamMemberRoutes: readonly RestRoute[] = [
+  listTeamMembersRoute,
+  addTeamMemberRoute,
+  updateTeamMemberRoute,
+  removeTeamMemberRoute,
+];

@@ -22,7 +22,7 @@ const toTeam = ({ createdAt, ...team }: Team): Static<typeof TeamResponse> => ({
   createdAt: createdAt.toISOString(),
 });
 
-export const listTeamsRoute: RestRoute = (app, deps) => {
+const listTeamsRoute: RestRoute = (app, deps) => {
   app.get(
     '/v2/teams',
     {
@@ -45,7 +45,7 @@ export const listTeamsRoute: RestRoute = (app, deps) => {
   );
 };
 
-export const createTeamRoute: RestRoute = (app, deps) => {
+const createTeamRoute: RestRoute = (app, deps) => {
   app.post(
     '/v2/teams',
     {
@@ -67,7 +67,7 @@ export const createTeamRoute: RestRoute = (app, deps) => {
   );
 };
 
-export const getTeamRoute: RestRoute = (app, deps) => {
+const getTeamRoute: RestRoute = (app, deps) => {
   app.get(
     '/v2/teams/:id',
     {
@@ -85,7 +85,7 @@ export const getTeamRoute: RestRoute = (app, deps) => {
   );
 };
 
-export const updateTeamRoute: RestRoute = (app, deps) => {
+const updateTeamRoute: RestRoute = (app, deps) => {
   app.patch(
     '/v2/teams/:id',
     {
@@ -107,7 +107,7 @@ export const updateTeamRoute: RestRoute = (app, deps) => {
   );
 };
 
-export const deleteTeamRoute: RestRoute = (app, deps) => {
+const deleteTeamRoute: RestRoute = (app, deps) => {
   app.delete(
     '/v2/teams/:id',
     {
@@ -129,3 +129,11 @@ export const deleteTeamRoute: RestRoute = (app, deps) => {
     },
   );
 };
+
+export const teamRoutes: readonly RestRoute[] = [
+  listTeamsRoute,
+  createTeamRoute,
+  getTeamRoute,
+  updateTeamRoute,
+  deleteTeamRoute,
+];
