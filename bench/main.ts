@@ -4,6 +4,7 @@ import { benchCluster } from './cluster/cluster.ts';
 import { benchColdstart } from './coldstart/coldstart.ts';
 import { benchConsole } from './console/console.ts';
 import { benchDeploy } from './deploy/deploy.ts';
+import { benchFiles } from './files/files.ts';
 import { Missing } from './needs.ts';
 import { benchProxy } from './proxy/proxy.ts';
 import { benchQueue } from './queue/queue.ts';
@@ -20,6 +21,7 @@ const BENCHMARKS: Record<string, (args: string[]) => Promise<void>> = {
   coldstart: benchColdstart,
   console: benchConsole,
   deploy: benchDeploy,
+  files: benchFiles,
   proxy: benchProxy,
   queue: benchQueue,
   scale: benchScale,

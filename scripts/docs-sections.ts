@@ -28,7 +28,14 @@ export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }
   },
   {
     title: 'Run work',
-    files: ['guide/batches.md', 'guide/secrets.md', 'guide/scaling.md', 'guide/flashboot.md', 'guide/shortage.md'],
+    files: [
+      'guide/batches.md',
+      'guide/files.md',
+      'guide/secrets.md',
+      'guide/scaling.md',
+      'guide/flashboot.md',
+      'guide/shortage.md',
+    ],
   },
   { title: 'Tools', files: ['guide/console.md', 'guide/command-line.md'] },
   {
@@ -72,6 +79,7 @@ export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }
       'interface/builds.md',
       'interface/logs.md',
       'interface/terminals.md',
+      'interface/s3.md',
       'interface/worker-api.md',
     ],
   },

@@ -12,6 +12,7 @@ const PAGES = [
   'queue.md',
   'batches.md',
   'terminals.md',
+  's3.md',
   'worker-api.md',
 ];
 /** The path of a page, followed by any number of quoted headings. */
