@@ -42,7 +42,10 @@ test('a key of before, without the scopes exec and files, does not gain them whe
 
 test('the first key may be given and is then not returned', async () => {
   expect((await ensureFirstUser(context, 'my-own-key')).newSecret).toBeNull();
-  expect(await keyOf('my-own-key')).toMatchObject({ scopes: [{ kind: 'all' }, { kind: 'exec' }, { kind: 'area', area: 'files', access: 'write' }], expiresAt: null });
+  expect(await keyOf('my-own-key')).toMatchObject({
+    scopes: [{ kind: 'all' }, { kind: 'exec' }, { kind: 'area', area: 'files', access: 'write' }],
+    expiresAt: null,
+  });
 });
 
 test('a key given later becomes valid, once, even if it was revoked', async () => {
