@@ -4,6 +4,7 @@ import { benchCluster } from './cluster/cluster.ts';
 import { benchColdstart } from './coldstart/coldstart.ts';
 import { benchConsole } from './console/console.ts';
 import { benchDeploy } from './deploy/deploy.ts';
+import { benchFiles } from './files/files.ts';
 import { benchModels } from './models/models.ts';
 import { Missing } from './needs.ts';
 import { benchProxy } from './proxy/proxy.ts';
@@ -22,6 +23,7 @@ const BENCHMARKS: Record<string, (args: string[]) => Promise<void>> = {
   console: benchConsole,
   deploy: benchDeploy,
   models: benchModels,
+  files: benchFiles,
   proxy: benchProxy,
   queue: benchQueue,
   scale: benchScale,

@@ -29,7 +29,14 @@ export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }
   },
   {
     title: 'Run work',
-    files: ['guide/batches.md', 'guide/secrets.md', 'guide/scaling.md', 'guide/flashboot.md', 'guide/shortage.md'],
+    files: [
+      'guide/batches.md',
+      'guide/files.md',
+      'guide/secrets.md',
+      'guide/scaling.md',
+      'guide/flashboot.md',
+      'guide/shortage.md',
+    ],
   },
   { title: 'Tools', files: ['guide/console.md', 'guide/command-line.md'] },
   {
@@ -79,6 +86,7 @@ export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }
       'interface/terminals.md',
       'interface/audit.md',
       'interface/sessions.md',
+      'interface/s3.md',
       'interface/worker-api.md',
     ],
   },

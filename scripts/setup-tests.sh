@@ -110,6 +110,8 @@ for need; do
       need_postgres
       need_program /usr/sbin/pgbouncer pgbouncer
       need_program /usr/sbin/nginx nginx-light
+      need_program s3cmd s3cmd
+      need_program rclone rclone
       ;;
     containers)
       need_program docker-registry docker-registry

@@ -15,6 +15,7 @@ const PAGES = [
   'terminals.md',
   'audit.md',
   'sessions.md',
+  's3.md',
   'worker-api.md',
 ];
 /** The path of a page, followed by any number of quoted headings. */

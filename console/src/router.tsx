@@ -20,6 +20,7 @@ const ClusterDetail = lazyPart(() => import('./pages/clusters/cluster.tsx'), 'Cl
 const Templates = lazyPart(() => import('./pages/templates/templates.tsx'), 'TemplatesPage');
 const Secrets = lazyPart(() => import('./pages/secrets/secrets.tsx'), 'SecretsPage');
 const Volumes = lazyPart(() => import('./pages/volumes.tsx'), 'VolumesPage');
+const VolumeFiles = lazyPart(() => import('./pages/volume-files/volume-files.tsx'), 'VolumeFilesPage');
 const Registries = lazyPart(() => import('./pages/registries.tsx'), 'RegistriesPage');
 const Catalog = lazyPart(() => import('./pages/catalog.tsx'), 'CatalogPage');
 const Keys = lazyPart(() => import('./pages/keys/keys.tsx'), 'KeysPage');
@@ -61,6 +62,7 @@ export const router = createHashRouter([
           { path: 'templates', element: <Templates /> },
           { path: 'secrets', element: <Secrets /> },
           { path: 'volumes', element: <Volumes /> },
+          { path: 'volumes/:id/files', element: <VolumeFiles /> },
           { path: 'registries', element: <Registries /> },
           { path: 'catalog', element: <Catalog /> },
           { path: 'keys', element: <Keys /> },

@@ -1,6 +1,7 @@
-import { Group, NumberInput, Select, TextInput } from '@mantine/core';
+import { Button, Group, NumberInput, Select, TextInput } from '@mantine/core';
 import { IconDatabase } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import { Link } from 'react-router';
 import { dataCentersQuery } from '../api/catalog-queries.ts';
 import { api, type Schemas, unwrap } from '../api/client.ts';
 import { volumesQuery } from '../api/queries.ts';
@@ -20,7 +21,7 @@ const COLUMNS: Column<Volume>[] = [
   { title: 'Size', render: ({ size }) => <span className="figure">{size} GB</span> },
   { title: 'Data center', render: ({ dataCenter }) => dataCenter },
   { title: 'Tier', isSecondary: true, render: ({ type }) => enumLabel(type) },
-  { title: 'Actions', width: '130px', render: (volume) => <Actions volume={volume} /> },
+  { title: 'Actions', width: '190px', render: (volume) => <Actions volume={volume} /> },
 ];
 const idOf = ({ id }: Volume) => id;
 const textOf = ({ id, name, dataCenter }: Volume) => `${id} ${name} ${dataCenter}`;
@@ -49,6 +50,9 @@ function Actions({ volume }: { volume: Volume }) {
   const { id, name } = volume;
   return (
     <Group gap={4} wrap="nowrap">
+      <Button component={Link} to={`/volumes/${id}/files`} variant="subtle" size="compact-sm">
+        Files
+      </Button>
       <EditVolume volume={volume} />
       <DeleteButton
         what="network volume"

@@ -190,7 +190,8 @@ function readProblem(text: string): Problem | undefined {
   try {
     return JSON.parse(text) as Problem;
   } catch {
-    const detail = /<Error[^>]*><Code>\w+<\/Code><Message>([^<]*)<\/Message>/.exec(text)?.[1];
+    const [, rest] = text.startsWith('<?xml') ? text.split('<Message>', 2) : [];
+    const detail = rest?.split('</Message>', 1)[0];
     return detail === undefined ? undefined : { detail: detail.replaceAll('&apos;', "'").replaceAll('&quot;', '"') };
   }
 }

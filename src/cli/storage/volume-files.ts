@@ -343,7 +343,15 @@ async function findPlace(client: ApiClient, text: string): Promise<Place> {
   if (!isPlace(text)) throw new UsageError(`'${text}' is not <volume>:<path>`);
   const colon = text.indexOf(':');
   const { id, name } = await findRecord(client, RECORDS.volumes, text.slice(0, colon));
-  return { id, name, key: text.slice(colon + 1).replace(/^\/+|\/+$/g, '') };
+  return {
+    id,
+    name,
+    key: text
+      .slice(colon + 1)
+      .split('/')
+      .filter(Boolean)
+      .join('/'),
+  };
 }
 
 function encodeKey(key: string): string {

@@ -13,7 +13,7 @@ const EMPTY_SHA256 = sha256('');
 /** The body of an upload. It is valid only if `bytes` ends without an error. */
 export interface Payload {
   readonly length: number;
-  /** Yields the content as it arrives; a piece is valid until the next. Throws if it is not what its length, hashes and signatures say. */
+  /** Yields the content as it arrives. Throws if it is not what its length, hashes and signatures say. */
   bytes(): AsyncGenerator<Buffer>;
   /** Headers of the response that repeat the checksum of the content, after `bytes` has ended. */
   checksumHeaders(): string[];

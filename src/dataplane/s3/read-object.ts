@@ -9,7 +9,7 @@ import type { VolumeCall } from './s3-call.ts';
 import { noSuchKey, S3Error } from './s3-error.ts';
 import { headerOf, type S3Request } from './s3-request.ts';
 
-const CHUNK_BYTES = 256 * 1024;
+const CHUNK_BYTES = 2 ** 20;
 /** A client that takes nothing for this long loses its connection. */
 const STUCK_MS = 120_000;
 

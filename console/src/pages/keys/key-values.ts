@@ -89,7 +89,7 @@ export interface ScopeRecords {
 const choice = (value: string, allows: string, label = value): ScopeChoice => ({ value, label, allows });
 
 const GENERAL = [
-  choice('all', 'Everything except exec'),
+  choice('all', 'Everything except exec and files'),
   choice('read-only', 'Read everything, change nothing'),
   choice('invoke', 'Send jobs and requests to every endpoint'),
   choice('exec', 'Open terminals and run programs in every pod and worker'),
@@ -110,6 +110,7 @@ const AREAS: Readonly<Record<string, readonly [read: string, write: string]>> = 
     'Create and delete registry credentials',
   ],
   catalog: ['Read GPUs, CPUs, data centers and prices', 'The same as reading: a catalog has nothing to change'],
+  files: ['Read the files of network volumes', 'Read, write and delete the files of network volumes'],
   billing: ['Read costs, forecasts and budgets', 'Set and delete budgets'],
   account: [
     'Read API keys, SSH keys and limits; use secrets in endpoints and pods',
@@ -143,7 +144,14 @@ export function scopeGroups(records: Partial<ScopeRecords>): { group: string; it
       items: pods.flatMap((pod) => [...ofArea('pods', pod), ofRecord('exec', pod, 'Open terminals in it')]),
     },
     { group: 'One template', items: templates.flatMap((template) => ofArea('templates', template)) },
-    { group: 'One network volume', items: volumes.flatMap((volume) => ofArea('network-volumes', volume)) },
+    {
+      group: 'One network volume',
+      items: volumes.flatMap((volume) => [
+        ...ofArea('network-volumes', volume),
+        ofRecord('files', volume, 'Read its files', ':read'),
+        ofRecord('files', volume, 'Read, write and delete its files', ':write'),
+      ]),
+    },
     { group: 'One registry', items: registries.flatMap((registry) => ofArea('registries', registry)) },
   ].filter(({ items }) => items.length > 0);
 }

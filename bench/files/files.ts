@@ -1,0 +1,198 @@
+import { execFile, spawn } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { Agent, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs, promisify } from 'node:util';
+import { ServerProcess } from '../../test/e2e/server-process.ts';
+import { median } from '../median.ts';
+import { renderTable } from '../queue/table.ts';
+import { describeMachine, writeResults } from '../results.ts';
+
+/** A place that takes files by PUT and gives them by GET. */
+interface Place {
+  url: string;
+  key: string | null;
+}
+
+/** In ms. */
+interface Round {
+  large: Awaited<ReturnType<typeof compareLarge>>;
+  small: { podyard: number; rclone: number };
+}
+
+const SMALL = Buffer.alloc(4_096, 'x');
+const AT_ONCE = 16;
+const NGINX_PORT = 18_431;
+const RCLONE_PORT = 18_432;
+
+/** `node bench/main.ts files`: see bench/README.md. Prints a table, writes JSON. */
+export async function benchFiles(args: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      rounds: { type: 'string', default: '3' },
+      objects: { type: 'string', default: '10000' },
+      listed: { type: 'string', default: '1000000' },
+      mib: { type: 'string', default: '1024' },
+    },
+  });
+  const startedAt = new Date().toISOString();
+  const folder = await mkdtemp(join(tmpdir(), 'podyard-bench-'));
+  const server = await ServerProcess.start({ runtime: 'simulated' });
+  const peers = [await startNginx(folder), startRclone(folder)];
+  try {
+    const volume = await createVolume(server);
+    const podyard = { url: `${server.url}/s3/${volume}`, key: server.key };
+    const nginx = { url: `http://127.0.0.1:${NGINX_PORT}`, key: null };
+    const rclone = { url: `http://127.0.0.1:${RCLONE_PORT}`, key: null };
+    const rounds: Round[] = [];
+    for (let round = 0; round < Number(values.rounds); round++) {
+      const large = await compareLarge(folder, Number(values.mib), podyard, nginx);
+      const small = {
+        podyard: await putSmall(podyard, Number(values.objects)),
+        rclone: await putSmall(rclone, Number(values.objects)),
+      };
+      rounds.push({ large, small });
+    }
+    const listing = await measureListing(server, volume, Number(values.listed));
+    const ratio = (read: (round: Round) => [number, number]) =>
+      median(rounds.map((round) => read(round)[1] / read(round)[0])).toFixed(2);
+    process.stdout.write(
+      renderTable([
+        ['', 'Podyard', 'peer'],
+        ['put, of nginx', ratio(({ large }) => [large.podyard.putMs, large.nginx.putMs]), '1.00'],
+        ['get, of nginx', ratio(({ large }) => [large.podyard.getMs, large.nginx.getMs]), '1.00'],
+        ['4 KiB puts, of rclone serve webdav', ratio(({ small }) => [small.podyard, small.rclone]), '1.00'],
+        ['first page, ms', listing.firstMs.toFixed(0), ''],
+        ['later pages, p50 ms', listing.laterMs.toFixed(0), ''],
+        ['memory for listing, MiB', listing.memoryMib.toFixed(0), ''],
+      ]),
+    );
+    const report = { startedAt, machine: describeMachine(folder), rounds, listing };
+    await writeResults('files', report);
+  } finally {
+    for (const peer of peers) peer.kill();
+    await server.dispose();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function createVolume({ url, key }: ServerProcess): Promise<string> {
+  const body = JSON.stringify({ name: 'bench', size: 100, dataCenter: 'LOCAL-1' });
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const response = await fetch(`${url}/v2/network-volumes`, { method: 'POST', headers, body });
+  return ((await response.json()) as { id: string }).id;
+}
+
+async function startNginx(folder: string) {
+  await mkdir(join(folder, 'nginx/temporary'), { recursive: true, mode: 0o777 });
+  const config = join(folder, 'nginx.conf');
+  await writeFile(
+    config,
+    `daemon off; worker_processes 1; pid ${folder}/nginx.pid; error_log ${folder}/nginx.log; user root;
+     events {}
+     http { access_log off; sendfile on; client_max_body_size 0;
+       client_body_temp_path ${folder}/nginx/temporary;
+       server { listen 127.0.0.1:${NGINX_PORT}; root ${folder}/nginx; dav_methods PUT; create_full_put_path on; } }`,
+  );
+  return spawn('/usr/sbin/nginx', ['-c', config, '-e', join(folder, 'nginx.log')], { stdio: 'ignore' });
+}
+
+function startRclone(folder: string) {
+  const path = join(folder, 'rclone');
+  return spawn('sh', ['-c', `mkdir -p ${path} && exec rclone serve webdav ${path} --addr 127.0.0.1:${RCLONE_PORT}`], {
+    stdio: 'ignore',
+  });
+}
+
+/** With curl, so that the client is not what is measured. */
+async function compareLarge(folder: string, mib: number, podyard: Place, nginx: Place) {
+  const file = join(folder, 'large');
+  await writeFile(file, '');
+  await truncate(file, mib * 2 ** 20);
+  const measure = async (place: Place) => ({
+    putMs: await curl(place, ['-T', file]),
+    getMs: await curl(place, ['-o', '/dev/null']),
+  });
+  return { podyard: await measure(podyard), nginx: await measure(nginx) };
+}
+
+async function curl({ url, key }: Place, args: string[]): Promise<number> {
+  const more = key === null ? [] : ['-H', `Authorization: Bearer ${key}`];
+  const { stdout } = await promisify(execFile)('curl', [
+    '-sSf',
+    '-w',
+    '%{time_total}',
+    ...more,
+    ...args,
+    `${url}/large`,
+  ]);
+  return Number(stdout) * 1_000;
+}
+
+/** Returns the ms for all. */
+async function putSmall({ url, key }: Place, count: number): Promise<number> {
+  const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
+  const headers = { 'content-length': SMALL.length, ...(key === null ? {} : { authorization: `Bearer ${key}` }) };
+  const put = (name: string) =>
+    new Promise<void>((resolve, reject) => {
+      const sent = request(`${url}/${name}`, { method: 'PUT', agent, headers }, (response) => {
+        response.resume();
+        response.on('end', resolve);
+        if (response.statusCode! >= 300) reject(new Error(`${url} responded with ${response.statusCode}`));
+      });
+      sent.on('error', reject);
+      sent.end(SMALL);
+    });
+  for (let attempt = 0; attempt < 50; attempt++) {
+    const isUp = await put('first').then(
+      () => true,
+      () => false,
+    );
+    if (isUp) break;
+    await sleep(100);
+  }
+  const startedAt = performance.now();
+  let next = 0;
+  const worker = async () => {
+    while (next < count) await put(`small-${next++}`);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  agent.destroy();
+  return performance.now() - startedAt;
+}
+
+async function measureListing(server: ServerProcess, volume: string, count: number) {
+  const storage = join(server.dataDir, 'storage');
+  const [installation] = await readdir(storage);
+  const path = join(storage, installation!, 'volumes', 'LOCAL-1', volume, 'many');
+  await mkdir(path);
+  for (let i = 0; i < count; i += 1_000)
+    await Promise.all(Array.from({ length: 1_000 }, (_, j) => writeFile(join(path, `file-${i + j}.bin`), '')));
+  await sleep(1_100); // a directory that has just changed is not remembered
+  const before = await memoryOf(server);
+  const list = async (token: string | null) => {
+    const startedAt = performance.now();
+    const more = token === null ? '' : `&continuation-token=${token}`;
+    const headers = { authorization: `Bearer ${server.key}` };
+    const response = await fetch(`${server.url}/s3/${volume}?list-type=2&prefix=many/${more}`, { headers });
+    const next = /<NextContinuationToken>([^<]+)/.exec(await response.text())?.[1] ?? null;
+    return { ms: performance.now() - startedAt, next };
+  };
+  const first = await list(null);
+  const later: number[] = [];
+  for (let { next } = first; next !== null && later.length < 200; ) {
+    const page = await list(next);
+    later.push(page.ms);
+    next = page.next;
+  }
+  return { firstMs: first.ms, laterMs: median(later), memoryMib: (await memoryOf(server)) - before };
+}
+
+/** Resident memory of the server in MiB. */
+async function memoryOf(server: ServerProcess): Promise<number> {
+  const status = await readFile(`/proc/${server.pid}/status`, 'utf8');
+  return Number(/VmRSS:\s+(\d+)/.exec(status)![1]) / 1_024;
+}
