@@ -3,8 +3,6 @@ import { setFlagsFromString } from 'node:v8';
 import type { Builder } from '../builders/builder.ts';
 import type { Config } from '../config/config.ts';
 import { NO_WORKLOAD_OPTIONS } from '../config/workload-option-settings.ts';
-import { auditLoop } from '../control/audit/keep-audit.ts';
-import { AuditStream } from '../control/audit/stream-audit.ts';
 import { ClusterRunner } from '../control/clusters/run-clusters.ts';
 import { guardRuntime } from '../control/guard-runtime.ts';
 import { cleanUpLoop } from '../control/housekeeping/clean-up.ts';
@@ -53,6 +51,7 @@ import type { WorkloadDisk } from '../domain/workers/list-disks.ts';
 import type { Runtime, WorkloadStorage } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
 import type { Because } from '../scaling/because.ts';
+import { createAuditLoops } from './audit-loops.ts';
 import { createBuildLoops } from './build-loops.ts';
 import { readDiskOf } from './describe-installation.ts';
 import { MAIN_SETTINGS } from './open-database.ts';
@@ -213,6 +212,7 @@ function createLoops(
     ...createJobLoops(config, parts, notify),
     ...createHousekeeping(config, parts, { logs, capacity, releaseImages }),
     ...createBuildLoops(config, parts),
+    ...createAuditLoops(config, parts),
     ...createDiskWatch(parts, { workers, pods }),
   ];
   return { workers, pods, loops };
@@ -279,7 +279,7 @@ function createJobLoops(
 
 function createHousekeeping(
   config: Config,
-  { pool, bus, clock, logger, runtime, secretBox, storage, webhooks }: TermParts,
+  { pool, bus, clock, logger, runtime, secretBox, storage }: TermParts,
   { logs, capacity, releaseImages }: { logs: LogCollector; capacity: CapacityLedger; releaseImages: ReleaseImages },
 ): Loop[] {
   const budgets = budgetLoop({ pool, bus, logger });
@@ -288,14 +288,11 @@ function createHousekeeping(
     usageLoop({ pool, logger, onMetered: () => budgets.wake() }),
     historyLoop({ pool, logger }),
     cleanUpLoop({ pool, clock, logger, limits: config.limits }),
-    auditLoop({ pool, clock, logger, retentionMs: config.audit.retentionMs }),
     userRemovalLoop({ pool, bus, logger }),
     lostProgramLoop({ pool, bus, logger, runtime }),
     new ImagePuller({ pool, bus, logger, runtime, releaseImages }),
     new ImageResolver({ pool, bus, logger, runtime, secretBox, releaseImages }),
   ];
-  const { webhook: url, webhookSecret: secret } = config.audit;
-  if (url !== null && secret !== null) loops.push(new AuditStream({ pool, logger, webhooks, url, secret }));
   if (runtime.evictions) loops.push(evictionGuardLoop({ pool, logger, guard: runtime.evictions }));
   if (runtime.keepImages) loops.push(keptImagesLoop({ pool, logger, runtime }));
   if (storage) loops.push(new VolumeKeeper({ pool, bus, logger, logs, storage }));
@@ -315,10 +312,8 @@ function createDiskWatch(
   { workers, pods }: { workers: WorkerRunner; pods: PodRunner },
 ): Loop[] {
   if (disks === null) return [];
-  const end = ({ id, revision }: WorkloadDisk, why: Because) => {
-    if (revision === null) workers.end(id as WorkerId, why);
-    else pods.end(id, revision, why.reason);
-  };
+  const end = ({ id, revision }: WorkloadDisk, why: Because) =>
+    revision === null ? workers.end(id as WorkerId, why) : pods.end(id, revision, why.reason);
   return [new DiskWatch({ pool, logger, disks, end })];
 }
 
