@@ -3,8 +3,6 @@ import { setFlagsFromString } from 'node:v8';
 import type { Builder } from '../builders/builder.ts';
 import type { Config } from '../config/config.ts';
 import { NO_WORKLOAD_OPTIONS } from '../config/workload-option-settings.ts';
-import { auditLoop } from '../control/audit/keep-audit.ts';
-import { AuditStream } from '../control/audit/stream-audit.ts';
 import { ClusterRunner } from '../control/clusters/run-clusters.ts';
 import { guardRuntime } from '../control/guard-runtime.ts';
 import { cleanUpLoop } from '../control/housekeeping/clean-up.ts';
@@ -53,6 +51,7 @@ import { leaveRuntime } from '../domain/workers/leave-runtime.ts';
 import type { ModelStore } from '../models/store/model-store.ts';
 import type { Runtime, WorkloadStorage } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
+import { createAuditLoops } from './audit-loops.ts';
 import { createBuildLoops } from './build-loops.ts';
 import { createDiskWatch, createModelStore } from './create-model-store.ts';
 import { readDiskOf } from './describe-installation.ts';
@@ -217,6 +216,7 @@ function createLoops(
     ...createJobLoops(config, parts, notify),
     ...createHousekeeping(config, parts, { logs, capacity, releaseImages }),
     ...createBuildLoops(config, parts),
+    ...createAuditLoops(config, parts),
     ...createDiskWatch(parts, { workers, pods, modelStore }),
     ...(modelStore ? [keepModelsLoop({ ...parts, modelStore })] : []),
   ];
@@ -285,7 +285,7 @@ function createJobLoops(
 
 function createHousekeeping(
   config: Config,
-  { pool, bus, clock, logger, runtime, secretBox, storage, webhooks }: TermParts,
+  { pool, bus, clock, logger, runtime, secretBox, storage }: TermParts,
   { logs, capacity, releaseImages }: { logs: LogCollector; capacity: CapacityLedger; releaseImages: ReleaseImages },
 ): Loop[] {
   const budgets = budgetLoop({ pool, bus, logger });
@@ -294,14 +294,11 @@ function createHousekeeping(
     usageLoop({ pool, logger, onMetered: () => budgets.wake() }),
     historyLoop({ pool, logger }),
     cleanUpLoop({ pool, clock, logger, limits: config.limits }),
-    auditLoop({ pool, clock, logger, retentionMs: config.audit.retentionMs }),
     userRemovalLoop({ pool, bus, logger }),
     lostProgramLoop({ pool, bus, logger, runtime }),
     new ImagePuller({ pool, bus, logger, runtime, releaseImages }),
     new ImageResolver({ pool, bus, logger, runtime, secretBox, releaseImages }),
   ];
-  const { webhook: url, webhookSecret: secret } = config.audit;
-  if (url !== null && secret !== null) loops.push(new AuditStream({ pool, logger, webhooks, url, secret }));
   if (runtime.evictions) loops.push(evictionGuardLoop({ pool, logger, guard: runtime.evictions }));
   if (runtime.keepImages) loops.push(keptImagesLoop({ pool, logger, runtime }));
   if (storage) loops.push(new VolumeKeeper({ pool, bus, logger, logs, storage }));

@@ -13,8 +13,8 @@ export { BASE_URL };
 /** The revision that the types are of, whatever the server and the key speak by themselves; and what the audit log names. */
 const REVISION = { 'podyard-revision': '2026-08', 'podyard-client': 'console' };
 
-/** Who asks, and for which team. */
-function authorization(): Record<string, string> {
+/** The headers that say who asks, and for which team. */
+export function authorization(): Record<string, string> {
   const team = currentTeam();
   return { ...sessionHeaders(), ...(team !== null && { 'podyard-team': team }) };
 }

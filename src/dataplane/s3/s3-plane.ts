@@ -2,13 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../core/clock.ts';
 import { FAILURES, Failure, isReported } from '../../core/errors.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
+import { TEAM_HEADER } from '../../core/team-header.ts';
 import type { Bus } from '../../db/bus.ts';
 import { databaseFailure } from '../../db/database-fault.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
 import { S3KeyRing } from '../../domain/s3-keys/s3-key-ring.ts';
-import { authenticate } from '../../http/authenticate.ts';
-import { readBearer } from '../../http/bearer.ts';
+import { authenticateCaller } from '../../http/authenticate.ts';
 import { newRequestId } from '../../http/problem.ts';
+import { SESSION_HEADER } from '../../http/session-cookie.ts';
 import { NameCache } from './name-cache.ts';
 import { type S3Call, type S3Deps, sendXml } from './s3-call.ts';
 import { fromFileError, S3Error } from './s3-error.ts';
@@ -71,17 +72,18 @@ export class S3Plane {
     }
   }
 
-  /** By a signature with an S3 key, or by an API key, as the console and the command line do. */
+  /** By a signature with an S3 key; by an API key, as the command line does, or a session, as the console does, also for a team. */
   async #authenticate(request: S3Request): Promise<Pick<S3Call, 'actor' | 'signing'>> {
     const { clock, keyRing } = this.#deps;
     const claim = readClaim(request, clock.now());
     if (claim === null) {
       const authorization = headerOf(request, 'authorization');
-      if (authorization === undefined)
+      if (authorization === undefined && headerOf(request, SESSION_HEADER) === undefined)
         throw new S3Error('AccessDenied', 'The request is not signed: use an S3 key, or an API key as bearer token.');
-      if (authorization.startsWith('AWS '))
+      if (authorization?.startsWith('AWS '))
         throw new S3Error('InvalidRequest', 'Signature Version 2 is not supported: use AWS4-HMAC-SHA256.');
-      return { actor: await authenticate(keyRing, readBearer(authorization), request.req), signing: null };
+      const caller = await authenticateCaller(keyRing, request.req);
+      return { actor: await keyRing.teams.actFor(caller, request.req.headers[TEAM_HEADER]), signing: null };
     }
     const signer = await this.#s3Keys.find(claim.accessKeyId);
     if (signer === null)

@@ -1,7 +1,6 @@
-/** The files of a network volume, over S3 with the key of the console (docs/interface/s3.md). */
+/** The files of a network volume, over S3 with the session of the console (docs/interface/s3.md). */
 import { ApiError, unreachable } from '../../api/api-error.ts';
-import { BASE_URL, requestAny } from '../../api/client.ts';
-import { currentKey } from '../../api/session.ts';
+import { authorization, BASE_URL, requestAny } from '../../api/client.ts';
 
 export interface FoundFile {
   key: string;
@@ -142,8 +141,7 @@ function sendOnce(path: string, body: Blob, onProgress: (bytes: number) => void)
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open('PUT', BASE_URL + path);
-    const key = currentKey();
-    if (key !== null) request.setRequestHeader('authorization', `Bearer ${key}`);
+    for (const [name, value] of Object.entries(authorization())) request.setRequestHeader(name, value);
     request.upload.onprogress = ({ loaded }) => onProgress(loaded);
     request.onerror = () => reject(unreachable());
     request.onload = () => {

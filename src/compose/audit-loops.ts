@@ -1,0 +1,23 @@
+import type { Config } from '../config/config.ts';
+import { auditLoop } from '../control/audit/keep-audit.ts';
+import { AuditStream } from '../control/audit/stream-audit.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Loop } from '../core/flow/loop.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Pool } from '../db/pool.ts';
+import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
+
+interface Parts {
+  pool: Pool;
+  clock: Clock;
+  logger: Logger;
+  webhooks: WebhookPolicy;
+}
+
+/** Creates what seals and expires the audit log, and what sends it elsewhere if the configuration says where. */
+export function createAuditLoops({ audit }: Config, { pool, clock, logger, webhooks }: Parts): (Loop | AuditStream)[] {
+  const keeper = auditLoop({ pool, clock, logger, retentionMs: audit.retentionMs });
+  const { webhook: url, webhookSecret: secret } = audit;
+  if (url === null || secret === null) return [keeper];
+  return [keeper, new AuditStream({ pool, logger, webhooks, url, secret })];
+}
