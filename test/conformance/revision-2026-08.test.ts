@@ -64,6 +64,7 @@ const REFUSED = [
   ...['getJob', 'getJobInput', 'getJobOutput', 'getJobError'],
   'replaceWorkloadOptions', // the operator permits none by default
   'renewEndpointLease', // the endpoint has none
+  ...['endSession', 'endUserSession'], // no browser is signed in
 ];
 /** The order in which methods are called, so that records exist while they are needed. */
 const ORDER = ['post', 'put', 'patch', 'get', 'delete'];
