@@ -76,6 +76,7 @@ const REFUSED = [
   ...['createS3Key', 'deleteS3Key'], // the key has no scope of files
   'renewEndpointLease', // the endpoint has none
   'removeMachineModel', // none is stored
+  ...['endSession', 'endUserSession'], // no browser is signed in
 ];
 /** The order in which methods are called, so that records exist while they are needed. */
 const ORDER = ['post', 'put', 'patch', 'get', 'delete'];

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BrowserSession, headersOf, type SignInServer, startSignInServer } from '../../../test/sign-in-server.ts';
+import { type KeyId, newId, type PodId, type SessionId, type TerminalId } from '../../core/ids.ts';
+import { hashSecret } from '../../domain/access/secret-hash.ts';
+import { insertSession as insertTerminal, redeemTicket } from '../../domain/terminals/terminal-store.ts';
 
 let server: SignInServer;
 let aliceKey: string;
@@ -202,6 +205,24 @@ test('a session that was not used for its time, or is too old, has ended', async
   expect(list.sessions.map(({ id }) => id)).not.toContain(idle.id);
   const left = await pool.query('select from sessions where id = any($1)', [[idle.id, old.id]]);
   expect(left.rowCount).toBe(0); // deleted with the next sign-in
+});
+
+test('a terminal that a session asked for opens while the session lasts', async () => {
+  const { pool } = server.rest.database;
+  const session = await server.signIn(aliceKey);
+  const ask = (ticket: string) =>
+    insertTerminal(pool, {
+      ...{ podId: newId<PodId>(), endpointId: null, workerId: null, id: newId<TerminalId>(), program: 'sh' },
+      ...{ userId: server.rest.alice.userId, keyId: '' as KeyId, sessionId: session.id as SessionId },
+      ...{ ticketHash: hashSecret(ticket), request: { command: ['sh'], size: null, hasInput: true } },
+    });
+  const redeem = (ticket: string) => redeemTicket(pool, hashSecret(ticket), { processId: 'p', clientAddress: '' });
+  await ask('first');
+  await ask('second');
+  expect((await redeem('first'))?.session).toMatchObject({ sessionId: session.id, keyId: '' });
+  expect(await redeem('first')).toBeUndefined();
+  await server.send('/sign-in/out', { session, method: 'POST' });
+  expect(await redeem('second')).toBeUndefined();
 });
 
 test('an open stream ends with its session', async () => {
