@@ -2,7 +2,6 @@ import { openAsBlob } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { XMLParser } from 'fast-xml-parser';
 import { UsageError } from '../../core/usage-error.ts';
 import { bytesText } from '../deploy/upload-files.ts';
 import { findRecord } from '../records/find-record.ts';
@@ -13,6 +12,7 @@ import { type ConfirmOptions, confirmDeletion } from '../shared/command-shape.ts
 import { showRecords } from '../shared/show-records.ts';
 import type { Column } from '../terminal/table.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
+import { checkDone, encodeKey, type FoundFile, listKeys, parse } from './volume-documents.ts';
 
 /** Larger files are sent in parts of this size, so that what was sent survives a connection that breaks. */
 const PART_BYTES = 64 * 2 ** 20;
@@ -26,12 +26,6 @@ interface Place {
   name: string;
   /** Without slashes at its ends. */
   key: string;
-}
-
-interface FoundFile {
-  key: string;
-  size: number;
-  modified: string | null;
 }
 
 export async function listFiles(
@@ -244,56 +238,6 @@ async function removeAll(client: ApiClient, volumeId: string, prefix: string): P
   return count;
 }
 
-async function* listKeys(
-  client: ApiClient,
-  volumeId: string,
-  prefix: string,
-  delimiter: string,
-): AsyncGenerator<FoundFile> {
-  for (let token: string | undefined; ; ) {
-    const query = new URLSearchParams({ 'list-type': '2', 'encoding-type': 'url', prefix, delimiter });
-    if (token !== undefined) query.set('continuation-token', token);
-    const page = await parse(await client.send('GET', `/s3/${volumeId}?${query}`), 'ListBucketResult');
-    const folders = (page.CommonPrefixes ?? []).map(({ Prefix }) => ({
-      key: decodeURIComponent(Prefix),
-      size: 0,
-      modified: null,
-    }));
-    const files = (page.Contents ?? []).map(({ Key, Size, LastModified }) => ({
-      ...{ key: decodeURIComponent(Key), size: Number(Size), modified: LastModified },
-    }));
-    yield* [...folders, ...files];
-    if (page.IsTruncated !== 'true') return;
-    token = page.NextContinuationToken;
-  }
-}
-
-interface Documents {
-  InitiateMultipartUploadResult: { UploadId: string };
-  ListBucketResult: {
-    IsTruncated: string;
-    NextContinuationToken?: string;
-    CommonPrefixes?: { Prefix: string }[];
-    Contents?: { Key: string; Size: string; LastModified: string }[];
-  };
-}
-
-const parser = new XMLParser({
-  parseTagValue: false,
-  trimValues: false,
-  isArray: (name) => name === 'Contents' || name === 'CommonPrefixes',
-});
-
-async function parse<Name extends keyof Documents>(response: Response, name: Name): Promise<Documents[Name]> {
-  return (parser.parse(await response.text()) as Documents)[name];
-}
-
-/** A completion that takes long may fail after its status was sent. */
-async function checkDone(response: Response): Promise<void> {
-  const { Error: error } = parser.parse(await response.text()) as { Error?: { Message: string } };
-  if (error) throw new ApiRefusal(500, error.Message);
-}
-
 async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];
   for await (const item of items) all.push(item);
@@ -352,10 +296,6 @@ async function findPlace(client: ApiClient, text: string): Promise<Place> {
       .filter(Boolean)
       .join('/'),
   };
-}
-
-function encodeKey(key: string): string {
-  return key.split('/').map(encodeURIComponent).join('/');
 }
 
 function explainMissing(error: unknown, { key, name }: Place): unknown {
