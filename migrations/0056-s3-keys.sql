@@ -11,3 +11,5 @@ create table s3_keys (
   created_by_key text                             -- null: somebody with the database
 );
 create index s3_keys_by_user on s3_keys (user_id, created_at);
+create trigger fence before insert or update or delete on s3_keys for each statement
+  execute function refuse_former_leader();

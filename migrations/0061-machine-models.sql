@@ -6,3 +6,5 @@ create table machine_models (
   is_held           boolean     not null,  -- a worker sees it, so it cannot leave
   removal_wanted_at timestamptz            -- an admin wants it removed
 );
+create trigger fence before insert or update or delete on machine_models for each statement
+  execute function refuse_former_leader();

@@ -80,6 +80,8 @@ describe('serve', () => {
     const serve = buildCli(pieces).commands.find((command) => command.name() === 'serve')!;
     const names = serve.options.map((option) => option.attributeName());
     expect(names.toSorted()).toEqual([
+      'auditRetentionSeconds',
+      'auditWebhook',
       'catalog',
       'cpusPerGpu',
       'dataDir',
@@ -107,6 +109,7 @@ describe('serve', () => {
       'roles',
       'runtime',
       'shareGpus',
+      'signIn',
       'simulateGpus',
       'stopWorkers',
       'terminal',

@@ -17,15 +17,17 @@ const OPERATORS = new Set([
 ]);
 const OWNERS = new Set([
   ...['createApiKey', 'deleteApiKey', 'replaceSshKeys', 'createBudget', 'updateBudget', 'deleteBudget'],
+  ...['updateApiKey', 'rotateApiKey', 'endSession', 'createS3Key', 'deleteS3Key'],
   ...['deleteTeam', 'addTeamMember', 'updateTeamMember', 'removeTeamMember'],
 ]);
 /** Of no team: what admins do, and which other roles in the installation may. */
 const INSTALLATION: Record<string, readonly Role[]> = {
   ...all(['ADMIN', 'AUDITOR'], ['listUsers', 'getUser', 'planUserRemoval', 'getUserLimits', 'getUserRateLimit']),
   ...all(['ADMIN', 'AUDITOR'], ['listUserApiKeys', 'getInstallationLimits', 'getInstallationHistory', 'getSimulation']),
-  ...all(['ADMIN', 'AUDITOR'], ['getMetrics']),
+  ...all(['ADMIN', 'AUDITOR'], ['getMetrics', 'listUserSessions']),
   ...all(['ADMIN'], ['createUser', 'updateUser', 'suspendUser', 'resumeUser', 'deleteUser', 'updateUserLimits']),
   ...all(['ADMIN'], ['replaceUserRateLimit', 'createUserApiKey', 'deleteUserApiKey', 'updateInstallationLimits']),
+  ...all(['ADMIN'], ['endUserSession', 'removeMachineModel']),
   ...all(['ADMIN'], ['simulate', 'createTeam', 'updateTeam']),
 };
 /** What auditors do not see of other accounts: secrets, and payloads of jobs. */

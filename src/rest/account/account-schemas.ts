@@ -72,7 +72,7 @@ export const ApiKeyList = Type.Object(
   { $id: 'ApiKeyList', description: 'The keys of the account, oldest first, without revoked ones.' },
 );
 
-const allowedAddresses = Type.Array(Type.String({ maxLength: 50 }), {
+const allowedAddresses = Type.Array(Type.String({ maxLength: 50, pattern: '^[0-9a-fA-F.:]+(?:/[0-9]{1,3})?$' }), {
   maxItems: 100,
   description: 'Addresses and networks, such as `203.0.113.0/24`, that the key may be used from. Empty: everywhere.',
 });

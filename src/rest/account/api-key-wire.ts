@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { Static } from 'typebox';
-import { messageOf } from '../../core/errors.ts';
+import { Failure, messageOf } from '../../core/errors.ts';
 import type { UserId } from '../../core/ids.ts';
 import type { KeyChange } from '../../domain/access/change-api-key.ts';
 import type { NewApiKey } from '../../domain/access/create-api-key.ts';
@@ -24,7 +24,7 @@ export function toApiKeyResponse(key: ApiKey): Static<typeof ApiKeyResponse> {
   };
 }
 
-/** Throws `unprocessable` that lists every invalid scope and address. */
+/** Throws `unprocessable` that lists every invalid scope, and `badRequest` for what looks like an address and is none. */
 export function toNewApiKey(userId: UserId, body: Static<typeof CreateApiKeyRequest>): NewApiKey {
   const { name, expiresAt, restRevision } = body;
   const { scopes = [], allowedNetworks = [] } = readLists(body);
@@ -59,11 +59,11 @@ function readLists({ scopes, allowedAddresses }: { scopes?: string[]; allowedAdd
       return [];
     }
   });
-  for (const [i, text] of (allowedAddresses ?? []).entries()) {
-    if (!isNetwork(text))
-      errors.push(`/allowedAddresses/${i}: '${text}' is not an address or a network such as 203.0.113.0/24`);
-  }
   if (errors.length > 0) throw validationFailure(errors);
+  const odd = allowedAddresses?.find((text) => !isNetwork(text));
+  if (odd !== undefined) {
+    throw new Failure('badRequest', `allowedAddresses: '${odd}' is not an address or a network such as 203.0.113.0/24`);
+  }
   return { ...(parsed && { scopes: parsed }), ...(allowedAddresses && { allowedNetworks: allowedAddresses }) };
 }
 
