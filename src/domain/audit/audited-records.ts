@@ -184,7 +184,7 @@ export const AUDITED_RECORDS: Readonly<Record<string, AuditedRecord>> = {
     hidden: { values: ['credentials'] },
     lock: 'for update',
   },
-  s3key: {
+  accesskey: {
     from: 's3_keys t where t.id = $1',
     ...OWNED,
     fields: { name: 'name', scopes: 'scopes', expiresAt: 'expires_at' },

@@ -24,7 +24,7 @@ export const createS3Key: Operation<
   NewS3Key,
   { key: S3Key; secret: string }
 > = {
-  name: 's3key.create',
+  name: 'accesskey.create',
   permission: PERMISSIONS.writeAccount,
   async run({ db, actor, clock, secretBox }, input) {
     checkNewKey(clock, input);
@@ -42,7 +42,7 @@ export const createS3Key: Operation<
 
 /** Revokes a key: this process refuses it at once, others when they get the hint, at most 10 s later. Throws `notFound`. */
 export const revokeS3Key: Operation<Tx, { keyId: S3KeyId }, void> = {
-  name: 's3key.revoke',
+  name: 'accesskey.revoke',
   permission: PERMISSIONS.writeAccount,
   async run({ db, actor, bus }, { keyId }) {
     if (!(await deleteS3KeyRow(db, actor.userId, keyId))) throw notFound('S3 key');
