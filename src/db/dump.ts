@@ -231,7 +231,7 @@ async function readPartitions(db: Db, name: string): Promise<DumpedTable['partit
 
 async function fillTables(client: pg.Client, { records }: Load): Promise<void> {
   const names = await listTables(client);
-  await client.query(`truncate ${names.map(quote).join(', ')}`); // removes the rows that migrations insert
+  await removeRows(client, names);
   const reader = records[Symbol.asyncIterator]();
   let tables = 0;
   for (;;) {
@@ -248,6 +248,14 @@ async function fillTables(client: pg.Client, { records }: Load): Promise<void> {
     await fillTable(client, table, reader);
     for (const { column, lastValue } of table.identities) await advanceIdentity(client, table.name, column, lastValue);
     tables++;
+  }
+}
+
+/** Removes the rows that migrations insert. The audit log, from which nothing can be removed, has none. */
+async function removeRows(db: Db, names: readonly string[]): Promise<void> {
+  for (const name of names.toReversed()) {
+    if ((await db.query(`select from ${quote(name)} limit 1`)).rowCount === 0) continue;
+    await db.query(`delete from ${quote(name)}`);
   }
 }
 
