@@ -187,7 +187,8 @@ describe.skipIf(!hasEngine)('builds of an engine that go wrong', { timeout: 90_0
       const { createEngineBuilder } = await import(${JSON.stringify(new URL('./engine-builder.ts', import.meta.url).href)});
       const builder = createEngineBuilder({ engine: new Engine(undefined), installation: ${JSON.stringify(installation)} });
       const onEvent = (event) => event.text === 'started' && process.kill(process.pid, 'SIGKILL');
-      await builder.build(${JSON.stringify(request)}, { limits: ${JSON.stringify(LIMITS)}, onEvent, signal: new AbortController().signal });`;
+      const request = { ...${JSON.stringify(request)}, admitBase: async () => {} };
+      await builder.build(request, { limits: ${JSON.stringify(LIMITS)}, onEvent, signal: new AbortController().signal });`;
     await expect(run(process.execPath, ['--input-type=module', '-e', script])).rejects.toMatchObject({
       signal: 'SIGKILL',
     });
