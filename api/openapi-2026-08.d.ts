@@ -427,14 +427,6 @@ export interface paths {
     parameters: {};
     delete: operations["deleteUserApiKey"];
   };
-  "/v2/account/users/{id}/sessions": {
-    parameters: {};
-    get: operations["listUserSessions"];
-  };
-  "/v2/account/users/{id}/sessions/{sessionId}": {
-    parameters: {};
-    delete: operations["endUserSession"];
-  };
   "/v2/teams": {
     parameters: {};
     get: operations["listTeams"];
@@ -507,6 +499,14 @@ export interface paths {
   "/v2/account/sessions/{id}": {
     parameters: {};
     delete: operations["endSession"];
+  };
+  "/v2/account/users/{id}/sessions": {
+    parameters: {};
+    get: operations["listUserSessions"];
+  };
+  "/v2/account/users/{id}/sessions/{sessionId}": {
+    parameters: {};
+    delete: operations["endUserSession"];
   };
   "/v2/account/s3-keys": {
     parameters: {};
@@ -4845,31 +4845,6 @@ export interface operations {
       204: {};
     };
   };
-  listUserSessions: {
-    parameters: {
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["SessionList"];
-        };
-      };
-    };
-  };
-  endUserSession: {
-    parameters: {
-      path: {
-        id: string;
-        sessionId: string;
-      };
-    };
-    responses: {
-      204: {};
-    };
-  };
   listTeams: {
     parameters: {
       query?: {
@@ -5206,6 +5181,31 @@ export interface operations {
     parameters: {
       path: {
         id: string;
+      };
+    };
+    responses: {
+      204: {};
+    };
+  };
+  listUserSessions: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["SessionList"];
+        };
+      };
+    };
+  };
+  endUserSession: {
+    parameters: {
+      path: {
+        id: string;
+        sessionId: string;
       };
     };
     responses: {

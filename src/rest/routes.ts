@@ -140,12 +140,7 @@ import {
   listSecretsRoute,
   updateSecretRoute,
 } from './secrets/secret-routes.ts';
-import {
-  endSessionRoute,
-  endUserSessionRoute,
-  listSessionsRoute,
-  listUserSessionsRoute,
-} from './sessions/session-routes.ts';
+import { sessionRoutes } from './sessions/session-routes.ts';
 import type { RestRoute } from './shared/rest-app.ts';
 import { getSimulationRoute, simulateRoute } from './simulation/simulation-routes.ts';
 import { teamMemberRoutes } from './teams/member-routes.ts';
@@ -309,8 +304,6 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   listUserApiKeysRoute,
   createUserApiKeyRoute,
   deleteUserApiKeyRoute,
-  listUserSessionsRoute,
-  endUserSessionRoute,
   ...teamRoutes,
   ...teamMemberRoutes,
   getInstallationRoute,
@@ -327,8 +320,7 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   updateApiKeyRoute,
   rotateApiKeyRoute,
   deleteApiKeyRoute,
-  listSessionsRoute,
-  endSessionRoute,
+  ...sessionRoutes,
   listS3KeysRoute,
   createS3KeyRoute,
   deleteS3KeyRoute,

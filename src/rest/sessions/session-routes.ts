@@ -11,7 +11,7 @@ import { SessionList, SessionParams, toSessionResponse, UserSessionParams } from
 const PATH = '/v2/account/sessions';
 const USER_PATH = '/v2/account/users/:id/sessions';
 
-export const listSessionsRoute: RestRoute = (app, deps) => {
+const listSessionsRoute: RestRoute = (app, deps) => {
   app.get(
     PATH,
     {
@@ -31,7 +31,7 @@ export const listSessionsRoute: RestRoute = (app, deps) => {
   );
 };
 
-export const endSessionRoute: RestRoute = (app, deps) => {
+const endSessionRoute: RestRoute = (app, deps) => {
   app.delete(
     `${PATH}/:id`,
     {
@@ -52,7 +52,7 @@ export const endSessionRoute: RestRoute = (app, deps) => {
   );
 };
 
-export const listUserSessionsRoute: RestRoute = (app, deps) => {
+const listUserSessionsRoute: RestRoute = (app, deps) => {
   app.get(
     USER_PATH,
     {
@@ -74,7 +74,7 @@ export const listUserSessionsRoute: RestRoute = (app, deps) => {
   );
 };
 
-export const endUserSessionRoute: RestRoute = (app, deps) => {
+const endUserSessionRoute: RestRoute = (app, deps) => {
   app.delete(
     `${USER_PATH}/:sessionId`,
     {
@@ -96,3 +96,10 @@ export const endUserSessionRoute: RestRoute = (app, deps) => {
     },
   );
 };
+
+export const sessionRoutes: readonly RestRoute[] = [
+  listSessionsRoute,
+  endSessionRoute,
+  listUserSessionsRoute,
+  endUserSessionRoute,
+];

@@ -3,8 +3,8 @@ import { Failure } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { type Engine, EngineError } from '../../../engine/engine.ts';
 import { orAbsent } from '../../../engine/refusal.ts';
+import { type Group, type GroupNetwork, type GroupNetworks, RENDEZVOUS_PORT } from '../../groups.ts';
 import { InFlight } from '../../in-flight.ts';
-import { type Group, type GroupNetwork, type GroupNetworks, RENDEZVOUS_PORT } from '../../runtime.ts';
 import { opaqueName } from '../../workload-spec.ts';
 import type { NetworkDetails } from './bridge-network.ts';
 

@@ -1,5 +1,5 @@
 import { isRefusal, orAbsent } from '../../../engine/refusal.ts';
-import { type Group, type GroupNetwork, type GroupNetworks, RENDEZVOUS_PORT } from '../../runtime.ts';
+import { type Group, type GroupNetwork, type GroupNetworks, RENDEZVOUS_PORT } from '../../groups.ts';
 import { parsePort } from '../../workload-spec.ts';
 import type { ApiObject } from '../api/objects.ts';
 import type { ClusterView } from '../pods/cluster-view.ts';
