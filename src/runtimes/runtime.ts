@@ -8,10 +8,10 @@ import type { RuntimeName } from '../core/runtime-names.ts';
 import type { ImageIdentity } from '../domain/images/image-identity.ts';
 import type { Folder } from './directories/folder.ts';
 import type { ExecRequest, Execution } from './execution.ts';
-import type { Group, GroupNetwork, GroupNetworks } from './groups.ts';
+import type { GroupNetwork, GroupNetworks } from './groups.ts';
 import type { OnProgress, PrepareOptions, RegistryAuth } from './prepare-options.ts';
 
-export type { Group, GroupNetwork, GroupNetworks, OnProgress, PrepareOptions, RegistryAuth };
+export type { GroupNetwork, GroupNetworks, OnProgress, PrepareOptions, RegistryAuth };
 
 /** GPUs of a pool on one node. `free`: those held by no workload of this installation. */
 export interface GpuCapacity {
