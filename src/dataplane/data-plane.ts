@@ -36,7 +36,10 @@ import { createWorkerServer } from './worker-api/worker-api.ts';
 import { WorkerDirectory, type WorkerEntry } from './worker-directory.ts';
 
 /** Path segments under /v2 of the REST interface, never endpoint ids (docs/interface/queue.md, "Paths and keys"). */
-const REST_AREAS = new Set<string>([...AREAS, 'clusters', 'sandboxes', 'teams', 'openapi.json', '']);
+const REST_AREAS = new Set<string>([
+  ...AREAS,
+  ...['audit', 'clusters', 'models', 'sandboxes', 'teams', 'openapi.json', ''],
+]);
 
 const COMMON_HEADERS = [
   ...['access-control-allow-origin', '*'],
