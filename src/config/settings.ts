@@ -226,6 +226,7 @@ const PROCESSES = {
     flag: 'hubUrl',
     takes: '<url>',
     default: 'https://huggingface.co',
+    shownDefault: 'huggingface.co',
     parse: parseUrl,
     page: 'The hub that [models](guide/models.md) come from: a mirror of huggingface.co, for example',
     help: 'the hub that models come from',

@@ -48,7 +48,7 @@ describe.skipIf(!hasBrowser)('the page on costs', { timeout: 180_000 }, () => {
   async function insertCosts(): Promise<void> {
     await database.pool.query(
       `insert into usage_days
-       select u.id, (now() at time zone 'UTC')::date - n, kind, resource, r.name, 3600, 0, 72000, gpu * (1 + n % 3), 0, storage
+       select u.id, (now() at time zone 'UTC')::date - n, r.kind, resource, r.name, 3600, 0, 72000, gpu * (1 + n % 3), 0, storage
        from users u, generate_series(0, 9) n, (values
          ('SERVERLESS', $1, 'transcriber', 4.2, 0.3), ('SERVERLESS', 'gone', 'old-llm', 1.1, 0.1),
          ('POD', 'pod1', 'notebook', 2.5, 0.2), ('NETWORK_VOLUME', 'vol1', 'models', 0, 0.7)
