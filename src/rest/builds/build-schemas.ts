@@ -33,7 +33,8 @@ const nullableText = (description: string) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], minLength: 1, maxLength: MAX_TEXT, description });
 const texts = (description: string) => Type.Array(text(''), { maxItems: MAX_ITEMS, description });
 
-const textsBy = (names: string, value: object, description: string) =>
+/** An object of texts, by names that match a pattern. */
+export const textsBy = (names: string, value: object, description: string) =>
   Type.Unsafe<Record<string, string>>({
     type: 'object',
     description,
@@ -41,6 +42,12 @@ const textsBy = (names: string, value: object, description: string) =>
     propertyNames: { pattern: names },
     additionalProperties: { type: 'string', ...value },
   });
+
+export const registriesByHost = textsBy(
+  REGISTRY_HOST.source,
+  { minLength: 1, maxLength: MAX_ID_LENGTH },
+  'Ids of registries whose credentials pull images, by the host with which those images begin; Docker Hub’s is `docker.io`.',
+);
 
 const entry = Type.Unsafe<
   { kind: 'handler'; file: string; name: string } | { kind: 'program'; command: string[] } | null
@@ -126,16 +133,7 @@ export const CreateBuildRequest = closed(
         {},
       ),
     ),
-    registries: Type.Optional(
-      byDefault(
-        textsBy(
-          REGISTRY_HOST.source,
-          { minLength: 1, maxLength: MAX_ID_LENGTH },
-          'Ids of registries whose credentials pull images, by the host with which those images begin; Docker Hub’s is `docker.io`.',
-        ),
-        {},
-      ),
-    ),
+    registries: Type.Optional(byDefault(registriesByHost, {})),
     usesCache: Type.Optional(byDefault(Type.Boolean({ description: 'False: every step runs anew.' }), true)),
   },
   { $id: 'CreateBuildRequest', description: 'Podyard only: a folder, and how it becomes an image.' },

@@ -4,52 +4,42 @@ import {
   MAX_URL_LENGTH,
   MIN_POLL_SECONDS,
 } from '../../domain/git-sources/git-source.ts';
-import { REGISTRY_HOST } from '../../domain/images/image-reference.ts';
 import { MAX_SECRET_NAME_LENGTH, SECRET_NAME } from '../../domain/secrets/secret.ts';
+import { registriesByHost, textsBy } from '../builds/build-schemas.ts';
 import { CREATED_AT, ENDPOINT_ID, type Examples } from '../shared/example-values.ts';
 import { byDefault, closed, dateTime, nullableInteger, nullableString, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
 const MAX_TEXT = 1_024;
 const MAX_ITEMS = 100;
-const MAX_ID_LENGTH = 100;
 const AUTH_TYPES = ['NONE', 'TOKEN', 'DEPLOY_KEY'] as const;
 
 const text = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: MAX_TEXT, description }));
 const texts = (description: string) =>
   Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: MAX_TEXT }), { maxItems: MAX_ITEMS, description }));
-const textsBy = (names: string, value: object, description: string) =>
-  Type.Optional(
-    Type.Unsafe<Record<string, string>>({
-      type: 'object',
-      description,
-      maxProperties: MAX_ITEMS,
-      propertyNames: { pattern: names },
-      additionalProperties: { type: 'string', ...value },
-    }),
-  );
+const optionalTextsBy = (...given: Parameters<typeof textsBy>) => Type.Optional(textsBy(...given));
 
 const build = closed(
   {
     dockerfile: text('Path of the Dockerfile in the folder.'),
     target: text('The stage of the Dockerfile to build.'),
-    args: textsBy('^[A-Za-z_][A-Za-z0-9_]{0,127}$', { maxLength: MAX_TEXT }, 'Values of the Dockerfile’s ARGs.'),
+    args: optionalTextsBy(
+      '^[A-Za-z_][A-Za-z0-9_]{0,127}$',
+      { maxLength: MAX_TEXT },
+      'Values of the Dockerfile’s ARGs.',
+    ),
     handler: text('The function to serve: a file, or a file and a name such as `src/app.py:run`.'),
     command: texts('The program to start instead of a function.'),
     base: text('The image to begin with, such as a CUDA image.'),
     python: Type.Optional(Type.String({ pattern: '^3\\.[0-9]{1,2}$', description: 'Version of Python.' })),
     node: Type.Optional(Type.String({ pattern: '^[0-9]{2}$', description: 'Version of Node.js.' })),
     systemPackages: texts('Packages of the system, such as ffmpeg.'),
-    secrets: textsBy(
+    secrets: optionalTextsBy(
       '^[A-Za-z_][A-Za-z0-9_]{0,127}$',
       { pattern: SECRET_NAME.source, maxLength: MAX_SECRET_NAME_LENGTH },
       'Names of secrets, by the variable with which the installation of dependencies finds each.',
     ),
-    registries: textsBy(
-      REGISTRY_HOST.source,
-      { minLength: 1, maxLength: MAX_ID_LENGTH },
-      'Ids of registries whose credentials pull images, by the host with which those images begin; Docker Hub’s is `docker.io`.',
-    ),
+    registries: Type.Optional(registriesByHost),
   },
   {
     description:
