@@ -161,7 +161,10 @@ describe.skipIf(!hasBrowser)('builds in the console', { timeout: 180_000 }, () =
     await shoot('tab');
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox', { name: 'Go to or do anything' }).fill(id);
-    await page.getByRole('option', { name: /slow.*Build/ }).first().waitFor();
+    await page
+      .getByRole('option', { name: /slow.*Build/ })
+      .first()
+      .waitFor();
     await page.keyboard.press('Enter');
     await page.waitForURL(`**/#/builds/${id}`);
   });
