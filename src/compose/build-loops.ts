@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Builder } from '../builders/builder.ts';
+import { DEFAULT_PATH } from '../config/build-settings.ts';
 import type { Config } from '../config/config.ts';
 import { deployGitBuildsLoop } from '../control/builds/deploy-git-builds.ts';
 import { keepBuildsLoop } from '../control/builds/keep-builds.ts';
@@ -39,7 +40,7 @@ export function createBuildLoops(
   if (builder === null) return [];
   const { atOnce, kept } = config.builds;
   const folder = join(config.dataDir, 'builds');
-  const path = config.buildEnv.PATH ?? '/usr/local/bin:/usr/bin:/bin';
+  const path = config.buildEnv.PATH ?? DEFAULT_PATH;
   const readDisk = () => readDiskOf(config.dataDir);
   return [
     new BuildRunner({ ...parts, builder, limits: buildLimitsOf(config), atOnce, folder }),
