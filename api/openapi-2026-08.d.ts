@@ -2132,6 +2132,7 @@ export interface components {
         secret?: string;
       };
       pollSeconds?: number | null;
+      statuses?: "NONE" | "GITHUB" | "GITLAB" | "GITEA";
       rotateWebhookSecret?: boolean;
     };
     GitSource: {
@@ -2166,6 +2167,8 @@ export interface components {
         publicKey: string | null;
       };
       pollSeconds: number | null;
+      statuses: "NONE" | "GITHUB" | "GITLAB" | "GITEA";
+      statusError: string | null;
       webhookUrl: string;
       webhookSecret: string | null;
       isLooking: boolean;

@@ -2083,6 +2083,7 @@ export interface components {
         secret?: string;
       };
       pollSeconds?: number | null;
+      statuses?: "NONE" | "GITHUB" | "GITLAB" | "GITEA";
       rotateWebhookSecret?: boolean;
     };
     GitSource: {
@@ -2117,6 +2118,8 @@ export interface components {
         publicKey: string | null;
       };
       pollSeconds: number | null;
+      statuses: "NONE" | "GITHUB" | "GITLAB" | "GITEA";
+      statusError: string | null;
       webhookUrl: string;
       webhookSecret: string | null;
       isLooking: boolean;

@@ -40,6 +40,21 @@ class FakeApi {
     this.port = (this.#server.address() as AddressInfo).port;
   }
 
+  /** Sends a job in two halves: the second once the worker has hung up. */
+  async giveLate(id: string, input: unknown, hangUp: () => void): Promise<void> {
+    Object.assign(this.#server!, { httpAllowHalfOpen: true }); // as Podyard's own server, which sends what it has begun
+    const { answer } = this.#heldTakes.shift()!;
+    const socket = answer.socket!;
+    const body = JSON.stringify({ id, input });
+    answer.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length });
+    answer.write(body.slice(0, 5));
+    const over = Promise.race([once(socket, 'end'), once(socket, 'close')]);
+    hangUp();
+    await over;
+    answer.end(body.slice(5));
+    socket.end();
+  }
+
   async close(): Promise<void> {
     this.#server?.closeAllConnections();
     this.#server?.close();
@@ -316,6 +331,14 @@ describe.each(Object.keys(KITS))('the %s worker kit', (language) => {
     api.give('late', {});
     expect(await ended).toEqual([0, null]);
     expect(api.posts.map(({ jobId, body }) => [jobId, body.output])).toEqual([['last', 'done']]);
+  });
+
+  test.skipIf(isMissing)('runs a job that is on its way when it is told to end', async () => {
+    const ended = begin();
+    await api.until(() => api.heldTakes === 1);
+    await api.giveLate('late', { echo: 'done' }, () => worker!.kill('SIGTERM'));
+    expect(await ended).toEqual([0, null]);
+    expect(api.posts.map(({ jobId, body }) => [jobId, body.output])).toEqual([['late', 'done']]);
   });
 
   test.skipIf(isMissing)('a result survives a 503 and a server that is away for a while', async () => {

@@ -1,8 +1,10 @@
 import { join } from 'node:path';
 import type { Builder } from '../builders/builder.ts';
+import { DEFAULT_PATH } from '../config/build-settings.ts';
 import type { Config } from '../config/config.ts';
 import { deployGitBuildsLoop } from '../control/builds/deploy-git-builds.ts';
 import { keepBuildsLoop } from '../control/builds/keep-builds.ts';
+import { CommitStatusPoster } from '../control/builds/post-commit-statuses.ts';
 import { BuildRunner } from '../control/builds/run-builds.ts';
 import { GitSync } from '../control/builds/sync-git.ts';
 import type { Loop } from '../core/flow/loop.ts';
@@ -31,11 +33,14 @@ interface Parts {
 }
 
 /** Creates what runs builds, what removes old ones, and what builds and deploys commits. */
-export function createBuildLoops(config: Config, { builder, ...parts }: Parts): (BuildRunner | GitSync | Loop)[] {
+export function createBuildLoops(
+  config: Config,
+  { builder, ...parts }: Parts,
+): (BuildRunner | GitSync | CommitStatusPoster | Loop)[] {
   if (builder === null) return [];
   const { atOnce, kept } = config.builds;
   const folder = join(config.dataDir, 'builds');
-  const path = config.buildEnv.PATH ?? '/usr/local/bin:/usr/bin:/bin';
+  const path = config.buildEnv.PATH ?? DEFAULT_PATH;
   const readDisk = () => readDiskOf(config.dataDir);
   return [
     new BuildRunner({ ...parts, builder, limits: buildLimitsOf(config), atOnce, folder }),
@@ -48,5 +53,6 @@ export function createBuildLoops(config: Config, { builder, ...parts }: Parts): 
       timeoutMs: LOOK_TIMEOUT_MS,
     }),
     deployGitBuildsLoop(parts),
+    new CommitStatusPoster({ ...parts, publicUrl: config.publicUrl }),
   ];
 }

@@ -1,6 +1,9 @@
 import { parseMemory, parseSize } from './parse-setting.ts';
 import { integer, seconds, setting } from './setting.ts';
 
+/** Where programs are found if the server has no PATH. */
+export const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin';
+
 /** Images that users have built. */
 export const BUILDS = {
   /** 0: none is built. */

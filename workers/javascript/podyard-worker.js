@@ -119,7 +119,8 @@ async function take(free, isBusy, sleeper, draining) {
   if (sleeper.onSleep) url += `&can_sleep=${sleeper.canSleep ? 1 : 0}${sleeper.isAsleep ? '&asleep=1' : ''}`;
   const askedAt = performance.now();
   try {
-    const answer = await get(url, TAKE_TIMEOUT_MS, draining);
+    const timeout = AbortSignal.timeout(TAKE_TIMEOUT_MS);
+    const answer = await send('GET', url, { signal: timeout, hangUp: draining, headers: headers() });
     if (answer.status === 200) return [JSON.parse(answer.body)].flat();
     if ('podyard-sleep' in answer.headers && !isBusy && !sleeper.isAsleep) await goToSleep(sleeper);
     if ('podyard-wake' in answer.headers && sleeper.isAsleep) await wakeUp(sleeper);
@@ -235,13 +236,8 @@ async function postOnce(url, jobId, body) {
       charset: 'utf-8',
       'x-request-id': jobId,
     };
-    const answer = await send(
-      'POST',
-      url,
-      AbortSignal.timeout(30_000),
-      { ...headers(), ...kind },
-      JSON.stringify(body),
-    );
+    const sent = { headers: { ...headers(), ...kind }, body: JSON.stringify(body) };
+    const answer = await send('POST', url, { signal: AbortSignal.timeout(30_000), ...sent });
     return answer.status;
   } catch {
     return undefined;
@@ -293,7 +289,7 @@ function cancel(jobId) {
 }
 
 function get(url, timeoutMs, signal) {
-  return send('GET', url, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]), headers());
+  return send('GET', url, { signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]), headers: headers() });
 }
 
 const transports = {}; // by module: its `request`, and an agent that keeps connections
@@ -305,14 +301,18 @@ function openTransport({ Agent, request }) {
 /**
  * Resolves with the answer and all of its body. `node:http` is not imported: that would also load what it only mentions,
  * WebSocket and `fetch`, which takes as long as all else before the first job.
+ *
+ * `signal` cuts the connection off. `hangUp` ends this side alone, for 2 s at most: an answer that has been sent still arrives, and the
+ * server closes a request that it has not answered.
  */
-async function send(method, url, signal, allHeaders, body) {
+async function send(method, url, { signal, hangUp, headers: given, body }) {
   const name = url.startsWith('https:') ? 'node:https' : 'node:http';
   transports[name] ??= openTransport(process.getBuiltinModule?.(name) ?? (await import(name))); // an older Node.js
   const { request, agent } = transports[name];
   const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
+  let end = () => {};
   return new Promise((resolve, reject) => {
-    const sent = request(url, { method, agent, signal, headers: { ...allHeaders, ...length } }, (answer) => {
+    const sent = request(url, { method, agent, signal, headers: { ...given, ...length } }, (answer) => {
       const chunks = [];
       answer.on('data', (chunk) => chunks.push(chunk));
       answer.on('error', reject);
@@ -323,7 +323,22 @@ async function send(method, url, signal, allHeaders, body) {
     });
     sent.on('error', reject);
     sent.end(body);
-  });
+    if (hangUp) end = onAbort(hangUp, () => endOwnSide(sent));
+  }).finally(end);
+}
+
+function endOwnSide(sent) {
+  if (!sent.socket || sent.socket.connecting) return sent.destroy();
+  sent.socket.end();
+  const timer = setTimeout(() => sent.destroy(), CUT_OFF_AFTER_MS);
+  sent.once('close', () => clearTimeout(timer));
+}
+
+/** Calls `listener` when `signal` aborts, at once if it has. Returns what takes that back. */
+function onAbort(signal, listener) {
+  if (signal.aborted) listener();
+  else signal.addEventListener('abort', listener);
+  return () => signal.removeEventListener('abort', listener);
 }
 
 function headers() {

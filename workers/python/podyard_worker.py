@@ -252,7 +252,8 @@ class Worker:
 
 
 class Poll:
-    """GETs one URL repeatedly over a kept connection; `abort` ends an open request at once, from another thread."""
+    """GETs one URL repeatedly over a kept connection. `abort`, from another thread, ends this side of it alone: an answer
+    that has been sent still arrives, and the server closes a request that it has not answered."""
 
     def __init__(self, url, timeout_s=TAKE_TIMEOUT_S):
         self.url = url
@@ -278,7 +279,7 @@ class Poll:
         sock = self.connection and self.connection.sock
         if sock:
             try:
-                sock.shutdown(socket.SHUT_RDWR)
+                sock.shutdown(socket.SHUT_WR)
             except OSError:
                 pass
 

@@ -3,6 +3,7 @@ import { access, constants, mkdir, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { availableParallelism, totalmem } from 'node:os';
 import { dirname, resolve } from 'node:path';
+import { DEFAULT_PATH } from '../../config/build-settings.ts';
 import type { Config } from '../../config/config.ts';
 import { messageOf } from '../../core/errors.ts';
 import { useCatalog } from '../../domain/catalog/catalog.ts';
@@ -11,6 +12,7 @@ import type { Gpu, GpuSource } from '../../runtimes/gpus/gpu.ts';
 import type { CliOutput } from '../shared/cli-pieces.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
 import { checkEgress, checkUsers } from './check-egress.ts';
+import { checkGit } from './check-git.ts';
 import { checkNames } from './check-names.ts';
 import type { Finding } from './finding.ts';
 
@@ -63,7 +65,8 @@ async function checkRuntime(config: Config): Promise<Finding[]> {
     return [...(await checkOwnCluster(config)), ...(await checkNames(config, true)), ...(await checkUsers(config))];
   }
   if (config.runtime === 'simulated') return machine;
-  const own = [checkNames(config, false), checkContainerDisks(config, hasEngine), checkEgress(config, hasEngine)];
+  const git = checkGit(config.buildEnv.PATH ?? DEFAULT_PATH).then((finding) => [finding]);
+  const own = [git, checkNames(config, false), checkContainerDisks(config, hasEngine), checkEgress(config, hasEngine)];
   return [...machine, ...(await Promise.all(own)).flat()];
 }
 

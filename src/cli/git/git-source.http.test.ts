@@ -45,6 +45,16 @@ test('a deploy key is shown with what to do with it', async () => {
   expect(err).toContain('Add the deploy key to the repository, for reading alone, then: podyard git sync echo');
 });
 
+test('statuses go to the API that is named, and show says why one was not posted', async () => {
+  await cli.podyard(['secrets', 'create', 'token'], { input: 'x' });
+  const { out } = await git(
+    ...['connect', 'echo', 'https://git.example.com/me/app', '--token-secret', 'token', '--statuses', 'gitea'],
+  );
+  expect(out).toContain('\nstatuses    to the API of GITEA\n');
+  await cli.rest.database.pool.query("update git_sources set status_error = 'Refused.'");
+  expect((await git('show', 'echo')).out).toMatch(/\nproblem {5}Refused\.$/);
+});
+
 test.each([
   [['--branch', 'main', '--tags', 'v*'], 2, 'podyard: give --branch or --tags, not both'],
   [['--token-secret', 't', '--deploy-key'], 2, 'podyard: give --token-secret, for https, or --deploy-key, for ssh'],

@@ -11,6 +11,7 @@ export interface ConnectOptions {
   tokenSecret?: string;
   deployKey?: boolean;
   poll?: number;
+  statuses?: string;
   dockerfile?: string;
   handler?: string;
   rotateSecret?: boolean;
@@ -32,12 +33,13 @@ export async function connectRepository(
   options: ConnectOptions,
   output: CliOutput,
 ): Promise<void> {
-  const { branch, tags, folder, tokenSecret, deployKey, poll, dockerfile, handler, rotateSecret } = options;
+  const { branch, tags, folder, tokenSecret, deployKey, poll, statuses, dockerfile, handler, rotateSecret } = options;
   const auth =
     tokenSecret === undefined
       ? { type: deployKey ? ('DEPLOY_KEY' as const) : ('NONE' as const) }
       : { type: 'TOKEN' as const, secret: tokenSecret };
-  const given = present({ branch, tags, folder, pollSeconds: poll, rotateWebhookSecret: rotateSecret });
+  const api = statuses?.toUpperCase() as GitSource['statuses'] | undefined; // the server says which there are
+  const given = present({ branch, tags, folder, pollSeconds: poll, statuses: api, rotateWebhookSecret: rotateSecret });
   const body = { url, auth, build: present({ dockerfile, handler }), ...given };
   const source = await client.call('put', '/v2/serverless/{id}/git-source', { path: { id }, body });
   if (options.json) return output.print(jsonText(source));
@@ -85,7 +87,7 @@ export async function disconnectRepository(
 }
 
 function sourceText(source: GitSource): string {
-  const { url, branch, tags, folder, auth, pollSeconds, webhookUrl, webhookSecret } = source;
+  const { url, branch, tags, folder, auth, pollSeconds, statuses, statusError, webhookUrl, webhookSecret } = source;
   const { isLooking, lastCommit, lastRef, lastError, lastLookedAt, lastBuildId } = source;
   const found = lastCommit === null ? null : `${lastCommit.slice(0, 7)} of ${lastRef}`;
   const rows: [label: string, value: string | null][] = [
@@ -95,12 +97,14 @@ function sourceText(source: GitSource): string {
     ['token', auth.type === 'TOKEN' ? `secret ${auth.secret ?? '(deleted)'}` : null],
     ['deploy key', auth.publicKey],
     ['polls', pollSeconds === null ? null : `every ${pollSeconds} seconds`],
+    ['statuses', statuses === 'NONE' ? null : `to the API of ${statuses}`],
     ['webhook', webhookUrl],
     ['secret', webhookSecret && `${webhookSecret} (shown this once)`],
     ['last look', isLooking ? `is to come${lastError === null ? '' : ' again'}` : lastLookedAt],
     ['commit', found],
     ['build', lastBuildId],
     ['problem', lastError],
+    ['problem', statusError],
   ];
   return rows.flatMap(([label, value]) => (value === null ? [] : [`${label.padEnd(11)} ${value}`])).join('\n');
 }

@@ -61,7 +61,7 @@ export function gitFailure(
 export function gitIsMissing(): Failure {
   return new Failure(
     'unprocessable',
-    'The server has no git: install it there (on Debian: apt-get install git), then sync again.',
+    'The server has no git: install it there (on Debian: apt-get install git), then sync again. Podyard’s own image cannot: run the server from a package.',
   );
 }
 

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { Failure } from '../../core/errors.ts';
 import type { GitCommit } from '../../domain/builds/build.ts';
 import { MAX_FILE_BYTES, MAX_FOLDER_BYTES, MAX_FOLDER_ENTRIES } from '../../domain/builds/check-folder.ts';
+import { findGitFault } from '../../domain/git-sources/git-program.ts';
 import { matchesTag } from '../../domain/git-sources/git-source.ts';
 import type { DueSource } from '../../domain/git-sources/git-source-store.ts';
 import { addressOf } from '../../domain/git-sources/git-url.ts';
@@ -21,6 +22,12 @@ const FETCHED = 'refs/podyard/seen';
 export interface Head {
   commit: string;
   ref: string;
+}
+
+/** `submodules`: paths in the folder at which the commit has another repository. */
+export interface CheckedOut {
+  root: string;
+  submodules: string[];
 }
 
 interface Access {
@@ -57,14 +64,18 @@ export class GitRepository {
     this.#env = environmentOf(source, folder, access, limits);
   }
 
-  /** `folder`: does not exist yet. */
+  /** `folder`: does not exist yet. Throws `unprocessable` without a git that will do. */
   static async open(source: DueSource, folder: string, access: Access, limits: Limits): Promise<GitRepository> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const write = (name: string, text: string) => writeFile(join(folder, name), text, { mode: 0o600 });
     await write('config', configOf(source, access));
     await write('known_hosts', source.knownHosts);
     if (access.privateKey !== null) await write('key', access.privateKey);
-    return new GitRepository(source, folder, access, limits);
+    const repository = new GitRepository(source, folder, access, limits);
+    const fault = findGitFault((await repository.#git(['--version'])).toString());
+    if (fault !== null)
+      throw new Failure('unprocessable', `The server’s git ${fault}: install another, then sync again.`);
+    return repository;
   }
 
   /** Returns the commit that the source's branch, or its highest tag, names. Throws `unprocessable` with why there is none. */
@@ -102,19 +113,19 @@ export class GitRepository {
     return { url, commit, ref, author: shown(author), message: shown(message) };
   }
 
-  /** Writes the source's folder as the fetched commit has it, and returns where. Throws `unprocessable` for one that cannot be. */
-  async checkOut({ commit }: GitCommit): Promise<string> {
+  /** Writes the source's folder as the fetched commit has it, without submodules. Throws `unprocessable` for one that cannot be. */
+  async checkOut({ commit }: GitCommit): Promise<CheckedOut> {
     const { folder } = this.#source;
     const tree = `${commit}:${folder}`;
     const isTree = await this.#try([...BARE, 'cat-file', '-t', tree]);
     if (isTree?.toString().trim() !== 'tree') {
       throw new Failure('unprocessable', `The commit ${commit.slice(0, 7)} has no folder '${folder}'.`);
     }
-    checkTree(await this.#git([...BARE, 'ls-tree', '-r', '-z', '-l', tree]));
+    const submodules = checkTree(await this.#git([...BARE, 'ls-tree', '-r', '-z', '-l', tree]));
     await mkdir(join(this.#folder, 'files'));
     await this.#git([...BARE, 'read-tree', tree]);
     await this.#git([...BARE, '--work-tree=files', 'checkout-index', '--all', '--quiet']);
-    return join(this.#folder, 'files');
+    return { root: join(this.#folder, 'files'), submodules };
   }
 
   /** Returns the host keys that are known by now. */
@@ -225,21 +236,24 @@ function peeled(text: string, ref: string): string | undefined {
   return line?.split('\t')[0];
 }
 
-/** Checks a listing before anything of it is written. */
-function checkTree(listing: Buffer): void {
+/** Checks a listing before anything of it is written. Returns the paths of submodules. */
+function checkTree(listing: Buffer): string[] {
   const refuse = (text: string) => new Failure('unprocessable', `The folder cannot be built: ${text}.`);
   if (!isUtf8(listing)) throw refuse('a name in it is not UTF-8');
   const entries = listing.toString().split('\0').slice(0, -1);
   if (entries.length > MAX_FOLDER_ENTRIES)
     throw refuse(`it has ${entries.length} files, and may have ${MAX_FOLDER_ENTRIES}`);
   let bytes = 0;
+  const submodules: string[] = [];
   for (const entry of entries) {
     const tab = entry.indexOf('\t');
     const size = Number(entry.slice(0, tab).split(/ +/)[3]) || 0;
     if (size > MAX_FILE_BYTES) throw refuse(`'${shown(entry.slice(tab + 1))}' has more than 512 MiB`);
     bytes += size;
+    if (entry.startsWith('160000 ')) submodules.push(entry.slice(tab + 1));
   }
   if (bytes > MAX_FOLDER_BYTES) throw refuse('it has more than 2 GiB');
+  return submodules;
 }
 
 /** Short, and without what a terminal would obey. */

@@ -18,6 +18,7 @@ import { createSecretBox } from '../../core/secret-box.ts';
 import { Bus } from '../../db/bus.ts';
 import { systemActor } from '../../domain/access/actor.ts';
 import { createUser } from '../../domain/access/users.ts';
+import { filesOf, findMissingFiles } from '../../domain/builds/build-files.ts';
 import { buildImageOf } from '../../domain/builds/build-image.ts';
 import { getBuild, listBuilds, readFolder } from '../../domain/builds/build-store.ts';
 import { retryBuild } from '../../domain/builds/change-build.ts';
@@ -128,6 +129,14 @@ async function complete(id: BuildId): Promise<string> {
     [id, image, `sha256:${digestOf(id)}`],
   );
   return image;
+}
+/** Transactions that the database has committed. */
+async function countQueries(): Promise<number> {
+  await database.pool.query('select pg_stat_force_next_flush()');
+  const { rows } = await database.pool.query(
+    'select xact_commit::int8 as count from pg_stat_database where datname = current_database()',
+  );
+  return Number(rows[0].count);
 }
 const deploy = () => deployGitBuildsLoop({ pool: database.pool, bus, logger }).runOnce();
 const imageOf = async () => (await getEndpointRow(database.pool, anna, endpoint)).image;
@@ -283,9 +292,51 @@ test('links outward, submodules and files that are too many or too large never g
   await git.git('update-index', '--add', '--cacheinfo', `160000,${'a'.repeat(40)},module`);
   await git.git('commit', '--quiet', '-m', 'module');
   await git.git('push', '--quiet', '../app.git', 'HEAD:refs/heads/main');
+  expect((await lookAgain()).lastError).toBe(
+    "The folder cannot be built: 'module' is a submodule, which is not fetched: leave it out with .dockerignore, or commit its files.",
+  );
+  expect(await builds()).toEqual([]);
+  await writeFile(join(work, '.dockerignore'), 'module\n');
+  await git.git('add', '.dockerignore');
+  await git.git('commit', '--quiet', '-m', 'leave it out');
+  await git.git('push', '--quiet', '../app.git', 'HEAD:refs/heads/main');
   expect((await lookAgain()).lastError).toBeNull();
   const [build] = await builds();
-  expect((await readFolder(database.pool, build!.id)).map(({ path }) => path)).toEqual(['handler.py']);
+  expect((await readFolder(database.pool, build!.id)).map(({ path }) => path)).toEqual(['.dockerignore', 'handler.py']);
+});
+
+test('a file in Git LFS is refused by its name, unless it is left out: only its pointer is in the repository', async () => {
+  const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'4d'.repeat(32)}\nsize 12345\n`;
+  await git.push({ 'handler.py': HANDLER, 'weights/model.bin': pointer });
+  await connect();
+  expect((await look()).lastError).toBe(
+    "The folder cannot be built: 'weights/model.bin' is in Git LFS, which is not fetched: leave it out with .dockerignore, or keep it in a volume or as a model.",
+  );
+  await git.push({ '.dockerignore': 'weights\n' });
+  expect((await lookAgain()).lastError).toBeNull();
+});
+
+test('many small files are stored in a few requests, and each is there', async () => {
+  const files = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`data/${i}.txt`, `${i}`]));
+  await git.push({ 'handler.py': HANDLER, large: randomBytes(2 ** 20), ...files });
+  await connect();
+  const before = await countQueries();
+  expect((await look()).lastError).toBeNull();
+  expect((await countQueries()) - before).toBeLessThan(150);
+  const [build] = await builds();
+  const entries = await readFolder(database.pool, build!.id);
+  expect(entries).toHaveLength(302);
+  expect(await findMissingFiles(database.pool, anna, filesOf(entries))).toEqual([]);
+});
+
+test('a git that does not keep to the address that was allowed is refused', async () => {
+  await connect();
+  const bin = join(folder, 'bin');
+  await mkdir(bin);
+  await writeFile(join(bin, 'git'), '#!/bin/sh\necho git version 2.34.1\n', { mode: 0o755 });
+  expect((await look(newSync({ path: `${bin}:${process.env.PATH}` }))).lastError).toBe(
+    'The server’s git has version 2.34.1, and Podyard needs 2.37 or newer: install another, then sync again.',
+  );
 });
 
 test('the token is sent to the host and is nowhere else: in no log, record, argument or error, also when it is refused', async () => {
@@ -368,7 +419,7 @@ test('without git on the server, the error says to install it', async () => {
   await writeFile(join(bare, 'nice'), '#!/bin/sh\nshift 2\nexec "$@"\n');
   await chmod(join(bare, 'nice'), 0o755);
   expect((await look(newSync({ path: bare }))).lastError).toBe(
-    'The server has no git: install it there (on Debian: apt-get install git), then sync again.',
+    'The server has no git: install it there (on Debian: apt-get install git), then sync again. Podyard’s own image cannot: run the server from a package.',
   );
 });
 

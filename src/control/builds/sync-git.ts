@@ -206,10 +206,10 @@ export class GitSync {
   async #take(source: DueSource, repository: GitRepository, head: Head): Promise<Head> {
     const { pool } = this.#deps;
     const git = await repository.fetch(head);
-    const root = await repository.checkOut(git);
-    const input = await readCommitFolder(root, source);
+    const folder = await repository.checkOut(git);
+    const input = await readCommitFolder(folder, source);
     if ((await findNewestContent(pool, source.id)) !== contentHashOf(input)) {
-      await storeFolder(pool, source.userId, root, input.entries);
+      await storeFolder(pool, source.userId, folder.root, input.entries);
       await this.#queue(source, input, git);
     }
     return { commit: git.commit, ref: git.ref };

@@ -1,18 +1,23 @@
 import { once } from 'node:events';
-import { request as httpRequest } from 'node:http';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { TraceContext } from '../../core/trace-context.ts';
 import type { WebhookPolicy } from '../../domain/jobs/webhook-policy.ts';
 
 const TIMEOUT_MS = 10_000;
+/** Of a refusal. */
+const MAX_ANSWER_CHARS = 1_000;
 
 /** The receiver answered, but not with a 2xx. */
 export class Refused extends Error {
   readonly status: number;
+  /** The beginning of its answer: of no use to a log, because the receiver may say anything. */
+  readonly text: string;
 
-  constructor(status: number) {
+  constructor(status: number, text: string) {
     super(`it was answered with status ${status}`);
     this.status = status;
+    this.text = text;
   }
 }
 
@@ -29,7 +34,7 @@ export async function postWebhook(
     context,
     headers,
   }: {
-    webhooks: WebhookPolicy;
+    webhooks: Pick<WebhookPolicy, 'resolve'>;
     signal: AbortSignal;
     context: TraceContext | null;
     /** Besides those that every webhook has. */
@@ -59,15 +64,30 @@ export async function postWebhook(
         agent: false,
       },
       (res) => {
-        res.resume();
         const status = res.statusCode ?? 0;
-        if (status >= 200 && status < 300) resolve(status);
-        else reject(new Refused(status));
+        if (status >= 200 && status < 300) {
+          res.resume();
+          resolve(status);
+        } else readBeginning(res).then((text) => reject(new Refused(status, text)));
       },
     );
     req.on('error', reject);
     req.end(body);
   });
+}
+
+/** Resolves with what came of it in time. */
+async function readBeginning(res: IncomingMessage): Promise<string> {
+  let text = '';
+  try {
+    for await (const piece of res.setEncoding('utf8')) {
+      text += piece;
+      if (text.length >= MAX_ANSWER_CHARS) break; // ends the connection
+    }
+  } catch {
+    // cut off: the status counts
+  }
+  return text.slice(0, MAX_ANSWER_CHARS);
 }
 
 /** A name whose servers do not answer takes longer than a webhook may. */

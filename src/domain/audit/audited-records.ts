@@ -109,7 +109,7 @@ export const AUDITED_RECORDS: Readonly<Record<string, AuditedRecord>> = {
       workloadOptions: `(select jsonb_build_object('labels', o.labels, 'annotations', o.annotations, 'cpusPerGpu', o.cpus_per_gpu,
         'memoryGbPerGpu', o.memory_gb_per_gpu) from endpoint_workload_options o where o.endpoint_id = t.id)`,
       git: `(select jsonb_build_object('url', g.url, 'branch', g.branch, 'tags', g.tags, 'folder', g.folder, 'auth', g.auth,
-        'pollSeconds', g.poll_seconds) from git_sources g where g.endpoint_id = t.id)`,
+        'pollSeconds', g.poll_seconds, 'statuses', g.statuses) from git_sources g where g.endpoint_id = t.id)`,
     },
     hidden: { maps: ['env'] },
     lock: 'for update',

@@ -5,6 +5,7 @@ import type { Actor } from '../access/actor.ts';
 import { PERMISSIONS } from '../access/permissions.ts';
 import { requireRead } from '../access/require-read.ts';
 import type { Operation, Tx } from '../change.ts';
+import { queueCommitStatus } from '../git-sources/commit-status-store.ts';
 import { listRegistryRows } from '../registries/registry-store.ts';
 import type { Build, FolderEntry } from './build.ts';
 import { filesOf, findMissingFiles } from './build-files.ts';
@@ -117,6 +118,8 @@ export async function queueBuild(
     });
   }
   const build = await insertBuild(db, { ...input, id: newId<BuildId>(), userId });
+  const { gitSourceId } = input.origin;
+  if (gitSourceId !== null) await queueCommitStatus(db, build.id, gitSourceId);
   bus.publish('build', build.id);
   return build;
 }

@@ -78,7 +78,7 @@ async function walk(context: Walk, folder: string, above: GitRules): Promise<voi
   for (const entry of entries) {
     const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
     if (PROJECT.has(path)) continue;
-    if (entry.isDirectory() ? isFolderLeftOut(context, entry, path, git) : isIgnored(context, path, git)) continue;
+    if (entry.isDirectory() ? isFolderLeftOut(context, entry.name, path, git) : isIgnored(context, path, git)) continue;
     const isBack = context.docker?.test(`${path}/`).unignored === true; // with all that is in it
     if (entry.isDirectory()) await walk(context, path, isBack ? [] : git);
     else await add(context, entry, path);
@@ -86,6 +86,21 @@ async function walk(context: Walk, folder: string, above: GitRules): Promise<voi
       throw new UsageError(`the folder has more than ${MAX_FOLDER_ENTRIES} files: leave some out with .dockerignore`);
     }
   }
+}
+
+/** Returns whether `scanFolder` would go into a folder, which need not be there. */
+export async function isFolderWanted(root: string, path: string): Promise<boolean> {
+  const docker = await readRules(join(root, '.dockerignore'), rooted);
+  let git: GitRules = [];
+  let at = '';
+  for (const name of path.split('/')) {
+    const own = await readRules(join(root, at, '.gitignore'), (line) => line);
+    if (own !== null) git = [...git, { folder: at, rules: own }];
+    at = at === '' ? name : `${at}/${name}`;
+    if (isFolderLeftOut({ root, docker, withInstalled: true }, name, at, git)) return false;
+    if (docker?.test(`${at}/`).unignored) git = [];
+  }
+  return true;
 }
 
 async function add({ root, docker, scan }: Walk, entry: Dirent, path: string): Promise<void> {
@@ -103,13 +118,13 @@ async function add({ root, docker, scan }: Walk, entry: Dirent, path: string): P
   scan.files.push({ path, isLink, size: isLink ? 0 : size, mode: mode & 0o777 });
 }
 
-function isFolderLeftOut(context: Walk, entry: Dirent, path: string, git: GitRules): boolean {
-  if (NEVER.has(path) || entry.name === '.git') return true;
-  if (INSTALLED.has(entry.name) && !context.withInstalled) return true;
+function isFolderLeftOut(context: Omit<Walk, 'scan'>, name: string, path: string, git: GitRules): boolean {
+  if (NEVER.has(path) || name === '.git') return true;
+  if (INSTALLED.has(name) && !context.withInstalled) return true;
   return isIgnored(context, `${path}/`, git);
 }
 
-function isIgnored({ docker }: Walk, path: string, git: GitRules): boolean {
+function isIgnored({ docker }: Pick<Walk, 'docker'>, path: string, git: GitRules): boolean {
   const said = docker?.test(path);
   if (said?.ignored) return true;
   if (said?.unignored) return false;

@@ -9,6 +9,7 @@ import type { Operation, Tx } from '../change.ts';
 import { getEndpointRow } from '../endpoints/endpoint-store.ts';
 import type { WebhookPolicy } from '../jobs/webhook-policy.ts';
 import { sealSecret } from '../secrets/seal-secret.ts';
+import { apiOfHost, hasStatusPath, type StatusApi } from './commit-status.ts';
 import { newDeployKey } from './deploy-key.ts';
 import { BRANCH, type GitSource, type GitTarget, TAG_PATTERN, WEBHOOK_SECRET_PREFIX } from './git-source.ts';
 import {
@@ -32,6 +33,8 @@ export interface GitSourceSettings extends GitTarget {
   /** `secret`: the name of one. */
   auth: { type: 'NONE' } | { type: 'TOKEN'; secret: string } | { type: 'DEPLOY_KEY' };
   pollSeconds: number | null;
+  /** Undefined: the API of a host that is known, with a token; else none. */
+  statuses?: StatusApi | undefined;
 }
 
 interface Connect {
@@ -65,6 +68,7 @@ export const connectGit: Operation<GitTx, Connect, { source: GitSource; webhookS
     const { branch, tags, folder, build, pollSeconds } = settings;
     await upsertGitSource(db, {
       ...{ id: source, endpointId: id, url, branch, tags, folder, build, pollSeconds },
+      statuses: statusesOf({ ...settings, url }),
       ...(await authColumns(tx, source, id, settings.auth)),
       webhookSecret: webhookSecret === null ? null : await sealSecret(db, tx.secretBox, webhookSecret, source),
     });
@@ -119,7 +123,12 @@ function checkMayBuild(actor: Actor): void {
   if (!isPermitted(actor, PERMISSIONS.writeBuild({}))) throw new Failure('forbidden', 'access denied');
 }
 
-function checkSettings({ url, branch, tags, folder, auth }: GitSourceSettings): void {
+function statusesOf({ url, auth, statuses }: GitSourceSettings): StatusApi {
+  if (statuses !== undefined) return statuses;
+  return auth.type === 'TOKEN' && hasStatusPath(url) ? apiOfHost(addressOf(url).host) : 'NONE';
+}
+
+function checkSettings({ url, branch, tags, folder, auth, statuses = 'NONE' }: GitSourceSettings): void {
   const refuse = (problem: string) => new Failure('badRequest', problem);
   if ((branch === null) === (tags === null)) throw refuse('branch, tags: give one of them, and not both');
   if (branch !== null && !BRANCH.test(branch)) throw refuse(`branch: '${branch}' is not a branch name, such as main`);
@@ -131,6 +140,9 @@ function checkSettings({ url, branch, tags, folder, auth }: GitSourceSettings): 
   if (isSsh && auth.type !== 'DEPLOY_KEY') throw refuse('auth: a repository behind ssh needs DEPLOY_KEY');
   if (!isSsh && auth.type === 'DEPLOY_KEY')
     throw refuse('auth: DEPLOY_KEY is for a repository behind ssh, such as git@github.com:me/app.git');
+  if (statuses === 'NONE') return;
+  if (auth.type !== 'TOKEN') throw refuse(`statuses: ${statuses} needs a TOKEN, which may write statuses of commits`);
+  if (!hasStatusPath(url)) throw refuse(`statuses: ${statuses} needs a URL that ends with owner/repository`);
 }
 
 type AuthColumns = Pick<GitSourceRow, 'auth' | 'tokenSecretId' | 'publicKey' | 'privateKey'>;

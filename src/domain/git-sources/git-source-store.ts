@@ -1,6 +1,7 @@
 import { notFound } from '../../core/errors.ts';
 import type { EndpointId, GitSourceId, SecretId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import type { StatusApi } from './commit-status.ts';
 import type { GitAuth, GitSource, GitTarget } from './git-source.ts';
 
 /** The columns of a GitSource; `s`: its row. */
@@ -9,7 +10,8 @@ const COLUMNS = `
   case s.auth when 'TOKEN' then json_build_object('type', s.auth, 'secret', (select name from secrets where id = s.token_secret_id))
               when 'DEPLOY_KEY' then json_build_object('type', s.auth, 'publicKey', s.public_key)
               else json_build_object('type', s.auth) end as auth,
-  s.poll_seconds as "pollSeconds", s.asks > s.answered_asks or s.failures > 0 as "isLooking", s.last_commit as "lastCommit",
+  s.poll_seconds as "pollSeconds", s.statuses, s.status_error as "statusError",
+  s.asks > s.answered_asks or s.failures > 0 as "isLooking", s.last_commit as "lastCommit",
   s.last_ref as "lastRef", coalesce(s.last_error, s.commit_error) as "lastError", s.last_looked_at as "lastLookedAt", s.created_at as "createdAt",
   (select b.id from builds b where b.git_source_id = s.id order by b.number desc limit 1) as "lastBuildId"`;
 
@@ -39,25 +41,26 @@ export interface GitSourceRow extends GitTarget {
   privateKey: Buffer | null;
   webhookSecret: Buffer | null;
   pollSeconds: number | null;
+  statuses: StatusApi;
 }
 
 /** Stores an endpoint's source, which is looked at as if nothing of it had been seen. */
 export async function upsertGitSource(db: Db, row: GitSourceRow): Promise<void> {
   const { id, endpointId, url, branch, tags, folder, build, auth, tokenSecretId } = row;
-  const { publicKey, privateKey, webhookSecret, pollSeconds } = row;
+  const { publicKey, privateKey, webhookSecret, pollSeconds, statuses } = row;
   await db.query(
     `insert into git_sources (id, endpoint_id, url, branch, tags, folder, build, auth, token_secret_id, public_key, private_key,
-       webhook_secret, poll_seconds)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, coalesce($12::bytea, ''::bytea), $13)
+       webhook_secret, poll_seconds, statuses)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, coalesce($12::bytea, ''::bytea), $13, $14)
      on conflict (endpoint_id) do update set
        url = excluded.url, branch = excluded.branch, tags = excluded.tags, folder = excluded.folder, build = excluded.build,
        auth = excluded.auth, token_secret_id = excluded.token_secret_id, public_key = excluded.public_key,
        private_key = excluded.private_key, webhook_secret = coalesce($12::bytea, git_sources.webhook_secret),
-       poll_seconds = excluded.poll_seconds, asks = git_sources.asks + 1, failures = 0, next_look_at = null,
+       poll_seconds = excluded.poll_seconds, statuses = excluded.statuses, status_error = null, asks = git_sources.asks + 1, failures = 0, next_look_at = null,
        last_commit = null, last_ref = null, last_error = null, commit_error = null, last_looked_at = null`,
     [
       ...[id, endpointId, url, branch, tags, folder, JSON.stringify(build), auth, tokenSecretId],
-      ...[publicKey, privateKey, webhookSecret, pollSeconds],
+      ...[publicKey, privateKey, webhookSecret, pollSeconds, statuses],
     ],
   );
 }

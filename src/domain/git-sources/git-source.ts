@@ -1,5 +1,6 @@
 import type { BuildId, EndpointId, GitSourceId } from '../../core/ids.ts';
 import type { RecipeWishes } from '../builds/folder-listing.ts';
+import type { StatusApi } from './commit-status.ts';
 
 /** How the folder becomes an image: `build` of podyard.yaml. What is absent is detected. */
 export interface GitBuildOptions extends Omit<RecipeWishes, 'serves' | 'secretIds' | 'command' | 'systemPackages'> {
@@ -38,6 +39,10 @@ export interface GitSource extends GitTarget {
   auth: GitAuth;
   /** Null: only when a webhook or a client asks. */
   pollSeconds: number | null;
+  /** Whose API is told how builds of its commits go. */
+  statuses: StatusApi;
+  /** Why the last status was not posted. */
+  statusError: string | null;
   /** A look was asked for, and has not ended. */
   isLooking: boolean;
   lastCommit: string | null;

@@ -110,7 +110,7 @@ export const syncGitSourceRoute: RestRoute = (app, deps) => {
 
 /** Throws `unprocessable` where a member depends on another one. */
 function toSettings(body: Static<typeof ReplaceGitSourceRequest>): GitSourceSettings {
-  const { url, tags = null, folder = '', build = {}, auth = { type: 'NONE' }, pollSeconds = null } = body;
+  const { url, tags = null, folder = '', build = {}, auth = { type: 'NONE' }, pollSeconds = null, statuses } = body;
   const branch = body.branch ?? (tags === null ? DEFAULT_BRANCH : null);
   const common = {
     url,
@@ -122,6 +122,7 @@ function toSettings(body: Static<typeof ReplaceGitSourceRequest>): GitSourceSett
       .join('/'),
     build,
     pollSeconds,
+    statuses,
   };
   const { type, secret } = auth;
   if (type !== 'TOKEN') {

@@ -1,3 +1,4 @@
+import { STATUS_APIS } from '../../domain/git-sources/commit-status.ts';
 import {
   MAX_POLL_SECONDS,
   MAX_REF_LENGTH,
@@ -97,6 +98,12 @@ export const ReplaceGitSourceRequest = closed(
         null,
       ),
     ),
+    statuses: Type.Optional(
+      stringEnum(STATUS_APIS, {
+        description:
+          'Whose API the host has, which is told how the build of each commit goes; needs TOKEN, with a token that may write statuses. Default: that of github.com, gitlab.com, codeberg.org and gitea.com where there is a token; else NONE.',
+      }),
+    ),
     rotateWebhookSecret: Type.Optional(
       byDefault(Type.Boolean({ description: 'Makes a new secret for the webhook.' }), false),
     ),
@@ -119,6 +126,8 @@ export const GitSourceResponse = Type.Object(
       publicKey: nullableString({ description: 'The public half of the deploy key. Null: there is none.' }),
     }),
     pollSeconds: nullableInteger(pollRange),
+    statuses: stringEnum(STATUS_APIS, { description: 'Whose API is told how builds go. NONE: nobody is.' }),
+    statusError: nullableString({ description: 'Why the last status was not posted.' }),
     webhookUrl: Type.String({ description: 'Where a webhook of the repository’s host has to go.' }),
     webhookSecret: nullableString({ description: 'What it is signed with. Shown when it is new; null otherwise.' }),
     isLooking: Type.Boolean({ description: 'A look at the repository was asked for, and has not succeeded yet.' }),
@@ -164,6 +173,8 @@ export const GIT_SOURCE_EXAMPLES: Examples = {
     build: {},
     auth: { type: 'TOKEN', secret: 'github-token', publicKey: null },
     pollSeconds: 300,
+    statuses: 'GITHUB',
+    statusError: null,
     webhookUrl: 'https://podyard.example.com/hooks/git/g4t8x1m6p9q2zk',
     webhookSecret: null,
     isLooking: false,

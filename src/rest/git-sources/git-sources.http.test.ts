@@ -124,11 +124,27 @@ describe('the repository of an endpoint', () => {
     [{ url: 'git@github.com:me/app' }, 400, 'auth: a repository behind ssh needs DEPLOY_KEY'],
     [{ auth: { type: 'TOKEN' } }, 400, 'auth: TOKEN needs secret, the name of the secret with the token'],
     [{ auth: { type: 'NONE', secret: 'x' } }, 400, 'auth: secret is for TOKEN alone'],
+    [{ statuses: 'GITHUB' }, 400, 'statuses: GITHUB needs a TOKEN, which may write statuses of commits'],
     [{ auth: { type: 'TOKEN', secret: 'absent' } }, 400, "secrets: there is no secret 'absent'"],
     [{ build: { secrets: { TOKEN: 'absent' } } }, 400, "secrets: there is no secret 'absent'"],
   ])('cannot be %j', async (more, status, text) => {
     expect(await detailOf(put(more))).toEqual([status, text]);
     expect((await call('GET')).statusCode).toBe(404);
+  });
+
+  test('has statuses posted to the API of a host that is known, where there is a token, or to the one that is named', async () => {
+    await addSecret('github-token');
+    const auth = { type: 'TOKEN', secret: 'github-token' };
+    const statuses = async (more: object) => ((await connected(more)) as { statuses?: string }).statuses;
+    expect(await statuses({})).toBe('NONE');
+    expect(await statuses({ auth })).toBe('GITHUB');
+    expect(await statuses({ auth, statuses: 'NONE' })).toBe('NONE');
+    expect(await statuses({ auth, url: 'https://git.example.com/me/app' })).toBe('NONE');
+    expect(await statuses({ auth, url: 'https://git.example.com/me/app', statuses: 'GITEA' })).toBe('GITEA');
+    expect((await put({ auth, statuses: 'gitea' })).statusCode).toBe(422);
+    expect(await detailOf(put({ auth, url: 'https://git.example.com/app', statuses: 'GITLAB' }))).toEqual([
+      ...[400, 'statuses: GITLAB needs a URL that ends with owner/repository'],
+    ]);
   });
 
   test('is polled once a minute at most, and has no members that are unknown', async () => {

@@ -1,0 +1,176 @@
+import { Failure, messageOf } from '../../core/errors.ts';
+import { Loop, type NextRun } from '../../core/flow/loop.ts';
+import type { UserId } from '../../core/ids.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { SecretBox } from '../../core/secret-box.ts';
+import type { Bus } from '../../db/bus.ts';
+import type { Pool } from '../../db/pool.ts';
+import { statusRequest } from '../../domain/git-sources/commit-status.ts';
+import {
+  type DueStatus,
+  endStatus,
+  listStatuses,
+  postponeStatus,
+} from '../../domain/git-sources/commit-status-store.ts';
+import { addressOf, inWordsOfGit } from '../../domain/git-sources/git-url.ts';
+import { isPublicAddress, type WebhookPolicy, WebhookRefused } from '../../domain/jobs/webhook-policy.ts';
+import { postWebhook, Refused } from '../jobs/post-webhook.ts';
+
+const TICK_MS = 30_000;
+/** A build prints often, and each time there is a hint. */
+const PAUSE_MS = 100;
+/** Requests at once, and one of each user: a host that is silent delays its own user's. */
+const AT_ONCE = 10;
+const FIRST_RETRY_SECONDS = 30;
+const MAX_RETRY_SECONDS = 3_600;
+/** In a row, over about two hours. */
+const MAX_FAILURES = 8;
+const MAX_REFUSAL_CHARS = 200;
+
+interface Deps {
+  pool: Pool;
+  bus: Pick<Bus, 'subscribe' | 'onGap'>;
+  logger: Logger;
+  secretBox: SecretBox;
+  webhooks: WebhookPolicy;
+  /** With which links to the pages of builds begin; null: there are none. */
+  publicUrl: string | null;
+}
+
+/**
+ * Tells the hosts of repositories how the builds of commits go. What is to be told is in the database until the host has it or
+ * refuses it, so that it survives a kill, and may then be told twice. Builds never wait for it.
+ */
+export class CommitStatusPoster {
+  readonly #deps: Deps;
+  readonly #loop: Loop;
+  readonly #running = new Map<UserId, Promise<void>>();
+  readonly #stopping = new AbortController();
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    const { bus, logger } = deps;
+    this.#loop = new Loop({
+      name: 'post-commit-statuses',
+      tickMs: TICK_MS,
+      logger,
+      pauseMs: () => PAUSE_MS,
+      runOnce: () => this.#run(),
+      subscribe: (wake) => [bus.subscribe('build', wake), bus.onGap(wake)],
+    });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  /** Ends what is being posted; the next leader posts it again. */
+  async stop(): Promise<void> {
+    const stopped = this.#loop.stop();
+    this.#stopping.abort();
+    await stopped;
+    await this.whenIdle();
+  }
+
+  runOnce(): Promise<void> {
+    return this.#loop.runOnce();
+  }
+
+  /** Resolves when nothing is being posted. */
+  async whenIdle(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running.values());
+  }
+
+  async #run(): Promise<NextRun | undefined> {
+    for (const status of await listStatuses(this.#deps.pool)) {
+      if (status.inMs > 0) return { inMs: status.inMs };
+      if (this.#running.size >= AT_ONCE || this.#stopping.signal.aborted) return undefined;
+      if (!this.#running.has(status.userId)) this.#start(status);
+    }
+    return undefined; // the end of a request wakes the loop
+  }
+
+  #start(status: DueStatus): void {
+    const done = this.#tell(status)
+      .catch((error: unknown) => {
+        if (!this.#stopping.signal.aborted)
+          this.#deps.logger.error({ buildId: status.buildId, err: error }, 'posting the status of a commit failed');
+      })
+      .finally(() => {
+        this.#running.delete(status.userId);
+        this.#loop.wake();
+      });
+    this.#running.set(status.userId, done);
+  }
+
+  async #tell(status: DueStatus): Promise<void> {
+    const { pool, logger } = this.#deps;
+    const { buildId, sourceId: gitSourceId, git, state, failures } = status;
+    const fields = { buildId, gitSourceId, status: state };
+    try {
+      await this.#post(status);
+      await endStatus(pool, status, null);
+      logger.info(fields, 'status of a commit posted');
+    } catch (error) {
+      if (this.#stopping.signal.aborted) throw error;
+      const isFinal = error instanceof Failure || error instanceof WebhookRefused || isRefusal(error);
+      logger.warn({ ...fields, err: error, failures: failures + 1 }, 'status of a commit not posted');
+      const text = textOf(error, { ...status, host: addressOf(git.url).host });
+      if (isFinal || failures + 1 >= MAX_FAILURES) return endStatus(pool, status, text);
+      const seconds = Math.min(FIRST_RETRY_SECONDS * 2 ** failures, MAX_RETRY_SECONDS);
+      await postponeStatus(pool, status, { seconds, error: `${text} It is tried again.` });
+    }
+  }
+
+  async #post(status: DueStatus): Promise<void> {
+    const { webhooks, secretBox, publicUrl } = this.#deps;
+    const { buildId, endpointName, statuses, git, state } = status;
+    const page = publicUrl === null ? null : `${publicUrl.replace(/\/$/, '')}/console/builds/${buildId}`;
+    const token = openToken(secretBox, status);
+    const { url, headers, body } = statusRequest(statuses, git, { state, endpointName, page }, token);
+    const guarded = {
+      resolve: async (target: URL) => {
+        const place = await webhooks.resolve(target);
+        if (target.protocol === 'http:' && isPublicAddress(place.address))
+          throw new Failure('unprocessable', 'without TLS, anyone on the way could read the token');
+        return place;
+      },
+    };
+    try {
+      await postWebhook(url, JSON.stringify(body), {
+        ...{ webhooks: guarded, signal: this.#stopping.signal, context: null, headers },
+      });
+    } catch (error) {
+      // GitLab refuses what it has already: this was posted before a kill
+      const isThere =
+        error instanceof Refused && error.status === 400 && error.text.includes('Cannot transition status');
+      if (!isThere) throw error;
+    }
+  }
+}
+
+/** A host that is too busy, or has a fault, may take it later. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof Refused && error.status < 500 && error.status !== 429 && error.status !== 408;
+}
+
+function openToken(secretBox: SecretBox, { token, tokenSecretId }: DueStatus): string {
+  if (token === null) throw new Failure('unprocessable', 'the secret with the token was deleted');
+  try {
+    return secretBox.open(token, tokenSecretId!);
+  } catch (cause) {
+    throw new Failure('unprocessable', 'the token cannot be opened: the server’s log says why', { cause });
+  }
+}
+
+/** Returns a sentence for the owner of the source. */
+function textOf(error: unknown, { host, secret, state }: DueStatus & { host: string }): string {
+  const what = `The status ${state} was not posted`;
+  if (error instanceof WebhookRefused) return `${what}: ${inWordsOfGit(error.message)}.`;
+  if (!(error instanceof Refused)) return `${what}: ${messageOf(error)}.`;
+  if (error.status === 401 || error.status === 403 || error.status === 404) {
+    return `${what}: ${host} answered ${error.status}. Give the token in the secret '${secret}' the right to write statuses of commits, or have none posted.`;
+  }
+  const said = error.text.replaceAll(/[\p{Cc}\s]+/gu, ' ').slice(0, MAX_REFUSAL_CHARS);
+  return `${what}: ${host} answered ${error.status}${said === '' ? '' : `, ${said}`}.`;
+}
