@@ -6,6 +6,7 @@ import { WorkerRunner } from '../src/control/workers/run/run-workers.ts';
 import { EndpointScaler } from '../src/control/workers/scale/scale-endpoints.ts';
 import { LogCollector } from '../src/control/workloads/collect-logs.ts';
 import { ReleaseImages } from '../src/control/workloads/release-images.ts';
+import { NO_HUB } from '../src/control/workloads/workload-hub.ts';
 import { WorkloadMounts } from '../src/control/workloads/workload-mounts.ts';
 import { systemClock } from '../src/core/clock.ts';
 import type { EndpointId, UserId } from '../src/core/ids.ts';
@@ -93,6 +94,7 @@ export class ControlLoops {
       drainMs: 0,
       publishIp: '127.0.0.1',
       publicUrl: null,
+      hub: NO_HUB,
     });
     this.resolver = new ImageResolver({ ...shared, runtime, secretBox, releaseImages });
     const onInserted = (worker: ControlledWorker) => workers.add(worker);

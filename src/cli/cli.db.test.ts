@@ -91,6 +91,7 @@ describe('serve', () => {
       'egressAllow',
       'frozenMemory',
       'host',
+      'hubCacheGb',
       'hubUrl',
       'insecureProcessRuntime',
       'lbHost',

@@ -17,6 +17,7 @@ import { findFullDisk as findFullDiskOf } from '../db/full-disk.ts';
 import { migrate } from '../db/migrate.ts';
 import { findPooler } from '../db/pooler.ts';
 import { ensureFirstUser } from '../domain/access/ensure-first-user.ts';
+import { openHubAccess } from '../domain/access/hub-access.ts';
 import { KeyRing } from '../domain/access/key-ring.ts';
 import { refuseSharedProcesses } from '../domain/access/refuse-shared-processes.ts';
 import { RefusalLog } from '../domain/audit/refusal-log.ts';
@@ -35,6 +36,7 @@ import { type ProcessFigures, readProcessFigures } from '../rest/installation/pr
 import type { WorkloadStorage } from '../runtimes/runtime.ts';
 import { readProviders } from '../sign-in/read-providers.ts';
 import { createBuilder } from './create-builder.ts';
+import { createHub, createWorkloadHub } from './create-hub.ts';
 import { createRuntime } from './create-runtime.ts';
 import { describeInstallation } from './describe-installation.ts';
 import { hostInUrl } from './front/listen.ts';
@@ -126,7 +128,8 @@ export async function buildServer(options: Start): Promise<RunningServer> {
   const providers = config.signIn.providersFile === null ? [] : await readProviders(config.signIn.providersFile);
   const refusals = new RefusalLog(pool);
   cleanUp.add(() => refusals.flush());
-  const outside = { webhooks, models, providers };
+  const hubAccess = config.models.hubBudgetBytes === null ? null : await openHubAccess(pool);
+  const outside = { webhooks, models, providers, hubAccess };
   const base = { ...observability, ...database, ...identity, ...outside, logger, runtime, facts, refusals, cleanUp };
   startReporter(base);
   const data = createDataPlane(config, base);
@@ -214,6 +217,7 @@ function createDataPlane(config: Config, parts: Omit<ServerParts, 'data' | 'read
     monotonic: monotonicClock,
     limits: config.limits,
     loadBalancing: config.loadBalancing,
+    hub: config.roles.has('data') ? createHub(config, parts) : null,
     // Without isolation a worker's port is one of this machine, which another program may take after the worker's death.
     reachWorker: runtime.capabilities.isolation ? null : (id, port) => runtime.reach(id, port),
   });
@@ -237,8 +241,9 @@ async function takeControl(
   storage: WorkloadStorage | null,
 ): Promise<void> {
   const { workerApiUrl } = serving;
+  const hub = createWorkloadHub(parts, workerApiUrl);
   const builder = roles.has('control') ? await createBuilder(config, parts) : null;
-  const control = startControl({ ...config, roles }, { ...parts, storage, builder, workerApiUrl });
+  const control = startControl({ ...config, roles }, { ...parts, storage, builder, workerApiUrl, hub });
   cleanUp.add(async () => {
     await control.stop();
     await serving.end();

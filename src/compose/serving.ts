@@ -7,6 +7,7 @@ import type { Bus } from '../db/bus.ts';
 import type { DatabaseClock } from '../db/database-clock.ts';
 import type { DatabaseHealth } from '../db/database-health.ts';
 import type { Pool } from '../db/pool.ts';
+import type { HubAccess } from '../domain/access/hub-access.ts';
 import type { KeyRing } from '../domain/access/key-ring.ts';
 import type { RefusalLog } from '../domain/audit/refusal-log.ts';
 import type { Installation } from '../domain/installation.ts';
@@ -40,6 +41,8 @@ export interface ServerParts {
   health: DatabaseHealth;
   webhooks: WebhookPolicy;
   models: ModelOrigins;
+  /** Null: workloads have no pull-through hub. */
+  hubAccess: HubAccess | null;
   /** Whom people sign in with. */
   providers: readonly Provider[];
   cleanUp: CleanUpStack;

@@ -33,6 +33,7 @@ import { WorkerRunner } from '../control/workers/run/run-workers.ts';
 import { EndpointScaler } from '../control/workers/scale/scale-endpoints.ts';
 import { LogCollector } from '../control/workloads/collect-logs.ts';
 import { ReleaseImages } from '../control/workloads/release-images.ts';
+import type { WorkloadHub } from '../control/workloads/workload-hub.ts';
 import { WorkloadMounts } from '../control/workloads/workload-mounts.ts';
 import type { Clock } from '../core/clock.ts';
 import type { EndpointId } from '../core/ids.ts';
@@ -89,6 +90,7 @@ export interface ControlParts {
   data: DataPlane;
   health: DatabaseHealth;
   webhooks: WebhookPolicy;
+  hub: WorkloadHub;
   workerApiUrl: string;
   databaseUrl: string;
 }

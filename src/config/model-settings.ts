@@ -15,6 +15,16 @@ export const MODELS = {
     page: 'What [models](operations.md#models-on-disk) may take on disk, in GB; those used longest ago leave first',
     help: 'what models may take on disk, in GB; those used longest ago leave first',
   }),
+  /** Null: there is no pull-through hub. */
+  hubBudgetBytes: optional({
+    variable: 'PODYARD_HUB_CACHE_GB',
+    flag: 'hubCacheGb',
+    takes: '<number>',
+    shownDefault: 'no such hub',
+    parse: (name, text) => parseInteger(name, text, { min: 1, max: 1_000_000, fallback: 0 }) * GIGABYTE,
+    page: 'Give workloads a [hub of this machine](guide/models.md#a-hub-for-every-workload) as `HF_ENDPOINT`, which keeps so many GB of what they download',
+    help: 'give workloads a hub of this machine, which keeps so many GB of the models that they download',
+  }),
   /** Null: unlimited. */
   bytesPerSecond: optional({
     variable: 'PODYARD_MODEL_BANDWIDTH',

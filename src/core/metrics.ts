@@ -142,6 +142,14 @@ export class Metrics {
   /** Writes that took the slower way (dataplane/wire/stream-binding.ts). */
   readonly fallbackWrites = new Counter();
   readonly models = { fetchedBytes: new Counter(), evicted: new Counter() };
+  /** The pull-through hub. A hit had its content here. */
+  readonly hub = {
+    fetchedBytes: new Counter(),
+    servedBytes: new Counter(),
+    hits: new Counter(),
+    misses: new Counter(),
+    evicted: new Counter(),
+  };
   readonly jobs: JobFamily;
   /** For the history, not for a scrape: each process stores its own. */
   readonly activity = new EndpointActivity();
@@ -193,8 +201,8 @@ export class Metrics {
 type FieldOf<T> = { [K in keyof T]: T[K] extends (...args: never[]) => unknown ? never : K }[keyof T];
 
 /** Every metric. One that is missing here, or that several processes cannot add up, does not compile. */
-function allOf({ routes, proxy, coldStarts, thaws, eventLoopLag, fallbackWrites, models, jobs }: Metrics) {
-  const all = { routes, proxy, coldStarts, thaws, eventLoopLag, fallbackWrites, models, jobs };
+function allOf({ routes, proxy, coldStarts, thaws, eventLoopLag, fallbackWrites, models, hub, jobs }: Metrics) {
+  const all = { routes, proxy, coldStarts, thaws, eventLoopLag, fallbackWrites, models, hub, jobs };
   return all satisfies Record<Exclude<FieldOf<Metrics>, 'activity'>, SummableTree>;
 }
 

@@ -19,6 +19,7 @@ import { newRequestId } from '../http/problem.ts';
 import { BodyBudget } from './body-budget.ts';
 import { EndpointDirectory } from './endpoint-directory.ts';
 import { setCommonHeaders, writeHead } from './exchange.ts';
+import type { HubPlane } from './hub/hub-plane.ts';
 import { JobDispatch } from './job-dispatch.ts';
 import { LoadBalancer } from './load-balancing/load-balancer.ts';
 import type { ReachWorker } from './load-balancing/traffic-directory.ts';
@@ -66,6 +67,8 @@ interface DataPlaneDeps {
   readonly limits: JobLimits;
   readonly webhooks: WebhookPolicy;
   readonly loadBalancing: LoadBalancingLimits;
+  /** Null: this process has no pull-through hub. */
+  readonly hub: HubPlane | null;
   /** Null: each worker has an address of its own. */
   readonly reachWorker: ReachWorker | null;
   readonly metrics: Metrics;

@@ -25,6 +25,7 @@ import { createSimulatedRuntime } from '../../runtimes/simulated/simulated-runti
 import { type Behaviour, SimulatedWorld } from '../../runtimes/simulated/simulated-world.ts';
 import { PodRunner } from '../pods/run-pods.ts';
 import { LogCollector } from '../workloads/collect-logs.ts';
+import { NO_HUB } from '../workloads/workload-hub.ts';
 import { WorkloadMounts } from '../workloads/workload-mounts.ts';
 import { ClusterRunner } from './run-clusters.ts';
 
@@ -119,6 +120,7 @@ function lead(): void {
     perGpu: { cpus: 'auto', memory: 'auto' },
     publishIp: '127.0.0.1',
     publicUrl: null,
+    hub: NO_HUB,
     graceMs: 1_000,
   });
   clusters = new ClusterRunner(parts);

@@ -33,6 +33,7 @@ import type { Runtime, WorkloadSpec } from '../../runtimes/runtime.ts';
 import { createSimulatedRuntime } from '../../runtimes/simulated/simulated-runtime.ts';
 import { type Behaviour, SimulatedWorld } from '../../runtimes/simulated/simulated-world.ts';
 import { LogCollector } from '../workloads/collect-logs.ts';
+import { NO_HUB } from '../workloads/workload-hub.ts';
 import { WorkloadMounts } from '../workloads/workload-mounts.ts';
 import { PodRunner } from './run-pods.ts';
 
@@ -113,6 +114,7 @@ function lead(pool = database.pool): void {
     perGpu: { cpus: 'auto', memory: 'auto' },
     publishIp: '127.0.0.1',
     publicUrl: null,
+    hub: NO_HUB,
     graceMs: 1_000,
   });
   logs.start();

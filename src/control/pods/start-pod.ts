@@ -24,6 +24,7 @@ import type { LogCollector } from '../workloads/collect-logs.ts';
 import { decideLimits, visibleLimits } from '../workloads/decide-limits.ts';
 import { startOnPorts } from '../workloads/start-on-ports.ts';
 import type { EnvDefaults } from '../workloads/workload-env.ts';
+import type { WorkloadHub } from '../workloads/workload-hub.ts';
 import type { WorkloadMounts } from '../workloads/workload-mounts.ts';
 import { podEnv } from './pod-env.ts';
 
@@ -33,6 +34,7 @@ export interface PodStart {
   runtime: Runtime;
   logs: LogCollector;
   mounts: WorkloadMounts;
+  hub: WorkloadHub;
   /** Opens credentials of private registries and secrets named in an env. */
   secretBox: SecretBox;
   /** The address on which ports of pods are published; null: that of the machine a pod runs on, which the runtime sets. */
@@ -131,20 +133,26 @@ async function workloadSpec(
     kind: 'pod',
     image: pod.image,
     args: pod.args,
-    env: podEnv(pod, {
-      env: await resolveSecrets(deps, pod.userId, pod.env),
-      storageEnv: storage.env,
-      ...visibleLimits(limits, capacity),
-      defaults: await envDefaults(deps, pod),
-      jupyterPassword: hasOwnPassword(pod) ? await makeJupyterPassword(deps, pod) : null,
-      publicIp: publishIp,
-      tcpPorts,
-      cluster: pod.cluster && network && { ...pod.cluster, ...network },
-    }),
+    env: {
+      ...deps.hub.envOf(pod.id),
+      ...podEnv(pod, {
+        env: await resolveSecrets(deps, pod.userId, pod.env),
+        storageEnv: storage.env,
+        ...visibleLimits(limits, capacity),
+        defaults: await envDefaults(deps, pod),
+        jupyterPassword: hasOwnPassword(pod) ? await makeJupyterPassword(deps, pod) : null,
+        publicIp: publishIp,
+        tcpPorts,
+        cluster: pod.cluster && network && { ...pod.cluster, ...network },
+      }),
+    },
     diskGb: pod.diskGb,
     ports: pod.ports,
     publicPorts: Object.fromEntries(tcpPorts),
-    ...(pod.cudaVersion !== null && { imageDefaults: { CUDA_VERSION: pod.cudaVersion } }),
+    imageDefaults: {
+      ...(pod.cudaVersion !== null && { CUDA_VERSION: pod.cudaVersion }),
+      ...deps.hub.imageDefaultsOf(pod.id),
+    },
     gpu,
     dataCenterId,
     ...limits,

@@ -21,6 +21,7 @@ import { CapacityLedger } from '../workers/place/capacity-ledger.ts';
 import { WorkerRunner } from '../workers/run/run-workers.ts';
 import { LogCollector } from './collect-logs.ts';
 import { ReleaseImages } from './release-images.ts';
+import { NO_HUB } from './workload-hub.ts';
 import { WorkloadMounts } from './workload-mounts.ts';
 
 const PASSWORD = 'hunter2-hunter2';
@@ -103,6 +104,7 @@ async function runWorker(
     drainMs: 0,
     publishIp: '127.0.0.1',
     publicUrl: null,
+    hub: NO_HUB,
   });
   await runner.runOnce();
   await runner.stop(); // waits for the start that is under way

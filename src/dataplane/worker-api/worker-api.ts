@@ -10,6 +10,7 @@ import { hashOnConnection } from '../../http/connection-hash.ts';
 import { logFailure } from '../../http/problem.ts';
 import { slowBody } from '../../http/slow-bodies.ts';
 import { sendProblem } from '../exchange.ts';
+import { isHubPath } from '../hub/hub-route.ts';
 import { drainBody } from '../read-body.ts';
 import { RequestLog } from '../request-log.ts';
 import type { WireHandler } from '../wire/connection-owner.ts';
@@ -47,7 +48,9 @@ const ERROR_DELAY_MS = 1_000;
 /** Creates the server of the worker API. Bind it where only workloads can reach it. */
 export function createWorkerServer(plane: WorkerPlane): WireServer {
   const serve: WireHandler = (exchange) => answerOnWire(exchange, exchange.target, '', onRequest);
-  const onRequest = (req: CallRequest, res: CallResponse) => void handle(plane, req, res);
+  const { hub } = plane;
+  const onRequest = (req: CallRequest, res: CallResponse) =>
+    void (hub && isHubPath(req.url!) ? hub.handle(req, res) : handle(plane, req, res));
   return new WireServer({
     tls: null,
     dispatch: () => serve,

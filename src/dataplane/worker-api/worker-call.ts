@@ -9,6 +9,7 @@ import type { JobStream } from '../../domain/jobs/job-stream.ts';
 import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
 import type { BodyBudget } from '../body-budget.ts';
 import type { EndpointDirectory } from '../endpoint-directory.ts';
+import type { HubPlane } from '../hub/hub-plane.ts';
 import type { JobDispatch } from '../job-dispatch.ts';
 import type { WorkerActivity } from '../worker-activity.ts';
 import type { WorkerDirectory, WorkerEntry } from '../worker-directory.ts';
@@ -29,6 +30,8 @@ export interface WorkerPlane {
   undeliveredJobs: UndeliveredJobs;
   parkedTakes: ParkedTakes;
   stopPolls: StopPolls;
+  /** Null: there is none. */
+  hub: HubPlane | null;
   pool: Pool;
   bus: Bus;
   limits: JobLimits;

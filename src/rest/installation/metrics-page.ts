@@ -86,8 +86,26 @@ export class MetricsPage {
       [{}, fetchedBytes.value],
     ]);
     out.counter('podyard_models_evicted_total', 'Models that left to make room.', [[{}, evicted.value]]);
+    this.#addHub(out);
     addProcesses(out, processes);
     return out.toString();
+  }
+
+  #addHub(out: Exposition): void {
+    const { fetchedBytes, servedBytes, hits, misses, evicted } = this.#deps.metrics.hub;
+    out.counter('podyard_hub_fetched_bytes_total', 'Bytes of files that the pull-through hub fetched from the hub.', [
+      [{}, fetchedBytes.value],
+    ]);
+    out.counter('podyard_hub_served_bytes_total', 'Bytes that workloads got from the pull-through hub.', [
+      [{}, servedBytes.value],
+    ]);
+    out.counter('podyard_hub_files_total', 'Files that workloads got from the pull-through hub.', [
+      [{ stored: 'true' }, hits.value],
+      [{ stored: 'false' }, misses.value],
+    ]);
+    out.counter('podyard_hub_evicted_total', 'Files that left the pull-through hub to make room.', [
+      [{}, evicted.value],
+    ]);
   }
 
   /** A single process gets no `process` label. */

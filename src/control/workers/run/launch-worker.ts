@@ -28,6 +28,7 @@ import type { LogCollector } from '../../workloads/collect-logs.ts';
 import { decideLimits, visibleLimits } from '../../workloads/decide-limits.ts';
 import { startOnPorts } from '../../workloads/start-on-ports.ts';
 import { cudaVersionOf } from '../../workloads/workload-env.ts';
+import type { WorkloadHub } from '../../workloads/workload-hub.ts';
 import type { WorkloadMounts } from '../../workloads/workload-mounts.ts';
 import { hasSleepUrls } from '../freeze/sleep-hooks.ts';
 import type { CapacityLedger } from '../place/capacity-ledger.ts';
@@ -59,6 +60,7 @@ export interface LaunchDeps {
   images: WorkerImages;
   mounts: WorkloadMounts;
   models: WorkerModels;
+  hub: WorkloadHub;
   /** Reads users' SSH public keys. */
   publicKeys: Batcher<UserId, string>;
   /** Where workloads reach the worker API. */
@@ -180,10 +182,15 @@ async function buildSpec(
     kind: 'worker',
     args: spec.args,
     env: {
+      ...deps.hub.envOf(worker.id),
       ...workerEnv({ ...worker, spec }, { ...facts, tcpPorts, publicIp: publicIpFor(tcpPorts) }),
       ...storage.env,
     },
-    imageDefaults: { ...(cudaVersion !== null && { CUDA_VERSION: cudaVersion }), ...models.defaults },
+    imageDefaults: {
+      ...(cudaVersion !== null && { CUDA_VERSION: cudaVersion }),
+      ...models.defaults,
+      ...deps.hub.imageDefaultsOf(worker.id),
+    },
     diskGb: spec.diskGb,
     ports: spec.ports,
     publicPorts: Object.fromEntries(tcpPorts),

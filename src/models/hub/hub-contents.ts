@@ -1,0 +1,149 @@
+import { mkdir } from 'node:fs/promises';
+import { Semaphore } from '../../core/flow/semaphore.ts';
+import type { PinnedFile } from '../../domain/models/pinned-model.ts';
+import { Bandwidth } from '../fetch/bandwidth.ts';
+import type { FileOrigin } from '../fetch/fetch-file.ts';
+import { missingBytes, readDisk } from '../store/disk-room.ts';
+import type { HubContent } from './hub-content.ts';
+import { HubDownload } from './hub-download.ts';
+import { type HubEntry, HubFolder } from './hub-folder.ts';
+
+export interface HubContentsOptions {
+  /** Belongs to one installation. */
+  root: string;
+  /** Where the models of releases are: what is there is not fetched again. */
+  storeRoot: string;
+  budgetBytes: number;
+  bytesPerSecond: number | null;
+  counters?: { fetchedBytes: (bytes: number) => void; evicted: () => void };
+  /** How long a fetch goes on that no client waits for. */
+  lingerMs?: number;
+  retryMs?: number;
+  readDisk?: typeof readDisk;
+}
+
+const LINGER_MS = 10_000;
+const RETRY_MS = 500;
+/** A reader waits for a fetch to come as far as this; clients give up after 10 s without a byte. */
+const AHEAD_BYTES = 2 ** 30;
+/** Room is made after this many bytes of answers. */
+const CHECK_BYTES = 2 ** 24;
+
+/**
+ * What passes through the hub, by its digest, within a budget. Each is fetched once however many ask for it, and read by them while it comes. Those
+ * used longest ago leave first.
+ */
+export class HubContents {
+  readonly #options: HubContentsOptions;
+  readonly #folder: HubFolder;
+  readonly #bandwidth: Bandwidth;
+  readonly #downloads = new Map<string, Promise<HubDownload | null>>();
+  readonly #running = new Set<HubDownload>();
+  /** One at a time decides what leaves. */
+  readonly #lock = new Semaphore(1);
+  #opened: Promise<void> | undefined;
+  #unchecked = 0;
+
+  constructor(options: HubContentsOptions) {
+    this.#options = options;
+    this.#folder = new HubFolder(options.root, options.storeRoot);
+    this.#bandwidth = new Bandwidth(options.bytesPerSecond);
+  }
+
+  /** True when nothing has to be fetched for it. */
+  async has(file: PinnedFile): Promise<boolean> {
+    await this.#open();
+    return this.#folder.isStored(file);
+  }
+
+  /**
+   * Returns the content, and fetches it from `origin` unless it is here or on its way; null: there is no room to keep it, or the byte `from`, where
+   * the reader begins, would come too late.
+   */
+  async open(file: PinnedFile, origin: FileOrigin, from = 0): Promise<HubContent | null> {
+    await this.#open();
+    const stored = await this.#folder.openStored(file);
+    if (stored) return stored;
+    for (;;) {
+      const running = this.#downloads.get(file.digest);
+      if (!running && from > this.#folder.begunBytes(file) + AHEAD_BYTES) return null;
+      const download = await (running ?? this.#begin(file, origin));
+      if (download === null || from > download.size + AHEAD_BYTES) return null;
+      if (!download.isStopping) return download.follow();
+      await download.ended;
+    }
+  }
+
+  /** Says that something small was stored beside the contents: it counts for the budget. */
+  async noteStored(bytes: number): Promise<void> {
+    this.#unchecked += bytes;
+    if (this.#unchecked < CHECK_BYTES) return;
+    this.#unchecked = 0;
+    const release = await this.#lock.acquire();
+    await this.#makeRoom(null).finally(release);
+  }
+
+  /** Ends all fetches; what has come of them stays for later ones. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#running].map((download) => download.stop()));
+  }
+
+  #open(): Promise<void> {
+    this.#opened ??= mkdir(this.#options.root, { recursive: true, mode: 0o700 })
+      .then(() => this.#folder.open())
+      .catch((error) => {
+        this.#opened = undefined;
+        throw error;
+      });
+    return this.#opened;
+  }
+
+  #begin(file: PinnedFile, origin: FileOrigin): Promise<HubDownload | null> {
+    const beginning = this.#start(file, origin);
+    this.#downloads.set(file.digest, beginning);
+    const forget = () => {
+      if (this.#downloads.get(file.digest) === beginning) this.#downloads.delete(file.digest);
+    };
+    beginning.then((download) => (download === null ? forget() : download.ended.then(forget)), forget);
+    return beginning;
+  }
+
+  async #start(file: PinnedFile, origin: FileOrigin): Promise<HubDownload | null> {
+    const { counters, lingerMs = LINGER_MS, retryMs = RETRY_MS } = this.#options;
+    const release = await this.#lock.acquire();
+    try {
+      if (!(await this.#makeRoom(file))) return null;
+      const download = new HubDownload(file, origin, {
+        ...{ folder: this.#folder, bandwidth: this.#bandwidth, lingerMs, retryMs },
+        onReceived: (bytes) => counters?.fetchedBytes(bytes),
+      });
+      this.#running.add(download); // counted as coming from here on
+      void download.ended.then(() => this.#running.delete(download));
+      return download;
+    } finally {
+      release();
+    }
+  }
+
+  /** Has others leave until the file fits; false, and none left, if that is not enough. Null: until the budget holds. */
+  async #makeRoom(file: PinnedFile | null): Promise<boolean> {
+    const entries = await this.#folder.list();
+    const sizeOf = (list: readonly HubEntry[]) => list.reduce((sum, { bytes }) => sum + bytes, 0);
+    const comingBytes = [...this.#running].reduce((sum, { missing }) => sum + missing, 0);
+    const begun = entries.find(({ kind, digest }) => kind === 'partial' && digest === file?.digest)?.bytes ?? 0;
+    const wanted = file === null ? 0 : file.size - begun;
+    const disk = await (this.#options.readDisk ?? readDisk)(this.#options.root);
+    const state = { ...disk, usedBytes: sizeOf(entries), comingBytes };
+    let missing = missingBytes({ budgetBytes: this.#options.budgetBytes }, state, wanted);
+    const busy = new Set([file?.digest, ...[...this.#running].map(({ digest }) => digest)]);
+    const mayLeave = entries.filter(({ digest }) => digest === null || !busy.has(digest));
+    if (missing > sizeOf(mayLeave)) return false;
+    for (const entry of mayLeave) {
+      if (missing <= 0) break;
+      await this.#folder.remove(entry);
+      this.#options.counters?.evicted();
+      missing -= entry.bytes;
+    }
+    return true;
+  }
+}

@@ -1,0 +1,138 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import type { PinnedFile } from '../../domain/models/pinned-model.ts';
+import type { Bandwidth } from '../fetch/bandwidth.ts';
+import { type FileOrigin, fetchFile } from '../fetch/fetch-file.ts';
+import type { HubContent } from './hub-content.ts';
+import { type HubFolder, readChunk } from './hub-folder.ts';
+
+interface DownloadDeps {
+  folder: HubFolder;
+  bandwidth: Bandwidth;
+  lingerMs: number;
+  retryMs: number;
+  onReceived: (bytes: number) => void;
+}
+
+/** A content that is being fetched, and whoever reads it meanwhile. It goes on for a while when nobody does. */
+export class HubDownload {
+  /** Resolves when it is stored, or has failed. */
+  readonly ended: Promise<void>;
+  readonly #file: PinnedFile;
+  readonly #deps: DownloadDeps;
+  readonly #controller = new AbortController();
+  #size: number;
+  /** Grows when it begins anew: what was read before may be wrong. */
+  #attempt = 0;
+  #state: 'waiting' | 'running' | 'stored' | 'failed' = 'waiting';
+  #failure: unknown;
+  #followers = 0;
+  #linger: NodeJS.Timeout | undefined;
+  #news = Promise.withResolvers<void>();
+
+  constructor(file: PinnedFile, origin: FileOrigin, deps: DownloadDeps) {
+    this.#file = file;
+    this.#deps = deps;
+    this.#size = deps.folder.begunBytes(file);
+    this.ended = this.#run(origin);
+  }
+
+  get digest(): string {
+    return this.#file.digest;
+  }
+
+  /** True once nobody has read it for too long: it is of no use any more. */
+  get isStopping(): boolean {
+    return this.#controller.signal.aborted;
+  }
+
+  /** Bytes that are here. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Bytes that are still to come. */
+  get missing(): number {
+    return this.#file.size - this.#size;
+  }
+
+  follow(): HubContent {
+    clearTimeout(this.#linger);
+    this.#followers += 1;
+    let handle: FileHandle | null = null;
+    let isClosed = false;
+    const read = (start: number, end: number) =>
+      this.#read(start, end, async () => {
+        handle ??= await this.#openFile();
+        return handle;
+      });
+    const close = async () => {
+      if (isClosed) return;
+      isClosed = true;
+      this.#followers -= 1;
+      if (this.#followers === 0) this.#linger = setTimeout(() => this.#controller.abort(), this.#deps.lingerMs).unref();
+      await handle?.close();
+    };
+    return { isStored: false, read, close };
+  }
+
+  async stop(): Promise<void> {
+    this.#controller.abort(new Error('the server stops'));
+    await this.ended;
+  }
+
+  async #run(origin: FileOrigin): Promise<void> {
+    const { folder, bandwidth, retryMs } = this.#deps;
+    const path = folder.partialOf(this.#file);
+    const { signal } = this.#controller;
+    try {
+      const onSize = (size: number, received: number) => this.#onSize(size, received);
+      await fetchFile({ bandwidth, retryMs }, origin, this.#file, { path, onSize, signal });
+      await folder.seal(this.#file);
+      this.#state = 'stored';
+    } catch (error) {
+      this.#state = 'failed';
+      this.#failure = error;
+    } finally {
+      clearTimeout(this.#linger);
+      this.#announce();
+    }
+  }
+
+  #onSize(size: number, received: number): void {
+    if (this.#state === 'running' && size !== this.#size + received) this.#attempt += 1;
+    this.#state = 'running';
+    this.#size = size;
+    this.#deps.onReceived(received);
+    this.#announce();
+  }
+
+  #announce(): void {
+    this.#news.resolve();
+    this.#news = Promise.withResolvers();
+  }
+
+  async *#read(start: number, end: number, opened: () => Promise<FileHandle>): AsyncGenerator<Buffer> {
+    while (this.#state === 'waiting') await this.#news.promise;
+    const attempt = this.#attempt;
+    for (let at = start; at < end; ) {
+      if (this.#state === 'failed') throw this.#failure;
+      if (this.#attempt !== attempt) throw new Error('its beginning was wrong: it is fetched again');
+      const news = this.#news.promise;
+      const isStored = this.#state === 'stored';
+      const there = isStored ? end : Math.min(end, this.#size, this.#file.size - 1);
+      const chunk = at < there ? await readChunk(await opened(), at, there) : null;
+      if (chunk?.length) {
+        if (this.#attempt !== attempt) continue;
+        at += chunk.length;
+        yield chunk;
+      } else if (isStored) throw new Error('a stored content ended too early');
+      else await news; // it is still in memory, or to come
+    }
+  }
+
+  /** It is renamed once it is whole. */
+  async #openFile(): Promise<FileHandle> {
+    const { folder } = this.#deps;
+    return open(folder.partialOf(this.#file), 'r').catch(() => open(folder.blobOf(this.#file), 'r'));
+  }
+}
