@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import type { WorkerId } from '../../core/ids.ts';
 import type { ModelUse, PinnedModel } from '../../domain/models/pinned-model.ts';
-import { hexOf } from '../fetch/fetch-file.ts';
+import { hexOf } from '../fetch/partial-file.ts';
 import { CACHE_PATH, fileFolder, HUB_PATH, hubFolder, isRelative } from './model-paths.ts';
 
 const PLAIN_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
