@@ -4,15 +4,14 @@
  * somebody else alone.
  */
 import { type Clock, systemClock } from '../../core/clock.ts';
-import { Failure } from '../../core/errors.ts';
 import { Semaphore } from '../../core/flow/semaphore.ts';
 import type { UserId, WorkerId } from '../../core/ids.ts';
 import type { PinnedFile, PinnedModel } from '../../domain/models/pinned-model.ts';
 import { type FileOrigin, proveAccess } from '../fetch/fetch-file.ts';
 import { FileFetcher } from '../fetch/file-fetcher.ts';
 import type { Reach } from '../fetch/http-get.ts';
-import type { OriginAccess } from '../fetch/origin-access.ts';
 import { SharedWork } from '../fetch/shared-work.ts';
+import { placeOf } from '../origins/file-place.ts';
 import { BlobFiles } from './blob-files.ts';
 import { type FetchProgress, reportProgress } from './fetch-progress.ts';
 import { CACHE_PATH, checkNames, HUB_PATH } from './model-paths.ts';
@@ -274,16 +273,10 @@ export class ModelStore {
     }
   }
 
-  #originOf({ source, name, commit }: PinnedModel, { path }: PinnedFile, token: string | null): FileOrigin {
-    if (source === 'HTTPS')
-      return { url: new URL(name), model: name, access: bearer(token), reach: this.#options.reach };
-    if (source !== 'HUB') {
-      const text = `the model '${name}' cannot be fetched: this server fetches models from a hub and by https:// only`;
-      throw new Failure('unprocessable', text);
-    }
-    const parts = path.split('/').map(encodeURIComponent).join('/');
-    const url = new URL(`${this.#options.hubUrl}/${name}/resolve/${commit}/${parts}`);
-    return { url, model: name, access: bearer(token), reach: null };
+  #originOf(model: PinnedModel, file: PinnedFile, secret: string | null): FileOrigin {
+    const { hubUrl, reach } = this.#options;
+    const place = placeOf(model, file, { secret, hubUrl });
+    return { ...place, model: model.name, reach: model.source === 'HUB' ? null : reach };
   }
 
   /** True when the origin gave the file to everybody, or to the user. */
@@ -331,10 +324,6 @@ export class ModelStore {
   #now(): string {
     return new Date(this.#clock.now()).toISOString();
   }
-}
-
-function bearer(token: string | null): OriginAccess {
-  return token === null ? null : { kind: 'bearer', token };
 }
 
 /** Runs `work` for each item; the first failure cancels the others, and is thrown once they have ended. */
