@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ModelUse, PinnedModel } from '../src/domain/models/pinned-model.ts';
 
 /** How the stand-in misbehaves; each part for the path of a file, or for all with `*`. */
@@ -18,6 +19,8 @@ export interface HubFaults {
   until?: Promise<unknown>;
   /** Sends the first half, then waits. */
   halfUntil?: Promise<unknown>;
+  /** Sends so many bytes at a time, for as long as somebody listens. */
+  drip?: { bytes: number; everyMs: number };
 }
 
 interface HubFile {
@@ -141,7 +144,13 @@ export class ModelHubFiles {
       if (faults.cut.times === 0 && faults.cut.next) this.faults.set(path.split('/').at(-1)!, faults.cut.next);
       stop = start + Math.floor((end - start) * faults.cut.share);
     }
-    if (faults.halfUntil) {
+    if (faults.drip) {
+      const { bytes, everyMs } = faults.drip;
+      for (let at = start; at < stop && !response.destroyed; at += bytes) {
+        await this.#write(response, path, content.subarray(at, Math.min(stop, at + bytes)));
+        await sleep(everyMs);
+      }
+    } else if (faults.halfUntil) {
       const half = start + Math.floor((stop - start) / 2);
       await this.#write(response, path, content.subarray(start, half));
       await faults.halfUntil;

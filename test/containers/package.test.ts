@@ -107,6 +107,7 @@ test('the package contains the program, the console, the migrations and the work
     'bin/podyard',
     'dist/main.js',
     'dist/data-process.js', // started by its path: nothing imports it
+    'dist/models/fetch/fetch-thread.js', // the same
     'dist/console/index.html',
     'migrations/0001-initial.sql',
     'workers/images.json',

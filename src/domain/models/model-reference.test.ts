@@ -34,6 +34,32 @@ test('a file by URL has a digest', () => {
   });
 });
 
+test.each([
+  ['s3://models/llama/a b.gguf', null],
+  ['s3://models/llama/a.gguf', 's3://models/llama/a.gguf'],
+  ['S3://models/a.gguf?region=us-east-1', 's3://models/a.gguf'],
+  ['s3://models/a.gguf?region=eu-west-1&endpoint=https://minio.example.com:9000/', null],
+  [
+    's3://models/a.gguf?endpoint=http://minio:9000/s3&region=EU-RO-1',
+    's3://models/a.gguf?endpoint=http://minio:9000/s3&region=EU-RO-1',
+  ],
+])('%s is an object of a bucket', (text, name) => {
+  if (text.includes(' ')) expect(refusal(`${text}#sha256=${SHA}`)).toContain('is not a URL');
+  else {
+    const canonical = name ?? 's3://models/a.gguf?endpoint=https://minio.example.com:9000&region=eu-west-1';
+    expect(parseModelReference(`${text}#sha256=${SHA}`)).toEqual({ source: 'S3', name: canonical, sha256: SHA });
+  }
+});
+
+test.each([
+  ['oci://ghcr.io/org/model', { registry: 'ghcr.io', repository: 'org/model', tag: 'latest', digest: null }],
+  ['oci:localhost:5000/m:v1', { registry: 'localhost:5000', repository: 'm', tag: 'v1', digest: null }],
+  ['oci://docker.io/ai/qwen3:8B', { registry: 'docker.io', repository: 'ai/qwen3', tag: '8B', digest: null }],
+  [`oci://r.io/m:v1@sha256:${SHA}`, { registry: 'r.io', repository: 'm', tag: null, digest: `sha256:${SHA}` }],
+])('%s is an artifact', (text, artifact) => {
+  expect(parseModelReference(text)).toEqual({ source: 'OCI', ...artifact });
+});
+
 describe('is refused', () => {
   const example = 'write hf:OWNER/NAME, such as hf:Qwen/Qwen3-8B, or https://…';
   test.each([
@@ -58,8 +84,26 @@ describe('is refused', () => {
     ['org/model@', "'org/model@': '' is not a revision: write a branch, a tag or a commit"],
     ['org/model@../x', "'org/model@../x': '../x' is not a revision: write a branch, a tag or a commit"],
     ['org/model@a b', "'org/model@a b': 'a b' is not a revision: write a branch, a tag or a commit"],
-    ['s3://bucket/model', 'models in S3 cannot be fetched yet: use hf: or https://'],
-    ['oci:registry/model', 'models in registries cannot be fetched yet: use hf: or https://'],
+    ['s3:bucket/model', "'s3:bucket/model' is not a model: write s3://BUCKET/KEY#sha256=…"],
+    [
+      's3://models/a.gguf',
+      "'s3://models/a.gguf' needs the SHA-256 of the file: add #sha256= and its 64 hexadecimal digits",
+    ],
+    ['s3://M/a', "'s3://M/a': the bucket must have 3 to 63 of a-z, 0-9, . and -"],
+    ['s3://models/a/', "'s3://models/a/': must end with the name of a file"],
+    ['s3://models/../a', "'s3://models/../a': the key must be a path of names"],
+    ['s3://models/a?x=1', "'s3://models/a?x=1': only endpoint and region may follow the ?"],
+    [
+      's3://models/a?endpoint=ftp://x',
+      "'s3://models/a?endpoint=ftp://x': the endpoint must be a URL such as https://s3.example.com",
+    ],
+    ['s3://models/a?region=a/b', "'s3://models/a?region=a/b': the region must have 1 to 40 letters, digits and -"],
+    [
+      'oci:org/model',
+      "'oci:org/model' names no registry: write oci://REGISTRY/REPOSITORY, such as oci://docker.io/ai/qwen3",
+    ],
+    ['oci://r.io/Model', "'oci://r.io/Model' is not an artifact: 'Model' has upper-case letters"],
+    ['oci://r.io/m@md5:abc', "'oci://r.io/m@md5:abc': the digest must be a SHA-256"],
     ['http://example.com/m', 'models are fetched with TLS alone: write https://'],
     ['https://', "'https://' is not a URL"],
     [
@@ -79,6 +123,8 @@ describe('is refused', () => {
 });
 
 const pieces = [
+  's3://bucket/',
+  'oci://r.io/',
   'hf:',
   'https://',
   'huggingface.co/',
@@ -108,7 +154,9 @@ test('any text is a model or a refusal in one line, and a model is safe in a pat
     else if (result.source === 'HUB') {
       expect(result.name.split('/')).toHaveLength(2);
       expect(`${result.name}@${result.revision}`).not.toMatch(/\.\.|[\p{Cc}%?#\\]/u);
-    } else expect(new URL(result.url).href).toBe(result.url);
+    } else if (result.source === 'HTTPS') expect(new URL(result.url).href).toBe(result.url);
+    else if (result.source === 'S3') expect(result.name).not.toMatch(/\/\.\.?(?:\/|$)|[\p{Cc}#\\]/u);
+    else expect(result.repository).not.toMatch(/\.\./);
   };
   fc.assert(fc.property(anyText, check), { numRuns: 10_000 });
 });
@@ -124,6 +172,14 @@ test('what a model is called in answers stands for the same model', () => {
     }
   };
   fc.assert(fc.property(word, word, revision, check), { numRuns: 1_000 });
+  const artifact = { source: 'OCI', name: 'oci://r.io/m', commit: `sha256:${SHA}` } as const;
+  const { source } = artifact;
+  const place = { source, registry: 'r.io', repository: 'm' };
+  expect(parseModelReference(sourceOf({ ...artifact, revision: 'v1' }))).toEqual({ ...place, tag: 'v1', digest: null });
+  const pinned = { ...place, tag: null, digest: artifact.commit };
+  expect(parseModelReference(sourceOf({ ...artifact, revision: null }))).toEqual(pinned);
+  const object = { source: 'S3', name: 's3://models/a?region=x', revision: null, commit: artifact.commit } as const;
+  expect(parseModelReference(referenceOf(object))).toEqual({ source: 'S3', name: object.name, sha256: SHA });
   const file = { source: 'HTTPS', name: 'https://example.com/m', revision: null, commit: `sha256:${SHA}` } as const;
   expect(parseModelReference(sourceOf(file))).toEqual({ source: 'HTTPS', url: file.name, sha256: SHA });
 });

@@ -20,6 +20,7 @@ export function sourceOf(use: Asked): string {
 
 /** Returns the model's source as `modelReferences` name it. */
 export function referenceOf({ source, name, revision, commit }: Asked): string {
+  if (source === 'OCI') return revision === null ? `${name}@${commit}` : `${name}:${revision}`;
   if (source !== 'HUB') return `${name}#${commit.replace(':', '=')}`;
   return revision === null || revision === DEFAULT_REVISION ? name : `${name}:${revision}`;
 }

@@ -1,6 +1,6 @@
 /** Models as releases name them: resolved, so that every machine fetches the same bytes. */
 
-/** Where models come from: a hub's repository, a file by URL, objects of an S3 bucket, an artifact in a registry. */
+/** Where models come from: a hub's repository, a file by URL, an object of an S3 bucket, an artifact in a registry. */
 export const MODEL_SOURCES = ['HUB', 'HTTPS', 'S3', 'OCI'] as const;
 export type ModelSource = (typeof MODEL_SOURCES)[number];
 
@@ -19,9 +19,9 @@ export interface PinnedModel {
   /** SHA-256 of the other fields, in hex: the same for everybody who uses it. */
   id: string;
   source: ModelSource;
-  /** `ORG/NAME` of a hub's repository; otherwise the URL without a query. */
+  /** `ORG/NAME` of a hub's repository, a URL without a query, `s3://…` of an object, or `oci://registry/repository`. */
   name: string;
-  /** A hub's commit; the digest of the file, the manifest or the list of objects elsewhere. */
+  /** A hub's commit; the digest of the file, or of the artifact's manifest, elsewhere. */
   commit: string;
   /** Of the files that the patterns chose, by path. */
   files: readonly PinnedFile[];

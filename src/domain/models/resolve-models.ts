@@ -12,7 +12,7 @@ import { updateEndpoint } from '../endpoints/update-endpoint.ts';
 import { listSealedValues } from '../secrets/secret-store.ts';
 import { chooseFiles } from './choose-files.ts';
 import type { ModelOrigins } from './model-origins.ts';
-import { parseModelReference } from './model-reference.ts';
+import { type ModelReference, parseModelReference } from './model-reference.ts';
 import { referenceOf } from './model-text.ts';
 import type { ModelUse, PinnedFile } from './pinned-model.ts';
 import { pinModel } from './pinned-model-store.ts';
@@ -70,7 +70,7 @@ export async function resolveModels(
         throw new Failure('badRequest', `${place}: ${found.name} ${why}`);
       }
       const { id, source, name, commit } = await pinModel(deps.pool, { ...found, files });
-      const revision = reference.source === 'HUB' ? reference.revision : null;
+      const revision = revisionOf(reference);
       const bytes = files.reduce((sum, { size }) => sum + size, 0);
       return { id, source, name, commit, ...patterns, revision, bytes, tokenSecret, task, files };
     }),
@@ -108,6 +108,11 @@ export async function withModels<T extends { modelReferences?: string[] }>(
   const requests = modelReferences.map((source) => ({ source }));
   const models = await resolveModels(deps, actor, requests, () => 'modelReferences');
   return { ...settings, models: models.map(toUse) };
+}
+
+function revisionOf(reference: ModelReference): string | null {
+  if (reference.source === 'HUB') return reference.revision;
+  return reference.source === 'OCI' ? reference.tag : null;
 }
 
 function toUse({ task: _, files: __, ...use }: ResolvedModel): ModelUse {

@@ -1,80 +1,105 @@
-import { createHash, type Hash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { type FileHandle, open, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonicClock } from '../../core/clock.ts';
 import { Failure, messageOf } from '../../core/errors.ts';
 import type { PinnedFile } from '../../domain/models/pinned-model.ts';
 import type { Bandwidth } from './bandwidth.ts';
 import { httpGet, type Reach } from './http-get.ts';
+import type { OriginAccess } from './origin-access.ts';
+import { discard, hexOf, PartialFile } from './partial-file.ts';
 
 /** Where a file of a model is read. */
 export interface FileOrigin {
   url: URL;
   /** The model, as sentences for users name it. */
   model: string;
-  token: string | null;
+  access: OriginAccess;
   reach: Reach | null;
+}
+
+/** Less than so many bytes in so much waiting for the origin is too slow. */
+export interface SlowRule {
+  bytes: number;
+  ms: number;
 }
 
 export interface FetchDeps {
   bandwidth: Bandwidth;
   /** The pause before the second try, which doubles up to `MAX_PAUSE_MS`. */
   retryMs: number;
+  slow?: SlowRule;
 }
 
 /** Called with how much of the file is there, and with what has come since the last call. */
 export type OnSize = (size: number, received: number) => void;
 
-/** Tries in a row that bring no byte. */
+/** Tries in a row that bring no byte, or too few. */
 const MAX_TRIES = 5;
 const MAX_PAUSE_MS = 10_000;
-/** Written at once; a chunk of a connection has 64 KiB. */
-const WRITE_BYTES = 2 ** 20;
+/** At such a rate a gigabyte takes 17 hours: a start does better to say so. */
+const SLOW: SlowRule = { bytes: 1_000_000, ms: 60_000 };
 
 /** The origin answered in a way that another try may mend. */
 class Interrupted extends Error {}
+/** The same, but what came is no reason for more tries. */
+class TooSlow extends Interrupted {}
 
 /**
  * Fetches a file to `path`, where an earlier try may have left its beginning, and returns once its digest is right and it is on
- * the disk. A connection that breaks is opened again where it ended. Throws a sentence that names the model; what is there then stays for
- * the next call, unless it is wrong.
+ * the disk. A connection that breaks, or that is too slow, is opened again where it ended. Throws a sentence that names the model and its origin;
+ * what is there then stays for the next call, unless it is wrong or the disk is full.
  */
 export async function fetchFile(
-  { bandwidth, retryMs }: FetchDeps,
+  deps: FetchDeps,
   origin: FileOrigin,
   file: PinnedFile,
   { path, onSize, signal }: { path: string; onSize: OnSize; signal: AbortSignal },
 ): Promise<void> {
-  let wasResumed = false;
+  let partial: PartialFile | null = null;
+  try {
+    partial = await PartialFile.open(path, file);
+    await complete(partial, { ...deps, origin, file, onSize, signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof Failure) throw error;
+    await discard(path); // a full disk stops more than this
+    const why = isDiskFull(error) ? 'the disk of this machine is full' : messageOf(error);
+    throw new Failure('unavailable', `${nameOf(origin, file)} could not be stored: ${why}`, { cause: error });
+  } finally {
+    await partial?.close();
+  }
+}
+
+interface Receiving extends FetchDeps {
+  origin: FileOrigin;
+  file: PinnedFile;
+  onSize: OnSize;
+  signal: AbortSignal;
+}
+
+/** Tries until the file is whole and right. What it throws besides sentences is the disk's. */
+async function complete(partial: PartialFile, receiving: Receiving): Promise<void> {
+  const { origin, file, onSize, signal, retryMs } = receiving;
+  let wasResumed = partial.size > 0;
   for (let tries = 1; ; ) {
-    const partial = await PartialFile.open(path, file);
     const before = partial.size;
     onSize(before, 0);
-    wasResumed ||= before > 0;
     let cause: unknown;
     try {
-      if (partial.size < file.size || file.size === 0)
-        await receive(partial, { bandwidth, origin, file, onSize, signal });
+      if (partial.size < file.size || file.size === 0) await receive(partial, receiving);
       if (await partial.finish()) return;
-      await discard(path);
-      if (!wasResumed)
-        throw new Failure('badGateway', `${nameOf(origin, file)} differs from its digest ${file.digest}`);
+      await partial.restart();
+      if (!wasResumed) throw new Failure('badGateway', differs(origin, file));
       cause = new Interrupted('what was fetched before differed from its digest');
       wasResumed = false;
     } catch (error) {
       signal.throwIfAborted();
+      if (partial.failure !== null) throw partial.failure;
       if (error instanceof Failure) throw error;
-      if (isDiskFull(error)) {
-        await discard(path); // a full disk stops more than this
-        const text = `the disk of this machine is full: ${nameOf(origin, file)} could not be stored`;
-        throw new Failure('unavailable', text, { cause: error });
-      }
       cause = error;
-    } finally {
-      await partial.close();
     }
-    tries = partial.size > before ? 1 : tries + 1;
+    wasResumed ||= partial.size > 0;
+    tries = partial.size > before && !(cause instanceof TooSlow) ? 1 : tries + 1;
     if (tries > MAX_TRIES) {
       const text = `${nameOf(origin, file)} could not be fetched from ${origin.url.host}: ${messageOf(cause)}`;
       throw new Failure('unavailable', text, { cause });
@@ -85,10 +110,10 @@ export async function fetchFile(
 
 /** Throws unless the origin gives the file to whoever has this token; reads one byte of it. */
 export async function proveAccess(origin: FileOrigin, file: PinnedFile, signal: AbortSignal): Promise<void> {
-  const { url, token, reach } = origin;
+  const { url, access, reach } = origin;
   const headers: Record<string, string> = file.size > 0 ? { range: 'bytes=0-0' } : {};
   try {
-    const { response, linked } = await httpGet(url, { headers, token, reach, signal });
+    const { response, linked } = await httpGet(url, { headers, access, reach, signal });
     response.destroy();
     checkStatus(response, origin, file);
     checkDigest(linked.digest, origin, file);
@@ -99,18 +124,12 @@ export async function proveAccess(origin: FileOrigin, file: PinnedFile, signal: 
   }
 }
 
-interface Receiving {
-  bandwidth: Bandwidth;
-  origin: FileOrigin;
-  file: PinnedFile;
-  onSize: OnSize;
-  signal: AbortSignal;
-}
-
-async function receive(partial: PartialFile, { bandwidth, origin, file, onSize, signal }: Receiving): Promise<void> {
-  const { url, token, reach } = origin;
-  const headers = partial.size === 0 ? {} : partial.rangeHeaders();
-  const { response, linked } = await httpGet(url, { headers, token, reach, signal });
+async function receive(
+  partial: PartialFile,
+  { bandwidth, slow, origin, file, onSize, signal }: Receiving,
+): Promise<void> {
+  const { url, access, reach } = origin;
+  const { response, linked } = await httpGet(url, { headers: partial.rangeHeaders(), access, reach, signal });
   try {
     if (response.statusCode === 416) {
       await partial.restart();
@@ -121,7 +140,7 @@ async function receive(partial: PartialFile, { bandwidth, origin, file, onSize, 
     if (response.statusCode === 200 && partial.size > 0) await partial.restart();
     checkSize(response, partial.size, origin, file);
     await partial.noteTag(response.headers.etag);
-    for await (const chunk of response as AsyncIterable<Buffer>) {
+    for await (const chunk of notTooSlow(response, slow)) {
       if (partial.size + chunk.length > file.size) {
         await partial.restart();
         throw wrongSize(response, origin, file, `more than ${file.size} bytes`);
@@ -137,142 +156,20 @@ async function receive(partial: PartialFile, { bandwidth, origin, file, onSize, 
   }
 }
 
-/** Its beginning, its hash so far, and what the origin called it. */
-class PartialFile {
-  size = 0;
-  readonly #path: string;
-  readonly #file: PinnedFile;
-  readonly #handle: FileHandle;
-  #hash: Hash;
-  #tag: string | null = null;
-  #chunks: Buffer[] = [];
-  #waiting = 0;
-  #writing: Promise<void> = Promise.resolve();
-
-  private constructor(path: string, file: PinnedFile, handle: FileHandle) {
-    this.#path = path;
-    this.#file = file;
-    this.#handle = handle;
-    this.#hash = startHash(file);
-  }
-
-  static async open(path: string, file: PinnedFile): Promise<PartialFile> {
-    const partial = new PartialFile(path, file, await open(path, 'a', 0o600));
-    try {
-      const { size } = await stat(path);
-      if (size > file.size) await partial.restart();
-      else if (size > 0) await partial.#readAgain();
-    } catch (error) {
-      await partial.close();
-      throw error;
+/** Yields the body, and throws `TooSlow` when the origin lets its reader wait too long for it. Time that the reader takes does not count. */
+async function* notTooSlow(response: IncomingMessage, { bytes, ms }: SlowRule = SLOW): AsyncGenerator<Buffer> {
+  let [waited, received] = [0, 0];
+  let from = monotonicClock.now();
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    waited += monotonicClock.now() - from;
+    received += chunk.length;
+    yield chunk;
+    if (waited >= ms) {
+      if (received < bytes) throw new TooSlow(`it sent ${received} bytes in ${Math.round(waited / 1000)} s`);
+      [waited, received] = [0, 0];
     }
-    return partial;
+    from = monotonicClock.now();
   }
-
-  async #readAgain(): Promise<void> {
-    for await (const chunk of createReadStream(this.#path, { highWaterMark: WRITE_BYTES })) {
-      this.#hash.update(chunk);
-      this.size += chunk.length;
-    }
-    this.#tag = await readFile(tagPath(this.#path), 'utf8').catch(() => null);
-  }
-
-  /** The part is for the same file as before, or the whole file comes. */
-  rangeHeaders(): Record<string, string> {
-    return { range: `bytes=${this.size}-`, ...(this.#tag !== null && { 'if-range': this.#tag }) };
-  }
-
-  async noteTag(tag: string | undefined): Promise<void> {
-    const strong = tag !== undefined && !tag.startsWith('W/') ? tag : null;
-    if (strong === this.#tag) return;
-    this.#tag = strong;
-    if (strong === null) await rm(tagPath(this.#path), { force: true });
-    else await writeFile(tagPath(this.#path), strong);
-  }
-
-  async write(chunk: Buffer): Promise<void> {
-    this.#hash.update(chunk);
-    this.#chunks.push(chunk);
-    this.size += chunk.length;
-    this.#waiting += chunk.length;
-    if (this.#waiting < WRITE_BYTES) return;
-    await this.#writing;
-    this.#begin();
-  }
-
-  async flush(): Promise<void> {
-    await this.#writing;
-    this.#begin();
-    await this.#writing;
-  }
-
-  /** Writes what has come, while more comes. */
-  #begin(): void {
-    const chunks = this.#chunks;
-    this.#chunks = [];
-    this.#waiting = 0;
-    this.#writing = writeAll(this.#handle, chunks);
-    this.#writing.catch(() => {}); // thrown by the next write or flush
-  }
-
-  async restart(): Promise<void> {
-    this.#chunks = [];
-    this.#waiting = 0;
-    await this.#writing;
-    this.size = 0;
-    this.#hash = startHash(this.#file);
-    await this.#handle.truncate(0);
-  }
-
-  /** True when it is whole, right and on the disk. */
-  async finish(): Promise<boolean> {
-    await this.flush();
-    if (this.#hash.digest('hex') !== hexOf(this.#file)) return false;
-    await this.#handle.sync();
-    await rm(tagPath(this.#path), { force: true });
-    return true;
-  }
-
-  async close(): Promise<void> {
-    await this.#handle.close();
-  }
-}
-
-async function writeAll(handle: FileHandle, chunks: readonly Buffer[]): Promise<void> {
-  let left = [...chunks];
-  while (left.length > 0) {
-    const { bytesWritten } = await handle.writev(left);
-    left = after(left, bytesWritten);
-  }
-}
-
-/** Returns the chunks without their first `bytes`, which a short write has stored. */
-function after(chunks: readonly Buffer[], bytes: number): Buffer[] {
-  let left = bytes;
-  return chunks.flatMap((chunk) => {
-    const skipped = Math.min(left, chunk.length);
-    left -= skipped;
-    return skipped === chunk.length ? [] : [chunk.subarray(skipped)];
-  });
-}
-
-export function tagPath(path: string): string {
-  return `${path}.tag`;
-}
-
-async function discard(path: string): Promise<void> {
-  await rm(path, { force: true });
-  await rm(tagPath(path), { force: true });
-}
-
-/** Git's digest is over a head and the content. */
-function startHash({ digest, size }: PinnedFile): Hash {
-  return digest.startsWith('git:') ? createHash('sha1').update(`blob ${size}\0`) : createHash('sha256');
-}
-
-/** Returns the digest in hex, as a hub names the file's content. */
-export function hexOf({ digest }: Pick<PinnedFile, 'digest'>): string {
-  return digest.slice(digest.indexOf(':') + 1);
 }
 
 function nameOf({ model }: FileOrigin, { path }: PinnedFile): string {
@@ -283,10 +180,9 @@ function checkStatus({ statusCode: status = 0 }: IncomingMessage, origin: FileOr
   if (status === 200 || status === 206) return;
   const { host } = origin.url;
   if (status === 401 || status === 403) {
-    const why =
-      origin.token === null
-        ? 'it is gated, private or gone: name a secret with a token that may read it'
-        : 'the token was revoked, or may not read it';
+    const why = !hasSecret(origin)
+      ? 'it is gated, private or gone: name a secret with a token that may read it'
+      : 'the token was revoked, or may not read it';
     throw new Failure('forbidden', `${host} refuses the model '${origin.model}' (status ${status}): ${why}`);
   }
   if (status === 404 || status === 410) {
@@ -296,10 +192,18 @@ function checkStatus({ statusCode: status = 0 }: IncomingMessage, origin: FileOr
   throw new Failure('badGateway', `${host} answered with status ${status} for ${nameOf(origin, file)}`);
 }
 
+function hasSecret({ access }: FileOrigin): boolean {
+  return access !== null && !(access.kind === 'registry' && access.user === '');
+}
+
+function differs(origin: FileOrigin, file: PinnedFile): string {
+  return `${nameOf(origin, file)} differs from its digest ${file.digest}: ${origin.url.host} sends something else`;
+}
+
 /** A hub tells the digest before it sends anything. */
 function checkDigest(given: string | undefined, origin: FileOrigin, file: PinnedFile): void {
   if (given === undefined || given === hexOf(file)) return;
-  const text = `${nameOf(origin, file)} has changed at ${origin.url.host}: its digest is ${given}, and the release pins ${file.digest}`;
+  const text = `${nameOf(origin, file)} has changed at ${origin.url.host}: its digest is ${given}, and the release pins ${file.digest}: set the endpoint's models again`;
   throw new Failure('badGateway', text);
 }
 

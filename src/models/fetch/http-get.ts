@@ -1,10 +1,15 @@
-import { type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http';
+import { type ClientRequestArgs, type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import { connect, type NetConnectOpts, type Socket } from 'node:net';
 import { Failure } from '../../core/errors.ts';
+import { accessHeaders, type OriginAccess } from './origin-access.ts';
+import { answerRegistry } from './registry-answer.ts';
 
 /** An origin that says nothing for this long is away. */
 const SILENCE_MS = 30_000;
 const MAX_REDIRECTS = 5;
+/** Read at once. Node's own 64 KiB, with new memory for each, take twice the CPU. */
+const READ_BYTES = 2 ** 17;
 
 /** Says where a connection for a URL of a user goes, or refuses it (domain/jobs/webhook-policy.ts). */
 export interface Reach {
@@ -12,9 +17,10 @@ export interface Reach {
 }
 
 export interface GetOptions {
+  method?: 'GET' | 'HEAD';
   headers: Readonly<Record<string, string>>;
-  /** Sent to the origin of the first URL alone: a redirect to another one never gets it. */
-  token: string | null;
+  /** For the origin of the first URL alone: a redirect to another one never gets it. */
+  access: OriginAccess;
   /** Null: the operator named the origin, and it may redirect to where it likes. */
   reach: Reach | null;
   signal: AbortSignal;
@@ -27,17 +33,29 @@ export interface Got {
 }
 
 /** Gets a URL and follows redirects, never from https to http. Rejects with the error of the connection. */
-export async function httpGet(first: URL, { headers, token, reach, signal }: GetOptions): Promise<Got> {
+export async function httpGet(first: URL, options: GetOptions): Promise<Got> {
+  const { method = 'GET', headers, access, reach, signal } = options;
   let url = first;
+  let answer: string | null = null;
   let linked: Got['linked'] = {};
-  for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
+  for (let hop = 0; hop <= MAX_REDIRECTS; ) {
     const place = reach && (await resolved(reach, url));
-    const own = token !== null && url.origin === first.origin ? { authorization: `Bearer ${token}` } : {};
+    const isOwn = url.origin === first.origin;
+    const own = isOwn ? await accessHeaders(access, { url, method, answer }) : {};
     const response = await send(url, {
+      method,
       headers: { 'user-agent': 'podyard', 'accept-encoding': 'identity', ...headers, ...own },
       signal,
       ...(place && { lookup: (_host, options, answer) => answerWith(place, options, answer) }),
     });
+    const question = response.headers['www-authenticate'];
+    if (access?.kind === 'registry' && isOwn && answer === null && response.statusCode === 401 && question) {
+      response.resume();
+      answer = await answerRegistry(access, { url, question }, (realm, more) =>
+        httpGet(realm, { headers: more, access: null, reach, signal }),
+      );
+      if (answer !== null) continue;
+    }
     linked = { ...linkOf(response), ...linked };
     const { location } = response.headers;
     if (![301, 302, 303, 307, 308].includes(response.statusCode!) || location === undefined)
@@ -49,6 +67,7 @@ export async function httpGet(first: URL, { headers, token, reach, signal }: Get
       throw new Failure('badGateway', `${url.host} redirects from https to ${next.protocol}//, which is not followed`);
     }
     url = next;
+    hop += 1;
   }
   throw new Failure('badGateway', `${first.host} redirects more than ${MAX_REDIRECTS} times`);
 }
@@ -76,13 +95,23 @@ function answerWith(
 }
 
 function send(url: URL, options: RequestOptions): Promise<IncomingMessage> {
-  const request = url.protocol === 'https:' ? requestHttps : requestHttp;
+  const isPlain = url.protocol === 'http:';
   return new Promise((resolve, reject) => {
-    const sent = request(url, options, resolve);
+    const sent = isPlain
+      ? requestHttp(url, { ...options, createConnection: connectWithLargeReads }, resolve)
+      : requestHttps(url, options, resolve);
     sent.setTimeout(SILENCE_MS, () => sent.destroy(new Error(`it sent nothing for ${SILENCE_MS / 1000} s`)));
     sent.on('error', reject);
     sent.end();
   });
+}
+
+/** Everything is read into one buffer, of which the parser of HTTP takes copies. */
+function connectWithLargeReads(options: ClientRequestArgs): Socket {
+  const callback = (bytes: number, buffer: Uint8Array) => socket.emit('data', buffer.subarray(0, bytes));
+  const onread = { buffer: Buffer.allocUnsafeSlow(READ_BYTES), callback };
+  const socket: Socket = connect({ ...(options as NetConnectOpts), onread });
+  return socket;
 }
 
 /** A hub says on the redirect what the file is; the CDN behind it has names of its own. */

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { chmod, mkdir, open, readdir, rename, rm, stat, truncate, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { PinnedFile } from '../../domain/models/pinned-model.ts';
-import { tagPath } from '../fetch/fetch-file.ts';
+import { tagPath } from '../fetch/partial-file.ts';
 import { blobName } from './model-paths.ts';
 
 /** Every stored file has this time of change: one with another time was changed by hand. */

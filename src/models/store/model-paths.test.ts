@@ -21,6 +21,8 @@ test.each<[string, Partial<PinnedModel>]>([
   ['a path with a NUL', { files: [{ ...FILE, path: 'a\0' }] }],
   ['a digest that is a path', { files: [{ ...FILE, digest: 'sha256:../x' }] }],
   ['a URL that is none', { source: 'HTTPS', name: 'weights.bin' }],
+  ['a key that leads up', { source: 'S3', name: 's3://models/../a.bin' }],
+  ['a repository that leads up', { source: 'OCI', name: 'oci://example.com/../a' }],
 ])('%s never becomes a path', (_what, change) => {
   expect(() => checkNames({ ...MODEL, ...change })).toThrow(/cannot be stored/);
 });
@@ -30,6 +32,14 @@ test.each([
   ['https://example.com:8443/c.gguf', 'https/example.com_8443/'],
   ['https://example.com/a/../../c.gguf', 'https/example.com/'],
   ['https://example.com/%2e%2e/%2E./x/c.gguf', 'https/example.com/x'],
-])('the folder of %s is below that of its host', (url, folder) => {
-  expect(fileFolder(url)).toBe(folder);
+  ['https://[2001:db8::1]:8443/c.gguf', 'https/_2001_db8__1__8443/'],
+])('the folder of %s is below that of its host', (name, folder) => {
+  expect(fileFolder({ source: 'HTTPS', name })).toBe(folder);
+});
+
+test('models of buckets and registries have folders by their names', () => {
+  expect(fileFolder({ source: 'S3', name: 's3://models/llama/a.gguf?region=eu-west-1' })).toBe('s3/models/llama');
+  const name = 's3://models/a.gguf?endpoint=http://minio:9000/s3';
+  expect(fileFolder({ source: 'S3', name })).toBe('s3/minio_9000/models');
+  expect(fileFolder({ source: 'OCI', name: 'oci://localhost:5000/ai/qwen3' })).toBe('oci/localhost_5000/ai/qwen3');
 });

@@ -16,6 +16,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type HubFaults, ModelHubFiles, useOf } from '../../../test/model-hub-files.ts';
 import type { UserId, WorkerId } from '../../core/ids.ts';
 import type { PinnedModel } from '../../domain/models/pinned-model.ts';
+import { FileFetcher } from '../fetch/file-fetcher.ts';
 import { ModelStore, type ModelStoreOptions } from './model-store.ts';
 
 vi.setConfig({ testTimeout: 30_000 });
@@ -25,6 +26,8 @@ const ben = 'ben' as UserId;
 const MB = 1_000_000;
 const ROOMY = async () => ({ totalBytes: 1000 * MB, freeBytes: 900 * MB });
 
+/** One thread for all stores. An origin is slow for this one if it sends less than 100 KB in a tenth of a second. */
+const fetcher = new FileFetcher({ bytesPerSecond: null, retryMs: 1, slow: { bytes: 100_000, ms: 100 } });
 let hub: ModelHubFiles;
 let root: string;
 let workers = 0;
@@ -46,7 +49,7 @@ function openStore(options: Partial<ModelStoreOptions> = {}): ModelStore {
     budgetBytes: null,
     reach: null,
     isShown: true,
-    retryMs: 1,
+    fetcher,
     readDisk: ROOMY,
     ...options,
   });
@@ -181,6 +184,19 @@ test('one that never sends more is given up with a sentence, and what came stays
   );
   expect(existsSync(join(root, 'partial', nameIn(model)))).toBe(true);
   expect(await store.list()).toEqual([]);
+});
+
+test('an origin that is slow without end is given up with a sentence, and what came stays', async () => {
+  const model = hub.add('org/name', { 'model.safetensors': 2 * MB });
+  fault('model.safetensors', { drip: { bytes: 1_000, everyMs: 5 } });
+  const store = openStore();
+  await expect(bring(store, model)).rejects.toThrow(
+    /the file 'model.safetensors' of the model 'org\/name' could not be fetched from 127.0.0.1:\d+: it sent \d+ bytes in 0 s/,
+  );
+  expect(statSync(join(root, 'partial', nameIn(model))).size).toBeGreaterThan(1_000);
+  hub.faults.clear();
+  await bring(store, model);
+  expect(hub.sentBytes).toBeLessThan(3 * MB);
 });
 
 test.each([
@@ -332,7 +348,7 @@ test('a file by URL is in a folder of its own', async () => {
 });
 
 test('all downloads together keep to the bandwidth', async () => {
-  const store = openStore({ bytesPerSecond: 4 * MB });
+  const store = openStore({ fetcher: new FileFetcher({ bytesPerSecond: 4 * MB, retryMs: 1 }) });
   const begunAt = performance.now();
   await bring(store, hub.add('org/name', { 'a.bin': MB, 'b.bin': MB }));
   expect(performance.now() - begunAt).toBeGreaterThan(450);

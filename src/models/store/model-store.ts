@@ -4,14 +4,14 @@
  * somebody else alone.
  */
 import { type Clock, systemClock } from '../../core/clock.ts';
-import { Failure } from '../../core/errors.ts';
 import { Semaphore } from '../../core/flow/semaphore.ts';
 import type { UserId, WorkerId } from '../../core/ids.ts';
 import type { PinnedFile, PinnedModel } from '../../domain/models/pinned-model.ts';
-import { Bandwidth } from '../fetch/bandwidth.ts';
-import { type FileOrigin, fetchFile, proveAccess } from '../fetch/fetch-file.ts';
+import { type FileOrigin, proveAccess } from '../fetch/fetch-file.ts';
+import { FileFetcher } from '../fetch/file-fetcher.ts';
 import type { Reach } from '../fetch/http-get.ts';
 import { SharedWork } from '../fetch/shared-work.ts';
+import { placeOf } from '../origins/file-place.ts';
 import { BlobFiles } from './blob-files.ts';
 import { type FetchProgress, reportProgress } from './fetch-progress.ts';
 import { CACHE_PATH, checkNames, HUB_PATH } from './model-paths.ts';
@@ -31,6 +31,8 @@ export interface ModelStoreOptions extends RoomOptions {
   isShown: boolean;
   clock?: Clock;
   retryMs?: number;
+  /** Absent: one of its own. */
+  fetcher?: FileFetcher;
 }
 
 /** A model of a worker, with the owner's token where it needs one. */
@@ -60,7 +62,7 @@ export class ModelStore {
   readonly #records: ModelRecords;
   readonly #views: WorkerViews;
   readonly #room: ModelRoom;
-  readonly #bandwidth: Bandwidth;
+  readonly #fetcher: FileFetcher;
   readonly #clock: Clock;
   /** One at a time decides what is stored and what leaves. */
   readonly #lock = new Semaphore(1);
@@ -84,7 +86,8 @@ export class ModelStore {
       needed: () => [...this.#needed.values()].map(({ model }) => model),
       isHeld: (id) => this.#isHeld(id),
     });
-    this.#bandwidth = new Bandwidth(options.bytesPerSecond);
+    const { bytesPerSecond, retryMs = DEFAULT_RETRY_MS, fetcher } = options;
+    this.#fetcher = fetcher ?? new FileFetcher({ bytesPerSecond, retryMs });
   }
 
   /** True when a worker's models are there for it. */
@@ -246,7 +249,7 @@ export class ModelStore {
     file: PinnedFile,
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { retryMs = DEFAULT_RETRY_MS, counters } = this.#options;
+    const { counters } = this.#options;
     const onSize = (size: number, received: number) => {
       progress.sizes.set(file.digest, size);
       counters?.fetchedBytes(received);
@@ -256,7 +259,7 @@ export class ModelStore {
       let isOwn = false;
       const fetch = async (stillWanted: AbortSignal) => {
         isOwn = true;
-        await fetchFile({ bandwidth: this.#bandwidth, retryMs }, origin, file, { path, onSize, signal: stillWanted });
+        await this.#fetcher.fetch(origin, file, { path, onSize, signal: stillWanted });
         await this.#blobs.seal(file);
       };
       try {
@@ -270,15 +273,10 @@ export class ModelStore {
     }
   }
 
-  #originOf({ source, name, commit }: PinnedModel, { path }: PinnedFile, token: string | null): FileOrigin {
-    if (source === 'HTTPS') return { url: new URL(name), model: name, token, reach: this.#options.reach };
-    if (source !== 'HUB') {
-      const text = `the model '${name}' cannot be fetched: this server fetches models from a hub and by https:// only`;
-      throw new Failure('unprocessable', text);
-    }
-    const parts = path.split('/').map(encodeURIComponent).join('/');
-    const url = new URL(`${this.#options.hubUrl}/${name}/resolve/${commit}/${parts}`);
-    return { url, model: name, token, reach: null };
+  #originOf(model: PinnedModel, file: PinnedFile, secret: string | null): FileOrigin {
+    const { hubUrl, reach } = this.#options;
+    const place = placeOf(model, file, { secret, hubUrl });
+    return { ...place, model: model.name, reach: model.source === 'HUB' ? null : reach };
   }
 
   /** True when the origin gave the file to everybody, or to the user. */

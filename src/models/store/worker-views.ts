@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import type { WorkerId } from '../../core/ids.ts';
 import type { ModelUse, PinnedModel } from '../../domain/models/pinned-model.ts';
-import { hexOf } from '../fetch/fetch-file.ts';
+import { hexOf } from '../fetch/partial-file.ts';
 import { CACHE_PATH, fileFolder, HUB_PATH, hubFolder, isRelative } from './model-paths.ts';
 
 const PLAIN_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
@@ -26,7 +26,7 @@ export interface UsedModel {
  *   workers/<id>/view.json                     the models in it: they stay as long as the folder does
  *   workers/<id>/hub/                          the hub's cache, which the worker may write to
  *   workers/<id>/models/models--ORG--NAME/     blobs, refs and snapshots as the hub lays them out, mounted read-only in it
- *   workers/<id>/cache/                        ORG/NAME/<revision>, and https/<host>/<path>
+ *   workers/<id>/cache/                        ORG/NAME/<revision>, https/<host>/<path>, s3/<bucket>/<key>, oci/<registry>/<repository>
  */
 export class WorkerViews {
   readonly #root: string;
@@ -74,7 +74,7 @@ export class WorkerViews {
       if (model.source === 'HUB') {
         addRepository(folder, { use, model, blobOf, hub, isShown });
       } else {
-        const place = join(folder, 'cache', fileFolder(model.name));
+        const place = join(folder, 'cache', fileFolder(model));
         for (const file of model.files) linkOnce(blobOf(file), join(place, file.path));
       }
     }
