@@ -427,6 +427,12 @@ export interface paths {
     parameters: {};
     delete: operations["deleteUserApiKey"];
   };
+  "/v2/account/users/{id}/invitation": {
+    parameters: {};
+    get: operations["getInvitation"];
+    post: operations["createInvitation"];
+    delete: operations["deleteInvitation"];
+  };
   "/v2/teams": {
     parameters: {};
     get: operations["listTeams"];
@@ -2520,6 +2526,22 @@ export interface components {
         to: string;
       }[];
       exceeded: string[];
+    };
+    CreateInvitationRequest: {
+      expiresInHours?: number;
+    };
+    Invitation: {
+      /** Format: date-time */
+      createdAt: string;
+      /** Format: date-time */
+      expiresAt: string;
+    };
+    CreatedInvitation: {
+      /** Format: date-time */
+      createdAt: string;
+      /** Format: date-time */
+      expiresAt: string;
+      url: string;
     };
     Session: {
       id: string;
@@ -4839,6 +4861,49 @@ export interface operations {
       path: {
         id: string;
         keyId: string;
+      };
+    };
+    responses: {
+      204: {};
+    };
+  };
+  getInvitation: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["Invitation"];
+        };
+      };
+    };
+  };
+  createInvitation: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["CreateInvitationRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["CreatedInvitation"];
+        };
+      };
+    };
+  };
+  deleteInvitation: {
+    parameters: {
+      path: {
+        id: string;
       };
     };
     responses: {
