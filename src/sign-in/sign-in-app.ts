@@ -14,6 +14,7 @@ import { namedSession, readSessionSecret, removedSessionCookies } from '../http/
 import { toFailure } from '../http/to-failure.ts';
 import { sendFailure, sendFailurePage, sendJson } from './answers.ts';
 import { beginSession } from './begin-session.ts';
+import { passkeyRoutes } from './local/passkey-routes.ts';
 import { passwordRoutes } from './local/password-routes.ts';
 import { finishOidc, logOutFromBehind, startOidc } from './oidc-routes.ts';
 import type { ProviderClient } from './provider-client.ts';
@@ -54,7 +55,7 @@ export class SignInApp implements LoadedApp {
     this.#deps = deps;
     this.#routes = {
       ...Object.assign({}, ...[...deps.clients.values()].map((client) => oidcRoutes(deps, client))),
-      ...(deps.own.isLocalOn ? passwordRoutes(deps) : {}),
+      ...(deps.own.isLocalOn ? { ...passwordRoutes(deps), ...passkeyRoutes(deps) } : {}),
       'GET /sign-in/providers': async (_req, res) => {
         sendJson(res, 200, {
           ...(await localWays(deps)),

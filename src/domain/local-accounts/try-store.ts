@@ -28,8 +28,8 @@ export async function countTry(db: Db, key: Buffer): Promise<Tries> {
 }
 
 /** A try that ended well does not count. */
-export async function uncountTry(db: Db, keys: readonly Buffer[]): Promise<void> {
-  await db.query('update sign_in_tries set tries = greatest(0, tries - 1) where key = any($1::bytea[])', [keys]);
+export async function uncountTry(db: Db, key: Buffer): Promise<void> {
+  await db.query('update sign_in_tries set tries = greatest(0, tries - 1) where key = $1', [key]);
 }
 
 /** Forgets the tries of what has been proven. */

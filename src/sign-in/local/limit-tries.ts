@@ -8,33 +8,27 @@ export const MAX_OF_ACCOUNT = 10;
 export const MAX_OF_NETWORK = 50;
 
 /**
- * Counts a try with a password before it is checked, so that many at the same moment gain nothing. Throws `tooManyRequests`, whether the
- * account exists or not. Call the result when the password was right: the try then does not count.
+ * Counts a try before it is checked, so that many at the same moment gain nothing. `account`: as it was typed; null for a passkey, which cannot
+ * be guessed. Throws `tooManyRequests`, whether the account exists or not. Call the result when it was right: the try then does not count.
  */
 export async function limitTries(
   { pool }: Pick<SignInDeps, 'pool'>,
-  { account, network }: { account: string; network: string },
+  { account, network }: { account: string | null; network: string },
 ): Promise<() => Promise<void>> {
   const ofNetwork = hashSecret(`network ${network}`);
-  const ofAccount = hashSecret(`account ${account.trim().toLowerCase()}`);
-  for (const [key, most] of [
-    [ofNetwork, MAX_OF_NETWORK],
-    [ofAccount, MAX_OF_ACCOUNT],
-  ] as const) {
-    const { tries, restartsInSeconds } = await countTry(pool, key);
-    if (tries > most) throw tooMany(restartsInSeconds);
-  }
+  const ofAccount = account === null ? null : hashSecret(`account ${account.trim().toLowerCase()}`);
+  await count(pool, ofNetwork, MAX_OF_NETWORK);
+  if (ofAccount !== null) await count(pool, ofAccount, MAX_OF_ACCOUNT);
   return async () => {
-    await uncountTry(pool, [ofNetwork]);
-    await forgetTries(pool, ofAccount);
+    await uncountTry(pool, ofNetwork);
+    if (ofAccount !== null) await forgetTries(pool, ofAccount);
   };
 }
 
-function tooMany(retryAfterSeconds: number): Failure {
-  const minutes = Math.ceil(retryAfterSeconds / 60);
-  return new Failure(
-    'tooManyRequests',
-    `Too many wrong passwords: try again in ${minutes === 1 ? 'a minute' : `${minutes} minutes`}, or sign in another way.`,
-    { retryAfterSeconds },
-  );
+async function count(pool: SignInDeps['pool'], key: Buffer, most: number): Promise<void> {
+  const { tries, restartsInSeconds } = await countTry(pool, key);
+  if (tries <= most) return;
+  throw new Failure('tooManyRequests', 'too many failed sign-ins: wait, or sign in another way', {
+    retryAfterSeconds: restartsInSeconds,
+  });
 }

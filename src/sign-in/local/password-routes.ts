@@ -131,7 +131,7 @@ export async function proveAgain(
 ): Promise<void> {
   const account = await findAccount(deps.pool, actor.userId);
   if (account === undefined) throw noLocalAccount();
-  if (current === '' && mayDoEverything(actor) && (await isFreshSignIn(deps.pool, actor.sessionId))) return;
+  if (current === '' && (await isProvenAlready(deps, actor))) return;
   if (current === '') {
     throw new Failure('forbidden', 'Give your password: you signed in more than ten minutes ago, or with a key.');
   }
@@ -142,8 +142,12 @@ export async function proveAgain(
   });
 }
 
-function mayDoEverything({ scopes }: Actor): boolean {
-  return EVERYTHING.every((scope) => scopesCover(scopes, scope));
+/** True for a session that permits everything, for ten minutes after a sign-in without a key. */
+export async function isProvenAlready(
+  { pool }: SignInDeps,
+  { scopes, sessionId }: Awaited<ReturnType<typeof readSession>>,
+): Promise<boolean> {
+  return EVERYTHING.every((scope) => scopesCover(scopes, scope)) && (await isFreshSignIn(pool, sessionId));
 }
 
 function withSender(actor: Actor, { address, requestId }: Sender): Actor {
