@@ -40,6 +40,7 @@ const DEPS: RestDeps = {
   terminal: null,
   models: undefined as never,
   webhooks: undefined as never,
+  own: { isLocalOn: true },
   builds: { hindrance: null },
   workloadOptions: NO_WORKLOAD_OPTIONS,
 };

@@ -125,6 +125,7 @@ export async function startRestApp(
     capacity: options.capacity ?? { read: async () => ({ gpus: [], cpus: 0, memoryBytes: 0 }) },
     podFigures: options.podFigures ?? { read: async () => new Map() },
     webhooks,
+    own: { isLocalOn: true },
     models: createModelOrigins({ hubUrl: options.hubUrl ?? 'http://127.0.0.1:1', webhooks }),
     facts: {
       id: 'installation',

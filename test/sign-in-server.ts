@@ -4,6 +4,8 @@ import { systemClock } from '../src/core/clock.ts';
 import { silentLogger } from '../src/core/logger.ts';
 import { KeyRing } from '../src/domain/access/key-ring.ts';
 import type { SessionLifetime } from '../src/domain/sessions/session-store.ts';
+import { PasswordHasher } from '../src/sign-in/local/password-hasher.ts';
+import type { OwnSignIn } from '../src/sign-in/local/read-own-sign-in.ts';
 import type { ProviderClient } from '../src/sign-in/provider-client.ts';
 import { RefreshSessions } from '../src/sign-in/refresh-sessions.ts';
 import { SignInApp } from '../src/sign-in/sign-in-app.ts';
@@ -31,6 +33,8 @@ export interface SignInServer {
   /** Whom people sign in with. `reload` after a change. */
   clients: Map<string, ProviderClient>;
   reload(): void;
+  /** How people sign in without a provider. `reload` after a change. */
+  own: OwnSignIn;
   /** Asks the providers about the sessions that are due. */
   refresh(): Promise<unknown>;
   close(): Promise<void>;
@@ -43,12 +47,14 @@ export async function startSignInServer(lifetime = LIFETIME): Promise<SignInServ
   const { pool } = rest.database;
   const keyRing = new KeyRing({ pool, bus: rest.bus, clock: systemClock });
   const clients = new Map<string, ProviderClient>();
+  const own: OwnSignIn = { isLocalOn: true };
   const deps: SignInDeps = {
-    ...{ pool, bus: rest.bus, keyRing, secretBox: rest.secretBox, clients, lifetime },
+    ...{ pool, bus: rest.bus, keyRing, secretBox: rest.secretBox, clients, lifetime, own },
+    hasher: new PasswordHasher({ memory: 8, passes: 1 }), // as much as it has to be, or tests would take minutes
     logger: silentLogger,
     clock: systemClock,
     facts: { takesSeveralUsers: true },
-    trustedProxies: { has: () => false },
+    trustedProxies: { has: (address) => address === '127.0.0.1' },
     publicUrlFor: () => url,
   };
   let app = new SignInApp(deps);
@@ -78,6 +84,7 @@ export async function startSignInServer(lifetime = LIFETIME): Promise<SignInServ
       return { ...((await response.json()) as { id: string; token: string }), cookie };
     },
     clients,
+    own,
     reload: () => {
       app = new SignInApp(deps);
     },

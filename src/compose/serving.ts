@@ -16,6 +16,7 @@ import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import type { ModelOrigins } from '../domain/models/model-origins.ts';
 import type { Readiness } from '../http/readiness.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
+import type { OwnSignIn } from '../sign-in/local/read-own-sign-in.ts';
 import type { Provider } from '../sign-in/read-providers.ts';
 
 /** The parts of a process, whether it serves its ports itself or starts others that do. */
@@ -45,6 +46,8 @@ export interface ServerParts {
   hubAccess: HubAccess | null;
   /** Whom people sign in with. */
   providers: readonly Provider[];
+  /** How they sign in without any. */
+  own: OwnSignIn;
   cleanUp: CleanUpStack;
 }
 

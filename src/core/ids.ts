@@ -8,6 +8,7 @@ export type UserId = Id<'user'>;
 export type KeyId = Id<'key'>;
 export type S3KeyId = Id<'s3Key'>;
 export type SessionId = Id<'session'>;
+export type PasskeyId = Id<'passkey'>;
 export type EndpointId = Id<'endpoint'>;
 export type ReleaseId = Id<'release'>;
 export type WorkerId = Id<'worker'>;

@@ -27,7 +27,8 @@ const INSTALLATION: Record<string, readonly Role[]> = {
   ...all(['ADMIN', 'AUDITOR'], ['getMetrics', 'listUserSessions']),
   ...all(['ADMIN'], ['createUser', 'updateUser', 'suspendUser', 'resumeUser', 'deleteUser', 'updateUserLimits']),
   ...all(['ADMIN'], ['replaceUserRateLimit', 'createUserApiKey', 'deleteUserApiKey', 'updateInstallationLimits']),
-  ...all(['ADMIN'], ['endUserSession', 'removeMachineModel']),
+  ...all(['ADMIN'], ['endUserSession', 'removeMachineModel', 'createInvitation', 'deleteInvitation']),
+  ...all(['ADMIN', 'AUDITOR'], ['getInvitation']),
   ...all(['ADMIN'], ['simulate', 'createTeam', 'updateTeam']),
 };
 /** What auditors do not see of other accounts: secrets, and payloads of jobs. */

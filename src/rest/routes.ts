@@ -158,6 +158,7 @@ import {
   endTerminalRoute,
   listTerminalsRoute,
 } from './terminals/terminal-routes.ts';
+import { invitationRoutes } from './users/invitation-routes.ts';
 import { createUserApiKeyRoute, deleteUserApiKeyRoute, listUserApiKeysRoute } from './users/user-api-keys.ts';
 import { getUserRateLimitRoute, replaceUserRateLimitRoute } from './users/user-rate-limit.ts';
 import {
@@ -304,6 +305,7 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   listUserApiKeysRoute,
   createUserApiKeyRoute,
   deleteUserApiKeyRoute,
+  ...invitationRoutes,
   ...teamRoutes,
   ...teamMemberRoutes,
   getInstallationRoute,

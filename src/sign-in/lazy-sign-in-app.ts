@@ -1,5 +1,6 @@
 import { Loop } from '../core/flow/loop.ts';
 import { LazyApp } from '../http/lazy-app.ts';
+import { PasswordHasher } from './local/password-hasher.ts';
 import type { ProviderClient } from './provider-client.ts';
 import type { Provider } from './read-providers.ts';
 import type { RefreshDeps, RefreshSessions } from './refresh-sessions.ts';
@@ -11,10 +12,10 @@ export function isSignInPath(url: string): boolean {
 }
 
 /** What the sign-in page and the providers talk to, loaded at the first request. */
-export function lazySignInApp(deps: Omit<SignInDeps, 'clients'>, providers: readonly Provider[]): LazyApp {
+export function lazySignInApp(deps: Omit<SignInDeps, 'clients' | 'hasher'>, providers: readonly Provider[]): LazyApp {
   const load = async () => {
     const { SignInApp } = await import('./sign-in-app.ts');
-    return new SignInApp({ ...deps, clients: await openClients(providers) });
+    return new SignInApp({ ...deps, hasher: new PasswordHasher(), clients: await openClients(providers) });
   };
   return new LazyApp({ name: 'sign-in', load, logger: deps.logger });
 }

@@ -349,5 +349,8 @@ test('a logout token that is forged, replayed, old or for somebody else ends not
 
 test('the providers are listed without their secrets', async () => {
   const response = await server.send('/sign-in/providers');
-  expect(await response.json()).toEqual({ providers: [{ name: 'acme', title: 'Acme' }] });
+  expect(await response.json()).toEqual({
+    providers: [{ name: 'acme', title: 'Acme' }],
+    ...{ hasPasswords: false, hasPasskeys: false },
+  });
 });

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Ajv } from 'ajv';
 import { messageOf } from '../core/errors.ts';
+import { OWN_MEMBERS } from './local/read-own-sign-in.ts';
 
 /** An OpenID Connect provider, as the operator's file describes it (docs/guide/sign-in.md). */
 export interface Provider {
@@ -29,11 +30,12 @@ type Given = Pick<Provider, 'name' | 'issuer' | 'clientId'> &
 const text = { type: 'string', minLength: 1 };
 const groups = { type: 'array', items: text, minItems: 1 };
 
-const validate = new Ajv({ allErrors: true }).compile<{ providers: Given[] }>({
+const validate = new Ajv({ allErrors: true }).compile<{ providers?: Given[] }>({
   type: 'object',
-  required: ['providers'],
+  anyOf: [{ required: ['providers'] }, ...Object.keys(OWN_MEMBERS).map((name) => ({ required: [name] }))],
   additionalProperties: false,
   properties: {
+    ...OWN_MEMBERS,
     providers: {
       type: 'array',
       maxItems: 20,
@@ -75,10 +77,11 @@ export async function readProviders(file: string): Promise<Provider[]> {
     );
     throw new Error(problems.map((problem) => `the sign-in file ${file}: ${problem.trim()}`).join('\n'));
   }
-  const names = given.providers.map(({ name }) => name);
+  const { providers = [] } = given;
+  const names = providers.map(({ name }) => name);
   const twice = names.find((name, i) => names.indexOf(name) !== i);
   if (twice !== undefined) throw new Error(`the sign-in file ${file}: two providers are named '${twice}'`);
-  return Promise.all(given.providers.map((provider) => toProvider(provider, file)));
+  return Promise.all(providers.map((provider) => toProvider(provider, file)));
 }
 
 function parseJson(content: string, file: string): unknown {

@@ -3,6 +3,7 @@ import { Failure } from '../core/errors.ts';
 import type { SessionId } from '../core/ids.ts';
 import { systemActor } from '../domain/access/actor.ts';
 import { change } from '../domain/change.ts';
+import { findLocalWays } from '../domain/local-accounts/password-store.ts';
 import { findSessionOrigin } from '../domain/sessions/provider-session-store.ts';
 import { endSession } from '../domain/sessions/sessions.ts';
 import { authenticate, authenticateSession } from '../http/authenticate.ts';
@@ -13,6 +14,8 @@ import { namedSession, readSessionSecret, removedSessionCookies } from '../http/
 import { toFailure } from '../http/to-failure.ts';
 import { sendFailure, sendFailurePage, sendJson } from './answers.ts';
 import { beginSession } from './begin-session.ts';
+import { passkeyRoutes } from './local/passkey-routes.ts';
+import { passwordRoutes } from './local/password-routes.ts';
 import { finishOidc, logOutFromBehind, startOidc } from './oidc-routes.ts';
 import type { ProviderClient } from './provider-client.ts';
 import type { SignInDeps } from './sign-in-deps.ts';
@@ -38,6 +41,11 @@ function oidcRoutes(deps: SignInDeps, client: ProviderClient): Record<string, Ha
   };
 }
 
+/** What to offer beside providers and keys: nothing before somebody has a password. */
+async function localWays({ own, pool }: SignInDeps): Promise<{ hasPasswords: boolean; hasPasskeys: boolean }> {
+  return own.isLocalOn ? findLocalWays(pool) : { hasPasswords: false, hasPasskeys: false };
+}
+
 /** What the sign-in page of the console, and the providers, talk to. */
 export class SignInApp implements LoadedApp {
   readonly #deps: SignInDeps;
@@ -47,8 +55,10 @@ export class SignInApp implements LoadedApp {
     this.#deps = deps;
     this.#routes = {
       ...Object.assign({}, ...[...deps.clients.values()].map((client) => oidcRoutes(deps, client))),
+      ...(deps.own.isLocalOn ? { ...passwordRoutes(deps), ...passkeyRoutes(deps) } : {}),
       'GET /sign-in/providers': async (_req, res) => {
         sendJson(res, 200, {
+          ...(await localWays(deps)),
           providers: [...deps.clients.values()]
             .map(({ provider }) => provider)
             .map(({ name, title }) => ({ name, title })),

@@ -6,6 +6,8 @@ import type { SecretBox } from '../core/secret-box.ts';
 import type { KeyRing } from '../domain/access/key-ring.ts';
 import type { Context } from '../domain/context.ts';
 import type { SessionLifetime } from '../domain/sessions/session-store.ts';
+import type { PasswordHasher } from './local/password-hasher.ts';
+import type { OwnSignIn } from './local/read-own-sign-in.ts';
 import type { ProviderClient } from './provider-client.ts';
 
 /** What signing in depends on. */
@@ -19,6 +21,9 @@ export interface SignInDeps extends Context {
   /** Returns the URL of this server as the client of a request reaches it, without a trailing slash. */
   publicUrlFor: (request: IncomingMessage) => string;
   lifetime: SessionLifetime;
+  /** What the operator's file says besides providers. */
+  own: OwnSignIn;
+  hasher: PasswordHasher;
   /** By name. */
   clients: ReadonlyMap<string, ProviderClient>;
 }

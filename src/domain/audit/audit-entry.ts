@@ -47,7 +47,8 @@ export function authorOf(actor: Admin): Author {
   if (actor === null) return { ...nowhere, actorKind: 'operator', actorId: null, interface: 'tools' };
   const actorId = actor.personId ?? actor.userId;
   const kind = kindOf(actor);
-  if (kind === 'system') return { ...nowhere, actorKind: kind, actorId: null, interface: 'control' };
+  // A sign-in is a request of somebody who is not known before it ends.
+  if (kind === 'system') return { ...nowhere, interface: 'control', ...actor.origin, actorKind: kind, actorId: null };
   return {
     actorKind: kind,
     actorId,

@@ -5,6 +5,7 @@
 import type { Db } from '../../db/pool.ts';
 import type { AuditChanges } from './audit-entry.ts';
 import { diffRecords, type Fields, type Hiding } from './diff-records.ts';
+import { LOCAL_ACCOUNT_RECORDS } from './local-account-records.ts';
 
 interface AuditedRecord {
   /** What follows `from`; `$1` is the record's id. */
@@ -124,6 +125,7 @@ export const AUDITED_RECORDS: Readonly<Record<string, AuditedRecord>> = {
       issuers: '(select jsonb_agg(i.issuer order by i.issuer) from identities i where i.user_id = t.id)',
     },
   },
+  ...LOCAL_ACCOUNT_RECORDS,
   key: {
     from: 'api_keys t where t.id = $1',
     ...OWNED,

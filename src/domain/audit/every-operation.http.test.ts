@@ -2,10 +2,15 @@ import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ownEverything, PLENTY } from '../../../test/owned-things.ts';
 import { type Person, type RestFixture, startRestApp } from '../../../test/rest-app.ts';
-import type { KeyId, RegistryId, TemplateId } from '../../core/ids.ts';
+import type { KeyId, RegistryId, SessionId, TemplateId } from '../../core/ids.ts';
+import { type Actor, systemActor } from '../access/actor.ts';
 import { change } from '../change.ts';
 import { changeClusterRegistry } from '../clusters/change-cluster.ts';
+import type { Context } from '../context.ts';
 import { updateFollowedTemplate } from '../endpoints/update-followed-template.ts';
+import { acceptInvitation, createInvitation } from '../local-accounts/invitations.ts';
+import { createPasskey, removePasskey, renamePasskey } from '../local-accounts/passkeys.ts';
+import { changePassword } from '../local-accounts/passwords.ts';
 import { removeMachineModel } from '../machine-models/remove-machine-model.ts';
 import { pinModel } from '../models/pinned-model-store.ts';
 import { updateRegistry } from '../registries/change-registry.ts';
@@ -124,6 +129,9 @@ async function callEverything(person: Person): Promise<void> {
   const user = await as('POST', 'account/users', { name: 'otto' });
   await as('PATCH', `account/users/${user.userId}`, { email: 'otto@example.org' });
   await as('PUT', `account/users/${user.userId}/rate-limit`, { exempt: true, minute: null, hour: null, day: null });
+  const inviting = { ...person, key: await rest.keyFor(person, 'all', 'exec', 'files:write') };
+  await call(inviting, 'POST', `account/users/${user.userId}/invitation`, {});
+  await as('DELETE', `account/users/${user.userId}/invitation`);
   await as('POST', `account/users/${user.userId}/suspend`, {});
   await as('POST', `account/users/${user.userId}/resume`);
   await as('DELETE', `account/users/${user.userId}`);
@@ -142,6 +150,7 @@ async function callEverything(person: Person): Promise<void> {
     lifetime: { idleMs: 1_000, maxMs: 1_000 },
   });
   await change(context, actor, endSession, { userId: person.userId, sessionId: browser.id });
+  await useLocalAccount(context, actor);
   const joined = {
     issuer: 'https://id.example.com',
     subject: CANARY,
@@ -165,6 +174,18 @@ async function callEverything(person: Person): Promise<void> {
   await as('DELETE', `clusters/${cluster.id}`);
   await as('DELETE', `templates/${template}`);
   await as('DELETE', `registries/${registry}`);
+}
+
+/** An invitation, a password and a passkey of the actor's own. */
+async function useLocalAccount(context: Context, actor: Actor): Promise<void> {
+  const id = actor.userId;
+  const { secret } = await change(context, null, createInvitation, { id, hours: 1 });
+  await change(context, systemActor(id), acceptInvitation, { id, secret, passwordHash: CANARY });
+  await change(context, actor, changePassword, { id, sessionId: 's' as SessionId, passwordHash: CANARY });
+  const key = { credentialId: CANARY, publicKey: Buffer.from(CANARY), counter: 0, transports: [] };
+  const passkey = await change(context, actor, createPasskey, { userId: id, key: { ...key, name: 'laptop' } });
+  await change(context, actor, renamePasskey, { userId: id, id: passkey, name: 'phone' });
+  await change(context, actor, removePasskey, { userId: id, id: passkey });
 }
 
 test('every operation has a record that its entries show', async () => {

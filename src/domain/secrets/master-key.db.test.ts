@@ -63,6 +63,7 @@ test('the list of sealed columns is complete: every other binary column is known
     ...['api_keys.secret_hash', 'idempotency_keys.body_hash', 'master_key.key_id'],
     ...['terminal_sessions.ticket_hash', 'workers.token_hash', 'sessions.secret_hash', 'used_answers.hash'],
     ...['audit_seals.hash', 'audit_seals.previous'],
+    ...['invitations.secret_hash', 'passkeys.public_key', 'sign_in_tries.key'],
     'build_file_chunks.data', // what users have sent to be built
   ];
   const sealed = SEALED_COLUMNS.map(({ table, column }) => `${table}.${column}`);

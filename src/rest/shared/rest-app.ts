@@ -59,6 +59,8 @@ export interface RestDeps extends Context {
   terminal: TerminalLimits | null;
   /** Where models come from. */
   models: ModelOrigins;
+  /** Whether people can be invited to set a password. */
+  own: { isLocalOn: boolean };
   /** Where webhooks may go. */
   webhooks: WebhookPolicy;
   /** Why this server builds no images, one sentence; null: it does. */

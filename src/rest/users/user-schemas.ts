@@ -6,6 +6,7 @@ import { LIMIT_EXAMPLES, UserLimitsResponse } from '../limits/limit-schemas.ts';
 import { CREATED_AT, type Examples } from '../shared/example-values.ts';
 import { closed, dateTime, nullableInteger, nullableString, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
+import { INVITATION_EXAMPLES, INVITATION_SCHEMAS } from './invitation-routes.ts';
 
 const MAX_QUOTA = 1_000_000_000;
 const count = () => Type.Integer({ minimum: 0 });
@@ -190,6 +191,7 @@ export const USER_SCHEMAS = [
   SuspendUserRequest,
   UserRateLimit,
   RemovalPlanResponse,
+  ...INVITATION_SCHEMAS,
 ] as const;
 
 const account = {
@@ -204,6 +206,7 @@ const account = {
 };
 
 export const USER_EXAMPLES: Examples = {
+  ...INVITATION_EXAMPLES,
   UserAccount: {
     ...account,
     suspension: { since: '2026-11-22T09:00:00.000Z', by: 'admin', reason: 'Left the team', workloads: 'STOP' },

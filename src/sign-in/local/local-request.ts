@@ -1,0 +1,99 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { clientAddress, clientNetwork } from '../../core/client-address.ts';
+import { Failure } from '../../core/errors.ts';
+import type { UserId } from '../../core/ids.ts';
+import type { Actor } from '../../domain/access/actor.ts';
+import { insertEntry } from '../../domain/audit/insert-entry.ts';
+import { authenticateSession, peerOf } from '../../http/authenticate.ts';
+import { isSameOrigin, namedSession, readSessionSecret, removedSessionCookies } from '../../http/session-cookie.ts';
+import { readBody, sendJson } from '../answers.ts';
+import { beginSession } from '../begin-session.ts';
+import type { SignInDeps } from '../sign-in-deps.ts';
+
+/** Where a request comes from, for limits and for the audit log. */
+export interface Sender {
+  address: string;
+  /** The address, or the network that one client has all addresses of. */
+  network: string;
+  requestId: string;
+}
+
+export function senderOf({ trustedProxies }: SignInDeps, req: IncomingMessage, res: ServerResponse): Sender {
+  const address = clientAddress(peerOf(req), trustedProxies);
+  return { address, network: clientNetwork(address), requestId: String(res.getHeader('x-request-id') ?? '') };
+}
+
+/** Reads members of a JSON body, all of them texts. Throws `badRequest`, and `forbidden` for a request of another site. */
+export async function readTexts<Name extends string>(
+  req: IncomingMessage,
+  names: readonly Name[],
+): Promise<Record<Name, string>> {
+  const body = await readObject(req);
+  const wrong = names.find((name) => typeof body[name] !== 'string' || (body[name] as string).includes('\0'));
+  if (wrong !== undefined) throw new Failure('badRequest', `${wrong}: must be a text`);
+  return body as Record<Name, string>;
+}
+
+/** Reads a JSON body that is an object. Throws as `readTexts` does. */
+export async function readObject(req: IncomingMessage): Promise<Record<string, unknown>> {
+  if (!isSameOrigin(req.headers, false)) {
+    throw new Failure('forbidden', 'access denied: the request came from another site');
+  }
+  if (req.headers['content-type']?.split(';', 1)[0] !== 'application/json') {
+    throw new Failure('unsupportedMediaType', 'the body must be application/json');
+  }
+  try {
+    const body: unknown = JSON.parse(await readBody(req));
+    if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as Record<string, unknown>;
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+  }
+  throw new Failure('badRequest', 'the body must be a JSON object');
+}
+
+/** Returns who the session of a request belongs to. Throws `unauthorized`. */
+export async function readSession(
+  deps: SignInDeps,
+  req: IncomingMessage,
+  { address, requestId }: Sender,
+): Promise<Actor & Required<Pick<Actor, 'sessionId'>>> {
+  const secret = readSessionSecret(req);
+  if (secret === null) throw new Failure('unauthorized', 'sign in first');
+  const actor = await authenticateSession(deps.keyRing, secret, req);
+  return { ...actor, sessionId: actor.sessionId!, origin: { interface: 'console', address, requestId } };
+}
+
+/** Signs in, and answers with the page's half of the session. The one that the browser had goes on elsewhere, not here. */
+export async function answerSignedIn(
+  deps: SignInDeps,
+  req: IncomingMessage,
+  res: ServerResponse,
+  { userId, ...proof }: { userId: UserId } & Parameters<typeof beginSession>[3],
+): Promise<void> {
+  const { secrets, cookie } = await beginSession(deps, req, userId, proof);
+  const former = namedSession(req.headers);
+  const removed = former === null ? [] : removedSessionCookies(former);
+  sendJson(res, 201, { id: secrets.id, token: secrets.token }, [...removed, cookie]);
+}
+
+/**
+ * Writes to the audit log that somebody was not let in. `ownerId`: whose account it was, null if nobody's; the entry is then for admins. Never
+ * throws: the refusal itself is thrown.
+ */
+export async function recordRefusedSignIn(
+  deps: SignInDeps,
+  { address, requestId }: Sender,
+  { ownerId, reason }: { ownerId: UserId | null; reason: string },
+): Promise<void> {
+  const entry: Parameters<typeof insertEntry>[1] = {
+    ...{ operation: 'session.create', recordId: null, recordName: null, ownerId, outcome: 'refused', reason },
+    ...{ actorKind: 'system', actorId: null, keyId: null, sessionId: null, interface: 'console', address, requestId },
+    ...{ repeats: 1, changes: null },
+  };
+  try {
+    if (deps.refusals) await deps.refusals.add(entry);
+    else await insertEntry(deps.pool, entry);
+  } catch (err) {
+    deps.logger.debug({ operation: entry.operation, err }, 'a refusal is not in the audit log');
+  }
+}
