@@ -67,6 +67,11 @@ const MAX_BODY_BYTES = 64 * 1024;
 
 /** Reads a form. Throws `contentTooLarge` above 64 KiB. */
 export async function readForm(req: IncomingMessage): Promise<URLSearchParams> {
+  return new URLSearchParams(await readText(req));
+}
+
+/** Reads a body. Throws `contentTooLarge` above 64 KiB. */
+export async function readText(req: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of req as AsyncIterable<Buffer>) {
@@ -74,5 +79,5 @@ export async function readForm(req: IncomingMessage): Promise<URLSearchParams> {
     if (bytes > MAX_BODY_BYTES) throw new Failure('contentTooLarge', 'the request body is larger than 64 KiB');
     chunks.push(chunk);
   }
-  return new URLSearchParams(Buffer.concat(chunks).toString('utf8'));
+  return Buffer.concat(chunks).toString('utf8');
 }

@@ -13,6 +13,7 @@ import { namedSession, readSessionSecret, removedSessionCookies } from '../http/
 import { toFailure } from '../http/to-failure.ts';
 import { sendFailure, sendFailurePage, sendJson } from './answers.ts';
 import { beginSession } from './begin-session.ts';
+import { cliLoginRoutes } from './cli-login-routes.ts';
 import { finishOidc, logOutFromBehind, startOidc } from './oidc-routes.ts';
 import type { ProviderClient } from './provider-client.ts';
 import type { SignInDeps } from './sign-in-deps.ts';
@@ -47,6 +48,7 @@ export class SignInApp implements LoadedApp {
     this.#deps = deps;
     this.#routes = {
       ...Object.assign({}, ...[...deps.clients.values()].map((client) => oidcRoutes(deps, client))),
+      ...cliLoginRoutes(deps),
       'GET /sign-in/providers': async (_req, res) => {
         sendJson(res, 200, {
           providers: [...deps.clients.values()]
