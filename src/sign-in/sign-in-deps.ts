@@ -6,7 +6,7 @@ import type { SecretBox } from '../core/secret-box.ts';
 import type { KeyRing } from '../domain/access/key-ring.ts';
 import type { Context } from '../domain/context.ts';
 import type { SessionLifetime } from '../domain/sessions/session-store.ts';
-import type { ProviderClient } from './provider-client.ts';
+import type { IdentityClient } from './identity-client.ts';
 
 /** What signing in depends on. */
 export interface SignInDeps extends Context {
@@ -20,5 +20,5 @@ export interface SignInDeps extends Context {
   publicUrlFor: (request: IncomingMessage) => string;
   lifetime: SessionLifetime;
   /** By name. */
-  clients: ReadonlyMap<string, ProviderClient>;
+  clients: ReadonlyMap<string, IdentityClient>;
 }
