@@ -2,11 +2,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Ajv, type JSONSchemaType } from 'ajv';
 import { BoundedMap } from '../core/bounded-map.ts';
-import { clientAddress } from '../core/client-address.ts';
+import { clientAddress, clientNetwork } from '../core/client-address.ts';
 import { Failure, notFound } from '../core/errors.ts';
 import type { SessionId, UserId } from '../core/ids.ts';
 import { type Actor, isPermitted, type Origin } from '../domain/access/actor.ts';
 import { revokeApiKey } from '../domain/access/create-api-key.ts';
+import { GuessLimiter } from '../domain/access/guess-limiter.ts';
 import { PERMISSIONS } from '../domain/access/permissions.ts';
 import { change } from '../domain/change.ts';
 import type { LoginRequest } from '../domain/sessions/login-request-store.ts';
@@ -66,6 +67,19 @@ const asPoll = body<{ code: string }>({ code: secret });
 /** The routes below `/sign-in/cli/`. Those that approve need the session of a page of this server; a key approves nothing. */
 export function cliLoginRoutes(deps: SignInDeps): Record<string, Handler> {
   const misses = new Misses();
+  const guesses = new GuessLimiter({ now: () => performance.now() });
+  /** For who has no session: bounds how often one network may be refused in a second. */
+  const bounded = async <T>(req: IncomingMessage, work: () => Promise<T>): Promise<T> => {
+    const end = await guesses.begin(clientNetwork(originOf(deps, req).address));
+    let isRefused = true;
+    try {
+      const result = await work();
+      isRefused = false;
+      return result;
+    } finally {
+      end(isRefused);
+    }
+  };
   const find = async (actor: Actor, userCode: string): Promise<LoginRequest> => {
     misses.check(actor.userId);
     const found = await findDeviceLogin(deps.pool, userCode);
@@ -76,7 +90,8 @@ export function cliLoginRoutes(deps: SignInDeps): Record<string, Handler> {
   return {
     'POST /sign-in/cli/device': async (req, res) => {
       const { host } = asDevice(await readJson(req));
-      sendJson(res, 201, await beginDeviceLogin(deps.pool, { host, address: originOf(deps, req).address }));
+      const { address } = originOf(deps, req);
+      sendJson(res, 201, await bounded(req, () => beginDeviceLogin(deps.pool, { host, address })));
     },
     'POST /sign-in/cli/device/find': async (req, res) => {
       const { actor } = await approverOf(deps, req);
@@ -94,12 +109,12 @@ export function cliLoginRoutes(deps: SignInDeps): Record<string, Handler> {
       const { actor } = await approverOf(deps, req);
       const request = await find(actor, asUserCode(await readJson(req)).userCode);
       await decideDeviceLogin(deps.pool, request, null);
-      deps.logger.info({ userId: actor.userId, host: request.host, clientAddress: request.address }, 'login denied');
+      deps.logger.info({ userId: actor.userId, clientAddress: request.address }, 'login denied');
       sendJson(res, 200, {});
     },
     'POST /sign-in/cli/device/token': async (req, res) => {
       const { code } = asPoll(await readJson(req));
-      const polled = await pollLogin(deps, code, originOf(deps, req));
+      const polled = await bounded(req, () => pollLogin(deps, code, originOf(deps, req)));
       if ('waitSeconds' in polled) sendJson(res, 202, polled);
       else sendKey(deps, req, res, polled);
     },
@@ -111,7 +126,7 @@ export function cliLoginRoutes(deps: SignInDeps): Record<string, Handler> {
     },
     'POST /sign-in/cli/token': async (req, res) => {
       const redemption = asRedemption(await readJson(req));
-      sendKey(deps, req, res, await redeemLogin(deps, redemption, originOf(deps, req)));
+      sendKey(deps, req, res, await bounded(req, () => redeemLogin(deps, redemption, originOf(deps, req))));
     },
     'POST /sign-in/cli/out': async (req, res) => {
       const actor = await authenticate(deps.keyRing, readBearer(req.headers.authorization), req);

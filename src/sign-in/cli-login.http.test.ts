@@ -199,6 +199,13 @@ test('codes cannot be guessed, and one network cannot fill the table', async () 
   expect((await post('device', { host: 'a' })).status).toBe(201);
 });
 
+test('a network that tries codes which nobody has is slowed down', async () => {
+  const tries = Array.from({ length: 60 }, () => post('token', { code: 'pyl_guess', verifier: VERIFIER }));
+  const statuses = new Set((await Promise.all(tries)).map(({ status }) => status));
+  expect(statuses).toEqual(new Set([401, 429]));
+  await expect.poll(async () => (await post('token', { code: 'x', verifier: VERIFIER })).status).toBe(401); // a second later
+});
+
 test.each([
   ['device', {}],
   ['device', { host: '' }],

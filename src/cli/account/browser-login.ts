@@ -58,6 +58,7 @@ export async function loginByDevice({ terminal, note }: Pieces, url: string): Pr
   const client = new ApiClient({ url, key: '' }, terminal);
   const device = await client.json<DeviceLogin>('POST', '/sign-in/cli/device', { host: hostName() });
   note(`Open ${url}/#/login in any browser, and type this code:\n\n  ${device.userCode}\n`);
+  note('Is there no browser that reaches it? Stop this, and run `podyard login --with-key`.');
   for (let waitSeconds = device.intervalSeconds; ; ) {
     await sleep(waitSeconds * 1000, undefined, { signal: terminal.interrupted });
     try {
