@@ -22,6 +22,8 @@ interface RunOptions {
   /** Makes the terminal interactive: one answer per prompt. */
   answers?: readonly string[];
   screen?: Screen;
+  /** Sees what goes to stderr while the command runs. */
+  onNote?: (text: string) => void;
   /** Presses Ctrl-C when it aborts. */
   interrupt?: AbortSignal;
 }
@@ -86,7 +88,10 @@ export async function runRemote(args: readonly string[], options: RunOptions): P
     allowsInsecureProcesses: unused,
     terminal,
     print: (text) => printed.push(text),
-    note: (text) => noted.push(text),
+    note: (text) => {
+      noted.push(text);
+      options.onNote?.(text);
+    },
     ...(options.screen && { screen: options.screen }),
   };
   const status = await runCli(pieces, args);

@@ -4,9 +4,9 @@ import { systemClock } from '../src/core/clock.ts';
 import { silentLogger } from '../src/core/logger.ts';
 import { KeyRing } from '../src/domain/access/key-ring.ts';
 import type { SessionLifetime } from '../src/domain/sessions/session-store.ts';
+import type { IdentityClient } from '../src/sign-in/identity-client.ts';
 import { PasswordHasher } from '../src/sign-in/local/password-hasher.ts';
 import type { OwnSignIn } from '../src/sign-in/local/read-own-sign-in.ts';
-import type { ProviderClient } from '../src/sign-in/provider-client.ts';
 import { RefreshSessions } from '../src/sign-in/refresh-sessions.ts';
 import { SignInApp } from '../src/sign-in/sign-in-app.ts';
 import type { SignInDeps } from '../src/sign-in/sign-in-deps.ts';
@@ -31,7 +31,7 @@ export interface SignInServer {
     options?: { session?: BrowserSession; method?: string; headers?: Record<string, string>; body?: string },
   ): Promise<Response>;
   /** Whom people sign in with. `reload` after a change. */
-  clients: Map<string, ProviderClient>;
+  clients: Map<string, IdentityClient>;
   reload(): void;
   /** How people sign in without a provider. `reload` after a change. */
   own: OwnSignIn;
@@ -46,7 +46,7 @@ export async function startSignInServer(lifetime = LIFETIME): Promise<SignInServ
   const rest = await startRestApp();
   const { pool } = rest.database;
   const keyRing = new KeyRing({ pool, bus: rest.bus, clock: systemClock });
-  const clients = new Map<string, ProviderClient>();
+  const clients = new Map<string, IdentityClient>();
   const own: OwnSignIn = { isLocalOn: true };
   const deps: SignInDeps = {
     ...{ pool, bus: rest.bus, keyRing, secretBox: rest.secretBox, clients, lifetime, own },

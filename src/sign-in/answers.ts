@@ -67,11 +67,11 @@ const MAX_BODY_BYTES = 64 * 1024;
 
 /** Reads a form. Throws `contentTooLarge` above 64 KiB. */
 export async function readForm(req: IncomingMessage): Promise<URLSearchParams> {
-  return new URLSearchParams(await readBody(req));
+  return new URLSearchParams(await readText(req));
 }
 
-/** Reads a text. Throws `contentTooLarge` above 64 KiB. */
-export async function readBody(req: IncomingMessage): Promise<string> {
+/** Reads a body. Throws `contentTooLarge` above 64 KiB. */
+export async function readText(req: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of req as AsyncIterable<Buffer>) {

@@ -9,11 +9,17 @@ export type Claims = Readonly<Record<string, unknown>>;
 const MAX_GROUPS = 1_000;
 const MAX_TEXT = 200;
 
-/** Returns who somebody is, from their claims. Throws `forbidden` unless they are in a group that may sign in. */
+/**
+ * Returns who somebody is, from their claims. Throws `forbidden` unless they are in a group that may sign in, `unauthorized` if
+ * the provider leaves out their groups because there are too many.
+ */
 export function readIdentity(provider: Provider, claims: Claims): JoinedIdentity {
   const email = textIn(claims, provider.claims.email);
   const groups = groupsIn(claims, provider.claims.groups);
-  if (provider.userGroups !== null && !isMember(groups, [...provider.userGroups, ...(provider.adminGroups ?? [])])) {
+  checkOverage(provider, claims);
+  const { userGroups, adminGroups, auditorGroups, billingGroups } = provider;
+  const allowed = [userGroups, adminGroups, auditorGroups, billingGroups].flatMap((some) => some ?? []);
+  if (userGroups !== null && !isMember(groups, allowed)) {
     throw new Failure('forbidden', `You are in none of the groups that may sign in here: ask an admin of this server.`);
   }
   const subject = String(claims.sub);
@@ -25,13 +31,36 @@ export function readIdentity(provider: Provider, claims: Claims): JoinedIdentity
     isEmailVerified: claims.email_verified === true,
     groups,
     role: roleOf(provider, groups),
+    teams: provider.teams.filter(({ group }) => groups.includes(group)),
     joinByEmail: provider.joinByEmail,
   };
 }
 
-function roleOf({ adminGroups }: Provider, groups: readonly string[]): Role | null {
-  if (adminGroups === null) return null;
-  return isMember(groups, adminGroups) ? 'ADMIN' : 'USER';
+/** Returns whom a provider's groups make somebody who is in none of them; null: roles are given here. */
+export function roleWithoutGroups(provider: Provider): Role | null {
+  return roleOf(provider, []);
+}
+
+function roleOf({ adminGroups, auditorGroups, billingGroups }: Provider, groups: readonly string[]): Role | null {
+  if (adminGroups === null && auditorGroups === null && billingGroups === null) return null;
+  if (isMember(groups, adminGroups ?? [])) return 'ADMIN';
+  if (isMember(groups, auditorGroups ?? [])) return 'AUDITOR';
+  return isMember(groups, billingGroups ?? []) ? 'BILLING' : 'USER';
+}
+
+/** Without their groups, somebody would lose what these give: Entra names a place to ask instead, above about 200 groups. */
+function checkOverage(provider: Provider, claims: Claims): void {
+  const { adminGroups, auditorGroups, billingGroups, userGroups, teams } = provider;
+  const lists = [adminGroups, auditorGroups, billingGroups, userGroups];
+  const usesGroups = teams.length > 0 || lists.some((some) => some !== null);
+  const elsewhere = claims._claim_names;
+  const isLeftOut = typeof elsewhere === 'object' && elsewhere !== null && Object.hasOwn(elsewhere, 'groups');
+  if (!usesGroups || !isLeftOut || claimAt(claims, provider.claims.groups) !== undefined) return;
+  // No 403: this does not say that somebody has left a group.
+  throw new Failure(
+    'unauthorized',
+    `You are in more groups than ${provider.title} sends: have an admin make it send only the groups assigned to this application.`,
+  );
 }
 
 function isMember(groups: readonly string[], wanted: readonly string[]): boolean {

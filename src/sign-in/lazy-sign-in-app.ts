@@ -1,7 +1,7 @@
 import { Loop } from '../core/flow/loop.ts';
 import { LazyApp } from '../http/lazy-app.ts';
+import type { IdentityClient } from './identity-client.ts';
 import { PasswordHasher } from './local/password-hasher.ts';
-import type { ProviderClient } from './provider-client.ts';
 import type { Provider } from './read-providers.ts';
 import type { RefreshDeps, RefreshSessions } from './refresh-sessions.ts';
 import type { SignInDeps } from './sign-in-deps.ts';
@@ -45,8 +45,14 @@ async function openRefresher(deps: RefreshDeps): Promise<RefreshSessions> {
   return new RefreshSessions(deps);
 }
 
-async function openClients(providers: readonly Provider[]): Promise<Map<string, ProviderClient>> {
-  if (providers.length === 0) return new Map();
-  const { ProviderClient } = await import('./provider-client.ts'); // with its library, for those who have a provider
-  return new Map(providers.map((provider) => [provider.name, new ProviderClient(provider)]));
+/** Each kind with its library, for those who have a provider of it. */
+async function openClients(providers: readonly Provider[]): Promise<Map<string, IdentityClient>> {
+  const clients = new Map<string, IdentityClient>();
+  for (const provider of providers) clients.set(provider.name, await openClient(provider));
+  return clients;
+}
+
+async function openClient(provider: Provider): Promise<IdentityClient> {
+  if (provider.type === 'github') return new (await import('./github-client.ts')).GithubClient(provider);
+  return new (await import('./provider-client.ts')).ProviderClient(provider);
 }

@@ -1,7 +1,7 @@
 import { constants, createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto';
 import { Failure } from '../core/errors.ts';
 import type { Claims } from './claims.ts';
-import type { ProviderClient } from './provider-client.ts';
+import type { BackChannelClient } from './identity-client.ts';
 
 const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 const MAX_AGE_SECONDS = 10 * 60;
@@ -33,7 +33,7 @@ export interface LogoutToken {
 }
 
 /** Reads a logout token: signature, issuer, audience, age and event. Throws `badRequest`, as the specification wants it. */
-export async function readLogoutToken(client: ProviderClient, token: string): Promise<LogoutToken> {
+export async function readLogoutToken(client: BackChannelClient, token: string): Promise<LogoutToken> {
   const [head = '', body = '', signature = '', ...more] = token.split('.');
   const { alg, kid } = parsePart(head);
   const algorithm = typeof alg === 'string' && Object.hasOwn(VERIFIERS, alg) ? VERIFIERS[alg] : undefined;
@@ -48,7 +48,7 @@ export async function readLogoutToken(client: ProviderClient, token: string): Pr
   return checkClaims(client, parsePart(body));
 }
 
-function checkClaims({ provider }: ProviderClient, claims: Claims): LogoutToken {
+function checkClaims({ provider }: BackChannelClient, claims: Claims): LogoutToken {
   const { iss, aud, iat, exp, jti, sub, sid, nonce, events } = claims;
   const now = Date.now() / 1000;
   const isForUs = Array.isArray(aud) ? aud.includes(provider.clientId) : aud === provider.clientId;

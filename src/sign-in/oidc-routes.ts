@@ -3,15 +3,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Failure } from '../core/errors.ts';
 import { hashSecret } from '../domain/access/secret-hash.ts';
 import { change } from '../domain/change.ts';
-import { useAnswerOnce } from '../domain/sessions/identity-store.ts';
-import { joinIdentity } from '../domain/sessions/join-identity.ts';
+import { findUserOfIdentity, useAnswerOnce } from '../domain/sessions/identity-store.ts';
+import { type JoinedIdentity, joinIdentity } from '../domain/sessions/join-identity.ts';
 import { deleteSessionsOfAccount } from '../domain/sessions/provider-session-store.ts';
 import { readCookie, setCookie } from '../http/session-cookie.ts';
 import { readForm, redirect, sendJson } from './answers.ts';
 import { beginSession, isSecure } from './begin-session.ts';
-import { readIdentity } from './claims.ts';
+import { type Claims, readIdentity } from './claims.ts';
+import type { BackChannelClient, IdentityClient, Vouched } from './identity-client.ts';
+import { takeGroupsAway } from './leave-groups.ts';
 import { readLogoutToken } from './logout-token.ts';
-import type { ProviderClient, Vouched } from './provider-client.ts';
+import type { Provider } from './read-providers.ts';
 import { REFRESH_MS } from './refresh-sessions.ts';
 import type { SignInDeps } from './sign-in-deps.ts';
 
@@ -35,7 +37,7 @@ interface Attempt {
 /** Sends the browser to the provider. `to`: the page of the console that it returns to. */
 export async function startOidc(
   deps: SignInDeps,
-  client: ProviderClient,
+  client: IdentityClient,
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<void> {
@@ -61,7 +63,7 @@ export async function startOidc(
 /** Signs in whom the provider vouches for. The browser's cookie must be of the same attempt, and each answer is used once. */
 export async function finishOidc(
   deps: SignInDeps,
-  client: ProviderClient,
+  client: IdentityClient,
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<void> {
@@ -72,7 +74,7 @@ export async function finishOidc(
   if (!(await useAnswerOnce(deps.pool, hashSecret(attempt.state)))) throw restart();
   const answer = new URL(`${callbackUrl(base, provider.name)}?${query}`);
   const vouched = await client.redeem(answer, attempt);
-  const identity = readIdentity(provider, vouched.claims);
+  const identity = await readMember(deps, provider, vouched.claims);
   const userId = await change(deps, null, joinIdentity, identity);
   const { secrets, cookie } = await beginSession(deps, req, userId, {
     madeBy: 'OIDC',
@@ -92,10 +94,22 @@ export async function finishOidc(
   ]);
 }
 
+/** As `readIdentity`; somebody who was here before and is refused loses what their groups gave. */
+async function readMember(deps: SignInDeps, provider: Provider, claims: Claims): Promise<JoinedIdentity> {
+  try {
+    return readIdentity(provider, claims);
+  } catch (error) {
+    if (!(error instanceof Failure) || error.kind !== 'forbidden') throw error;
+    const known = await findUserOfIdentity(deps.pool, { issuer: provider.issuer, subject: String(claims.sub) });
+    if (known !== undefined) await takeGroupsAway(deps, provider, known);
+    throw error;
+  }
+}
+
 /** Ends the sessions of somebody who signed out at the provider (OpenID Connect Back-Channel Logout 1.0). */
 export async function logOutFromBehind(
   deps: SignInDeps,
-  client: ProviderClient,
+  client: BackChannelClient,
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<void> {

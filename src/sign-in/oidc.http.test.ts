@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type BrowserSession, type SignInServer, startSignInServer } from '../../test/sign-in-server.ts';
+import { SignInVisitor } from '../../test/sign-in-visitor.ts';
 import { CLIENT_ID, CLIENT_SECRET, OidcServer } from '../../test/stand-ins/oidc-server.ts';
 import type { UserId } from '../core/ids.ts';
 import { groupsOf } from '../domain/sessions/identity-store.ts';
@@ -14,7 +15,8 @@ const SETTINGS: Provider = {
   ...{ name: 'acme', title: 'Acme', issuer: '', clientId: CLIENT_ID, clientSecret: CLIENT_SECRET },
   scopes: 'openid email profile groups',
   claims: { name: 'preferred_username', email: 'email', groups: 'groups' },
-  ...{ adminGroups: ['admins'], userGroups: ['staff'], joinByEmail: false },
+  ...{ adminGroups: ['admins'], auditorGroups: null, billingGroups: null, teams: [] },
+  ...{ type: 'oidc', userGroups: ['staff'], joinByEmail: false },
 };
 
 beforeAll(async () => {
@@ -42,48 +44,12 @@ function person(name: string, groups = ['staff']) {
   return { sub: name, preferred_username: name, email, email_verified: true, groups };
 }
 
-/** A browser: it keeps cookies and follows redirects. */
-class Visitor {
-  readonly cookies = new Map<string, string>();
-
-  async get(url: string): Promise<Response> {
-    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    const response = await fetch(url, { headers: { cookie }, redirect: 'manual' });
-    for (const line of response.headers.getSetCookie()) {
-      const [name, value] = line.split(';', 1)[0]!.split('=') as [string, string];
-      if (value === '') this.cookies.delete(name);
-      else this.cookies.set(name, value);
-    }
-    return response;
+const Visitor = class extends SignInVisitor {
+  constructor() {
+    super(server.url, 'acme');
   }
-
-  /** Follows redirects until one leads to `until`, which is returned instead of being followed, or there is none. */
-  async follow(url: string, until: string): Promise<{ url: string; response: Response | null }> {
-    const next = new URL(url);
-    for (let i = 0; i < 10; i++) {
-      const response = await this.get(next.href);
-      const location = response.headers.get('location');
-      if (location === null) return { url: next.href, response };
-      next.href = new URL(location, next).href;
-      if (next.href.includes(until)) return { url: next.href, response: null };
-    }
-    throw new Error(`too many redirects: ${next.href}`);
-  }
-
-  /** Goes to the provider and back, up to the callback, which is not called. */
-  async toCallback(to = '/'): Promise<string> {
-    const path = `/sign-in/oidc/acme?to=${encodeURIComponent(to)}`;
-    return (await this.follow(`${server.url}${path}`, '/callback?')).url;
-  }
-
-  /** Signs in, and returns what the console keeps. */
-  async signIn(to = '/'): Promise<BrowserSession & { to: string }> {
-    const { url, response } = await this.follow(await this.toCallback(to), '#signed-in=');
-    if (response !== null) throw new Error(`answered ${response.status}: ${await response.text()}`);
-    const [, id = '', token = '', page = ''] = /#signed-in=(\w+)\.([\w-]+)&to=(.*)$/.exec(url)!;
-    return { id, token, to: decodeURIComponent(page), cookie: `podyard_${id}=${this.cookies.get(`podyard_${id}`)}` };
-  }
-}
+};
+type Visitor = SignInVisitor;
 
 const accountOf = async (session: BrowserSession) => (await server.send('/v2/account', { session })).json();
 const status = async (session: BrowserSession) => (await server.send('/v2/account', { session })).status;

@@ -1,6 +1,6 @@
 import * as oidc from 'openid-client';
 import { Failure, messageOf } from '../core/errors.ts';
-import type { Claims } from './claims.ts';
+import type { BackChannelClient, Checks, Vouched } from './identity-client.ts';
 import type { Provider } from './read-providers.ts';
 
 /** How long what a provider says about itself is believed. Its keys are read for each sign-in, so that a rotation is noticed at once. */
@@ -9,15 +9,8 @@ const TIMEOUT_SECONDS = 10;
 /** How far the clocks of provider and server may differ. */
 const CLOCK_TOLERANCE_SECONDS = 60;
 
-/** What a provider vouches for, after a sign-in or a refresh. */
-export interface Vouched {
-  claims: Claims;
-  refreshToken: string | null;
-  idToken: string | null;
-}
-
-/** Talks to one provider. Nothing is asked before the first sign-in, so a provider that is away keeps no server from starting. */
-export class ProviderClient {
+/** Talks OpenID Connect with one provider. */
+export class ProviderClient implements BackChannelClient {
   readonly provider: Provider;
   #metadata: { value: oidc.ServerMetadata; untilMs: number } | undefined;
 
@@ -26,10 +19,7 @@ export class ProviderClient {
   }
 
   /** Returns where the browser signs in. `checks`: what the answer has to match. */
-  async authorizationUrl(
-    checks: { state: string; nonce: string; verifier: string },
-    redirectUri: string,
-  ): Promise<URL> {
+  async authorizationUrl(checks: Checks, redirectUri: string): Promise<URL> {
     return oidc.buildAuthorizationUrl(await this.#configuration(), {
       redirect_uri: redirectUri,
       scope: this.provider.scopes,
@@ -41,7 +31,7 @@ export class ProviderClient {
   }
 
   /** Redeems the code in `answer`, and checks the id token's signature, issuer, audience, nonce and times. Throws `unauthorized`. */
-  async redeem(answer: URL, checks: { state: string; nonce: string; verifier: string }): Promise<Vouched> {
+  async redeem(answer: URL, checks: Checks): Promise<Vouched> {
     const configuration = await this.#configuration();
     const tokens = await oidc
       .authorizationCodeGrant(configuration, answer, {

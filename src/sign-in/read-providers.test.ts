@@ -25,8 +25,18 @@ test('a provider gets the usual claims and scopes, and its secret from a file be
       ...OWN,
       ...{ title: 'acme', clientSecret: 's3cret', scopes: 'openid profile email', joinByEmail: false },
       claims: { name: 'preferred_username', email: 'email', groups: 'roles' },
-      ...{ adminGroups: null, userGroups: null },
+      ...{ type: 'oidc', adminGroups: null, auditorGroups: null, billingGroups: null, teams: [], userGroups: null },
     },
+  ]);
+});
+
+test('GitHub needs no issuer, and the organizations that may sign in', async () => {
+  const github = { name: 'github', type: 'github', clientId: 'c', clientSecret: 's', userGroups: ['acme'] };
+  expect(await read({ providers: [github] })).toMatchObject([
+    { issuer: 'https://github.com', scopes: 'read:user user:email read:org' },
+  ]);
+  expect(await read({ providers: [{ ...github, issuer: 'https://git.example.org' }] })).toMatchObject([
+    { issuer: 'https://git.example.org' },
   ]);
 });
 
@@ -41,6 +51,18 @@ test.each<[string, unknown, RegExp]>([
     'an issuer without TLS',
     withSecret({ issuer: 'http://id.example.org' }),
     /'http:\/\/id.example.org' must be an https:\/\/ URL/,
+  ],
+  ['no issuer', withSecret({ issuer: undefined }), /acme: give its issuer/],
+  ['GitHub for everybody', withSecret({ type: 'github' }), /name your organizations in userGroups/],
+  [
+    'an unknown role',
+    withSecret({ teams: [{ group: 'a', team: 'b', role: 'BOSS' }] }),
+    /teams\/0\/role: must be equal/,
+  ],
+  [
+    'a team without a group',
+    withSecret({ teams: [{ team: 'b', role: 'VIEWER' }] }),
+    /must have required property 'group'/,
   ],
   ['no secret', { providers: [OWN] }, /give either clientSecret or clientSecretFile/],
   ['two secrets', withSecret({ clientSecretFile: 'secret' }), /give either clientSecret or clientSecretFile/],

@@ -2,10 +2,15 @@ import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Ajv } from 'ajv';
 import { messageOf } from '../core/errors.ts';
+import { TEAM_ROLES, type TeamRole } from '../domain/access/team-roles.ts';
 import { OWN_MEMBERS } from './local/read-own-sign-in.ts';
 
-/** An OpenID Connect provider, as the operator's file describes it (docs/guide/sign-in.md). */
+const GITHUB = 'https://github.com';
+
+/** An identity provider, as the operator's file describes it (docs/guide/sign-in.md). */
 export interface Provider {
+  /** What it speaks: OpenID Connect, or GitHub's OAuth. */
+  type: 'oidc' | 'github';
   /** In URLs: lower-case letters, digits and hyphens. */
   name: string;
   /** On the button. */
@@ -16,15 +21,26 @@ export interface Provider {
   scopes: string;
   /** Where name, e-mail and groups are in its claims. */
   claims: { name: string; email: string; groups: string };
-  /** Members are admins, all others users; null: roles are given here. */
+  /** Members have these roles, the first that fits; all others are users. All null: roles are given here. */
   adminGroups: readonly string[] | null;
+  auditorGroups: readonly string[] | null;
+  billingGroups: readonly string[] | null;
+  /** Members of a group are members of a team. */
+  teams: readonly GroupTeam[];
   /** Only members sign in; null: everybody. */
   userGroups: readonly string[] | null;
   /** Who has a verified e-mail gets the user with that e-mail. */
   joinByEmail: boolean;
 }
 
-type Given = Pick<Provider, 'name' | 'issuer' | 'clientId'> &
+/** Whoever is in `group` has `role` in the team of this name. */
+export interface GroupTeam {
+  group: string;
+  team: string;
+  role: TeamRole;
+}
+
+type Given = Pick<Provider, 'name' | 'clientId'> &
   Partial<Omit<Provider, 'claims'>> & { clientSecretFile?: string; claims?: Partial<Provider['claims']> };
 
 const text = { type: 'string', minLength: 1 };
@@ -41,11 +57,12 @@ const validate = new Ajv({ allErrors: true }).compile<{ providers?: Given[] }>({
       maxItems: 20,
       items: {
         type: 'object',
-        required: ['name', 'issuer', 'clientId'],
+        required: ['name', 'clientId'],
         additionalProperties: false,
         properties: {
           name: { type: 'string', pattern: '^[a-z0-9][a-z0-9-]{0,39}$' },
           title: text,
+          type: { enum: ['oidc', 'github'] },
           issuer: text,
           clientId: text,
           clientSecret: text,
@@ -57,6 +74,18 @@ const validate = new Ajv({ allErrors: true }).compile<{ providers?: Given[] }>({
             properties: { name: text, email: text, groups: text },
           },
           adminGroups: groups,
+          auditorGroups: groups,
+          billingGroups: groups,
+          teams: {
+            type: 'array',
+            minItems: 1,
+            items: {
+              type: 'object',
+              required: ['group', 'team', 'role'],
+              additionalProperties: false,
+              properties: { group: text, team: text, role: { enum: TEAM_ROLES } },
+            },
+          },
           userGroups: groups,
           joinByEmail: { type: 'boolean' },
         },
@@ -93,17 +122,24 @@ function parseJson(content: string, file: string): unknown {
 }
 
 async function toProvider(given: Given, file: string): Promise<Provider> {
-  const { name, issuer, clientId, claims } = given;
-  checkIssuer(issuer, `the sign-in file ${file}: ${name}: issuer`);
+  const { name, clientId, claims, type = 'oidc' } = given;
+  const place = `the sign-in file ${file}: ${name}`;
+  const issuer = given.issuer ?? (type === 'github' ? GITHUB : undefined);
+  if (issuer === undefined) throw new Error(`${place}: give its issuer`);
+  checkIssuer(issuer, `${place}: issuer`);
+  if (type === 'github' && given.userGroups === undefined) {
+    throw new Error(`${place}: anybody can have an account at GitHub: name your organizations in userGroups`);
+  }
   return {
-    name,
+    ...{ type, name, issuer, clientId },
     title: given.title ?? name,
-    issuer,
-    clientId,
     clientSecret: await readSecret(given, file),
-    scopes: given.scopes ?? 'openid profile email',
+    scopes: given.scopes ?? (type === 'github' ? 'read:user user:email read:org' : 'openid profile email'),
     claims: { name: 'preferred_username', email: 'email', groups: 'groups', ...claims },
     adminGroups: given.adminGroups ?? null,
+    auditorGroups: given.auditorGroups ?? null,
+    billingGroups: given.billingGroups ?? null,
+    teams: given.teams ?? [],
     userGroups: given.userGroups ?? null,
     joinByEmail: given.joinByEmail ?? false,
   };

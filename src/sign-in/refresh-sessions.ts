@@ -9,6 +9,7 @@ import {
   updateSessionRefreshed,
 } from '../domain/sessions/provider-session-store.ts';
 import { readIdentity } from './claims.ts';
+import { takeGroupsAway } from './leave-groups.ts';
 import type { SignInDeps } from './sign-in-deps.ts';
 
 /** How often a provider is asked whether it still vouches for a session. */
@@ -52,6 +53,8 @@ export class RefreshSessions {
       await updateSessionRefreshed(pool, this.#deps.secretBox, session.id, { tokens, refreshInMs: REFRESH_MS });
     } catch (error) {
       const hasEnded = error instanceof Failure && (error.kind === 'unauthorized' || error.kind === 'forbidden');
+      // Their keys are not affected by the end of a session.
+      if (hasEnded && error.kind === 'forbidden') await takeGroupsAway(this.#deps, client!.provider, session.userId);
       if (hasEnded) await this.#end(session);
       else logger.warn({ err: error, sessionId: session.id }, 'a session could not be refreshed; it goes on');
     }

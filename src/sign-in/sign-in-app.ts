@@ -14,16 +14,17 @@ import { namedSession, readSessionSecret, removedSessionCookies } from '../http/
 import { toFailure } from '../http/to-failure.ts';
 import { sendFailure, sendFailurePage, sendJson } from './answers.ts';
 import { beginSession } from './begin-session.ts';
+import { cliLoginRoutes } from './cli-login-routes.ts';
+import { hasBackChannel, type IdentityClient } from './identity-client.ts';
 import { passkeyRoutes } from './local/passkey-routes.ts';
 import { passwordRoutes } from './local/password-routes.ts';
 import { finishOidc, logOutFromBehind, startOidc } from './oidc-routes.ts';
-import type { ProviderClient } from './provider-client.ts';
 import type { SignInDeps } from './sign-in-deps.ts';
 
 type Handler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 
 /** The routes of one provider. What a browser is sent to answers with pages. */
-function oidcRoutes(deps: SignInDeps, client: ProviderClient): Record<string, Handler> {
+function oidcRoutes(deps: SignInDeps, client: IdentityClient): Record<string, Handler> {
   const path = `/sign-in/oidc/${client.provider.name}`;
   const page =
     (handle: typeof startOidc): Handler =>
@@ -37,7 +38,9 @@ function oidcRoutes(deps: SignInDeps, client: ProviderClient): Record<string, Ha
   return {
     [`GET ${path}`]: page(startOidc),
     [`GET ${path}/callback`]: page(finishOidc),
-    [`POST ${path}/logout`]: (req, res) => logOutFromBehind(deps, client, req, res),
+    ...(hasBackChannel(client) && {
+      [`POST ${path}/logout`]: (req: IncomingMessage, res: ServerResponse) => logOutFromBehind(deps, client, req, res),
+    }),
   };
 }
 
@@ -56,6 +59,7 @@ export class SignInApp implements LoadedApp {
     this.#routes = {
       ...Object.assign({}, ...[...deps.clients.values()].map((client) => oidcRoutes(deps, client))),
       ...(deps.own.isLocalOn ? { ...passwordRoutes(deps), ...passkeyRoutes(deps) } : {}),
+      ...cliLoginRoutes(deps),
       'GET /sign-in/providers': async (_req, res) => {
         sendJson(res, 200, {
           ...(await localWays(deps)),

@@ -6,9 +6,9 @@ import type { SecretBox } from '../core/secret-box.ts';
 import type { KeyRing } from '../domain/access/key-ring.ts';
 import type { Context } from '../domain/context.ts';
 import type { SessionLifetime } from '../domain/sessions/session-store.ts';
+import type { IdentityClient } from './identity-client.ts';
 import type { PasswordHasher } from './local/password-hasher.ts';
 import type { OwnSignIn } from './local/read-own-sign-in.ts';
-import type { ProviderClient } from './provider-client.ts';
 
 /** What signing in depends on. */
 export interface SignInDeps extends Context {
@@ -25,5 +25,5 @@ export interface SignInDeps extends Context {
   own: OwnSignIn;
   hasher: PasswordHasher;
   /** By name. */
-  clients: ReadonlyMap<string, ProviderClient>;
+  clients: ReadonlyMap<string, IdentityClient>;
 }

@@ -1,5 +1,8 @@
 /** Signing in to the console: with a key, with a provider, in several tabs, and out again. On simulated workers. */
+import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -44,6 +47,15 @@ describe.skipIf(!hasBrowser)('signing in to the console', { timeout: 120_000 }, 
     expect(complaints).toEqual([]);
   });
 
+  const post = async (path: string, body: object) => {
+    const headers = { 'content-type': 'application/json' };
+    const response = await fetch(`${server.url}/sign-in/cli/${path}`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    });
+    return (await response.json()) as Record<string, string>;
+  };
   const heading = (page: Page, name: string) => page.getByRole('heading', { name, level: 1, exact: true }).waitFor();
   /** Of a browser of its own. Its other tabs share what it stores. */
   const firstTab = async (colorScheme: 'light' | 'dark') => {
@@ -117,4 +129,47 @@ describe.skipIf(!hasBrowser)('signing in to the console', { timeout: 120_000 }, 
     await page.getByLabel('API key').waitFor();
     await page.close();
   });
+
+  test.each(['light', 'dark'] as const)(
+    'a command line is approved by its link and by its code (%s)',
+    async (colorScheme) => {
+      const returned = Promise.withResolvers<string>();
+      const cli = createServer((req, res) => {
+        if (req.url!.startsWith('/callback')) returned.resolve(req.url!);
+        res.end('Signed in.');
+      });
+      await new Promise<void>((listening) => cli.listen(0, '127.0.0.1', listening));
+      const { port } = cli.address() as AddressInfo;
+      const page = await firstTab(colorScheme);
+      try {
+        const [state, verifier] = ['s'.repeat(43), 'v'.repeat(43)];
+        const challenge = createHash('sha256').update(verifier).digest('base64url');
+        await page.goto(`${server.url}/#/login?host=laptop&port=${port}&state=${state}&challenge=${challenge}`);
+        await page.getByRole('link', { name: 'Sign in with Acme' }).click(); // and comes back to the page
+        await page.getByText('The command line on laptop (on this computer) asks to act as Anna.').waitFor();
+        expect(await violationsOf(page)).toEqual([]);
+        await page.getByRole('button', { name: 'Approve' }).click();
+        const query = new URL(await returned.promise, 'http://127.0.0.1').searchParams;
+        expect(query.get('state')).toBe(state);
+        const redeemed = await post('token', { code: query.get('code'), verifier });
+        expect(redeemed).toMatchObject({ name: 'CLI on laptop', userName: 'Anna' });
+
+        const device = await post('device', { host: 'gpu-7' });
+        const tab = await newTab(page, '/login');
+        await tab.getByLabel('Code').fill('BBBB-BBBB');
+        await tab.getByRole('button', { name: 'Continue' }).click();
+        await tab.getByRole('alert').getByText('Login with this code not found').waitFor();
+        expect(await violationsOf(tab)).toEqual([]);
+        await tab.getByLabel('Code').fill(device.userCode!);
+        await tab.getByRole('button', { name: 'Continue' }).click();
+        await tab.getByText('The command line on gpu-7 (from 127.0.0.1) asks to act as Anna.').waitFor();
+        await tab.getByRole('button', { name: 'Deny' }).click();
+        await tab.getByText('Denied: the command line gets nothing.').waitFor();
+        expect(await violationsOf(tab)).toEqual([]);
+      } finally {
+        await page.context().close();
+        cli.close();
+      }
+    },
+  );
 });

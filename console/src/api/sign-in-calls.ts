@@ -36,6 +36,12 @@ export async function signOut(): Promise<void> {
   }
 }
 
+/** Posts to a route about logins of command lines, with the session of this page. Throws ApiError. */
+export async function callLogin<T>(path: string, body: object): Promise<T> {
+  const headers = { ...sessionHeaders(), 'content-type': 'application/json' };
+  return (await call(`cli/${path}`, { method: 'POST', headers, body: JSON.stringify(body) })) as T;
+}
+
 async function call(path: string, init: RequestInit = {}): Promise<unknown> {
   const response = await fetch(`${BASE_URL}/sign-in/${path}`, { ...init, cache: 'no-store' }).catch(() => {
     throw unreachable();

@@ -14,16 +14,27 @@ import {
   requireConfirmable,
 } from '../shared/command-shape.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
+import type { LoginOptions } from './login.ts';
 
 export function addSignIn(program: Command, pieces: CliPieces): void {
   program
     .command('login')
-    .description('save a server and its API key; the key is prompted for, or read from stdin')
+    .description('sign in to a server in a browser; a key is read from stdin where nobody is at a terminal')
     .argument('[url]', 'URL of the server', 'http://127.0.0.1:8080')
     .option('--name <context>', 'name of the context', 'default')
-    .action(async (url: string, { name }: { name: string }) => {
+    .option('--device', 'show a short code for a browser of another machine')
+    .option('--with-key', 'save an API key, which is prompted for or read from stdin')
+    .action(async (url: string, options: Omit<LoginOptions, 'url'>) => {
       const { login } = await import('./login.ts');
-      await login(pieces, { url, name });
+      await login(pieces, { ...options, url });
+    });
+  program
+    .command('logout')
+    .description('sign out of a server, and revoke the key that `podyard login` made')
+    .option('--name <context>', 'name of the context (default: the current one)')
+    .action(async ({ name }: { name?: string }) => {
+      const { logout } = await import('./login.ts');
+      await logout(pieces, name);
     });
   const contexts = program.command('contexts').description('manage saved servers');
   contexts

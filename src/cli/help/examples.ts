@@ -75,7 +75,8 @@ const OPERATOR_EXAMPLES: Record<string, readonly string[]> = {
 
 /** Examples of the commands that talk to a server: by the command's path, two or more lines for a shell. */
 const CLIENT_EXAMPLES: Record<string, readonly string[]> = {
-  login: ['podyard login', 'podyard login https://podyard.example.com --name work'],
+  login: ['podyard login', 'podyard login https://podyard.example.com --name work', 'podyard login --device'],
+  logout: ['podyard logout', 'podyard logout --name work'],
   contexts: ['podyard contexts', 'podyard contexts use work'],
   'contexts list': ['podyard contexts list', 'podyard contexts'],
   'contexts use': ['podyard contexts use work', 'podyard contexts use default'],

@@ -58,7 +58,7 @@ test('every command that shows something has --json', () => {
         'stop-workers',
         'secrets rotate-key',
       ],
-      ...['login', 'contexts use', 'contexts remove', 'templates mark'],
+      ...['login', 'logout', 'contexts use', 'contexts remove', 'templates mark'],
     ].toSorted(),
   );
 });

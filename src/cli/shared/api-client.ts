@@ -10,7 +10,10 @@ import { explainUnreachable } from './unreachable.ts';
 /** A server, a key for it, and for whom it is used. */
 export interface Target {
   url: string;
+  /** Empty for what needs none. */
   key: string;
+  /** Its id, if `podyard login` made it: `podyard logout` revokes it. */
+  keyId?: string;
   /** The team to act for, by name or id. Absent: the key's own account. */
   team?: string;
 }
@@ -127,7 +130,7 @@ export class ApiClient {
     const response = await fetch(url + path, {
       method,
       headers: {
-        authorization: `Bearer ${key}`,
+        ...(key !== '' && { authorization: `Bearer ${key}` }),
         'user-agent': 'podyard-cli', // the audit log names it
         [REVISION_HEADER]: REST_REVISIONS[0],
         ...(team !== undefined && { [TEAM_HEADER]: team }),
@@ -141,7 +144,7 @@ export class ApiClient {
       if (signal.aborted) throw cause;
       throw new ApiRefusal(0, explainUnreachable(url, cause, this.#env));
     });
-    if (!response.ok) throw await refusalOf(response, { url, method });
+    if (!response.ok) throw await refusalOf(response, { url, method, hasKey: key !== '' });
     return response;
   }
 }
@@ -168,7 +171,10 @@ interface Problem {
   errors?: string[];
 }
 
-async function refusalOf(response: Response, { url, method }: { url: string; method: string }): Promise<ApiRefusal> {
+async function refusalOf(
+  response: Response,
+  { url, method, hasKey }: { url: string; method: string; hasKey: boolean },
+): Promise<ApiRefusal> {
   const { status } = response;
   const problem = readProblem(await response.text().catch(() => ''));
   if (problem === undefined) return new ApiRefusal(status, foreignAnswer(response, url));
@@ -177,7 +183,9 @@ async function refusalOf(response: Response, { url, method }: { url: string; met
   const wait = response.headers.get('retry-after');
   const sentence = detail === DENIED ? scopeMissing(`${method} ${new URL(response.url).pathname}`) : detail;
   const hint =
-    status === 401 ? `: your key for ${url} is wrong, revoked or expired. Sign in with \`podyard login ${url}\`` : '';
+    status === 401 && hasKey
+      ? `: your key for ${url} is wrong, revoked or expired. Sign in with \`podyard login ${url}\``
+      : '';
   const lines = [
     wait ? `${detail.replace(/\.$/, '')}; try again in ${wait} s` : `${sentence}${hint}`,
     ...(problem.errors ?? []).map((error) => `  ${wordFieldError(error).text}`),

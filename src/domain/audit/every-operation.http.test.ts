@@ -14,7 +14,7 @@ import { changePassword } from '../local-accounts/passwords.ts';
 import { removeMachineModel } from '../machine-models/remove-machine-model.ts';
 import { pinModel } from '../models/pinned-model-store.ts';
 import { updateRegistry } from '../registries/change-registry.ts';
-import { joinIdentity } from '../sessions/join-identity.ts';
+import { joinIdentity, leaveGroups } from '../sessions/join-identity.ts';
 import { createSession, endSession } from '../sessions/sessions.ts';
 import { ensureSimulation } from '../simulation/simulation.ts';
 import { markTemplate } from '../templates/change-template.ts';
@@ -159,8 +159,9 @@ async function callEverything(person: Person): Promise<void> {
     name: 'New',
   };
   const facts = { takesSeveralUsers: true };
-  const claims = { isEmailVerified: true, role: null, joinByEmail: false };
-  await change({ ...context, facts }, null, joinIdentity, { ...joined, ...claims });
+  const claims = { isEmailVerified: true, role: null, teams: [], joinByEmail: false };
+  const id = await change({ ...context, facts }, null, joinIdentity, { ...joined, ...claims });
+  await change(context, null, leaveGroups, { id, issuer: joined.issuer, role: 'AUDITOR' });
   const model = await pinModel(pool, { source: 'HUB', name: 'org/m', commit: 'c', files: [] });
   await pool.query('insert into machine_models values ($1, now(), now(), false)', [model.id]);
   await change(context, null, removeMachineModel, { id: model.id });

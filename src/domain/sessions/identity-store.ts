@@ -10,7 +10,10 @@ export interface Identity {
 }
 
 /** Finds the user of an identity, and locks the identity until the commit. */
-export async function findUserOfIdentity(db: Db, { issuer, subject }: Identity): Promise<UserId | undefined> {
+export async function findUserOfIdentity(
+  db: Db,
+  { issuer, subject }: Pick<Identity, 'issuer' | 'subject'>,
+): Promise<UserId | undefined> {
   const result = await db.query<{ userId: UserId }>(
     'select user_id as "userId" from identities where issuer = $1 and subject = $2 for update',
     [issuer, subject],

@@ -1,12 +1,14 @@
-import { Failure } from '../../core/errors.ts';
+import { Failure, notFound } from '../../core/errors.ts';
 import type { UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
-import type { Admin } from '../access/actor.ts';
+import { type Admin, systemActor } from '../access/actor.ts';
 import { PERMISSIONS } from '../access/permissions.ts';
 import { refuseUserBesideProcesses } from '../access/refuse-shared-processes.ts';
 import type { Role } from '../access/roles.ts';
 import { createUser, findUserByName, findUserForUpdate, type User, updateUserFields } from '../access/users.ts';
+import { recordEvent } from '../audit/record-event.ts';
 import type { Operation, Tx } from '../change.ts';
+import { applyGroupTeams, type GrantedTeam } from '../teams/group-teams.ts';
 import { lockAdmins } from '../users/admins.ts';
 import { findUserOfIdentity, findUsersByEmail, type Identity, upsertIdentity } from './identity-store.ts';
 import { deleteSessionsOfUser } from './session-store.ts';
@@ -17,13 +19,15 @@ export interface JoinedIdentity extends Identity {
   isEmailVerified: boolean;
   /** What their groups make them; null: roles are given here. */
   role: Role | null;
+  /** The teams that their groups make them members of. */
+  teams: readonly GrantedTeam[];
   /** A verified e-mail joins them to the user who has it. */
   joinByEmail: boolean;
 }
 
 /**
- * Finds, joins or creates the user of somebody whom a provider has just vouched for, and gives them the role of their groups; a new role
- * ends their sessions. The last active admin stays one. Throws `forbidden` for a suspended user, and `conflict` for an e-mail that
+ * Finds, joins or creates the user of somebody whom a provider has just vouched for, and gives them the role and the teams of their groups; a
+ * new role ends their sessions. The last active admin stays one, which the audit log says. Throws `forbidden` for a suspended user, and `conflict` for an e-mail that
  * another user has.
  */
 export const joinIdentity: Operation<Tx<Admin> & { facts: { takesSeveralUsers: boolean } }, JoinedIdentity, UserId> = {
@@ -35,16 +39,67 @@ export const joinIdentity: Operation<Tx<Admin> & { facts: { takesSeveralUsers: b
     if (known === undefined && !facts.takesSeveralUsers) await refuseUserBesideProcesses(db);
     const user = known === undefined ? await createUserOf(db, input) : await getActiveUser(db, known);
     await upsertIdentity(db, user.id, input);
-    const isLastAdmin = admins.has(user.id) && admins.size === 1;
-    if (input.role !== null && input.role !== user.role && !isLastAdmin) {
-      await updateUserFields(db, user.id, { role: input.role });
-      await deleteSessionsOfUser(db, user.id);
+    await applyRole(db, bus, user, input, admins.has(user.id) && admins.size === 1);
+    if (input.teams !== null && (await applyGroupTeams(db, user, input.issuer, input.teams)))
       bus.publish('user', user.id);
-    }
     return user.id;
   },
   subject: (_, userId) => userId,
 };
+
+/** Somebody whom a provider knows, and who is in none of the groups that may sign in any more. */
+interface LeftIdentity {
+  id: UserId;
+  issuer: string;
+  /** Whom that makes them; null: roles are given here. */
+  role: Role | null;
+}
+
+/**
+ * Takes from a user what the groups of a provider gave: the role and the teams, and nothing that a person gave. Resolves with false if
+ * nothing changed.
+ */
+export const leaveGroups: Operation<Tx<Admin>, LeftIdentity, boolean> = {
+  name: 'identity.leave-groups',
+  permission: PERMISSIONS.writeUsers,
+  async run({ db, bus }, { id, issuer, role }) {
+    const admins = await lockAdmins(db, null);
+    const user = await findUserForUpdate(db, id);
+    if (!user) throw notFound('User');
+    const hasNewRole = await applyRole(db, bus, user, { role, issuer }, admins.has(id) && admins.size === 1);
+    const hasNewTeams = await applyGroupTeams(db, user, issuer, []);
+    if (hasNewTeams) bus.publish('user', id);
+    return hasNewRole || hasNewTeams;
+  },
+  subject: ({ id }) => id,
+  isAudited: (_, hasChanged) => hasChanged,
+  locksOthersFirst: true,
+};
+
+/** Written into the audit log each time that they sign in with groups which would take the role away. */
+async function applyRole(
+  db: Db,
+  bus: Tx['bus'],
+  user: User,
+  { role, issuer }: Pick<JoinedIdentity, 'role' | 'issuer'>,
+  isLastAdmin: boolean,
+): Promise<boolean> {
+  if (role === null || role === user.role) return false;
+  const event = { recordId: user.id, recordName: user.name, ownerId: user.id };
+  if (isLastAdmin) {
+    const reason = `the groups of ${issuer} make them ${role}, but they are the only active admin`;
+    await recordEvent(db, systemActor(user.id), { ...event, operation: 'user.update', outcome: 'refused', reason });
+    return false;
+  }
+  await updateUserFields(db, user.id, { role });
+  await deleteSessionsOfUser(db, user.id);
+  bus.publish('user', user.id);
+  await recordEvent(db, systemActor(user.id), {
+    ...{ ...event, operation: 'user.update', reason: `groups of ${issuer}` },
+    changes: { role: [user.role, role] },
+  });
+  return true;
+}
 
 async function findByEmail(
   db: Db,

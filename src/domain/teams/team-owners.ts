@@ -25,7 +25,8 @@ export async function keepOwnersOfTeams(db: Db, user: User): Promise<void> {
   }
 }
 
-async function hasOtherOwner(db: Db, teamId: UserId, userId: UserId): Promise<boolean> {
+/** True if a team, whose row is locked, has an active owner besides the user; locks such owners. */
+export async function hasOtherOwner(db: Db, teamId: UserId, userId: UserId): Promise<boolean> {
   const others = await db.query(
     `select from users u join team_members m on m.user_id = u.id
      where m.team_id = $1 and m.role = 'OWNER' and u.id <> $2 and u.suspended_at is null order by u.id for share of u`,

@@ -68,8 +68,11 @@ export async function insertMember(db: Db, teamId: UserId, userId: UserId, role:
   return result.rowCount === 1;
 }
 
-/** Null: removes the member. */
+/** Null: removes the member. What a person changes is theirs from now on, and no group of a provider takes it away. */
 export async function updateMember(db: Db, teamId: UserId, userId: UserId, role: TeamRole | null): Promise<void> {
   if (role === null) await db.query('delete from team_members where team_id = $1 and user_id = $2', [teamId, userId]);
-  else await db.query('update team_members set role = $3 where team_id = $1 and user_id = $2', [teamId, userId, role]);
+  else {
+    const text = 'update team_members set role = $3, granted_by = null where team_id = $1 and user_id = $2';
+    await db.query(text, [teamId, userId, role]);
+  }
 }

@@ -6,7 +6,7 @@ import type { Actor } from '../../domain/access/actor.ts';
 import { insertEntry } from '../../domain/audit/insert-entry.ts';
 import { authenticateSession, peerOf } from '../../http/authenticate.ts';
 import { isSameOrigin, namedSession, readSessionSecret, removedSessionCookies } from '../../http/session-cookie.ts';
-import { readBody, sendJson } from '../answers.ts';
+import { readText, sendJson } from '../answers.ts';
 import { beginSession } from '../begin-session.ts';
 import type { SignInDeps } from '../sign-in-deps.ts';
 
@@ -43,7 +43,7 @@ export async function readObject(req: IncomingMessage): Promise<Record<string, u
     throw new Failure('unsupportedMediaType', 'the body must be application/json');
   }
   try {
-    const body: unknown = JSON.parse(await readBody(req));
+    const body: unknown = JSON.parse(await readText(req));
     if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as Record<string, unknown>;
   } catch (error) {
     if (error instanceof Failure) throw error;

@@ -1,0 +1,16 @@
+import type { UserId } from '../core/ids.ts';
+import { change } from '../domain/change.ts';
+import { leaveGroups } from '../domain/sessions/join-identity.ts';
+import { roleWithoutGroups } from './claims.ts';
+import type { Provider } from './read-providers.ts';
+import type { SignInDeps } from './sign-in-deps.ts';
+
+/** Takes from somebody who may not sign in any more what their groups gave. Their keys stay, and do no more than the rest permits. */
+export async function takeGroupsAway(
+  deps: Pick<SignInDeps, 'pool' | 'bus'>,
+  provider: Provider,
+  userId: UserId,
+): Promise<void> {
+  const role = roleWithoutGroups(provider);
+  await change(deps, null, leaveGroups, { id: userId, issuer: provider.issuer, role });
+}
