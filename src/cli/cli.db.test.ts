@@ -97,6 +97,7 @@ describe('serve', () => {
       'logLevel',
       'logRetentionSeconds',
       'logSize',
+      'mail',
       'memoryPerGpu',
       'modelsGb',
       'port',

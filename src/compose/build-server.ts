@@ -35,6 +35,7 @@ import { type ProcessFigures, readProcessFigures } from '../rest/installation/pr
 import type { WorkloadStorage } from '../runtimes/runtime.ts';
 import { readProviders } from '../sign-in/read-providers.ts';
 import { createBuilder } from './create-builder.ts';
+import { createNoticePost } from './create-notice-post.ts';
 import { createRuntime } from './create-runtime.ts';
 import { describeInstallation } from './describe-installation.ts';
 import { hostInUrl } from './front/listen.ts';
@@ -126,7 +127,7 @@ export async function buildServer(options: Start): Promise<RunningServer> {
   const providers = config.signIn.providersFile === null ? [] : await readProviders(config.signIn.providersFile);
   const refusals = new RefusalLog(pool);
   cleanUp.add(() => refusals.flush());
-  const outside = { webhooks, models, providers };
+  const outside = { webhooks, models, providers, notices: await createNoticePost(config, webhooks) };
   const base = { ...observability, ...database, ...identity, ...outside, logger, runtime, facts, refusals, cleanUp };
   startReporter(base);
   const data = createDataPlane(config, base);

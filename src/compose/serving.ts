@@ -13,6 +13,7 @@ import type { Installation } from '../domain/installation.ts';
 import type { InstallationFacts } from '../domain/installation-facts.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import type { ModelOrigins } from '../domain/models/model-origins.ts';
+import type { NoticeSender } from '../domain/notices/notice.ts';
 import type { Readiness } from '../http/readiness.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import type { Provider } from '../sign-in/read-providers.ts';
@@ -40,6 +41,7 @@ export interface ServerParts {
   health: DatabaseHealth;
   webhooks: WebhookPolicy;
   models: ModelOrigins;
+  notices: NoticeSender;
   /** Whom people sign in with. */
   providers: readonly Provider[];
   cleanUp: CleanUpStack;

@@ -141,6 +141,8 @@ export class Metrics {
   readonly eventLoopLag = new Histogram(LAG_BOUNDS);
   /** Writes that took the slower way (dataplane/wire/stream-binding.ts). */
   readonly fallbackWrites = new Counter();
+  /** Messages about what needs people, by how sending them went. */
+  readonly notices = new Tally<'sent' | 'failed'>();
   readonly models = { fetchedBytes: new Counter(), evicted: new Counter() };
   readonly jobs: JobFamily;
   /** For the history, not for a scrape: each process stores its own. */
@@ -193,8 +195,8 @@ export class Metrics {
 type FieldOf<T> = { [K in keyof T]: T[K] extends (...args: never[]) => unknown ? never : K }[keyof T];
 
 /** Every metric. One that is missing here, or that several processes cannot add up, does not compile. */
-function allOf({ routes, proxy, coldStarts, thaws, eventLoopLag, fallbackWrites, models, jobs }: Metrics) {
-  const all = { routes, proxy, coldStarts, thaws, eventLoopLag, fallbackWrites, models, jobs };
+function allOf({ routes, proxy, coldStarts, thaws, eventLoopLag, fallbackWrites, notices, models, jobs }: Metrics) {
+  const all = { routes, proxy, coldStarts, thaws, eventLoopLag, fallbackWrites, notices, models, jobs };
   return all satisfies Record<Exclude<FieldOf<Metrics>, 'activity'>, SummableTree>;
 }
 

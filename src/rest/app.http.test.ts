@@ -218,6 +218,8 @@ test('the description is OpenAPI 3.1, needs no key, lists every operation and th
     .map((operation) => operation.operationId);
   expect(operations.toSorted()).toEqual(
     [
+      ...['createNoticeDestination', 'deleteNoticeDestination', 'listNoticeDeliveries', 'listNoticeDestinations'],
+      ...['testNoticeDestination', 'updateNoticeDestination'],
       ...['endSession', 'endUserSession', 'listSessions', 'listUserSessions'],
       ...['cancelBuild', 'createBuild', 'findMissingFiles', 'getAnyBuild'],
       ...['listAllBuilds', 'retryBuild', 'storeBuildFile', 'storeBuildFiles', 'streamBuildLog', 'renewEndpointLease'],
