@@ -7,7 +7,7 @@ const FLOORS = [
   ['db', 'engine'],
   ['scaling'],
   ['domain'],
-  ['runtimes', 'builders', 'models', 'http'],
+  ['runtimes', 'builders', 'models', 'http', 'outbound'],
   ['rest', 'graphql', 'dataplane', 'control', 'sign-in'],
   ['cli'],
   ['compose'],

@@ -427,6 +427,12 @@ export interface paths {
     parameters: {};
     delete: operations["deleteUserApiKey"];
   };
+  "/v2/account/users/{id}/invitation": {
+    parameters: {};
+    get: operations["getInvitation"];
+    post: operations["createInvitation"];
+    delete: operations["deleteInvitation"];
+  };
   "/v2/teams": {
     parameters: {};
     get: operations["listTeams"];
@@ -516,6 +522,24 @@ export interface paths {
   "/v2/account/s3-keys/{id}": {
     parameters: {};
     delete: operations["deleteS3Key"];
+  };
+  "/v2/account/notices": {
+    parameters: {};
+    get: operations["listNoticeDestinations"];
+    post: operations["createNoticeDestination"];
+  };
+  "/v2/account/notices/{id}": {
+    parameters: {};
+    delete: operations["deleteNoticeDestination"];
+    patch: operations["updateNoticeDestination"];
+  };
+  "/v2/account/notices/{id}/test": {
+    parameters: {};
+    post: operations["testNoticeDestination"];
+  };
+  "/v2/account/notices/{id}/deliveries": {
+    parameters: {};
+    get: operations["listNoticeDeliveries"];
   };
   "/v2/account/terminals": {
     parameters: {};
@@ -2008,6 +2032,85 @@ export interface components {
       notifyAt?: number[];
       webhook?: string | null;
     };
+    NoticeDestination: {
+      id: string;
+      scope: "ACCOUNT" | "INSTALLATION";
+      name: string;
+      kind: "EMAIL" | "WEBHOOK" | "SLACK" | "TEAMS";
+      address: string;
+      events: ("ENDPOINT_FAILING" | "WAITING_FOR_CAPACITY" | "QUEUE_SLOW" | "BUDGET" | "KEY_EXPIRES" | "DISK" | "LEADER_CHANGED" | "AUDIT_STREAM")[];
+      waitMinutes: number;
+      enabled: boolean;
+      /** Format: date-time */
+      createdAt: string;
+      /** Format: date-time */
+      lastSentAt: string | null;
+      lastError: string | null;
+      waiting: number;
+    };
+    CreatedNoticeDestination: {
+      id: string;
+      scope: "ACCOUNT" | "INSTALLATION";
+      name: string;
+      kind: "EMAIL" | "WEBHOOK" | "SLACK" | "TEAMS";
+      address: string;
+      events: ("ENDPOINT_FAILING" | "WAITING_FOR_CAPACITY" | "QUEUE_SLOW" | "BUDGET" | "KEY_EXPIRES" | "DISK" | "LEADER_CHANGED" | "AUDIT_STREAM")[];
+      waitMinutes: number;
+      enabled: boolean;
+      /** Format: date-time */
+      createdAt: string;
+      /** Format: date-time */
+      lastSentAt: string | null;
+      lastError: string | null;
+      waiting: number;
+      signingSecret: string | null;
+    };
+    NoticeDestinationList: {
+      destinations: components["schemas"]["NoticeDestination"][];
+    };
+    CreateNoticeDestinationRequest: {
+      name: string;
+      kind: "EMAIL" | "WEBHOOK" | "SLACK" | "TEAMS";
+      scope?: "ACCOUNT" | "INSTALLATION";
+      email?: string;
+      url?: string;
+      events?: ("ENDPOINT_FAILING" | "WAITING_FOR_CAPACITY" | "QUEUE_SLOW" | "BUDGET" | "KEY_EXPIRES" | "DISK" | "LEADER_CHANGED" | "AUDIT_STREAM")[];
+      waitMinutes?: number;
+    };
+    UpdateNoticeDestinationRequest: {
+      name?: string;
+      email?: string;
+      url?: string;
+      events?: ("ENDPOINT_FAILING" | "WAITING_FOR_CAPACITY" | "QUEUE_SLOW" | "BUDGET" | "KEY_EXPIRES" | "DISK" | "LEADER_CHANGED" | "AUDIT_STREAM")[];
+      waitMinutes?: number;
+      enabled?: boolean;
+    };
+    NoticeTest: {
+      delivered: boolean;
+      error: string | null;
+    };
+    NoticeDeliveryList: {
+      deliveries: {
+        id: string;
+        /** Format: date-time */
+        createdAt: string;
+        status: "WAITING" | "SENT" | "GIVEN_UP";
+        items: {
+          event: "ENDPOINT_FAILING" | "WAITING_FOR_CAPACITY" | "QUEUE_SLOW" | "BUDGET" | "KEY_EXPIRES" | "DISK" | "LEADER_CHANGED" | "AUDIT_STREAM" | "TEST";
+          phase: "BEGAN" | "ENDED";
+          name: string | null;
+          owner: string | null;
+          detail: string;
+        }[];
+        more: number;
+        attempts: number;
+        /** Format: date-time */
+        sentAt: string | null;
+        /** Format: date-time */
+        nextAttemptAt: string | null;
+        error: string | null;
+      }[];
+    };
     Build: {
       id: string;
       name: string;
@@ -2523,6 +2626,22 @@ export interface components {
         to: string;
       }[];
       exceeded: string[];
+    };
+    CreateInvitationRequest: {
+      expiresInHours?: number;
+    };
+    Invitation: {
+      /** Format: date-time */
+      createdAt: string;
+      /** Format: date-time */
+      expiresAt: string;
+    };
+    CreatedInvitation: {
+      /** Format: date-time */
+      createdAt: string;
+      /** Format: date-time */
+      expiresAt: string;
+      url: string;
     };
     Session: {
       id: string;
@@ -4848,6 +4967,49 @@ export interface operations {
       204: {};
     };
   };
+  getInvitation: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["Invitation"];
+        };
+      };
+    };
+  };
+  createInvitation: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["CreateInvitationRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["CreatedInvitation"];
+        };
+      };
+    };
+  };
+  deleteInvitation: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      204: {};
+    };
+  };
   listTeams: {
     parameters: {
       query?: {
@@ -5248,6 +5410,92 @@ export interface operations {
     };
     responses: {
       204: {};
+    };
+  };
+  listNoticeDestinations: {
+    parameters: {
+      query?: {
+        scope?: "ACCOUNT" | "INSTALLATION";
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["NoticeDestinationList"];
+        };
+      };
+    };
+  };
+  createNoticeDestination: {
+    parameters: {};
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["CreateNoticeDestinationRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["CreatedNoticeDestination"];
+        };
+      };
+    };
+  };
+  deleteNoticeDestination: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      204: {};
+    };
+  };
+  updateNoticeDestination: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["UpdateNoticeDestinationRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["NoticeDestination"];
+        };
+      };
+    };
+  };
+  testNoticeDestination: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["NoticeTest"];
+        };
+      };
+    };
+  };
+  listNoticeDeliveries: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["NoticeDeliveryList"];
+        };
+      };
     };
   };
   listTerminals: {

@@ -46,6 +46,7 @@ test('every rule finds what it forbids, type-only imports included', () => {
     'src/engine/e.ts': "import '../db/d.ts';",
     'src/builders/b.ts': "import '../runtimes/r.ts';",
     'src/models/m.ts': "import '../builders/b.ts';",
+    'src/outbound/o.ts': "import '../http/h.ts';",
     'src/rest/t.ts': "import '../dataplane/p.ts'; import { Type } from 'typebox'; export const x = Type;",
     'src/graphql/g.ts': "import '../rest/t.ts';",
     'src/sign-in/i.ts': "import '../rest/t.ts';",

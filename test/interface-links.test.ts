@@ -13,6 +13,7 @@ const PAGES = [
   'batches.md',
   'teams.md',
   'terminals.md',
+  'notices.md',
   'audit.md',
   'sessions.md',
   's3.md',

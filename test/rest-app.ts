@@ -22,6 +22,8 @@ import { AnswerBudget } from '../src/http/answer-budget.ts';
 import { type RateLimiter, unlimited } from '../src/http/rate-limiter.ts';
 import { Readiness } from '../src/http/readiness.ts';
 import { createModelOrigins } from '../src/models/origins/model-origins.ts';
+import type { MailSettings } from '../src/outbound/read-mail-settings.ts';
+import { NoticePost } from '../src/outbound/send-notice.ts';
 import { MetricsPage } from '../src/rest/installation/metrics-page.ts';
 import { LogSearches } from '../src/rest/logs/log-searches.ts';
 import { RestApps } from '../src/rest/rest-apps.ts';
@@ -105,6 +107,8 @@ export async function startRestApp(
     hubUrl?: string;
     /** What plain `/v2` speaks. */
     restRevision?: RestRevision;
+    mail?: MailSettings;
+    allowPrivateWebhooks?: boolean;
   } = {},
 ): Promise<RestFixture> {
   const database = await createTestDatabase();
@@ -113,7 +117,7 @@ export async function startRestApp(
   await bus.start();
   const secretBox = createSecretBox(randomBytes(32));
   const metrics = new Metrics({ maxEndpoints: options.maxMetricsEndpoints ?? 50 });
-  const webhooks = new WebhookPolicy({ allowPrivate: false, allowed: [] });
+  const webhooks = new WebhookPolicy({ allowPrivate: options.allowPrivateWebhooks ?? false, allowed: [] });
   const deps = {
     pool,
     bus,
@@ -126,6 +130,7 @@ export async function startRestApp(
     podFigures: options.podFigures ?? { read: async () => new Map() },
     webhooks,
     own: { isLocalOn: true },
+    notices: new NoticePost({ mail: options.mail ?? null, webhooks, publicUrl: 'http://podyard.test:8080' }),
     models: createModelOrigins({ hubUrl: options.hubUrl ?? 'http://127.0.0.1:1', webhooks }),
     facts: {
       id: 'installation',

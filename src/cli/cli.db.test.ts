@@ -98,6 +98,7 @@ describe('serve', () => {
       'logLevel',
       'logRetentionSeconds',
       'logSize',
+      'mail',
       'memoryPerGpu',
       'modelsGb',
       'port',

@@ -19,6 +19,7 @@ import { addImport } from './import/import-command.ts';
 import { addJobs } from './jobs/job-commands.ts';
 import { addLogs } from './logs/log-commands.ts';
 import { addModels } from './models/model-commands.ts';
+import { addNotices } from './notices/notice-commands.ts';
 import { addClusters } from './pods/cluster-commands.ts';
 import { addPods } from './pods/pod-commands.ts';
 import { addCatalog, addOtherRecords } from './records/record-commands.ts';
@@ -90,6 +91,7 @@ export function buildCli(pieces: CliPieces): Command {
   addBilling(program, pieces);
   addBudgets(program, pieces);
   addAudit(program, pieces);
+  addNotices(program, pieces);
   addLimits(program, pieces);
   addImport(program, pieces);
   addDoctor(program, pieces);

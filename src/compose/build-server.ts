@@ -38,6 +38,7 @@ import { readOwnSignIn } from '../sign-in/local/read-own-sign-in.ts';
 import { readProviders } from '../sign-in/read-providers.ts';
 import { createBuilder } from './create-builder.ts';
 import { createHub, createWorkloadHub } from './create-hub.ts';
+import { createNoticePost } from './create-notice-post.ts';
 import { createRuntime } from './create-runtime.ts';
 import { describeInstallation } from './describe-installation.ts';
 import { hostInUrl } from './front/listen.ts';
@@ -131,7 +132,8 @@ export async function buildServer(options: Start): Promise<RunningServer> {
   const refusals = new RefusalLog(pool);
   cleanUp.add(() => refusals.flush());
   const hubAccess = config.models.hubBudgetBytes === null ? null : await openHubAccess(pool);
-  const outside = { webhooks, models, providers, own, hubAccess };
+  const noticePost = await createNoticePost(config, webhooks);
+  const outside = { webhooks, models, providers, own, hubAccess, notices: noticePost };
   const base = { ...observability, ...database, ...identity, ...outside, logger, runtime, facts, refusals, cleanUp };
   startReporter(base);
   const data = createDataPlane(config, base);

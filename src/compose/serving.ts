@@ -14,6 +14,7 @@ import type { Installation } from '../domain/installation.ts';
 import type { InstallationFacts } from '../domain/installation-facts.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import type { ModelOrigins } from '../domain/models/model-origins.ts';
+import type { NoticeSender } from '../domain/notices/notice.ts';
 import type { Readiness } from '../http/readiness.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import type { OwnSignIn } from '../sign-in/local/read-own-sign-in.ts';
@@ -44,6 +45,7 @@ export interface ServerParts {
   models: ModelOrigins;
   /** Null: workloads have no pull-through hub. */
   hubAccess: HubAccess | null;
+  notices: NoticeSender;
   /** Whom people sign in with. */
   providers: readonly Provider[];
   /** How they sign in without any. */

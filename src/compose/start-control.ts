@@ -48,6 +48,7 @@ import { createPool, guardPool, type Pool } from '../db/pool.ts';
 import type { Installation } from '../domain/installation.ts';
 import { JobQueue, QUEUE_SETTINGS } from '../domain/jobs/job-queue.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
+import type { NoticeSender } from '../domain/notices/notice.ts';
 import { leaveRuntime } from '../domain/workers/leave-runtime.ts';
 import type { ModelStore } from '../models/store/model-store.ts';
 import type { Runtime, WorkloadStorage } from '../runtimes/runtime.ts';
@@ -55,6 +56,7 @@ import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
 import { createAuditLoops } from './audit-loops.ts';
 import { createBuildLoops } from './build-loops.ts';
 import { createDiskWatch, createModelStore } from './create-model-store.ts';
+import { createNoticeLoops } from './create-notice-post.ts';
 import { readDiskOf } from './describe-installation.ts';
 import { MAIN_SETTINGS } from './open-database.ts';
 
@@ -91,11 +93,13 @@ export interface ControlParts {
   health: DatabaseHealth;
   webhooks: WebhookPolicy;
   hub: WorkloadHub;
+  notices: NoticeSender;
   workerApiUrl: string;
   databaseUrl: string;
 }
 
 type TermParts = ControlParts & { queue: JobQueue };
+type LoopParts = TermParts & { epoch: number };
 
 interface Loop {
   start(): void;
@@ -120,7 +124,7 @@ export function startControl(
     stop: async () => {
       await leadership.stop();
       if (!config.stopWorkersOnExit) return;
-      const { workers, pods } = createLoops(config, { ...parts, queue: parts.data.queue }, notify);
+      const { workers, pods } = createLoops(config, { ...parts, queue: parts.data.queue, epoch: 0 }, notify);
       await Promise.all([workers.stopAll(), pods.stopAll()]);
     },
   };
@@ -154,7 +158,7 @@ function createTerm(
   const closes = [guardPool(pool, isValid), guardPool(queuePool, isValid)];
   const queue = new JobQueue({ pool: queuePool, processId: parts.bus.processId, limits: config.limits });
   const termParts = { ...parts, runtime: guardRuntime(parts.runtime, isValid), pool, queue };
-  const { loops } = createLoops(config, termParts, notify);
+  const { loops } = createLoops(config, { ...termParts, epoch }, notify);
   return {
     prepare: () => leaveOtherRuntime(termParts, notify),
     start: () => {
@@ -182,7 +186,7 @@ function createNotify({ dispatch }: DataPlane): Notify {
 /** Creates the loops in the order in which they start; they stop in reverse, so that the logs are stored last. */
 function createLoops(
   config: Config,
-  parts: TermParts,
+  parts: LoopParts,
   notify: Notify,
 ): { workers: WorkerRunner; pods: PodRunner; loops: Loop[] } {
   const { pool, runtime, storage } = parts;
@@ -219,6 +223,7 @@ function createLoops(
     ...createHousekeeping(config, parts, { logs, capacity, releaseImages }),
     ...createBuildLoops(config, parts),
     ...createAuditLoops(config, parts),
+    ...createNoticeLoops(config, parts),
     ...createDiskWatch(parts, { workers, pods, modelStore }),
     ...(modelStore ? [keepModelsLoop({ ...parts, modelStore })] : []),
   ];

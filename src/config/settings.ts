@@ -7,6 +7,7 @@ import { BUILDS } from './build-settings.ts';
 import { KUBERNETES } from './kubernetes-settings.ts';
 import { JOB_LIMITS, LOAD_BALANCING_LIMITS, POD_PROXY_LIMITS, TERMINAL_LIMITS } from './limit-settings.ts';
 import { MODELS } from './model-settings.ts';
+import { NOTICES } from './notice-settings.ts';
 import { parseHostName, parseInteger, parseNetworks, parseOneOf, parseUrl } from './parse-setting.ts';
 import { asGiven, integer, oneOf, onOff, optional, seconds, setting, type ValuesOf } from './setting.ts';
 import { SIGN_IN } from './sign-in-settings.ts';
@@ -244,6 +245,7 @@ const PROCESSES = {
   loadBalancing: LOAD_BALANCING_LIMITS,
   podProxy: POD_PROXY_LIMITS,
   audit: AUDIT,
+  notices: NOTICES,
   builds: BUILDS,
   models: MODELS,
   stopWorkersOnExit: onOff({

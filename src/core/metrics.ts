@@ -141,6 +141,8 @@ export class Metrics {
   readonly eventLoopLag = new Histogram(LAG_BOUNDS);
   /** Writes that took the slower way (dataplane/wire/stream-binding.ts). */
   readonly fallbackWrites = new Counter();
+  /** Messages about what needs people, by how sending them went. */
+  readonly notices = new Tally<'sent' | 'failed'>();
   readonly models = { fetchedBytes: new Counter(), evicted: new Counter() };
   /** The pull-through hub. A hit had its content here. */
   readonly hub = {
@@ -201,8 +203,9 @@ export class Metrics {
 type FieldOf<T> = { [K in keyof T]: T[K] extends (...args: never[]) => unknown ? never : K }[keyof T];
 
 /** Every metric. One that is missing here, or that several processes cannot add up, does not compile. */
-function allOf({ routes, proxy, coldStarts, thaws, eventLoopLag, fallbackWrites, models, hub, jobs }: Metrics) {
-  const all = { routes, proxy, coldStarts, thaws, eventLoopLag, fallbackWrites, models, hub, jobs };
+function allOf(metrics: Metrics) {
+  const { routes, proxy, coldStarts, thaws, eventLoopLag, fallbackWrites, notices, models, hub, jobs } = metrics;
+  const all = { routes, proxy, coldStarts, thaws, eventLoopLag, fallbackWrites, notices, models, hub, jobs };
   return all satisfies Record<Exclude<FieldOf<Metrics>, 'activity'>, SummableTree>;
 }
 

@@ -218,15 +218,10 @@ test('the description is OpenAPI 3.1, needs no key, lists every operation and th
     .map((operation) => operation.operationId);
   expect(operations.toSorted()).toEqual(
     [
-      ...[
-        'createInvitation',
-        'getInvitation',
-        'deleteInvitation',
-        'endSession',
-        'endUserSession',
-        'listSessions',
-        'listUserSessions',
-      ],
+      ...['createInvitation', 'getInvitation', 'deleteInvitation'],
+      ...['createNoticeDestination', 'deleteNoticeDestination', 'listNoticeDeliveries', 'listNoticeDestinations'],
+      ...['testNoticeDestination', 'updateNoticeDestination'],
+      ...['endSession', 'endUserSession', 'listSessions', 'listUserSessions'],
       ...['cancelBuild', 'createBuild', 'findMissingFiles', 'getAnyBuild'],
       ...['listAllBuilds', 'retryBuild', 'storeBuildFile', 'storeBuildFiles', 'streamBuildLog', 'renewEndpointLease'],
       ...['getEndpointModels', 'replaceEndpointModels', 'resolveModels'],

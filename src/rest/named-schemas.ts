@@ -59,6 +59,7 @@ import {
   NetworkVolumeResponse,
   UpdateNetworkVolumeRequest,
 } from './network-volumes/volume-schemas.ts';
+import { NOTICE_SCHEMAS } from './notices/notice-schemas.ts';
 import { PodList, PodResponse, UpdatePodRequest } from './pods/pod-fields.ts';
 import { PodAccess, PodActionRequest, PodJupyter, PodLifetime } from './pods/pod-schemas.ts';
 import {
@@ -177,6 +178,7 @@ export const namedSchemas = ({ endpoints, pods, sshKeys, templates }: Wires): re
   ...COST_SCHEMAS,
   ...AUDIT_SCHEMAS,
   ...BUDGET_SCHEMAS,
+  ...NOTICE_SCHEMAS,
   ...BUILD_SCHEMAS,
   ...GIT_SOURCE_SCHEMAS,
   ...MODEL_SCHEMAS,

@@ -22,6 +22,7 @@ import { LOG_EXAMPLES } from './logs/log-schemas.ts';
 import { MACHINE_MODEL_EXAMPLES } from './machine-models/machine-model-schemas.ts';
 import { MODEL_EXAMPLES } from './models/model-schemas.ts';
 import { VOLUME_EXAMPLES } from './network-volumes/volume-schemas.ts';
+import { NOTICE_EXAMPLES } from './notices/notice-schemas.ts';
 import { POD_EXAMPLES } from './pods/pod-schemas.ts';
 import { REGISTRY_EXAMPLES } from './registries/registry-schemas.ts';
 import { RELEASE_EXAMPLES } from './releases/release-schemas.ts';
@@ -48,6 +49,7 @@ const SHARED_EXAMPLES: Examples = {
   ...BILLING_EXAMPLES,
   ...AUDIT_EXAMPLES,
   ...BUDGET_EXAMPLES,
+  ...NOTICE_EXAMPLES,
   ...BUILD_EXAMPLES,
   ...GIT_SOURCE_EXAMPLES,
   ...MODEL_EXAMPLES,

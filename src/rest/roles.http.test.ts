@@ -18,6 +18,7 @@ const OPERATORS = new Set([
 const OWNERS = new Set([
   ...['createApiKey', 'deleteApiKey', 'replaceSshKeys', 'createBudget', 'updateBudget', 'deleteBudget'],
   ...['updateApiKey', 'rotateApiKey', 'endSession', 'createS3Key', 'deleteS3Key'],
+  ...['createNoticeDestination', 'updateNoticeDestination', 'deleteNoticeDestination', 'testNoticeDestination'],
   ...['deleteTeam', 'addTeamMember', 'updateTeamMember', 'removeTeamMember'],
 ]);
 /** Of no team: what admins do, and which other roles in the installation may. */

@@ -95,6 +95,7 @@ import {
   listNetworkVolumesRoute,
   updateNetworkVolumeRoute,
 } from './network-volumes/network-volume-routes.ts';
+import { noticeRoutes } from './notices/notice-routes.ts';
 import { getApiReferenceRoute } from './pages/get-api-reference.ts';
 import { getApiReferenceAssetRoute } from './pages/get-api-reference-asset.ts';
 import { getConsoleRoute } from './pages/get-console.ts';
@@ -326,6 +327,7 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   listS3KeysRoute,
   createS3KeyRoute,
   deleteS3KeyRoute,
+  ...noticeRoutes,
   listTerminalsRoute,
   endTerminalRoute,
   listSecretsRoute,

@@ -40,6 +40,7 @@ const SOURCES: Readonly<Record<Exclude<Names, 'contexts'>, (client: ApiClient) =
   registries: namesOfKind(RECORDS.registries),
   keys: async (client) => namesOf((await client.call('get', '/v2/account/api-keys')).apiKeys),
   s3Keys: async (client) => namesOf((await client.call('get', '/v2/account/s3-keys')).s3Keys),
+  notices: async (client) => namesOf((await client.call('get', '/v2/account/notices')).destinations),
   users: async (client) => namesOf((await client.call('get', '/v2/account/users', { query: { limit: 1000 } })).users),
   teams: async (client) => namesOf((await client.call('get', '/v2/teams')).teams),
   models: async (client) => namesOf((await client.call('get', '/v2/models')).models),

@@ -6,7 +6,19 @@ export type Shell = (typeof SHELLS)[number];
 /** The kinds of values that only the server, or this machine, can list. */
 export type Names =
   | ('endpoints' | 'pods' | 'clusters' | 'templates' | 'secrets' | 'volumes' | 'registries')
-  | ('gpus' | 'pools' | 'cpus' | 'datacenters' | 'contexts' | 'keys' | 's3Keys' | 'users' | 'teams' | 'models');
+  | (
+      | 'gpus'
+      | 'pools'
+      | 'cpus'
+      | 'datacenters'
+      | 'contexts'
+      | 'keys'
+      | 's3Keys'
+      | 'notices'
+      | 'users'
+      | 'teams'
+      | 'models'
+    );
 
 /** The candidates for the next word: words, names of these kinds, or files. */
 export interface Candidates {
@@ -27,6 +39,10 @@ const ARGUMENT_NAMES: Readonly<Record<string, readonly Names[]>> = {
   'budgets remove <which>': ['endpoints'],
   'keys revoke <id>': ['keys'],
   's3-keys revoke <id>': ['s3Keys'],
+  'notices update <which>': ['notices'],
+  'notices test <which>': ['notices'],
+  'notices deliveries <which>': ['notices'],
+  'notices remove <which>': ['notices'],
   'volumes list [place]': ['volumes'],
   'volumes cp <from>': ['volumes'],
   'volumes rm <place>': ['volumes'],

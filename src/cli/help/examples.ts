@@ -231,6 +231,16 @@ const CLIENT_EXAMPLES: Record<string, readonly string[]> = {
     'podyard budgets set 20 --endpoint llm --action stop',
   ],
   'budgets remove': ['podyard budgets remove llm', 'podyard budgets remove account --yes'],
+  notices: ['podyard notices', 'podyard notices add me --email me@example.com'],
+  'notices list': ['podyard notices list', 'podyard notices list --installation --json'],
+  'notices add': [
+    'podyard notices add me --email me@example.com --event key-expires budget',
+    'podyard notices add chat --kind slack < url.txt',
+  ],
+  'notices update': ['podyard notices update chat --wait-minutes 30', 'podyard notices update chat --disable'],
+  'notices test': ['podyard notices test chat', 'podyard notices test ops --installation'],
+  'notices deliveries': ['podyard notices deliveries chat', 'podyard notices deliveries chat --json'],
+  'notices remove': ['podyard notices remove chat', 'podyard notices remove chat --yes --json'],
   audit: ['podyard audit', 'podyard audit --user all --outcome refused'],
   'audit list': [
     'podyard audit list --operation endpoint --since 2026-11-01',

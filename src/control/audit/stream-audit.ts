@@ -11,7 +11,7 @@ import {
   recordNotDelivered,
 } from '../../domain/audit/stream-store.ts';
 import type { WebhookPolicy } from '../../domain/jobs/webhook-policy.ts';
-import { postWebhook } from '../jobs/post-webhook.ts';
+import { postWebhook } from '../../outbound/post-webhook.ts';
 
 const TICK_MS = 5_000;
 const FIRST_PAUSE_MS = 5_000;

@@ -16,7 +16,7 @@ import { renderJob } from '../../domain/jobs/job.ts';
 import type { JobQueue } from '../../domain/jobs/job-queue.ts';
 import { INPUT } from '../../domain/jobs/payloads.ts';
 import { type WebhookPolicy, WebhookRefused } from '../../domain/jobs/webhook-policy.ts';
-import { postWebhook, Refused } from './post-webhook.ts';
+import { postWebhook, Refused } from '../../outbound/post-webhook.ts';
 
 const TICK_MS = 30_000;
 const MAX_ATTEMPTS = 3;

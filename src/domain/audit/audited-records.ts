@@ -80,6 +80,20 @@ export const AUDITED_RECORDS: Readonly<Record<string, AuditedRecord>> = {
       registries: `(select jsonb_agg(distinct p.registry_id) from pods p where p.cluster_id = t.id and p.registry_id is not null)`,
     },
   },
+  destination: {
+    from: 'notice_destinations t where t.id = $1',
+    ...OWNED,
+    fields: {
+      name: 'name',
+      kind: 'kind',
+      address: 'address',
+      url: `encode(sha256(secret), 'hex')`,
+      events: 'events',
+      waitMinutes: 'wait_minutes',
+      isEnabled: 'is_enabled',
+    },
+    hidden: { values: ['url'] },
+  },
   delegation: {
     from: 'registry_delegations t where t.id = $1',
     ...OWNED,

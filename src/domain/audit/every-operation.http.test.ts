@@ -22,6 +22,8 @@ import { AUDITED_RECORDS } from './audited-records.ts';
 
 /** In every value that entries must not show. */
 const CANARY = 'c4n4ry';
+/** It has no address: nothing is sent. */
+const CANARY_HOST = 'nowhere.invalid';
 /** Operations that leave no entry, or that only control carries out, and tests beside it cover. */
 const NOT_CALLED = [
   ...['endpoint.renew-lease', 'endpoint.notice-push'], // none, see `isAudited`
@@ -105,6 +107,12 @@ async function callEverything(person: Person): Promise<void> {
   const budget = await as('POST', 'billing/budgets', { amount: '5', webhook: `https://example.com/${CANARY}` });
   await as('PATCH', `billing/budgets/${budget.id}`, { amount: '6' });
   await as('DELETE', `billing/budgets/${budget.id}`);
+  const hook = { name: 'n', kind: 'SLACK', url: `http://192.0.2.1/${CANARY}` };
+  expect((await rest.call('POST', '/v2/account/notices', { key: person.key, body: hook })).statusCode).toBe(400);
+  const destination = await as('POST', 'account/notices', { ...hook, url: `https://${CANARY_HOST}/${CANARY}` });
+  await as('PATCH', `account/notices/${destination.id}`, { waitMinutes: 5 });
+  await as('POST', `account/notices/${destination.id}/test`);
+  await as('DELETE', `account/notices/${destination.id}`);
   const cluster = await as('POST', 'clusters', {
     ...{ name: 'c', type: 'TRAINING', image: 'any:1', env },
     compute: { gpuTypeId: 'NVIDIA GeForce RTX 4090', podCount: 2, gpuCountPerPod: 1 },

@@ -12,6 +12,7 @@ export const SEALED_COLUMNS = [
   { table: 'git_sources', column: 'private_key' },
   { table: 'git_sources', column: 'webhook_secret' },
   { table: 'sessions', column: 'tokens' },
+  { table: 'notice_destinations', column: 'secret' },
 ] as const;
 export type SealedColumn = (typeof SEALED_COLUMNS)[number];
 

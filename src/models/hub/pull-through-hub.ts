@@ -9,6 +9,7 @@ import type { Clock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
 import type { PinnedFile } from '../../domain/models/pinned-model.ts';
 import { httpGet, type Reach } from '../fetch/http-get.ts';
+import type { OriginAccess } from '../fetch/origin-access.ts';
 import { HubAnswers, type KeptAnswer } from './hub-answers.ts';
 import { HubAway, HubClient, type HubFile, type HubJson, HubRefused } from './hub-client.ts';
 import type { HubContent } from './hub-content.ts';
@@ -119,7 +120,7 @@ export class PullThroughHub {
     const file: PinnedFile = { path: at.path, size, digest };
     if (awaySinceMs !== null && !(await this.#contents.has(file))) throw this.#notHere();
     const url = this.#client.urlOf(at.name, commit, at.path);
-    return this.#contents.open(file, { url, model: at.name, token: reader.token, reach: this.#reach }, from);
+    return this.#contents.open(file, { url, model: at.name, access: accessOf(reader), reach: this.#reach }, from);
   }
 
   /** Gets a file's content, or a part of it, from the hub without keeping it. */
@@ -132,7 +133,7 @@ export class PullThroughHub {
     const url = this.#client.urlOf(at.name, commit, at.path);
     const headers = range === null ? {} : { range };
     try {
-      return (await httpGet(url, { headers, token: reader.token, reach: this.#reach, signal })).response;
+      return (await httpGet(url, { headers, access: accessOf(reader), reach: this.#reach, signal })).response;
     } catch (error) {
       throw error instanceof Failure || signal.aborted ? error : this.#notHere(error);
     }
@@ -245,4 +246,8 @@ export class PullThroughHub {
 async function resolveHost(host: string): Promise<{ address: string; family: 4 | 6 }> {
   const { address, family } = await lookup(host.replace(/^\[|\]$/g, ''));
   return { address, family: family === 6 ? 6 : 4 };
+}
+
+function accessOf({ token }: HubReader): OriginAccess {
+  return token === null ? null : { kind: 'bearer', token };
 }

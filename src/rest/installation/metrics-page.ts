@@ -81,7 +81,14 @@ export class MetricsPage {
     out.counter('podyard_fallback_writes_total', 'Writes to connections that took the slower way.', [
       [{}, this.#deps.metrics.fallbackWrites.value],
     ]);
-    const { fetchedBytes, evicted } = this.#deps.metrics.models;
+    const { models, notices } = this.#deps.metrics;
+    const { fetchedBytes, evicted } = models;
+    const outcomes = ['sent', 'failed'] as const;
+    out.counter(
+      'podyard_notice_messages_total',
+      'Tries to send notices, by outcome.',
+      outcomes.map((outcome) => [{ outcome }, notices.get(outcome) ?? 0]),
+    );
     out.counter('podyard_models_fetched_bytes_total', 'Bytes of models that came from their origins.', [
       [{}, fetchedBytes.value],
     ]);

@@ -24,6 +24,7 @@ import type { Context } from '../../domain/context.ts';
 import type { InstallationFacts } from '../../domain/installation-facts.ts';
 import type { WebhookPolicy } from '../../domain/jobs/webhook-policy.ts';
 import type { ModelOrigins } from '../../domain/models/model-origins.ts';
+import type { NoticeSender } from '../../domain/notices/notice.ts';
 import type { PodFigures } from '../../domain/pods/pod-figures.ts';
 import type { AnswerBudget } from '../../http/answer-budget.ts';
 import type { RateLimiter } from '../../http/rate-limiter.ts';
@@ -63,6 +64,8 @@ export interface RestDeps extends Context {
   own: { isLocalOn: boolean };
   /** Where webhooks may go. */
   webhooks: WebhookPolicy;
+  /** Sends tests of destinations. */
+  notices: NoticeSender;
   /** Why this server builds no images, one sentence; null: it does. */
   builds: { hindrance: string | null };
   /** What endpoints may set for their workers. */

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import type { TraceContext } from '../../core/trace-context.ts';
-import type { WebhookPolicy } from '../../domain/jobs/webhook-policy.ts';
+import type { TraceContext } from '../core/trace-context.ts';
+import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 
 const TIMEOUT_MS = 10_000;
 /** Of a refusal. */

@@ -1,0 +1,41 @@
+import type { Config } from '../config/config.ts';
+import { noticeLoop } from '../control/notices/keep-notices.ts';
+import { NoticeCourier } from '../control/notices/send-notices.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Loop } from '../core/flow/loop.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Metrics } from '../core/metrics.ts';
+import type { SecretBox } from '../core/secret-box.ts';
+import type { Pool } from '../db/pool.ts';
+import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
+import type { NoticeSender } from '../domain/notices/notice.ts';
+import { readMailSettings } from '../outbound/read-mail-settings.ts';
+import { NoticePost } from '../outbound/send-notice.ts';
+import { diskProblem, readDiskOf } from './describe-installation.ts';
+import { hostInUrl } from './front/listen.ts';
+
+/** Creates what sends notices. Throws if the operator's mail file is wrong. */
+export async function createNoticePost(config: Config, webhooks: WebhookPolicy): Promise<NoticePost> {
+  const { mailFile } = config.notices;
+  const mail = mailFile === null ? null : await readMailSettings(mailFile);
+  const protocol = config.tls === null ? 'http' : 'https';
+  const publicUrl = config.publicUrl ?? `${protocol}://${hostInUrl(config.host)}:${config.port}`;
+  return new NoticePost({ mail, webhooks, publicUrl });
+}
+
+interface Parts {
+  pool: Pool;
+  clock: Clock;
+  logger: Logger;
+  metrics: Metrics;
+  secretBox: SecretBox;
+  notices: NoticeSender;
+  epoch: number;
+}
+
+/** Creates what looks for what people are to be told, and what sends it. */
+export function createNoticeLoops({ dataDir }: Config, parts: Parts): (Loop | NoticeCourier)[] {
+  const courier = new NoticeCourier(parts);
+  const readDisk = async () => diskProblem(await readDiskOf(dataDir));
+  return [noticeLoop({ ...parts, readDisk, onLook: () => courier.wake() }), courier];
+}

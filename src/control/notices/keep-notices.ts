@@ -1,0 +1,66 @@
+import type { Clock } from '../../core/clock.ts';
+import { Loop } from '../../core/flow/loop.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { Pool } from '../../db/pool.ts';
+import { decideNotices } from '../../domain/notices/decide-notices.ts';
+import { listEnabledDestinations } from '../../domain/notices/destination-store.ts';
+import { findConditions, unknownEvents } from '../../domain/notices/find-conditions.ts';
+import { type NoticeFacts, readNoticeFacts } from '../../domain/notices/notice-facts.ts';
+import {
+  expireMessages,
+  listOpenNotices,
+  readLastLook,
+  recordDecision,
+  recordLook,
+} from '../../domain/notices/outbox.ts';
+
+const TICK_MS = 60_000;
+
+interface Deps {
+  pool: Pool;
+  clock: Clock;
+  logger: Logger;
+  /** Of this term. */
+  epoch: number;
+  /** What is wrong with the disk, a sentence without a period; null: nothing. Rejects if it cannot be read. */
+  readDisk: () => Promise<string | null>;
+  /** Called after a look: there may be something to send. */
+  onLook: () => void;
+}
+
+/**
+ * Looks once a minute at what holds, and puts what destinations are to be told into the outbox. Each term begins anew: what was told is in the
+ * database. Reads next to nothing where there are no destinations.
+ */
+export function noticeLoop(deps: Deps): Loop {
+  const { pool, clock, logger, epoch, onLook } = deps;
+  let leader: NoticeFacts['leader'] | null = null;
+  return new Loop({
+    name: 'keep-notices',
+    tickMs: TICK_MS,
+    logger,
+    runOnce: async () => {
+      const nowMs = clock.now();
+      leader ??= { epoch, sinceMs: nowMs, before: await readLastLook(pool) };
+      await tellAll(deps, leader, nowMs);
+      await recordLook(pool, epoch, nowMs); // after what it was read for: a kill in between tells of the next leader
+      await expireMessages(pool);
+      onLook();
+      return undefined;
+    },
+  });
+}
+
+async function tellAll({ pool, readDisk }: Deps, leader: NoticeFacts['leader'], nowMs: number): Promise<void> {
+  const destinations = await listEnabledDestinations(pool);
+  if (destinations.length === 0) return;
+  const disk = await readDisk().catch(() => undefined);
+  const facts: NoticeFacts = { ...(await readNoticeFacts(pool, nowMs)), disk, leader };
+  const open = await listOpenNotices(pool);
+  for (const destination of destinations) {
+    const conditions = findConditions(facts, destination, nowMs);
+    const decision = decideNotices(conditions, open.get(destination.id) ?? [], unknownEvents(facts), nowMs);
+    const changes = [decision.begin, decision.end, decision.absent, decision.returned];
+    if (changes.some(({ length }) => length > 0)) await recordDecision(pool, destination, decision);
+  }
+}

@@ -1,0 +1,91 @@
+import type { Id, UserId } from '../../core/ids.ts';
+
+export type DestinationId = Id<'destination'>;
+
+/** What people can be told of. Fixed for good: webhooks carry them. */
+export const NOTICE_EVENTS = [
+  'ENDPOINT_FAILING',
+  'WAITING_FOR_CAPACITY',
+  'QUEUE_SLOW',
+  'BUDGET',
+  'KEY_EXPIRES',
+  'DISK',
+  'LEADER_CHANGED',
+  'AUDIT_STREAM',
+] as const;
+export type NoticeEvent = (typeof NOTICE_EVENTS)[number];
+
+/** Events of the installation itself: only its destinations are told of them. */
+export const INSTALLATION_EVENTS: readonly NoticeEvent[] = ['DISK', 'LEADER_CHANGED', 'AUDIT_STREAM'];
+
+/** SLACK and TEAMS: webhooks with the JSON that these, and what is compatible with them, take. */
+export const DESTINATION_KINDS = ['EMAIL', 'WEBHOOK', 'SLACK', 'TEAMS'] as const;
+export type DestinationKind = (typeof DESTINATION_KINDS)[number];
+
+/** Where notices go. Its URL and its secret are not part of it: nobody reads them again. */
+export interface Destination {
+  id: DestinationId;
+  /** A user or a team, of whose records it is told; null: the installation, with the records of all. */
+  userId: UserId | null;
+  name: string;
+  kind: DestinationKind;
+  /** An e-mail address, or the host of the URL. */
+  address: string;
+  events: NoticeEvent[];
+  /** How long an endpoint waits for capacity, or a job in its queue, before that is told. */
+  waitMinutes: number;
+  isEnabled: boolean;
+  createdAt: Date;
+}
+
+/** What a destination of a URL has sealed. */
+export interface DestinationSecret {
+  url: string;
+  /** Signs what is sent; null where the receiver checks no signature. */
+  signing: string | null;
+}
+
+/** Something that holds, as people are told it. */
+export interface NoticeItem {
+  event: NoticeEvent | 'TEST';
+  phase: 'BEGAN' | 'ENDED';
+  /** Of the record; null: the installation. */
+  name: string | null;
+  /** Whose record it is; null: the installation's. */
+  owner: string | null;
+  /** One sentence without a period. */
+  detail: string;
+  /** The console's page, such as `/endpoints/k3v8q2m7c1x9za`. */
+  page: string;
+}
+
+/** Something that holds now, of one record. */
+export interface Condition extends NoticeItem {
+  event: NoticeEvent;
+  /** Tells it from others of the same event. */
+  subject: string;
+  /** The accounts whose destinations are told; that of the record's owner first. Empty: only the installation's. */
+  accounts: readonly UserId[];
+}
+
+/** What one message says. `more`: how many items it leaves out. */
+export interface NoticeMessage {
+  /** The same for each try, so that receivers can drop what comes twice. */
+  id: string;
+  items: readonly NoticeItem[];
+  more: number;
+}
+
+/** Sends to destinations. Rejects with a sentence for people if it was not accepted. */
+export interface NoticeSender {
+  /** To what e-mail may go: the rules of the operator; null: this server sends no mail. */
+  readonly mail: { anyRecipientIn: readonly string[] } | null;
+  send(destination: DestinationAddress, message: NoticeMessage, signal: AbortSignal): Promise<void>;
+}
+
+/** Where to send. `secret`: of a URL. */
+export interface DestinationAddress {
+  kind: DestinationKind;
+  address: string;
+  secret: DestinationSecret | null;
+}
