@@ -469,10 +469,12 @@ export interface paths {
   "/v2/models": {
     parameters: {};
     get: operations["listMachineModels"];
+    post: operations["fetchMachineModel"];
   };
   "/v2/models/{id}": {
     parameters: {};
     delete: operations["removeMachineModel"];
+    patch: operations["updateMachineModel"];
   };
   "/v2/account/live": {
     parameters: {};
@@ -1191,10 +1193,19 @@ export interface components {
       name: string;
       commit: string;
       bytes: number;
+      state: "STORED" | "FETCHING" | "FAILED";
+      fetch: {
+        bytes: number;
+        totalBytes: number;
+        bytesPerSecond: number;
+        secondsLeft: number | null;
+      } | null;
+      problem: string | null;
+      pinned: boolean;
       /** Format: date-time */
-      fetchedAt: string;
+      fetchedAt: string | null;
       /** Format: date-time */
-      usedAt: string;
+      usedAt: string | null;
       inUse: boolean;
       endpoints: {
         id: string;
@@ -1203,6 +1214,21 @@ export interface components {
     };
     MachineModelList: {
       models: components["schemas"]["MachineModel"][];
+      room: {
+        budgetBytes: number;
+        usedBytes: number;
+        stuckBytes: number;
+      } | null;
+    };
+    FetchMachineModelRequest: {
+      source: string;
+      include?: string[];
+      exclude?: string[];
+      tokenSecret?: string | null;
+      pinned?: boolean;
+    };
+    UpdateMachineModelRequest: {
+      pinned: boolean;
     };
     DecisionList: {
       decisions: {
@@ -5074,6 +5100,21 @@ export interface operations {
       };
     };
   };
+  fetchMachineModel: {
+    parameters: {};
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["FetchMachineModelRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["MachineModel"];
+        };
+      };
+    };
+  };
   removeMachineModel: {
     parameters: {
       path: {
@@ -5082,6 +5123,25 @@ export interface operations {
     };
     responses: {
       204: {};
+    };
+  };
+  updateMachineModel: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["UpdateMachineModelRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["MachineModel"];
+        };
+      };
     };
   };
   watchAccount: {

@@ -1,4 +1,6 @@
 /** `podyard deploy hf:<owner>/<name>`: a model becomes an endpoint with an OpenAI-style URL. */
+
+import { bytesText } from '../../core/text/bytes-text.ts';
 import { proveRollout } from '../endpoints/rollout.ts';
 import {
   createWithModels,
@@ -14,7 +16,6 @@ import { jsonText } from '../terminal/terminal-text.ts';
 import type { DeployOptions } from './deploy.ts';
 import { bodyOf, chooseRecipe, filesFor, memoryOf, type Placement, type PoolStock, placeModel } from './plan-model.ts';
 import { type Recipe, readRecipes } from './recipes.ts';
-import { bytesText } from './upload-files.ts';
 
 /** Options of `podyard deploy` that are for a model alone. */
 export interface DeployModelOptions {

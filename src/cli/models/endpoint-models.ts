@@ -1,6 +1,7 @@
 /** The models of an endpoint: shown and set, by a command or with other settings. */
+
+import { bytesText } from '../../core/text/bytes-text.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { bytesText } from '../deploy/upload-files.ts';
 import { createEndpoint, updateEndpoint } from '../endpoints/write-endpoint.ts';
 import type { Endpoint } from '../records/kinds.ts';
 import type { ApiClient } from '../shared/api-client.ts';
@@ -86,7 +87,7 @@ export async function removeModels(client: ApiClient, id: string, names: readonl
 }
 
 /** Asks for a model as it is: for the same commit, whatever its branch has meanwhile. */
-function pinnedRequest({ source, name, commit, include, exclude, tokenSecret }: EndpointModel): ModelRequest {
+export function pinnedRequest({ source, name, commit, include, exclude, tokenSecret }: EndpointModel): ModelRequest {
   return { source: source.startsWith('hf:') ? `hf:${name}@${commit}` : source, include, exclude, tokenSecret };
 }
 
