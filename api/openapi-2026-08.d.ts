@@ -896,6 +896,12 @@ export interface components {
         [key: string]: string;
       };
       registry?: string | null;
+      models?: {
+        source: string;
+        include?: string[];
+        exclude?: string[];
+        tokenSecret?: string | null;
+      }[];
       workers?: {
         min?: number;
         max?: number;

@@ -2,7 +2,7 @@
 
 import { bytesText } from '../../core/text/bytes-text.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { createEndpoint, updateEndpoint } from '../endpoints/write-endpoint.ts';
+import { createEndpoint } from '../endpoints/write-endpoint.ts';
 import type { Endpoint } from '../records/kinds.ts';
 import type { ApiClient } from '../shared/api-client.ts';
 import type { Schemas } from '../shared/api-types.ts';
@@ -51,18 +51,13 @@ export async function writeModels(client: ApiClient, id: string, models: ModelRe
   return (await client.call('put', '/v2/serverless/{id}/models', { path: { id }, body: { models } })).models;
 }
 
-/** Creates an endpoint whose first worker has the models: none starts before they are set. */
+/** Creates an endpoint whose first release has the models. */
 export async function createWithModels(
   client: ApiClient,
   body: Parameters<typeof createEndpoint>[1],
   models: ModelRequest[] = [],
 ): Promise<Endpoint> {
-  if (models.length === 0) return createEndpoint(client, body);
-  await resolveModels(client, models); // before an endpoint is made for nothing
-  const { workers } = body;
-  const created = await createEndpoint(client, { ...body, ...(workers && { workers: { ...workers, min: 0 } }) });
-  await writeModels(client, created.id, models);
-  return workers?.min ? updateEndpoint(client, created, { workers }, {}) : created;
+  return createEndpoint(client, { ...body, ...(models.length > 0 && { models }) });
 }
 
 export function showModels(

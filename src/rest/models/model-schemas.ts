@@ -36,13 +36,14 @@ export const MODEL_REQUEST = {
   ),
 };
 
-const request = Type.Array(closed(MODEL_REQUEST, { description: 'A model, as it is asked for.' }), {
+/** Models, as requests ask for them. */
+export const MODELS_REQUEST = Type.Array(closed(MODEL_REQUEST, { description: 'A model, as it is asked for.' }), {
   maxItems: MAX_MODELS,
   description: 'Models, of which no two are commits of the same.',
 });
 
-export const ReplaceEndpointModelsRequest = closed({ models: request }, { $id: 'ReplaceEndpointModelsRequest' });
-export const ResolveModelsRequest = closed({ models: request }, { $id: 'ResolveModelsRequest' });
+export const ReplaceEndpointModelsRequest = closed({ models: MODELS_REQUEST }, { $id: 'ReplaceEndpointModelsRequest' });
+export const ResolveModelsRequest = closed({ models: MODELS_REQUEST }, { $id: 'ResolveModelsRequest' });
 
 const bytes = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const SHOWN = {
