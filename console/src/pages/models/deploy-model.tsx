@@ -45,7 +45,11 @@ export function DeployModelPage() {
     save: async (values) => look.mutateAsync(values),
   });
   return (
-    <Page title="Deploy a model" parents={PARENTS} description="A model of Hugging Face becomes an endpoint with an OpenAI-style URL.">
+    <Page
+      title="Deploy a model"
+      parents={PARENTS}
+      description="A model of Hugging Face becomes an endpoint with an OpenAI-style URL."
+    >
       <form onSubmit={submit} noValidate>
         <Stack maw={820}>
           <TextInput
@@ -112,7 +116,12 @@ function Plan({ found }: { found: Found }) {
   const { submit, otherErrors, isSaving } = useSave(form, {
     fields: ['name'],
     save: async ({ name }) => {
-      const { type: _, scaling, workers, ...body } = bodyOf(plan.recipe, {
+      const {
+        type: _,
+        scaling,
+        workers,
+        ...body
+      } = bodyOf(plan.recipe, {
         name,
         model: model.name,
         placement: plan.placement!,

@@ -11,6 +11,16 @@ export function shortCommit(commit: string): string {
   return commit.replace(/^sha256:/, '').slice(0, 7);
 }
 
+/** `org/name@1a2b3c4, 3 files, 16.4 GB`. */
+export function modelText({
+  name,
+  commit,
+  files,
+  bytes,
+}: Pick<ResolvedModel, 'name' | 'commit' | 'files' | 'bytes'>): string {
+  return `${name}@${shortCommit(commit)}, ${files} ${files === 1 ? 'file' : 'files'}, ${bytesText(bytes)}`;
+}
+
 /** Returns how far a fetch is, in percent; null: unknown. */
 export function fetchPercent({ fetch }: Pick<StoredModel, 'fetch'>): number | null {
   if (!fetch || fetch.totalBytes === 0) return null;

@@ -13,15 +13,21 @@ import { NO_VALUE } from '../../ui/text/format.ts';
 import { Name, RecordName } from '../../ui/text/record-name.tsx';
 import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
 import { visibleText } from '../../ui/text/visible-text.ts';
-import { fetchPercent, fetchText, type ModelRoom, patternsOf, roomBar, type StoredModel, shortCommit } from './model-values.ts';
+import {
+  fetchPercent,
+  fetchText,
+  type ModelRoom,
+  patternsOf,
+  roomBar,
+  type StoredModel,
+  shortCommit,
+} from './model-values.ts';
 import { storedModelsQuery, useSecretNames } from './models-query.ts';
 
 const COLUMNS: Column<StoredModel>[] = [
   {
     title: 'Model',
-    render: ({ name, commit }) => (
-      <RecordName title={visibleText(`${name}@${shortCommit(commit)}`)}>{name}</RecordName>
-    ),
+    render: ({ name, commit }) => <RecordName title={visibleText(`${name}@${shortCommit(commit)}`)}>{name}</RecordName>,
   },
   { title: 'Size', width: '90px', isNumber: true, render: ({ bytes }) => bytesText(bytes) },
   { title: 'State', width: '260px', render: (model) => <State model={model} /> },
@@ -163,8 +169,7 @@ function Actions({ model }: { model: StoredModel }) {
 function Pin({ model: { id, name, pinned } }: { model: StoredModel }) {
   const queries = useQueryClient();
   const change = useMutation({
-    mutationFn: () =>
-      unwrap(api.PATCH('/v2/models/{id}', { params: { path: { id } }, body: { pinned: !pinned } })),
+    mutationFn: () => unwrap(api.PATCH('/v2/models/{id}', { params: { path: { id } }, body: { pinned: !pinned } })),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['stored-models'] }),
   });
   const Icon = pinned ? IconPinnedOff : IconPin;
