@@ -24,6 +24,8 @@ const VolumeFiles = lazyPart(() => import('./pages/volume-files/volume-files.tsx
 const Registries = lazyPart(() => import('./pages/registries.tsx'), 'RegistriesPage');
 const Catalog = lazyPart(() => import('./pages/catalog.tsx'), 'CatalogPage');
 const Keys = lazyPart(() => import('./pages/keys/keys.tsx'), 'KeysPage');
+const Models = lazyPart(() => import('./pages/models/models.tsx'), 'ModelsPage');
+const DeployModel = lazyPart(() => import('./pages/models/deploy-model.tsx'), 'DeployModelPage');
 const Users = lazyPart(() => import('./pages/users/users.tsx'), 'UsersPage');
 const UserDetail = lazyPart(() => import('./pages/users/user.tsx'), 'UserPage');
 const Teams = lazyPart(() => import('./pages/teams/teams.tsx'), 'TeamsPage');
@@ -60,6 +62,8 @@ export const router = createHashRouter([
           { path: 'clusters/:id', element: <ClusterDetail /> },
           { path: 'builds', element: <Builds /> },
           { path: 'builds/:id', element: <BuildDetail /> },
+          { path: 'models', element: <Models /> },
+          { path: 'models/deploy', element: <DeployModel /> },
           { path: 'templates', element: <Templates /> },
           { path: 'secrets', element: <Secrets /> },
           { path: 'volumes', element: <Volumes /> },

@@ -7,6 +7,7 @@ import type { Clock } from '../core/clock.ts';
 import type { WorkerId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
+import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
 import type { Installation } from '../domain/installation.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
@@ -17,6 +18,7 @@ import type { DiskMeter, Runtime } from '../runtimes/runtime.ts';
 import type { Because } from '../scaling/because.ts';
 
 interface Parts {
+  bus: Bus;
   runtime: Runtime;
   installation: Installation;
   webhooks: WebhookPolicy;
@@ -26,7 +28,7 @@ interface Parts {
 
 /** Creates the store of this machine's models; null where workers see no folders of this machine. */
 export function createModelStore({ dataDir, hubUrl, models }: Config, parts: Parts): ModelStore | null {
-  const { runtime, installation, webhooks, metrics, clock } = parts;
+  const { bus, runtime, installation, webhooks, metrics, clock } = parts;
   if (runtime.name !== 'docker' && runtime.name !== 'process') return null;
   const { fetchedBytes, evicted } = metrics.models;
   return new ModelStore({
@@ -35,6 +37,7 @@ export function createModelStore({ dataDir, hubUrl, models }: Config, parts: Par
     hubUrl,
     reach: webhooks,
     isShown: runtime.capabilities.isolation,
+    onFetch: () => bus.publish('model', ''),
     clock,
     counters: { fetchedBytes: (bytes) => fetchedBytes.add(bytes), evicted: () => evicted.add() },
   });

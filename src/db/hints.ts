@@ -13,7 +13,7 @@ interface HintTopics {
   batch: string;
   /** A worker's row changed (wanted state, readiness). Payload: worker id. */
   worker: string;
-  /** An admin wants a stored model removed. Payload: its id. */
+  /** An admin wants a model fetched, kept or removed, or a fetch began. Payload: the model's id, if it is known. */
   model: string;
   /** A build was created, changed or cancelled, or printed something. Payload: build id. */
   build: string;

@@ -225,7 +225,7 @@ test('the description is OpenAPI 3.1, needs no key, lists every operation and th
       ...['cancelBuild', 'createBuild', 'findMissingFiles', 'getAnyBuild'],
       ...['listAllBuilds', 'retryBuild', 'storeBuildFile', 'storeBuildFiles', 'streamBuildLog', 'renewEndpointLease'],
       ...['getEndpointModels', 'replaceEndpointModels', 'resolveModels'],
-      ...['listMachineModels', 'removeMachineModel'],
+      ...['listMachineModels', 'fetchMachineModel', 'updateMachineModel', 'removeMachineModel'],
       ...['deleteGitSource', 'getGitSource', 'receiveGitWebhook', 'replaceGitSource', 'syncGitSource'],
       ...['listTeams', 'createTeam', 'getTeam', 'updateTeam', 'deleteTeam'],
       ...['listTeamMembers', 'addTeamMember', 'updateTeamMember', 'removeTeamMember'],

@@ -51,7 +51,12 @@ import { InstallationResponse } from './installation/installation-schemas.ts';
 import { JobDetailResponse, JobList } from './jobs/job-schemas.ts';
 import { LIMIT_SCHEMAS } from './limits/limit-schemas.ts';
 import { LogLines } from './logs/log-schemas.ts';
-import { MachineModelListResponse, MachineModelResponse } from './machine-models/machine-model-schemas.ts';
+import {
+  FetchMachineModelRequest,
+  MachineModelListResponse,
+  MachineModelResponse,
+  UpdateMachineModelRequest,
+} from './machine-models/machine-model-schemas.ts';
 import { MODEL_SCHEMAS } from './models/model-schemas.ts';
 import {
   CreateNetworkVolumeRequest,
@@ -128,6 +133,8 @@ export const namedSchemas = ({ endpoints, pods, sshKeys, templates }: Wires): re
   SimulateRequest,
   MachineModelResponse,
   MachineModelListResponse,
+  FetchMachineModelRequest,
+  UpdateMachineModelRequest,
   DecisionList,
   JobList,
   JobDetailResponse,

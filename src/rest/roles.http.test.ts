@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describedBy, type Operation } from '../../test/check-answer.ts';
+import { ModelHub } from '../../test/model-hub.ts';
 import { type Person, type RestFixture, startRestApp } from '../../test/rest-app.ts';
 import { newId, type UserId } from '../core/ids.ts';
 import { REST_REVISIONS } from '../core/rest-revisions.ts';
@@ -28,7 +29,8 @@ const INSTALLATION: Record<string, readonly Role[]> = {
   ...all(['ADMIN', 'AUDITOR'], ['getMetrics', 'listUserSessions']),
   ...all(['ADMIN'], ['createUser', 'updateUser', 'suspendUser', 'resumeUser', 'deleteUser', 'updateUserLimits']),
   ...all(['ADMIN'], ['replaceUserRateLimit', 'createUserApiKey', 'deleteUserApiKey', 'updateInstallationLimits']),
-  ...all(['ADMIN'], ['endUserSession', 'removeMachineModel', 'createInvitation', 'deleteInvitation']),
+  ...all(['ADMIN'], ['endUserSession', 'fetchMachineModel', 'updateMachineModel', 'removeMachineModel']),
+  ...all(['ADMIN'], ['createInvitation', 'deleteInvitation']),
   ...all(['ADMIN', 'AUDITOR'], ['getInvitation']),
   ...all(['ADMIN'], ['simulate', 'createTeam', 'updateTeam']),
 };
@@ -55,12 +57,14 @@ interface Caller {
 }
 
 let rest: RestFixture;
+let hub: ModelHub;
 let callers: Caller[];
 let team: string;
 const KEY_OF = ['all', 'exec'];
 
 beforeAll(async () => {
-  rest = await startRestApp();
+  hub = await ModelHub.start();
+  rest = await startRestApp({ hubUrl: hub.url });
   const admin = await rest.addPerson('admin');
   const made = await rest.call('POST', '/v2/teams', { key: admin.key, body: { name: 'vision' } });
   team = made.json().id;
@@ -86,7 +90,10 @@ beforeAll(async () => {
     ...(await Promise.all((['ADMIN', 'USER', 'AUDITOR', 'BILLING'] as const).map(own))),
   ];
 });
-afterAll(() => rest.close());
+afterAll(async () => {
+  await rest.close();
+  await hub.stop();
+});
 
 function isPermitted({ role }: Caller, method: string, operation: string): boolean {
   if (role === 'STRANGER') return false;

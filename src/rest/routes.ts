@@ -86,7 +86,12 @@ import {
 import { downloadEndpointLogRoute, downloadPodLogRoute } from './logs/download-log.ts';
 import { listEndpointLogLinesRoute, listPodLogLinesRoute } from './logs/list-log-lines.ts';
 import { getEndpointLogsRoute, getPodLogsRoute, getWorkerLogsRoute } from './logs/stream-logs.ts';
-import { listMachineModelsRoute, removeMachineModelRoute } from './machine-models/machine-model-routes.ts';
+import {
+  fetchMachineModelRoute,
+  listMachineModelsRoute,
+  removeMachineModelRoute,
+  updateMachineModelRoute,
+} from './machine-models/machine-model-routes.ts';
 import { getEndpointModelsRoute, replaceEndpointModelsRoute, resolveModelsRoute } from './models/model-routes.ts';
 import {
   createNetworkVolumeRoute,
@@ -316,6 +321,8 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   getSimulationRoute,
   simulateRoute,
   listMachineModelsRoute,
+  fetchMachineModelRoute,
+  updateMachineModelRoute,
   removeMachineModelRoute,
   watchAccountRoute,
   listApiKeysRoute,

@@ -75,7 +75,7 @@ const REFUSED = [
   'replaceWorkloadOptions', // the operator permits none by default
   ...['createS3Key', 'deleteS3Key'], // the key has no scope of files
   'renewEndpointLease', // the endpoint has none
-  'removeMachineModel', // none is stored
+  ...['fetchMachineModel', 'updateMachineModel', 'removeMachineModel'], // no machine stores any, and there is no hub
   ...['endSession', 'endUserSession'], // no browser is signed in
 ];
 /** The order in which methods are called, so that records exist while they are needed. */

@@ -2,6 +2,7 @@ import {
   type Icon,
   IconAdjustments,
   IconBox,
+  IconBrain,
   IconBrandDocker,
   IconChartBar,
   IconCpu,
@@ -45,6 +46,7 @@ export const MENU: readonly { title: string | null; pages: readonly MenuPage[] }
     title: 'Resources',
     pages: [
       { to: '/builds', label: 'Builds', icon: IconHammer, keywords: 'images deploy folder git' },
+      { to: '/models', label: 'Models', icon: IconBrain, keywords: 'weights hugging face cache pin fetch' },
       { to: '/templates', label: 'Templates', icon: IconTemplate },
       { to: '/secrets', label: 'Secrets', icon: IconLock, keywords: 'passwords tokens' },
       { to: '/volumes', label: 'Volumes', icon: IconDatabase, keywords: 'network storage disk' },

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type CliFixture, startCliFixture } from '../../../test/cli-fixture.ts';
 import { ModelHub } from '../../../test/model-hub.ts';
 import { newId } from '../../core/ids.ts';
+import { chooseRecipe, filesFor, memoryOf, placeModel, type Recipe } from '../../domain/models/serve-model.ts';
 import type { ResolvedModel } from '../models/endpoint-models.ts';
-import { chooseRecipe, filesFor, memoryOf, placeModel } from './plan-model.ts';
-import { type Recipe, readRecipes } from './recipes.ts';
+import { readRecipes } from './recipes.ts';
 
 let hub: ModelHub;
 let cli: CliFixture;
@@ -150,7 +150,8 @@ test('the recipes that come with Podyard are as a file of recipes must be, and c
   const model = (task: string, ...paths: string[]) =>
     ({ name: 'org/m', task, content: paths.map((path) => ({ path, bytes: 10e9 })) }) as ResolvedModel;
   const image = model('text-to-image', 'model_index.json', 'unet/a.safetensors', 'unet/a.bin');
-  const recipe = chooseRecipe(recipes, image, undefined);
+  const chosen = chooseRecipe(recipes, image, undefined);
+  const recipe = 'recipe' in chosen ? chosen.recipe : recipes[0]!;
   expect([recipe.name, filesFor(recipe, image)]).toEqual(['images', { bytes: 20e9, files: 2, exclude: ['*.bin'] }]);
   expect(memoryOf(recipe, 20e9)).toBe(28);
   const several = recipes.find(({ args }) => args.includes('{gpus}'))!;

@@ -1,20 +1,25 @@
 /** `podyard deploy hf:<owner>/<name>`: a model becomes an endpoint with an OpenAI-style URL. */
-import { proveRollout } from '../endpoints/rollout.ts';
+
 import {
-  createWithModels,
-  type ModelRequest,
-  type ResolvedModel,
-  resolveModels,
-  shortCommit,
-} from '../models/endpoint-models.ts';
+  bodyOf,
+  chooseRecipe,
+  describePlan,
+  gbText,
+  nameAfter,
+  type Placement,
+  type PoolStock,
+  planServing,
+  type Recipe,
+  stockOf,
+} from '../../domain/models/serve-model.ts';
+import { proveRollout } from '../endpoints/rollout.ts';
+import { createWithModels, type ModelRequest, type ResolvedModel, resolveModels } from '../models/endpoint-models.ts';
 import { type Endpoint, RECORDS } from '../records/kinds.ts';
 import type { ApiClient } from '../shared/api-client.ts';
 import type { CommandOutput } from '../shared/cli-pieces.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
 import type { DeployOptions } from './deploy.ts';
-import { bodyOf, chooseRecipe, filesFor, memoryOf, type Placement, type PoolStock, placeModel } from './plan-model.ts';
-import { type Recipe, readRecipes } from './recipes.ts';
-import { bytesText } from './upload-files.ts';
+import { readRecipes } from './recipes.ts';
 
 /** Options of `podyard deploy` that are for a model alone. */
 export interface DeployModelOptions {
@@ -36,14 +41,13 @@ export async function deployModel(
   const recipes = await readRecipes(options.recipes);
   const request: ModelRequest = { source, ...(tokenSecret !== undefined && { tokenSecret }) };
   const [model] = (await resolveModels(client, [request])) as [ResolvedModel];
-  const recipe = chooseRecipe(recipes, model, options.recipe);
-  const chosen = filesFor(recipe, model);
-  const needGb = memoryOf(recipe, chosen.bytes);
-  const stock = await readStock(client);
-  const placement = placementOf(options) ?? placeModel(recipe, needGb, stock);
-  const name = options.name ?? model.name.split('/')[1]!.toLowerCase();
+  const recipe = recipeFor(recipes, model, options.recipe);
+  const plan = planServing(recipe, model, await readStock(client), placementOf(options));
+  const { chosen, needGb, placement } = plan;
+  const name = options.name ?? nameAfter(model);
   await refuseTaken(client, name);
-  const lines = linesOf({ recipe, model, chosen, needGb, stock, placement }, options);
+  const why = options.recipe === undefined ? `because the hub says ${model.task}` : 'as --recipe says';
+  const lines = describePlan(plan, why).map(([label, value]) => `${label.padEnd(9)} ${value}`);
   output.note([`Create the endpoint ${name}`, ...lines.map((line) => `  ${line}`)].join('\n'));
   if (placement === null) {
     throw new Error(
@@ -57,6 +61,19 @@ export async function deployModel(
   output.print(json ? jsonText(endpoint) : callOf(endpoint, recipe, model.name));
 }
 
+/** Throws a sentence with what to do instead. */
+function recipeFor(recipes: readonly Recipe[], model: ResolvedModel, name: string | undefined): Recipe {
+  const names = recipes.map((one) => `'${one.name}'`).join(', ');
+  if (name !== undefined && !recipes.some((one) => one.name === name))
+    throw new Error(`there is no recipe '${name}', but: ${names}`);
+  const chosen = chooseRecipe(recipes, model, name);
+  if ('recipe' in chosen) return chosen.recipe;
+  const choice = chosen.isChoice ? `choose one with --recipe (${names}), or ` : '';
+  throw new Error(
+    `${chosen.problem}: ${choice}create an endpoint with an image of your own: podyard endpoints create <name> --image <image> --pool <pool> --model hf:${model.name}`,
+  );
+}
+
 function placementOf({ pool, gpuCount = 1 }: DeployModelOptions): Placement | null {
   return pool === undefined ? null : { pools: pool, count: gpuCount };
 }
@@ -67,17 +84,7 @@ async function readStock(client: ApiClient): Promise<PoolStock[]> {
     client.call('get', '/v2/catalog/capacity'),
     client.call('get', '/v2/catalog/gpus', { query: {} }),
   ]);
-  const memory = new Map(types.gpus.map((type) => [type.id, type.memory]));
-  const pools = new Map<string, PoolStock>();
-  for (const { id, pool, total, free } of capacity.gpus) {
-    const memoryGb = memory.get(id) ?? 0;
-    const known = pools.get(pool) ?? { pool, memoryGb, total: 0, free: 0 };
-    pools.set(pool, {
-      ...{ pool, memoryGb: Math.min(known.memoryGb, memoryGb) },
-      ...{ total: known.total + total, free: known.free + free },
-    });
-  }
-  return [...pools.values()].toSorted((a, b) => a.memoryGb - b.memoryGb);
+  return stockOf(capacity.gpus, types.gpus);
 }
 
 async function refuseTaken(client: ApiClient, name: string): Promise<void> {
@@ -86,58 +93,6 @@ async function refuseTaken(client: ApiClient, name: string): Promise<void> {
   throw new Error(
     `there is an endpoint ${name} already (${taken.id}): choose another name with --name, or change it with podyard endpoints update`,
   );
-}
-
-interface Chosen {
-  recipe: Recipe;
-  model: ResolvedModel;
-  chosen: ReturnType<typeof filesFor>;
-  needGb: number;
-  stock: readonly PoolStock[];
-  placement: Placement | null;
-}
-
-function linesOf({ recipe, model, chosen, needGb, stock, placement }: Chosen, options: DeployModelOptions): string[] {
-  const why = options.recipe === undefined ? `because the hub says ${model.task}` : 'as --recipe says';
-  const left = model.files - chosen.files;
-  const { factor, gb } = recipe.memory;
-  const rows: [label: string, value: string][] = [
-    ['recipe', `${recipe.name}, ${why}`],
-    ['image', recipe.image],
-    ['model', `${model.name}@${shortCommit(model.commit)}${model.revision ? `, revision ${model.revision}` : ''}`],
-    [
-      'download',
-      `${bytesText(chosen.bytes)} in ${filesText(chosen.files)}, once for each machine${left > 0 ? `; ${filesText(left)} that the image does not read: left out` : ''}`,
-    ],
-    ['memory', `${gbText(needGb)} of GPU memory for a worker: ${bytesText(chosen.bytes)} × ${factor} + ${gb} GB`],
-    ['GPUs', placement === null ? `none here do: ${stockText(stock)}` : placementText(placement, stock)],
-    ['sleeps', `after ${recipe.idleTimeout} seconds without a request; FlashBoot is ${recipe.flashboot}`],
-  ];
-  return rows.map(([label, value]) => `${label.padEnd(9)} ${value}`);
-}
-
-function placementText({ pools, count }: Placement, stock: readonly PoolStock[]): string {
-  const shown = pools.map((pool) => {
-    const here = stock.find((one) => one.pool === pool);
-    return here ? poolText(here) : `${pool}: none here now`;
-  });
-  return `${count} for a worker, of ${shown.join('; ')}`;
-}
-
-function stockText(stock: readonly PoolStock[]): string {
-  return stock.map(poolText).join('; ') || 'there is no GPU';
-}
-
-function poolText({ pool, memoryGb, total, free }: PoolStock): string {
-  return `${pool} with ${memoryGb} GB, ${free} of ${total} free`;
-}
-
-function filesText(count: number): string {
-  return `${count} ${count === 1 ? 'file' : 'files'}`;
-}
-
-function gbText(gb: number): string {
-  return `${gb.toFixed(1)} GB`;
 }
 
 /** Returns the OpenAI-style URL and a call to copy. */

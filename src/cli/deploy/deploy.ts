@@ -1,4 +1,5 @@
 import { basename, resolve } from 'node:path';
+import { bytesText } from '../../core/text/bytes-text.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { FolderEntry } from '../../domain/builds/build.ts';
 import { proveRollout } from '../endpoints/rollout.ts';
@@ -16,7 +17,7 @@ import { type ModelPlan, planModels, type WantedModels } from './plan-models.ts'
 import { type NamedEndpoint, readFolder, type Source } from './read-folder.ts';
 import { type ProjectEndpoint, readProject } from './read-project.ts';
 import { runBuild } from './run-build.ts';
-import { bytesText, uploadFiles } from './upload-files.ts';
+import { uploadFiles } from './upload-files.ts';
 
 export interface DeployOptions {
   name?: string;

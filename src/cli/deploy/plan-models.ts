@@ -1,8 +1,8 @@
 /** What a deploy would do to the models of an endpoint: pure, from what they stand for now and what the endpoint has. */
 import { isDeepStrictEqual } from 'node:util';
+import { bytesText } from '../../core/text/bytes-text.ts';
 import { type EndpointModel, type ModelRequest, type ResolvedModel, shortCommit } from '../models/endpoint-models.ts';
 import type { Plan } from './plan-deploy.ts';
-import { bytesText } from './upload-files.ts';
 
 /** A plan with models. Null: they stay as they are. */
 export interface ModelPlan extends Plan {

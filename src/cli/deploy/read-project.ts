@@ -10,7 +10,7 @@ import type { NewerSchemas, Schemas } from '../shared/api-types.ts';
 type Create = Schemas['CreateEndpointRequest'];
 
 /** An endpoint as podyard.yaml has it. */
-export interface ProjectEndpoint extends Partial<Omit<Create, 'networkVolumes' | 'templateId'>> {
+export interface ProjectEndpoint extends Partial<Omit<Create, 'networkVolumes' | 'templateId' | 'models'>> {
   cpu?: NonNullable<NewerSchemas['CreateEndpointRequest']['cpu']>;
   volumes?: string[];
   secrets?: Record<string, string>;

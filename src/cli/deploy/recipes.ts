@@ -3,31 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { Ajv } from 'ajv';
 import { messageOf } from '../../core/errors.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import builtIn from './recipes.json' with { type: 'json' };
-
-/** `{model}` in `args` and `env` stands for the model's name, and `{gpus}` for the GPUs of a worker. */
-export interface Recipe {
-  name: string;
-  /** What the hub says that models of this recipe are made for. */
-  tasks: string[];
-  /** Patterns, of which one must match a file of the model. */
-  needs: string[];
-  /** Patterns of files that the image does not read. */
-  exclude: string[];
-  /** Serves OpenAI's routes below `/v1` on `port`. */
-  image: string;
-  /** With `{gpus}`, a worker may have several. */
-  args: string;
-  port: number;
-  env: Record<string, string>;
-  /** GPU memory that a worker needs: the bytes of the model's files times `factor`, and `gb` more. */
-  memory: { factor: number; gb: number };
-  flashboot: 'OFF' | 'FLASHBOOT' | 'PRIORITY_FLASHBOOT';
-  /** Seconds until an idle worker leaves. */
-  idleTimeout: number;
-  /** A call to show: below `/v1`, with a JSON body or a file. */
-  call: { path: string; body?: Record<string, unknown>; file?: string };
-}
+import builtIn from '../../domain/models/recipes.json' with { type: 'json' };
+import type { Recipe } from '../../domain/models/serve-model.ts';
 
 const text = { type: 'string', minLength: 1 };
 const texts = { type: 'array', items: text };

@@ -2,6 +2,7 @@ import { openAsBlob } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { bytesText } from '../../core/text/bytes-text.ts';
 import type { FolderEntry } from '../../domain/builds/build.ts';
 import { inPacks } from '../../domain/builds/packs.ts';
 import { type ApiClient, ApiRefusal } from '../shared/api-client.ts';
@@ -70,10 +71,4 @@ async function whenAllowed(send: () => Promise<void>, terminal: Terminal): Promi
       await sleep(error.retryAfterSeconds * 1_000, undefined, { signal: terminal.interrupted });
     }
   }
-}
-
-export function bytesText(bytes: number): string {
-  if (bytes < 1_000) return `${bytes} B`;
-  const [unit, size] = bytes < 1_000_000 ? ['kB', 1_000] : bytes < 1_000_000_000 ? ['MB', 1_000_000] : ['GB', 1e9];
-  return `${(bytes / (size as number)).toFixed(1)} ${unit}`;
 }

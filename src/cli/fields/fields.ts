@@ -95,6 +95,7 @@ export const CREATE_ENDPOINT = {
     byDefault: 'QUEUE_BASED',
   }),
   templateId: TEMPLATE,
+  models: NO_OPTION, // --model, which an update takes too
 } satisfies FieldsOf<WithCpu<CreateEndpoint>>;
 
 export const UPDATE_ENDPOINT = ENDPOINT satisfies FieldsOf<WithCpu<Schemas['UpdateEndpointRequest']>>;

@@ -47,6 +47,8 @@ const ARGUMENT_NAMES: Readonly<Record<string, readonly Names[]>> = {
   'volumes cp <from>': ['volumes'],
   'volumes rm <place>': ['volumes'],
   'models free <model>': ['models'],
+  'models pin <model>': ['models'],
+  'models unpin <model>': ['models'],
   'keys update <id>': ['keys'],
   'keys rotate <id>': ['keys'],
 };

@@ -63,7 +63,8 @@ async function applyItem(
     if (call.rest) await client.json('PATCH', `/2026-08/v2/serverless/${id}`, call.rest);
     return { ...shown, result: 'CREATED', id, note: kind === 'secret' || kind === 'registry' ? null : note };
   } catch (error) {
-    if (!(error instanceof ApiRefusal) || isFatal(error.status)) throw error;
+    const isOrigin = error instanceof ApiRefusal && error.status === 503 && (item.body as { models?: unknown })?.models;
+    if (!(error instanceof ApiRefusal) || (isFatal(error.status) && !isOrigin)) throw error;
     return { ...shown, result: 'FAILED', note: messageOf(error) };
   }
 }

@@ -1,4 +1,5 @@
 import type { RestRevision } from '../../core/rest-revisions.ts';
+import type { ModelRequest } from '../models/endpoint-models.ts';
 import type { NewerSchemas, Schemas } from '../shared/api-types.ts';
 
 type Older = Schemas['Endpoint'];
@@ -7,7 +8,10 @@ type Newer = NewerSchemas['Endpoint'];
  * An endpoint in the shape that shows all of it. The older revision has every scaling, the newer one the GPU rule and CPUs; so a
  * GPU endpoint of a server with both is in the older shape with the newer one's `gpu`, a CPU endpoint in the newer shape.
  */
-export type SourceEndpoint = Older | Newer | (Omit<Older, 'gpu'> & Pick<Newer, 'gpu'>);
+export type SourceEndpoint = (Older | Newer | (Omit<Older, 'gpu'> & Pick<Newer, 'gpu'>)) & {
+  /** As a create takes them; absent: it has none. */
+  models?: ModelRequest[];
+};
 
 type OlderEndpointBody = Omit<Schemas['CreateEndpointRequest'], 'gpu'> &
   Pick<NewerSchemas['CreateEndpointRequest'], 'gpu'>;
@@ -31,7 +35,7 @@ type Copied<Body> = Readonly<Record<keyof Body, boolean>>;
 const CONTAINER: Copied<Container> = { image: true, args: true, disk: true, ports: true, env: true, registry: true };
 const ENDPOINT: Copied<NewerSchemas['CreateEndpointRequest']> = {
   ...{ name: true, type: true, gpu: true, cpu: true, workers: true, scaling: true, dataCenterIds: true },
-  ...{ networkVolumes: true, timeout: true, flashboot: true, templateId: false },
+  ...{ networkVolumes: true, timeout: true, flashboot: true, templateId: false, models: true },
   ...CONTAINER,
 };
 const TEMPLATE: Copied<NewerSchemas['CreateTemplateRequest']> = {

@@ -6,6 +6,7 @@ import type { Named } from '../records/kinds.ts';
 import { type ApiClient, ApiRefusal } from '../shared/api-client.ts';
 import type { NewerSchemas, Schemas } from '../shared/api-types.ts';
 import { mergeShapes, revisionOf, type SourceEndpoint } from './import-bodies.ts';
+import { withModels } from './import-models.ts';
 
 /** The records of the other side, as its REST v2 returns them. */
 export interface ImportSource {
@@ -39,7 +40,10 @@ export async function readSource(client: ApiClient): Promise<ImportSource> {
   const prefix = (await speaksBoth(client)) ? '/2026-08' : '';
   const path = (name: string) => `${prefix}/v2/${name}`;
   const shown = await readList<SourceEndpoint>(client, path('serverless'), 'endpoints');
-  const endpoints = prefix === '' ? shown : mergeShapes(await readOlder(client), shown as NewerSchemas['Endpoint'][]);
+  const endpoints =
+    prefix === ''
+      ? shown
+      : await withModels(client, mergeShapes(await readOlder(client), shown as NewerSchemas['Endpoint'][]));
   const templates = await readList<Schemas['Template']>(client, path('templates'), 'templates');
   const volumes = await readList<Schemas['NetworkVolume']>(client, path('network-volumes'), 'networkVolumes');
   const registries = await readList(client, path('registries'), 'registries');
@@ -49,7 +53,8 @@ export async function readSource(client: ApiClient): Promise<ImportSource> {
     return [];
   });
   const referenced = [...endpoints, ...templates].flatMap(({ env }) => secretNamesIn(envOf(env)));
-  const secrets = [...new Set([...listed.map(({ name }) => name), ...referenced])];
+  const tokens = endpoints.flatMap(({ models = [] }) => models.flatMap(({ tokenSecret }) => tokenSecret ?? []));
+  const secrets = [...new Set([...listed.map(({ name }) => name), ...referenced, ...tokens])];
   const revision = shown.some((record) => revisionOf(record) === '2026-08') ? '2026-08' : '2026-07';
   return { revision, endpoints, templates, volumes, registries, secrets, notes };
 }

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { ModelHub } from '../../../test/model-hub.ts';
 import { type Person, type RestFixture, startRestApp } from '../../../test/rest-app.ts';
 import { testTerminal } from '../../../test/test-terminal.ts';
 import { REST_REVISIONS } from '../../core/rest-revisions.ts';
@@ -16,6 +17,7 @@ let target: RestFixture;
 let from: string;
 let to: string;
 let folder: string;
+let hub: ModelHub;
 const servers: Server[] = [];
 
 async function listen(listener: RequestListener): Promise<string> {
@@ -26,8 +28,12 @@ async function listen(listener: RequestListener): Promise<string> {
 }
 
 beforeAll(async () => {
+  hub = await ModelHub.start('org/model');
   const capacity = { read: async () => ({ gpus: [], cpus: 8, memoryBytes: 2 ** 35 }) };
-  [source, target] = await Promise.all([startRestApp({ capacity }), startRestApp({ capacity })]);
+  [source, target] = await Promise.all([
+    startRestApp({ capacity, hubUrl: hub.url }),
+    startRestApp({ capacity, hubUrl: hub.url }),
+  ]);
   from = await listen(source.handle);
   to = await listen(target.handle);
   folder = await mkdtemp(join(tmpdir(), 'podyard-import-'));
@@ -40,7 +46,7 @@ afterAll(async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   }
-  await Promise.all([source?.close(), target?.close()]);
+  await Promise.all([source?.close(), target?.close(), hub?.stop()]);
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -384,4 +390,23 @@ test('endpoints with pools and types that this side has not, and records of anot
   expect(run.out).not.toContain('\u001b');
   const { endpoints: made } = await here('/2026-08/v2/serverless');
   expect(made[0].gpu).toMatchObject({ pools: ['ADA_24', 'AMPERE_24'], excludedTypes: ['NVIDIA L4'] });
+});
+
+test('an endpoint comes with its models, at the commits that they have there', async () => {
+  const models = [{ source: 'hf:org/model', include: ['*.json'] }];
+  const commit = hub.commitOf('org/model');
+  await there('POST', '/v2/serverless', { name: 'chat', image: 'i:1', gpu: { pools: ['ADA_24'] }, models });
+  hub.models.set('org/model', { files: { 'config.json': { size: 9 } }, revisions: { [commit]: commit } });
+  const first = await podyard(['import', '--from', from, '--yes']);
+  expect([first.status, first.out]).toEqual([0, expect.stringMatching(/endpoint +chat +created/)]);
+  const [{ id }] = (await here('/v2/serverless')).endpoints;
+  expect((await here(`/v2/serverless/${id}/models`)).models).toMatchObject([
+    { name: 'org/model', commit, include: ['*.json'] },
+  ]);
+  expect((await here(`/v2/serverless/${id}/releases`)).releases).toHaveLength(1);
+  const again = await podyard(['import', '--from', from, '--dry-run']);
+  expect(again.out).toMatch(/endpoint +chat +exists/);
+  hub.models.clear();
+  await there('POST', '/v2/serverless', { name: 'plain', image: 'i:1', gpu: { pools: ['ADA_24'] } });
+  expect((await podyard(['import', '--from', from, '--yes'])).out).toMatch(/endpoint +plain +created/);
 });

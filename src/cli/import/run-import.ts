@@ -9,6 +9,7 @@ import { jsonText } from '../terminal/terminal-text.ts';
 import { applyImport, type ImportResult } from './import-apply.ts';
 import { mergeShapes } from './import-bodies.ts';
 import { askForMissing, type Credentials, readCredentialsFile } from './import-credentials.ts';
+import { withModels } from './import-models.ts';
 import { type ImportItem, type ImportKind, type ImportTarget, planImport } from './import-plan.ts';
 import { baseUrlOf, type ImportSource, readSource } from './import-source.ts';
 
@@ -49,7 +50,7 @@ export async function runImport(pieces: CliPieces, client: ApiClient, options: I
   const key = await readKey(pieces, options.key);
   pieces.terminal.progress(`reading ${url}`);
   const source = await readSource(new ApiClient({ url, key }, pieces.terminal));
-  const target = await readTarget(client);
+  const target = await readTarget(client, source);
   pieces.terminal.progress('');
   const kinds = new Set<ImportKind>(options.only ?? KINDS);
   const existing = planImport(source, target, { dataCenter: options.dataCenter ?? null });
@@ -74,7 +75,13 @@ async function readKey({ terminal, note }: CliPieces, argument: string | undefin
 }
 
 /** Reads what the plan compares with. */
-async function readTarget(client: ApiClient): Promise<ImportTarget> {
+async function readTarget(client: ApiClient, source: ImportSource): Promise<ImportTarget> {
+  const names = new Set(source.endpoints.map(({ name }) => name));
+  const paired = async <T extends { id: string; name: string }>(all: readonly T[]) =>
+    withModels(
+      client,
+      all.filter(({ name }) => names.has(name)),
+    );
   const newer = await client.json<NewerSchemas['EndpointList']>('GET', '/2026-08/v2/serverless');
   const templates = await client.json<Schemas['TemplateList']>('GET', '/2026-08/v2/templates');
   const include = 'GPU_AVAILABILITY,CPU_AVAILABILITY';
@@ -91,8 +98,8 @@ async function readTarget(client: ApiClient): Promise<ImportTarget> {
     registries: await RECORDS.registries.list(client),
     secrets: await RECORDS.secrets.list(client),
     templates: templates.templates,
-    endpoints: mergeShapes(await RECORDS.endpoints.list(client), newer.endpoints),
-    newerEndpoints: new Map(newer.endpoints.map((record) => [record.id, record])),
+    endpoints: await paired(mergeShapes(await RECORDS.endpoints.list(client), newer.endpoints)),
+    newerEndpoints: new Map((await paired(newer.endpoints)).map((record) => [record.id, record])),
     pools: new Map([...types].map(([pool, members]) => [pool, members.map(({ id }) => id)])),
     dataCenters: new Set(dataCenters.filter(isServing).map(({ id }) => id)),
   };

@@ -1,7 +1,8 @@
 /** The models of an endpoint: shown and set, by a command or with other settings. */
+
+import { bytesText } from '../../core/text/bytes-text.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { bytesText } from '../deploy/upload-files.ts';
-import { createEndpoint, updateEndpoint } from '../endpoints/write-endpoint.ts';
+import { createEndpoint } from '../endpoints/write-endpoint.ts';
 import type { Endpoint } from '../records/kinds.ts';
 import type { ApiClient } from '../shared/api-client.ts';
 import type { Schemas } from '../shared/api-types.ts';
@@ -50,18 +51,13 @@ export async function writeModels(client: ApiClient, id: string, models: ModelRe
   return (await client.call('put', '/v2/serverless/{id}/models', { path: { id }, body: { models } })).models;
 }
 
-/** Creates an endpoint whose first worker has the models: none starts before they are set. */
+/** Creates an endpoint whose first release has the models. */
 export async function createWithModels(
   client: ApiClient,
   body: Parameters<typeof createEndpoint>[1],
   models: ModelRequest[] = [],
 ): Promise<Endpoint> {
-  if (models.length === 0) return createEndpoint(client, body);
-  await resolveModels(client, models); // before an endpoint is made for nothing
-  const { workers } = body;
-  const created = await createEndpoint(client, { ...body, ...(workers && { workers: { ...workers, min: 0 } }) });
-  await writeModels(client, created.id, models);
-  return workers?.min ? updateEndpoint(client, created, { workers }, {}) : created;
+  return createEndpoint(client, { ...body, ...(models.length > 0 && { models }) });
 }
 
 export function showModels(
@@ -86,7 +82,7 @@ export async function removeModels(client: ApiClient, id: string, names: readonl
 }
 
 /** Asks for a model as it is: for the same commit, whatever its branch has meanwhile. */
-function pinnedRequest({ source, name, commit, include, exclude, tokenSecret }: EndpointModel): ModelRequest {
+export function pinnedRequest({ source, name, commit, include, exclude, tokenSecret }: EndpointModel): ModelRequest {
   return { source: source.startsWith('hf:') ? `hf:${name}@${commit}` : source, include, exclude, tokenSecret };
 }
 

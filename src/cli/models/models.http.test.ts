@@ -82,7 +82,7 @@ test('an endpoint is created with models, before its first worker starts, and ge
     'select version, spec from releases where endpoint_id = $1 order by version',
     [id],
   );
-  expect(rows).toMatchObject([{ spec: { models: [] } }, { spec: { models: [{ name: 'org/model' }] } }]);
+  expect(rows).toMatchObject([{ version: 1, spec: { models: [{ name: 'org/model' }] } }]);
   await cli.json(['endpoints', 'update', name, '--model', 'org/gated', '--model-token-secret', 'hub']);
   expect(await cli.json(['models', 'show', name])).toMatchObject([{ name: 'org/gated', tokenSecret: 'hub' }]);
   await cli.json(['endpoints', 'update', name, '--model', '']);

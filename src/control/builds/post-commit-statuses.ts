@@ -14,7 +14,7 @@ import {
 } from '../../domain/git-sources/commit-status-store.ts';
 import { addressOf, inWordsOfGit } from '../../domain/git-sources/git-url.ts';
 import { isPublicAddress, type WebhookPolicy, WebhookRefused } from '../../domain/jobs/webhook-policy.ts';
-import { postWebhook, Refused } from '../jobs/post-webhook.ts';
+import { postWebhook, Refused } from '../../outbound/post-webhook.ts';
 
 const TICK_MS = 30_000;
 /** A build prints often, and each time there is a hint. */

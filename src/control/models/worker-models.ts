@@ -2,12 +2,11 @@ import { Failure } from '../../core/errors.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import type { Pool } from '../../db/pool.ts';
 import type { ModelUse } from '../../domain/models/pinned-model.ts';
-import { findPinnedModel } from '../../domain/models/pinned-model-store.ts';
-import { resolveSecrets } from '../../domain/secrets/resolve-secrets.ts';
-import { REFERENCE_PREFIX } from '../../domain/secrets/secret-references.ts';
 import type { ControlledWorker } from '../../domain/workers/worker-lifecycle.ts';
-import type { ModelStore, WantedModel } from '../../models/store/model-store.ts';
+import type { ModelStore } from '../../models/store/model-store.ts';
+import type { WantedModel } from '../../models/store/stored-model.ts';
 import type { Mount, OnProgress } from '../../runtimes/runtime.ts';
+import { openModel } from './open-model.ts';
 
 const NO_MODELS: { mounts: Mount[]; defaults: Record<string, string> } = { mounts: [], defaults: {} };
 
@@ -59,12 +58,7 @@ export class WorkerModels {
   }
 
   async #find({ userId }: ControlledWorker, use: ModelUse): Promise<WantedModel> {
-    const model = await findPinnedModel(this.#deps.pool, use.id);
-    if (!model) throw new Failure('unprocessable', `what the model '${use.name}' consists of is not known any more`);
-    if (use.tokenSecret === null) return { model, use, token: null };
-    const env = { token: `{{ ${REFERENCE_PREFIX}${use.tokenSecret} }}` };
-    const { token } = await resolveSecrets(this.#deps, userId, env);
-    return { model, use, token: token!.trim() };
+    return { ...(await openModel(this.#deps, userId, use)), use };
   }
 }
 

@@ -165,7 +165,12 @@ export const AUDITED_RECORDS: Readonly<Record<string, AuditedRecord>> = {
     from: 'machine_models t where t.model_id = $1',
     owner: 'null::text',
     name: '(select m.name from pinned_models m where m.id = t.model_id)',
-    fields: { isRemoving: 'removal_wanted_at is not null' },
+    fields: {
+      isWanted: 'wanted_by is not null',
+      tokenSecret: 'token_secret',
+      isPinned: 'is_kept',
+      isRemoving: 'removal_wanted_at is not null',
+    },
   },
   pod: {
     from: 'pods t where t.id = $1',

@@ -11,7 +11,8 @@ import { updateFollowedTemplate } from '../endpoints/update-followed-template.ts
 import { acceptInvitation, createInvitation } from '../local-accounts/invitations.ts';
 import { createPasskey, removePasskey, renamePasskey } from '../local-accounts/passkeys.ts';
 import { changePassword } from '../local-accounts/passwords.ts';
-import { removeMachineModel } from '../machine-models/remove-machine-model.ts';
+import { fetchMachineModel, removeMachineModel, updateMachineModel } from '../machine-models/change-machine-models.ts';
+import { writeMachineState } from '../machine-models/machine-model-store.ts';
 import { pinModel } from '../models/pinned-model-store.ts';
 import { updateRegistry } from '../registries/change-registry.ts';
 import { joinIdentity, leaveGroups } from '../sessions/join-identity.ts';
@@ -171,7 +172,11 @@ async function callEverything(person: Person): Promise<void> {
   const id = await change({ ...context, facts }, null, joinIdentity, { ...joined, ...claims });
   await change(context, null, leaveGroups, { id, issuer: joined.issuer, role: 'AUDITOR' });
   const model = await pinModel(pool, { source: 'HUB', name: 'org/m', commit: 'c', files: [] });
-  await pool.query('insert into machine_models values ($1, now(), now(), false)', [model.id]);
+  const room = { budgetBytes: 1_000, usedBytes: 0, stuckBytes: 0 };
+  await writeMachineState(pool, { stored: [], fetching: [], room });
+  const wanted = { model: { ...model, bytes: 0, tokenSecret: null }, isKept: false };
+  await change(context, actor, fetchMachineModel, wanted);
+  await change(context, null, updateMachineModel, { id: model.id, isKept: true });
   await change(context, null, removeMachineModel, { id: model.id });
   const credentials = { username: CANARY, password: CANARY };
   await change(context, actor, updateRegistry, { id: registry as RegistryId, change: credentials });

@@ -87,8 +87,17 @@ export async function setModels(
   requests: readonly ModelRequest[],
 ): Promise<Endpoint> {
   await getEndpointRow(deps.pool, actor.userId, id); // before anything is asked for it
+  return change(deps, actor, updateEndpoint, { id, update: await readModels(deps, actor, requests) });
+}
+
+/** Returns the members of an endpoint that models give it. Throws as `resolveModels`. */
+export async function readModels(
+  deps: ModelDeps,
+  actor: Actor,
+  requests: readonly ModelRequest[],
+): Promise<{ models: ModelUse[]; modelReferences: string[] }> {
   const models = (await resolveModels(deps, actor, requests)).map(toUse);
-  return change(deps, actor, updateEndpoint, { id, update: { models, modelReferences: models.map(referenceOf) } });
+  return { models, modelReferences: models.map(referenceOf) };
 }
 
 /**

@@ -49,7 +49,8 @@ export function describe(bytes: number, total: number, bytesPerSecond: number): 
   return `${gigabytes(bytes)} of ${gigabytes(total)}, ${gigabytes(Math.max(0, bytesPerSecond))}/s${left}`;
 }
 
-function doneBytes({ sizes }: FetchProgress): number {
+/** What is there of the files. */
+export function doneBytes({ sizes }: FetchProgress): number {
   let bytes = 0;
   for (const size of sizes.values()) bytes += size;
   return bytes;

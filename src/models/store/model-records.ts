@@ -10,6 +10,8 @@ export interface ModelRecord {
   isOpen: boolean;
   /** Users to whom the origin gave it. */
   readers: UserId[];
+  /** It does not leave to make room. */
+  isKept: boolean;
   fetchedAt: string;
   usedAt: string;
 }
@@ -58,7 +60,8 @@ export class ModelRecords {
 async function readRecord(path: string): Promise<ModelRecord | null> {
   try {
     const record = JSON.parse(await readFile(path, 'utf8')) as ModelRecord;
-    return Array.isArray(record.readers) && Array.isArray(record.model.files) ? record : null;
+    const isWhole = Array.isArray(record.readers) && Array.isArray(record.model.files);
+    return isWhole ? { ...record, isKept: record.isKept === true } : null;
   } catch {
     return null;
   }

@@ -1,7 +1,15 @@
 import { Failure } from '../../core/errors.ts';
 import type { PinnedFile, PinnedModel } from '../../domain/models/pinned-model.ts';
 import type { BlobFiles } from './blob-files.ts';
-import { type DiskLimits, type DiskState, gigabytes, missingBytes, readDisk, refuseTooLarge } from './disk-room.ts';
+import {
+  budgetOf,
+  type DiskLimits,
+  type DiskState,
+  gigabytes,
+  missingBytes,
+  readDisk,
+  refuseTooLarge,
+} from './disk-room.ts';
 import type { FetchProgress } from './fetch-progress.ts';
 import { blobName } from './model-paths.ts';
 import type { ModelRecords } from './model-records.ts';
@@ -22,6 +30,14 @@ export interface RoomUses {
   needed(): readonly PinnedModel[];
   /** A start waits for the model, or a worker sees it. */
   isHeld(id: string): boolean;
+}
+
+/** What models may take of a disk and what they take, in bytes; each file is counted once. */
+export interface ModelsRoom {
+  budgetBytes: number;
+  usedBytes: number;
+  /** Of models that cannot leave: workers use them, or they are kept. */
+  stuckBytes: number;
 }
 
 /** Decides which models leave a disk. One call at a time: its callers hold the store's lock. */
@@ -45,7 +61,7 @@ export class ModelRoom {
     const bytes = missing.reduce((total, file) => total + file.size - (partials.get(blobName(file)) ?? 0), 0);
     const left = await this.make(Math.max(0, bytes));
     if (left <= 0) return;
-    const text = `the model '${model.name}' needs ${gigabytes(bytes)} more on this machine, and ${gigabytes(left)} of it are taken by models that workers use, or by other files`;
+    const text = `the model '${model.name}' needs ${gigabytes(bytes)} more on this machine, and ${gigabytes(left)} of it are taken by models that workers use or that are pinned, or by other files`;
     throw new Failure('unavailable', text);
   }
 
@@ -54,13 +70,23 @@ export class ModelRoom {
     const missing = async () => missingBytes(this.#options, await this.#readState(), bytes);
     if ((await missing()) <= 0) return 0;
     await this.#dropLeftovers();
-    for (const { model } of this.#records.list()) {
+    for (const { model, isKept } of this.#records.list()) {
       if ((await missing()) <= 0) return 0;
-      if (this.#uses.isHeld(model.id)) continue;
+      if (isKept || this.#uses.isHeld(model.id)) continue;
       await this.drop(model.id);
       this.#options.counters?.evicted();
     }
     return missing();
+  }
+
+  async read(): Promise<ModelsRoom> {
+    const disk = await this.#readState();
+    const stuck = this.#records.list().filter(({ model, isKept }) => isKept || this.#uses.isHeld(model.id));
+    return {
+      budgetBytes: budgetOf(this.#options, disk),
+      usedBytes: disk.usedBytes,
+      stuckBytes: sum(distinct(stuck.flatMap(({ model }) => model.files))),
+    };
   }
 
   async #readState(): Promise<DiskState> {

@@ -13,11 +13,13 @@ import type { Reach } from '../fetch/http-get.ts';
 import { SharedWork } from '../fetch/shared-work.ts';
 import { placeOf } from '../origins/file-place.ts';
 import { BlobFiles } from './blob-files.ts';
-import { type FetchProgress, reportProgress } from './fetch-progress.ts';
+import { doneBytes, type FetchProgress, reportProgress } from './fetch-progress.ts';
 import { CACHE_PATH, checkNames, HUB_PATH } from './model-paths.ts';
-import { type ModelRecord, ModelRecords } from './model-records.ts';
-import { distinct, ModelRoom, type RoomOptions, sum } from './model-room.ts';
-import { type UsedModel, type ViewMount, WorkerViews } from './worker-views.ts';
+import { ModelRecords } from './model-records.ts';
+import { distinct, ModelRoom, type ModelsRoom, type RoomOptions, sum } from './model-room.ts';
+import { runAll } from './run-all.ts';
+import type { BringOptions, FetchingModel, StoredModel, WantedModel } from './stored-model.ts';
+import { type ViewMount, WorkerViews } from './worker-views.ts';
 
 export interface ModelStoreOptions extends RoomOptions {
   /** The public hub, or one that answers as it does; without a trailing slash. */
@@ -29,29 +31,12 @@ export interface ModelStoreOptions extends RoomOptions {
   reach: Reach | null;
   /** Workers see their models at the paths of a container; else they are told where they are. */
   isShown: boolean;
+  /** Called when a fetch begins. */
+  onFetch?: () => void;
   clock?: Clock;
   retryMs?: number;
   /** Absent: one of its own. */
   fetcher?: FileFetcher;
-}
-
-/** A model of a worker, with the owner's token where it needs one. */
-export interface WantedModel extends UsedModel {
-  token: string | null;
-}
-
-export interface BringOptions {
-  userId: UserId;
-  workerId: WorkerId;
-  /** Called with a line for the worker's log: when a fetch begins or ends, and every few seconds in between. */
-  onProgress: (line: string) => void;
-  signal: AbortSignal;
-}
-
-/** A stored model as operators see it. */
-export interface StoredModel extends Pick<ModelRecord, 'model' | 'fetchedAt' | 'usedAt'> {
-  /** A worker sees it. */
-  isHeld: boolean;
 }
 
 const DEFAULT_RETRY_MS = 500;
@@ -115,6 +100,25 @@ export class ModelStore {
     }
   }
 
+  /** Brings a model that no worker needs yet. Throws as `bring`. */
+  async fetch(wanted: WantedModel, options: Omit<BringOptions, 'workerId'>): Promise<void> {
+    await this.#open();
+    checkNames(wanted.model);
+    this.#need(wanted.model, 1);
+    try {
+      await this.#bringOne(wanted, options);
+    } finally {
+      this.#need(wanted.model, -1);
+    }
+  }
+
+  /** Returns the models that are being fetched now, whoever needs them. */
+  fetching(): FetchingModel[] {
+    return [...this.#progress].map(([key, progress]) => {
+      return { id: key.slice(0, key.indexOf(' ')), bytes: doneBytes(progress), totalBytes: progress.totalBytes };
+    });
+  }
+
   /**
    * Returns how a worker that `bring` was called for sees its models, and the variables that it gets unless it has them. Without
    * containers there are no mounts: the variables alone say where models are.
@@ -151,9 +155,23 @@ export class ModelStore {
   async list(): Promise<StoredModel[]> {
     await this.#open();
     const held = this.#views.held();
-    return this.#records.list().map(({ model, fetchedAt, usedAt }) => {
-      return { model, fetchedAt, usedAt, isHeld: held.has(model.id) || this.#needed.has(model.id) };
+    return this.#records.list().map(({ model, fetchedAt, usedAt, isKept }) => {
+      return { model, fetchedAt, usedAt, isKept, isHeld: held.has(model.id) || this.#needed.has(model.id) };
     });
+  }
+
+  /** Has a stored model stay when room is needed, or leave then as others do. */
+  async keep(id: string, isKept: boolean): Promise<void> {
+    await this.#locked(async () => {
+      const record = this.#records.get(id);
+      if (record) await this.#records.put({ ...record, isKept });
+    });
+  }
+
+  /** Returns what models may take here and what they take. */
+  async room(): Promise<ModelsRoom> {
+    await this.#open();
+    return this.#room.read();
   }
 
   /** Removes a model that no worker sees; false: one does. True if it is not there. */
@@ -178,7 +196,7 @@ export class ModelStore {
     return this.#opened;
   }
 
-  async #bringOne({ model, use, token }: WantedModel, options: BringOptions): Promise<boolean> {
+  async #bringOne({ model, use, token }: WantedModel, options: Omit<BringOptions, 'workerId'>): Promise<boolean> {
     const { userId, signal, onProgress } = options;
     if (await this.#isReady(model, userId)) return false;
     const key = `${model.id} ${userId} ${use.tokenSecret ?? ''}`;
@@ -219,9 +237,10 @@ export class ModelStore {
       await this.#room.reserve(model, missing);
       this.#progress.set(key, progress); // counted as coming from here on
     });
+    this.#options.onFetch?.();
     try {
       const slots = new Semaphore(this.#options.parallel);
-      const isOwn = await all(missing, signal, async (file, stillWanted) => {
+      const isOwn = await runAll(missing, signal, async (file, stillWanted) => {
         const release = await slots.acquire();
         try {
           stillWanted.throwIfAborted();
@@ -296,6 +315,7 @@ export class ModelStore {
     await this.#records.put({
       model,
       isOpen: isOpen || before?.isOpen === true,
+      isKept: before?.isKept === true,
       readers: [...readers],
       fetchedAt: before?.fetchedAt ?? usedAt,
       usedAt,
@@ -324,24 +344,4 @@ export class ModelStore {
   #now(): string {
     return new Date(this.#clock.now()).toISOString();
   }
-}
-
-/** Runs `work` for each item; the first failure cancels the others, and is thrown once they have ended. */
-async function all<T, Result>(
-  items: readonly T[],
-  signal: AbortSignal,
-  work: (item: T, signal: AbortSignal) => Promise<Result>,
-): Promise<Result[]> {
-  const failed = new AbortController();
-  const either = AbortSignal.any([signal, failed.signal]);
-  const results = items.map((item) =>
-    work(item, either).catch((error) => {
-      failed.abort(error);
-      throw error;
-    }),
-  );
-  await Promise.allSettled(results);
-  signal.throwIfAborted();
-  failed.signal.throwIfAborted();
-  return Promise.all(results);
 }

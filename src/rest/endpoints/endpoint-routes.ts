@@ -6,6 +6,7 @@ import type { Endpoint } from '../../domain/endpoints/endpoint.ts';
 import { getEndpointRow, listEndpointPages } from '../../domain/endpoints/endpoint-store.ts';
 import { listEndpointStates } from '../../domain/endpoints/list-endpoint-states.ts';
 import { updateEndpoint } from '../../domain/endpoints/update-endpoint.ts';
+import { type ModelRequest, readModels } from '../../domain/models/resolve-models.ts';
 import { EnvQuery, editEnv } from '../shared/env-query.ts';
 import { includes } from '../shared/include-query.ts';
 import { PERMISSIONS, type RestDeps, type RestRoute } from '../shared/rest-app.ts';
@@ -64,11 +65,14 @@ export const createEndpointRoute =
           body: wire.CreateRequest,
           response: { 201: wire.Response },
         },
-        config: { permission: PERMISSIONS.writeEndpoint, failures: wire.createFailures ?? [] },
+        config: { permission: PERMISSIONS.writeEndpoint, failures: [...(wire.createFailures ?? []), 'unavailable'] },
       },
       async (request, reply) => {
-        const input = { ...wire.toNew(request.body as Create), ...request.query };
-        const endpoint = await change(deps, request.actor, createEndpoint, input).catch(wire.refuse);
+        const { actor, body, query } = request;
+        const { models: wanted } = body as { models?: ModelRequest[] };
+        const models = wanted === undefined ? {} : await readModels(deps, actor, wanted);
+        const input = { ...wire.toNew(body as Create), ...models, ...query };
+        const endpoint = await change(deps, actor, createEndpoint, input).catch(wire.refuse);
         const bases = { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost };
         return reply.code(201).send(wire.toResponse(endpoint, bases));
       },

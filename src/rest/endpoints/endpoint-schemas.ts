@@ -1,4 +1,5 @@
 import { HIDDEN } from '../../http/fields.ts';
+import { MODELS_REQUEST } from '../models/model-schemas.ts';
 import { CONTAINER_FIELDS } from '../shared/container-fields.ts';
 import { field, required, shown, shownAs } from '../shared/fields.ts';
 import { includeQuery } from '../shared/include-query.ts';
@@ -26,7 +27,15 @@ export const IDENTITY = {
   userId: HIDDEN,
   version: HIDDEN,
   modelReferences: HIDDEN,
-  models: HIDDEN,
+  models: {
+    create: {
+      models: Type.Optional({
+        ...MODELS_REQUEST,
+        description: 'Podyard only. The models of its workers, as `PUT /v2/serverless/{id}/models` sets them.',
+      }),
+    },
+    toNew: (_body: { models?: unknown }) => undefined, // the route asks their origins
+  },
   name: { ...required('name', name), answer: { name: Type.String() } },
 };
 export const SETTINGS = {

@@ -1,4 +1,6 @@
 import { isOperator } from '../../domain/access/check-operator.ts';
+import { findModelRoom, type ModelRoom } from '../../domain/machine-models/machine-model-store.ts';
+import { modelRoomProblem } from '../../domain/machine-models/model-room-problem.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { InstallationResponse } from './installation-schemas.ts';
@@ -19,6 +21,7 @@ export const getInstallationRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.readAccount },
     },
     async ({ actor }) => {
+      const isAdmin = await isOperator(deps.pool, actor.userId, 'readInstallation');
       const { id, version, runtime, isIsolated, areGpusSimulated, freeze, sleep, notices, problems } = deps.facts;
       return {
         id,
@@ -30,8 +33,12 @@ export const getInstallationRoute: RestRoute = (app, deps) => {
         sleep: await sleep(),
         buildHindrance: deps.builds.hindrance,
         notices,
-        problems: (await isOperator(deps.pool, actor.userId, 'readInstallation')) ? await problems() : [],
+        problems: isAdmin ? [...(await problems()), ...roomProblems(await findModelRoom(deps.pool))] : [],
       };
     },
   );
 };
+
+function roomProblems(room: ModelRoom | undefined): string[] {
+  return [modelRoomProblem(room) ?? []].flat();
+}

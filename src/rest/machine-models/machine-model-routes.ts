@@ -1,11 +1,26 @@
 import type { Static } from 'typebox';
 import { isOperator } from '../../domain/access/check-operator.ts';
 import { change } from '../../domain/change.ts';
-import { listMachineModels, type MachineModel } from '../../domain/machine-models/machine-model-store.ts';
-import { removeMachineModel } from '../../domain/machine-models/remove-machine-model.ts';
+import {
+  fetchMachineModel,
+  removeMachineModel,
+  updateMachineModel,
+} from '../../domain/machine-models/change-machine-models.ts';
+import {
+  findModelRoom,
+  listMachineModels,
+  type MachineModel,
+} from '../../domain/machine-models/machine-model-store.ts';
+import { resolveModels } from '../../domain/models/resolve-models.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { noContent, ref } from '../shared/schema.ts';
-import { MachineModelListResponse, MachineModelParams, type MachineModelResponse } from './machine-model-schemas.ts';
+import {
+  FetchMachineModelRequest,
+  MachineModelListResponse,
+  MachineModelParams,
+  MachineModelResponse,
+  UpdateMachineModelRequest,
+} from './machine-model-schemas.ts';
 
 export const listMachineModelsRoute: RestRoute = (app, deps) => {
   app.get(
@@ -15,7 +30,7 @@ export const listMachineModelsRoute: RestRoute = (app, deps) => {
         operationId: 'listMachineModels',
         summary: 'List the stored models',
         description:
-          'Podyard only. The models on the machine of the workers: for admins all, for others those of their own endpoints. Written down about every 30 seconds.',
+          'Podyard only. The models on the machine of the workers: for admins all, for others those of their own endpoints. Written down about every 30 seconds, and every second while one is fetched.',
         tags: ['podyard'],
         response: { 200: ref(MachineModelListResponse) },
       },
@@ -23,8 +38,57 @@ export const listMachineModelsRoute: RestRoute = (app, deps) => {
     },
     async ({ actor }) => {
       const isAll = await isOperator(deps.pool, actor.userId, 'readAccounts');
-      return { models: (await listMachineModels(deps.pool, isAll ? null : actor.userId)).map(toResponse) };
+      const [models, room] = await Promise.all([
+        listMachineModels(deps.pool, isAll ? null : actor.userId),
+        findModelRoom(deps.pool),
+      ]);
+      return { models: models.map(toResponse), room: room ?? null };
     },
+  );
+};
+
+export const fetchMachineModelRoute: RestRoute = (app, deps) => {
+  app.post(
+    '/v2/models',
+    {
+      schema: {
+        operationId: 'fetchMachineModel',
+        summary: 'Fetch a model ahead',
+        description:
+          'Podyard only, for admins. Has a model fetched before a start needs it, on every machine that runs workers; one that is there stays. Removing it ends the fetch. 400 for one that is larger than the budget, or does not fit beside pinned ones; 503 if its origin does not answer.',
+        tags: ['podyard'],
+        body: ref(FetchMachineModelRequest),
+        response: { 201: ref(MachineModelResponse) },
+      },
+      config: { permission: PERMISSIONS.writeAccount, operator: 'writeInstallation', failures: ['unavailable'] },
+    },
+    async ({ actor, body: { pinned = false, ...request } }, reply) => {
+      const [model] = await resolveModels(deps, actor, [request], () => 'source');
+      return reply
+        .code(201)
+        .send(toResponse(await change(deps, actor, fetchMachineModel, { model: model!, isKept: pinned })));
+    },
+  );
+};
+
+export const updateMachineModelRoute: RestRoute = (app, deps) => {
+  app.patch(
+    '/v2/models/:id',
+    {
+      schema: {
+        operationId: 'updateMachineModel',
+        summary: 'Pin a model, or unpin it',
+        description:
+          'Podyard only, for admins. A pinned model does not leave to make room for others. 400 for one that does not fit beside those that are pinned.',
+        tags: ['podyard'],
+        params: MachineModelParams,
+        body: ref(UpdateMachineModelRequest),
+        response: { 200: ref(MachineModelResponse) },
+      },
+      config: { permission: PERMISSIONS.writeAccount, operator: 'writeInstallation', failures: ['notFound'] },
+    },
+    async ({ actor, params, body }) =>
+      toResponse(await change(deps, actor, updateMachineModel, { id: params.id, isKept: body.pinned })),
   );
 };
 
@@ -36,7 +100,7 @@ export const removeMachineModelRoute: RestRoute = (app, deps) => {
         operationId: 'removeMachineModel',
         summary: 'Remove a stored model',
         description:
-          'Podyard only, for admins. Frees its disk within moments; a start that needs it fetches it again. 400 while a worker uses it.',
+          'Podyard only, for admins. Frees its disk within moments, or ends its fetch; a start that needs it fetches it again. 400 while a worker uses it.',
         tags: ['podyard'],
         params: MachineModelParams,
         response: { 204: noContent('It is being removed.') },
@@ -50,6 +114,24 @@ export const removeMachineModelRoute: RestRoute = (app, deps) => {
   );
 };
 
-function toResponse({ isHeld, fetchedAt, usedAt, ...model }: MachineModel): Static<typeof MachineModelResponse> {
-  return { ...model, fetchedAt: fetchedAt.toISOString(), usedAt: usedAt.toISOString(), inUse: isHeld };
+function toResponse(model: MachineModel): Static<typeof MachineModelResponse> {
+  const { id, source, name, commit, bytes, fetchedAt, usedAt, problem, endpoints } = model;
+  const state = fetchedAt !== null ? 'STORED' : problem !== null ? 'FAILED' : 'FETCHING';
+  return {
+    ...{ id, source, name, commit, bytes, state, problem, endpoints },
+    fetch: state === 'FETCHING' ? fetchOf(model) : null,
+    pinned: model.isKept,
+    fetchedAt: fetchedAt?.toISOString() ?? null,
+    usedAt: usedAt?.toISOString() ?? null,
+    inUse: model.isHeld,
+  };
+}
+
+function fetchOf({
+  fetchedBytes: bytes,
+  fetchTotalBytes: totalBytes,
+  fetchBytesPerSecond: bytesPerSecond,
+}: MachineModel) {
+  const secondsLeft = bytesPerSecond > 0 ? Math.ceil((totalBytes - bytes) / bytesPerSecond) : null;
+  return { bytes, totalBytes, bytesPerSecond, secondsLeft };
 }

@@ -16,33 +16,34 @@ const patterns = (description: string) =>
 const include = patterns('Only files that one of these patterns matches: `*` stands for any characters, `?` for one.');
 const exclude = patterns('No files that one of these patterns matches.');
 
-const request = Type.Array(
-  closed(
-    {
-      source: Type.String({
-        minLength: 1,
-        maxLength: MAX_REFERENCE_LENGTH,
-        description:
-          '`hf:<owner>/<name>[@<revision>]`, of a hub; or `https://<host>/<path>#sha256=<hex>`, a file with its digest.',
-      }),
-      include: Type.Optional(include),
-      exclude: Type.Optional(exclude),
-      tokenSecret: Type.Optional(
-        Type.Unsafe<string | null>({
-          type: ['string', 'null'],
-          pattern: SECRET_NAME.source,
-          maxLength: MAX_SECRET_NAME_LENGTH,
-          description: 'The name of your secret with a token of the model’s origin. Null: none is needed.',
-        }),
-      ),
-    },
-    { description: 'A model, as it is asked for.' },
+/** A model, as requests ask for it. */
+export const MODEL_REQUEST = {
+  source: Type.String({
+    minLength: 1,
+    maxLength: MAX_REFERENCE_LENGTH,
+    description:
+      '`hf:<owner>/<name>[@<revision>]`, of a hub; or `https://<host>/<path>#sha256=<hex>`, a file with its digest.',
+  }),
+  include: Type.Optional(include),
+  exclude: Type.Optional(exclude),
+  tokenSecret: Type.Optional(
+    Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      pattern: SECRET_NAME.source,
+      maxLength: MAX_SECRET_NAME_LENGTH,
+      description: 'The name of your secret with a token of the model’s origin. Null: none is needed.',
+    }),
   ),
-  { maxItems: MAX_MODELS, description: 'Models, of which no two are commits of the same.' },
-);
+};
 
-export const ReplaceEndpointModelsRequest = closed({ models: request }, { $id: 'ReplaceEndpointModelsRequest' });
-export const ResolveModelsRequest = closed({ models: request }, { $id: 'ResolveModelsRequest' });
+/** Models, as requests ask for them. */
+export const MODELS_REQUEST = Type.Array(closed(MODEL_REQUEST, { description: 'A model, as it is asked for.' }), {
+  maxItems: MAX_MODELS,
+  description: 'Models, of which no two are commits of the same.',
+});
+
+export const ReplaceEndpointModelsRequest = closed({ models: MODELS_REQUEST }, { $id: 'ReplaceEndpointModelsRequest' });
+export const ResolveModelsRequest = closed({ models: MODELS_REQUEST }, { $id: 'ResolveModelsRequest' });
 
 const bytes = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const SHOWN = {

@@ -18,6 +18,7 @@ export const ENDPOINT_TABS: readonly EndpointTab[] = [
   { ...tab('jobs', 'Jobs', () => import('./jobs/jobs.tsx'), 'Jobs'), isForJobs: true },
   { ...tab('batches', 'Batches', () => import('./batches/batches.tsx'), 'Batches'), isForJobs: true },
   tab('releases', 'Releases', () => import('./releases/releases.tsx'), 'Releases'),
+  tab('models', 'Models', () => import('../models/endpoint-models.tsx'), 'EndpointModels'),
   tab('builds', 'Builds', () => import('../builds/endpoint-builds.tsx'), 'EndpointBuilds'),
   tab('logs', 'Logs', () => import('./logs/endpoint-logs.tsx'), 'EndpointLogs'),
   tab('terminal', 'Terminal', () => import('./endpoint-terminal.tsx'), 'EndpointTerminal'),

@@ -19,6 +19,7 @@ export type PaletteKind =
   | 'Pod'
   | 'Cluster'
   | 'Build'
+  | 'Model'
   | 'Template'
   | 'Secret'
   | 'Volume'

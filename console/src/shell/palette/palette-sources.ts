@@ -12,6 +12,8 @@ import {
   volumesQuery,
 } from '../../api/queries.ts';
 import { signOut } from '../../api/sign-in-calls.ts';
+import { shortCommit } from '../../pages/models/model-values.ts';
+import { storedModelsQuery } from '../../pages/models/models-query.ts';
 import { usersQuery } from '../../pages/users/users-query.ts';
 import { notifyError, notifySuccess } from '../../ui/notify.ts';
 import { formatDate } from '../../ui/text/format.ts';
@@ -34,6 +36,7 @@ export function usePaletteRecords(): { items: readonly PaletteItem[]; isLoading:
   const secrets = useQuery({ ...secretsQuery, staleTime: STALE_MS });
   const volumes = useQuery({ ...volumesQuery, staleTime: STALE_MS });
   const registries = useQuery({ ...registriesQuery, staleTime: STALE_MS });
+  const models = useQuery({ ...storedModelsQuery, staleTime: STALE_MS, refetchInterval: false });
   const builds = useQuery({ ...buildsQuery, staleTime: STALE_MS });
   const isAdmin = useQuery(accountQuery).data?.role === 'ADMIN';
   const users = useQuery({ ...usersQuery, staleTime: STALE_MS, enabled: isAdmin });
@@ -60,6 +63,9 @@ export function usePaletteRecords(): { items: readonly PaletteItem[]; isLoading:
       ...(registries.data?.registries ?? []).map(({ id, name }) =>
         paletteItem('Registry', name, { id, to: found('/registries', name) }),
       ),
+      ...(models.data?.models ?? []).map(({ id, name, commit }) =>
+        paletteItem('Model', name, { id, detail: shortCommit(commit), to: found('/models', name) }),
+      ),
       // After the others: an endpoint and its builds often have the same name.
       ...(builds.data?.builds ?? []).map(({ id, name, status, createdAt }) =>
         paletteItem('Build', name, {
@@ -80,11 +86,12 @@ export function usePaletteRecords(): { items: readonly PaletteItem[]; isLoading:
       secrets.data,
       volumes.data,
       registries.data,
+      models.data,
       builds.data,
       users.data,
     ],
   );
-  const isLoading = [endpoints, pods, clusters, templates, secrets, volumes, registries, builds].some(
+  const isLoading = [endpoints, pods, clusters, templates, secrets, volumes, registries, models, builds].some(
     (one) => one.isPending,
   );
   return { items, isLoading };
@@ -98,6 +105,8 @@ function found(list: string, name: string): string {
 /** Forms that have a page or a dialog of their own. */
 const FORMS = [
   ['Create endpoint…', '/endpoints/new', 'new deploy'],
+  ['Deploy a model…', '/models/deploy', 'new hugging face endpoint'],
+  ['Fetch a model ahead…', '/models?new', 'new download'],
   ['Create pod…', '/pods/new', 'new'],
   ['Create cluster…', '/clusters/new', 'new'],
   ['Create template…', '/templates?new', 'new'],

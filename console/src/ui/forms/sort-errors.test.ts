@@ -50,3 +50,9 @@ test('a name that is taken is an error of the name', () => {
     expect(sortErrors(new ApiError(409, detail), ['name']).fields).toEqual({ name: detail });
   }
 });
+
+test('an item of a list that cannot be had is an error of the list', () => {
+  const error = new ApiError(400, 'models[0]: the hub has no model org/none');
+  expect(sortErrors(error, ['models'])).toEqual({ fields: { models: 'the hub has no model org/none' }, other: [] });
+  expect(sortErrors(error, ['name']).other).toEqual([error.message]);
+});

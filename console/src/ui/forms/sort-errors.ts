@@ -3,6 +3,9 @@ import { ApiError, messageOf } from '../../api/api-error.ts';
 
 const TAKEN = /\bthere is already an? [\w ]{1,40} named\b|\bname is taken\b/;
 
+/** The place of an item of a list: `models[0]: …`. */
+const ITEM = /^([A-Za-z]+)\[\d+\]: (.+)$/s;
+
 export interface FormErrors {
   /** Form field → the server's message. */
   fields: Record<string, string>;
@@ -27,8 +30,10 @@ export function sortErrors(error: unknown, fields: readonly string[]): FormError
   return sorted;
 }
 
-/** A name that another record has is refused without a list of errors. */
+/** A name that another record has, and an item of a list that cannot be had, are refused without a list of errors. */
 function sortDetail(detail: string, fields: readonly string[]): FormErrors {
+  const [, list, text] = ITEM.exec(detail) ?? [];
+  if (list !== undefined && fields.includes(list)) return { fields: { [list]: text! }, other: [] };
   const isName = fields.includes('name') && TAKEN.test(detail);
   return isName ? { fields: { name: detail }, other: [] } : { fields: {}, other: [detail] };
 }

@@ -24,6 +24,7 @@ import { TemplatePicker } from '../../../ui/forms/template-picker.tsx';
 import { useDraft } from '../../../ui/forms/use-draft.tsx';
 import { useSave } from '../../../ui/forms/use-save.ts';
 import { Hint } from '../../../ui/hint.tsx';
+import { ModelsField } from '../../models/models-field.tsx';
 import {
   type CpuChoice,
   ENDPOINT_FIELDS,
@@ -68,6 +69,15 @@ export function EndpointForm(props: {
             <ContainerFields form={form} fields={ENDPOINT_FIELDS} />
           </Stack>
         </Fieldset>
+        {isNew && (
+          <Fieldset legend="Models">
+            <ModelsField
+              value={form.values.models}
+              onChange={(models) => form.setFieldValue('models', models)}
+              error={form.errors.models as string | undefined}
+            />
+          </Fieldset>
+        )}
         <HardwareFields form={form} isNew={isNew} />
         <ScalingFields form={form} />
         <FormAlert errors={otherErrors} />

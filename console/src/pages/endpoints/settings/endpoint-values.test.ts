@@ -118,5 +118,9 @@ test('a CPU endpoint fills the form with all its flavors', () => {
 });
 
 test('a duplicate has the settings of the other, and a name of its own', () => {
-  expect(duplicateValues(GPU)).toEqual({ ...endpointValues(GPU), name: 'greeter-copy' });
+  const models = [{ source: 'hf:org/name@main', tokenSecret: null }];
+  const values = duplicateValues(GPU, models);
+  expect(values).toEqual({ ...endpointValues(GPU), models, name: 'greeter-copy' });
+  expect(newEndpointBody(values).models).toEqual(models);
+  expect(newEndpointBody(endpointValues(GPU))).not.toHaveProperty('models');
 });

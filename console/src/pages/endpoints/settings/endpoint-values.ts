@@ -7,6 +7,7 @@ import {
   containerValues,
 } from '../../../ui/forms/container-values.ts';
 import { type BodyExcept, type Fields, initialValues } from '../../../ui/forms/fields.ts';
+import type { ModelRequest } from '../../models/resolve-model.ts';
 
 export type Endpoint = Schemas['Endpoint'];
 
@@ -20,7 +21,7 @@ type LeftOut = 'templateId';
 type OfGpuRule = 'excludedTypes' | 'allowedCudaVersions' | 'minCudaVersion';
 
 export interface EndpointValues
-  extends BodyExcept<Body, LeftOut | 'env' | 'gpu' | 'cpu' | 'workers' | 'scaling'>,
+  extends BodyExcept<Body, LeftOut | 'env' | 'gpu' | 'cpu' | 'workers' | 'scaling' | 'models'>,
     ContainerValues {
   /** Fixed at creation. `gpu` or `cpu` counts. */
   hardware: 'gpu' | 'cpu';
@@ -28,6 +29,8 @@ export interface EndpointValues
   /** In order of preference. */
   cpu: CpuChoice[];
   workers: Required<NonNullable<Body['workers']>>;
+  /** Of a new one; those of another have a page of their own. */
+  models: ModelRequest[];
   /** `queueDelay` or `requestCount` counts. */
   scaling: { type: Body['scaling']['type']; queueDelay: number; requestCount: number };
 }
@@ -51,6 +54,7 @@ export const ENDPOINT_FIELDS: Fields<EndpointValues> = {
     initial: [{ id: '', vcpuCount: 2 }],
     isRequired: true,
   },
+  models: { label: 'Models', initial: [] },
   dataCenterIds: { label: 'Data centers', placeholder: 'Any', initial: [] },
   networkVolumes: { label: 'Network volumes', help: 'Mounted at /runpod-volume', placeholder: 'None', initial: [] },
   'workers.min': { label: 'Min workers', help: 'Kept running even without jobs', initial: 0, min: 0 },
@@ -93,6 +97,7 @@ export function endpointValues(endpoint: Endpoint): EndpointValues {
   return {
     ...{ name, type, dataCenterIds, networkVolumes, timeout, flashboot },
     ...containerValues(endpoint),
+    models: [],
     hardware: cpu ? 'cpu' : 'gpu',
     gpu: gpu ? { pools: gpu.pools, count: gpu.count } : NEW_ENDPOINT.gpu,
     cpu: cpu?.map(({ id, vcpuCount }) => ({ id, vcpuCount })) ?? NEW_ENDPOINT.cpu,
@@ -102,8 +107,8 @@ export function endpointValues(endpoint: Endpoint): EndpointValues {
 }
 
 /** Returns the values of a new endpoint with the settings of another one. */
-export function duplicateValues(endpoint: Endpoint): EndpointValues {
-  return { ...endpointValues(endpoint), name: `${endpoint.name}-copy` };
+export function duplicateValues(endpoint: Endpoint, models: ModelRequest[]): EndpointValues {
+  return { ...endpointValues(endpoint), models, name: `${endpoint.name}-copy` };
 }
 
 /** A queue that scales on requests has no idle timeout. */
@@ -113,12 +118,13 @@ export function hasIdleTimeout({ type, scaling }: Pick<EndpointValues, 'type' | 
 
 /** Returns the body that creates an endpoint. */
 export function newEndpointBody(values: EndpointValues): Body & Container {
-  const { hardware, gpu, cpu, workers, scaling, ...same } = values;
+  const { hardware, gpu, cpu, workers, scaling, models, ...same } = values;
   const { idleTimeout, ...range } = workers;
   const { type, queueDelay, requestCount } = scaling;
   return {
     ...same,
     ...containerBody(values),
+    ...(models.length > 0 && { models }),
     ...(hardware === 'gpu' ? { gpu } : { cpu }),
     workers: { ...range, ...(hasIdleTimeout(values) && { idleTimeout }) },
     scaling: type === 'QUEUE_DELAY' ? { type, queueDelay } : { type, requestCount },
@@ -131,7 +137,7 @@ export function newEndpointBody(values: EndpointValues): Body & Container {
  */
 export function changedSettings(endpoint: Endpoint, after: EndpointValues): Schemas['UpdateEndpointRequest'] {
   const [old, now] = [newEndpointBody(endpointValues(endpoint)), newEndpointBody(after)];
-  const { type: _, gpu, workers, ...whole } = changedMembers(old, now);
+  const { type: _, models: __, gpu, workers, ...whole } = changedMembers(old, now);
   return {
     ...whole,
     ...(gpu && { gpu: { ...changedMembers(old.gpu!, gpu), ...keptTypes(endpoint, gpu.pools) } }),

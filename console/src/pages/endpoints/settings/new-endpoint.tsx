@@ -5,6 +5,7 @@ import { Hint } from '../../../ui/hint.tsx';
 import { notifySuccess } from '../../../ui/notify.ts';
 import { Loaded, Page } from '../../../ui/page.tsx';
 import { Name } from '../../../ui/text/record-name.tsx';
+import { requestOf } from '../../models/resolve-model.ts';
 import { EndpointForm } from './endpoint-form.tsx';
 import { duplicateValues, type EndpointValues, NEW_ENDPOINT, newEndpointBody } from './endpoint-values.ts';
 
@@ -24,11 +25,18 @@ export function NewEndpointPage() {
 function Duplicate({ id }: { id: string }) {
   const query = useQuery({
     queryKey: ['endpoint', id, 'to duplicate'],
-    queryFn: () => unwrap(api.GET('/v2/serverless/{id}', { params: { path: { id } } })),
+    queryFn: async () => {
+      const params = { path: { id } };
+      const [endpoint, { models }] = await Promise.all([
+        unwrap(api.GET('/v2/serverless/{id}', { params })),
+        unwrap(api.GET('/v2/serverless/{id}/models', { params })),
+      ]);
+      return { endpoint, models: models.map(requestOf) };
+    },
   });
   return (
     <Loaded query={query}>
-      {(endpoint) => (
+      {({ endpoint, models }) => (
         <>
           <Hint>
             With the settings of{' '}
@@ -37,7 +45,7 @@ function Duplicate({ id }: { id: string }) {
             </Link>
             , without its schedule.
           </Hint>
-          <NewEndpoint key={id} draftKey={`endpoint-from-${id}`} initial={duplicateValues(endpoint)} />
+          <NewEndpoint key={id} draftKey={`endpoint-from-${id}`} initial={duplicateValues(endpoint, models)} />
         </>
       )}
     </Loaded>
