@@ -13,6 +13,7 @@ export interface SharedAssets {
   reference: string;
 }
 
+/** Returns the HTML of a page. */
 export function layOut(page: Page, pages: readonly Page[], assets: SharedAssets): string {
   const title = page.slug === '' ? 'Podyard' : `${page.title} · Podyard`;
   const isReference = page.part === 'reference';
@@ -85,6 +86,5 @@ function itemOf(page: Page, isCurrent: boolean): string {
   const inner = parts.map(({ id, text }) => `<li><a href="#${id}">${escapeHtml(text)}</a></li>`).join('');
   const below = parts.length > 0 ? `<ul>${inner}</ul>` : '';
   const mark = isCurrent ? ' aria-current="page"' : '';
-  const title = page.part === 'reference' ? page.title.replace(/, API reference.*|^API reference, /, '') : page.title;
-  return `<li><a href="./${page.slug}"${mark}>${escapeHtml(title)}</a>${below}</li>`;
+  return `<li><a href="./${page.slug}"${mark}>${escapeHtml(page.menuTitle ?? page.title)}</a>${below}</li>`;
 }

@@ -16,6 +16,8 @@ export interface Page {
   slug: string;
   part: Part;
   title: string;
+  /** What the menu calls it, if not by its title. */
+  menuTitle?: string;
   /** Without what only the repository's readers need. Empty for a page that has no file. */
   markdown: string;
   headings: Heading[];
@@ -35,6 +37,8 @@ export interface Section {
   page: string;
   heading: string;
   text: string;
+  /** Where its sentences begin: without code and tables. */
+  prose: string;
   /** Words by which people look for it and which it does not have: `<!-- also: … -->` below its heading. */
   alsoCalled: string;
   /** Beside other sections with the same words: 1 in a guide. */
@@ -119,11 +123,22 @@ function sectionsOf({ file, slug, title, markdown, headings }: Omit<Page, 'secti
     } else if (!isCode && /^#{1,3} /.test(line)) {
       const { level, text, id } = remaining.shift()!;
       const href = level === 1 ? `./${slug}` : `./${slug}#${id}`;
-      sections.push({ href, page: title, heading: level === 1 ? '' : text, text: '', alsoCalled: '', worth });
+      sections.push({
+        href,
+        page: title,
+        heading: level === 1 ? '' : text,
+        text: '',
+        prose: '',
+        alsoCalled: '',
+        worth,
+      });
     } else {
       const words = ALSO_CALLED.exec(line)?.[1];
       if (words) sections.at(-1)!.alsoCalled = words;
-      else if (!/^\|[ :|-]+\|$/.test(line)) sections.at(-1)!.text += `${plain(line).trim()} `;
+      else if (!/^\|[ :|-]+\|$/.test(line)) {
+        sections.at(-1)!.text += `${plain(line).trim()} `;
+        if (!isCode && !/^(\|| {4}|!\[)/.test(line)) sections.at(-1)!.prose += `${plain(line).trim()} `;
+      }
     }
   }
   return sections;

@@ -6,53 +6,17 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { escapeHtml } from './html.ts';
 import { DOCS, type Heading, type Page, type Section } from './pages.ts';
-import { fieldsOf, type Schema, textOf, typeOf } from './reference-fields.ts';
-
-interface Description {
-  info: { description: string };
-  tags: { name: string; description?: string }[];
-  paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, Schema>; responses: Record<string, Answer> };
-}
-
-interface Operation {
-  operationId: string;
-  summary?: string;
-  description?: string;
-  tags?: string[];
-  parameters?: Parameter[];
-  requestBody?: { content: Content };
-  responses: Record<string, Answer>;
-  security?: unknown[];
-}
-
-interface Parameter {
-  in: 'path' | 'query' | 'header';
-  name: string;
-  required?: boolean;
-  description?: string;
-  schema: Schema;
-}
-
-interface Answer {
-  $ref?: string;
-  description?: string;
-  content?: Content;
-}
-
-type Content = Record<string, { schema: Schema; example?: unknown }>;
-
-/** An operation with what its place in the description says. */
-interface Call extends Operation {
-  method: string;
-  path: string;
-  title: string;
-}
+import { textOf } from './reference-fields.ts';
+import { bodyOf, type Call, callHtml, type Description, methodOf, recordHtml, resolve } from './reference-operation.ts';
 
 interface Edition {
   slug: string;
   file: string;
   title: string;
+  /** What the menu calls it. */
+  name: string;
+  /** Before the paths of the description. */
+  prefix: string;
   /** What search finds beside the guide: operations of one edition are enough. */
   isSearched: boolean;
   about: string;
@@ -63,6 +27,8 @@ const EDITIONS: readonly Edition[] = [
     slug: 'api',
     file: 'openapi.json',
     title: 'API reference',
+    name: 'REST v2',
+    prefix: '',
     isSearched: true,
     about: 'REST v2, as plain <code>/v2</code> answers: revision 2026-07.',
   },
@@ -70,6 +36,8 @@ const EDITIONS: readonly Edition[] = [
     slug: 'api-2026-08',
     file: 'openapi-2026-08.json',
     title: 'API reference, revision 2026-08',
+    name: 'REST v2, revision 2026-08',
+    prefix: '/2026-08',
     isSearched: false,
     about:
       'REST v2, revision 2026-08: below <code>/2026-08/v2</code>, or with the header <code>podyard-revision: 2026-08</code>.',
@@ -78,6 +46,8 @@ const EDITIONS: readonly Edition[] = [
     slug: 'api-v1',
     file: 'openapi-v1.json',
     title: 'API reference, REST v1',
+    name: 'REST v1',
+    prefix: '',
     isSearched: false,
     about:
       'The first version of REST, for clients that still send it. Only a server with <code>--rest-v1</code> answers it.',
@@ -122,20 +92,21 @@ function editionOf(slug: string): Edition {
 function pagesOf(edition: Edition): Page[] {
   const description: Description = JSON.parse(readFileSync(join(DOCS, '../api', edition.file), 'utf8'));
   const areas = new Map<string, Call[]>();
-  for (const call of callsOf(description)) {
+  for (const call of callsOf(description, edition.prefix)) {
     const area = areaOf(call.path);
     areas.set(area, [...(areas.get(area) ?? []), call]);
   }
-  const inner = [...areas].map(([area, calls]) => areaPage(edition, description, area, calls));
-  return [firstPage(edition, description, areas), ...inner];
+  const sorted = [...areas].sort(([a], [b]) => Number(a === 'server') - Number(b === 'server'));
+  const inner = sorted.map(([area, calls]) => areaPage(edition, description, area, calls));
+  return [firstPage(edition, description, new Map(sorted)), ...inner];
 }
 
-function callsOf({ paths }: Description): Call[] {
+function callsOf({ paths }: Description, prefix: string): Call[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
       ...operation,
       method: method.toUpperCase(),
-      path,
+      path: `${prefix}${path}`,
       title: operation.summary ?? sentenceOf(operation.operationId),
     })),
   );
@@ -166,7 +137,7 @@ function firstPage(edition: Edition, description: Description, areas: ReadonlyMa
   const headings: Heading[] = [{ level: 1, text: edition.title, id: edition.slug }];
   const lists = [...areas].map(([area, calls]) => {
     const title = titleOf(area);
-    headings.push({ level: 2, text: title, id: area });
+    headings.push({ level: 3, text: title, id: area });
     const items = calls.map((call) => {
       const place = `./${edition.slug}-${area}#${call.operationId}`;
       return `<li>${methodOf(call)} <a href="${place}">${escapeHtml(call.title)}</a> <code>${escapeHtml(call.path)}</code></li>`;
@@ -174,16 +145,17 @@ function firstPage(edition: Edition, description: Description, areas: ReadonlyMa
     const about = description.tags.find(({ name }) => name === area)?.description;
     return `<h2 id="${area}"><a href="./${edition.slug}-${area}">${title}</a></h2>${about ? `<p>${textOf(about)}</p>` : ''}<ul class="operations">${items.join('\n')}</ul>`;
   });
-  const versions = EDITIONS.filter((other) => other !== edition).map(
-    ({ slug, title }) => `<a href="./${slug}">${title.replace('API reference, ', '')}</a>`,
+  const firstCall = [...areas.values()].flat().find(({ path, method }) => method === 'GET' && !path.includes('{'))!;
+  const others = EDITIONS.filter((other) => other !== edition).map(
+    ({ slug, name }) => `<a href="./${slug}">${name}</a>`,
   );
   const html = `<h1 id="${edition.slug}">${edition.title}</h1>
-<p>${edition.about} Others: ${versions.join(', ').replace('>API reference<', '>plain v2<')}.</p>
-<figure class="code"><pre tabindex="0"><code>curl "$PODYARD_URL/${edition.slug === 'api-v1' ? 'v1/pods' : 'v2/serverless'}" -H "Authorization: Bearer $PODYARD_API_KEY"
+<p>${edition.about} Others: ${others.join(', ')}.</p>
+<figure class="code"><pre tabindex="0"><code>curl "$PODYARD_URL${firstCall.path}" -H "Authorization: Bearer $PODYARD_API_KEY"
 </code></pre></figure>
 <p>Every request needs an API key, unless it says otherwise. <a href="./interface-rest#errors">Errors</a>, <a href="./interface-rest#rate-limits">rate limits</a> and what a
 <a href="./interface-rest#partial-updates">partial update</a> does are the same for all. Jobs are sent over the <a href="./interface-queue">queue API</a>.
-Programs read the description at <a href="../${edition.slug === 'api' ? '' : `${edition.slug.slice(4)}${edition.slug === 'api-v1' ? '' : '/v2'}/`}${edition.slug === 'api' ? 'v2/' : ''}openapi.json">openapi.json</a>.</p>
+Programs read the description at <a href="..${firstCall.path.replace(/[^/]*$/, '')}openapi.json">openapi.json</a>.</p>
 ${lists.join('\n')}`;
   const text = `${edition.about} OpenAPI`;
   const sections = edition.isSearched ? [sectionOf(`./${edition.slug}`, edition.title, '', text)] : [];
@@ -192,6 +164,7 @@ ${lists.join('\n')}`;
     slug: edition.slug,
     part: 'reference',
     title: edition.title,
+    menuTitle: edition.name,
     markdown: '',
     headings,
     html,
@@ -211,7 +184,7 @@ function areaPage(edition: Edition, description: Description, area: string, call
   const headings: Heading[] = [
     { level: 1, text: title, id: slug },
     ...calls.map((call) => ({ level: 2, text: call.title, id: call.operationId })),
-    ...records.map((name) => ({ level: 2, text: name, id: name })),
+    ...records.map((name) => ({ level: 3, text: name, id: name })),
   ];
   const html = `<h1 id="${slug}">${title}</h1>
 <p><a href="./${edition.slug}">${edition.title}</a></p>
@@ -233,6 +206,7 @@ ${records.map((name) => recordHtml(name, description.components.schemas[name]!, 
     slug,
     part: 'reference',
     title: `${title}, ${edition.title}`,
+    menuTitle: title,
     markdown: '',
     headings,
     html,
@@ -241,7 +215,7 @@ ${records.map((name) => recordHtml(name, description.components.schemas[name]!, 
 }
 
 function sectionOf(href: string, page: string, heading: string, text: string, alsoCalled = ''): Section {
-  return { href, page, heading, text, alsoCalled, worth: WORTH };
+  return { href, page, heading, text, prose: text, alsoCalled, worth: WORTH };
 }
 
 /** Returns the names of the schemas that successful answers have, with those that they refer to. */
@@ -260,103 +234,4 @@ function recordsOf({ components }: Description, calls: readonly Call[]): string[
     if (body) add(resolve(components.schemas, body));
   }
   return [...names];
-}
-
-function resolve(schemas: Record<string, Schema>, schema: Schema): Schema {
-  return schema.$ref ? schemas[schema.$ref.split('/').at(-1)!]! : schema;
-}
-
-const bodyOf = ({ requestBody }: Operation) => requestBody && Object.values(requestBody.content)[0];
-
-function callHtml(call: Call, description: Description, linkOf: (name: string) => string): string {
-  const { schemas } = description.components;
-  const sent = bodyOf(call);
-  const body = sent && resolve(schemas, sent.schema);
-  const isJson = call.requestBody?.content['application/json'] !== undefined;
-  const example = isJson ? body?.examples?.[0] : undefined;
-  const parameters = call.parameters ?? [];
-  const listOf = (title: string, some: readonly Parameter[]) => {
-    if (some.length === 0) return '';
-    const fields: Schema = {
-      properties: Object.fromEntries(
-        some.map(({ name, schema, description = '' }) => [name, { ...schema, description }]),
-      ),
-      required: some.filter(({ required }) => required).map(({ name }) => name),
-    };
-    return `<h3>${title}</h3>${fieldsOf(fields, linkOf)}`;
-  };
-  const tried = JSON.stringify({
-    method: call.method,
-    path: call.path,
-    query: parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name),
-    body: isJson ? JSON.stringify(example ?? {}, null, 2) : null,
-  });
-  return `<section class="operation">
-<h2 id="${call.operationId}">${escapeHtml(call.title)}<a class="anchor" href="#${call.operationId}" aria-label="Link to “${escapeHtml(call.title)}”">#</a></h2>
-<p class="call">${methodOf(call)} <code>${escapeHtml(call.path).replaceAll('/', '<wbr>/')}</code></p>
-${call.description ? `<p>${textOf(call.description)}</p>` : ''}
-${listOf(
-  'In the path',
-  parameters.filter((parameter) => parameter.in === 'path'),
-)}
-${listOf(
-  'In the query',
-  parameters.filter((parameter) => parameter.in === 'query'),
-)}
-${listOf(
-  'Headers',
-  parameters.filter((parameter) => parameter.in === 'header'),
-)}
-${body ? `<h3>Body</h3>${isJson ? '' : `<p>${Object.keys(call.requestBody!.content).join(' or ')}</p>`}${fieldsOf(body, linkOf)}` : ''}
-<h3>Answers</h3>
-${answersHtml(call, linkOf)}
-<figure class="code"><pre tabindex="0"><code>${escapeHtml(curlOf(call, example))}
-</code></pre></figure>
-${call.responses['200'] && isStream(call.responses['200']) ? '' : `<details class="try needs-script" data-call="${escapeHtml(tried)}"><summary>Try it</summary></details>`}
-</section>`;
-}
-
-const isStream = ({ content }: Answer) => content?.['text/event-stream'] !== undefined;
-
-function answersHtml(call: Call, linkOf: (name: string) => string): string {
-  const entries = Object.entries(call.responses);
-  const good = entries
-    .filter(([status]) => status < '4')
-    .map(([status, { description, content }]) => {
-      const [type, media] = Object.entries(content ?? {})[0] ?? [];
-      const what = type === 'application/json' ? typeOf(media!.schema, linkOf) : (type ?? '');
-      const about = description === 'Default Response' ? '' : textOf(description ?? '');
-      return `<li><code>${status}</code> <span>${what}</span>${about ? ` <p>${about}</p>` : ''}</li>`;
-    });
-  const bad = entries
-    .filter(([status]) => status >= '4' && status !== 'default')
-    .map(([status]) => `<code>${status}</code>`);
-  const refused = bad.length === 0 ? '' : `<li>${bad.join(' ')} <a href="./interface-rest#errors">an error</a></li>`;
-  return `<ul class="fields">${good.join('')}${refused}</ul>`;
-}
-
-function recordHtml(name: string, schema: Schema, linkOf: (name: string) => string): string {
-  const example = schema.examples?.[0];
-  const shown =
-    example === undefined
-      ? ''
-      : `<details class="example"><summary>Example of ${name}</summary><figure class="code"><pre tabindex="0"><code>${escapeHtml(JSON.stringify(example, null, 2))}
-</code></pre></figure></details>`;
-  return `<section class="record"><h2 id="${name}">${name}<a class="anchor" href="#${name}" aria-label="Link to “${name}”">#</a></h2>
-${fieldsOf(schema, linkOf)}
-${shown}</section>`;
-}
-
-function methodOf({ method }: Call): string {
-  return `<code class="method ${method.toLowerCase()}">${method}</code>`;
-}
-
-function curlOf(call: Call, example: unknown): string {
-  const method = call.method === 'GET' ? '' : ` -X ${call.method}`;
-  const lines = [`curl${method} "$PODYARD_URL${call.path.replace(/\{(\w+)\}/g, '<$1>')}"`];
-  if (call.security?.length !== 0) lines.push(`-H "Authorization: Bearer $PODYARD_API_KEY"`);
-  if (example !== undefined) {
-    lines.push(`-H 'Content-Type: application/json'`, `-d '${JSON.stringify(example).replaceAll("'", `'\\''`)}'`);
-  }
-  return lines.join(' \\\n  ');
 }

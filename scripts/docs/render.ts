@@ -8,6 +8,7 @@ import { DOCS, type Page, plain } from './pages.ts';
 /** Longer code may be broken behind its punctuation, so that a table with it fits the page. */
 const SHORT_CODE = 30;
 
+/** Returns the HTML of a page's text. `assetOf` takes a picture into the site and returns its URL path. */
 export function render(page: Page, pages: readonly Page[], assetOf: (file: string) => string): string {
   const remaining = [...page.headings];
   const marked = new Marked<string, string>({
@@ -29,7 +30,7 @@ export function render(page: Page, pages: readonly Page[], assetOf: (file: strin
       },
       table({ header, rows }) {
         const inlineOf = ({ tokens }: (typeof header)[number]) => this.parser.parseInline(tokens);
-        const titles = header.map((cell) => `<th>${inlineOf(cell)}</th>`).join('');
+        const titles = header.map((cell) => (cell.text === '' ? '<td></td>' : `<th>${inlineOf(cell)}</th>`)).join('');
         // Narrow windows show each cell beside its column's title.
         const titleOf = (column: number) => escapeHtml(plain(header[column]!.text));
         const cellsOf = (row: typeof header) =>

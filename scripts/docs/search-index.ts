@@ -33,7 +33,7 @@ export function searchIndexOf(sections: readonly Section[]): SearchIndex {
     }
   });
   return {
-    sections: sections.map(({ href, page, heading, text }) => ({ href, page, heading, lead: leadOf(text) })),
+    sections: sections.map(({ href, page, heading, prose }) => ({ href, page, heading, lead: leadOf(prose) })),
     stems,
   };
 }
