@@ -1,5 +1,8 @@
-/** The documentation's menu: its sections and their pages below docs/, in reading order. */
-export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }[] = [
+/**
+ * The documentation's menu: its sections and their pages below docs/, in reading order. Search finds the pages of users; those for
+ * contributors are at the end of the menu.
+ */
+export const DOCS_SECTIONS: readonly { title: string; files: readonly string[]; isForContributors?: true }[] = [
   {
     title: 'Get started',
     files: [
@@ -89,8 +92,14 @@ export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }
       'interface/audit.md',
       'interface/sessions.md',
       'interface/s3.md',
+      'interface/models.md',
       'interface/worker-api.md',
+      'glossary.md',
     ],
   },
-  { title: 'Reference', files: ['architecture.md', 'promises.md', 'dependencies.md', 'states.md', 'glossary.md'] },
+  {
+    title: 'For contributors',
+    isForContributors: true,
+    files: ['architecture.md', 'states.md', 'promises.md', 'dependencies.md', 'decisions/README.md'],
+  },
 ];

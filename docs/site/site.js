@@ -14,9 +14,14 @@ addEventListener('DOMContentLoaded', () => {
     menu.setAttribute('aria-expanded', String(isOpen));
   });
   const pages = document.querySelector('nav.pages');
-  pages.scrollTop = pages.querySelector('[aria-current]').offsetTop - pages.offsetTop - pages.clientHeight / 3;
+  const current = pages.querySelector('[aria-current]');
+  if (current) pages.scrollTop = current.offsetTop - pages.offsetTop - pages.clientHeight / 3;
   for (const block of document.querySelectorAll('.code:not(.output)')) addCopyButton(block);
-  startSearch(document.querySelector('.search input'), document.querySelector('.search ul'));
+  const input = document.querySelector('.search input');
+  const find = searchOf(input);
+  startSearch(input, document.querySelector('.search ul'), find);
+  const nearest = document.querySelector('.nearest');
+  if (nearest) showNearest(nearest, input, find);
 });
 
 function changeTheme() {
@@ -41,24 +46,44 @@ function addCopyButton(block) {
   block.append(button);
 }
 
-/** Lists sections that contain every word, matches in headings first. Loads the index when it is first needed. */
-function startSearch(input, list) {
-  let index;
+/** Returns a function that finds the sections for a question. It loads what it needs when it is first called. */
+function searchOf(input) {
+  let loading;
   const load = () => {
-    index ??= fetch(input.dataset.index).then((answer) => answer.json());
-    return index;
+    loading ??= Promise.all([
+      import(new URL(input.dataset.search, document.baseURI)),
+      fetch(input.dataset.index).then((answer) => answer.json()),
+    ]);
+    return loading;
   };
   input.addEventListener('focus', load, { once: true });
-  input.addEventListener('input', async () => {
-    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const sections = words.length === 0 ? [] : await load();
-    const found = sections
-      .map((section) => ({ section, score: scoreOf(section, words) }))
-      .filter(({ score }) => score > 0)
-      .sort((a, b) => b.score - a.score)
-      .slice(0, 12);
-    list.replaceChildren(...found.map(({ section }) => resultOf(section)));
-    if (words.length > 0 && found.length === 0) list.append(textItem(`No results for “${input.value}”.`));
+  return async (question) => {
+    const [{ search }, index] = await load();
+    return search(index, question);
+  };
+}
+
+function startSearch(input, list, find) {
+  const show = async () => {
+    const question = input.value;
+    const found = question.trim() === '' ? [] : await find(question);
+    if (question !== input.value) return;
+    list.replaceChildren(...found.map(resultOf));
+    if (question.trim() !== '' && found.length === 0) list.append(noResult(question));
+  };
+  input.addEventListener('input', show);
+  input.addEventListener('focus', show);
+  input.addEventListener('keydown', (event) => {
+    if (event.key === 'Enter') list.querySelector('a')?.click();
+    if (event.key === 'ArrowDown') moveFocus(event, list.querySelector('a'));
+  });
+  list.addEventListener('keydown', (event) => {
+    const item = event.target.closest('li');
+    if (event.key === 'ArrowDown') moveFocus(event, item.nextElementSibling?.querySelector('a'));
+    if (event.key === 'ArrowUp') moveFocus(event, item.previousElementSibling?.querySelector('a') ?? input);
+  });
+  addEventListener('click', (event) => {
+    if (!event.target.closest('.search')) list.replaceChildren();
   });
   addEventListener('keydown', (event) => {
     if (event.key === 'Escape') list.replaceChildren();
@@ -69,34 +94,44 @@ function startSearch(input, list) {
   });
 }
 
-function scoreOf({ page, heading, text }, words) {
-  let score = 0;
-  for (const word of words) {
-    const inHeading = `${page} ${heading}`.toLowerCase().includes(word);
-    if (!inHeading && !text.toLowerCase().includes(word)) return 0;
-    score += inHeading ? 10 : 1;
-  }
-  return score;
+function moveFocus(event, target) {
+  event.preventDefault();
+  target?.focus();
 }
 
-function resultOf({ href, page, heading }) {
-  const item = textItem('');
+/** Of a page that does not exist: puts the words of its address in the search, and lists what they find. */
+async function showNearest(nearest, input, find) {
+  const words = decodeURIComponent(location.pathname.split('/').at(-1))
+    .replace(/[-_.+]+/g, ' ')
+    .trim();
+  input.value = words;
+  const found = await find(words);
+  nearest.querySelector('ul').replaceChildren(...found.slice(0, 6).map(resultOf));
+  nearest.hidden = found.length === 0;
+}
+
+function resultOf({ href, page, heading, lead }) {
+  const item = document.createElement('li');
   const link = document.createElement('a');
   link.href = href;
   link.textContent = heading || page;
-  if (heading) {
-    const where = document.createElement('small');
-    where.textContent = page;
-    link.append(where);
-  }
-  item.replaceChildren(link);
+  link.append(smallOf(heading ? page : '', 'where'), smallOf(lead, 'lead'));
+  item.append(link);
   return item;
 }
 
-function textItem(text) {
+function smallOf(text, name) {
+  if (text === '') return '';
+  const small = document.createElement('small');
+  small.className = name;
+  small.textContent = text;
+  return small;
+}
+
+function noResult(question) {
   const item = document.createElement('li');
   const span = document.createElement('span');
-  span.textContent = text;
+  span.textContent = `No results for “${question}”.`;
   item.append(span);
   return item;
 }

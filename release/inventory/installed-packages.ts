@@ -17,7 +17,7 @@ export async function installedPackages(modules: string): Promise<InstalledPacka
   const found: InstalledPackage[] = [];
   for (const item of await readdir(modules, { withFileTypes: true })) {
     const folder = `${modules}/${item.name}`;
-    if (!item.isDirectory() || /^(\.|node-linux-|@scarf$)/.test(item.name)) continue;
+    if (!item.isDirectory() || /^(\.|node-linux-)/.test(item.name)) continue;
     if (item.name.startsWith('@')) {
       found.push(...(await installedPackages(folder)));
       continue;

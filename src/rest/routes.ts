@@ -101,8 +101,6 @@ import {
   updateNetworkVolumeRoute,
 } from './network-volumes/network-volume-routes.ts';
 import { noticeRoutes } from './notices/notice-routes.ts';
-import { getApiReferenceRoute } from './pages/get-api-reference.ts';
-import { getApiReferenceAssetRoute } from './pages/get-api-reference-asset.ts';
 import { getConsoleRoute } from './pages/get-console.ts';
 import { getConsoleAssetRoute } from './pages/get-console-asset.ts';
 import { getDocsAssetRoute } from './pages/get-docs-asset.ts';
@@ -348,8 +346,6 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   getConsoleAssetRoute,
   getDocsPageRoute,
   getDocsAssetRoute,
-  getApiReferenceRoute,
-  getApiReferenceAssetRoute,
 ];
 
 /** Probes and metrics: every process serves them, whatever its roles. */

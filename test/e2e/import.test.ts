@@ -56,13 +56,12 @@ test('an imported endpoint runs jobs here, with the secret that was given here; 
   }
 });
 
-test('without --rest-v1, its paths are a 404 that names the flag; the page of the API links to it only with the flag', async () => {
+test('without --rest-v1, its paths are a 404 that names the flag; the page of the API says so, too', async () => {
   const off = await fetch(`${there.url}/v1/pods`);
   expect([off.status, await off.json()]).toEqual([
     404,
     expect.objectContaining({ error: expect.stringContaining('--rest-v1') }),
   ]);
-  expect(await (await fetch(`${there.url}/docs/api`)).text()).toContain('<span hidden> · <a href="?version=v1"');
-  expect(await (await fetch(`${here.url}/docs/api`)).text()).toContain('<span> · <a href="?version=v1"');
+  expect(await (await fetch(`${there.url}/docs/api-v1`)).text()).toContain('Only a server with <code>--rest-v1</code>');
   expect((await fetch(`${here.url}/v1/openapi.json`)).status).toBe(200);
 });

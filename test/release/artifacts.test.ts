@@ -88,7 +88,7 @@ test('the bill of materials names every production package of the lock file, Nod
   };
   const shipped = Object.entries(lock.packages).filter(([path, { dev, link, os, cpu }]) => {
     const isOfPlatform = (os ?? ['linux']).includes('linux') && (cpu ?? [process.arch]).includes(process.arch);
-    const isOther = /node_modules\/(@scarf\/scarf|node-linux-\w+)$/.test(path);
+    const isOther = /node_modules\/node-linux-\w+$/.test(path);
     return path.includes('node_modules/') && !dev && !link && isOfPlatform && !isOther;
   });
   const names = shipped.map(([path, { version: of }]) => `${path.split('node_modules/').pop()}@${of}`);

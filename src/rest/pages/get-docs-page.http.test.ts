@@ -9,14 +9,34 @@ beforeAll(async () => {
 });
 afterAll(() => rest.close());
 
+test.each([
+  ['start.md', 'start'],
+  ['start/', '../start'],
+  ['index.html', './'],
+  ['guide/start.md', '../start'],
+  ['docs/guide/index.md', '../../'],
+  ['interface/README.md', '../interface'],
+  ['interface-README', 'interface'],
+  ['decisions/0001-node-version.md', '../decisions-0001-node-version'],
+  ['api/', '../api'],
+  ['no/such%0d%0apage', '../no-such%0D%0Apage'],
+  ['//example.com', '../../--example.com'],
+])('%s, as the repository or a habit names a page, leads to it', async (address, target) => {
+  const answer = await rest.call('GET', `/docs/${address}`);
+  expect([answer.statusCode, answer.headers.location]).toEqual([302, target]);
+});
+
 test('the documentation’s bare path redirects to its folder, under any public URL', async () => {
   const answer = await rest.call('GET', '/docs');
   expect([answer.statusCode, answer.headers.location]).toEqual([302, 'docs/']);
 });
 
-test('any name that is not a page is a 404', async () => {
-  for (const name of ['nothing', 'index.html', '..%2fconsole%2findex', '__proto__', 'start%00']) {
+test('any name that is not a page is a 404 with a page that leads on', async () => {
+  for (const name of ['nothing', 'nothing.html', '..%2fconsole%2findex', '__proto__', 'start%00', 'assets']) {
     expect((await rest.call('GET', `/docs/${name}`)).statusCode).toBe(404);
+    const page = await rest.inject({ method: 'GET', url: `/docs/${name}`, headers: { accept: 'text/html,*/*' } });
+    expect([name, page.statusCode, page.headers['content-type']]).toEqual([name, 404, 'text/html; charset=utf-8']);
+    expect(page.body).toContain('This page does not exist');
   }
   for (const name of ['nothing.js', '..%2Findex.html', '..%2f..%2f..%2fpackage.json', '%00.js']) {
     expect((await rest.call('GET', `/docs/assets/${name}`)).statusCode).toBe(404);

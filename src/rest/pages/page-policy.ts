@@ -1,6 +1,6 @@
 /**
  * The Content-Security-Policy of static pages: nothing is loaded from other hosts, framed, submitted elsewhere or injected
- * as inline script. Swagger UI draws its arrows from `data:` images.
+ * as inline script. Pages have an empty `data:` icon, so that browsers ask for none.
  */
 export const PAGE_POLICY = [
   "default-src 'none'",
