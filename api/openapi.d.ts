@@ -463,10 +463,12 @@ export interface paths {
   "/v2/models": {
     parameters: {};
     get: operations["listMachineModels"];
+    post: operations["fetchMachineModel"];
   };
   "/v2/models/{id}": {
     parameters: {};
     delete: operations["removeMachineModel"];
+    patch: operations["updateMachineModel"];
   };
   "/v2/account/live": {
     parameters: {};
@@ -876,6 +878,12 @@ export interface components {
         [key: string]: string;
       };
       registry?: string | null;
+      models?: {
+        source: string;
+        include?: string[];
+        exclude?: string[];
+        tokenSecret?: string | null;
+      }[];
       workers?: {
         min?: number;
         max?: number;
@@ -1168,10 +1176,19 @@ export interface components {
       name: string;
       commit: string;
       bytes: number;
+      state: "STORED" | "FETCHING" | "FAILED";
+      fetch: {
+        bytes: number;
+        totalBytes: number;
+        bytesPerSecond: number;
+        secondsLeft: number | null;
+      } | null;
+      problem: string | null;
+      pinned: boolean;
       /** Format: date-time */
-      fetchedAt: string;
+      fetchedAt: string | null;
       /** Format: date-time */
-      usedAt: string;
+      usedAt: string | null;
       inUse: boolean;
       endpoints: {
         id: string;
@@ -1180,6 +1197,21 @@ export interface components {
     };
     MachineModelList: {
       models: components["schemas"]["MachineModel"][];
+      room: {
+        budgetBytes: number;
+        usedBytes: number;
+        stuckBytes: number;
+      } | null;
+    };
+    FetchMachineModelRequest: {
+      source: string;
+      include?: string[];
+      exclude?: string[];
+      tokenSecret?: string | null;
+      pinned?: boolean;
+    };
+    UpdateMachineModelRequest: {
+      pinned: boolean;
     };
     DecisionList: {
       decisions: {
@@ -5142,6 +5174,21 @@ export interface operations {
       };
     };
   };
+  fetchMachineModel: {
+    parameters: {};
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["FetchMachineModelRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["MachineModel"];
+        };
+      };
+    };
+  };
   removeMachineModel: {
     parameters: {
       path: {
@@ -5150,6 +5197,25 @@ export interface operations {
     };
     responses: {
       204: {};
+    };
+  };
+  updateMachineModel: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["UpdateMachineModelRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["MachineModel"];
+        };
+      };
     };
   };
   watchAccount: {
