@@ -76,6 +76,11 @@ export interface Builder {
   list(): Promise<StoredImage[]>;
   /** Removes the image of a build. Idempotent. Rejects with `conflict` while a workload uses it. */
   remove(buildId: string): Promise<void>;
+  /**
+   * Removes what was not used for longest of what is kept of steps, until it has `maxBytes`; nothing that a running build uses.
+   * Resolves with the bytes that it has freed.
+   */
+  trimCache(maxBytes: number): Promise<number>;
   /** Ends and removes what builds of killed processes have left, all but the images of finished ones. */
   tidy(): Promise<void>;
   /** Returns why it cannot build here, one sentence; null when it can. */

@@ -38,13 +38,13 @@ export function createBuildLoops(
   { builder, ...parts }: Parts,
 ): (BuildRunner | GitSync | CommitStatusPoster | Loop)[] {
   if (builder === null) return [];
-  const { atOnce, kept } = config.builds;
+  const { atOnce, kept, cacheBytes } = config.builds;
   const folder = join(config.dataDir, 'builds');
   const path = config.buildEnv.PATH ?? DEFAULT_PATH;
   const readDisk = () => readDiskOf(config.dataDir);
   return [
     new BuildRunner({ ...parts, builder, limits: buildLimitsOf(config), atOnce, folder }),
-    keepBuildsLoop({ ...parts, builder, kept, readDisk }),
+    keepBuildsLoop({ ...parts, builder, kept, cacheBytes, readDisk }),
     new GitSync({
       ...parts,
       folder: join(config.dataDir, 'git'),

@@ -40,6 +40,12 @@ export const BUILDS = {
     parse: (name, text) => parseSize(name, text, { min: 2 ** 20 }),
     page: 'How large a built image may be',
   }),
+  cacheBytes: setting({
+    variable: 'PODYARD_BUILD_CACHE_SIZE',
+    default: '20GiB',
+    parse: (name, text) => parseSize(name, text, { min: 2 ** 20 }),
+    page: 'What Docker may keep of the steps of builds, its own included; what was not used for longest goes first',
+  }),
   kept: integer({
     variable: 'PODYARD_BUILDS_KEPT',
     default: 5,

@@ -32,6 +32,7 @@ const RESERVE_BYTES = 2 * 2 ** 30;
 
 /** Where a generated Dockerfile is put, beside the files of the kit. */
 const GENERATED = '.podyard/Dockerfile';
+const PRUNE_TIMEOUT_MS = 600_000;
 const MAX_DOCKERFILE_BYTES = 2 ** 20;
 
 /** The members used of `GET /images/json` and `GET /images/{name}/json`. */
@@ -49,6 +50,11 @@ interface EngineContainer {
 /** The member used of `GET /info`. */
 interface EngineInfo {
   DockerRootDir?: string;
+}
+
+/** The member used of `POST /build/prune`. */
+interface PrunedCache {
+  SpaceReclaimed?: number;
 }
 
 /** Makes no request to the engine before the first call. */
@@ -114,6 +120,15 @@ class EngineBuilder implements Builder {
     const inUse = new Failure('conflict', `The image '${found.image}' is in use.`);
     if (containers.some(({ ImageID }) => bareId(ImageID) === bareId(Id))) throw inUse;
     await this.#untag(found.image).catch((error) => Promise.reject(isRefusal(error, 409) ? inUse : error));
+  }
+
+  /** Podman keeps steps as images, of which it does not know when they were used. */
+  async trimCache(maxBytes: number): Promise<number> {
+    if ((await this.#engine.kind()).builds !== 'buildkit') return 0;
+    const bytes = String(maxBytes);
+    const query = { all: '1', 'keep-storage': bytes, 'reserved-space': bytes, 'max-used-space': bytes }; // older and newer names
+    const request = { method: 'POST', path: '/build/prune', query, timeoutMs: PRUNE_TIMEOUT_MS } as const;
+    return (await this.#engine.json<PrunedCache>(request)).SpaceReclaimed ?? 0;
   }
 
   /** Images that were named since their process was killed are in `list`. */

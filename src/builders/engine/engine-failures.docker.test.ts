@@ -198,6 +198,30 @@ describe.skipIf(!hasEngine)('builds of an engine that go wrong', { timeout: 90_0
     expect(await next.list()).toEqual([]);
   });
 
+  test('of the cache goes what was not used for longest, until it has its size', async ({ skip }) => {
+    skip((await engine.kind()).builds !== 'buildkit', 'it keeps no steps by their use');
+    const builder = createEngineBuilder({ engine, installation });
+    const cacheBytes = async () => {
+      const { BuildCache } = await engine.json<{
+        BuildCache: { Size: number; InUse: boolean; Shared: boolean }[] | null;
+      }>({
+        ...{ method: 'GET', path: '/system/df', timeoutMs: 120_000 },
+      });
+      return (BuildCache ?? []).filter(({ Shared }) => !Shared).reduce((sum, { Size }) => sum + Size, 0);
+    };
+    const dockerfileOf = (own: string) => `FROM ${BASE}\nRUN head -c 3000000 /dev/urandom >/file # ${own}\n`;
+    const dockerfile = dockerfileOf(newId());
+    for (const text of [dockerfileOf(newId()), dockerfile, dockerfile])
+      await build(text, { request: { usesCache: true } });
+    const before = await cacheBytes();
+    expect(await builder.trimCache(before + 1e12)).toBe(0);
+    expect(await builder.trimCache(before - 1)).toBeGreaterThan(0);
+    const states: string[] = [];
+    const onEvent = (event: BuildEvent) => void (event.kind === 'step' && states.push(event.state));
+    await build(dockerfile, { request: { usesCache: true }, onEvent });
+    expect(states).toContain('CACHED'); // the newest is the last to go
+  });
+
   test('links and modes of the folder are kept, and what a link names is not sent', async () => {
     const request = await requestOf(`FROM ${BASE}\nCOPY . /app/\nRUN ls -l /app/link /app/run.sh && /app/run.sh\n`, {
       files: { 'run.sh': '#!/bin/sh\necho it runs\n' },

@@ -82,6 +82,11 @@ class ProcessBuilder implements Builder {
     if (BUILD_ID.test(buildId)) await removeFolder(this.#folderOf(buildId));
   }
 
+  /** Caches of installers go with the build. */
+  async trimCache(): Promise<number> {
+    return 0;
+  }
+
   async tidy(): Promise<void> {
     for (const buildId of await readdir(this.#options.root).catch(() => [])) {
       if (await this.#read(buildId)) continue;

@@ -18,6 +18,7 @@ let database: TestDatabase;
 let anna: UserId;
 let images: Set<string>;
 let busy: string[];
+let trimmedTo: number[];
 let disk: { freeBytes: number; totalBytes: number };
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -27,6 +28,7 @@ beforeEach(async () => {
   anna = (await createUser(database.pool, { name: newId(), email: null })).id;
   images = new Set();
   busy = [];
+  trimmedTo = [];
   disk = { freeBytes: 50, totalBytes: 100 };
 });
 afterEach(async () => {
@@ -43,11 +45,22 @@ const builder: Builder = {
     if (busy.includes(buildId)) throw new Failure('conflict', 'in use');
     images.delete(buildId);
   },
+  trimCache: async (maxBytes) => {
+    trimmedTo.push(maxBytes);
+    return 1;
+  },
   tidy: async () => {},
   hindrance: async () => null,
 };
 const keep = (kept = 2) =>
-  keepBuildsLoop({ pool: database.pool, logger: silentLogger, builder, kept, readDisk: async () => disk }).runOnce();
+  keepBuildsLoop({
+    pool: database.pool,
+    logger: silentLogger,
+    builder,
+    kept,
+    cacheBytes: 7,
+    readDisk: async () => disk,
+  }).runOnce();
 
 async function built(name = 'app', userId = anna): Promise<BuildId> {
   const id = newId<BuildId>();
@@ -134,4 +147,12 @@ test('files that were not used for a week are deleted, and those that were never
   await keep();
   const { rows } = await database.pool.query('select id from build_files order by id');
   expect(rows.map(({ id }) => id)).toEqual(['sending', 'used']);
+});
+
+test('the cache of the builder has its size, and goes when the disk is nearly full', async () => {
+  await keep();
+  expect(trimmedTo).toEqual([7]);
+  disk = { freeBytes: 9, totalBytes: 100 };
+  await keep();
+  expect(trimmedTo).toEqual([7, 0]);
 });

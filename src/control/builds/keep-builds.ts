@@ -16,6 +16,8 @@ interface Deps {
   builder: Builder;
   /** Images of each name that stay. */
   kept: number;
+  /** What the builder may keep of steps. */
+  cacheBytes: number;
   readDisk(): Promise<{ freeBytes: number; totalBytes: number }>;
 }
 
@@ -23,15 +25,19 @@ interface Deps {
  * Removes images that builds made and nothing uses, and whatever else of builds is old. First the record gives up an image, then it
  * is removed: a killed server leaves an image that the next run removes, and never a record of one that is gone.
  */
-export function keepBuildsLoop({ pool, logger, builder, kept, readDisk }: Deps): Loop {
+export function keepBuildsLoop({ pool, logger, builder, kept, cacheBytes, readDisk }: Deps): Loop {
   const runOnce = async () => {
     const { freeBytes, totalBytes } = await readDisk();
     const isScarce = freeBytes < SCARCE_SHARE * totalBytes;
     if (isScarce) logger.warn({ freeBytes }, 'the disk is nearly full: removing images of builds');
     await giveUpImages(pool, isScarce ? 1 : kept);
-    if ((await builder.hindrance()) === null) await removeGivenUp({ pool, logger, builder });
+    const hindrance = await builder.hindrance();
+    if (hindrance === null) await removeGivenUp({ pool, logger, builder });
     await deleteOldFiles(pool);
     await deleteOldBuilds(pool);
+    if (hindrance !== null) return undefined;
+    const freedBytes = await builder.trimCache(isScarce ? 0 : cacheBytes);
+    if (freedBytes > 0) logger.info({ sizeBytes: freedBytes }, 'steps of builds removed from the cache');
     return undefined;
   };
   return new Loop({ name: 'keep-builds', tickMs: TICK_MS, logger, runOnce });

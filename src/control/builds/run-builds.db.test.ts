@@ -79,6 +79,7 @@ class FakeBuilder implements Builder {
   }
   list = async () => [];
   remove = async () => {};
+  trimCache = async () => 0;
   tidy = async () => {
     this.tidied += 1;
   };

@@ -157,6 +157,8 @@ test('a push is built and deployed, and the release names commit, message and au
   const origin = { url: git.url, commit: first, ref: 'refs/heads/main', author: 'Anna', message: 'Say hello' };
   expect(build).toMatchObject({ id: source.lastBuildId, name: 'app', status: 'QUEUED', source: 'GIT', git: origin });
   expect((await readFolder(database.pool, build!.id)).map(({ path }) => path)).toEqual(['handler.py', 'run.sh']);
+  const tried = { endpointId: endpoint, triedName: 'another', limit: 10 }; // before its endpoint has taken the image
+  expect((await listBuilds(database.pool, anna, tried)).builds.map(({ id }) => id)).toEqual([build!.id]);
   const image = await complete(build!.id);
   await deploy();
   expect(await imageOf()).toBe(image);

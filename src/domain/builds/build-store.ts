@@ -2,6 +2,7 @@ import { notFound } from '../../core/errors.ts';
 import type { BuildId, EndpointId, GitSourceId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import type { Build, BuildStep, FolderEntry, GitCommit } from './build.ts';
+import { buildNameOf } from './build-image.ts';
 import { contentHashOf } from './content-hash.ts';
 import type { Recipe } from './recipe.ts';
 
@@ -58,13 +59,24 @@ export async function getBuild(db: Db, userId: UserId, id: BuildId): Promise<Bui
   return toBuild(rows[0]);
 }
 
+/** Returns the build name of a user's endpoint; undefined without such an endpoint. */
+export async function findBuildName(db: Db, userId: UserId, endpointId: string): Promise<string | undefined> {
+  const { rows } = await db.query<{ name: string }>('select name from endpoints where id = $1 and user_id = $2', [
+    ...[endpointId, userId],
+  ]);
+  return rows[0] && buildNameOf(rows[0].name);
+}
+
 /** Returns a page of a user's builds, newest first. Served by builds_by_user, builds_by_endpoint or builds_by_content. */
 export async function listBuilds(
   db: Db,
   userId: UserId,
   page: {
     name?: string | undefined;
+    /** The builds whose image it took. */
     endpointId?: string | undefined;
+    /** With `endpointId`: also those for it whose image no endpoint took. They are of its repository, or have this name and no image. */
+    triedName?: string | undefined;
     contentHash?: string | undefined;
     limit: number;
     before?: number | undefined;
@@ -74,7 +86,10 @@ export async function listBuilds(
     name: 'build-list',
     text: `select ${COLUMNS} from (
              select * from builds where user_id = $1 and ($2::text is null or name = $2)
-               and ($3::text is null or endpoint_id = $3) and ($4::int8 is null or number < $4)
+               and ($3::text is null or endpoint_id = $3 or $7::text is not null and endpoint_id is null and (
+                 git_source_id = (select id from git_sources where endpoint_id = $3)
+                 or git_source_id is null and name = $7 and status <> 'COMPLETED'))
+               and ($4::int8 is null or number < $4)
                and ($6::text is null or content_hash = $6)
              order by number desc limit $5) b order by b.number desc`,
     values: [
@@ -84,6 +99,7 @@ export async function listBuilds(
       page.before ?? null,
       page.limit + 1,
       page.contentHash ?? null,
+      page.triedName ?? null,
     ],
   });
   const shown = rows.slice(0, page.limit);

@@ -4,7 +4,7 @@ import { Failure } from '../../core/errors.ts';
 import type { BuildId } from '../../core/ids.ts';
 import type { Build, FolderEntry } from '../../domain/builds/build.ts';
 import { findMissingFiles, storeFile, storePack } from '../../domain/builds/build-files.ts';
-import { getBuild, listBuilds } from '../../domain/builds/build-store.ts';
+import { findBuildName, getBuild, listBuilds } from '../../domain/builds/build-store.ts';
 import { cancelBuild, createBuild, type NewBuild, retryBuild } from '../../domain/builds/change-build.ts';
 import { MAX_FILE_BYTES, MAX_FOLDER_ENTRIES } from '../../domain/builds/check-folder.ts';
 import { change } from '../../domain/change.ts';
@@ -158,7 +158,9 @@ export const listAllBuildsRoute: RestRoute = (app, { pool }) => {
     async ({ actor, query }) => {
       const { cursor, limit = DEFAULT_LIMIT, ...filter } = query;
       const before = cursor === undefined ? undefined : Number(cursor);
-      const { builds, next } = await listBuilds(pool, actor.userId, { ...filter, limit, before });
+      const { endpointId } = filter;
+      const triedName = endpointId === undefined ? undefined : await findBuildName(pool, actor.userId, endpointId);
+      const { builds, next } = await listBuilds(pool, actor.userId, { ...filter, triedName, limit, before });
       return { builds: builds.map(toBuildResponse), nextCursor: next === null ? null : String(next) };
     },
   );

@@ -201,7 +201,12 @@ export const BuildPage = Type.Object(
 
 export const BuildListQuery = Type.Object({
   name: Type.Optional(Type.String({ description: 'Only builds of this name.' })),
-  endpointId: Type.Optional(Type.String({ description: 'Only builds whose image this endpoint took.' })),
+  endpointId: Type.Optional(
+    Type.String({
+      description:
+        'Only builds whose image this endpoint took, and those for it whose image no endpoint took: of its repository, or failed and waiting ones of its name.',
+    }),
+  ),
   contentHash: Type.Optional(Type.String({ description: 'Only builds of this content.' })),
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 50, description: 'Maximum number of builds.' }),

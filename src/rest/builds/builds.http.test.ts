@@ -421,6 +421,18 @@ describe('an endpoint', () => {
     const endpointId = response.json().id;
     expect((await call('GET', `/v2/builds/${id}`)).json().endpointId).toBe(endpointId);
     expect((await call('GET', `/v2/builds?endpointId=${endpointId}`)).json().builds).toHaveLength(1);
+    const failed = (await created({ name: 'e' })).id;
+    await created({ name: 'f' });
+    const pool = rest.database.pool;
+    await pool.query("update builds set status = 'FAILED', ended_at = now() where id = $1", [failed]);
+    const ofEndpoint = async (key = alice.key) =>
+      (await call('GET', `/v2/builds?endpointId=${endpointId}`, undefined, key))
+        .json()
+        .builds.map(({ id: one }: { id: string }) => one);
+    expect(await ofEndpoint()).toEqual([failed, id]);
+    expect(await ofEndpoint((await rest.addPerson(newId())).key)).toEqual([]);
+    await pool.query("update builds set status = 'COMPLETED' where id = $1", [failed]); // no endpoint has taken it
+    expect(await ofEndpoint()).toEqual([id]);
     const { releases } = (await call('GET', `/v2/serverless/${endpointId}/releases`)).json();
     expect(releases[0]).toMatchObject({ source: 'GIT_BUILD', buildId: id });
     await call('PATCH', `/v2/serverless/${endpointId}`, { image: 'python:3.12' });
