@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { newId } from '../../src/core/ids.ts';
 import { Api, until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { PublicHub } from '../public-hub.ts';
@@ -9,7 +10,6 @@ import { describeWithEngine, needExampleImages } from './container-engine.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
-const NAME = 'acme/tiny';
 const SIZE = 6_000_000;
 
 /** Fetches a file as the hub's clients do, and prints what came of it. */
@@ -18,7 +18,7 @@ const FETCH = `(async () => {
   try {
     const token = process.argv[2];
     const headers = token ? { authorization: 'Bearer ' + token } : {};
-    const response = await fetch(process.env.HF_ENDPOINT + '/${NAME}/resolve/main/' + process.argv[1], { headers });
+    const response = await fetch(process.env.HF_ENDPOINT + '/' + process.argv[3] + '/resolve/main/' + process.argv[1], { headers });
     const hash = require('crypto').createHash('sha256');
     for await (const chunk of response.body) hash.update(chunk);
     say(response.status + ' ' + hash.digest('hex'));
@@ -29,6 +29,8 @@ describeWithEngine('the hub of a machine', () => {
   let origin: PublicHub;
   let server: ServerProcess;
   let api: Api;
+  /** One of its own for each test: what the hub said is taken for true for a while. */
+  let name: string;
   beforeAll(async () => {
     await needExampleImages();
     origin = await PublicHub.start(); // on loopback: no container reaches it
@@ -41,14 +43,16 @@ describeWithEngine('the hub of a machine', () => {
     await origin?.close();
   });
   beforeEach(() => {
-    origin.models.set(NAME, { files: { 'model.bin': randomBytes(SIZE), 'config.json': randomBytes(50) } });
+    name = `acme/${newId()}`;
+    origin.halfUntil = null;
+    origin.models.set(name, { files: { 'model.bin': randomBytes(SIZE), 'config.json': randomBytes(50) } });
     origin.sent.clear();
   });
 
   const digestOf = (path: string) => {
-    return createHash('sha256').update(origin.models.get(NAME)!.files[path]!).digest('hex');
+    return createHash('sha256').update(origin.models.get(name)!.files[path]!).digest('hex');
   };
-  const fetchIn = (id: string, path: string, token = '') => server.runIn(id, ['node', '-e', FETCH, path, token]);
+  const fetchIn = (id: string, path: string, token = '') => server.runIn(id, ['node', '-e', FETCH, path, token, name]);
   const workersOf = (endpoint: string, count: number) =>
     until('the workers run', async () => {
       const workers = (await api.workers(endpoint)).filter(({ status }) => status === 'RUNNING' || status === 'IDLE');
@@ -61,7 +65,7 @@ describeWithEngine('the hub of a machine', () => {
     const fetched = await Promise.all([one, two, one, two].map((id) => fetchIn(id, 'model.bin')));
     expect(new Set(fetched)).toEqual(new Set([`200 ${digestOf('model.bin')}`]));
     expect(origin.sent.get('model.bin')).toBe(SIZE);
-    const direct = `fetch('${origin.url}/api/models/${NAME}').then(({ status }) => console.log(status), () => console.log('away'))`;
+    const direct = `fetch('${origin.url}/api/models/${name}').then(({ status }) => console.log(status), () => console.log('away'))`;
     expect(await server.runIn(one, ['node', '-e', direct])).toBe('away\n');
     const environment = await server.runIn(one, ['node', '-p', 'process.env.HF_ENDPOINT']);
     expect(environment).toMatch(new RegExp(`^http://[\\d.]+:\\d+/hub/${one}\\.[\\w-]{43}\n$`));
@@ -104,7 +108,7 @@ describeWithEngine('the hub of a machine', () => {
     expect(await server.runIn(own, ['node', '-p', 'process.env.HF_ENDPOINT'])).toBe(`${env.HF_ENDPOINT}\n`);
     await api.delete(endpoint);
 
-    origin.models.get(NAME)!.tokens = ['hf_mine'];
+    origin.models.get(name)!.tokens = ['hf_mine'];
     const other = await api.createEndpoint({ workers: { min: 1, max: 1 } });
     const [id] = (await workersOf(other, 1)) as [string];
     expect(await fetchIn(id, 'config.json', 'hf_mine')).toBe(`200 ${digestOf('config.json')}`);
