@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { downloadFile, listFiles, modelInfo, pathsInfo, snapshotDownload, whoAmI } from '@huggingface/hub';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
@@ -256,6 +256,19 @@ test('a stored file that was changed by hand is not served', async () => {
   expect(await fetch(`${again.url}/${NAME}/resolve/main/config.json`).then((r) => r.text())).toBe('{"a": 1}');
 });
 
+test('a file that releases have on this machine is not fetched again', async () => {
+  const path = join(root, 'blobs', `sha256-${digestOf(model('model.bin'))}`);
+  mkdirSync(dirname(path));
+  writeFileSync(path, model('model.bin'));
+  utimesSync(path, new Date(), new Date('2000-01-01T00:00:00Z'));
+  const { url } = await workerOf('anna');
+  const get = () => fetch(`${url}/${NAME}/resolve/main/model.bin`).then(digestIn);
+  expect(await get()).toBe(digestOf(model('model.bin')));
+  rmSync(path); // it leaves the store of releases
+  expect(await get()).toBe(digestOf(model('model.bin')));
+  expect(origin.sent.size).toBe(0);
+});
+
 test('bytes that differ from the digest reach no client as a whole, and are not kept', async () => {
   const { url } = await workerOf('anna');
   origin.isChanged = true;
@@ -350,6 +363,16 @@ test('files that were used longest ago leave before the budget is full', async (
   expect(Object.fromEntries(origin.sent)).toEqual({ 'a.bin': 400_000, 'b.bin': 400_000, 'c.bin': 400_000 });
   await fetch(`${url}/acme/three/resolve/main/b.bin`).then(bytesOf);
   expect(origin.sent.get('b.bin')).toBe(800_000);
+});
+
+test('only so many answers are kept', async () => {
+  await machine.stop();
+  machine = await Machine.start({ maxAnswers: 3 });
+  const { url } = await workerOf('anna');
+  for (let i = 0; i < 9; i++) await fetch(`${url}/api/models/${NAME}?any=${i}`).then(bytesOf);
+  expect(readdirSync(join(root, 'hub/answers'))).toHaveLength(9);
+  expect(await fetch(`${url}/${NAME}/resolve/main/model.bin`).then(digestIn)).toBe(digestOf(model('model.bin')));
+  expect(readdirSync(join(root, 'hub/answers'))).toHaveLength(3);
 });
 
 test('only workloads that run here are answered', async () => {

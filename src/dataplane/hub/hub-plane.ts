@@ -1,5 +1,5 @@
 /**
- * The pull-through hub, on the listener that only workloads reach (docs/interface/models.md, "The machine's hub"). It serves models of one hub and is no
+ * The pull-through hub, on the listener that only workloads reach (docs/interface/models.md). It serves models of one hub and is no
  * proxy: what is asked there follows from checked names, and nothing is sent but a reader's own token.
  */
 import type { Clock } from '../../core/clock.ts';

@@ -97,7 +97,7 @@ export class HubClient {
       const etag = link ?? tagOf(headers.etag);
       if (commit === null || etag === null) throw new HubAway('it names no commit, or no ETag');
       const size = Number(headers['x-linked-size'] ?? (link === null ? headers['content-length'] : undefined) ?? NaN);
-      const type = (link === null && headers['content-type']) || 'application/octet-stream';
+      const type = typeOf(link === null ? headers['content-type'] : undefined);
       return {
         commit,
         size: Number.isSafeInteger(size) && size >= 0 ? size : null,
@@ -216,6 +216,11 @@ function commitOf({ headers }: IncomingMessage): string | null {
 /** Returns an ETag without its quotation marks; null for one that could not be a header again. */
 function tagOf(header: string | string[] | undefined): string | null {
   return /^(?:W\/)?"?([\w.:+/=-]{1,200})"?$/.exec(String(header ?? ''))?.[1] ?? null;
+}
+
+/** Contents at a CDN are bytes. */
+function typeOf(header: string | undefined): string {
+  return /^[\x20-\x7e]{1,200}$/.exec(header ?? '')?.[0] ?? 'application/octet-stream';
 }
 
 function digestOf(etag: string): HubFile['digest'] {

@@ -19,6 +19,7 @@ export interface HubContentsOptions {
   /** How long a fetch goes on that no client waits for. */
   lingerMs?: number;
   retryMs?: number;
+  maxAnswers?: number;
   readDisk?: typeof readDisk;
 }
 
@@ -28,6 +29,8 @@ const RETRY_MS = 500;
 const AHEAD_BYTES = 2 ** 30;
 /** Room is made after this many bytes of answers. */
 const CHECK_BYTES = 2 ** 24;
+/** Small files, which a disk has only so many of. */
+const MAX_ANSWERS = 50_000;
 
 /**
  * What passes through the hub, by its digest, within a budget. Each is fetched once however many ask for it, and read by them while it comes. Those
@@ -138,8 +141,11 @@ export class HubContents {
     const busy = new Set([file?.digest, ...[...this.#running].map(({ digest }) => digest)]);
     const mayLeave = entries.filter(({ digest }) => digest === null || !busy.has(digest));
     if (missing > sizeOf(mayLeave)) return false;
+    const answers = entries.filter(({ kind }) => kind === 'answer');
+    const tooMany = answers.length - (this.#options.maxAnswers ?? MAX_ANSWERS);
+    const mustLeave = new Set(answers.slice(0, Math.max(0, tooMany)));
     for (const entry of mayLeave) {
-      if (missing <= 0) break;
+      if (missing <= 0 && !mustLeave.has(entry)) continue;
       await this.#folder.remove(entry);
       this.#options.counters?.evicted();
       missing -= entry.bytes;

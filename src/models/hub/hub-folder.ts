@@ -48,6 +48,7 @@ export class HubFolder {
       for (const file of await readdir(folder)) await rename(join(folder, file), join(this.#own, file)).catch(() => {});
       await rm(folder, { recursive: true, force: true });
     }
+    for (const name of await readdir(this.#own)) await chmod(join(this.#own, name), 0o600); // one may be half sealed
   }
 
   partialOf(file: PinnedFile): string {
@@ -64,9 +65,7 @@ export class HubFolder {
   }
 
   isStored(file: PinnedFile): boolean {
-    const found = statSync(this.blobOf(file), { throwIfNoEntry: false });
-    const isIntact = found?.size === file.size && found.mtime.getTime() === SEALED_AT.getTime();
-    return isIntact || this.#store.isIntact(file);
+    return this.#isIntact(file) || this.#store.isIntact(file);
   }
 
   /** Makes a content that was fetched and checked visible. */
@@ -79,13 +78,21 @@ export class HubFolder {
 
   /** Returns null for what is not here, or was changed by hand. */
   async openStored(file: PinnedFile): Promise<HubContent | null> {
-    if (!this.isStored(file)) return null;
     const path = this.blobOf(file);
-    if (this.#store.isIntact(file)) await link(this.#store.pathOf(file), path).catch(() => {}); // the store's own may leave
+    if (!this.#isIntact(file)) {
+      if (!this.#store.isIntact(file)) return null;
+      await rm(path, { force: true });
+      await link(this.#store.pathOf(file), path).catch(() => {}); // the store's own may leave
+    }
     const handle = await open(path, 'r').catch(() => null);
     if (handle === null) return null;
     await utimes(path, new Date(), SEALED_AT).catch(() => {});
     return { isStored: true, read: (start, end) => readAll(handle, start, end), close: () => handle.close() };
+  }
+
+  #isIntact(file: PinnedFile): boolean {
+    const found = statSync(this.blobOf(file), { throwIfNoEntry: false });
+    return found?.size === file.size && found.mtime.getTime() === SEALED_AT.getTime();
   }
 
   /** Those used longest ago come first. */
