@@ -183,10 +183,12 @@ export class ModelStore {
     if (await this.#isReady(model, userId)) return false;
     const key = `${model.id} ${userId} ${use.tokenSecret ?? ''}`;
     const stop = reportProgress(model.name, () => this.#progress.get(key), onProgress);
+    let isFetched = false;
     try {
       await this.#fetches.run(key, signal, (stillWanted) => this.#fetch(key, { model, userId, token }, stillWanted));
+      isFetched = true;
     } finally {
-      stop();
+      stop(isFetched);
     }
     return true;
   }
