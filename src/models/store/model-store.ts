@@ -107,7 +107,7 @@ export class ModelStore {
       const fetched = await Promise.all(models.map((wanted) => this.#bringOne(wanted, options)));
       await this.#locked(() => {
         const { isShown } = this.#options;
-        return this.#views.make(options.workerId, models, { blobOf: (file) => this.#blobs.pathOf(file), isShown });
+        return this.#views.make(options.workerId, models, { blobs: this.#blobs, isShown });
       });
       return fetched.includes(true);
     } finally {
