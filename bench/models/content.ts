@@ -9,7 +9,7 @@ export function benchModel(name: string, sizes: readonly number[]): PinnedModel 
   const files = sizes.map((size, i): PinnedFile => {
     const hash = createHash('sha256');
     for (let at = 0; at < size; at += BLOCK.length) hash.update(BLOCK.subarray(0, Math.min(BLOCK.length, size - at)));
-    return { path: `part-${i}/${size}`, size, digest: `sha256:${hash.digest('hex')}` };
+    return { path: `folder-${i % 5}/part-${i}-${size}`, size, digest: `sha256:${hash.digest('hex')}` };
   });
   const id = createHash('sha256')
     .update(JSON.stringify([name, files]))

@@ -74,7 +74,7 @@ export function showModels(
 export async function removeModels(client: ApiClient, id: string, names: readonly string[]): Promise<EndpointModel[]> {
   if (names.length === 0) return writeModels(client, id, []);
   const models = await readModels(client, id);
-  const wanted = names.map((name) => name.replace(/^hf:/, '').replace(/[@#].*$/s, ''));
+  const wanted = names.map((name) => nameIn(name.replace(/^hf:/, '').replace(/[@#].*$/s, '')));
   const absent = wanted.find((name) => !models.some((model) => model.name === name));
   if (absent !== undefined) throw new Error(`the endpoint has no model '${absent}'`);
   const kept = models.filter(({ name }) => !wanted.includes(name));
@@ -83,7 +83,15 @@ export async function removeModels(client: ApiClient, id: string, names: readonl
 
 /** Asks for a model as it is: for the same commit, whatever its branch has meanwhile. */
 export function pinnedRequest({ source, name, commit, include, exclude, tokenSecret }: EndpointModel): ModelRequest {
-  return { source: source.startsWith('hf:') ? `hf:${name}@${commit}` : source, include, exclude, tokenSecret };
+  const place = source.startsWith('hf:') ? `hf:${name}` : name;
+  const isFile = !/^(?:hf|oci):/.test(source); // its source has the digest
+  return { source: isFile ? source : `${place}@${commit}`, include, exclude, tokenSecret };
+}
+
+/** An artifact's name has no tag. */
+function nameIn(reference: string): string {
+  const colon = reference.indexOf(':', reference.lastIndexOf('/'));
+  return reference.startsWith('oci:') && colon > 0 ? reference.slice(0, colon) : reference;
 }
 
 export function shortCommit(commit: string): string {

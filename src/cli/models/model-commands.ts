@@ -29,7 +29,7 @@ export function addModels(program: Command, pieces: CliPieces): void {
   addCommon(models.command('set'))
     .description('set the models of an endpoint instead of those that it has, as a new release')
     .argument('<endpoint>', 'id or name')
-    .argument('<model...>', 'hf:<owner>/<name>[@<revision>], or https://…#sha256=<hex>')
+    .argument('<model...>', 'hf:<owner>/<name>[@<revision>], https://…#sha256=<hex>, s3://…#sha256=<hex> or oci://…')
     .option('--include <pattern...>', "only files that match, e.g. '*.json' '*.safetensors'")
     .option('--exclude <pattern...>', "no files that match, e.g. '*.gguf'")
     .option('--token-secret <name>', 'secret with a token that may read them')

@@ -65,13 +65,15 @@ test('models are set, shown and removed', async () => {
     gatedFor: ['hf_good'],
     revisions: { old: hub.commitOf('org/gated') },
   });
+  hub.requests.length = 0;
   await models('remove', name, 'hf:org/model');
+  expect(hub.requests).toEqual([]);
   expect(await cli.json(['models', 'show', name])).toMatchObject([
     { name: 'org/gated', commit: expect.stringMatching(`^${gated}`) },
   ]);
   expect((await models('remove', name)).status).toBe(0);
   expect(await cli.json(['models', 'show', name])).toEqual([]);
-  expect((await models('set', name, 's3://bucket/model')).err).toContain('models in S3 cannot be fetched yet');
+  expect((await models('set', name, 's3://bucket/model')).err).toContain('needs the SHA-256 of the file');
 });
 
 test('an endpoint is created with models, before its first worker starts, and gets others', async () => {

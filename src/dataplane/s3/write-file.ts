@@ -12,6 +12,8 @@ const ANYBODY = 0o666;
 const SYNC_BYTES = 64 * 2 ** 20;
 /** Pieces are gathered up to this size: each write is a trip to another thread. */
 const WRITE_BYTES = 2 ** 20;
+/** Connections bring so much at once. */
+const PIECE_BYTES = 2 ** 16;
 
 export interface WriteOptions {
   /** Fails with `PreconditionFailed` if there is something with this key. */
@@ -88,19 +90,26 @@ async function fill(file: FileHandle, content: AsyncIterable<Buffer>, mtime: num
   await file.datasync();
 }
 
-/** Joins pieces until they are worth a write. */
+/** Joins pieces until they are worth a write. What it yields is used again when the next is taken. */
 async function* gathered(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let pieces: Buffer[] = [];
   let size = 0;
+  let joined = Buffer.alloc(0);
+  const join = () => {
+    if (joined.length < size) joined = Buffer.allocUnsafeSlow(size < WRITE_BYTES ? size : size + PIECE_BYTES);
+    let at = 0;
+    for (const piece of pieces) at += piece.copy(joined, at);
+    return joined.subarray(0, at);
+  };
   for await (const piece of content) {
     pieces.push(piece);
     size += piece.length;
     if (size < WRITE_BYTES) continue;
-    yield Buffer.concat(pieces);
+    yield join();
     pieces = [];
     size = 0;
   }
-  if (size > 0) yield Buffer.concat(pieces);
+  if (size > 0) yield join();
 }
 
 async function writeAll(file: FileHandle, chunk: Buffer): Promise<void> {

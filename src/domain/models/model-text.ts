@@ -18,6 +18,11 @@ export function sourceOf(use: Asked): string {
   return use.source === 'HUB' ? `hf:${use.name}@${use.revision ?? DEFAULT_REVISION}` : referenceOf(use);
 }
 
+/** Returns a source that stands for these bytes for good, whatever its branch or tag is later. */
+export function pinnedSourceOf(use: Asked): string {
+  return use.source === 'HUB' ? `hf:${use.name}@${use.commit}` : referenceOf({ ...use, revision: null });
+}
+
 /** Returns the model's source as `modelReferences` name it. */
 export function referenceOf({ source, name, revision, commit }: Asked): string {
   if (source === 'OCI') return revision === null ? `${name}@${commit}` : `${name}:${revision}`;

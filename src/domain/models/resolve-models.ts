@@ -13,7 +13,7 @@ import { listSealedValues } from '../secrets/secret-store.ts';
 import { chooseFiles } from './choose-files.ts';
 import type { ModelOrigins } from './model-origins.ts';
 import { type ModelReference, parseModelReference } from './model-reference.ts';
-import { referenceOf } from './model-text.ts';
+import { pinnedSourceOf, referenceOf } from './model-text.ts';
 import type { ModelUse, PinnedFile } from './pinned-model.ts';
 import { pinModel } from './pinned-model-store.ts';
 
@@ -52,7 +52,7 @@ export async function resolveModels(
   requests: readonly ModelRequest[],
   placeOf: (i: number) => string = (i) => `models[${i}]`,
 ): Promise<ResolvedModel[]> {
-  if (requests.length > MAX_MODELS) throw new Failure('badRequest', `models: must not be more than ${MAX_MODELS}`);
+  if (requests.length > MAX_MODELS) throw tooMany();
   const wanted = requests.map((request, i) => ({
     ...{ ...request, tokenSecret: request.tokenSecret ?? null, place: placeOf(i) },
     reference: placed(placeOf(i), () => parseModelReference(request.source)),
@@ -79,24 +79,36 @@ export async function resolveModels(
   return models;
 }
 
-/** Sets the models of an endpoint, which makes a release unless they are the same. Throws `notFound`, and as `resolveModels`. */
+/**
+ * Sets the models of an endpoint, which makes a release unless they are the same. One that it has, named by its commit or digest, is not asked for
+ * again. Throws `notFound`, and as `resolveModels`.
+ */
 export async function setModels(
   deps: ModelDeps,
   actor: Actor,
   id: EndpointId,
   requests: readonly ModelRequest[],
 ): Promise<Endpoint> {
-  await getEndpointRow(deps.pool, actor.userId, id); // before anything is asked for it
-  return change(deps, actor, updateEndpoint, { id, update: await readModels(deps, actor, requests) });
+  const before = await getEndpointRow(deps.pool, actor.userId, id); // before anything is asked for it
+  return change(deps, actor, updateEndpoint, { id, update: await readModels(deps, actor, requests, before.models) });
 }
 
-/** Returns the members of an endpoint that models give it. Throws as `resolveModels`. */
+/**
+ * Returns the members of an endpoint that models give it. What `before` has already is not asked for again. Throws as `resolveModels`.
+ */
 export async function readModels(
   deps: ModelDeps,
   actor: Actor,
   requests: readonly ModelRequest[],
+  before: readonly ModelUse[] = [],
 ): Promise<{ models: ModelUse[]; modelReferences: string[] }> {
-  const models = (await resolveModels(deps, actor, requests)).map(toUse);
+  const kept = requests.map((request, i) => placed(`models[${i}]`, () => findKept(before, request)));
+  const places = requests.flatMap((_, i) => (kept[i] ? [] : i));
+  const asked = places.map((i) => requests[i]!);
+  const found = await resolveModels(deps, actor, asked, (i) => `models[${places[i]}]`);
+  const models = requests.map((_, i) => kept[i] ?? toUse(found[places.indexOf(i)]!));
+  if (models.length > MAX_MODELS) throw tooMany();
+  checkCommits(models, (i) => `models[${i}]`);
   return { models, modelReferences: models.map(referenceOf) };
 }
 
@@ -117,6 +129,21 @@ export async function withModels<T extends { modelReferences?: string[] }>(
   const requests = modelReferences.map((source) => ({ source }));
   const models = await resolveModels(deps, actor, requests, () => 'modelReferences');
   return { ...settings, models: models.map(toUse) };
+}
+
+/** Returns the same model of the endpoint, if the request says which content it means. */
+function findKept(before: readonly ModelUse[], request: ModelRequest): ModelUse | undefined {
+  const reference = parseModelReference(request.source);
+  const { include, exclude, tokenSecret } = request;
+  const kept = before.find(
+    (use) =>
+      isDeepStrictEqual(reference, parseModelReference(pinnedSourceOf(use))) &&
+      isDeepStrictEqual(
+        [use.include ?? [], use.exclude ?? [], use.tokenSecret],
+        [include ?? [], exclude ?? [], tokenSecret ?? null],
+      ),
+  );
+  return kept && { ...kept, revision: revisionOf(reference) };
 }
 
 function revisionOf(reference: ModelReference): string | null {
@@ -141,6 +168,10 @@ async function openTokens(
   const lacking = wanted.find(({ tokenSecret }) => tokenSecret !== null && !tokens.has(tokenSecret));
   if (lacking) throw new Failure('badRequest', `${lacking.place}: there is no secret '${lacking.tokenSecret}'`);
   return tokens;
+}
+
+function tooMany(): Failure {
+  return new Failure('badRequest', `models: must not be more than ${MAX_MODELS}`);
 }
 
 /** A model's folder names one commit as its `main`, so two commits of one model exclude each other. */

@@ -13,13 +13,13 @@ const FIRST_LOOK_MS = 50;
 
 /**
  * Says in a worker's log that a model is being fetched, and every few seconds how far it is and how long it still takes. Returns
- * the function that ends it with a last line, if there was a first one.
+ * the function that ends it: with a last line if there was a first one, and the model is there.
  */
 export function reportProgress(
   name: string,
   read: () => FetchProgress | undefined,
   onLine: (line: string) => void,
-): () => void {
+): (isFetched: boolean) => void {
   const begunAt = monotonicClock.now();
   let last: { at: number; bytes: number } | undefined;
   let total = 0;
@@ -36,9 +36,9 @@ export function reportProgress(
     last = { at: now, bytes };
   };
   const timer = setInterval(look, FIRST_LOOK_MS).unref();
-  return () => {
+  return (isFetched) => {
     clearInterval(timer);
-    if (last === undefined) return;
+    if (last === undefined || !isFetched) return; // a failed start says why itself
     onLine(`fetched the model ${name} in ${((monotonicClock.now() - begunAt) / 1000).toFixed(1)} s`);
   };
 }

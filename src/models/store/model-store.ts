@@ -92,7 +92,7 @@ export class ModelStore {
       const fetched = await Promise.all(models.map((wanted) => this.#bringOne(wanted, options)));
       await this.#locked(() => {
         const { isShown } = this.#options;
-        return this.#views.make(options.workerId, models, { blobOf: (file) => this.#blobs.pathOf(file), isShown });
+        return this.#views.make(options.workerId, models, { blobs: this.#blobs, isShown });
       });
       return fetched.includes(true);
     } finally {
@@ -201,10 +201,12 @@ export class ModelStore {
     if (await this.#isReady(model, userId)) return false;
     const key = `${model.id} ${userId} ${use.tokenSecret ?? ''}`;
     const stop = reportProgress(model.name, () => this.#progress.get(key), onProgress);
+    let isFetched = false;
     try {
       await this.#fetches.run(key, signal, (stillWanted) => this.#fetch(key, { model, userId, token }, stillWanted));
+      isFetched = true;
     } finally {
-      stop();
+      stop(isFetched);
     }
     return true;
   }

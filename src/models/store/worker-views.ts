@@ -1,9 +1,10 @@
 import { chmodSync, existsSync, linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { WorkerId } from '../../core/ids.ts';
 import type { ModelUse, PinnedModel } from '../../domain/models/pinned-model.ts';
 import { hexOf } from '../fetch/partial-file.ts';
+import type { BlobFiles } from './blob-files.ts';
 import { CACHE_PATH, fileFolder, HUB_PATH, hubFolder, isRelative } from './model-paths.ts';
 
 const PLAIN_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
@@ -60,11 +61,11 @@ export class WorkerViews {
     return new Set([...this.#views.values()].flat());
   }
 
-  /** Builds a worker's view. `blobOf` returns the stored content of a file. `isShown`: the worker sees it at the paths of a container. */
+  /** Builds a worker's view. `isShown`: the worker sees it at the paths of a container. */
   async make(
     id: WorkerId,
     models: readonly UsedModel[],
-    { blobOf, isShown }: { blobOf: (file: PinnedModel['files'][number]) => string; isShown: boolean },
+    { blobs, isShown }: { blobs: BlobFiles; isShown: boolean },
   ): Promise<void> {
     const folder = this.#folderOf(id);
     if (existsSync(folder)) await this.remove(id);
@@ -72,10 +73,10 @@ export class WorkerViews {
     for (const name of ['hub', 'models', 'cache']) mkdirSync(join(folder, name), { recursive: true });
     for (const { use, model } of models) {
       if (model.source === 'HUB') {
-        addRepository(folder, { use, model, blobOf, hub, isShown });
+        addRepository(folder, { use, model, blobs, hub, isShown });
       } else {
         const place = join(folder, 'cache', fileFolder(model));
-        for (const file of model.files) linkOnce(blobOf(file), join(place, file.path));
+        for (const file of model.files) linkOnce(blobs.pathOf(file), join(place, file.path));
       }
     }
     chmodSync(join(folder, 'hub'), 0o777); // images run as whichever user they like
@@ -128,24 +129,22 @@ export class WorkerViews {
 }
 
 interface Placing extends UsedModel {
-  blobOf: (file: PinnedModel['files'][number]) => string;
+  blobs: BlobFiles;
   /** Where the worker sees the hub's cache. */
   hub: string;
   isShown: boolean;
 }
 
 /** Synchronous: a link takes microseconds, and waiting for a thread for each would take most of a start. */
-function addRepository(folder: string, { use, model, blobOf, hub, isShown }: Placing): void {
+function addRepository(folder: string, { use, model, blobs, hub, isShown }: Placing): void {
   const name = hubFolder(model.name);
   const own = join(folder, 'models', name);
   const snapshot = join(own, 'snapshots', model.commit);
-  mkdirSync(snapshot, { recursive: true });
+  const folders = new Set([join(own, 'blobs'), ...model.files.map(({ path }) => dirname(join(snapshot, path)))]);
+  for (const path of folders) mkdirSync(path, { recursive: true });
   for (const file of model.files) {
-    const blob = join(own, 'blobs', hexOf(file));
-    const path = join(snapshot, file.path);
-    linkOnce(blobOf(file), blob);
-    mkdirSync(dirname(path), { recursive: true });
-    once(() => symlinkSync(relative(dirname(path), blob), path));
+    once(() => linkSync(blobs.pathOf(file), join(own, 'blobs', hexOf(file))));
+    once(() => blobs.linkFromSnapshot(file, file.path.split('/').length - 1, join(snapshot, file.path)));
   }
   const isBranch = use.revision !== null && use.revision !== model.commit && isRelative(use.revision);
   for (const revision of new Set(['main', ...(isBranch ? [use.revision!] : [])])) {

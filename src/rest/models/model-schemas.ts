@@ -22,7 +22,7 @@ export const MODEL_REQUEST = {
     minLength: 1,
     maxLength: MAX_REFERENCE_LENGTH,
     description:
-      '`hf:<owner>/<name>[@<revision>]`, of a hub; or `https://<host>/<path>#sha256=<hex>`, a file with its digest.',
+      '`hf:<owner>/<name>[@<revision>]`, of a hub; `https://<host>/<path>#sha256=<hex>` or `s3://<bucket>/<key>#sha256=<hex>`, a file with its digest; or `oci://<registry>/<repository>` with `:<tag>` or `@<digest>`, an artifact.',
   }),
   include: Type.Optional(include),
   exclude: Type.Optional(exclude),

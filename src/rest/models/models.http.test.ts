@@ -99,6 +99,27 @@ describe('the models of an endpoint', () => {
     expect(await releases()).toHaveLength(3);
   });
 
+  test('are not asked for again where they are named by their commit, with the same patterns and secret', async () => {
+    await addSecret('hub');
+    const commit = hub.commitOf('org/model');
+    await put([
+      { source: 'org/model', exclude: ['*.gguf'] },
+      { source: 'org/gated', tokenSecret: 'hub' },
+    ]);
+    hub.requests.length = 0;
+    const source = `hf:org/model@${commit}`;
+    const gated = { source: `hf:org/gated@${hub.commitOf('org/gated')}`, tokenSecret: 'hub' };
+    const kept = await put([gated, { source, exclude: ['*.gguf'] }]);
+    expect(kept.json().models).toMatchObject([gated, { source, exclude: ['*.gguf'], files: 2, bytes: 5_000_000_600 }]);
+    expect(hub.requests).toEqual([]);
+    hub.models.get('org/model')!.revisions = { other: commit };
+    await put([gated, { source }]);
+    expect(hub.requests.every(({ path: asked }) => asked.includes('org/model'))).toBe(true);
+    expect(hub.requests).not.toEqual([]);
+    const another = await put([{ source: 'x', exclude: ['*.gguf'] }, gated]);
+    expect(another.json().detail).toMatch(/^models\[0\]: /);
+  });
+
   test('come back with a roll-back, whatever the hub has meanwhile', async () => {
     await put([{ source: 'org/model@v1', tokenSecret: null }]);
     const before = await get();
@@ -157,9 +178,9 @@ describe('is refused', () => {
       400,
       'models[0]: org/model has no file that these patterns choose',
     ]);
-    expect(await detailOf(put([{ source: 's3://a/b' }]))).toEqual([
+    expect(await detailOf(put([{ source: 's3://models/a' }]))).toEqual([
       400,
-      'models[0]: models in S3 cannot be fetched yet: use hf: or https://',
+      "models[0]: 's3://models/a' needs the SHA-256 of the file: add #sha256= and its 64 hexadecimal digits",
     ]);
     expect(await get()).toEqual([]);
   });
