@@ -71,6 +71,32 @@ test('requests that another site makes the browser send are refused and change n
   expect(await status('/v2/account/secrets', { session, ...NEW_SECRET })).toBe(201);
 });
 
+test('GraphQL takes a session under the same rules', async () => {
+  const session = await server.signIn(aliceKey);
+  const ask = async (headers: Record<string, string>, url = '/graphql') => {
+    const payload = { query: '{ myself { id } }' };
+    const response = await server.rest.callGraphql({ method: 'POST', url, headers, payload });
+    return [response.statusCode, response.json().data?.myself?.id];
+  };
+  const own = headersOf(session, server.url);
+  const host = new URL(server.url).host;
+  const { cookie, 'x-podyard-session': header } = own as Record<string, string>;
+  expect(await ask({ ...own, host })).toEqual([200, server.rest.alice.userId]);
+  expect(await ask({ cookie: cookie!, host })).toEqual([200, undefined]); // nobody
+  expect(await ask({ 'x-podyard-session': header!, host })).toEqual([401, undefined]);
+  expect(await ask({ ...own, host, 'x-podyard-session': `${session.id}.pyp_forged` })).toEqual([401, undefined]);
+  const foreign: Record<string, string>[] = [
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+    { 'sec-fetch-site': 'same-site' },
+  ];
+  for (const headers of foreign) expect(await ask({ ...own, host, ...headers })).toEqual([403, undefined]);
+  expect(await ask({ ...own, host, authorization: 'Bearer wrong' })).toEqual([401, undefined]); // a key counts alone
+  expect(await ask({ ...own, host }, `/graphql?api_key=${server.rest.bob.key}`)).toEqual([200, server.rest.bob.userId]);
+  await server.send('/sign-in/out', { session, method: 'POST' });
+  expect(await ask({ ...own, host })).toEqual([401, undefined]);
+});
+
 test('after the sign-out, a stolen copy of cookie and token opens nothing', async () => {
   const session = await server.signIn(aliceKey);
   const response = await server.send('/sign-in/out', { session, method: 'POST' });
