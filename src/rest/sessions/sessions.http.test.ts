@@ -178,7 +178,7 @@ test('wrong and missing keys open no session, and other paths below /sign-in are
   expect(await status('/sign-in/out', { method: 'POST' })).toBe(401);
 });
 
-test("suspension, a new role and an admin end a user's sessions", async () => {
+test("suspension, a new role, an admin and the deletion end a user's sessions", async () => {
   const { admin, carl } = {
     admin: await server.rest.addPerson('admin'),
     carl: await server.rest.addPerson('carl'),
@@ -202,6 +202,11 @@ test("suspension, a new role and an admin end a user's sessions", async () => {
   await expect.poll(() => account(third)).toBe(401);
   expect(await act('POST', `${path}/resume`)).toBe(200);
   expect(await account(third)).toBe(401);
+
+  const fourth = await server.signIn(carl.key);
+  expect(await act('DELETE', path)).toBe(202);
+  await expect.poll(() => account(fourth)).toBe(403); // "is being deleted", as for keys
+  expect(await status('/sign-in/key', { method: 'POST', headers: { authorization: `Bearer ${carl.key}` } })).toBe(403);
 });
 
 test("other users' sessions are nobody's business", async () => {
