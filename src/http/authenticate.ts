@@ -4,6 +4,7 @@ import { type Actor, isPermitted, type Permission } from '../domain/access/actor
 import type { KeyRing } from '../domain/access/key-ring.ts';
 import { readBearer } from './bearer.ts';
 import type { CallRequest } from './call-messages.ts';
+import { hashTextOnConnection } from './connection-hash.ts';
 import { readSessionSecret, sessionEnded } from './session-cookie.ts';
 
 /**
@@ -12,7 +13,7 @@ import { readSessionSecret, sessionEnded } from './session-cookie.ts';
  */
 export function authenticate(keyRing: KeyRing, secret: string, req: CallRequest): Actor | Promise<Actor> {
   return (
-    keyRing.peek(secret) ??
+    keyRing.peek(secret, hashTextOnConnection(req.socket, secret)) ??
     keyRing.authenticate(secret, peerOf(req)).then((actor) => {
       if (!actor) throw new Failure('unauthorized', 'invalid bearer token');
       return actor;
@@ -35,7 +36,7 @@ export function authenticateCaller(keyRing: KeyRing, req: CallRequest): Actor | 
 /** As `authenticate`, for what `readSessionSecret` returned. */
 export function authenticateSession({ sessions }: KeyRing, secret: string, req: CallRequest): Actor | Promise<Actor> {
   return (
-    sessions.peek(secret) ??
+    sessions.peek(secret, hashTextOnConnection(req.socket, secret)) ??
     sessions.authenticate(secret, peerOf(req)).then((actor) => {
       if (!actor) throw sessionEnded();
       return actor;

@@ -5,7 +5,7 @@ import {
   maxHeaderSize,
   type ServerResponse,
 } from 'node:http';
-import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
 import type { Config } from '../../config/config.ts';
 import type { Logger } from '../../core/logger.ts';
@@ -42,7 +42,12 @@ export function createFront(
   tls: SecureContextOptions | null,
 ): Front {
   const { cleanUp } = parts;
-  const publicUrlFor = (request: IncomingMessage) => config.publicUrl ?? localUrl(config, front.server, request);
+  let port: number | undefined; // known once it listens, and asked for with every answer
+  const portOfFront = () => {
+    port ??= (front.server.address() as AddressInfo).port;
+    return port;
+  };
+  const publicUrlFor = (request: IncomingMessage) => config.publicUrl ?? localUrl(config, portOfFront(), request);
   const trustedProxies = new TrustedProxies(config.trustedProxies);
   const apis = createApiPlane(config, rest, parts, publicUrlFor, trustedProxies);
   cleanUp.add(async () => {
@@ -142,10 +147,10 @@ export function serveNewCertificates(config: Config, logger: Logger, front: Fron
 }
 
 /** Where this client reaches the server. On a wildcard address only its Host header knows. */
-function localUrl(config: Config, server: NetServer, request: IncomingMessage): string {
+function localUrl(config: Config, port: number, request: IncomingMessage): string {
   const isWildcard = config.host === '0.0.0.0' || config.host === '::';
   const host = isWildcard ? request.headers.host : undefined;
   const protocol = config.tls === null ? 'http' : 'https';
   if (host && /^[\w.:[\]-]+$/.test(host)) return `${protocol}://${host}`;
-  return `${protocol}://${hostInUrl(config.host)}:${(server.address() as AddressInfo).port}`;
+  return `${protocol}://${hostInUrl(config.host)}:${port}`;
 }
