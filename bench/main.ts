@@ -11,6 +11,7 @@ import { benchProxy } from './proxy/proxy.ts';
 import { benchQueue } from './queue/queue.ts';
 import { benchScale } from './scale/scale.ts';
 import { benchSecrets } from './secrets/secrets.ts';
+import { benchSignIn } from './sign-in/sign-in.ts';
 import { benchSoak } from './soak/soak.ts';
 import { benchTables } from './tables/tables.ts';
 
@@ -28,6 +29,7 @@ const BENCHMARKS: Record<string, (args: string[]) => Promise<void>> = {
   queue: benchQueue,
   scale: benchScale,
   secrets: benchSecrets,
+  'sign-in': benchSignIn,
   soak: benchSoak,
   tables: benchTables,
 };

@@ -35,6 +35,7 @@ export async function startPodyard(options: {
   dataProcesses?: number;
   withNpm?: boolean;
   nodeArgs?: string[];
+  env?: Record<string, string>;
 }): Promise<Podyard> {
   const workerPort = await findFreePort();
   const flags = ['--port', '0', '--data-dir', options.dataDir, '--runtime', 'simulated', '--log-level', 'warn'];
@@ -51,6 +52,7 @@ export async function startPodyard(options: {
       PODYARD_RATE_LIMIT: 'off',
       PODYARD_WORKER_API_PORT: String(workerPort),
       ...(options.databaseUrl && { DATABASE_URL: options.databaseUrl }),
+      ...options.env,
     },
     ready: READY,
   });

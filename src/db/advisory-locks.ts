@@ -19,6 +19,8 @@ export const ADVISORY_LOCKS = {
   epoch: 7_063_931,
   /** With a hash of a template's id: held by a transaction that changes the template and the endpoints that follow it. */
   followedTemplate: 7_063_932,
+  /** Held while somebody whom a provider has not vouched for before becomes a user. */
+  firstSignIn: 7_063_934,
 } as const;
 
 export type AdvisoryLock = (typeof ADVISORY_LOCKS)[keyof typeof ADVISORY_LOCKS];

@@ -14,12 +14,13 @@ import { takeTurn } from '../core/flow/turns.ts';
 import { TEAM_HEADER } from '../core/team-header.ts';
 import type { Actor } from '../domain/access/actor.ts';
 import { acceptOnlyJson, BODY_LIMIT_BYTES } from '../http/accept-only-json.ts';
-import { authenticate } from '../http/authenticate.ts';
+import { authenticate, authenticateSession } from '../http/authenticate.ts';
 import { readBearer } from '../http/bearer.ts';
 import { FairSlots } from '../http/fair-slots.ts';
 import { withOrigin } from '../http/origin.ts';
 import { logFailure, newRequestId, renderProblem } from '../http/problem.ts';
 import { refuseExceeded } from '../http/rate-limiter.ts';
+import { readSessionSecret } from '../http/session-cookie.ts';
 import { toRequestFailure } from '../http/to-failure.ts';
 import { countedProperty } from './counted-property.ts';
 import { countRootFields } from './document-limits.ts';
@@ -182,12 +183,18 @@ async function execute(args: ValidatedExecutionArgs, call: GraphqlCall): Promise
   }
 }
 
-/** Authenticates by `?api_key=` or else the bearer header; null without a key. Throws `unauthorized`. */
+/**
+ * Authenticates by `?api_key=`, or else the bearer header, or else the session of a page of this server; null without any. Throws
+ * `unauthorized`, and `forbidden` if another site had the browser send it.
+ */
 async function readCaller(deps: GraphqlDeps, request: FastifyRequest): Promise<Actor | null> {
   const { api_key: given } = request.query as { api_key?: string | string[] };
   const key = Array.isArray(given) ? given[0] : given;
   const { authorization } = request.headers;
-  if (!key && !authorization) return null;
+  if (!key && !authorization) {
+    const session = readSessionSecret(request.raw);
+    return session === null ? null : authenticateSession(deps.keyRing, session, request.raw);
+  }
   try {
     return await authenticate(deps.keyRing, key || readBearer(authorization), request.raw);
   } catch (error) {

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Ajv, type JSONSchemaType } from 'ajv';
 import { BoundedMap } from '../core/bounded-map.ts';
 import { clientAddress, clientNetwork } from '../core/client-address.ts';
+import { type Clock, monotonicClock } from '../core/clock.ts';
 import { Failure, notFound } from '../core/errors.ts';
 import type { SessionId, UserId } from '../core/ids.ts';
 import { type Actor, isPermitted, type Origin } from '../domain/access/actor.ts';
@@ -65,9 +66,9 @@ const asRedemption = body<{ code: string; verifier: string }>({ code: secret, ve
 const asPoll = body<{ code: string }>({ code: secret });
 
 /** The routes below `/sign-in/cli/`. Those that approve need the session of a page of this server; a key approves nothing. */
-export function cliLoginRoutes(deps: SignInDeps): Record<string, Handler> {
-  const misses = new Misses();
-  const guesses = new GuessLimiter({ now: () => performance.now() });
+export function cliLoginRoutes(deps: SignInDeps, monotonic: Clock = monotonicClock): Record<string, Handler> {
+  const misses = new Misses(monotonic);
+  const guesses = new GuessLimiter(monotonic);
   /** For who has no session: bounds how often one network may be refused in a second. */
   const bounded = async <T>(req: IncomingMessage, work: () => Promise<T>): Promise<T> => {
     const end = await guesses.begin(clientNetwork(originOf(deps, req).address));
@@ -182,12 +183,17 @@ async function readJson(req: IncomingMessage): Promise<unknown> {
 
 /** Counts the codes that people typed and that nobody waits for. */
 class Misses {
+  readonly #monotonic: Clock;
   readonly #byUser = new BoundedMap<UserId, { count: number; untilMs: number }>(10_000);
+
+  constructor(monotonic: Clock) {
+    this.#monotonic = monotonic;
+  }
 
   /** Throws `tooManyRequests` after too many. */
   check(userId: UserId): void {
     const known = this.#byUser.get(userId);
-    const leftMs = (known?.untilMs ?? 0) - performance.now();
+    const leftMs = (known?.untilMs ?? 0) - this.#monotonic.now();
     if (leftMs > 0 && known!.count >= MAX_MISSES) {
       throw new Failure('tooManyRequests', 'too many wrong codes: try again later', {
         retryAfterSeconds: Math.ceil(leftMs / 1000),
@@ -196,7 +202,7 @@ class Misses {
   }
 
   add(userId: UserId): void {
-    const now = performance.now();
+    const now = this.#monotonic.now();
     const known = this.#byUser.get(userId);
     if (known && known.untilMs > now) known.count += 1;
     else this.#byUser.set(userId, { count: 1, untilMs: now + MISSES_MS });

@@ -3,7 +3,9 @@ import { type BrowserSession, type SignInServer, startSignInServer } from '../..
 import { SignInVisitor } from '../../test/sign-in-visitor.ts';
 import { CLIENT_ID, CLIENT_SECRET, OidcServer } from '../../test/stand-ins/oidc-server.ts';
 import type { UserId } from '../core/ids.ts';
+import { change } from '../domain/change.ts';
 import { groupsOf } from '../domain/sessions/identity-store.ts';
+import { joinIdentity } from '../domain/sessions/join-identity.ts';
 import { ProviderClient } from './provider-client.ts';
 import type { Provider } from './read-providers.ts';
 
@@ -102,6 +104,31 @@ test('a state is used once, by the browser that began', async () => {
   const mixed = new URL(await other.toCallback());
   mixed.searchParams.set('code', new URL(url).searchParams.get('code')!); // another attempt's code
   expect(await refusal(other, mixed.href, /did not confirm/)).toBe(401);
+});
+
+test('of several visits of one callback at once, one signs in', async () => {
+  const visitor = new Visitor();
+  const url = await visitor.toCallback();
+  const cookie = [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const visits = Array.from({ length: 4 }, () => fetch(url, { headers: { cookie }, redirect: 'manual' }));
+  expect((await Promise.all(visits)).map((response) => response.status).toSorted()).toEqual([302, 401, 401, 401]);
+});
+
+test('an e-mail that two providers claim is the first one’s', async () => {
+  const { pool } = server.rest.database;
+  await pool.query(`insert into users (id, name, email) values ('u-twice', 'twice', 'twice@example.org')`);
+  const claim = (issuer: string) =>
+    change({ pool, bus: server.rest.bus, facts: { takesSeveralUsers: true } }, null, joinIdentity, {
+      ...{ issuer, subject: 's', name: 'twice', email: 'Twice@example.org', isEmailVerified: true, joinByEmail: true },
+      ...{ groups: [], role: null, teams: [] },
+    });
+  const both = await Promise.allSettled([claim('https://one.example'), claim('https://two.example')]);
+  expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+  await expect(claim('https://three.example')).rejects.toThrow(/already a user with your e-mail/);
+  expect((await pool.query(`select from identities where user_id = 'u-twice'`)).rowCount).toBe(1);
+  await pool.query(`delete from users where id = 'u-twice'`);
+  const users = await Promise.all([claim('https://one.example'), claim('https://one.example')]);
+  expect(new Set(users).size).toBe(1); // one person who signs in twice at once is one user
 });
 
 test('a provider that refuses, and an answer of another provider, sign nobody in', async () => {

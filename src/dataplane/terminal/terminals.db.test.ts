@@ -19,6 +19,8 @@ import { KeyRing } from '../../domain/access/key-ring.ts';
 import { parseScope } from '../../domain/access/scopes.ts';
 import { createUser } from '../../domain/access/users.ts';
 import { change } from '../../domain/change.ts';
+import { updateTeamMember } from '../../domain/teams/change-team.ts';
+import { insertMember } from '../../domain/teams/team-store.ts';
 import { createTerminal } from '../../domain/terminals/create-terminal.ts';
 import { endTerminal } from '../../domain/terminals/end-terminal.ts';
 import { TERMINAL_PROTOCOL, type TerminalRequest, TICKET_PROTOCOL } from '../../domain/terminals/terminal.ts';
@@ -431,6 +433,22 @@ test('a session ends with its key, a request to end it, and its pod, and says wh
   const third = await open({ command: ['sleep', '60'] });
   await change({ pool: database.pool, bus }, actor, revokeApiKey, actor);
   expect(await third.ended()).toMatchObject({ code: null, reason: 'the API key was revoked or has expired' });
+});
+
+test('a terminal for a team ends when its person is demoted, or leaves the team, and says why', async () => {
+  const { pool } = database;
+  const person = actor;
+  const { id: teamId } = await createUser(pool, { name: newId(), email: null, kind: 'TEAM' });
+  await pool.query('update pods set user_id = $2 where id = $1', [podId, teamId]);
+  const demotions = [{ role: 'DEVELOPER' }, { role: null }] as const;
+  for (const { role } of demotions) {
+    await pool.query('delete from team_members where team_id = $1', [teamId]);
+    await insertMember(pool, teamId, person.userId, 'OPERATOR');
+    actor = { ...person, userId: teamId, personId: person.userId, actingRole: 'OPERATOR' };
+    const client = await open({ command: ['sleep', '60'] });
+    await change({ pool, bus }, null, updateTeamMember, { id: teamId, userId: person.userId, role });
+    expect(await client.ended()).toMatchObject({ reason: 'its user may no longer run programs for the team' });
+  }
 });
 
 test('the program of a client that disconnects is ended', async () => {

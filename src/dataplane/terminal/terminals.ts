@@ -83,6 +83,8 @@ export class Terminals {
       if (this.#isServing(id)) this.#loop.wake();
     };
     this.#unsubscribe = (['terminal', 'pod', 'worker'] as const).map((topic) => bus.subscribe(topic, wakeFor));
+    // Somebody may act for a team no longer: `#run` reads who may for all open sessions at once.
+    this.#unsubscribe.push(bus.subscribe('user', () => this.#open.size > 0 && this.#loop.wake()));
   }
 
   /** Serves one upgrade. Never throws. */

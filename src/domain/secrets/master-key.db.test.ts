@@ -60,7 +60,13 @@ test('the list of sealed columns is complete: every other binary column is known
      where table_schema = current_schema() and data_type = 'bytea' order by 1`,
   );
   const open = [
-    ...['api_keys.secret_hash', 'idempotency_keys.body_hash', 'master_key.key_id'],
+    ...[
+      'api_keys.secret_hash',
+      'idempotency_keys.body_hash',
+      'login_requests.code_hash', // for minutes
+      'login_requests.user_code_hash',
+      'master_key.key_id',
+    ],
     ...['terminal_sessions.ticket_hash', 'workers.token_hash', 'sessions.secret_hash', 'used_answers.hash'],
     ...['audit_seals.hash', 'audit_seals.previous'],
     ...['invitations.secret_hash', 'passkeys.public_key', 'sign_in_tries.key'],

@@ -1,5 +1,6 @@
 import { Failure, notFound } from '../../core/errors.ts';
 import type { UserId } from '../../core/ids.ts';
+import { ADVISORY_LOCKS } from '../../db/advisory-locks.ts';
 import type { Db } from '../../db/pool.ts';
 import { type Admin, systemActor } from '../access/actor.ts';
 import { PERMISSIONS } from '../access/permissions.ts';
@@ -35,7 +36,7 @@ export const joinIdentity: Operation<Tx<Admin> & { facts: { takesSeveralUsers: b
   permission: PERMISSIONS.writeUsers,
   async run({ db, bus, facts }, input) {
     const admins = await lockAdmins(db, null);
-    const known = (await findUserOfIdentity(db, input)) ?? (await findByEmail(db, input));
+    const known = (await findUserOfIdentity(db, input)) ?? (await findAtFirst(db, input));
     if (known === undefined && !facts.takesSeveralUsers) await refuseUserBesideProcesses(db);
     const user = known === undefined ? await createUserOf(db, input) : await getActiveUser(db, known);
     await upsertIdentity(db, user.id, input);
@@ -99,6 +100,12 @@ async function applyRole(
     changes: { role: [user.role, role] },
   });
   return true;
+}
+
+/** One at a time: else two who claim one e-mail would both get its user, and one person who comes twice would become two. */
+async function findAtFirst(db: Db, identity: JoinedIdentity): Promise<UserId | undefined> {
+  await db.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.firstSignIn]);
+  return (await findUserOfIdentity(db, identity)) ?? (await findByEmail(db, identity));
 }
 
 async function findByEmail(

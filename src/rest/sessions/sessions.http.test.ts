@@ -71,6 +71,32 @@ test('requests that another site makes the browser send are refused and change n
   expect(await status('/v2/account/secrets', { session, ...NEW_SECRET })).toBe(201);
 });
 
+test('GraphQL takes a session under the same rules', async () => {
+  const session = await server.signIn(aliceKey);
+  const ask = async (headers: Record<string, string>, url = '/graphql') => {
+    const payload = { query: '{ myself { id } }' };
+    const response = await server.rest.callGraphql({ method: 'POST', url, headers, payload });
+    return [response.statusCode, response.json().data?.myself?.id];
+  };
+  const own = headersOf(session, server.url);
+  const host = new URL(server.url).host;
+  const { cookie, 'x-podyard-session': header } = own as Record<string, string>;
+  expect(await ask({ ...own, host })).toEqual([200, server.rest.alice.userId]);
+  expect(await ask({ cookie: cookie!, host })).toEqual([200, undefined]); // nobody
+  expect(await ask({ 'x-podyard-session': header!, host })).toEqual([401, undefined]);
+  expect(await ask({ ...own, host, 'x-podyard-session': `${session.id}.pyp_forged` })).toEqual([401, undefined]);
+  const foreign: Record<string, string>[] = [
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+    { 'sec-fetch-site': 'same-site' },
+  ];
+  for (const headers of foreign) expect(await ask({ ...own, host, ...headers })).toEqual([403, undefined]);
+  expect(await ask({ ...own, host, authorization: 'Bearer wrong' })).toEqual([401, undefined]); // a key counts alone
+  expect(await ask({ ...own, host }, `/graphql?api_key=${server.rest.bob.key}`)).toEqual([200, server.rest.bob.userId]);
+  await server.send('/sign-in/out', { session, method: 'POST' });
+  expect(await ask({ ...own, host })).toEqual([401, undefined]);
+});
+
 test('after the sign-out, a stolen copy of cookie and token opens nothing', async () => {
   const session = await server.signIn(aliceKey);
   const response = await server.send('/sign-in/out', { session, method: 'POST' });
@@ -152,7 +178,7 @@ test('wrong and missing keys open no session, and other paths below /sign-in are
   expect(await status('/sign-in/out', { method: 'POST' })).toBe(401);
 });
 
-test("suspension, a new role and an admin end a user's sessions", async () => {
+test("suspension, a new role, an admin and the deletion end a user's sessions", async () => {
   const { admin, carl } = {
     admin: await server.rest.addPerson('admin'),
     carl: await server.rest.addPerson('carl'),
@@ -176,6 +202,11 @@ test("suspension, a new role and an admin end a user's sessions", async () => {
   await expect.poll(() => account(third)).toBe(401);
   expect(await act('POST', `${path}/resume`)).toBe(200);
   expect(await account(third)).toBe(401);
+
+  const fourth = await server.signIn(carl.key);
+  expect(await act('DELETE', path)).toBe(202);
+  await expect.poll(() => account(fourth)).toBe(403); // "is being deleted", as for keys
+  expect(await status('/sign-in/key', { method: 'POST', headers: { authorization: `Bearer ${carl.key}` } })).toBe(403);
 });
 
 test("other users' sessions are nobody's business", async () => {
