@@ -7,15 +7,22 @@ export interface SignInProvider {
   title: string;
 }
 
+/** How people sign in here besides with a key. */
+export interface SignInWays {
+  providers: SignInProvider[];
+  hasPasswords: boolean;
+  hasPasskeys: boolean;
+}
+
 /** Makes a session from an API key, which is not kept. Throws ApiError for a key that the server refuses. */
 export async function signInWithKey(key: string): Promise<void> {
   const headers = { ...sessionHeaders(), authorization: `Bearer ${key}` };
   signIn((await call('key', { method: 'POST', headers })) as { id: string; token: string });
 }
 
-/** Returns whom people can sign in with, besides a key. */
-export async function readProviders(): Promise<SignInProvider[]> {
-  return ((await call('providers')) as { providers: SignInProvider[] }).providers;
+/** Returns how people can sign in, besides with a key. */
+export async function readSignInWays(): Promise<SignInWays> {
+  return (await call('providers')) as SignInWays;
 }
 
 /** The address at which signing in with a provider begins; it returns to the page of the console that is shown now. */
@@ -36,7 +43,14 @@ export async function signOut(): Promise<void> {
   }
 }
 
-async function call(path: string, init: RequestInit = {}): Promise<unknown> {
+/** Sends a body as JSON, with the session's header if there is one. Throws ApiError. */
+export function post(path: string, body: object): Promise<unknown> {
+  const headers = { ...sessionHeaders(), 'content-type': 'application/json' };
+  return call(path, { method: 'POST', headers, body: JSON.stringify(body) });
+}
+
+/** Throws ApiError. */
+export async function call(path: string, init: RequestInit = {}): Promise<unknown> {
   const response = await fetch(`${BASE_URL}/sign-in/${path}`, { ...init, cache: 'no-store' }).catch(() => {
     throw unreachable();
   });
