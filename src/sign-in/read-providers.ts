@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Ajv } from 'ajv';
 import { messageOf } from '../core/errors.ts';
-import { OWN_MEMBERS } from './local/read-own-sign-in.ts';
+import { OWN_MEMBERS } from './local/own-members.ts';
 
 /** An OpenID Connect provider, as the operator's file describes it (docs/guide/sign-in.md). */
 export interface Provider {
@@ -92,7 +92,8 @@ function parseJson(content: string, file: string): unknown {
   }
 }
 
-async function toProvider(given: Given, file: string): Promise<Provider> {
+/** Fills in what a provider inherits. Throws an error with the place of what is wrong. */
+export async function toProvider(given: Given, file: string): Promise<Provider> {
   const { name, issuer, clientId, claims } = given;
   checkIssuer(issuer, `the sign-in file ${file}: ${name}: issuer`);
   return {

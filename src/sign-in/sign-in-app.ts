@@ -16,6 +16,7 @@ import { sendFailure, sendFailurePage, sendJson } from './answers.ts';
 import { beginSession } from './begin-session.ts';
 import { passkeyRoutes } from './local/passkey-routes.ts';
 import { passwordRoutes } from './local/password-routes.ts';
+import { proxyRoutes } from './local/proxy-routes.ts';
 import { finishOidc, logOutFromBehind, startOidc } from './oidc-routes.ts';
 import type { ProviderClient } from './provider-client.ts';
 import type { SignInDeps } from './sign-in-deps.ts';
@@ -56,9 +57,11 @@ export class SignInApp implements LoadedApp {
     this.#routes = {
       ...Object.assign({}, ...[...deps.clients.values()].map((client) => oidcRoutes(deps, client))),
       ...(deps.own.isLocalOn ? { ...passwordRoutes(deps), ...passkeyRoutes(deps) } : {}),
-      'GET /sign-in/providers': async (_req, res) => {
+      ...(deps.proxy ? proxyRoutes(deps, deps.proxy) : {}),
+      'GET /sign-in/providers': async (req, res) => {
         sendJson(res, 200, {
           ...(await localWays(deps)),
+          ...((await deps.proxy?.subjectOf(req)) && { proxy: { title: deps.proxy!.settings.title } }),
           providers: [...deps.clients.values()]
             .map(({ provider }) => provider)
             .map(({ name, title }) => ({ name, title })),

@@ -12,12 +12,19 @@ export interface SignInWays {
   providers: SignInProvider[];
   hasPasswords: boolean;
   hasPasskeys: boolean;
+  /** The proxy in front of the server has signed the reader in. */
+  proxy?: { title: string };
 }
 
 /** Makes a session from an API key, which is not kept. Throws ApiError for a key that the server refuses. */
 export async function signInWithKey(key: string): Promise<void> {
   const headers = { ...sessionHeaders(), authorization: `Bearer ${key}` };
   signIn((await call('key', { method: 'POST', headers })) as { id: string; token: string });
+}
+
+/** Signs in whom the proxy in front of the server has signed in. Throws ApiError. */
+export async function signInByProxy(): Promise<void> {
+  signIn((await post('proxy', {})) as { id: string; token: string });
 }
 
 /** Returns how people can sign in, besides with a key. */

@@ -4,7 +4,13 @@ import { type FormEvent, useState } from 'react';
 import { messageOf } from '../api/api-error.ts';
 import { BASE_URL } from '../api/client.ts';
 import { useSession } from '../api/session.ts';
-import { providerUrl, readSignInWays, type SignInProvider, signInWithKey } from '../api/sign-in-calls.ts';
+import {
+  providerUrl,
+  readSignInWays,
+  type SignInProvider,
+  signInByProxy,
+  signInWithKey,
+} from '../api/sign-in-calls.ts';
 import { Logo } from '../ui/logo.tsx';
 import { visibleText } from '../ui/text/visible-text.ts';
 import { LocalSignIn } from './local-sign-in.tsx';
@@ -14,10 +20,12 @@ export function SignIn() {
   const { endedBecause } = useSession();
   const [key, setKey] = useState('');
   const ways = useQuery({ queryKey: ['sign-in-ways'], queryFn: readSignInWays }).data;
-  const { providers = [], hasPasswords = false, hasPasskeys = false } = ways ?? {};
-  const isKeyLast = providers.length > 0 || hasPasswords;
+  const { providers = [], hasPasswords = false, hasPasskeys = false, proxy } = ways ?? {};
+  const isKeyLast = providers.length > 0 || hasPasswords || proxy !== undefined;
+  const byProxy = useMutation({ meta: { isShownInPlace: true }, mutationFn: signInByProxy });
   const byKey = useMutation({ meta: { isShownInPlace: true }, mutationFn: () => signInWithKey(key.trim()) });
-  const message = byKey.error ? messageOf(byKey.error) : endedBecause;
+  const error = byKey.error ?? byProxy.error;
+  const message = error ? messageOf(error) : endedBecause;
 
   function submit(event: FormEvent) {
     event.preventDefault();
@@ -36,6 +44,11 @@ export function SignIn() {
             <Alert color="red" role="alert">
               {message}
             </Alert>
+          )}
+          {proxy && (
+            <Button loading={byProxy.isPending} onClick={() => byProxy.mutate()}>
+              Sign in with {visibleText(proxy.title)}
+            </Button>
           )}
           <Providers providers={providers} />
           {hasPasswords && <LocalSignIn hasPasskeys={hasPasskeys} />}
