@@ -47,6 +47,12 @@ async function localWays({ own, pool }: SignInDeps): Promise<{ hasPasswords: boo
   return own.isLocalOn ? findLocalWays(pool) : { hasPasswords: false, hasPasskeys: false };
 }
 
+/** Offers the proxy to whom it vouches for. If its keys cannot be read, the other ways are still there. */
+async function proxyWay({ proxy }: SignInDeps, req: IncomingMessage): Promise<{ proxy?: { title: string } }> {
+  const subject = await proxy?.subjectOf(req).catch(() => null);
+  return subject ? { proxy: { title: proxy!.settings.title } } : {};
+}
+
 /** What the sign-in page of the console, and the providers, talk to. */
 export class SignInApp implements LoadedApp {
   readonly #deps: SignInDeps;
@@ -61,7 +67,7 @@ export class SignInApp implements LoadedApp {
       'GET /sign-in/providers': async (req, res) => {
         sendJson(res, 200, {
           ...(await localWays(deps)),
-          ...((await deps.proxy?.subjectOf(req)) && { proxy: { title: deps.proxy!.settings.title } }),
+          ...(await proxyWay(deps, req)),
           providers: [...deps.clients.values()]
             .map(({ provider }) => provider)
             .map(({ name, title }) => ({ name, title })),

@@ -3,6 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
+import { freePort } from '../runtime-contract/probes.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
 import { signIn, violationsOf } from './console-page.ts';
 
@@ -18,12 +19,10 @@ describe.skipIf(!hasBrowser)('local accounts in the console', { timeout: 120_000
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    const env: Record<string, string> = {};
+    url = `http://localhost:${await freePort()}`;
+    const env = { PODYARD_PUBLIC_URL: url };
     server = await ServerProcess.create({ runtime: 'simulated', databaseUrl: database.url, env });
-    await server.start();
-    url = server.url.replace('127.0.0.1', 'localhost');
-    env.PODYARD_PUBLIC_URL = url; // the port is known now, and stays
-    await server.kill();
+    server.url = url;
     await server.start();
     browser = await launchBrowser();
   });
@@ -59,7 +58,7 @@ describe.skipIf(!hasBrowser)('local accounts in the console', { timeout: 120_000
 
   test('an admin invites; whoever opens the link sets a password, adds a passkey, and signs in with both', async () => {
     const admin = await newPage('light');
-    await signIn(admin, { ...server, url });
+    await signIn(admin, server);
     const made = await fetch(`${url}/v2/account/users`, {
       method: 'POST',
       headers: { authorization: `Bearer ${server.key}`, 'content-type': 'application/json' },

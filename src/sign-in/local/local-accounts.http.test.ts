@@ -183,7 +183,7 @@ test('brute force of one account from many addresses is stopped, also many tries
     `select outcome, reason from audit_entries where operation = 'session.create' and owner_id = $1 and outcome = 'refused'`,
     [person.userId],
   );
-  expect(entries.rows).toContainEqual({ outcome: 'refused', reason: 'wrong password' });
+  expect(entries.rows).toContainEqual({ outcome: 'refused', reason: `wrong password of ${person.userId}` });
 });
 
 test('brute force of many accounts from one address is stopped, and nobody else is', async () => {

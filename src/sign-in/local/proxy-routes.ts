@@ -27,7 +27,13 @@ async function signInByProxy(
     if (claims === null) throw new Failure('unauthorized', `${proxy.settings.title} did not say who you are.`);
     const identity = readIdentity(proxy.settings.provider, claims);
     const userId = await change(deps, null, joinIdentity, identity);
-    const account = { provider: 'proxy', subject: identity.subject, sid: null, tokens: null, refreshInMs: null };
+    const account = {
+      provider: proxy.settings.title,
+      subject: identity.subject,
+      sid: null,
+      tokens: null,
+      refreshInMs: null,
+    };
     await answerSignedIn(deps, req, res, { userId, madeBy: 'PROXY', account });
   } catch (error) {
     const reason = error instanceof Failure ? `proxy: ${error.kind}` : 'proxy';

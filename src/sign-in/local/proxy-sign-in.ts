@@ -118,7 +118,8 @@ function isForUs(claims: Claims, wanted: { issuer: string; audience: string }, n
     typeof exp === 'number' &&
     exp > now - TOLERANCE_SECONDS &&
     (nbf === undefined || Number(nbf) <= now + TOLERANCE_SECONDS);
-  return iss === wanted.issuer && isAudience && isTimely && typeof sub === 'string' && sub !== '';
+  const isSubject = typeof sub === 'string' && sub !== '' && sub.length <= MAX_TEXT && !sub.includes('\0');
+  return iss === wanted.issuer && isAudience && isTimely && isSubject;
 }
 
 function textOf(headers: Readonly<IncomingHttpHeaders>, name: string): string | null {

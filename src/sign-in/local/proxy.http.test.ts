@@ -164,6 +164,7 @@ test.each<[string, () => string]>([
   ['no end', () => assertion({ exp: undefined })],
   ['a begin that is to come', () => assertion({ nbf: now() + 300 })],
   ['no subject', () => assertion({ sub: undefined })],
+  ['a subject that no database stores', () => assertion({ sub: 'a\0b' })],
   ['changed claims', () => [assertion().split('.')[0], encode({ sub: 'admin' }), assertion().split('.')[2]].join('.')],
   ['no form', () => 'anna'],
 ])('an assertion with %s signs nobody in', async (_what, make) => {
@@ -177,7 +178,9 @@ test('a plain header is nothing where assertions are wanted, and an outage of th
   useAssertions();
   expect((await post(ANNA)).status).toBe(401);
   proxy.settings.assertion!.keysUrl = 'http://127.0.0.1:1/certs';
-  expect((await post({ 'cf-access-jwt-assertion': assertion({ jti: 'new' }) })).status).toBe(503);
+  const headers = { 'cf-access-jwt-assertion': assertion({ jti: 'new' }) };
+  expect((await post(headers)).status).toBe(503);
+  expect((await server.send('/sign-in/providers', { headers })).status).toBe(200);
 });
 
 test('refusals are in the audit log', async () => {
