@@ -42,9 +42,11 @@ function oidcRoutes(deps: SignInDeps, client: ProviderClient): Record<string, Ha
   };
 }
 
-/** What to offer beside providers and keys: nothing before somebody has a password. */
-async function localWays({ own, pool }: SignInDeps): Promise<{ hasPasswords: boolean; hasPasskeys: boolean }> {
-  return own.isLocalOn ? findLocalWays(pool) : { hasPasswords: false, hasPasskeys: false };
+const NO_WAYS = { hasPasswords: false, hasPasskeys: false };
+
+/** What to offer beside providers and keys: nothing before somebody has a password. While the database is away, providers are still shown. */
+async function localWays({ own, pool }: SignInDeps): Promise<typeof NO_WAYS> {
+  return own.isLocalOn ? findLocalWays(pool).catch(() => NO_WAYS) : NO_WAYS;
 }
 
 /** Offers the proxy to whom it vouches for. If its keys cannot be read, the other ways are still there. */

@@ -66,6 +66,16 @@ test('the sign-in page offers passwords once somebody has one', async () => {
   expect(await ways()).toEqual({ providers: [], hasPasswords: true, hasPasskeys: false });
 });
 
+test('while the database does not answer, the sign-in page still shows providers and keys', async () => {
+  const { pool } = server.rest.database;
+  await pool.query('alter table passwords rename to passwords_away');
+  try {
+    expect((await server.send('/sign-in/providers')).status).toBe(200);
+  } finally {
+    await pool.query('alter table passwords_away rename to passwords');
+  }
+});
+
 test('whoever is invited sets a password, is signed in, and signs in with their e-mail or name', async () => {
   const { person, session } = await newAccount('anna berg');
   expect(await (await server.send('/v2/account', { session })).json()).toMatchObject({ id: person.userId });
