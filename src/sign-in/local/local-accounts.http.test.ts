@@ -59,7 +59,8 @@ const suspend = (person: Person, at: Date | null) =>
     ...[person.userId, at, at && 'KEEP'],
   ]);
 
-test('the sign-in page offers passwords once somebody has one', async () => {
+// The first one waits for modules to load.
+test('the sign-in page offers passwords once somebody has one', { timeout: 60_000 }, async () => {
   const ways = async () => (await server.send('/sign-in/providers')).json();
   expect(await ways()).toEqual({ providers: [], hasPasswords: false, hasPasskeys: false });
   await newAccount('first');

@@ -65,7 +65,10 @@ const counts = async () =>
   (await server.rest.database.pool.query('select (select count(*) from users) u, (select count(*) from sessions) s'))
     .rows;
 
-test('whom the proxy names is signed in, as a user of their own, with the role of their groups', async () => {
+// The first one waits for modules to load.
+test('whom the proxy names is signed in, as a user of their own, with the role of their groups', {
+  timeout: 60_000,
+}, async () => {
   const ways = async (headers = {}) => (await server.send('/sign-in/providers', { headers })).json();
   expect(await ways(ANNA)).toMatchObject({ proxy: { title: 'the proxy' } });
   expect(await ways()).not.toHaveProperty('proxy');
