@@ -11,7 +11,7 @@ import { createSecretBox, type SecretBox } from '../src/core/secret-box.ts';
 import { Bus } from '../src/db/bus.ts';
 import { createApiKey } from '../src/domain/access/create-api-key.ts';
 import { FIRST_USER } from '../src/domain/access/ensure-first-user.ts';
-import { KeyRing } from '../src/domain/access/key-ring.ts';
+import { KeyRing, type Vouchers } from '../src/domain/access/key-ring.ts';
 import { parseScope } from '../src/domain/access/scopes.ts';
 import { createUser } from '../src/domain/access/users.ts';
 import type { CapacitySource } from '../src/domain/catalog/capacity-source.ts';
@@ -103,6 +103,7 @@ export async function startRestApp(
     maxMetricsEndpoints?: number;
     hasV1?: boolean;
     takesSeveralUsers?: boolean;
+    vouchers?: Vouchers;
     /** Where models come from: nowhere, unless a test has a hub. */
     hubUrl?: string;
     /** What plain `/v2` speaks. */
@@ -121,7 +122,7 @@ export async function startRestApp(
   const deps = {
     pool,
     bus,
-    keyRing: new KeyRing({ pool, bus, clock: systemClock }),
+    keyRing: new KeyRing({ pool, bus, clock: systemClock, vouchers: options.vouchers ?? null }),
     rateLimiter: options.rateLimiter ?? unlimited,
     answers: new AnswerBudget(64 * 2 ** 20),
     logSearches: new LogSearches(),

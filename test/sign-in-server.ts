@@ -6,7 +6,7 @@ import { KeyRing } from '../src/domain/access/key-ring.ts';
 import type { SessionLifetime } from '../src/domain/sessions/session-store.ts';
 import type { IdentityClient } from '../src/sign-in/identity-client.ts';
 import { PasswordHasher } from '../src/sign-in/local/password-hasher.ts';
-import type { OwnSignIn } from '../src/sign-in/local/read-own-sign-in.ts';
+import type { ProxySignIn } from '../src/sign-in/local/proxy-sign-in.ts';
 import { RefreshSessions } from '../src/sign-in/refresh-sessions.ts';
 import { SignInApp } from '../src/sign-in/sign-in-app.ts';
 import type { SignInDeps } from '../src/sign-in/sign-in-deps.ts';
@@ -34,7 +34,7 @@ export interface SignInServer {
   clients: Map<string, IdentityClient>;
   reload(): void;
   /** How people sign in without a provider. `reload` after a change. */
-  own: OwnSignIn;
+  own: { isLocalOn: boolean };
   /** Asks the providers about the sessions that are due. */
   refresh(): Promise<unknown>;
   close(): Promise<void>;
@@ -42,14 +42,15 @@ export interface SignInServer {
 
 const LIFETIME: SessionLifetime = { idleMs: 7 * 86_400_000, maxMs: 30 * 86_400_000 };
 
-export async function startSignInServer(lifetime = LIFETIME): Promise<SignInServer> {
-  const rest = await startRestApp();
+/** `proxy`: of a test that has one. */
+export async function startSignInServer(proxy: ProxySignIn | null = null): Promise<SignInServer> {
+  const rest = await startRestApp({ ...(proxy && { vouchers: proxy }) });
   const { pool } = rest.database;
-  const keyRing = new KeyRing({ pool, bus: rest.bus, clock: systemClock });
+  const keyRing = new KeyRing({ pool, bus: rest.bus, clock: systemClock, vouchers: proxy });
   const clients = new Map<string, IdentityClient>();
-  const own: OwnSignIn = { isLocalOn: true };
+  const own = { isLocalOn: true };
   const deps: SignInDeps = {
-    ...{ pool, bus: rest.bus, keyRing, secretBox: rest.secretBox, clients, lifetime, own },
+    ...{ pool, bus: rest.bus, keyRing, secretBox: rest.secretBox, clients, lifetime: LIFETIME, own, proxy },
     hasher: new PasswordHasher({ memory: 8, passes: 1 }), // as much as it has to be, or tests would take minutes
     logger: silentLogger,
     clock: systemClock,

@@ -33,6 +33,7 @@ const TeamDetail = lazyPart(() => import('./pages/teams/team.tsx'), 'TeamPage');
 const Limits = lazyPart(() => import('./pages/limits/limits.tsx'), 'LimitsPage');
 const Audit = lazyPart(() => import('./pages/audit/audit.tsx'), 'AuditPage');
 const Login = lazyPart(() => import('./pages/login/login.tsx'), 'LoginPage');
+const Invitation = lazyPart(() => import('./pages/invitation/invitation.tsx'), 'InvitationPage');
 const Billing = lazyPart(() => import('./pages/billing/billing.tsx'), 'BillingPage');
 
 /** Loads the scripts of the pages that most people open next. A failure is not ours: the page loads its script again. */
@@ -42,6 +43,8 @@ export function preloadPages(): void {
 
 /** Paths are behind `#`, so that the server needs no rules for them. */
 export const router = createHashRouter([
+  // Without the frame: whoever is invited is not signed in yet.
+  { path: 'invitation/:secret', element: <Invitation />, ErrorBoundary: PageError },
   {
     element: <Shell />,
     ErrorBoundary: PageError,

@@ -34,7 +34,8 @@ import { Readiness } from '../http/readiness.ts';
 import { createModelOrigins } from '../models/origins/model-origins.ts';
 import { type ProcessFigures, readProcessFigures } from '../rest/installation/process-figures.ts';
 import type { WorkloadStorage } from '../runtimes/runtime.ts';
-import { readOwnSignIn } from '../sign-in/local/read-own-sign-in.ts';
+import { ProxySignIn } from '../sign-in/local/proxy-sign-in.ts';
+import { type OwnSignIn, readOwnSignIn } from '../sign-in/local/read-own-sign-in.ts';
 import { readProviders } from '../sign-in/read-providers.ts';
 import { createBuilder } from './create-builder.ts';
 import { createHub, createWorkloadHub } from './create-hub.ts';
@@ -108,9 +109,11 @@ export async function buildServer(options: Start): Promise<RunningServer> {
   const { config, roles, isFirstOfSeveral, companion, logger, cleanUp } = options;
   const observability = await startObservability(options);
   if (config.catalogFile !== null) useCatalog(await readCatalogFile(config.catalogFile));
+  const providers = config.signIn.providersFile === null ? [] : await readProviders(config.signIn.providersFile);
+  const own = await readOwnSignIn(config.signIn.providersFile);
   const loadingRest = isFirstOfSeveral ? null : import('../rest/rest-apps.ts'); // a third of all code: loads while the database starts
   const database = await prepareDatabase(options);
-  const { newKey, ...identity } = await joinInstallation(options, database);
+  const { newKey, ...identity } = await joinInstallation(options, database, own);
   const { pool } = database;
   const created = await createRuntime(config, identity.installation, { pool, bus: identity.bus, logger });
   const { runtime, storage, notices } = created;
@@ -127,8 +130,6 @@ export async function buildServer(options: Start): Promise<RunningServer> {
   if (runtime.name === 'process' && !config.allowInsecureProcesses) await refuseSharedProcesses(pool);
   const webhooks = new WebhookPolicy(config.webhooks);
   const models = createModelOrigins({ hubUrl: config.hubUrl, webhooks });
-  const providers = config.signIn.providersFile === null ? [] : await readProviders(config.signIn.providersFile);
-  const own = await readOwnSignIn(config.signIn.providersFile);
   const refusals = new RefusalLog(pool);
   cleanUp.add(() => refusals.flush());
   const hubAccess = config.models.hubBudgetBytes === null ? null : await openHubAccess(pool);
@@ -191,7 +192,8 @@ async function prepareDatabase(
 async function joinInstallation(
   { config, roles, logger, cleanUp }: Start,
   { pool, databaseUrl, clock }: Pick<ServerParts, 'databaseUrl' | 'pool' | 'clock'>,
-): Promise<Pick<ServerParts, 'secretBox' | 'bus' | 'installation' | 'keyRing'> & { newKey: string | null }> {
+  own: OwnSignIn,
+): Promise<Pick<ServerParts, 'secretBox' | 'bus' | 'installation' | 'keyRing' | 'proxy'> & { newKey: string | null }> {
   const secretBox = await openSecretBox(pool, config.masterKey);
   const bus = new Bus({ pool, databaseUrl, processId: newId(8), roles: [...roles], logger });
   cleanUp.add(() => bus.stop());
@@ -201,8 +203,10 @@ async function joinInstallation(
     bus.start(),
   ]);
   bus.subscribe('clock', () => void clock.adopt().catch(() => {})); // else its own loop does
-  const keyRing = new KeyRing({ pool, bus, clock, trustedProxies: new TrustedProxies(config.trustedProxies) });
-  return { secretBox, bus, installation, keyRing, newKey: firstUser.newSecret };
+  const trustedProxies = new TrustedProxies(config.trustedProxies);
+  const proxy = own.proxy === null ? null : new ProxySignIn(own.proxy, { trustedProxies, logger });
+  const keyRing = new KeyRing({ pool, bus, clock, trustedProxies, vouchers: proxy });
+  return { secretBox, bus, installation, keyRing, proxy, newKey: firstUser.newSecret };
 }
 
 /** Stops after everything that it reports, and before the database. */

@@ -17,6 +17,7 @@ import type { ModelOrigins } from '../domain/models/model-origins.ts';
 import type { NoticeSender } from '../domain/notices/notice.ts';
 import type { Readiness } from '../http/readiness.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
+import type { ProxySignIn } from '../sign-in/local/proxy-sign-in.ts';
 import type { OwnSignIn } from '../sign-in/local/read-own-sign-in.ts';
 import type { Provider } from '../sign-in/read-providers.ts';
 
@@ -50,6 +51,8 @@ export interface ServerParts {
   providers: readonly Provider[];
   /** How they sign in without any. */
   own: OwnSignIn;
+  /** Null: no proxy signs them in. */
+  proxy: ProxySignIn | null;
   cleanUp: CleanUpStack;
 }
 

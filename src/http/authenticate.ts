@@ -33,15 +33,17 @@ export function authenticateCaller(keyRing: KeyRing, req: CallRequest): Actor | 
     : authenticateSession(keyRing, session, req);
 }
 
-/** As `authenticate`, for what `readSessionSecret` returned. */
-export function authenticateSession({ sessions }: KeyRing, secret: string, req: CallRequest): Actor | Promise<Actor> {
-  return (
-    sessions.peek(secret, hashTextOnConnection(req.socket, secret)) ??
-    sessions.authenticate(secret, peerOf(req)).then((actor) => {
-      if (!actor) throw sessionEnded();
-      return actor;
-    })
-  );
+/**
+ * As `authenticate`, for what `readSessionSecret` returned. The session of somebody whom a proxy signed in has ended for a request
+ * without the proxy's word.
+ */
+export function authenticateSession(keyRing: KeyRing, secret: string, req: CallRequest): Actor | Promise<Actor> {
+  const known = keyRing.sessions.peek(secret, hashTextOnConnection(req.socket, secret));
+  if (known !== undefined && known.voucher === undefined) return known;
+  return keyRing.sessions.authenticate(secret, peerOf(req)).then(async (actor) => {
+    if (!actor || !(await keyRing.isVouched(actor, req))) throw sessionEnded();
+    return actor;
+  });
 }
 
 export function peerOf({ socket, headers }: CallRequest): Peer {

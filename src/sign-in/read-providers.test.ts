@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readOwnSignIn } from './local/read-own-sign-in.ts';
 import { readProviders } from './read-providers.ts';
 
 let folder: string;
@@ -78,4 +79,39 @@ test.each<[string, unknown, RegExp]>([
 
 test('a file that is not there is refused', async () => {
   await expect(readProviders(join(folder, 'missing.json'))).rejects.toThrow(/missing.json cannot be read/);
+});
+
+test('a file may switch passwords off, or name the proxy that signs people in', async () => {
+  const file = join(folder, 'sign-in.json');
+  expect(await read({ localAccounts: false })).toEqual([]);
+  expect(await readOwnSignIn(file)).toEqual({ isLocalOn: false, proxy: null });
+  const assertion = { issuer: 'https://team.example', audience: 'app', keysUrl: 'https://team.example/certs' };
+  expect(await read({ proxy: { header: 'X-Who', assertion, userGroups: ['staff'] } })).toEqual([]);
+  expect(await readOwnSignIn(file)).toMatchObject({
+    isLocalOn: true,
+    proxy: {
+      title: 'the proxy',
+      header: 'x-who',
+      assertion,
+      provider: { issuer: 'https://team.example', userGroups: ['staff'] },
+    },
+  });
+  expect(await readOwnSignIn(null)).toEqual({ isLocalOn: true, proxy: null });
+});
+
+test.each<[string, unknown, RegExp]>([
+  ['no header', { proxy: {} }, /proxy: must have required property 'header'/],
+  ['a header that is none', { proxy: { header: 'X Who' } }, /proxy\/header: must match pattern/],
+  [
+    'a misspelled member',
+    { proxy: { header: 'X-Who', groupHeader: 'X' } },
+    /must NOT have additional properties groupHeader/,
+  ],
+  [
+    'keys without TLS',
+    { proxy: { header: 'X', assertion: { issuer: 'a', audience: 'b', keysUrl: 'http://x/' } } },
+    /keysUrl: must match/,
+  ],
+])('a proxy with %s is refused with its place', async (_what, content, text) => {
+  await expect(read(content)).rejects.toThrow(text);
 });

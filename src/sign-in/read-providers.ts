@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { Ajv } from 'ajv';
 import { messageOf } from '../core/errors.ts';
 import { TEAM_ROLES, type TeamRole } from '../domain/access/team-roles.ts';
-import { OWN_MEMBERS } from './local/read-own-sign-in.ts';
+import { OWN_MEMBERS } from './local/own-members.ts';
 
 const GITHUB = 'https://github.com';
 
@@ -121,7 +121,8 @@ function parseJson(content: string, file: string): unknown {
   }
 }
 
-async function toProvider(given: Given, file: string): Promise<Provider> {
+/** Fills in what a provider inherits. Throws an error with the place of what is wrong. */
+export async function toProvider(given: Given, file: string): Promise<Provider> {
   const { name, clientId, claims, type = 'oidc' } = given;
   const place = `the sign-in file ${file}: ${name}`;
   const issuer = given.issuer ?? (type === 'github' ? GITHUB : undefined);

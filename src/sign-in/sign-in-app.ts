@@ -18,6 +18,7 @@ import { cliLoginRoutes } from './cli-login-routes.ts';
 import { hasBackChannel, type IdentityClient } from './identity-client.ts';
 import { passkeyRoutes } from './local/passkey-routes.ts';
 import { passwordRoutes } from './local/password-routes.ts';
+import { proxyRoutes } from './local/proxy-routes.ts';
 import { finishOidc, logOutFromBehind, startOidc } from './oidc-routes.ts';
 import type { SignInDeps } from './sign-in-deps.ts';
 
@@ -44,9 +45,17 @@ function oidcRoutes(deps: SignInDeps, client: IdentityClient): Record<string, Ha
   };
 }
 
-/** What to offer beside providers and keys: nothing before somebody has a password. */
-async function localWays({ own, pool }: SignInDeps): Promise<{ hasPasswords: boolean; hasPasskeys: boolean }> {
-  return own.isLocalOn ? findLocalWays(pool) : { hasPasswords: false, hasPasskeys: false };
+const NO_WAYS = { hasPasswords: false, hasPasskeys: false };
+
+/** What to offer beside providers and keys: nothing before somebody has a password. While the database is away, providers are still shown. */
+async function localWays({ own, pool }: SignInDeps): Promise<typeof NO_WAYS> {
+  return own.isLocalOn ? findLocalWays(pool).catch(() => NO_WAYS) : NO_WAYS;
+}
+
+/** Offers the proxy to whom it vouches for. If its keys cannot be read, the other ways are still there. */
+async function proxyWay({ proxy }: SignInDeps, req: IncomingMessage): Promise<{ proxy?: { title: string } }> {
+  const subject = await proxy?.subjectOf(req).catch(() => null);
+  return subject ? { proxy: { title: proxy!.settings.title } } : {};
 }
 
 /** What the sign-in page of the console, and the providers, talk to. */
@@ -60,9 +69,11 @@ export class SignInApp implements LoadedApp {
       ...Object.assign({}, ...[...deps.clients.values()].map((client) => oidcRoutes(deps, client))),
       ...(deps.own.isLocalOn ? { ...passwordRoutes(deps), ...passkeyRoutes(deps) } : {}),
       ...cliLoginRoutes(deps),
-      'GET /sign-in/providers': async (_req, res) => {
+      ...(deps.proxy ? proxyRoutes(deps, deps.proxy) : {}),
+      'GET /sign-in/providers': async (req, res) => {
         sendJson(res, 200, {
           ...(await localWays(deps)),
+          ...(await proxyWay(deps, req)),
           providers: [...deps.clients.values()]
             .map(({ provider }) => provider)
             .map(({ name, title }) => ({ name, title })),

@@ -8,6 +8,7 @@ import type { Context } from '../domain/context.ts';
 import type { SessionLifetime } from '../domain/sessions/session-store.ts';
 import type { IdentityClient } from './identity-client.ts';
 import type { PasswordHasher } from './local/password-hasher.ts';
+import type { ProxySignIn } from './local/proxy-sign-in.ts';
 import type { OwnSignIn } from './local/read-own-sign-in.ts';
 
 /** What signing in depends on. */
@@ -22,7 +23,9 @@ export interface SignInDeps extends Context {
   publicUrlFor: (request: IncomingMessage) => string;
   lifetime: SessionLifetime;
   /** What the operator's file says besides providers. */
-  own: OwnSignIn;
+  own: Pick<OwnSignIn, 'isLocalOn'>;
+  /** Null: no proxy signs people in. */
+  proxy: ProxySignIn | null;
   hasher: PasswordHasher;
   /** By name. */
   clients: ReadonlyMap<string, IdentityClient>;

@@ -7,15 +7,29 @@ export interface SignInProvider {
   title: string;
 }
 
+/** How people sign in here besides with a key. */
+export interface SignInWays {
+  providers: SignInProvider[];
+  hasPasswords: boolean;
+  hasPasskeys: boolean;
+  /** The proxy in front of the server has signed the reader in. */
+  proxy?: { title: string };
+}
+
 /** Makes a session from an API key, which is not kept. Throws ApiError for a key that the server refuses. */
 export async function signInWithKey(key: string): Promise<void> {
   const headers = { ...sessionHeaders(), authorization: `Bearer ${key}` };
   signIn((await call('key', { method: 'POST', headers })) as { id: string; token: string });
 }
 
-/** Returns whom people can sign in with, besides a key. */
-export async function readProviders(): Promise<SignInProvider[]> {
-  return ((await call('providers')) as { providers: SignInProvider[] }).providers;
+/** Signs in whom the proxy in front of the server has signed in. Throws ApiError. */
+export async function signInByProxy(): Promise<void> {
+  signIn((await post('proxy', {})) as { id: string; token: string });
+}
+
+/** Returns how people can sign in, besides with a key. */
+export async function readSignInWays(): Promise<SignInWays> {
+  return (await call('providers')) as SignInWays;
 }
 
 /** The address at which signing in with a provider begins; it returns to the page of the console that is shown now. */
@@ -36,13 +50,14 @@ export async function signOut(): Promise<void> {
   }
 }
 
-/** Posts to a route about logins of command lines, with the session of this page. Throws ApiError. */
-export async function callLogin<T>(path: string, body: object): Promise<T> {
+/** Sends a body as JSON, with the session's header if there is one. Throws ApiError. */
+export function post(path: string, body: object): Promise<unknown> {
   const headers = { ...sessionHeaders(), 'content-type': 'application/json' };
-  return (await call(`cli/${path}`, { method: 'POST', headers, body: JSON.stringify(body) })) as T;
+  return call(path, { method: 'POST', headers, body: JSON.stringify(body) });
 }
 
-async function call(path: string, init: RequestInit = {}): Promise<unknown> {
+/** Throws ApiError. */
+export async function call(path: string, init: RequestInit = {}): Promise<unknown> {
   const response = await fetch(`${BASE_URL}/sign-in/${path}`, { ...init, cache: 'no-store' }).catch(() => {
     throw unreachable();
   });

@@ -4,17 +4,28 @@ import { type FormEvent, useState } from 'react';
 import { messageOf } from '../api/api-error.ts';
 import { BASE_URL } from '../api/client.ts';
 import { useSession } from '../api/session.ts';
-import { providerUrl, readProviders, type SignInProvider, signInWithKey } from '../api/sign-in-calls.ts';
+import {
+  providerUrl,
+  readSignInWays,
+  type SignInProvider,
+  signInByProxy,
+  signInWithKey,
+} from '../api/sign-in-calls.ts';
 import { Logo } from '../ui/logo.tsx';
 import { visibleText } from '../ui/text/visible-text.ts';
+import { LocalSignIn } from './local-sign-in.tsx';
 
-/** Signs in with a provider or an API key, and leaves the address as it is: the page asked for is shown next. */
+/** Signs in with a provider, a password, a passkey or an API key, and leaves the address as it is: the page asked for is shown next. */
 export function SignIn() {
   const { endedBecause } = useSession();
   const [key, setKey] = useState('');
-  const providers = useQuery({ queryKey: ['sign-in-providers'], queryFn: readProviders }).data ?? [];
+  const ways = useQuery({ queryKey: ['sign-in-ways'], queryFn: readSignInWays }).data;
+  const { providers = [], hasPasswords = false, hasPasskeys = false, proxy } = ways ?? {};
+  const isKeyLast = providers.length > 0 || hasPasswords || proxy !== undefined;
+  const byProxy = useMutation({ meta: { isShownInPlace: true }, mutationFn: signInByProxy });
   const byKey = useMutation({ meta: { isShownInPlace: true }, mutationFn: () => signInWithKey(key.trim()) });
-  const message = byKey.error ? messageOf(byKey.error) : endedBecause;
+  const error = byKey.error ?? byProxy.error;
+  const message = error ? messageOf(error) : endedBecause;
 
   function submit(event: FormEvent) {
     event.preventDefault();
@@ -23,7 +34,7 @@ export function SignIn() {
 
   return (
     <Center component="main" mih="100vh" p="md">
-      <Paper component="form" withBorder p="xl" w="100%" maw={420} onSubmit={submit}>
+      <Paper withBorder p="xl" w="100%" maw={420}>
         <Stack>
           <Logo size={34} />
           <Title order={1} size="h2">
@@ -34,29 +45,38 @@ export function SignIn() {
               {message}
             </Alert>
           )}
+          {proxy && (
+            <Button loading={byProxy.isPending} onClick={() => byProxy.mutate()}>
+              Sign in with {visibleText(proxy.title)}
+            </Button>
+          )}
           <Providers providers={providers} />
-          <Text c="dimmed" size="sm">
-            Use the API key that the server printed when it first started, or create one with{' '}
-            <Code style={{ whiteSpace: 'nowrap' }}>podyard keys create</Code>.
-          </Text>
-          <PasswordInput
-            label="API key"
-            placeholder="pyk_…"
-            value={key}
-            onChange={(event) => setKey(event.currentTarget.value)}
-            autoComplete="off"
-            autoFocus
-            required
-            withAsterisk={false}
-          />
-          <Button
-            type="submit"
-            variant={providers.length > 0 ? 'default' : 'filled'}
-            loading={byKey.isPending}
-            disabled={key.trim() === ''}
-          >
-            Sign in
-          </Button>
+          {hasPasswords && <LocalSignIn hasPasskeys={hasPasskeys} />}
+          {isKeyLast && <Divider label="or with an API key" />}
+          <Stack component="form" onSubmit={submit}>
+            <Text c="dimmed" size="sm">
+              Use the API key that the server printed when it first started, or create one with{' '}
+              <Code style={{ whiteSpace: 'nowrap' }}>podyard keys create</Code>.
+            </Text>
+            <PasswordInput
+              label="API key"
+              placeholder="pyk_…"
+              value={key}
+              onChange={(event) => setKey(event.currentTarget.value)}
+              autoComplete="off"
+              autoFocus={!hasPasswords}
+              required
+              withAsterisk={false}
+            />
+            <Button
+              type="submit"
+              variant={isKeyLast ? 'default' : 'filled'}
+              loading={byKey.isPending}
+              disabled={key.trim() === ''}
+            >
+              {hasPasswords ? 'Sign in with the key' : 'Sign in'}
+            </Button>
+          </Stack>
           <Anchor href={`${BASE_URL}/docs/`} size="sm">
             Documentation
           </Anchor>
@@ -75,7 +95,6 @@ function Providers({ providers }: { providers: SignInProvider[] }) {
           Sign in with {visibleText(provider.title)}
         </Button>
       ))}
-      <Divider label="or with an API key" />
     </>
   );
 }

@@ -159,6 +159,7 @@ export function addUsers(program: Command, pieces: CliPieces): void {
     });
   addCreate(parent, pieces);
   addChanges(parent, pieces);
+  addInvite(parent, pieces);
   addDelete(parent, pieces);
   addLimits(parent, pieces);
 }
@@ -205,6 +206,21 @@ function addChanges(parent: Command, pieces: CliPieces): void {
     .action(async (name: string, options: SideOptions) => {
       const { resumeUser } = await users();
       await withSide(pieces, options, (side) => resumeUser(side, { ...options, name }, pieces));
+    });
+}
+
+function addInvite(parent: Command, pieces: CliPieces): void {
+  addSideOptions(parent.command('invite'))
+    .description(
+      'print a link with which a user sets a password and signs in, also if they forgot theirs; it works once',
+    )
+    .argument('<name>', 'name or id of the user')
+    .option('--hours <number>', 'for how long it can be used (default: 168, at most 720)', parseCount)
+    .option('--revoke', 'instead, make the last link useless')
+    .action(async (name: string, options: SideOptions & { hours?: number; revoke?: boolean }) => {
+      const { inviteUser } = await users();
+      const { hours = 168 } = options;
+      await withSide(pieces, options, (side) => inviteUser(side, { ...options, hours, name }, pieces));
     });
 }
 

@@ -46,6 +46,9 @@ export interface AccessSide {
   updateUser(id: string, changes: Schemas['UpdateUserRequest']): Promise<User>;
   suspendUser(id: string, how: Schemas['SuspendUserRequest']): Promise<User>;
   resumeUser(id: string): Promise<User>;
+  /** Returns the link, which is shown only now; without the server's address where that is not known. */
+  inviteUser(id: string, hours: number): Promise<Schemas['CreatedInvitation']>;
+  revokeInvitation(id: string): Promise<void>;
   planRemoval(id: string, heirId: string | null): Promise<Schemas['RemovalPlan']>;
   removeUser(id: string, heirId: string | null): Promise<User>;
   /** Null once the user is deleted. */

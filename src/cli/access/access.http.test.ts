@@ -5,6 +5,7 @@ import { type CliFixture, startCliFixture } from '../../../test/cli-fixture.ts';
 import { ownEverything, PLENTY } from '../../../test/owned-things.ts';
 import type { Person } from '../../../test/rest-app.ts';
 import { removeUser } from '../../domain/users/remove-user.ts';
+import { DatabaseSide } from './database-side.ts';
 
 let cli: CliFixture;
 let admin: Person;
@@ -41,6 +42,24 @@ describe('users of a server', () => {
     expect((await cli.podyard(['users'], { env: key })).status).toBe(0);
     expect((await podyard(['users', 'update', made.out, '--role', 'user', '--email', ''])).status).toBe(0);
     expect(await json('users', 'get', 'anna')).toMatchObject({ role: 'USER', email: null });
+  });
+
+  test('are invited to set a password, by a link that is printed once and can be revoked', async () => {
+    const { userId } = await json('users', 'create', 'ines', '--no-key');
+    const invite = async (...more: string[]) => {
+      const key = await cli.rest.keyFor(admin, 'all', 'exec', 'files:write');
+      return cli.podyard(['users', 'invite', 'ines', ...more], { env: { PODYARD_API_KEY: key } });
+    };
+    const made = await invite('--hours', '24');
+    expect(made).toMatchObject({ status: 0, out: expect.stringMatching(/^http.*\/#\/invitation\/pyi_[\w-]{32}$/) });
+    expect(made.err).toMatch(/^Whoever opens this link first sets the password of ines, until 20/);
+    const { pool } = cli.rest.database;
+    const onDatabase = await new DatabaseSide({ pool, bus: cli.rest.bus }).inviteUser(userId, 1);
+    expect(onDatabase.url).toMatch(/^\/#\/invitation\/pyi_/); // for a server whose address is not known
+    expect((await invite('--hours', '721')).status).not.toBe(0);
+    expect((await invite('--revoke')).err).toBe('The invitation of ines can be used no more.');
+    expect((await invite('--revoke')).status).toBe(4);
+    expect((await podyard(['users', 'invite', 'ines'])).err).toContain('this key invites nobody');
   });
 
   test('have limits and rate limits', async () => {

@@ -8,6 +8,7 @@ import { parseScope } from '../../domain/access/scopes.ts';
 import { findUser, findUserByName, type SuspendedWorkloads } from '../../domain/access/users.ts';
 import { change } from '../../domain/change.ts';
 import type { Context } from '../../domain/context.ts';
+import { createInvitation, revokeInvitation } from '../../domain/local-accounts/invitations.ts';
 import { type LimitChanges, readSetLimits } from '../../domain/quotas/limit-store.ts';
 import { updateLimits } from '../../domain/quotas/update-limits.ts';
 import { findUserRateLimit, updateUserRateLimit } from '../../domain/rate-limits/user-rate-limit.ts';
@@ -91,6 +92,20 @@ export class DatabaseSide implements AccessSide {
   async resumeUser(id: string): Promise<User> {
     await change(this.#context, null, resumeUser, { id: id as UserId });
     return this.#read(id);
+  }
+
+  async inviteUser(id: string, hours: number): Promise<Schemas['CreatedInvitation']> {
+    const { invitation, secret } = await change(this.#context, null, createInvitation, { id: id as UserId, hours });
+    const { createdAt, expiresAt } = invitation;
+    return {
+      url: `/#/invitation/${secret}`,
+      createdAt: createdAt.toISOString(),
+      expiresAt: expiresAt.toISOString(),
+    };
+  }
+
+  async revokeInvitation(id: string): Promise<void> {
+    await change(this.#context, null, revokeInvitation, { id: id as UserId });
   }
 
   async planRemoval(id: string, heirId: string | null): Promise<Schemas['RemovalPlan']> {

@@ -70,6 +70,14 @@ export class ServerSide implements AccessSide {
     return this.#client.call('post', '/v2/account/users/{id}/resume', { path: { id } });
   }
 
+  inviteUser(id: string, expiresInHours: number): Promise<Schemas['CreatedInvitation']> {
+    return this.#client.call('post', '/v2/account/users/{id}/invitation', { path: { id }, body: { expiresInHours } });
+  }
+
+  async revokeInvitation(id: string): Promise<void> {
+    await this.#client.call('delete', '/v2/account/users/{id}/invitation', { path: { id } });
+  }
+
   planRemoval(id: string, heirId: string | null): Promise<Schemas['RemovalPlan']> {
     const request = { path: { id }, query: removalQuery(heirId) };
     return this.#client.call('get', '/v2/account/users/{id}/removal', request);

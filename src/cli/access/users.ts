@@ -87,6 +87,24 @@ export async function resumeUser(side: AccessSide, options: Json & { name: strin
   show(await side.resumeUser(userId), options, output);
 }
 
+/** Prints a link with which a user sets their password, once; with `revoke`, makes the last one useless. */
+export async function inviteUser(
+  side: AccessSide,
+  options: Json & { name: string; hours: number; revoke?: boolean },
+  output: CliOutput,
+): Promise<void> {
+  const { userId, name } = await side.findUser(options.name);
+  if (options.revoke) {
+    await side.revokeInvitation(userId);
+    return output.note(`The invitation of ${name} can be used no more.`);
+  }
+  const invitation = await side.inviteUser(userId, options.hours);
+  if (options.json) return output.print(jsonText(invitation));
+  output.print(invitation.url);
+  const where = invitation.url.startsWith('/') ? "Put your server's address before it. " : '';
+  output.note(`${where}Whoever opens this link first sets the password of ${name}, until ${invitation.expiresAt}.`);
+}
+
 function show(user: User, { json }: Json, output: CliOutput): void {
   const workloads = user.suspension ? `, workloads: ${user.suspension.workloads.toLowerCase()}` : '';
   if (json) output.print(jsonText(user));

@@ -35,6 +35,7 @@ const OPERATOR_EXAMPLES: Record<string, readonly string[]> = {
   'users update': ['podyard users update anna --role admin', 'podyard users update anna --email anna@example.com'],
   'users suspend': ['podyard users suspend anna', "podyard users suspend anna --stop --reason 'left the team'"],
   'users resume': ['podyard users resume anna', 'podyard users resume anna --json'],
+  'users invite': ['podyard users invite anna', 'podyard users invite anna --hours 24'],
   'users delete': ['podyard users delete anna --wait', 'podyard users delete anna --hand-over-to ben'],
   'users list': ['podyard users list', 'podyard users list --data-dir /var/lib/podyard'],
   'users limits': ['podyard users limits anna workers=50 gpuQuota=4', 'podyard users limits --defaults pods=20'],

@@ -65,7 +65,9 @@ export class Admission {
     const { remoteAddress, headers } = applicant.exchange;
     const peer = { remoteAddress, forwardedFor: joinedValues(headers, 'x-forwarded-for') };
     const actor = await ring.authenticate(secret, peer);
-    if (!actor && ring !== this.#deps.keyRing) throw sessionEnded();
+    const isKey = ring === this.#deps.keyRing;
+    const request = { headers: headers.record, socket: { remoteAddress } };
+    if (!isKey && (!actor || !(await this.#deps.keyRing.isVouched(actor, request)))) throw sessionEnded();
     if (!actor) throw new Failure('unauthorized', 'invalid api key');
     return this.#check(
       applicant,

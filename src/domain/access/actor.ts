@@ -14,6 +14,8 @@ export interface Actor {
   readonly actingRole?: ActingRole;
   /** The console's session that the request came with, where no key did: `keyId` is then empty. */
   readonly sessionId?: SessionId;
+  /** Whom a proxy has to name with each request of the session, where one signed them in. */
+  readonly voucher?: string;
   readonly keyId: KeyId;
   readonly scopes: readonly Scope[];
   /** Where the request came from. Absent: from no request. */

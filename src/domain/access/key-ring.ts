@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { findLiveSessions, findSessionBySecretHash, updateSessionsUsed } from '../sessions/session-store.ts';
 import { type Actor, useIdOf } from './actor.ts';
 import { findKeyBySecretHash, findLiveKeys, updateKeysUsed } from './key-store.ts';
@@ -28,16 +29,36 @@ const SESSIONS: SecretKind = {
 /** What a request came with, a key or a session, and for whom it acts. */
 export type Credential = Pick<Actor, 'keyId' | 'sessionId' | 'userId' | 'personId' | 'actingRole'>;
 
+/** Says whom a proxy in front of the server vouches for with a request; null for nobody. */
+export interface Vouchers {
+  subjectOf(request: VouchedRequest): Promise<string | null>;
+}
+
+interface VouchedRequest {
+  readonly headers: Readonly<IncomingHttpHeaders>;
+  readonly socket: { readonly remoteAddress?: string | undefined };
+}
+
 /** Maps API keys to actors; `sessions` does the same for the sessions of browsers. Watches the ends of both. */
 export class KeyRing extends SecretRing {
   readonly sessions: SecretRing;
   /** The teams of those whose keys and sessions these are. */
   readonly teams: TeamRing;
 
-  constructor(deps: RingDeps) {
+  readonly #vouchers: Vouchers | null;
+
+  /** `vouchers`: without them, no session that a proxy vouched for goes on. */
+  constructor({ vouchers = null, ...deps }: RingDeps & { vouchers?: Vouchers | null }) {
     super(KEYS, deps);
+    this.#vouchers = vouchers;
     this.sessions = new SecretRing(SESSIONS, deps);
     this.teams = new TeamRing(deps);
+  }
+
+  /** False for a session that a proxy vouched for, unless it vouches for the same person with this request too. */
+  isVouched({ voucher }: Actor, request: VouchedRequest): boolean | Promise<boolean> {
+    if (voucher === undefined) return true;
+    return this.#vouchers === null ? false : this.#vouchers.subjectOf(request).then((subject) => subject === voucher);
   }
 
   /**

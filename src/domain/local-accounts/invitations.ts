@@ -31,6 +31,9 @@ export const createInvitation: Operation<
   permission: PERMISSIONS.writeUsers,
   async run({ db, actor: admin }, { id, hours }) {
     checkMayInvite(admin);
+    if (hours < 1 || hours > MAX_INVITATION_HOURS) {
+      throw new Failure('unprocessable', `an invitation can be used for 1 to ${MAX_INVITATION_HOURS} hours`);
+    }
     await lockAdmins(db, admin);
     const user = await getUser(db, id);
     refuseRemoved(user);

@@ -97,6 +97,7 @@ interface FoundRow {
   keyId: KeyId | null;
   scopes: string[] | null;
   restRevision: string | null;
+  voucher: string | null;
   lastUsedAt: Date;
   endsAt: Date;
   isSuspended: boolean;
@@ -109,7 +110,7 @@ export async function findSessionBySecretHash(db: Db, secretHash: Buffer): Promi
   const result = await db.query<FoundRow>({
     name: 'session-by-secret',
     text: `select s.id, s.user_id as "userId", s.key_id as "keyId", k.scopes, k.rest_revision as "restRevision",
-             s.last_used_at as "lastUsedAt", ${ENDS_AT} as "endsAt", u.suspended_at is not null as "isSuspended",
+             case s.made_by when 'PROXY' then s.subject end as voucher, s.last_used_at as "lastUsedAt", ${ENDS_AT} as "endsAt", u.suspended_at is not null as "isSuspended",
              u.removing_at is not null as "isRemoving", coalesce(k.allowed_networks, '{}') as "allowedNetworks"
            from ${SESSIONS} join users u on u.id = s.user_id where s.secret_hash = $1 and ${IS_LIVE}`,
     values: [secretHash],
@@ -117,13 +118,24 @@ export async function findSessionBySecretHash(db: Db, secretHash: Buffer): Promi
   return result.rows[0] && toFound(result.rows[0]);
 }
 
-function toFound({ id, userId, keyId, scopes, restRevision, lastUsedAt, endsAt, ...row }: FoundRow): FoundSecret {
+function toFound({
+  id,
+  userId,
+  keyId,
+  scopes,
+  restRevision,
+  voucher,
+  lastUsedAt,
+  endsAt,
+  ...row
+}: FoundRow): FoundSecret {
   const actor = {
     userId,
     keyId: '' as KeyId,
     sessionId: id,
     scopes: scopes?.map(parseScope) ?? EVERYTHING,
     restRevision: toRevision(restRevision),
+    ...(voucher !== null && { voucher }),
   };
   return { ...row, id, actor, keyId, lastUsedAt, endsMs: endsAt.getTime() };
 }

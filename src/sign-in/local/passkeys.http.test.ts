@@ -63,7 +63,8 @@ const ownWays = async (session: BrowserSession) =>
     passkeys: { id: string; name: string; lastUsedAt: string | null }[];
   };
 
-test('a passkey is added, signs in, is renamed and removed', async () => {
+// The first one waits for modules to load.
+test('a passkey is added, signs in, is renamed and removed', { timeout: 60_000 }, async () => {
   const { session } = await newAccount('anna');
   const key = new SoftAuthenticator(server.url);
   expect((await add(session, key)).status).toBe(201);

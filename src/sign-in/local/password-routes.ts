@@ -66,7 +66,8 @@ async function checkTry(
     await succeeded();
   } catch (error) {
     if (error instanceof Failure) {
-      const reason = error.kind === 'unauthorized' ? 'wrong password' : 'too many wrong passwords';
+      const what = error.kind === 'unauthorized' ? 'wrong password' : 'too many wrong passwords';
+      const reason = ownerId === null ? `${what}, or no such account` : `${what} of ${ownerId}`; // one entry for each
       await recordRefusedSignIn(deps, sender, { ownerId, reason });
     }
     throw error;

@@ -1,24 +1,47 @@
 import { readFile } from 'node:fs/promises';
 import { Ajv } from 'ajv';
+import { type Provider, toProvider } from '../read-providers.ts';
+import { OWN_MEMBERS } from './own-members.ts';
+import type { ProxySettings } from './proxy-sign-in.ts';
 
 /** How people sign in here without an identity provider, as the operator's file says (docs/guide/sign-in.md). */
 export interface OwnSignIn {
   /** Invitations, passwords and passkeys. */
   isLocalOn: boolean;
+  /** The proxy in front of the server that signs people in; null: none does. */
+  proxy: ProxySettings | null;
 }
 
 interface Given {
   localAccounts?: boolean;
+  proxy?: Pick<ProxySettings, 'header'> &
+    Partial<Pick<ProxySettings, 'title' | 'emailHeader' | 'nameHeader' | 'groupsHeader' | 'assertion'>> &
+    Partial<Pick<Provider, 'adminGroups' | 'userGroups' | 'joinByEmail'>>;
 }
 
-/** Members of the operator's file beside `providers`. */
-export const OWN_MEMBERS = { localAccounts: { type: 'boolean' } };
-
 const validate = new Ajv().compile<Given>({ type: 'object', properties: OWN_MEMBERS });
+/** Nobody signs in there: it stands for the issuer of those whom a header names. */
+const HEADER_ISSUER = 'https://proxy.invalid';
 
 /** Without a file, people may be invited. `readProviders` has reported what is wrong in the file. */
 export async function readOwnSignIn(file: string | null): Promise<OwnSignIn> {
   const given: unknown = file === null ? {} : JSON.parse(await readFile(file, 'utf8'));
   if (!validate(given)) throw new Error(`the sign-in file ${file}: ${validate.errors?.[0]?.message}`);
-  return { isLocalOn: given.localAccounts ?? true };
+  const { localAccounts = true, proxy } = given;
+  return { isLocalOn: localAccounts, proxy: proxy === undefined ? null : await toProxy(proxy, file!) };
+}
+
+async function toProxy(given: NonNullable<Given['proxy']>, file: string): Promise<ProxySettings> {
+  const { header, title = 'the proxy', emailHeader, nameHeader, groupsHeader, assertion = null, ...groups } = given;
+  const issuer = assertion?.issuer ?? HEADER_ISSUER;
+  const provider = await toProvider(
+    { name: 'proxy', issuer, clientId: 'none', clientSecret: 'none', title, ...groups },
+    file,
+  );
+  return {
+    ...{ title, provider, assertion, header: header.toLowerCase() },
+    emailHeader: emailHeader?.toLowerCase() ?? null,
+    nameHeader: nameHeader?.toLowerCase() ?? null,
+    groupsHeader: groupsHeader?.toLowerCase() ?? null,
+  };
 }

@@ -9,6 +9,7 @@ import { KeyChanges } from './change-key.tsx';
 import { KeyList } from './key-list.tsx';
 import { linesOf } from './key-values.ts';
 import { CreatedKey, NewKey } from './new-key.tsx';
+import { OwnSignIn } from './own-sign-in.tsx';
 import { Sessions } from './session-list.tsx';
 
 export function KeysPage() {
@@ -46,6 +47,7 @@ export function KeysPage() {
           )
         }
       </Loaded>
+      <OwnSignIn />
       <Sessions userId={null} />
       <CreatedKey secret={secret} onClose={() => setSecret(null)} />
     </Page>

@@ -5,7 +5,7 @@ const WAYS: Record<Schemas['Session']['madeBy'], string> = {
   OIDC: '',
   PASSWORD: 'Password',
   PASSKEY: 'Passkey',
-  PROXY: 'Proxy',
+  PROXY: '',
 };
 
 const BROWSERS = ['Edg', 'OPR', 'Firefox', 'Chrome', 'Safari'] as const;

@@ -4,7 +4,7 @@ import { type FormEvent, useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { messageOf } from '../../api/api-error.ts';
 import { accountQuery } from '../../api/queries.ts';
-import { callLogin } from '../../api/sign-in-calls.ts';
+import { post } from '../../api/sign-in-calls.ts';
 import { Page } from '../../ui/page.tsx';
 import { visibleText } from '../../ui/text/visible-text.ts';
 import { readWaitingCli, returnUrl, type WaitingCli } from './login-values.ts';
@@ -35,7 +35,7 @@ function Here({ waiting }: { waiting: WaitingCli }) {
   const approval = useMutation({
     meta: { isShownInPlace: true },
     mutationFn: async (days: number) => {
-      const { code } = await callLogin<{ code: string }>('approve', { challenge, host, days });
+      const { code } = (await post('cli/approve', { challenge, host, days })) as { code: string };
       location.replace(returnUrl(waiting, code));
     },
   });
@@ -61,15 +61,12 @@ function ByCode() {
   const [userCode, setUserCode] = useState('');
   const search = useMutation({
     meta: { isShownInPlace: true },
-    mutationFn: () => callLogin<Found>('device/find', { userCode }),
+    mutationFn: async () => (await post('cli/device/find', { userCode })) as Found,
   });
   const decision = useMutation({
     meta: { isShownInPlace: true },
     mutationFn: async (days: number | null) => {
-      await callLogin(
-        `device/${days === null ? 'deny' : 'approve'}`,
-        days === null ? { userCode } : { userCode, days },
-      );
+      await post(`cli/device/${days === null ? 'deny' : 'approve'}`, days === null ? { userCode } : { userCode, days });
       return days !== null;
     },
   });

@@ -14,6 +14,7 @@ import { KeyList } from '../keys/key-list.tsx';
 import { CreatedKey, NewKey } from '../keys/new-key.tsx';
 import { Sessions } from '../keys/session-list.tsx';
 import { Bars, EditLimits } from '../limits/limit-parts.tsx';
+import { Invitation } from './invitation.tsx';
 import { EditRate, EditUser, RemoveUser, SuspendButton } from './user-actions.tsx';
 import { countsText, roleText, stateOf, USER_STATES, type User } from './user-values.ts';
 
@@ -44,6 +45,7 @@ export function UserPage() {
             <Notice user={user} />
             <Bars limits={user} />
             <Keys id={id} />
+            {user.removal === null && <Invitation user={user} />}
             <Sessions userId={id} />
           </Stack>
         )}

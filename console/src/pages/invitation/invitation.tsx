@@ -1,0 +1,116 @@
+import { Alert, Button, Center, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { useNavigate, useParams } from 'react-router';
+import { messageOf } from '../../api/api-error.ts';
+import { acceptInvitation, canUsePasskeys, type Invited, readInvitation } from '../../api/local-account.ts';
+import { ErrorAlert } from '../../ui/error-alert.tsx';
+import { Logo } from '../../ui/logo.tsx';
+import { Name } from '../../ui/text/record-name.tsx';
+import { AddPasskey } from '../keys/add-passkey.tsx';
+
+/** Where a link of an admin leads: whoever opens it sets their password, and may add a passkey. */
+export function InvitationPage() {
+  const { secret = '' } = useParams();
+  const navigate = useNavigate();
+  const [isDone, setDone] = useState(false);
+  const query = useQuery({
+    queryKey: ['invitation', secret],
+    queryFn: () => readInvitation(secret),
+    enabled: !isDone,
+    retry: false,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  if (isDone) return <Welcome onLeave={() => navigate('/', { replace: true })} />;
+  return (
+    <Frame title="Welcome to Podyard">
+      {query.error && <ErrorAlert error={query.error} />}
+      {query.error && (
+        <Button variant="default" onClick={() => navigate('/', { replace: true })}>
+          Sign in
+        </Button>
+      )}
+      {query.data && <SetPassword secret={secret} invited={query.data} onDone={() => setDone(true)} />}
+    </Frame>
+  );
+}
+
+function Frame({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <Center component="main" mih="100vh" p="md">
+      <Paper withBorder p="xl" w="100%" maw={460}>
+        <Stack>
+          <Logo size={34} />
+          <Title order={1} size="h2">
+            {title}
+          </Title>
+          {children}
+        </Stack>
+      </Paper>
+    </Center>
+  );
+}
+
+function SetPassword({ secret, invited, onDone }: { secret: string; invited: Invited; onDone: () => void }) {
+  const [password, setPassword] = useState('');
+  const queries = useQueryClient();
+  const accept = useMutation({
+    meta: { isShownInPlace: true },
+    mutationFn: () => acceptInvitation(secret, password),
+    onSuccess: () => {
+      queries.clear(); // of whoever was signed in before
+      history.replaceState(history.state, '', '#/'); // the link is used, and need not stay in the history
+      onDone();
+    },
+  });
+
+  function submit(event: FormEvent) {
+    event.preventDefault();
+    accept.mutate();
+  }
+
+  return (
+    <Stack component="form" onSubmit={submit}>
+      <Text>
+        Set a password for <Name>{invited.name}</Name>. From then on you sign in with{' '}
+        {invited.email === null ? 'that name' : <Name>{invited.email}</Name>} and the password.
+      </Text>
+      <input type="hidden" name="username" autoComplete="username" value={invited.email ?? invited.name} />
+      <PasswordInput
+        label="New password"
+        description="At least 12 characters. Several words that have nothing to do with each other are good."
+        value={password}
+        onChange={(event) => setPassword(event.currentTarget.value)}
+        autoComplete="new-password"
+        autoFocus
+        required
+        withAsterisk={false}
+      />
+      {accept.error && (
+        <Alert color="red" role="alert">
+          {messageOf(accept.error)}
+        </Alert>
+      )}
+      <Button type="submit" loading={accept.isPending} disabled={password === ''}>
+        Set the password
+      </Button>
+    </Stack>
+  );
+}
+
+function Welcome({ onLeave }: { onLeave: () => void }) {
+  return (
+    <Frame title="You are signed in">
+      {canUsePasskeys() && (
+        <>
+          <Text>
+            With a passkey you sign in with your fingerprint, face or PIN instead of the password. You can also add one
+            later, on the page of your API keys.
+          </Text>
+          <AddPasskey isProven />
+        </>
+      )}
+      <Button onClick={onLeave}>Open the console</Button>
+    </Frame>
+  );
+}
