@@ -30,6 +30,7 @@ const Teams = lazyPart(() => import('./pages/teams/teams.tsx'), 'TeamsPage');
 const TeamDetail = lazyPart(() => import('./pages/teams/team.tsx'), 'TeamPage');
 const Limits = lazyPart(() => import('./pages/limits/limits.tsx'), 'LimitsPage');
 const Audit = lazyPart(() => import('./pages/audit/audit.tsx'), 'AuditPage');
+const Notices = lazyPart(() => import('./pages/notices/notices.tsx'), 'NoticesPage');
 const Billing = lazyPart(() => import('./pages/billing/billing.tsx'), 'BillingPage');
 
 /** Loads the scripts of the pages that most people open next. A failure is not ours: the page loads its script again. */
@@ -72,6 +73,7 @@ export const router = createHashRouter([
           { path: 'teams', element: <Teams /> },
           { path: 'teams/:id', element: <TeamDetail /> },
           { path: 'billing', element: <Billing /> },
+          { path: 'notices', element: <Notices /> },
           { path: 'audit', element: <Audit /> },
           { path: '*', element: <NotFoundPage /> },
         ],
