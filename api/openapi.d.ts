@@ -414,6 +414,11 @@ export interface paths {
   "/v2/account/users/{id}/api-keys/{keyId}": {
     parameters: {};
     delete: operations["deleteUserApiKey"];
+    patch: operations["updateUserApiKey"];
+  };
+  "/v2/account/users/{id}/api-keys/{keyId}/rotate": {
+    parameters: {};
+    post: operations["rotateUserApiKey"];
   };
   "/v2/teams": {
     parameters: {};
@@ -4843,6 +4848,46 @@ export interface operations {
     };
     responses: {
       204: {};
+    };
+  };
+  updateUserApiKey: {
+    parameters: {
+      path: {
+        id: string;
+        keyId: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["UpdateApiKeyRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["ApiKey"];
+        };
+      };
+    };
+  };
+  rotateUserApiKey: {
+    parameters: {
+      path: {
+        id: string;
+        keyId: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["RotateApiKeyRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["CreatedApiKey"];
+        };
+      };
     };
   };
   listTeams: {

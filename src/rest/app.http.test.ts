@@ -219,7 +219,7 @@ test('the description is OpenAPI 3.1, needs no key, lists every operation and th
   expect(operations.toSorted()).toEqual(
     [
       ...['createNoticeDestination', 'deleteNoticeDestination', 'listNoticeDeliveries', 'listNoticeDestinations'],
-      ...['testNoticeDestination', 'updateNoticeDestination'],
+      ...['testNoticeDestination', 'updateNoticeDestination', 'rotateUserApiKey', 'updateUserApiKey'],
       ...['endSession', 'endUserSession', 'listSessions', 'listUserSessions'],
       ...['cancelBuild', 'createBuild', 'findMissingFiles', 'getAnyBuild'],
       ...['listAllBuilds', 'retryBuild', 'storeBuildFile', 'storeBuildFiles', 'streamBuildLog', 'renewEndpointLease'],

@@ -28,6 +28,7 @@ const INSTALLATION: Record<string, readonly Role[]> = {
   ...all(['ADMIN', 'AUDITOR'], ['getMetrics', 'listUserSessions']),
   ...all(['ADMIN'], ['createUser', 'updateUser', 'suspendUser', 'resumeUser', 'deleteUser', 'updateUserLimits']),
   ...all(['ADMIN'], ['replaceUserRateLimit', 'createUserApiKey', 'deleteUserApiKey', 'updateInstallationLimits']),
+  ...all(['ADMIN'], ['updateUserApiKey', 'rotateUserApiKey']),
   ...all(['ADMIN'], ['endUserSession', 'removeMachineModel']),
   ...all(['ADMIN'], ['simulate', 'createTeam', 'updateTeam']),
 };

@@ -159,7 +159,13 @@ import {
   endTerminalRoute,
   listTerminalsRoute,
 } from './terminals/terminal-routes.ts';
-import { createUserApiKeyRoute, deleteUserApiKeyRoute, listUserApiKeysRoute } from './users/user-api-keys.ts';
+import {
+  createUserApiKeyRoute,
+  deleteUserApiKeyRoute,
+  listUserApiKeysRoute,
+  rotateUserApiKeyRoute,
+  updateUserApiKeyRoute,
+} from './users/user-api-keys.ts';
 import { getUserRateLimitRoute, replaceUserRateLimitRoute } from './users/user-rate-limit.ts';
 import {
   createUserRoute,
@@ -304,6 +310,8 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   replaceUserRateLimitRoute,
   listUserApiKeysRoute,
   createUserApiKeyRoute,
+  updateUserApiKeyRoute,
+  rotateUserApiKeyRoute,
   deleteUserApiKeyRoute,
   ...teamRoutes,
   ...teamMemberRoutes,
