@@ -1978,7 +1978,7 @@ export interface components {
       recordName: string | null;
       ownerId: string | null;
       ownerName: string | null;
-      actorKind: "session" | "key" | "system" | "operator";
+      actorKind: "session" | "key" | "system" | "operator" | "unknown";
       actorId: string | null;
       actorName: string | null;
       keyId: string | null;

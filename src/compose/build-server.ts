@@ -20,6 +20,7 @@ import { ensureFirstUser } from '../domain/access/ensure-first-user.ts';
 import { KeyRing } from '../domain/access/key-ring.ts';
 import { refuseSharedProcesses } from '../domain/access/refuse-shared-processes.ts';
 import { RefusalLog } from '../domain/audit/refusal-log.ts';
+import { StrangerLog } from '../domain/audit/stranger-log.ts';
 import { useCatalog } from '../domain/catalog/catalog.ts';
 import { readCatalogFile } from '../domain/catalog/read-catalog-file.ts';
 import { ActivityReporter } from '../domain/history/activity-reporter.ts';
@@ -195,7 +196,12 @@ async function joinInstallation(
     bus.start(),
   ]);
   bus.subscribe('clock', () => void clock.adopt().catch(() => {})); // else its own loop does
-  const keyRing = new KeyRing({ pool, bus, clock, trustedProxies: new TrustedProxies(config.trustedProxies) });
+  const strangers = new StrangerLog(pool);
+  cleanUp.add(() => strangers.flush());
+  const keyRing = new KeyRing({
+    ...{ pool, bus, clock, trustedProxies: new TrustedProxies(config.trustedProxies) },
+    onRefused: (refused) => strangers.add(refused),
+  });
   return { secretBox, bus, installation, keyRing, newKey: firstUser.newSecret };
 }
 

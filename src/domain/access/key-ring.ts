@@ -36,7 +36,8 @@ export class KeyRing extends SecretRing {
 
   constructor(deps: RingDeps) {
     super(KEYS, deps);
-    this.sessions = new SecretRing(SESSIONS, deps);
+    const { onRefused: _, ...others } = deps; // a browser that was signed out is no stranger
+    this.sessions = new SecretRing(SESSIONS, others);
     this.teams = new TeamRing(deps);
   }
 
