@@ -426,6 +426,11 @@ export interface paths {
   "/v2/account/users/{id}/api-keys/{keyId}": {
     parameters: {};
     delete: operations["deleteUserApiKey"];
+    patch: operations["updateUserApiKey"];
+  };
+  "/v2/account/users/{id}/api-keys/{keyId}/rotate": {
+    parameters: {};
+    post: operations["rotateUserApiKey"];
   };
   "/v2/account/users/{id}/invitation": {
     parameters: {};
@@ -2011,7 +2016,7 @@ export interface components {
       recordName: string | null;
       ownerId: string | null;
       ownerName: string | null;
-      actorKind: "session" | "key" | "system" | "operator";
+      actorKind: "session" | "key" | "system" | "operator" | "unknown";
       actorId: string | null;
       actorName: string | null;
       keyId: string | null;
@@ -4997,6 +5002,46 @@ export interface operations {
     };
     responses: {
       204: {};
+    };
+  };
+  updateUserApiKey: {
+    parameters: {
+      path: {
+        id: string;
+        keyId: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["UpdateApiKeyRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["ApiKey"];
+        };
+      };
+    };
+  };
+  rotateUserApiKey: {
+    parameters: {
+      path: {
+        id: string;
+        keyId: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["RotateApiKeyRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["CreatedApiKey"];
+        };
+      };
     };
   };
   getInvitation: {

@@ -414,6 +414,11 @@ export interface paths {
   "/v2/account/users/{id}/api-keys/{keyId}": {
     parameters: {};
     delete: operations["deleteUserApiKey"];
+    patch: operations["updateUserApiKey"];
+  };
+  "/v2/account/users/{id}/api-keys/{keyId}/rotate": {
+    parameters: {};
+    post: operations["rotateUserApiKey"];
   };
   "/v2/account/users/{id}/invitation": {
     parameters: {};
@@ -1962,7 +1967,7 @@ export interface components {
       recordName: string | null;
       ownerId: string | null;
       ownerName: string | null;
-      actorKind: "session" | "key" | "system" | "operator";
+      actorKind: "session" | "key" | "system" | "operator" | "unknown";
       actorId: string | null;
       actorName: string | null;
       keyId: string | null;
@@ -4900,6 +4905,46 @@ export interface operations {
     };
     responses: {
       204: {};
+    };
+  };
+  updateUserApiKey: {
+    parameters: {
+      path: {
+        id: string;
+        keyId: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["UpdateApiKeyRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["ApiKey"];
+        };
+      };
+    };
+  };
+  rotateUserApiKey: {
+    parameters: {
+      path: {
+        id: string;
+        keyId: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["RotateApiKeyRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["CreatedApiKey"];
+        };
+      };
     };
   };
   getInvitation: {

@@ -60,3 +60,8 @@ create trigger fence before insert or update or delete on notice_looks for each 
 
 -- Whoever may connect to the database may not remove entries of the audit log. The owner of the function still may.
 revoke execute on function podyard_expire_audit(timestamptz, int) from public;
+
+-- How far each stream of the audit log has got: the webhook, syslog, OTLP.
+alter table audit_stream add column kind text not null default 'WEBHOOK';
+alter table audit_stream drop column id;
+alter table audit_stream alter column kind drop default, add primary key (kind);

@@ -34,6 +34,7 @@ const Limits = lazyPart(() => import('./pages/limits/limits.tsx'), 'LimitsPage')
 const Audit = lazyPart(() => import('./pages/audit/audit.tsx'), 'AuditPage');
 const Login = lazyPart(() => import('./pages/login/login.tsx'), 'LoginPage');
 const Invitation = lazyPart(() => import('./pages/invitation/invitation.tsx'), 'InvitationPage');
+const Notices = lazyPart(() => import('./pages/notices/notices.tsx'), 'NoticesPage');
 const Billing = lazyPart(() => import('./pages/billing/billing.tsx'), 'BillingPage');
 
 /** Loads the scripts of the pages that most people open next. A failure is not ours: the page loads its script again. */
@@ -81,6 +82,7 @@ export const router = createHashRouter([
           { path: 'teams/:id', element: <TeamDetail /> },
           { path: 'billing', element: <Billing /> },
           { path: 'login', element: <Login /> },
+          { path: 'notices', element: <Notices /> },
           { path: 'audit', element: <Audit /> },
           { path: '*', element: <NotFoundPage /> },
         ],

@@ -80,7 +80,9 @@ describe('serve', () => {
     const serve = buildCli(pieces).commands.find((command) => command.name() === 'serve')!;
     const names = serve.options.map((option) => option.attributeName());
     expect(names.toSorted()).toEqual([
+      'auditOtlp',
       'auditRetentionSeconds',
+      'auditSyslog',
       'auditWebhook',
       'catalog',
       'cpusPerGpu',

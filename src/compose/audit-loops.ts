@@ -6,6 +6,8 @@ import type { Loop } from '../core/flow/loop.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Pool } from '../db/pool.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
+import { auditOtlp, auditWebhook } from '../outbound/audit-receivers.ts';
+import { auditSyslog } from '../outbound/audit-syslog.ts';
 
 interface Parts {
   pool: Pool;
@@ -17,7 +19,11 @@ interface Parts {
 /** Creates what seals and expires the audit log, and what sends it elsewhere if the configuration says where. */
 export function createAuditLoops({ audit }: Config, { pool, clock, logger, webhooks }: Parts): (Loop | AuditStream)[] {
   const keeper = auditLoop({ pool, clock, logger, retentionMs: audit.retentionMs });
-  const { webhook: url, webhookSecret: secret } = audit;
-  if (url === null || secret === null) return [keeper];
-  return [keeper, new AuditStream({ pool, logger, webhooks, url, secret })];
+  const { webhook: url, webhookSecret: secret, syslog, otlp, otlpHeaders } = audit;
+  const receivers = [
+    ...(url !== null && secret !== null ? [auditWebhook({ url, secret, webhooks })] : []),
+    ...(syslog === null ? [] : [auditSyslog(syslog)]),
+    ...(otlp === null ? [] : [auditOtlp(otlp, otlpHeaders)]),
+  ];
+  return [keeper, ...receivers.map((receiver) => new AuditStream({ pool, logger, receiver }))];
 }

@@ -21,6 +21,7 @@ import { openHubAccess } from '../domain/access/hub-access.ts';
 import { KeyRing } from '../domain/access/key-ring.ts';
 import { refuseSharedProcesses } from '../domain/access/refuse-shared-processes.ts';
 import { RefusalLog } from '../domain/audit/refusal-log.ts';
+import { StrangerLog } from '../domain/audit/stranger-log.ts';
 import { useCatalog } from '../domain/catalog/catalog.ts';
 import { readCatalogFile } from '../domain/catalog/read-catalog-file.ts';
 import { ActivityReporter } from '../domain/history/activity-reporter.ts';
@@ -203,9 +204,14 @@ async function joinInstallation(
     bus.start(),
   ]);
   bus.subscribe('clock', () => void clock.adopt().catch(() => {})); // else its own loop does
+  const strangers = new StrangerLog(pool);
+  cleanUp.add(() => strangers.flush());
   const trustedProxies = new TrustedProxies(config.trustedProxies);
   const proxy = own.proxy === null ? null : new ProxySignIn(own.proxy, { trustedProxies, logger });
-  const keyRing = new KeyRing({ pool, bus, clock, trustedProxies, vouchers: proxy });
+  const keyRing = new KeyRing({
+    ...{ pool, bus, clock, trustedProxies, vouchers: proxy },
+    onRefused: (refused) => strangers.add(refused),
+  });
   return { secretBox, bus, installation, keyRing, proxy, newKey: firstUser.newSecret };
 }
 

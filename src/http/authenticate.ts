@@ -2,6 +2,7 @@ import type { Peer } from '../core/client-address.ts';
 import { Failure } from '../core/errors.ts';
 import { type Actor, isPermitted, type Permission } from '../domain/access/actor.ts';
 import type { KeyRing } from '../domain/access/key-ring.ts';
+import type { UseEnd } from '../domain/access/key-watch.ts';
 import { readBearer } from './bearer.ts';
 import type { CallRequest } from './call-messages.ts';
 import { hashTextOnConnection } from './connection-hash.ts';
@@ -59,7 +60,13 @@ export function checkPermission(actor: Actor, permission: Permission): void {
   if (!isPermitted(actor, permission)) throw new Failure('forbidden', 'access denied');
 }
 
-/** For what is still open when its key is revoked or expires. */
-export function keyEnded(): Failure {
+/** For what is still open when its key is revoked or expires, or the membership that it acts with ends. */
+export function keyEnded(end: UseEnd): Failure {
+  if (end === 'MEMBERSHIP') {
+    return new Failure(
+      'forbidden',
+      'you no longer act for this account as you did: your membership or role has changed',
+    );
+  }
   return new Failure('unauthorized', 'the api key was revoked or has expired');
 }

@@ -220,7 +220,7 @@ test('the description is OpenAPI 3.1, needs no key, lists every operation and th
     [
       ...['createInvitation', 'getInvitation', 'deleteInvitation'],
       ...['createNoticeDestination', 'deleteNoticeDestination', 'listNoticeDeliveries', 'listNoticeDestinations'],
-      ...['testNoticeDestination', 'updateNoticeDestination'],
+      ...['testNoticeDestination', 'updateNoticeDestination', 'rotateUserApiKey', 'updateUserApiKey'],
       ...['endSession', 'endUserSession', 'listSessions', 'listUserSessions'],
       ...['cancelBuild', 'createBuild', 'findMissingFiles', 'getAnyBuild'],
       ...['listAllBuilds', 'retryBuild', 'storeBuildFile', 'storeBuildFiles', 'streamBuildLog', 'renewEndpointLease'],

@@ -32,6 +32,7 @@ const INSTALLATION: Record<string, readonly Role[]> = {
   ...all(['ADMIN'], ['endUserSession', 'fetchMachineModel', 'updateMachineModel', 'removeMachineModel']),
   ...all(['ADMIN'], ['createInvitation', 'deleteInvitation']),
   ...all(['ADMIN', 'AUDITOR'], ['getInvitation']),
+  ...all(['ADMIN'], ['updateUserApiKey', 'rotateUserApiKey']),
   ...all(['ADMIN'], ['simulate', 'createTeam', 'updateTeam']),
 };
 /** What auditors do not see of other accounts: secrets, and payloads of jobs. */

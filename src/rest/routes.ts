@@ -163,7 +163,13 @@ import {
   listTerminalsRoute,
 } from './terminals/terminal-routes.ts';
 import { invitationRoutes } from './users/invitation-routes.ts';
-import { createUserApiKeyRoute, deleteUserApiKeyRoute, listUserApiKeysRoute } from './users/user-api-keys.ts';
+import {
+  createUserApiKeyRoute,
+  deleteUserApiKeyRoute,
+  listUserApiKeysRoute,
+  rotateUserApiKeyRoute,
+  updateUserApiKeyRoute,
+} from './users/user-api-keys.ts';
 import { getUserRateLimitRoute, replaceUserRateLimitRoute } from './users/user-rate-limit.ts';
 import {
   createUserRoute,
@@ -308,6 +314,8 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   replaceUserRateLimitRoute,
   listUserApiKeysRoute,
   createUserApiKeyRoute,
+  updateUserApiKeyRoute,
+  rotateUserApiKeyRoute,
   deleteUserApiKeyRoute,
   ...invitationRoutes,
   ...teamRoutes,

@@ -1,6 +1,7 @@
 import {
   type Icon,
   IconAdjustments,
+  IconBell,
   IconBox,
   IconBrain,
   IconBrandDocker,
@@ -62,6 +63,7 @@ export const MENU: readonly { title: string | null; pages: readonly MenuPage[] }
       { to: '/users', label: 'Users', icon: IconUsers, keywords: 'people access admins suspend', isForAdmins: true },
       { to: '/teams', label: 'Teams', icon: IconUsersGroup, keywords: 'members roles sharing' },
       { to: '/billing', label: 'Billing', icon: IconChartBar, keywords: 'costs usage' },
+      { to: '/notices', label: 'Notices', icon: IconBell, keywords: 'alerts email slack teams webhook notifications' },
       { to: '/audit', label: 'Audit log', icon: IconHistory, keywords: 'history who changed security' },
     ],
   },

@@ -79,10 +79,9 @@ export function addKeys(program: Command, pieces: CliPieces): void {
 
 function addKeyChanges(keys: Command, pieces: CliPieces): void {
   addCommon(keys.command('update'))
-    .description(
-      'change one of your keys: its name, scopes or expiry, where it may be used from, whether it may be used',
-    )
+    .description('change a key: its name, scopes or expiry, where it may be used from, whether it may be used')
     .argument('<id>', "the key's id or name, as listed")
+    .option('--user <name>', 'whose key it is, by name or id, for admins (default: yourself)')
     .option('--name <name>', 'its new name')
     .option('--scope <scopes...>', 'its new scopes, instead of the ones it has')
     .option('--expires <time>', 'when it expires, e.g. 2030-01-31T12:00:00Z; never: not at all', parseExpiry)
@@ -94,10 +93,11 @@ function addKeyChanges(keys: Command, pieces: CliPieces): void {
       await updateKey(await connect(pieces, options), id, options, pieces);
     });
   addCommon(keys.command('rotate'))
-    .description('replace one of your keys: print a new one that may do the same; the old one goes on for a while')
+    .description('replace a key: print a new one that may do the same; the old one goes on for a while')
     .argument('<id>', "the key's id or name, as listed")
+    .option('--user <name>', 'whose key it is, by name or id, for admins (default: yourself)')
     .option('--overlap-hours <number>', 'for how long the old one goes on (default: 24)', parseCount)
-    .action(async (id: string, options: Common & { overlapHours?: number }) => {
+    .action(async (id: string, options: Common & { overlapHours?: number; user?: string }) => {
       const { rotateKey } = await import('./change-keys.ts');
       await rotateKey(await connect(pieces, options), id, options, pieces);
     });

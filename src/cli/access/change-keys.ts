@@ -6,6 +6,7 @@ import type { CliOutput } from '../shared/cli-pieces.ts';
 import { showRecord } from '../shared/show-records.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
 import { checkScopes } from './keys.ts';
+import { userIdOf } from './server-side.ts';
 
 export interface KeyUpdateOptions {
   name?: string;
@@ -14,14 +15,16 @@ export interface KeyUpdateOptions {
   allow?: string[];
   disable?: boolean;
   enable?: boolean;
+  /** Whose key, for admins; absent: the caller's. */
+  user?: string;
   json?: boolean;
 }
 
-/** Changes what the options name of one of the caller's own keys. */
+/** Changes what the options name of a key. */
 export async function updateKey(
   client: ApiClient,
   idOrName: string,
-  { name, scope, expires, allow, disable, enable, json }: KeyUpdateOptions,
+  { name, scope, expires, allow, disable, enable, user, json }: KeyUpdateOptions,
   output: CliOutput,
 ): Promise<void> {
   if (disable && enable) throw new UsageError('--disable and --enable exclude each other');
@@ -35,20 +38,35 @@ export async function updateKey(
   };
   if (Object.keys(body).length === 0)
     throw new UsageError('there is nothing to change: see podyard keys update --help');
-  const { id } = await findOwnKey(client, idOrName);
-  showRecord(await client.call('patch', '/v2/account/api-keys/{id}', { path: { id }, body }), json, output);
+  const userId = user === undefined ? null : await userIdOf(client, user);
+  const { id } = await findKey(client, userId, idOrName);
+  const changed =
+    userId === null
+      ? await client.call('patch', '/v2/account/api-keys/{id}', { path: { id }, body })
+      : await client.call('patch', '/v2/account/users/{id}/api-keys/{keyId}', {
+          path: { id: userId, keyId: id },
+          body,
+        });
+  showRecord(changed, json, output);
 }
 
 /** Prints only the new secret on stdout, for scripts. */
 export async function rotateKey(
   client: ApiClient,
   idOrName: string,
-  { overlapHours, json }: { overlapHours?: number; json?: boolean },
+  { overlapHours, user, json }: { overlapHours?: number; user?: string; json?: boolean },
   output: CliOutput,
 ): Promise<void> {
-  const { id } = await findOwnKey(client, idOrName);
+  const userId = user === undefined ? null : await userIdOf(client, user);
+  const { id } = await findKey(client, userId, idOrName);
   const body = overlapHours === undefined ? {} : { overlapHours };
-  const key = await client.call('post', '/v2/account/api-keys/{id}/rotate', { path: { id }, body });
+  const key =
+    userId === null
+      ? await client.call('post', '/v2/account/api-keys/{id}/rotate', { path: { id }, body })
+      : await client.call('post', '/v2/account/users/{id}/api-keys/{keyId}/rotate', {
+          path: { id: userId, keyId: id },
+          body,
+        });
   if (json) return output.print(jsonText(key));
   output.print(key.secret);
   output.note(
@@ -56,8 +74,11 @@ export async function rotateKey(
   );
 }
 
-async function findOwnKey(client: ApiClient, idOrName: string): Promise<Schemas['ApiKey']> {
-  const { apiKeys } = await client.call('get', '/v2/account/api-keys', {});
+async function findKey(client: ApiClient, userId: string | null, idOrName: string): Promise<Schemas['ApiKey']> {
+  const { apiKeys } =
+    userId === null
+      ? await client.call('get', '/v2/account/api-keys', {})
+      : await client.call('get', '/v2/account/users/{id}/api-keys', { path: { id: userId } });
   const found = apiKeys.filter(({ id, name }) => id === idOrName || name === idOrName);
   if (found.length > 1) {
     const ids = found.map(({ id }) => id).join(', ');

@@ -85,6 +85,7 @@ const COLUMNS: readonly Column<Entry>[] = [
 function whoOf({ actorKind, actorName, actorId, keyName }: Entry): string {
   if (actorKind === 'system') return 'Podyard';
   if (actorKind === 'operator') return 'the operator';
+  if (actorKind === 'unknown') return 'unknown key';
   const who = actorName ?? actorId ?? '';
   return keyName === null ? who : `${who} (${keyName})`;
 }

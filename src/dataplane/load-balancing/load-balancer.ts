@@ -8,7 +8,7 @@ import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import { type Actor, isPermitted } from '../../domain/access/actor.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
-import type { OpenUse } from '../../domain/access/key-watch.ts';
+import type { OpenUse, UseEnd } from '../../domain/access/key-watch.ts';
 import { explainWaiting } from '../../domain/workers/explain-waiting.ts';
 import { keyEnded } from '../../http/authenticate.ts';
 import { logFailure, newRequestId, PROBLEM_JSON, renderProblem } from '../../http/problem.ts';
@@ -198,14 +198,14 @@ export class LoadBalancer {
     { exchange, actor }: BalancedRequest,
     hold: () => Promise<Backend | undefined>,
   ): Promise<Backend | undefined> {
-    let hasEnded = false;
-    const unwatch = this.#deps.keyRing.onEnd(actor!, () => {
-      hasEnded = true;
+    let ended: UseEnd | null = null;
+    const unwatch = this.#deps.keyRing.onEnd(actor!, (end) => {
+      ended = end;
       exchange.onGone?.(); // ends the hold
     });
     try {
       const backend = await hold();
-      if (hasEnded && !backend) throw keyEnded();
+      if (ended !== null && !backend) throw keyEnded(ended);
       return backend;
     } finally {
       unwatch();
@@ -258,8 +258,8 @@ class BalancedRequest implements OutcomeReader, Applicant, OpenUse {
   }
 
   /** It ends with its key, even if its worker has not begun to answer. */
-  onKeyEnd(): void {
-    this.forwarded?.cut(keyEnded());
+  onKeyEnd(end: UseEnd): void {
+    this.forwarded?.cut(keyEnded(end));
   }
 
   onOutcome(outcome: ForwardOutcome): void {

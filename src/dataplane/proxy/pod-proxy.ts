@@ -122,7 +122,7 @@ export class PodProxy {
       const { settings, keyRing } = this.#deps;
       const options = { withheld: admission?.withheld ?? WITHHELD_KEY };
       const request = forward({ onOutcome, onLasting }, settings, exchange, this.#upstream(podId, port), options);
-      if (admission !== null && !isOver) unwatch = keyRing.onEnd(admission.actor, () => request.cut(keyEnded()));
+      if (admission !== null && !isOver) unwatch = keyRing.onEnd(admission.actor, (end) => request.cut(keyEnded(end)));
     });
   }
 
@@ -141,7 +141,7 @@ export class PodProxy {
     try {
       const route = await this.#routes.find(podId);
       if (route?.privateTo == null) return;
-      for (const response of [...(this.#open.get(podId) ?? [])]) response.cut(keyEnded());
+      for (const response of [...(this.#open.get(podId) ?? [])]) response.cut(keyEnded('CREDENTIAL'));
     } catch (error) {
       this.#deps.logger.warn({ podId, err: error }, 'open connections of a pod could not be checked');
     }

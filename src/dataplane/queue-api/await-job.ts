@@ -53,11 +53,11 @@ export async function getJob(call: QueueCall, jobId: JobId): Promise<JobView> {
 }
 
 /**
- * Runs what holds the request. When its key is revoked or expires meanwhile, the client gets a 401, or its connection is
+ * Runs what holds the request. When its key is revoked or expires meanwhile, the client gets a 401 (a 403 when its membership ends), or its connection is
  * cut if the response was started, and `held` sees the response closed.
  */
 export async function holdWithKey<T>({ plane, actor, res }: QueueCall, held: () => Promise<T>): Promise<T> {
-  const unwatch = plane.keyRing.onEnd(actor, () => sendProblem(res, keyEnded()));
+  const unwatch = plane.keyRing.onEnd(actor, (end) => sendProblem(res, keyEnded(end)));
   try {
     return await held();
   } finally {

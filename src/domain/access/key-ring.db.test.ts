@@ -177,6 +177,24 @@ test('what is open is notified once when its key is revoked, and what was closed
   other.close();
 });
 
+test('what a member of a team has open is told what ended: the membership, or the key', async () => {
+  const { key } = await newKey();
+  await database.pool.query(`insert into users (id, name, kind) values ('crew', 'crew', 'TEAM')`);
+  await database.pool.query(`insert into team_members (team_id, user_id, role) values ('crew', $1, 'VIEWER')`, [
+    userId,
+  ]);
+  const acting = { keyId: key.id, userId: 'crew' as UserId, personId: userId };
+  const ends: string[] = [];
+  const open = (actingRole: 'VIEWER' | 'OWNER') =>
+    keyRing.onEnd({ ...acting, actingRole }, (end) => void ends.push(`${actingRole} ${end}`));
+  open('VIEWER');
+  open('OWNER'); // which they are not
+  await expect.poll(() => ends).toEqual(['OWNER MEMBERSHIP']);
+  await change({ pool: database.pool, bus }, null, revokeApiKey, { userId, keyId: key.id });
+  await expect.poll(() => ends).toEqual(['OWNER MEMBERSHIP', 'VIEWER CREDENTIAL']);
+  await database.pool.query(`delete from users where id = 'crew'`);
+});
+
 test('an object is watched again after its key has ended, and not after the end of its watch', async () => {
   const [first, second] = [await newKey(), await newKey()];
   const ended: KeyId[] = [];

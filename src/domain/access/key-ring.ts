@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { findLiveSessions, findSessionBySecretHash, updateSessionsUsed } from '../sessions/session-store.ts';
 import { type Actor, useIdOf } from './actor.ts';
 import { findKeyBySecretHash, findLiveKeys, updateKeysUsed } from './key-store.ts';
-import type { OpenUse } from './key-watch.ts';
+import type { OpenUse, UseEnd } from './key-watch.ts';
 import { type RingDeps, type SecretKind, SecretRing } from './secret-ring.ts';
 import { TeamRing } from './team-ring.ts';
 
@@ -51,7 +51,8 @@ export class KeyRing extends SecretRing {
   constructor({ vouchers = null, ...deps }: RingDeps & { vouchers?: Vouchers | null }) {
     super(KEYS, deps);
     this.#vouchers = vouchers;
-    this.sessions = new SecretRing(SESSIONS, deps);
+    const { onRefused: _, ...others } = deps; // a browser that was signed out is no stranger
+    this.sessions = new SecretRing(SESSIONS, others);
     this.teams = new TeamRing(deps);
   }
 
@@ -65,7 +66,7 @@ export class KeyRing extends SecretRing {
    * Calls `onEnd` within two seconds of the end of the key or session, or of the membership that it acts with, for what is open longer than its request took to
    * arrive: streams, held requests, tunnels. Returns the function that ends the watch: call it in every case.
    */
-  onEnd(credential: Credential, onEnd: () => void): () => void {
+  onEnd(credential: Credential, onEnd: (end: UseEnd) => void): () => void {
     const open: OpenUse = { onKeyEnd: onEnd, place: -1 };
     this.watch(credential, open);
     return () => this.unwatch(credential, open);

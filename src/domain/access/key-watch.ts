@@ -5,9 +5,15 @@ import type { Db } from '../../db/pool.ts';
 /** Half of what a stream may outlive its key by, so that a lost hint is no matter. */
 const POLL_MS = 1_000;
 
+/** What ended: the key or session, or what its person may do for the account that they act for. */
+export type UseEnd = 'CREDENTIAL' | 'MEMBERSHIP';
+
+/** In place of an end, of a use whose key or session goes on: its person no longer acts as they did. */
+export const MEMBERSHIP_ENDED = Number.NEGATIVE_INFINITY;
+
 /** Something open with a key or a session: a request, a stream, a tunnel. */
 export interface OpenUse {
-  onKeyEnd(): void;
+  onKeyEnd(end: UseEnd): void;
   /** Its place in the roster of the key; negative at first. */
   place: number;
 }
@@ -15,7 +21,7 @@ export interface OpenUse {
 interface WatchDeps {
   pool: Db;
   clock: Clock;
-  /** Returns those of `ids` that are valid, with their end in ms since 1970. */
+  /** Returns those of `ids` that are valid, with their end in ms since 1970, or `MEMBERSHIP_ENDED`. */
   findLive(db: Db, ids: readonly string[]): Promise<Map<string, number>>;
 }
 
@@ -73,7 +79,7 @@ export class KeyWatch {
   async #poll(): Promise<void> {
     this.#forgetUnwatched();
     const now = this.#deps.clock.now();
-    for (const [id, { expiresMs }] of this.#watched) if (expiresMs <= now) this.#end(id);
+    for (const [id, { expiresMs }] of this.#watched) if (expiresMs <= now) this.#end(id, 'CREDENTIAL');
     if (this.#isPolling || this.#watched.size === 0) return;
     this.#isPolling = true;
     try {
@@ -90,7 +96,8 @@ export class KeyWatch {
     const now = this.#deps.clock.now();
     for (const id of ids) {
       const expiresMs = expiries.get(id);
-      if (expiresMs === undefined || expiresMs <= now) this.#end(id);
+      if (expiresMs === MEMBERSHIP_ENDED) this.#end(id, 'MEMBERSHIP');
+      else if (expiresMs === undefined || expiresMs <= now) this.#end(id, 'CREDENTIAL');
       else this.#setExpiry(id, expiresMs);
     }
   }
@@ -101,10 +108,10 @@ export class KeyWatch {
     if (watched) watched.expiresMs = expiresMs;
   }
 
-  #end(id: string): void {
+  #end(id: string, end: UseEnd): void {
     const open = [...(this.#watched.get(id)?.open ?? [])];
     this.#watched.delete(id);
-    for (const use of open) use.onKeyEnd();
+    for (const use of open) use.onKeyEnd(end);
   }
 
   #forgetUnwatched(): void {

@@ -1,12 +1,13 @@
 import type { Db } from '../../db/pool.ts';
+import { MEMBERSHIP_ENDED } from './key-watch.ts';
 import { OPERATOR_ACTIONS } from './roles.ts';
 
 /** Returns those of `ids`, of keys or of sessions, that are valid, with their end in ms since 1970. */
 export type FindLive = (db: Db, ids: readonly string[]) => Promise<Map<string, number>>;
 
 /**
- * Returns those of `uses` (`useIdOf`) whose key or session is valid, and whose person still acts for the account as they did, with
- * the end of the key or session in ms since 1970. Served by the primary keys.
+ * Returns those of `uses` (`useIdOf`) whose key or session is valid, with its end in ms since 1970; `MEMBERSHIP_ENDED` where its person no
+ * longer acts for the account as they did. Served by the primary keys.
  */
 export async function findLiveUses(db: Db, uses: readonly string[], findLive: FindLive): Promise<Map<string, number>> {
   const parts = uses.map((use) => [use, ...use.split(/[@:]/)] as [string, string, ...string[]]);
@@ -15,8 +16,9 @@ export async function findLiveUses(db: Db, uses: readonly string[], findLive: Fi
   const acting = shared.length === 0 ? new Set() : await findActing(db, shared);
   return new Map(
     parts.flatMap(([use, id, accountId]) => {
-      const endsMs = accountId === undefined || acting.has(use) ? ends.get(id) : undefined;
-      return endsMs === undefined ? [] : [[use, endsMs] as const];
+      const endsMs = ends.get(id);
+      if (endsMs === undefined) return [];
+      return [[use, accountId === undefined || acting.has(use) ? endsMs : MEMBERSHIP_ENDED] as const];
     }),
   );
 }

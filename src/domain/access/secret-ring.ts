@@ -91,11 +91,20 @@ export interface RingDeps {
   monotonic?: Clock;
   /** None by default. */
   trustedProxies?: TrustedAddresses;
+  /** Called for a key that nobody has, or that may not be used from there. `actor`: null for nobody's. */
+  onRefused?: (refused: RefusedKey) => void;
+}
+
+/** A key that was refused. */
+export interface RefusedKey {
+  actor: Actor | null;
+  address: string;
+  reason: string;
 }
 
 export class SecretRing {
   readonly #kind: SecretKind;
-  readonly #deps: { pool: Db; clock: Clock; trustedProxies?: TrustedAddresses };
+  readonly #deps: Pick<RingDeps, 'pool' | 'clock' | 'trustedProxies' | 'onRefused'>;
   readonly #guesses: GuessLimiter;
   readonly #known = new BoundedMap<string, Known>(MAX_ENTRIES);
   readonly #unknown = new BoundedMap<string, number>(MAX_ENTRIES);
@@ -157,6 +166,7 @@ export class SecretRing {
       this.#inFlight.set(key, lookUp);
     }
     const outcome = await lookUp;
+    if (outcome === undefined && peer) this.#report(null, peer, 'unauthorized: nobody has this key, or it has ended');
     if (outcome && 'isRemoving' in outcome) throw suspended(outcome);
     return outcome && 'networks' in outcome ? this.#fromAllowed(outcome, peer) : outcome;
   }
@@ -186,7 +196,12 @@ export class SecretRing {
   #fromAllowed({ actor, networks }: Bound, peer: Peer | undefined): Actor {
     const address = peer === undefined ? '' : this.addressOf(peer);
     if (isIP(address) !== 0 && networks.has(address)) return actor;
+    if (peer) this.#report(actor, peer, 'forbidden: the key may not be used from this address');
     throw new Failure('forbidden', 'this key may not be used from your address');
+  }
+
+  #report(actor: Actor | null, peer: Peer, reason: string): void {
+    this.#deps.onRefused?.({ actor, address: this.addressOf(peer), reason });
   }
 
   #recall(key: string): Actor | undefined {

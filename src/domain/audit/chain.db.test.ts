@@ -171,3 +171,12 @@ test('retention removes whole links, says so in the log, and the chain goes on',
     { operation: 'audit.expire', changes: { entries: [3, 0] } },
   ]);
 });
+
+test('nobody but the owner may have retention remove entries', async () => {
+  const { rows } = await database.pool.query<{ anybody: boolean; owner: boolean }>(
+    `select has_function_privilege('public', p.oid, 'execute') as anybody,
+            has_function_privilege(p.proowner, p.oid, 'execute') as owner
+     from pg_proc p where p.proname = 'podyard_expire_audit' and p.pronamespace = current_schema()::regnamespace`,
+  );
+  expect(rows).toEqual([{ anybody: false, owner: true }]);
+});

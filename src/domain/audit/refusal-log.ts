@@ -22,13 +22,16 @@ interface Counted {
  */
 export class RefusalLog {
   readonly #db: Db;
+  readonly #maxOfAll: number;
   readonly #counted = new Map<string, Counted>();
   readonly #ofCaller = new Map<string, number>();
   #others: Counted | null = null;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(db: Db) {
+  /** `maxOfAll`: how many kinds are kept apart in ten minutes. */
+  constructor(db: Db, maxOfAll = MAX_OF_ALL) {
     this.#db = db;
+    this.#maxOfAll = maxOfAll;
   }
 
   /** Resolves when the refusal is in the log, or counted. Rejects if it cannot be written. */
@@ -42,7 +45,7 @@ export class RefusalLog {
     }
     const caller = entry.actorId ?? entry.address ?? '';
     const ofCaller = this.#ofCaller.get(caller) ?? 0;
-    if (ofCaller >= MAX_OF_CALLER || this.#counted.size >= MAX_OF_ALL) {
+    if (ofCaller >= MAX_OF_CALLER || this.#counted.size >= this.#maxOfAll) {
       this.#others ??= { entry: anonymous(entry), more: 0 };
       this.#others.more += 1;
       return;

@@ -12,8 +12,11 @@ export interface AuditPortion {
   head: string | null;
 }
 
-/** Returns the first sealed entries that were not sent: nothing is sealed before an earlier number, so none is passed over. */
-export async function readPortion(db: Db): Promise<AuditPortion> {
+/** Where entries are sent besides. Each has its own place in the log. */
+export type AuditStreamKind = 'WEBHOOK' | 'SYSLOG' | 'OTLP';
+
+/** Returns the first sealed entries that this stream has not sent: nothing is sealed before an earlier number, so none is passed over. */
+export async function readPortion(db: Db, kind: AuditStreamKind): Promise<AuditPortion> {
   const newest = await db.query<{ lastSeq: number; head: string }>(
     `select last_seq as "lastSeq", encode(hash, 'hex') as head from audit_seals order by last_seq desc limit 1`,
   );
@@ -21,27 +24,28 @@ export async function readPortion(db: Db): Promise<AuditPortion> {
   if (!link) return { entries: [], head: null };
   const { rows } = await db.query<AuditEntry>(
     `select ${ENTRY_COLUMNS} from audit_entries a
-     where a.seq > coalesce((select delivered_seq from audit_stream), 0) and a.seq <= $1 order by a.seq limit ${PORTION}`,
-    [link.lastSeq],
+     where a.seq > coalesce((select delivered_seq from audit_stream where kind = $2), 0) and a.seq <= $1
+     order by a.seq limit ${PORTION}`,
+    [link.lastSeq, kind],
   );
   return { entries: rows, head: link.head };
 }
 
-export async function recordDelivered(db: Db, seq: number): Promise<void> {
+export async function recordDelivered(db: Db, kind: AuditStreamKind, seq: number): Promise<void> {
   await db.query(
-    `insert into audit_stream (id, delivered_seq) values (1, $1)
-     on conflict (id) do update set delivered_seq = $1, failures = 0, last_error = null, updated_at = now()`,
-    [seq],
+    `insert into audit_stream (kind, delivered_seq) values ($1, $2)
+     on conflict (kind) do update set delivered_seq = $2, failures = 0, last_error = null, updated_at = now()`,
+    [kind, seq],
   );
 }
 
 /** Resolves with the number of failures since the last success. */
-export async function recordNotDelivered(db: Db, error: string): Promise<number> {
+export async function recordNotDelivered(db: Db, kind: AuditStreamKind, error: string): Promise<number> {
   const { rows } = await db.query<{ failures: number }>(
-    `insert into audit_stream (id, delivered_seq, failures, last_error) values (1, 0, 1, $1)
-     on conflict (id) do update set failures = audit_stream.failures + 1, last_error = $1, updated_at = now()
+    `insert into audit_stream (kind, delivered_seq, failures, last_error) values ($1, 0, 1, $2)
+     on conflict (kind) do update set failures = audit_stream.failures + 1, last_error = $2, updated_at = now()
      returning failures`,
-    [error.slice(0, MAX_ERROR)],
+    [kind, error.slice(0, MAX_ERROR)],
   );
   return rows[0]!.failures;
 }

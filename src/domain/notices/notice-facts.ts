@@ -118,7 +118,9 @@ async function listExpiringKeys(db: Db, nowMs: number): Promise<ExpiringKey[]> {
 
 async function listAuditStreams(db: Db): Promise<NoticeFacts['auditStreams']> {
   const { rows } = await db.query<NoticeFacts['auditStreams'][number]>(
-    `select 'the webhook' as kind, failures, last_error as "lastError" from audit_stream where failures > 0`,
+    `select case kind when 'WEBHOOK' then 'the webhook' when 'SYSLOG' then 'syslog' else kind end as kind, failures,
+       last_error as "lastError"
+     from audit_stream where failures > 0 order by kind`,
   );
   return rows;
 }

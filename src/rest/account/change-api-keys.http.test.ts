@@ -136,3 +136,30 @@ describe('a rotated key', () => {
     expect((await rotate(id)).statusCode).toBe(409);
   });
 });
+
+describe('an administrator changes a user’s key', () => {
+  const of = (id: string, more = '') => `/v2/account/users/${person.userId}/api-keys/${id}${more}`;
+  test('it is disabled, enabled and replaced; others are refused, and a key of somebody else is unknown', async () => {
+    const admin = await rest.addPerson('admin');
+    const { id, secret } = await create();
+    const call = (method: string, url: string, body: object, key = admin.key) => rest.call(method, url, { key, body });
+    expect((await call('PATCH', of(id), { disabled: true }, person.key)).statusCode).toBe(403);
+    expect((await call('PATCH', of(id), { disabled: true })).json()).toMatchObject({ id, disabled: true });
+    expect((await use(secret))[0]).toBe(401);
+    expect((await call('POST', of(id, '/rotate'), {})).statusCode).toBe(409);
+    expect((await call('PATCH', of(id), { disabled: false, name: 'mended' })).statusCode).toBe(200);
+    const rotated = await call('POST', of(id, '/rotate'), { overlapHours: 0 });
+    expect(rotated.statusCode).toBe(201);
+    expect((await use(rotated.json().secret))[0]).toBe(200);
+    expect((await call('POST', of(id, '/rotate'), {}, person.key)).statusCode).toBe(403);
+    const mine = await create({}, rest.bob.key);
+    expect((await call('PATCH', of(mine.id), { name: 'x' })).statusCode).toBe(404);
+    expect((await call('POST', of(mine.id, '/rotate'), {})).statusCode).toBe(404);
+    const weak = await rest.keyFor(admin, 'users:write');
+    expect((await call('PATCH', of(rotated.json().id), { scopes: ['all'] }, weak)).statusCode).toBe(403);
+    const audit = (await rest.call('GET', '/v2/audit?userId=all', { key: admin.key })).json().entries;
+    const isDone = (entry: { operation: string; outcome: string }) =>
+      entry.operation === 'key.rotate' && entry.outcome === 'done';
+    expect(audit.find(isDone)).toMatchObject({ ownerId: person.userId, actorId: admin.userId });
+  });
+});

@@ -18,6 +18,7 @@ export function operationText(operation: string): string {
 /** Who did it, with which key. */
 export function actorText({ actorKind, actorName, actorId, keyName, keyId }: AuditEntry): string {
   if (actorKind === 'system') return 'Podyard';
+  if (actorKind === 'unknown') return 'Unknown key';
   if (actorKind === 'operator') return 'The operator, on the server';
   const who = actorName ?? `${actorId} (deleted)`;
   return keyId === null ? who : `${who}, key ${keyName ?? keyId}`;

@@ -5,28 +5,40 @@ import { type ApiKey, linesOf } from './key-values.ts';
 
 const DEFAULT_OVERLAP_HOURS = 24;
 
-/** Changes and replaces one of the reader's own keys. */
-export function KeyChanges({ apiKey, onCreated }: { apiKey: ApiKey; onCreated: (secret: string) => void }) {
+interface KeyChangesProps {
+  apiKey: ApiKey;
+  onCreated: (secret: string) => void;
+  /** Whose key it is, for admins; absent: the reader's own. */
+  userId?: string;
+}
+
+/** Changes and replaces a key. */
+export function KeyChanges({ apiKey, onCreated, userId }: KeyChangesProps) {
   return (
     <Group gap={4} wrap="nowrap">
-      <EditKey apiKey={apiKey} />
-      <RotateKey apiKey={apiKey} onCreated={onCreated} />
+      <EditKey apiKey={apiKey} userId={userId} />
+      <RotateKey apiKey={apiKey} onCreated={onCreated} userId={userId} />
     </Group>
   );
 }
 
-function EditKey({ apiKey: { id, name, disabled, allowedAddresses } }: { apiKey: ApiKey }) {
+type Whose = Pick<KeyChangesProps, 'apiKey'> & { userId: string | undefined };
+
+function EditKey({ apiKey: { id, name, disabled, allowedAddresses }, userId }: Whose) {
   return (
     <FormButton
       label="Edit"
       title={`Edit ${name}`}
       submitLabel="Save"
       isInRow
-      queryKey="keys"
+      queryKey={userId === undefined ? 'keys' : 'users'}
       initial={{ name, isEnabled: !disabled, addresses: allowedAddresses.join('\n') }}
       onSubmit={({ name, isEnabled, addresses }) => {
         const body = { name, disabled: !isEnabled, allowedAddresses: linesOf(addresses) };
-        return unwrap(api.PATCH('/v2/account/api-keys/{id}', { params: { path: { id } }, body }));
+        if (userId === undefined)
+          return unwrap(api.PATCH('/v2/account/api-keys/{id}', { params: { path: { id } }, body }));
+        const params = { path: { id: userId, keyId: id } };
+        return unwrap(api.PATCH('/v2/account/users/{id}/api-keys/{keyId}', { params, body }));
       }}
     >
       {(form) => (
@@ -50,18 +62,27 @@ function EditKey({ apiKey: { id, name, disabled, allowedAddresses } }: { apiKey:
   );
 }
 
-function RotateKey({ apiKey: { id, name }, onCreated }: { apiKey: ApiKey; onCreated: (secret: string) => void }) {
+function RotateKey({ apiKey: { id, name }, onCreated, userId }: Whose & Pick<KeyChangesProps, 'onCreated'>) {
   return (
     <FormButton
       label="Rotate"
       title={`Rotate ${name}`}
       submitLabel="Create the new key"
       isInRow
-      queryKey="keys"
+      queryKey={userId === undefined ? 'keys' : 'users'}
       initial={{ overlapHours: DEFAULT_OVERLAP_HOURS }}
       onSubmit={async ({ overlapHours }) => {
-        const call = api.POST('/v2/account/api-keys/{id}/rotate', { params: { path: { id } }, body: { overlapHours } });
-        onCreated((await unwrap(call)).secret);
+        const body = { overlapHours };
+        const made =
+          userId === undefined
+            ? await unwrap(api.POST('/v2/account/api-keys/{id}/rotate', { params: { path: { id } }, body }))
+            : await unwrap(
+                api.POST('/v2/account/users/{id}/api-keys/{keyId}/rotate', {
+                  params: { path: { id: userId, keyId: id } },
+                  body,
+                }),
+              );
+        onCreated(made.secret);
       }}
     >
       {(form) => (

@@ -10,6 +10,7 @@ import { Name } from '../../ui/text/record-name.tsx';
 import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
 import { Status } from '../../ui/text/status.tsx';
 import { visibleText } from '../../ui/text/visible-text.ts';
+import { KeyChanges } from '../keys/change-key.tsx';
 import { KeyList } from '../keys/key-list.tsx';
 import { CreatedKey, NewKey } from '../keys/new-key.tsx';
 import { Sessions } from '../keys/session-list.tsx';
@@ -168,6 +169,7 @@ function Keys({ id }: { id: string }) {
             <KeyList
               keys={apiKeys}
               queryKey="users"
+              changes={(key) => <KeyChanges apiKey={key} onCreated={setSecret} userId={id} />}
               revoke={async (keyId) => {
                 const params = { path: { id, keyId } };
                 await unwrap(api.DELETE('/v2/account/users/{id}/api-keys/{keyId}', { params }));

@@ -133,6 +133,14 @@ test('a trial fails with the first worker that exits, and shows its last lines',
   expect((await stateOf(id)).warnings).toEqual([
     'release 2 failed its trial, and release 1 serves instead: it exited with code 1',
   ]);
+  const entries = await control.sql(
+    `select actor_kind as by, owner_id as owner, reason from audit_entries
+     where record_id = $1 and operation = 'endpoint.fail-trial'`,
+    id,
+  );
+  expect(entries).toEqual([
+    { by: 'system', owner: control.userId, reason: expect.stringMatching(/^release 2 failed its trial: [^\n]+$/) },
+  ]);
 });
 
 test.each<[string, string, Record<string, string>, RegExp]>([

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { NOTICE_EVENTS } from '../../../../src/domain/notices/notice.ts';
+import { createBody, deliveryText, destinationForm, EVENTS, stateOf, updateBody } from './notice-values.ts';
+
+test('every event has a label', () => {
+  expect(EVENTS.map(({ value }) => value)).toEqual([...NOTICE_EVENTS]);
+});
+
+test('a form becomes a body: an address for mail, a URL for all else', () => {
+  const form = { ...destinationForm('ACCOUNT'), name: ' me ', email: ' me@example.com ' };
+  expect(createBody('ACCOUNT', form)).toEqual({
+    ...{ name: 'me', kind: 'EMAIL', scope: 'ACCOUNT', email: 'me@example.com', waitMinutes: 10 },
+    events: ['ENDPOINT_FAILING', 'WAITING_FOR_CAPACITY', 'QUEUE_SLOW', 'BUDGET', 'KEY_EXPIRES'],
+  });
+  expect(createBody('INSTALLATION', destinationForm('INSTALLATION')).events).toContain('DISK');
+});
+
+test('an empty URL leaves what is stored', () => {
+  const form = { ...destinationForm('ACCOUNT'), kind: 'SLACK' as const, isEnabled: false };
+  expect(updateBody(form)).not.toHaveProperty('url');
+  expect(updateBody({ ...form, url: 'https://example.com' })).toMatchObject({
+    url: 'https://example.com',
+    enabled: false,
+  });
+});
+
+test('states and messages in words', () => {
+  expect(stateOf({ enabled: true, lastError: null })).toBe('OK');
+  expect(stateOf({ enabled: true, lastError: 'x' })).toBe('FAILING');
+  expect(stateOf({ enabled: false, lastError: 'x' })).toBe('OFF');
+  const item = { event: 'ENDPOINT_FAILING', phase: 'ENDED', name: 'llm', owner: null, detail: '' } as const;
+  expect(deliveryText({ items: [item], more: 2 })).toBe('An endpoint fails: llm (over), 2 more');
+});

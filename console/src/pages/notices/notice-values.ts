@@ -1,0 +1,88 @@
+import type { Schemas } from '../../api/client.ts';
+import type { StatusLook } from '../../ui/text/labels.ts';
+
+export type Destination = Schemas['NoticeDestination'];
+export type Delivery = Schemas['NoticeDeliveryList']['deliveries'][number];
+type Event = Destination['events'][number];
+
+export const KINDS: { value: Destination['kind']; label: string }[] = [
+  { value: 'EMAIL', label: 'Email' },
+  { value: 'WEBHOOK', label: 'Webhook, signed' },
+  { value: 'SLACK', label: 'Slack, or what takes its JSON' },
+  { value: 'TEAMS', label: 'Microsoft Teams workflow' },
+];
+
+export const EVENTS: { value: Event; label: string; isOfInstallation?: true }[] = [
+  { value: 'ENDPOINT_FAILING', label: 'An endpoint fails' },
+  { value: 'WAITING_FOR_CAPACITY', label: 'An endpoint waits for capacity' },
+  { value: 'QUEUE_SLOW', label: 'Jobs wait long' },
+  { value: 'BUDGET', label: 'A budget reaches a threshold' },
+  { value: 'KEY_EXPIRES', label: 'A key expires soon' },
+  { value: 'DISK', label: 'The disk is nearly full', isOfInstallation: true },
+  { value: 'LEADER_CHANGED', label: 'Another process leads', isOfInstallation: true },
+  { value: 'AUDIT_STREAM', label: 'The audit log is not sent', isOfInstallation: true },
+];
+
+export const STATES = {
+  OK: { label: 'Works', color: 'green' },
+  FAILING: { label: 'Fails', color: 'red' },
+  OFF: { label: 'Off', color: 'gray' },
+} satisfies Record<string, StatusLook>;
+
+export const DELIVERY_STATES: Readonly<Record<Delivery['status'], StatusLook>> = {
+  SENT: { label: 'Accepted', color: 'green' },
+  WAITING: { label: 'Waiting', color: 'yellow' },
+  GIVEN_UP: { label: 'Given up', color: 'red' },
+};
+
+export interface DestinationForm {
+  name: string;
+  kind: Destination['kind'];
+  email: string;
+  url: string;
+  events: Event[];
+  waitMinutes: number | string;
+  isEnabled: boolean;
+}
+
+export type Scope = Destination['scope'];
+
+export function eventsOf(scope: Scope): typeof EVENTS {
+  return EVENTS.filter(({ isOfInstallation }) => scope === 'INSTALLATION' || !isOfInstallation);
+}
+
+/** The URL of a destination is not known: an empty one leaves it as it is. */
+export function destinationForm(scope: Scope, destination?: Destination): DestinationForm {
+  const events = eventsOf(scope).map(({ value }) => value);
+  if (!destination) return { name: '', kind: 'EMAIL', email: '', url: '', events, waitMinutes: 10, isEnabled: true };
+  const { name, kind, address, waitMinutes, enabled } = destination;
+  const email = kind === 'EMAIL' ? address : '';
+  return { name, kind, email, url: '', events: destination.events, waitMinutes, isEnabled: enabled };
+}
+
+export function createBody(scope: Scope, values: DestinationForm): Schemas['CreateNoticeDestinationRequest'] {
+  return { ...commonOf(values), kind: values.kind, scope };
+}
+
+export function updateBody(values: DestinationForm): Schemas['UpdateNoticeDestinationRequest'] {
+  return { ...commonOf(values), enabled: values.isEnabled };
+}
+
+function commonOf({ name, kind, email, url, events, waitMinutes }: DestinationForm) {
+  const address = kind === 'EMAIL' ? { email: email.trim() } : url.trim() === '' ? {} : { url: url.trim() };
+  return { name: name.trim(), ...address, events, waitMinutes: Number(waitMinutes) };
+}
+
+export function stateOf({ enabled, lastError }: Pick<Destination, 'enabled' | 'lastError'>): keyof typeof STATES {
+  if (!enabled) return 'OFF';
+  return lastError === null ? 'OK' : 'FAILING';
+}
+
+/** What a message says, in one line. */
+export function deliveryText({ items, more }: Pick<Delivery, 'items' | 'more'>): string {
+  const texts = items.map(({ event, phase, name }) => {
+    const label = EVENTS.find(({ value }) => value === event)?.label ?? 'A test';
+    return `${label}${name === null ? '' : `: ${name}`}${phase === 'ENDED' ? ' (over)' : ''}`;
+  });
+  return [...texts, ...(more > 0 ? [`${more} more`] : [])].join(', ');
+}

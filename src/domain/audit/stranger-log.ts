@@ -1,0 +1,33 @@
+import type { Db } from '../../db/pool.ts';
+import type { RefusedKey } from '../access/secret-ring.ts';
+import { authorOf, type NewEntry } from './audit-entry.ts';
+import { RefusalLog } from './refusal-log.ts';
+
+/** Entries in ten minutes: anybody can cause them, so fewer than of people's refusals, whom they must not keep out. */
+const MAX_OF_ALL = 50;
+
+/** Writes to the audit log that keys were refused before anybody acted: those that nobody has, and those from a wrong address. */
+export class StrangerLog {
+  readonly #log: RefusalLog;
+
+  constructor(db: Db) {
+    this.#log = new RefusalLog(db, MAX_OF_ALL);
+  }
+
+  /** Never throws: the request is refused all the same. */
+  add({ actor, address, reason }: RefusedKey): void {
+    const nobody = { actorKind: 'unknown', actorId: null, keyId: null, sessionId: null, interface: 'api' } as const;
+    const entry: NewEntry = {
+      ...(actor === null ? nobody : authorOf(actor)),
+      ...{ address, reason, operation: 'access.refuse', recordId: actor?.keyId ?? null, recordName: null },
+      ...{ ownerId: actor?.userId ?? null, requestId: null, repeats: 1, changes: null },
+      outcome: 'refused',
+    };
+    this.#log.add(entry).catch(() => {}); // what cannot be written, such as with a full disk, is in the request log
+  }
+
+  /** Writes what was only counted. */
+  flush(): Promise<void> {
+    return this.#log.flush();
+  }
+}
