@@ -86,12 +86,7 @@ import {
 import { downloadEndpointLogRoute, downloadPodLogRoute } from './logs/download-log.ts';
 import { listEndpointLogLinesRoute, listPodLogLinesRoute } from './logs/list-log-lines.ts';
 import { getEndpointLogsRoute, getPodLogsRoute, getWorkerLogsRoute } from './logs/stream-logs.ts';
-import {
-  fetchMachineModelRoute,
-  listMachineModelsRoute,
-  removeMachineModelRoute,
-  updateMachineModelRoute,
-} from './machine-models/machine-model-routes.ts';
+import { MACHINE_MODEL_ROUTES } from './machine-models/machine-model-routes.ts';
 import { getEndpointModelsRoute, replaceEndpointModelsRoute, resolveModelsRoute } from './models/model-routes.ts';
 import {
   createNetworkVolumeRoute,
@@ -326,10 +321,7 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   updateInstallationLimitsRoute,
   getSimulationRoute,
   simulateRoute,
-  listMachineModelsRoute,
-  fetchMachineModelRoute,
-  updateMachineModelRoute,
-  removeMachineModelRoute,
+  ...MACHINE_MODEL_ROUTES,
   watchAccountRoute,
   listApiKeysRoute,
   createApiKeyRoute,

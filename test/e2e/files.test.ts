@@ -40,6 +40,11 @@ const program = async (name: string, args: string[], more: Record<string, string
   return { stdout, stderr };
 };
 
+const etagOf = async (key: string) => {
+  const headers = { authorization: `Bearer ${server.key}` };
+  return (await fetch(`${server.url}/s3/${volume}/${key}`, { method: 'HEAD', headers })).headers.get('etag')!;
+};
+
 const treeOf = async (path: string) =>
   (await readdir(path, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
@@ -119,7 +124,23 @@ test(
       ['own/large', 66 * 2 ** 20],
     ]);
     expect(await podyard(['volumes', 'ls', 'data:own'], env)).toMatch(/12 B +\S+Z +a file\.txt/);
+    const copy = async (...args: string[]) => JSON.parse(await podyard(['volumes', 'cp', ...args, '--json'], env));
+    expect(await copy('-r', join(folder, 'tree'), 'data:own')).toEqual({ files: 0, bytes: 0, unchanged: 2 });
+    expect(await copy(join(folder, 'large'), 'data:own/')).toEqual({ files: 0, bytes: 0, unchanged: 1 });
     await podyard(['volumes', 'cp', '-r', 'data:own', join(folder, 'from-own')], env);
+    expect(await copy('-r', 'data:own', join(folder, 'from-own'))).toEqual({ files: 0, bytes: 0, unchanged: 3 });
+    await writeFile(join(folder, 'from-own/a file.txt'), 'changed here');
+    expect(await copy('-r', 'data:own', join(folder, 'from-own'))).toMatchObject({ files: 1, unchanged: 2 });
+    expect(await readFile(join(folder, 'from-own/a file.txt'), 'utf8')).not.toBe('changed here');
+    const etag = (await etagOf('own/large')).replaceAll('"', '');
+    await rm(join(folder, 'from-own/large'));
+    const begun = (await readFile(join(folder, 'large'))).subarray(0, 60 * 2 ** 20);
+    await writeFile(join(folder, `from-own/large.${etag}.podyard-part`), begun);
+    await writeFile(join(folder, 'from-own/large.another.podyard-part'), 'of another version');
+    expect(await copy('data:own/large', join(folder, 'from-own/'))).toEqual({
+      ...{ files: 1, bytes: 66 * 2 ** 20, unchanged: 0 },
+    });
+    expect((await readFile(join(folder, 'from-own/large'))).equals(await readFile(join(folder, 'large')))).toBe(true);
     expect(await treeOf(join(folder, 'from-own'))).toEqual(['a file.txt', 'below/ünï.bin', 'large']);
     expect((await stat(join(folder, 'from-own/large'))).size).toBe(66 * 2 ** 20);
     const missing = await runToFailure(['volumes', 'cp', 'data:own/missing', folder], env, 4);

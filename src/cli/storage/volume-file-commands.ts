@@ -36,7 +36,7 @@ export function addVolumeFiles(volumes: Command, pieces: CliPieces): void {
     .argument('<to>', 'the same')
     .option('-r, --recursive', 'a directory with everything in it')
     .action(async (from: string, to: string, options: Common & { recursive?: boolean }) => {
-      const { copyFiles } = await files();
+      const { copyFiles } = await import('./copy-volume-files.ts');
       await copyFiles(await connect(pieces, options), { ...options, from, to }, pieces);
     });
   addConfirm(addCommon(volumes.command('rm')))

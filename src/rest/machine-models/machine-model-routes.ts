@@ -22,7 +22,7 @@ import {
   UpdateMachineModelRequest,
 } from './machine-model-schemas.ts';
 
-export const listMachineModelsRoute: RestRoute = (app, deps) => {
+const listMachineModelsRoute: RestRoute = (app, deps) => {
   app.get(
     '/v2/models',
     {
@@ -47,7 +47,7 @@ export const listMachineModelsRoute: RestRoute = (app, deps) => {
   );
 };
 
-export const fetchMachineModelRoute: RestRoute = (app, deps) => {
+const fetchMachineModelRoute: RestRoute = (app, deps) => {
   app.post(
     '/v2/models',
     {
@@ -71,7 +71,7 @@ export const fetchMachineModelRoute: RestRoute = (app, deps) => {
   );
 };
 
-export const updateMachineModelRoute: RestRoute = (app, deps) => {
+const updateMachineModelRoute: RestRoute = (app, deps) => {
   app.patch(
     '/v2/models/:id',
     {
@@ -92,7 +92,7 @@ export const updateMachineModelRoute: RestRoute = (app, deps) => {
   );
 };
 
-export const removeMachineModelRoute: RestRoute = (app, deps) => {
+const removeMachineModelRoute: RestRoute = (app, deps) => {
   app.delete(
     '/v2/models/:id',
     {
@@ -135,3 +135,10 @@ function fetchOf({
   const secondsLeft = bytesPerSecond > 0 ? Math.ceil((totalBytes - bytes) / bytesPerSecond) : null;
   return { bytes, totalBytes, bytesPerSecond, secondsLeft };
 }
+
+export const MACHINE_MODEL_ROUTES: readonly RestRoute[] = [
+  listMachineModelsRoute,
+  fetchMachineModelRoute,
+  updateMachineModelRoute,
+  removeMachineModelRoute,
+];

@@ -1,6 +1,7 @@
-import { Button, Group, Stack, Table, Text } from '@mantine/core';
+import { Anchor, Button, Group, Stack, Table, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { Link } from 'react-router';
 import { bytesText } from '../../../../src/core/text/bytes-text.ts';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
 import { Hint } from '../../ui/hint.tsx';
@@ -50,7 +51,9 @@ function Shown({ models }: { models: readonly EndpointModel[] }) {
       {models.map((model) => (
         <Table.Tr key={model.id}>
           <Table.Td>
-            <Name>{model.name}</Name>
+            <Anchor component={Link} to={`/models?q=${encodeURIComponent(model.name)}`} size="sm">
+              <Name>{model.name}</Name>
+            </Anchor>
           </Table.Td>
           <Table.Td>{model.revision === null ? NO_VALUE : <Name>{model.revision}</Name>}</Table.Td>
           <Table.Td ff="monospace" title={visibleText(model.commit)}>

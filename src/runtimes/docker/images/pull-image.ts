@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline';
 import { type Clock, monotonicClock } from '../../../core/clock.ts';
+import { bytesText } from '../../../core/text/bytes-text.ts';
 import { pullFailure, registryOf } from '../../../domain/images/pull-failure.ts';
 import { type Engine, EngineError } from '../../../engine/engine.ts';
 import type { OnProgress, RegistryAuth } from '../../runtime.ts';
@@ -69,6 +70,8 @@ class PullProgress {
   readonly #layers = new Map<string, { current: number; total: number }>();
   readonly #startedAt: number;
   #reportedAt: number;
+  /** How far it was at the line before. */
+  #last: { at: number; bytes: number };
 
   constructor(image: string, report: OnProgress, clock: Clock) {
     this.#image = image;
@@ -76,28 +79,36 @@ class PullProgress {
     this.#clock = clock;
     this.#startedAt = clock.now();
     this.#reportedAt = this.#startedAt;
+    this.#last = { at: this.#startedAt, bytes: 0 };
     report(`Pulling image ${image}`);
   }
 
   take({ status, id, progressDetail }: PullMessage): void {
-    if (status !== 'Downloading' || id === undefined || progressDetail?.total === undefined) return;
+    if (id === undefined) return;
+    const known = this.#layers.get(id);
+    if (status === 'Download complete' && known) this.#layers.set(id, { ...known, current: known.total });
+    if (status !== 'Downloading' || progressDetail?.total === undefined) return;
     this.#layers.set(id, { current: progressDetail.current ?? 0, total: progressDetail.total });
     const now = this.#clock.now();
     if (now - this.#reportedAt < PROGRESS_PAUSE_MS) return;
     this.#reportedAt = now;
+    this.#report(`Pulling image ${this.#image}: ${this.#describe(now)}`);
+  }
+
+  /** `120.0 MB of 800.0 MB known so far, 40.0 MB/s, 17 s left`: the engine tells the size of a layer when that begins. */
+  #describe(now: number): string {
     const sum = (key: 'current' | 'total') =>
       [...this.#layers.values()].reduce((bytes, layer) => bytes + layer[key], 0);
-    this.#report(
-      `Pulling image ${this.#image}: ${megabytes(sum('current'))} of ${megabytes(sum('total'))} MB known so far`,
-    );
+    const [bytes, total] = [sum('current'), sum('total')];
+    const bytesPerSecond = ((bytes - this.#last.bytes) * 1000) / Math.max(1, now - this.#last.at);
+    this.#last = { at: now, bytes };
+    const left = bytesPerSecond > 0 ? `, ${Math.ceil((total - bytes) / bytesPerSecond)} s left` : '';
+    const speed = bytesText(Math.max(0, Math.round(bytesPerSecond)));
+    return `${bytesText(bytes)} of ${bytesText(total)} known so far, ${speed}/s${left}`;
   }
 
   finish(): void {
     const seconds = (this.#clock.now() - this.#startedAt) / 1000;
     this.#report(`Pulled image ${this.#image} in ${seconds.toFixed(1)} s`);
   }
-}
-
-function megabytes(bytes: number): number {
-  return Math.round(bytes / 1e6);
 }
