@@ -70,7 +70,7 @@ describe.skipIf(!hasBrowser)('the API reference in a browser', () => {
   test('each revision has pages of its own, which send to its paths', async () => {
     const page = await newPage();
     await page.goto(`${base}/docs/api-2026-08`);
-    await page.getByRole('main').getByRole('link', { name: 'List builds of an endpoint' }).first().click();
+    await page.getByRole('main').getByRole('link', { name: 'List the builds of an endpoint' }).click();
     await page.waitForURL(`${base}/docs/api-2026-08-serverless#listBuilds`);
     const section = page.locator('section', { has: page.locator('#listEndpoints') });
     expect(await section.locator('.call').textContent()).toContain('/2026-08/v2/serverless');
