@@ -16,7 +16,6 @@ const COMPOSE = 'deploy/compose.yaml';
 /** What names the files of a release, as they are called. */
 const NAMING_THE_VERSION = [
   COMPOSE,
-  'README.md',
   `${CHART}/README.md`,
   ...['install', 'kubernetes', 'cluster-walk', 'move', 'upgrade'].map((page) => `docs/guide/${page}.md`),
 ];

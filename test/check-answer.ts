@@ -180,12 +180,20 @@ export function checkedListener(
   };
 }
 
+/** The documentation answers a browser with a page. */
+function isPageForWrongAddress(path: string, { status, headers }: Answer): boolean {
+  return path.startsWith('/docs/') && status === 404 && headers['content-type'] === 'text/html; charset=utf-8';
+}
+
 function problemOf(answer: Answer): string | undefined {
   const { method, url, status, headers } = answer;
   if (headers['x-request-id'] === undefined) return 'it has no x-request-id';
   const book = bookOf(answer.revision ?? knownRevisionIn(url) ?? REST_REVISIONS[0]);
   const path = pathOf(url);
-  if (path !== undefined && NOT_DESCRIBED.test(path)) return status < 400 ? undefined : notAProblemRecord(answer, book);
+  if (path !== undefined && NOT_DESCRIBED.test(path)) {
+    if (status < 400 || isPageForWrongAddress(path, answer)) return undefined;
+    return notAProblemRecord(answer, book);
+  }
   const found = findPath(url, book);
   if (!found || hasLongSegment(url)) {
     if (!WITHOUT_OPERATION.includes(status)) return 'no path of the description fits';
