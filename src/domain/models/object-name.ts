@@ -28,7 +28,7 @@ export function parseObjectName(text: string): ObjectName | { fault: string } {
   if (unknown !== undefined) return { fault: 'only endpoint and region may follow the ?' };
   const region = given.get('region') ?? DEFAULT_REGION;
   if (!REGION.test(region)) return { fault: 'the region must have 1 to 40 letters, digits and -' };
-  const endpoint = given.get('endpoint')?.replace(/\/+$/, '') ?? null;
+  const endpoint = given.get('endpoint')?.replace(/\/$/, '') ?? null;
   if (endpoint !== null && !isEndpoint(endpoint))
     return { fault: 'the endpoint must be a URL such as https://s3.example.com' };
   return { bucket, key, endpoint, region };
