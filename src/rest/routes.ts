@@ -9,7 +9,7 @@ import {
   updateApiKeyRoute,
   watchAccountRoute,
 } from './account/account-routes.ts';
-import { createS3KeyRoute, deleteS3KeyRoute, listS3KeysRoute } from './account/s3-key-routes.ts';
+import { s3KeyRoutes } from './account/s3-key-routes.ts';
 import { exportAuditRoute, listAuditRoute } from './audit/audit-routes.ts';
 import {
   getBillingRoute,
@@ -158,13 +158,7 @@ import {
   listTerminalsRoute,
 } from './terminals/terminal-routes.ts';
 import { invitationRoutes } from './users/invitation-routes.ts';
-import {
-  createUserApiKeyRoute,
-  deleteUserApiKeyRoute,
-  listUserApiKeysRoute,
-  rotateUserApiKeyRoute,
-  updateUserApiKeyRoute,
-} from './users/user-api-keys.ts';
+import { userApiKeyRoutes } from './users/user-api-keys.ts';
 import { getUserRateLimitRoute, replaceUserRateLimitRoute } from './users/user-rate-limit.ts';
 import {
   createUserRoute,
@@ -307,11 +301,7 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   updateUserLimitsRoute,
   getUserRateLimitRoute,
   replaceUserRateLimitRoute,
-  listUserApiKeysRoute,
-  createUserApiKeyRoute,
-  updateUserApiKeyRoute,
-  rotateUserApiKeyRoute,
-  deleteUserApiKeyRoute,
+  ...userApiKeyRoutes,
   ...invitationRoutes,
   ...teamRoutes,
   ...teamMemberRoutes,
@@ -329,9 +319,7 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   rotateApiKeyRoute,
   deleteApiKeyRoute,
   ...sessionRoutes,
-  listS3KeysRoute,
-  createS3KeyRoute,
-  deleteS3KeyRoute,
+  ...s3KeyRoutes,
   ...noticeRoutes,
   listTerminalsRoute,
   endTerminalRoute,

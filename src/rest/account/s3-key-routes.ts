@@ -15,7 +15,7 @@ import {
   type S3KeyResponse,
 } from './account-schemas.ts';
 
-export const listS3KeysRoute: RestRoute = (app, deps) => {
+const listS3KeysRoute: RestRoute = (app, deps) => {
   app.get(
     '/v2/account/s3-keys',
     {
@@ -32,7 +32,7 @@ export const listS3KeysRoute: RestRoute = (app, deps) => {
   );
 };
 
-export const createS3KeyRoute: RestRoute = (app, deps) => {
+const createS3KeyRoute: RestRoute = (app, deps) => {
   app.post(
     '/v2/account/s3-keys',
     {
@@ -54,7 +54,7 @@ export const createS3KeyRoute: RestRoute = (app, deps) => {
   );
 };
 
-export const deleteS3KeyRoute: RestRoute = (app, deps) => {
+const deleteS3KeyRoute: RestRoute = (app, deps) => {
   app.delete(
     '/v2/account/s3-keys/:id',
     {
@@ -74,6 +74,8 @@ export const deleteS3KeyRoute: RestRoute = (app, deps) => {
     },
   );
 };
+
+export const s3KeyRoutes: readonly RestRoute[] = [listS3KeysRoute, createS3KeyRoute, deleteS3KeyRoute];
 
 function toS3KeyResponse(key: S3Key): Static<typeof S3KeyResponse> {
   return {

@@ -20,7 +20,7 @@ import { UserKeyParams } from './user-schemas.ts';
 
 const PATH = '/v2/account/users/:id/api-keys';
 
-export const listUserApiKeysRoute: RestRoute = (app, deps) => {
+const listUserApiKeysRoute: RestRoute = (app, deps) => {
   app.get(
     PATH,
     {
@@ -41,7 +41,7 @@ export const listUserApiKeysRoute: RestRoute = (app, deps) => {
   );
 };
 
-export const createUserApiKeyRoute: RestRoute = (app, deps) => {
+const createUserApiKeyRoute: RestRoute = (app, deps) => {
   app.post(
     PATH,
     {
@@ -67,7 +67,7 @@ export const createUserApiKeyRoute: RestRoute = (app, deps) => {
   );
 };
 
-export const updateUserApiKeyRoute: RestRoute = (app, deps) => {
+const updateUserApiKeyRoute: RestRoute = (app, deps) => {
   app.patch(
     `${PATH}/:keyId`,
     {
@@ -90,7 +90,7 @@ export const updateUserApiKeyRoute: RestRoute = (app, deps) => {
   );
 };
 
-export const rotateUserApiKeyRoute: RestRoute = (app, deps) => {
+const rotateUserApiKeyRoute: RestRoute = (app, deps) => {
   app.post(
     `${PATH}/:keyId/rotate`,
     {
@@ -116,7 +116,7 @@ export const rotateUserApiKeyRoute: RestRoute = (app, deps) => {
   );
 };
 
-export const deleteUserApiKeyRoute: RestRoute = (app, deps) => {
+const deleteUserApiKeyRoute: RestRoute = (app, deps) => {
   app.delete(
     `${PATH}/:keyId`,
     {
@@ -137,3 +137,11 @@ export const deleteUserApiKeyRoute: RestRoute = (app, deps) => {
     },
   );
 };
+
+export const userApiKeyRoutes: readonly RestRoute[] = [
+  listUserApiKeysRoute,
+  createUserApiKeyRoute,
+  updateUserApiKeyRoute,
+  rotateUserApiKeyRoute,
+  deleteUserApiKeyRoute,
+];
