@@ -1,6 +1,6 @@
 /** How a registry asks who reads, and what it is answered: the token flow of the OCI distribution specification. */
+import type { IncomingMessage } from 'node:http';
 import { Failure } from '../../core/errors.ts';
-import type { Got } from './http-get.ts';
 import type { OriginAccess } from './origin-access.ts';
 import { readSmallBody } from './read-small-body.ts';
 
@@ -17,7 +17,7 @@ const PARAMETER = /\b([a-z]+)="([^"]*)"/gi;
 export async function answerRegistry(
   { user, password }: RegistryAccess,
   { url, question }: { url: URL; question: string },
-  get: (realm: URL, headers: Record<string, string>) => Promise<Got>,
+  get: (realm: URL, headers: Record<string, string>) => Promise<{ response: IncomingMessage }>,
 ): Promise<string | null> {
   const basic = user === '' ? null : `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
   if (/^basic\b/i.test(question)) return basic;
