@@ -8,7 +8,7 @@ type RegistryAccess = Extract<OriginAccess, { kind: 'registry' }>;
 
 const MAX_TOKEN_BYTES = 2 ** 18;
 /** `realm="…",service="…"`, as RFC 9110 has them. */
-const PARAMETER = /([a-z]{1,20})="([^"]{0,2000})"/gi;
+const PARAMETER = /\b([a-z]+)="([^"]*)"/gi;
 
 /**
  * Returns the `Authorization` that a registry asked for; null: it wants a password, and there is none. The password goes to the registry, or to

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { BringSteps } from '../../../test/fixtures/bring-models.ts';
 import { ModelHubFiles } from '../../../test/model-hub-files.ts';
 
-/** Processes that are really killed, and a disk that is really full. docs/interface/models.md, "Fetching them". */
+/** Processes that are really killed, and a disk that is really full. docs/interface/models.md. */
 const PROGRAM = fileURLToPath(new URL('../../../test/fixtures/bring-models.ts', import.meta.url));
 const MB = 1_000_000;
 
