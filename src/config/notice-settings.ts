@@ -12,5 +12,6 @@ export const NOTICES = {
     parse: (_name, text) => resolve(text),
     page: 'The mail server that [notices](guide/notices.md) are sent by, as JSON',
     help: 'the mail server that notices are sent by, as JSON',
+    chart: { value: 'mailSecret', as: 'template' },
   }),
 };

@@ -5,15 +5,15 @@ const DAY = 86_400;
 
 /** How people sign in, and for how long. */
 export const SIGN_IN = {
-  /** Null: with API keys only. */
+  /** Null: with API keys, and with the passwords and passkeys of whoever was invited. */
   providersFile: optional({
     variable: 'PODYARD_SIGN_IN',
     flag: 'signIn',
     takes: '<file>',
-    shownDefault: 'API keys only',
+    shownDefault: 'API keys and local accounts',
     parse: (_name, text) => resolve(text),
-    page: 'OpenID Connect providers that people [sign in](guide/sign-in.md) with',
-    help: 'OpenID Connect providers that people sign in with',
+    page: 'Identity providers, a proxy and local accounts that people [sign in](guide/sign-in.md) with',
+    help: 'how people sign in: identity providers, a proxy, local accounts',
     chart: { value: 'signInSecret', as: 'template' },
   }),
   idleMs: seconds({

@@ -149,6 +149,11 @@ spec:
               mountPath: /etc/podyard/sign-in
               readOnly: true
             {{- end }}
+            {{- if $root.Values.mailSecret }}
+            - name: mail
+              mountPath: /etc/podyard/mail
+              readOnly: true
+            {{- end }}
             {{- if $root.Values.tlsSecret }}
             - name: tls
               mountPath: /etc/podyard/tls
@@ -168,6 +173,11 @@ spec:
         {{- end }}
         {{- with $root.Values.signInSecret }}
         - name: sign-in
+          secret:
+            secretName: {{ . }}
+        {{- end }}
+        {{- with $root.Values.mailSecret }}
+        - name: mail
           secret:
             secretName: {{ . }}
         {{- end }}

@@ -48,6 +48,7 @@
 {{- with .Values.logs.retentionDays }}{{ $_ := set $settings "PODYARD_LOG_RETENTION_SECONDS" (toString (mul (int .) 86400)) }}{{ end -}}
 {{- if .Values.catalog }}{{ $_ := set $settings "PODYARD_CATALOG" "/etc/podyard/catalog/catalog.json" }}{{ end -}}
 {{- if .Values.signInSecret }}{{ $_ := set $settings "PODYARD_SIGN_IN" "/etc/podyard/sign-in/sign-in.json" }}{{ end -}}
+{{- if .Values.mailSecret }}{{ $_ := set $settings "PODYARD_MAIL" "/etc/podyard/mail/mail.json" }}{{ end -}}
 {{- if .Values.tlsSecret -}}
 {{- $_ := set $settings "PODYARD_TLS_CERT" "/etc/podyard/tls/tls.crt" -}}
 {{- $_ := set $settings "PODYARD_TLS_KEY" "/etc/podyard/tls/tls.key" -}}
