@@ -18,6 +18,9 @@ const PAGES = [
   'sessions.md',
   's3.md',
   'worker-api.md',
+  'builds.md',
+  'logs.md',
+  'models.md',
 ];
 /** The path of a page, followed by any number of quoted headings. */
 const CITATION = /docs\/interface\/([\w-]+\.md)((?:(?:,| and)+ "[^"]+")*)/g;

@@ -141,7 +141,7 @@ export class PodProxy {
     try {
       const route = await this.#routes.find(podId);
       if (route?.privateTo == null) return;
-      for (const response of [...(this.#open.get(podId) ?? [])]) response.cut(keyEnded('CREDENTIAL'));
+      for (const response of [...(this.#open.get(podId) ?? [])]) response.cut(isPrivateNow());
     } catch (error) {
       this.#deps.logger.warn({ podId, err: error }, 'open connections of a pod could not be checked');
     }
@@ -263,4 +263,8 @@ function isPrivate(): Failure {
     'unauthorized',
     'This pod is private: it needs an API key of its owner, as a bearer token or as the password of Basic authentication.',
   );
+}
+
+function isPrivateNow(): Failure {
+  return new Failure('unauthorized', 'this pod became private: send a key that may use it');
 }
