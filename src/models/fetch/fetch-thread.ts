@@ -60,10 +60,13 @@ function ask(id: number, url: URL): ReturnType<Reach['resolve']> {
   });
 }
 
-/** Adds up what comes in a tenth of a second. */
+/** Adds up what comes in a tenth of a second. What came last is reported even if nothing follows. */
 function seldom(report: OnSize): { call: OnSize; flush: () => void } {
   let [reportedAt, size, received] = [Number.NEGATIVE_INFINITY, 0, 0];
+  let timer: NodeJS.Timeout | undefined;
   const flush = () => {
+    clearTimeout(timer);
+    timer = undefined;
     reportedAt = monotonicClock.now();
     report(size, received);
     received = 0;
@@ -71,7 +74,10 @@ function seldom(report: OnSize): { call: OnSize; flush: () => void } {
   const call: OnSize = (now, more) => {
     size = now;
     received += more;
-    if (monotonicClock.now() - reportedAt >= REPORT_MS) flush();
+    if (timer !== undefined) return;
+    const leftMs = reportedAt + REPORT_MS - monotonicClock.now();
+    if (leftMs <= 0) flush();
+    else timer = setTimeout(flush, leftMs);
   };
   return { call, flush };
 }

@@ -52,14 +52,21 @@ async function lead(pool = database.pool): Promise<void> {
 }
 
 /** A leader that dies at the statement of this name, which the database never gets. */
-const dyingAt = (name: string) =>
-  new Proxy(database.pool, {
-    get: (pool, member) =>
-      member === 'query'
-        ? (query: { name?: string }, ...more: never[]) =>
-            query.name === name ? Promise.reject(new Error('killed')) : pool.query(query as never, ...more)
-        : Reflect.get(pool, member, pool),
-  });
+const dyingAt = (name: string) => {
+  const dying = <T extends object>(target: T): T =>
+    new Proxy(target, {
+      get: (_, member) => {
+        const value = Reflect.get(target, member, target);
+        if (typeof value !== 'function') return value;
+        return (...args: { name?: string }[]) => {
+          if (member === 'query' && args[0]?.name === name) return Promise.reject(new Error('killed'));
+          const result = value.apply(target, args);
+          return member === 'connect' ? result.then(dying) : result;
+        };
+      },
+    });
+  return dying(database.pool);
+};
 
 test('each step may be done by another leader: none is lost, and none is done twice', async () => {
   await lead();
