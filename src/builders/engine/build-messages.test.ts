@@ -2,9 +2,12 @@ import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { readMessages } from './build-messages.ts';
 
-async function read(...chunks: readonly string[]): Promise<unknown[]> {
-  return Array.fromAsync(readMessages(Readable.from(chunks.map((chunk) => Buffer.from(chunk)))));
+async function readAll(answer: Readable): Promise<unknown[]> {
+  const messages: unknown[] = [];
+  for await (const message of readMessages(answer)) messages.push(message);
+  return messages;
 }
+const read = (...chunks: readonly string[]) => readAll(Readable.from(chunks.map((chunk) => Buffer.from(chunk))));
 
 test('messages are read however their bytes are divided', async () => {
   expect(await read('{"stream":"a"}\n{"str', 'eam":"b"}\n', '\n{"stream":"c"}')).toEqual(
@@ -26,7 +29,7 @@ test('a message without end is not held: the answer is closed', async () => {
       }
     })(),
   );
-  await expect(Array.fromAsync(readMessages(endless))).rejects.toThrow('it printed a line of more than 16 MiB');
+  await expect(readAll(endless)).rejects.toThrow('it printed a line of more than 16 MiB');
   expect(endless.destroyed).toBe(true);
   expect(sent).toBeLessThan(64 * 2 ** 20);
 });
