@@ -162,6 +162,7 @@ test('doctor reports what this machine has', async () => {
     'engine',
     'GPUs',
     'GPU sleep',
+    'git',
     'disks',
     'egress',
     'database',
