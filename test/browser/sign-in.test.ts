@@ -101,7 +101,7 @@ describe.skipIf(!hasBrowser)('signing in to the console', { timeout: 120_000 }, 
     await tab.goForward();
     await heading(tab, 'API keys');
     await signOut(page);
-    for (const each of [page, tab]) await each.getByLabel('API key').waitFor();
+    for (const each of [page, tab]) await each.getByLabel('API key', { exact: true }).waitFor();
     await page.context().close();
   });
 
@@ -116,7 +116,7 @@ describe.skipIf(!hasBrowser)('signing in to the console', { timeout: 120_000 }, 
     await tab.getByText('acme', { exact: true }).waitFor();
     expect(await violationsOf(tab)).toEqual([]);
     await tab.getByRole('button', { name: /^Sign out .+ on Linux$/ }).click();
-    for (const each of [tab, page]) await each.getByLabel('API key').waitFor();
+    for (const each of [tab, page]) await each.getByLabel('API key', { exact: true }).waitFor();
     await page.context().close();
   });
 
