@@ -45,7 +45,7 @@ describe.skipIf(!hasBrowser)('local accounts in the console', { timeout: 120_000
   const signOut = async (page: Page) => {
     await page.getByRole('button', { name: /^Account/ }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
-    await page.getByLabel('API key').waitFor();
+    await page.getByLabel('API key', { exact: true }).waitFor();
   };
 
   test('without an invitation the sign-in page is as before', async () => {
@@ -131,7 +131,7 @@ describe.skipIf(!hasBrowser)('local accounts in the console', { timeout: 120_000
       await page.getByText('ask an admin for another').waitFor();
       expect(await violationsOf(page)).toEqual([]);
       await button(page, 'Sign in').click();
-      await page.getByLabel('API key').waitFor();
+      await page.getByLabel('API key', { exact: true }).waitFor();
       await page.context().close();
     },
   );

@@ -126,7 +126,7 @@ describe.skipIf(!hasBrowser)('signing in to the console', { timeout: 120_000 }, 
     await heading(page, 'You are not signed in');
     expect(await violationsOf(page)).toEqual([]);
     await page.getByRole('link', { name: 'Try again' }).click();
-    await page.getByLabel('API key').waitFor();
+    await page.getByLabel('API key', { exact: true }).waitFor();
     await page.close();
   });
 
