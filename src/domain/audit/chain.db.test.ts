@@ -159,7 +159,9 @@ test('retention removes whole links, says so in the log, and the chain goes on',
     await write(database.pool, `old${i}`);
     await sealAll();
   }
-  const { rows } = await database.pool.query<{ at: Date }>('select clock_timestamp() as at');
+  // A Date has whole milliseconds: the next one is after what is old, and the new entry after that.
+  const next = "select clock_timestamp() + interval '1 ms' as at, pg_sleep(0.003)";
+  const { rows } = await database.pool.query<{ at: Date }>(next);
   await write(database.pool, 'new');
   expect(await expireEntries(database.pool, ACTOR, rows[0]!.at)).toBe(3);
   expect(await expireEntries(database.pool, ACTOR, rows[0]!.at)).toBe(0);
