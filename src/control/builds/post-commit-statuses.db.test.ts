@@ -129,7 +129,7 @@ test.each([
   expect(host.posted.map((one) => one.path)).toEqual([path, path]);
   expect(host.posted[1]!.body).toMatchObject({
     context: 'podyard/App',
-    target_url: `https://podyard.test/console/builds/${id}`,
+    target_url: `https://podyard.test/#/builds/${id}`,
   });
   expect([host.faults, await rows(), await errorOf()]).toEqual([[], [], null]);
   expect(log).not.toContain(TOKEN);

@@ -125,7 +125,7 @@ export class CommitStatusPoster {
   async #post(status: DueStatus): Promise<void> {
     const { webhooks, secretBox, publicUrl } = this.#deps;
     const { buildId, endpointName, statuses, git, state } = status;
-    const page = publicUrl === null ? null : `${publicUrl.replace(/\/$/, '')}/console/builds/${buildId}`;
+    const page = publicUrl === null ? null : `${publicUrl.replace(/\/$/, '')}/#/builds/${buildId}`;
     const token = openToken(secretBox, status);
     const { url, headers, body } = statusRequest(statuses, git, { state, endpointName, page }, token);
     const guarded = {
