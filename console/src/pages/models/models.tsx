@@ -228,7 +228,7 @@ function FetchAhead() {
             {...form.getInputProps('tokenSecret')}
           />
           <Checkbox
-            label="Pin it: it does not leave to make room"
+            label="Pin it, so that it is never removed to make room"
             {...form.getInputProps('pinned', { type: 'checkbox' })}
           />
         </>

@@ -69,7 +69,7 @@ export function EditDestination({ destination }: { destination: Destination }) {
           <TextInput label="Name" required data-autofocus autoComplete="off" {...form.getInputProps('name')} />
           <Switch
             label="On"
-            description="Switched off, it is told nothing"
+            description="When off, nothing is sent to it"
             {...form.getInputProps('isEnabled', { type: 'checkbox' })}
           />
           <Fields form={form} scope={scope} storedHost={destination.kind === 'EMAIL' ? null : destination.address} />
