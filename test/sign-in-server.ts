@@ -57,6 +57,7 @@ export async function startSignInServer(proxy: ProxySignIn | null = null): Promi
     facts: { takesSeveralUsers: true },
     trustedProxies: { has: (address) => address === '127.0.0.1' },
     publicUrlFor: () => url,
+    podHost: 'localhost',
   };
   let app = new SignInApp(deps);
   const server: Server = createServer((req, res) =>

@@ -12,6 +12,7 @@ const EndpointDetail = lazyPart(loadEndpoint, 'EndpointPage');
 const Pods = lazyPart(() => import('./pages/pods/pods.tsx'), 'PodsPage');
 const NewPod = lazyPart(() => import('./pages/pods/new-pod.tsx'), 'NewPodPage');
 const PodDetail = lazyPart(() => import('./pages/pods/pod.tsx'), 'PodPage');
+const OpenPod = lazyPart(() => import('./pages/pods/open-pod.tsx'), 'OpenPodPage');
 const Builds = lazyPart(() => import('./pages/builds/builds.tsx'), 'BuildsPage');
 const BuildDetail = lazyPart(() => import('./pages/builds/build.tsx'), 'BuildPage');
 const Clusters = lazyPart(() => import('./pages/clusters/clusters.tsx'), 'ClustersPage');
@@ -61,6 +62,7 @@ export const router = createHashRouter([
           { path: 'pods', element: <Pods /> },
           { path: 'pods/new', element: <NewPod /> },
           { path: 'pods/:id/:tab?', element: <PodDetail /> },
+          { path: 'open-pod', element: <OpenPod /> },
           { path: 'clusters', element: <Clusters /> },
           { path: 'clusters/new', element: <NewCluster /> },
           { path: 'clusters/:id', element: <ClusterDetail /> },

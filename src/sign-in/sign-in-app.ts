@@ -20,6 +20,7 @@ import { passkeyRoutes } from './local/passkey-routes.ts';
 import { passwordRoutes } from './local/password-routes.ts';
 import { proxyRoutes } from './local/proxy-routes.ts';
 import { finishOidc, logOutFromBehind, startOidc } from './oidc-routes.ts';
+import { openPodPort } from './open-pod-port.ts';
 import type { SignInDeps } from './sign-in-deps.ts';
 
 type Handler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
@@ -69,6 +70,7 @@ export class SignInApp implements LoadedApp {
       ...Object.assign({}, ...[...deps.clients.values()].map((client) => oidcRoutes(deps, client))),
       ...(deps.own.isLocalOn ? { ...passwordRoutes(deps), ...passkeyRoutes(deps) } : {}),
       ...cliLoginRoutes(deps),
+      'POST /sign-in/pod': (req, res) => openPodPort(deps, req, res),
       ...(deps.proxy ? proxyRoutes(deps, deps.proxy) : {}),
       'GET /sign-in/providers': async (req, res) => {
         sendJson(res, 200, {

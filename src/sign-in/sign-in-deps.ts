@@ -21,6 +21,8 @@ export interface SignInDeps extends Context {
   trustedProxies: TrustedAddresses;
   /** Returns the URL of this server as the client of a request reaches it, without a trailing slash. */
   publicUrlFor: (request: IncomingMessage) => string;
+  /** The name under which pods are served. */
+  podHost: string;
   lifetime: SessionLifetime;
   /** What the operator's file says besides providers. */
   own: Pick<OwnSignIn, 'isLocalOn'>;

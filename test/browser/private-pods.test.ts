@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Api, until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
-import { openPage, signIn } from './console-page.ts';
+import { openPage, signIn, violationsOf } from './console-page.ts';
 
 /** Serves a page that opens a WebSocket to its own origin and says when it is open. */
 const PROGRAM = `
@@ -55,7 +55,7 @@ describe.skipIf(!hasBrowser)('a private pod in a browser', { timeout: 120_000 },
     await server?.dispose();
   });
 
-  test('the console sets when it is stopped, and its switch makes it private; the browser then asks for the key, for its sockets too', async () => {
+  test('the console sets when it is stopped, and its switch makes it private', async () => {
     const console = await openPage(browser);
     await signIn(console, server);
     await console.getByRole('navigation').getByRole('link', { name: 'Pods' }).click();
@@ -70,15 +70,35 @@ describe.skipIf(!hasBrowser)('a private pod in a browser', { timeout: 120_000 },
     await console.getByText('Times set.').waitFor();
     const { stopAfter } = await api.call<{ stopAfter: string }>('GET', `/v2/pods/${podId}/lifetime`);
     expect(stopAfter).toBe(new Date(2099, 0, 31, 12).toISOString());
+  });
 
-    const stranger = await browser.newPage();
-    // What a browser without a window says instead of asking for a name and a password.
-    await expect(stranger.goto(url)).rejects.toThrow('ERR_INVALID_AUTH_CREDENTIALS');
+  test.each(['light', 'dark'] as const)('a stranger signs in to the console on the way, in %s', async (colorScheme) => {
+    await api.call('PUT', `/v2/pods/${podId}/access`, { private: true });
+    const page = await openPage(browser, { colorScheme });
+    expect((await page.goto(`${url}tree?a=1`))?.status()).toBe(401);
+    expect(await violationsOf(page)).toEqual([]);
+    await page.getByRole('link', { name: 'Sign in with the console' }).click();
+    await page.getByLabel('API key').fill(server.key);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByText('socket open').waitFor();
+    expect(page.url()).toBe(`${url}tree?a=1`);
+    expect((await page.context().cookies(url)).map(({ name }) => name)).toEqual(['podyard_pod']);
+    await page.reload();
+    await page.getByText('socket open').waitFor();
 
-    const httpCredentials = { username: 'anyone', password: server.key };
-    const owner = await (await browser.newContext({ httpCredentials })).newPage();
-    expect((await owner.goto(url))?.status()).toBe(200);
-    await owner.getByText('socket open').waitFor({ timeout: 20_000 });
+    // A second time the console asks for nothing.
+    await page.context().clearCookies({ name: 'podyard_pod' });
+    await page.goto(url);
+    await page.getByRole('link', { name: 'Sign in with the console' }).click();
+    await page.getByText('socket open').waitFor();
+  });
+
+  test('the console says why it opens no pod', async () => {
+    const page = await openPage(browser);
+    await signIn(page, server);
+    await page.goto(`${server.url}/#/open-pod?pod=nosuchpod&port=80&state=${'a'.repeat(43)}`);
+    await page.getByRole('alert').getByText('You may open no private pod with this id and HTTP port.').waitFor();
+    expect(await violationsOf(page)).toEqual([]);
   });
 });
 

@@ -4,6 +4,7 @@ import type { TrustedAddresses } from '../../core/client-address.ts';
 import { withoutRevision } from '../../core/rest-revisions.ts';
 import { isQueuePath } from '../../dataplane/data-plane.ts';
 import { sendProblem, setCommonHeaders } from '../../dataplane/exchange.ts';
+import { normalizeHost } from '../../dataplane/proxy/find-handler.ts';
 import { S3Plane } from '../../dataplane/s3/s3-plane.ts';
 import { isS3Path } from '../../dataplane/s3/s3-request.ts';
 import type { CapacitySource } from '../../domain/catalog/capacity-source.ts';
@@ -20,6 +21,7 @@ import { isSignInPath, lazySignInApp, startRefreshing } from '../../sign-in/lazy
 import { buildHindrance } from '../create-builder.ts';
 import { missingRole } from '../roles.ts';
 import type { ServerParts } from '../serving.ts';
+import { DEFAULT_PROXY_HOST } from './proxy-plane.ts';
 
 /** Answers requests on node's HTTP server. */
 export type Responder = (req: IncomingMessage, res: ServerResponse) => void;
@@ -66,7 +68,9 @@ export function createApiPlane(
   };
   const rest = new RestApps(restDeps, options);
   const v1 = config.isRestV1On ? lazyV1App(restDeps) : null;
-  const signIn = lazySignInApp({ ...deps, publicUrlFor, trustedProxies, lifetime: config.signIn }, deps.providers);
+  const podHost = normalizeHost(config.proxyHost ?? DEFAULT_PROXY_HOST);
+  const signInDeps = { ...deps, publicUrlFor, podHost, trustedProxies, lifetime: config.signIn };
+  const signIn = lazySignInApp(signInDeps, deps.providers);
   const stopRefreshing = startRefreshing(deps, roles.has('api') ? deps.providers : []);
   const graphql = lazyGraphqlApp({ ...deps, isIntrospectable: config.isGraphqlIntrospectable });
   const s3 = new S3Plane({ ...deps, storage });

@@ -47,14 +47,15 @@ export function createFront(
     port ??= (front.server.address() as AddressInfo).port;
     return port;
   };
-  const publicUrlFor = (request: IncomingMessage) => config.publicUrl ?? localUrl(config, portOfFront(), request);
+  const publicUrlFor = ({ headers: { host } }: IncomingMessage) => consoleUrlFor(host);
+  const consoleUrlFor = (host: string | undefined) => config.publicUrl ?? localUrl(config, portOfFront(), host);
   const trustedProxies = new TrustedProxies(config.trustedProxies);
   const apis = createApiPlane(config, rest, parts, publicUrlFor, trustedProxies);
   cleanUp.add(async () => {
     await apis.close();
     await front.close();
   });
-  const dispatch = createDispatch(config, parts, trustedProxies);
+  const dispatch = createDispatch(config, parts, trustedProxies, consoleUrlFor);
   const respond = tls === null ? apis.respond : withStrictTransport(apis.respond);
   const http = createHttp(dispatch, { ...apis, respond }, trustedProxies, () => front.isDraining);
   const queue = config.roles.has('data') ? createQueueHandler(parts.data, tls !== null) : null;
@@ -147,9 +148,9 @@ export function serveNewCertificates(config: Config, logger: Logger, front: Fron
 }
 
 /** Where this client reaches the server. On a wildcard address only its Host header knows. */
-function localUrl(config: Config, port: number, request: IncomingMessage): string {
+function localUrl(config: Config, port: number, asked: string | undefined): string {
   const isWildcard = config.host === '0.0.0.0' || config.host === '::';
-  const host = isWildcard ? request.headers.host : undefined;
+  const host = isWildcard ? asked : undefined;
   const protocol = config.tls === null ? 'http' : 'https';
   if (host && /^[\w.:[\]-]+$/.test(host)) return `${protocol}://${host}`;
   return `${protocol}://${hostInUrl(config.host)}:${port}`;

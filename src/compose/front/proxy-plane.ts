@@ -8,16 +8,22 @@ import { Terminals } from '../../dataplane/terminal/terminals.ts';
 import type { ClientExchange, ExchangeHandler } from '../../dataplane/wire/client-exchange.ts';
 import type { TrustedProxies } from '../../dataplane/wire/trusted-proxies.ts';
 import { findPodRoute } from '../../domain/pods/find-pod-route.ts';
+import { usePodTicket } from '../../domain/sessions/pod-sign-ins.ts';
 import { missingRole } from '../roles.ts';
 import type { ServerParts } from '../serving.ts';
 
 /** Browsers and most resolvers take every name under it for this machine. */
-const DEFAULT_PROXY_HOST = 'localhost';
+export const DEFAULT_PROXY_HOST = 'localhost';
 
 /** Finds the proxy's handler for a Host and a target; null when the request is for another plane. */
 export type Dispatch = (host: string, target: string) => ExchangeHandler | null;
 /** Routes pods and load-balancing endpoints, by name or by path. */
-export function createDispatch(config: Config, parts: ServerParts, trustedProxies: TrustedProxies): Dispatch {
+export function createDispatch(
+  config: Config,
+  parts: ServerParts,
+  trustedProxies: TrustedProxies,
+  consoleUrlFor: (host: string) => string,
+): Dispatch {
   const { pool, bus, logger, metrics, keyRing, data, runtime, cleanUp } = parts;
   const { answerMs, bodyBytes } = config.podProxy;
   const pods = new PodProxy({
@@ -27,6 +33,8 @@ export function createDispatch(config: Config, parts: ServerParts, trustedProxie
     metrics,
     keyRing,
     settings: { answerTimeoutMs: answerMs, maxBodyBytes: bodyBytes },
+    consoleUrlFor,
+    useTicket: (ticket, at) => usePodTicket(pool, ticket, at),
     findRoute: (podId) => findPodRoute(pool, podId),
     reach: (podId, port) => runtime.reach(podId, port),
   });

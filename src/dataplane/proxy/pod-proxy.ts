@@ -1,20 +1,16 @@
-import type { Clock } from '../../core/clock.ts';
 import { FAILURES, Failure } from '../../core/errors.ts';
-import type { UserId } from '../../core/ids.ts';
+import type { PodId, UserId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import type { Bus } from '../../db/bus.ts';
-import { type Actor, isPermitted } from '../../domain/access/actor.ts';
-import type { Credential, KeyRing } from '../../domain/access/key-ring.ts';
+import type { KeyRing } from '../../domain/access/key-ring.ts';
 import { keyEnded } from '../../http/authenticate.ts';
-import { hashTextOnConnection } from '../../http/connection-hash.ts';
 import { logFailure } from '../../http/problem.ts';
 import { toFailure } from '../../http/to-failure.ts';
 import { EntryCache } from '../entry-cache.ts';
-import type { ClientExchange, RawHeaders } from '../wire/client-exchange.ts';
-import type { HeaderList } from '../wire/header-list.ts';
+import type { ClientExchange } from '../wire/client-exchange.ts';
 import { type Forwarded, type ForwardOutcome, type ForwardSettings, forward, statusOf } from './forward.ts';
-import { joinedValues } from './header-rules.ts';
+import { type Admission, isSignInPath, PodDoor, type PodDoorDeps, type PrivatePort, WITHHELD_KEY } from './pod-door.ts';
 import { refuse } from './refuse.ts';
 import { type ConnectFailure, Upstream } from './upstream.ts';
 
@@ -26,12 +22,11 @@ export interface PodRoute {
   privateTo: UserId | null;
 }
 
-export interface PodProxyOptions {
+export interface PodProxyOptions extends PodDoorDeps {
   bus: Pick<Bus, 'subscribe'>;
-  monotonic: Clock;
   logger: Logger;
   metrics: Metrics;
-  keyRing: Pick<KeyRing, 'peek' | 'authenticate' | 'onEnd' | 'teams'>;
+  keyRing: PodDoorDeps['keyRing'] & Pick<KeyRing, 'onEnd'>;
   settings: ForwardSettings;
   findRoute: (podId: string) => Promise<PodRoute | undefined>;
   /** Resolves where a port of a running pod is; null when the pod does not listen there. */
@@ -43,10 +38,11 @@ const FORGET_AFTER_MS = 60_000;
 
 /**
  * Forwards requests to the HTTP ports of pods (docs/interface/queue.md, "Pod proxy"). An unknown pod, a stopped one and a
- * closed port all get the same 404, which reveals nothing; a private pod needs a key of its owner.
+ * closed port all get the same 404, which reveals nothing; a private pod is behind a door (pod-door.ts).
  */
 export class PodProxy {
   readonly #deps: PodProxyOptions;
+  readonly #door: PodDoor;
   readonly #routes: EntryCache<PodRoute>;
   /** Pod → port → its connections. */
   readonly #upstreams = new Map<string, Map<number, { upstream: Upstream; usedAt: number }>>();
@@ -57,6 +53,7 @@ export class PodProxy {
 
   constructor(options: PodProxyOptions) {
     this.#deps = options;
+    this.#door = new PodDoor(options);
     this.#routes = new EntryCache({ monotonic: options.monotonic, load: options.findRoute });
     this.#unsubscribe = options.bus.subscribe('pod', (podId) => {
       this.#drop(podId);
@@ -80,11 +77,14 @@ export class PodProxy {
 
   /** Returns the status that the client got. */
   async #serve(exchange: ClientExchange, podId: string, port: number): Promise<number> {
+    let door: PrivatePort | null = null;
     try {
       const found = this.#routes.find(podId);
       const route = found instanceof Promise ? await found : found;
       if (!route?.isRunning || !route.httpPorts.includes(port)) throw noSuchPort();
-      const admitted = route.privateTo === null ? null : this.#admit(exchange, podId, route.privateTo);
+      door = route.privateTo === null ? null : { id: podId as PodId, port, owner: route.privateTo };
+      if (door !== null && isSignInPath(exchange)) return await this.#door.letIn(exchange, door);
+      const admitted = door === null ? null : this.#door.admit(exchange, door);
       const admission = admitted instanceof Promise ? await admitted : admitted;
       const outcome = await this.#forward(exchange, podId, port, admission);
       if (outcome.kind === 'notConnected') throw notConnected(outcome.reason, port);
@@ -92,13 +92,10 @@ export class PodProxy {
     } catch (error) {
       const failure = toFailure(error);
       if (failure !== error) logFailure(this.#deps.logger, failure, { podId, port });
-      refuse(exchange, failure, failure.kind === 'unauthorized' ? ASK_BROWSER : []);
+      if (door !== null && failure.kind === 'unauthorized') this.#door.refuse(exchange, door, failure);
+      else refuse(exchange, failure);
       return FAILURES[failure.kind].status;
     }
-  }
-
-  #admit(exchange: ClientExchange, id: string, owner: UserId): Admission | Promise<Admission> {
-    return admitToPod(this.#deps.keyRing, exchange, { id, owner });
   }
 
   /** Ends requests with the key that opened them. Those without one end when the pod becomes private. */
@@ -194,74 +191,6 @@ function notConnected(reason: ConnectFailure, port: number): Failure {
     'badGateway',
     `Port ${port} of the pod accepts no connections. Either its server has not started yet, or it listens on the wrong ` +
       'address: inside a pod, a server must bind to all interfaces (0.0.0.0), not to localhost or 127.0.0.1.',
-  );
-}
-
-/** For clients whose `Authorization` is for the program in the pod. */
-const KEY_HEADER = 'x-podyard-key';
-/** Headers that a pod does not get: the key is for Podyard. `Authorization` of a request to a public pod belongs to the pod. */
-const WITHHELD_KEY: ReadonlySet<string> = new Set([KEY_HEADER]);
-const WITHHELD_BOTH: ReadonlySet<string> = new Set([KEY_HEADER, 'authorization']);
-
-/** Beside `Bearer`, for browsers: they ask for a name and a password, and remember them for the pod's own origin. */
-const ASK_BROWSER: RawHeaders = ['WWW-Authenticate', 'Basic realm="Podyard: API key as the password", charset="UTF-8"'];
-
-/** A key that opens a private pod, and the headers that the pod must not see. */
-interface Admission {
-  actor: Credential;
-  withheld: ReadonlySet<string>;
-}
-
-/**
- * Admits a request to a private pod of `owner`. Synchronous when the key is cached. Throws the same `unauthorized` for a
- * request without a key and for every key that may not read the pod, and `tooManyRequests` for the many unknown keys of an address.
- */
-function admitToPod(
-  keyRing: Pick<KeyRing, 'peek' | 'authenticate' | 'teams'>,
-  exchange: ClientExchange,
-  pod: { id: string; owner: UserId },
-): Admission | Promise<Admission> {
-  const { key, withheld } = credentialsOf(exchange.headers);
-  const check = (actor: Actor | undefined): Admission | Promise<Admission> => {
-    if (actor && actor.userId !== pod.owner) return keyRing.teams.actAs(actor, pod.owner).then(check, throwPrivate);
-    if (!actor || !isPermitted(actor, { area: 'pods', access: 'read', resourceId: pod.id })) throw isPrivate();
-    return { actor, withheld };
-  };
-  const known = keyRing.peek(key, hashTextOnConnection(exchange.connection, key));
-  if (known) return check(known);
-  const { remoteAddress, headers } = exchange;
-  const peer = { remoteAddress, forwardedFor: joinedValues(headers, 'x-forwarded-for') };
-  return keyRing.authenticate(key, peer).then(check);
-}
-
-/** Keeps an `Authorization` beside the pod's own header for the pod, unless it holds the key as well. */
-function credentialsOf(headers: HeaderList): { key: string; withheld: ReadonlySet<string> } {
-  const inAuthorization = keyIn(headers.get('authorization'));
-  const own = headers.get(KEY_HEADER)?.trim();
-  if (own) return { key: own, withheld: inAuthorization === own ? WITHHELD_BOTH : WITHHELD_KEY };
-  if (inAuthorization === undefined) throw isPrivate();
-  return { key: inAuthorization, withheld: WITHHELD_BOTH };
-}
-
-/** Returns the token of `Bearer`, or of `Basic` the password, or the name where the password is empty (`curl -u key:`). */
-function keyIn(authorization: string | undefined): string | undefined {
-  const [, scheme, value] = /^(bearer|basic) +(\S+)$/i.exec(authorization?.trim() ?? '') ?? [];
-  if (scheme === undefined || value === undefined) return undefined;
-  if (scheme.toLowerCase() === 'bearer') return value;
-  const text = Buffer.from(value, 'base64').toString('utf8');
-  const at = text.indexOf(':');
-  return (at < 0 ? text : text.slice(at + 1) || text.slice(0, at)) || undefined;
-}
-
-/** A stranger to the team learns what every other stranger does. */
-function throwPrivate(error: unknown): never {
-  throw error instanceof Failure && error.kind === 'forbidden' ? isPrivate() : error;
-}
-
-function isPrivate(): Failure {
-  return new Failure(
-    'unauthorized',
-    'This pod is private: it needs an API key of its owner, as a bearer token or as the password of Basic authentication.',
   );
 }
 

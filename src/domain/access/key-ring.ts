@@ -1,5 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { findLiveSessions, findSessionBySecretHash, updateSessionsUsed } from '../sessions/session-store.ts';
+import {
+  findLiveSessions,
+  findSessionByPodSecretHash,
+  findSessionBySecretHash,
+  updateSessionsUsed,
+} from '../sessions/session-store.ts';
 import { type Actor, useIdOf } from './actor.ts';
 import { findKeyBySecretHash, findLiveKeys, updateKeysUsed } from './key-store.ts';
 import type { OpenUse, UseEnd } from './key-watch.ts';
@@ -26,6 +31,9 @@ const SESSIONS: SecretKind = {
   updateUsed: updateSessionsUsed,
 };
 
+/** Cookies of pods' hosts: each stands for the session that it ends with. */
+const POD_SESSIONS: SecretKind = { ...SESSIONS, find: findSessionByPodSecretHash };
+
 /** What a request came with, a key or a session, and for whom it acts. */
 export type Credential = Pick<Actor, 'keyId' | 'sessionId' | 'userId' | 'personId' | 'actingRole'>;
 
@@ -42,6 +50,8 @@ interface VouchedRequest {
 /** Maps API keys to actors; `sessions` does the same for the sessions of browsers. Watches the ends of both. */
 export class KeyRing extends SecretRing {
   readonly sessions: SecretRing;
+  /** The same sessions, by the cookies of private pods (`podCookieSecret`). */
+  readonly podSessions: SecretRing;
   /** The teams of those whose keys and sessions these are. */
   readonly teams: TeamRing;
 
@@ -53,6 +63,7 @@ export class KeyRing extends SecretRing {
     this.#vouchers = vouchers;
     const { onRefused: _, ...others } = deps; // a browser that was signed out is no stranger
     this.sessions = new SecretRing(SESSIONS, others);
+    this.podSessions = new SecretRing(POD_SESSIONS, others);
     this.teams = new TeamRing(deps);
   }
 
@@ -84,6 +95,7 @@ export class KeyRing extends SecretRing {
   override close(): void {
     super.close();
     this.sessions.close();
+    this.podSessions.close();
     this.teams.close();
   }
 

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ownEverything, PLENTY } from '../../../test/owned-things.ts';
 import { type Person, type RestFixture, startRestApp } from '../../../test/rest-app.ts';
-import type { KeyId, RegistryId, SessionId, TemplateId } from '../../core/ids.ts';
+import type { KeyId, PodId, RegistryId, SessionId, TemplateId } from '../../core/ids.ts';
 import { type Actor, systemActor } from '../access/actor.ts';
 import { change } from '../change.ts';
 import { changeClusterRegistry } from '../clusters/change-cluster.ts';
@@ -16,6 +16,7 @@ import { writeMachineState } from '../machine-models/machine-model-store.ts';
 import { pinModel } from '../models/pinned-model-store.ts';
 import { updateRegistry } from '../registries/change-registry.ts';
 import { joinIdentity, leaveGroups } from '../sessions/join-identity.ts';
+import { openPod } from '../sessions/pod-sign-ins.ts';
 import { createSession, endSession } from '../sessions/sessions.ts';
 import { ensureSimulation } from '../simulation/simulation.ts';
 import { markTemplate } from '../templates/change-template.ts';
@@ -158,6 +159,7 @@ async function callEverything(person: Person): Promise<void> {
     ...({ madeBy: 'PASSWORD', userAgent: 'Firefox', address: '192.0.2.1' } as const),
     lifetime: { idleMs: 1_000, maxMs: 1_000 },
   });
+  await change(context, { ...actor, sessionId: browser.id }, openPod, { id: pod as PodId, port: 80, state: '' });
   await change(context, actor, endSession, { userId: person.userId, sessionId: browser.id });
   await useLocalAccount(context, actor);
   const joined = {

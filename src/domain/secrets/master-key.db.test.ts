@@ -69,7 +69,13 @@ test('the list of sealed columns is complete: every other binary column is known
     ],
     ...['terminal_sessions.ticket_hash', 'workers.token_hash', 'sessions.secret_hash', 'used_answers.hash'],
     ...['audit_seals.hash', 'audit_seals.previous'],
-    ...['invitations.secret_hash', 'passkeys.public_key', 'sign_in_tries.key'],
+    ...[
+      'invitations.secret_hash',
+      'passkeys.public_key',
+      'pod_sign_ins.secret_hash',
+      'pod_sign_ins.ticket_hash',
+      'sign_in_tries.key',
+    ],
     'build_file_chunks.data', // what users have sent to be built
   ];
   const sealed = SEALED_COLUMNS.map(({ table, column }) => `${table}.${column}`);

@@ -105,16 +105,28 @@ interface FoundRow {
   allowedNetworks: string[];
 }
 
-/** Finds a session that has not ended, also one of a suspended user. Served by the unique index of the hash. */
-export async function findSessionBySecretHash(db: Db, secretHash: Buffer): Promise<FoundSecret | undefined> {
-  const result = await db.query<FoundRow>({
-    name: 'session-by-secret',
-    text: `select s.id, s.user_id as "userId", s.key_id as "keyId", k.scopes, k.rest_revision as "restRevision",
-             case s.made_by when 'PROXY' then s.subject end as voucher, s.last_used_at as "lastUsedAt", ${ENDS_AT} as "endsAt", u.suspended_at is not null as "isSuspended",
-             u.removing_at is not null as "isRemoving", coalesce(k.allowed_networks, '{}') as "allowedNetworks"
-           from ${SESSIONS} join users u on u.id = s.user_id where s.secret_hash = $1 and ${IS_LIVE}`,
-    values: [secretHash],
-  });
+/** What a look-up reads of a session that has not ended, also of one of a suspended user. */
+const FOUND = `select s.id, s.user_id as "userId", s.key_id as "keyId", k.scopes, k.rest_revision as "restRevision",
+    case s.made_by when 'PROXY' then s.subject end as voucher, s.last_used_at as "lastUsedAt", ${ENDS_AT} as "endsAt", u.suspended_at is not null as "isSuspended",
+    u.removing_at is not null as "isRemoving", coalesce(k.allowed_networks, '{}') as "allowedNetworks"
+  from ${SESSIONS} join users u on u.id = s.user_id where ${IS_LIVE}`;
+
+/** Served by the unique index of the hash. */
+export function findSessionBySecretHash(db: Db, secretHash: Buffer): Promise<FoundSecret | undefined> {
+  return findOne(db, { name: 'session-by-secret', text: `${FOUND} and s.secret_hash = $1`, values: [secretHash] });
+}
+
+/** Finds the session that opened a port of a private pod. Served by the unique index of the hash. */
+export function findSessionByPodSecretHash(db: Db, secretHash: Buffer): Promise<FoundSecret | undefined> {
+  const text = `${FOUND} and s.id = (select p.session_id from pod_sign_ins p where p.secret_hash = $1)`;
+  return findOne(db, { name: 'session-by-pod-secret', text, values: [secretHash] });
+}
+
+async function findOne(
+  db: Db,
+  query: { name: string; text: string; values: unknown[] },
+): Promise<FoundSecret | undefined> {
+  const result = await db.query<FoundRow>(query);
   return result.rows[0] && toFound(result.rows[0]);
 }
 
