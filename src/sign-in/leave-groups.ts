@@ -1,4 +1,5 @@
 import type { UserId } from '../core/ids.ts';
+import { PODYARD } from '../domain/access/actor.ts';
 import { change } from '../domain/change.ts';
 import { leaveGroups } from '../domain/sessions/join-identity.ts';
 import { roleWithoutGroups } from './claims.ts';
@@ -12,5 +13,5 @@ export async function takeGroupsAway(
   userId: UserId,
 ): Promise<void> {
   const role = roleWithoutGroups(provider);
-  await change(deps, null, leaveGroups, { id: userId, issuer: provider.issuer, role });
+  await change(deps, PODYARD, leaveGroups, { id: userId, issuer: provider.issuer, role });
 }

@@ -1,17 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Failure } from '../core/errors.ts';
+import { PODYARD } from '../domain/access/actor.ts';
 import { hashSecret } from '../domain/access/secret-hash.ts';
 import { change } from '../domain/change.ts';
 import { findUserOfIdentity, useAnswerOnce } from '../domain/sessions/identity-store.ts';
 import { type JoinedIdentity, joinIdentity } from '../domain/sessions/join-identity.ts';
-import { deleteSessionsOfAccount } from '../domain/sessions/provider-session-store.ts';
+import { endSessionsOfAccount } from '../domain/sessions/provider-session-store.ts';
 import { readCookie, setCookie } from '../http/session-cookie.ts';
 import { readForm, redirect, sendJson } from './answers.ts';
 import { beginSession, isSecure } from './begin-session.ts';
 import { type Claims, readIdentity } from './claims.ts';
 import type { BackChannelClient, IdentityClient, Vouched } from './identity-client.ts';
 import { takeGroupsAway } from './leave-groups.ts';
+import { senderOf, withSender } from './local/local-request.ts';
 import { readLogoutToken } from './logout-token.ts';
 import type { Provider } from './read-providers.ts';
 import { REFRESH_MS } from './refresh-sessions.ts';
@@ -75,7 +77,7 @@ export async function finishOidc(
   const answer = new URL(`${callbackUrl(base, provider.name)}?${query}`);
   const vouched = await client.redeem(answer, attempt);
   const identity = await readMember(deps, provider, vouched.claims);
-  const userId = await change(deps, null, joinIdentity, identity);
+  const userId = await change(deps, withSender(PODYARD, senderOf(deps, req, res)), joinIdentity, identity);
   const { secrets, cookie } = await beginSession(deps, req, userId, {
     madeBy: 'OIDC',
     account: {
@@ -119,9 +121,9 @@ export async function logOutFromBehind(
   if (!(await useAnswerOnce(deps.pool, hashSecret(`${issuer} ${id}`)))) {
     throw new Failure('badRequest', 'logout_token: was used before');
   }
-  const ended = await deleteSessionsOfAccount(deps.pool, name, { subject, sid });
-  for (const sessionId of ended) deps.bus.publish('session', sessionId);
-  deps.logger.info({ sessions: ended.length, provider: name }, 'signed out by the provider');
+  const reason = `${name} signed the account out`;
+  const ended = await endSessionsOfAccount(deps, name, { subject, sid, reason });
+  deps.logger.info({ sessions: ended, provider: name }, 'signed out by the provider');
   sendJson(res, 200, {});
 }
 

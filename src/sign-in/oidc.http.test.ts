@@ -62,6 +62,10 @@ async function refusal(visitor: Visitor, url: string, text: RegExp): Promise<num
   const before = [await countUsers(), (await server.rest.database.pool.query('select from sessions')).rowCount];
   const response = await visitor.get(url);
   expect(await response.text()).toMatch(text);
+  const { rows } = await server.rest.database.pool.query<{ reason: string }>(
+    `select reason from audit_entries where operation = 'session.create' and outcome = 'refused' order by seq desc limit 1`,
+  );
+  expect(rows[0]?.reason).toMatch(/^\w+: /);
   expect(response.headers.get('location')).toBeNull();
   expect([await countUsers(), (await server.rest.database.pool.query('select from sessions')).rowCount]).toEqual(
     before,
@@ -267,6 +271,15 @@ test('while the provider is away, sessions and keys go on, and the page says wha
 const makeDue = (id: string) =>
   server.rest.database.pool.query('update sessions set refresh_at = now() where id = $1', [id]);
 
+/** Why the audit log says that sessions ended. */
+async function endsOf(...sessions: BrowserSession[]): Promise<string[]> {
+  const { rows } = await server.rest.database.pool.query<{ reason: string }>(
+    `select reason from audit_entries where operation = 'session.end' and actor_kind = 'system' and record_id = any($1)`,
+    [sessions.map(({ id }) => id)],
+  );
+  return rows.map(({ reason }) => reason);
+}
+
 test('whoever leaves the group, or has no account any more, is signed out by the refresh', async () => {
   const session = await new Visitor().signIn();
   await makeDue(session.id);
@@ -282,6 +295,7 @@ test('whoever leaves the group, or has no account any more, is signed out by the
   await makeDue(next.id);
   await server.refresh();
   await expect.poll(() => status(next)).toBe(401);
+  expect(await endsOf(session, next)).toEqual(Array(2).fill('acme vouches for the account no longer'));
 });
 
 test('tokens of the provider are sealed', async () => {
@@ -312,6 +326,7 @@ test('a sign-out at the provider ends the sessions of the account at once', asyn
   expect((await provider.logOut({ sub: 'anna' })).status).toBe(200);
   await expect.poll(async () => [await status(session), await status(other)]).toEqual([401, 401]);
   expect(await status(bens)).toBe(200);
+  expect(await endsOf(session, other, bens)).toEqual(Array(2).fill('acme signed the account out'));
 });
 
 test('a logout token that is forged, replayed, old or for somebody else ends nothing', async () => {

@@ -1,10 +1,11 @@
 import { Failure } from '../core/errors.ts';
 import type { NextRun } from '../core/flow/loop.ts';
+import { PODYARD } from '../domain/access/actor.ts';
 import { change } from '../domain/change.ts';
 import { joinIdentity } from '../domain/sessions/join-identity.ts';
 import {
   claimSessionsToRefresh,
-  deleteSessionsOfAccount,
+  endSessionsOfAccount,
   type SessionToRefresh,
   updateSessionRefreshed,
 } from '../domain/sessions/provider-session-store.ts';
@@ -48,7 +49,7 @@ export class RefreshSessions {
       };
       const vouched = await client.refresh(refreshToken, session.subject);
       const identity = readIdentity(client.provider, vouched.claims);
-      await change(this.#deps, null, joinIdentity, identity);
+      await change(this.#deps, PODYARD, joinIdentity, identity);
       const tokens = JSON.stringify({ refreshToken: vouched.refreshToken, idToken: vouched.idToken });
       await updateSessionRefreshed(pool, this.#deps.secretBox, session.id, { tokens, refreshInMs: REFRESH_MS });
     } catch (error) {
@@ -61,9 +62,8 @@ export class RefreshSessions {
   }
 
   async #end({ id, userId, provider, subject }: SessionToRefresh): Promise<void> {
-    const { pool, bus, logger } = this.#deps;
-    for (const ended of await deleteSessionsOfAccount(pool, provider, { subject, sid: null }))
-      bus.publish('session', ended);
-    logger.info({ userId, sessionId: id, provider }, 'signed out: the provider vouches no longer');
+    const reason = `${provider} vouches for the account no longer`;
+    await endSessionsOfAccount(this.#deps, provider, { subject, sid: null, reason });
+    this.#deps.logger.info({ userId, sessionId: id, provider }, 'signed out: the provider vouches no longer');
   }
 }

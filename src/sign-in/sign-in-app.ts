@@ -16,6 +16,7 @@ import { sendFailure, sendFailurePage, sendJson } from './answers.ts';
 import { beginSession } from './begin-session.ts';
 import { cliLoginRoutes } from './cli-login-routes.ts';
 import { hasBackChannel, type IdentityClient } from './identity-client.ts';
+import { recordRefusedSignIn, senderOf } from './local/local-request.ts';
 import { passkeyRoutes } from './local/passkey-routes.ts';
 import { passwordRoutes } from './local/password-routes.ts';
 import { proxyRoutes } from './local/proxy-routes.ts';
@@ -27,19 +28,22 @@ type Handler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 
 /** The routes of one provider. What a browser is sent to answers with pages. */
 function oidcRoutes(deps: SignInDeps, client: IdentityClient): Record<string, Handler> {
-  const path = `/sign-in/oidc/${client.provider.name}`;
+  const { name: provider } = client.provider;
+  const path = `/sign-in/oidc/${provider}`;
   const page =
-    (handle: typeof startOidc): Handler =>
+    (handle: typeof startOidc, isAudited: boolean): Handler =>
     (req, res) =>
-      handle(deps, client, req, res).catch((error: unknown) => {
+      handle(deps, client, req, res).catch(async (error: unknown) => {
         const failure = toFailure(error);
         const err = failure.cause ?? (failure === error ? undefined : error);
-        if (err !== undefined) deps.logger.warn({ err, provider: client.provider.name }, 'sign-in refused');
+        if (err !== undefined) deps.logger.warn({ err, provider }, 'sign-in refused');
+        const reason = `${provider}: ${failure.message}`;
+        if (isAudited) await recordRefusedSignIn(deps, senderOf(deps, req, res), { ownerId: null, reason });
         sendFailurePage(res, failure, deps.publicUrlFor(req));
       });
   return {
-    [`GET ${path}`]: page(startOidc),
-    [`GET ${path}/callback`]: page(finishOidc),
+    [`GET ${path}`]: page(startOidc, false),
+    [`GET ${path}/callback`]: page(finishOidc, true),
     ...(hasBackChannel(client) && {
       [`POST ${path}/logout`]: (req: IncomingMessage, res: ServerResponse) => logOutFromBehind(deps, client, req, res),
     }),

@@ -319,6 +319,8 @@ test('a pod that cannot be started stops the others, for good', async () => {
   const rows = await members(id);
   expect(rows.map(({ statusReason }) => statusReason)).toEqual([reason, 'its command is missing', reason]);
   expect(rows.map(({ costPerHour }) => costPerHour)).toEqual([0, 0, 0]);
+  const entries = 'select actor_kind, reason from audit_entries where record_id = $1 and operation = $2';
+  expect(await sql(entries, id, 'cluster.fail')).toEqual([{ actor_kind: 'system', reason }]);
   await createOwnPod(6); // their GPUs are free
 });
 

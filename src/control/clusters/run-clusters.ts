@@ -98,7 +98,7 @@ export class ClusterRunner {
         this.#report(cluster, 'cluster put back', { reason: action.reason });
         return action.untilMs;
       case 'fail':
-        await markClusterFailed(pool, id, action.reason);
+        await markClusterFailed(pool, cluster, action.reason);
         this.#report(cluster, 'cluster failed', { reason: action.reason });
         break;
       case 'finalize':

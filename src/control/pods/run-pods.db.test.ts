@@ -329,6 +329,10 @@ test('an image that cannot be pulled is an ERROR with its reason, holds no GPUs,
   const other = await create({ gpu: { id: GPU, count: 4 } });
   await statusIs(other.id, 'RUNNING');
   expect((await get(pod.id)).status).toBe('ERROR');
+  const given = 'select actor_kind, record_name, reason from audit_entries where record_id = $1 and operation = $2';
+  expect(await sql(given, pod.id, 'pod.fail')).toEqual([
+    { actor_kind: 'system', record_name: pod.name, reason: expect.stringContaining('manifest unknown') },
+  ]);
   await act(other.id, 'terminate');
   await until(
     'its GPUs are free',

@@ -40,6 +40,9 @@ export function systemActor(userId: UserId): Actor {
   return { userId, keyId: '' as KeyId, scopes: [{ kind: 'all' }] };
 }
 
+/** Podyard itself, where nobody is known yet, such as at a sign-in. */
+export const PODYARD: Actor = systemActor('' as UserId);
+
 export function isPermitted(actor: Actor, permission: Permission): boolean {
   const { scopes, actingRole } = actor;
   return scopesPermit(scopes, permission) && (actingRole === undefined || rolePermits(actingRole, permission));

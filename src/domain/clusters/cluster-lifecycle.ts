@@ -1,5 +1,8 @@
 import type { ClusterId, PodId, UserId } from '../../core/ids.ts';
-import type { Db } from '../../db/pool.ts';
+import { type Db, type Pool, transaction } from '../../db/pool.ts';
+import { systemActor } from '../access/actor.ts';
+import { recordEvent } from '../audit/record-event.ts';
+import { withoutOutput } from '../logs/quote-output.ts';
 import type { PodPhase, PodWanted } from '../pods/pod.ts';
 import type { ClusterPhase, ClusterWanted } from './cluster.ts';
 
@@ -61,17 +64,34 @@ export async function markClusterPutBack(db: Db, id: ClusterId, reason: string, 
   );
 }
 
-/** Stops all pods for good, except those that failed: they stay in ERROR, with their own reason. */
-export async function markClusterFailed(db: Db, id: ClusterId, reason: string): Promise<void> {
-  await db.query(
+/** Stops all pods for good, except those that failed: they stay in ERROR, with their own reason. The audit log says so. */
+export async function markClusterFailed(
+  pool: Pool,
+  { id, userId }: Pick<ControlledCluster, 'id' | 'userId'>,
+  reason: string,
+): Promise<void> {
+  await transaction(pool, async (db) => {
+    const name = await updateClusterFailed(db, id, reason);
+    if (name === undefined) return;
+    const event = { recordId: id, recordName: name, reason: withoutOutput(reason) };
+    await recordEvent(db, systemActor(userId), { operation: 'cluster.fail', ...event });
+  });
+}
+
+/** Returns its name; undefined if it failed or ended before. */
+async function updateClusterFailed(db: Db, id: ClusterId, reason: string): Promise<string | undefined> {
+  const result = await db.query<{ name: string }>(
     `with cluster as (
        update clusters set phase = 'FAILED', phase_reason = $2
-       where id = $1 and phase in ('STARTING', 'RUNNING') and wanted = 'RUN' returning id
+       where id = $1 and phase in ('STARTING', 'RUNNING') and wanted = 'RUN' returning id, name
+     ), members as (
+       update pods set wanted = 'STOP', changed_at = now() from cluster
+       where cluster_id = cluster.id and wanted = 'RUN' and not (phase = 'ERROR' and phase_revision = revision)
      )
-     update pods set wanted = 'STOP', changed_at = now() from cluster
-     where cluster_id = cluster.id and wanted = 'RUN' and not (phase = 'ERROR' and phase_revision = revision)`,
+     select name from cluster`,
     [id, reason],
   );
+  return result.rows[0]?.name;
 }
 
 /** Marks a deleted cluster as gone: its pods and its network were removed. */

@@ -1,9 +1,12 @@
 import type { ClusterId, PodId, UserId } from '../../core/ids.ts';
 import { type ColumnMap, selectList } from '../../db/columns.ts';
-import type { Db } from '../../db/pool.ts';
+import { type Db, type Pool, transaction } from '../../db/pool.ts';
+import { type Admin, systemActor } from '../access/actor.ts';
 import { deleteWorkloadKeys } from '../access/workload-keys.ts';
+import { recordEvent } from '../audit/record-event.ts';
 import { CONTAINER_COLUMNS } from '../containers/container-columns.ts';
 import type { ContainerConfig, CpuConfig } from '../endpoints/endpoint.ts';
+import { withoutOutput } from '../logs/quote-output.ts';
 import type { Cloud, PodCondition, PodGpu, PodMounts, PodPort } from './pod.ts';
 import { POD_HARDWARE_COLUMNS } from './pod-store.ts';
 
@@ -136,25 +139,35 @@ export async function markPodRunning(
   );
 }
 
-/** Marks its container as ended, or as not started; `endedAt` null: now. */
-export async function markPodEnded(
-  db: Db,
-  { id, revision }: ControlledPod,
-  end: {
-    phase: 'STARTING' | 'EXITED' | 'ERROR';
-    reason: string | null;
-    endedAt: Date | null;
-    failures: number;
-    notBefore: Date | null;
-  },
-): Promise<void> {
-  await db.query(
+/** Marks its container as ended, or as not started; `endedAt` null: now. That Podyard gives a pod up, as ERROR, has an audit entry. */
+export async function markPodEnded(pool: Pool, pod: ControlledPod, end: PodEnd): Promise<void> {
+  if (end.phase !== 'ERROR') await updatePodEnded(pool, pod, end);
+  else
+    await transaction(pool, async (db) => {
+      const recordName = await updatePodEnded(db, pod, end);
+      const reason = end.reason && withoutOutput(end.reason);
+      await recordEvent(db, systemActor(pod.userId), { operation: 'pod.fail', recordId: pod.id, recordName, reason });
+    });
+}
+
+interface PodEnd {
+  phase: 'STARTING' | 'EXITED' | 'ERROR';
+  reason: string | null;
+  endedAt: Date | null;
+  failures: number;
+  notBefore: Date | null;
+}
+
+/** Returns the pod's name. */
+async function updatePodEnded(db: Db, { id, revision }: ControlledPod, end: PodEnd): Promise<string | null> {
+  const { rows } = await db.query<{ name: string }>(
     `with ${CLOSE_RUN('coalesce($7::timestamptz, clock_timestamp())')}
      update pods set phase = $3, phase_revision = $2, phase_reason = $4, failures = $5, not_before = $6, address = null,
        published_ports = '[]', changed_at = now()
-     where id = $1`,
+     where id = $1 returning name`,
     [id, revision, end.phase, end.reason, end.failures, end.notBefore, end.endedAt],
   );
+  return rows[0]?.name ?? null;
 }
 
 /** Marks a terminated pod as gone: its container and storage were removed. */
@@ -167,27 +180,46 @@ export async function markPodGone(db: Db, id: PodId): Promise<void> {
   );
 }
 
-/**
- * Requests that a user's pods are stopped, locked ones too. Pods of clusters run on: a cluster is whole or not at all. Returns
- * the ids, to be published.
- */
-export async function stopPodsOfUser(db: Db, userId: UserId, reason: string): Promise<PodId[]> {
-  const result = await db.query<{ id: PodId }>(
-    `update pods set wanted = 'STOP', wanted_reason = $2, changed_at = now()
-     where user_id = $1 and wanted = 'RUN' and cluster_id is null returning id`,
-    [userId, reason],
-  );
-  return result.rows.map(({ id }) => id);
+/** Who ends all pods of a user, and why. */
+interface EndOfPods {
+  userId: UserId;
+  by: Admin;
+  reason: string;
 }
 
-/** Requests that a user's pods are removed, locked ones too, except those of clusters. Returns the ids, to be published. */
-export async function terminatePodsOfUser(db: Db, userId: UserId, reason: string): Promise<PodId[]> {
-  const result = await db.query<{ id: PodId }>(
-    `update pods set wanted = 'TERMINATE', wanted_reason = $2, changed_at = now()
-     where user_id = $1 and wanted <> 'TERMINATE' and cluster_id is null returning id`,
-    [userId, reason],
+/**
+ * Requests that a user's pods are stopped, locked ones too, each with its audit entry. Pods of clusters run on: a cluster is whole or not
+ * at all. Returns the ids, to be published after the commit.
+ */
+export async function stopPodsOfUser(db: Db, end: EndOfPods): Promise<PodId[]> {
+  const result = await db.query<{ id: PodId; name: string }>(
+    `update pods set wanted = 'STOP', wanted_reason = $2, changed_at = now()
+     where user_id = $1 and wanted = 'RUN' and cluster_id is null returning id, name`,
+    [end.userId, end.reason],
   );
-  return result.rows.map(({ id }) => id);
+  return recordEnds(db, 'pod.stop', end, result.rows);
+}
+
+/** Requests that a user's pods are removed, locked ones too, except those of clusters. As `stopPodsOfUser`. */
+export async function terminatePodsOfUser(db: Db, end: EndOfPods): Promise<PodId[]> {
+  const result = await db.query<{ id: PodId; name: string }>(
+    `update pods set wanted = 'TERMINATE', wanted_reason = $2, changed_at = now()
+     where user_id = $1 and wanted <> 'TERMINATE' and cluster_id is null returning id, name`,
+    [end.userId, end.reason],
+  );
+  return recordEnds(db, 'pod.terminate', end, result.rows);
+}
+
+async function recordEnds(
+  db: Db,
+  operation: 'pod.stop' | 'pod.terminate',
+  { userId: ownerId, by, reason }: EndOfPods,
+  pods: readonly { id: PodId; name: string }[],
+): Promise<PodId[]> {
+  for (const { id, name } of pods) {
+    await recordEvent(db, by, { operation, recordId: id, recordName: name, ownerId, reason });
+  }
+  return pods.map(({ id }) => id);
 }
 
 /** Deletes pods that are gone, and runs that ended, once they are metered. */

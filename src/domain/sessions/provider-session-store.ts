@@ -1,7 +1,9 @@
 import type { SessionId, UserId } from '../../core/ids.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
+import type { Context } from '../context.ts';
 import { sealSecret } from '../secrets/seal-secret.ts';
+import { type EndedSession, recordSessionEnds } from './record-session-ends.ts';
 
 /** A session about which its provider is asked again. */
 export interface SessionToRefresh {
@@ -39,18 +41,26 @@ export async function updateSessionRefreshed(
   });
 }
 
-/** Ends all sessions of an account at a provider, or with `sid` those of one session there. Returns their ids, to be published. */
-export async function deleteSessionsOfAccount(
-  db: Db,
+/**
+ * Ends all sessions of an account at a provider, or with `sid` those of one session there, because the provider says so. Each has its audit
+ * entry. Returns how many there were.
+ */
+export async function endSessionsOfAccount(
+  { pool, bus }: Pick<Context, 'pool' | 'bus'>,
   provider: string,
-  { subject, sid }: { subject: string | null; sid: string | null },
-): Promise<SessionId[]> {
-  const result = await db.query<{ id: SessionId }>(
-    `delete from sessions where provider = $1 and ($2::text is null or subject = $2) and ($3::text is null or provider_sid = $3)
-       and num_nonnulls($2::text, $3::text) > 0 returning id`,
-    [provider, subject, sid],
-  );
-  return result.rows.map(({ id }) => id);
+  { subject, sid, reason }: { subject: string | null; sid: string | null; reason: string },
+): Promise<number> {
+  const ended = await transaction(pool, async (db) => {
+    const { rows } = await db.query<EndedSession>(
+      `delete from sessions where provider = $1 and ($2::text is null or subject = $2) and ($3::text is null or provider_sid = $3)
+         and num_nonnulls($2::text, $3::text) > 0 returning id, user_id as "userId"`,
+      [provider, subject, sid],
+    );
+    await recordSessionEnds(db, rows, reason);
+    return rows;
+  });
+  for (const { id } of ended) bus.publish('session', id);
+  return ended.length;
 }
 
 /** Returns where a session comes from; undefined if no provider vouches for it. */

@@ -3,6 +3,7 @@ import { isRestRevision, type RestRevision } from '../../core/rest-revisions.ts'
 import type { Db } from '../../db/pool.ts';
 import { parseScope, type Scope } from '../access/scopes.ts';
 import type { FoundSecret } from '../access/secret-ring.ts';
+import type { EndedSession } from './record-session-ends.ts';
 
 /** How somebody signed in. */
 export const SIGN_IN_WAYS = ['KEY', 'OIDC', 'PASSWORD', 'PASSKEY', 'PROXY'] as const;
@@ -220,16 +221,19 @@ export async function deleteSessionsOfUser(db: Db, userId: UserId): Promise<void
   await db.query('delete from sessions where user_id = $1', [userId]);
 }
 
-/** Deletes what has ended, and all but the user's newest ones. Returns the ids of those that had not ended. */
-export async function deleteSurplusSessions(db: Db, userId: UserId, kept: number): Promise<SessionId[]> {
-  const result = await db.query<{ id: SessionId }>(
-    `delete from sessions where id in (
-       select id from (
+/** Deletes what has ended, and all but the user's newest ones. Returns those that had not ended. */
+export async function deleteSurplusSessions(db: Db, userId: UserId, kept: number): Promise<EndedSession[]> {
+  const result = await db.query<EndedSession>(
+    `with surplus as (
+       select * from (
          select s.id, ${IS_LIVE} is true as is_live, row_number() over (order by s.last_used_at desc, s.id) as place
          from ${SESSIONS} where s.user_id = $1
        ) x where not is_live or place > $2
-     ) returning id`,
+     ), deleted as (
+       delete from sessions where id in (select id from surplus)
+     )
+     select id, $1 as "userId" from surplus where is_live`,
     [userId, kept],
   );
-  return result.rows.map(({ id }) => id);
+  return result.rows;
 }

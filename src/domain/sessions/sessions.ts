@@ -10,6 +10,7 @@ import { PERMISSIONS } from '../access/permissions.ts';
 import { hashSecret } from '../access/secret-hash.ts';
 import type { Operation, Tx } from '../change.ts';
 import { sealSecret } from '../secrets/seal-secret.ts';
+import { recordSessionEnds } from './record-session-ends.ts';
 import {
   deleteSession,
   deleteSurplusSessions,
@@ -53,7 +54,9 @@ export const createSession: Operation<Tx & { secretBox: SecretBox }, Wanted, Ses
       throw new Failure('forbidden', 'access denied: this key opens no session');
     }
     const secrets = { id: newId<SessionId>(), cookie: newSecret(COOKIE_PREFIX), token: newSecret(TOKEN_PREFIX) };
-    for (const id of await deleteSurplusSessions(db, userId, MAX_SESSIONS - 1)) bus.publish('session', id);
+    const ended = await deleteSurplusSessions(db, userId, MAX_SESSIONS - 1);
+    await recordSessionEnds(db, ended, `a user has at most ${MAX_SESSIONS} sessions`);
+    for (const { id } of ended) bus.publish('session', id);
     const tokens = account?.tokens ? await sealSecret(db, secretBox, account.tokens, secrets.id) : null;
     const secretHash = hashSecret(sessionSecret(secrets));
     await insertSession(db, {

@@ -77,7 +77,8 @@ export const suspendUser: Operation<
     await keepOwnersOfTeams(db, before);
     await updateSuspension(db, id, { workloads, reason, byId: admin?.userId ?? null });
     await deleteSessionsOfUser(db, id);
-    const podIds = workloads === 'STOP' ? await stopPodsOfUser(db, id, 'its user is suspended') : [];
+    const podIds =
+      workloads === 'STOP' ? await stopPodsOfUser(db, { userId: id, by: admin, reason: 'its user is suspended' }) : [];
     for (const podId of podIds) bus.publish('pod', podId);
     await publishUser(db, bus, id);
     return getUser(db, id);

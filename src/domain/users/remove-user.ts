@@ -76,7 +76,9 @@ async function endWorkloads(context: Context, id: UserId, isStopped: () => boole
     [id],
   );
   for (const cluster of clusters.rows) await unlessGone(change(context, owner, deleteCluster, { id: cluster.id }));
-  for (const podId of await terminatePodsOfUser(pool, id, 'its user is being deleted')) bus.publish('pod', podId);
+  const end = { userId: id, by: owner, reason: 'its user is being deleted' };
+  const podIds = await transaction(pool, (db) => terminatePodsOfUser(db, end));
+  for (const podId of podIds) bus.publish('pod', podId);
   return endpointIds.length > 0;
 }
 

@@ -284,6 +284,11 @@ test('a user has at most a hundred sessions: the one used least lately ends', as
   ]);
   const next = await server.signIn(dora.key);
   expect([await account(first), await account(next)]).toEqual([401, 200]);
+  const { rows } = await server.rest.database.pool.query(
+    `select record_id, actor_kind, reason from audit_entries where operation = 'session.end' and owner_id = $1`,
+    [dora.userId],
+  );
+  expect(rows).toEqual([{ record_id: first.id, actor_kind: 'system', reason: 'a user has at most 100 sessions' }]);
 });
 
 test('a session acts for a team of its user, as its role permits, until the membership ends; the audit log names who it was', async () => {

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { PLENTY } from '../../../test/owned-things.ts';
 import { type Person, type RestFixture, startRestApp } from '../../../test/rest-app.ts';
 import { newId } from '../../core/ids.ts';
 
 let rest: RestFixture;
 let admin: Person;
 beforeAll(async () => {
-  rest = await startRestApp();
+  rest = await startRestApp({ capacity: PLENTY });
   admin = await rest.addPerson('admin');
 });
 afterAll(() => rest.close());
@@ -180,6 +181,18 @@ describe('a suspended user', () => {
     const first = (await post(of(user, '/suspend'))).json().suspension;
     const second = (await post(of(user, '/suspend'), { workloads: 'STOP', reason: 'x' })).json().suspension;
     expect(second).toEqual({ since: first.since, by: 'admin', reason: 'x', workloads: 'STOP' });
+  });
+
+  test('stops pods, each with its audit entry', async () => {
+    const user = await newUser();
+    const made = { name: 'p', image: 'any:1', gpu: { id: 'NVIDIA GeForce RTX 4090' } };
+    const { id } = (await post('/v2/pods', made, user.key)).json();
+    await post(of(user, '/suspend'), { workloads: 'STOP' });
+    const { entries } = (await get(`/v2/audit?recordId=${id}&userId=${user.userId}`)).json();
+    expect(entries[0]).toMatchObject({
+      ...{ operation: 'pod.stop', record: { id, name: 'p' }, reason: 'its user is suspended' },
+      actor: { userId: admin.userId },
+    });
   });
 
   test('is not the last active admin', async () => {

@@ -23,6 +23,11 @@ export function senderOf({ trustedProxies }: SignInDeps, req: IncomingMessage, r
   return { address, network: clientNetwork(address), requestId: String(res.getHeader('x-request-id') ?? '') };
 }
 
+/** Returns the actor as one who acts for the page of a sender. */
+export function withSender(actor: Actor, { address, requestId }: Sender): Actor {
+  return { ...actor, origin: { interface: 'console', address, requestId } };
+}
+
 /** Reads members of a JSON body, all of them texts. Throws `badRequest`, and `forbidden` for a request of another site. */
 export async function readTexts<Name extends string>(
   req: IncomingMessage,

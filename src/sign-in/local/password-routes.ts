@@ -18,7 +18,15 @@ import { changePassword, noLocalAccount } from '../../domain/local-accounts/pass
 import { sendJson } from '../answers.ts';
 import type { SignInDeps } from '../sign-in-deps.ts';
 import { limitTries } from './limit-tries.ts';
-import { answerSignedIn, readSession, readTexts, recordRefusedSignIn, type Sender, senderOf } from './local-request.ts';
+import {
+  answerSignedIn,
+  readSession,
+  readTexts,
+  recordRefusedSignIn,
+  type Sender,
+  senderOf,
+  withSender,
+} from './local-request.ts';
 
 export type Handler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 
@@ -149,8 +157,4 @@ export async function isProvenAlready(
   { scopes, sessionId }: Awaited<ReturnType<typeof readSession>>,
 ): Promise<boolean> {
   return EVERYTHING.every((scope) => scopesCover(scopes, scope)) && (await isFreshSignIn(pool, sessionId));
-}
-
-function withSender(actor: Actor, { address, requestId }: Sender): Actor {
-  return { ...actor, origin: { interface: 'console', address, requestId } };
 }

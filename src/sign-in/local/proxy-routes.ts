@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Failure } from '../../core/errors.ts';
+import { PODYARD } from '../../domain/access/actor.ts';
 import { change } from '../../domain/change.ts';
 import { joinIdentity } from '../../domain/sessions/join-identity.ts';
 import { readIdentity } from '../claims.ts';
 import type { SignInDeps } from '../sign-in-deps.ts';
-import { answerSignedIn, readObject, recordRefusedSignIn, senderOf } from './local-request.ts';
+import { answerSignedIn, readObject, recordRefusedSignIn, senderOf, withSender } from './local-request.ts';
 import type { Handler } from './password-routes.ts';
 import type { ProxySignIn } from './proxy-sign-in.ts';
 
@@ -26,7 +27,7 @@ async function signInByProxy(
   try {
     if (claims === null) throw new Failure('unauthorized', `${proxy.settings.title} did not say who you are.`);
     const identity = readIdentity(proxy.settings.provider, claims);
-    const userId = await change(deps, null, joinIdentity, identity);
+    const userId = await change(deps, withSender(PODYARD, sender), joinIdentity, identity);
     const account = {
       provider: proxy.settings.title,
       subject: identity.subject,
