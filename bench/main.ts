@@ -1,4 +1,5 @@
 import { benchApi } from './api/api.ts';
+import { benchAudit } from './audit/audit.ts';
 import { benchBatches } from './batches/batches.ts';
 import { benchCluster } from './cluster/cluster.ts';
 import { benchColdstart } from './coldstart/coldstart.ts';
@@ -18,6 +19,7 @@ import { benchTables } from './tables/tables.ts';
 /** Each benchmark compares Podyard with its peers in one run and prints tables; see README.md. */
 const BENCHMARKS: Record<string, (args: string[]) => Promise<void>> = {
   api: benchApi,
+  audit: benchAudit,
   batches: benchBatches,
   cluster: benchCluster,
   coldstart: benchColdstart,

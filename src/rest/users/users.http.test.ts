@@ -190,8 +190,8 @@ describe('a suspended user', () => {
     await post(of(user, '/suspend'), { workloads: 'STOP' });
     const { entries } = (await get(`/v2/audit?recordId=${id}&userId=${user.userId}`)).json();
     expect(entries[0]).toMatchObject({
-      ...{ operation: 'pod.stop', record: { id, name: 'p' }, reason: 'its user is suspended' },
-      actor: { userId: admin.userId },
+      ...{ operation: 'pod.stop', recordId: id, recordName: 'p', reason: 'its user is suspended' },
+      ...{ actorKind: 'key', actorId: admin.userId, ownerId: user.userId },
     });
   });
 

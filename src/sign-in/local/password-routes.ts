@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Failure } from '../../core/errors.ts';
 import type { UserId } from '../../core/ids.ts';
-import { type Actor, systemActor } from '../../domain/access/actor.ts';
+import { systemActor } from '../../domain/access/actor.ts';
 import { parseScope, scopesCover } from '../../domain/access/scopes.ts';
 import { hashSecret } from '../../domain/access/secret-hash.ts';
 import { findUser } from '../../domain/access/users.ts';
