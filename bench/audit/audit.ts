@@ -40,7 +40,8 @@ export async function benchAudit(args: string[]): Promise<void> {
         process.stdout.write(renderTable([['newest 50', 'p50 ms', 'p99 ms'], ...pages]));
       }
     });
-    await writeResults('audit', { startedAt, machine: describeMachine(tempDir), ...results });
+    const report = { startedAt, machine: describeMachine(tempDir), ...results };
+    await writeResults('audit', report);
   } finally {
     await postgres.stop();
     await rm(tempDir, { recursive: true, force: true });
@@ -61,7 +62,7 @@ async function withServer(
 ): Promise<void> {
   const databaseUrl = await postgres.createDatabase('audit');
   const podyard = await startPodyard({ dataDir: join(tempDir, 'podyard'), databaseUrl });
-  const pool = createPool({ databaseUrl, applicationName: 'bench', maxConnections: 4 });
+  const pool = createPool({ databaseUrl, applicationName: 'bench', maxConnections: 1 });
   try {
     await work({ url: podyard.clientUrl, pids: { server: podyard.pid, database: postgres.pid }, pool });
   } finally {

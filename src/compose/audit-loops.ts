@@ -1,7 +1,8 @@
 import type { Config } from '../config/config.ts';
 import { auditLoop } from '../control/audit/keep-audit.ts';
-import { AuditStream } from '../control/audit/stream-audit.ts';
+import { auditStream } from '../control/audit/stream-audit.ts';
 import type { Clock } from '../core/clock.ts';
+import type { CutLoop } from '../core/flow/cut-loop.ts';
 import type { Loop } from '../core/flow/loop.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Pool } from '../db/pool.ts';
@@ -17,7 +18,7 @@ interface Parts {
 }
 
 /** Creates what seals and expires the audit log, and what sends it elsewhere if the configuration says where. */
-export function createAuditLoops({ audit }: Config, { pool, clock, logger, webhooks }: Parts): (Loop | AuditStream)[] {
+export function createAuditLoops({ audit }: Config, { pool, clock, logger, webhooks }: Parts): (Loop | CutLoop)[] {
   const keeper = auditLoop({ pool, clock, logger, retentionMs: audit.retentionMs });
   const { webhook: url, webhookSecret: secret, syslog, otlp, otlpHeaders } = audit;
   const receivers = [
@@ -25,5 +26,5 @@ export function createAuditLoops({ audit }: Config, { pool, clock, logger, webho
     ...(syslog === null ? [] : [auditSyslog(syslog)]),
     ...(otlp === null ? [] : [auditOtlp(otlp, otlpHeaders)]),
   ];
-  return [keeper, ...receivers.map((receiver) => new AuditStream({ pool, logger, receiver }))];
+  return [keeper, ...receivers.map((receiver) => auditStream({ pool, logger, receiver }))];
 }

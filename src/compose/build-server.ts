@@ -150,6 +150,7 @@ export async function buildServer(options: Start): Promise<RunningServer> {
   const port = await serving.begin();
   useRegistries(registryPolicyOf(config, { port, workerApiUrl: serving.workerApiUrl })); // port 0 is known now
   const described = describeServer(config, parts, port);
+  noticePost.useUrl(described.url);
   const fullDisk = await findFullDisk();
   if (fullDisk !== null) described.notices = [...described.notices, fullDisk.replace(/\.$/, '')];
   return { ...described, newKey, stop: stopOf(options, parts, serving) };

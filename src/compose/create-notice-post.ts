@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import { noticeLoop } from '../control/notices/keep-notices.ts';
-import { NoticeCourier } from '../control/notices/send-notices.ts';
+import { noticeCourier } from '../control/notices/send-notices.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Loop } from '../core/flow/loop.ts';
 import type { Logger } from '../core/logger.ts';
@@ -34,8 +34,8 @@ interface Parts {
 }
 
 /** Creates what looks for what people are to be told, and what sends it. */
-export function createNoticeLoops({ dataDir }: Config, parts: Parts): (Loop | NoticeCourier)[] {
-  const courier = new NoticeCourier(parts);
+export function createNoticeLoops({ dataDir }: Config, parts: Parts): Pick<Loop, 'start' | 'stop'>[] {
+  const courier = noticeCourier(parts);
   const readDisk = async () => diskProblem(await readDiskOf(dataDir));
   return [noticeLoop({ ...parts, readDisk, onLook: () => courier.wake() }), courier];
 }

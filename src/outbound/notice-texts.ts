@@ -51,7 +51,7 @@ const TEXTS: Record<NoticeItem['event'], EventText> = {
     one: () => 'The leader changed',
     many: () => 'The leader changed',
     ended: () => 'The leader changed',
-    advice: 'If nobody restarted a server, read the log of the one that led before.',
+    advice: 'Read the log of the one that led before: it was killed, hung or lost the database.',
   },
   AUDIT_STREAM: {
     one: () => 'The audit log is not sent',

@@ -18,7 +18,7 @@ const BODIES: Record<Exclude<DestinationKind, 'EMAIL'>, (message: NoticeMessage,
 export class NoticePost implements NoticeSender {
   readonly mail: MailSettings | null;
   readonly #webhooks: WebhookPolicy;
-  readonly #publicUrl: string;
+  #publicUrl = '';
 
   constructor({
     mail,
@@ -27,6 +27,11 @@ export class NoticePost implements NoticeSender {
   }: { mail: MailSettings | null; webhooks: WebhookPolicy; publicUrl: string }) {
     this.mail = mail;
     this.#webhooks = webhooks;
+    this.useUrl(publicUrl);
+  }
+
+  /** Has links lead to another address: a port that is chosen at the start is known only then. */
+  useUrl(publicUrl: string): void {
     this.#publicUrl = publicUrl.replace(/\/$/, '');
   }
 

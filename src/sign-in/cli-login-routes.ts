@@ -1,16 +1,17 @@
 /** How the command line signs in: `podyard login` (docs/interface/sessions.md, "The command line"). */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Ajv, type JSONSchemaType } from 'ajv';
-import { BoundedMap } from '../core/bounded-map.ts';
 import { clientAddress, clientNetwork } from '../core/client-address.ts';
 import { type Clock, monotonicClock } from '../core/clock.ts';
 import { Failure, notFound } from '../core/errors.ts';
-import type { SessionId, UserId } from '../core/ids.ts';
+import type { SessionId } from '../core/ids.ts';
 import { type Actor, isPermitted, type Origin } from '../domain/access/actor.ts';
 import { revokeApiKey } from '../domain/access/create-api-key.ts';
 import { GuessLimiter } from '../domain/access/guess-limiter.ts';
 import { PERMISSIONS } from '../domain/access/permissions.ts';
+import { hashSecret } from '../domain/access/secret-hash.ts';
 import { change } from '../domain/change.ts';
+import { countTry, uncountTry } from '../domain/local-accounts/try-store.ts';
 import type { LoginRequest } from '../domain/sessions/login-request-store.ts';
 import {
   approveLogin,
@@ -30,9 +31,8 @@ import type { SignInDeps } from './sign-in-deps.ts';
 
 type Handler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 
-/** Wrong codes that a person may type within ten minutes. */
+/** Wrong codes that a person may type within a quarter of an hour, at all processes. */
 const MAX_MISSES = 10;
-const MISSES_MS = 10 * 60_000;
 
 const ajv = new Ajv({ allErrors: true });
 const host = { type: 'string', pattern: '^[ -~]{1,100}$' } as const;
@@ -67,7 +67,6 @@ const asPoll = body<{ code: string }>({ code: secret });
 
 /** The routes below `/sign-in/cli/`. Those that approve need the session of a page of this server; a key approves nothing. */
 export function cliLoginRoutes(deps: SignInDeps, monotonic: Clock = monotonicClock): Record<string, Handler> {
-  const misses = new Misses(monotonic);
   const guesses = new GuessLimiter(monotonic);
   /** For who has no session: bounds how often one network may be refused in a second. */
   const bounded = async <T>(req: IncomingMessage, work: () => Promise<T>): Promise<T> => {
@@ -82,11 +81,16 @@ export function cliLoginRoutes(deps: SignInDeps, monotonic: Clock = monotonicClo
     }
   };
   const find = async (actor: Actor, userCode: string): Promise<LoginRequest> => {
-    misses.check(actor.userId);
+    const tried = hashSecret(`user code ${actor.userId}`);
+    const { tries, restartsInSeconds } = await countTry(deps.pool, tried);
+    if (tries > MAX_MISSES) {
+      const text = 'too many wrong codes: try again later';
+      throw new Failure('tooManyRequests', text, { retryAfterSeconds: restartsInSeconds });
+    }
     const found = await findDeviceLogin(deps.pool, userCode);
-    if (found) return found;
-    misses.add(actor.userId);
-    throw notFound('Login with this code');
+    if (!found) throw notFound('Login with this code');
+    await uncountTry(deps.pool, tried);
+    return found;
   };
   return {
     'POST /sign-in/cli/device': async (req, res) => {
@@ -178,33 +182,5 @@ async function readJson(req: IncomingMessage): Promise<unknown> {
   } catch (error) {
     if (error instanceof Failure) throw error;
     throw new Failure('badRequest', 'the request body is not valid JSON');
-  }
-}
-
-/** Counts the codes that people typed and that nobody waits for. */
-class Misses {
-  readonly #monotonic: Clock;
-  readonly #byUser = new BoundedMap<UserId, { count: number; untilMs: number }>(10_000);
-
-  constructor(monotonic: Clock) {
-    this.#monotonic = monotonic;
-  }
-
-  /** Throws `tooManyRequests` after too many. */
-  check(userId: UserId): void {
-    const known = this.#byUser.get(userId);
-    const leftMs = (known?.untilMs ?? 0) - this.#monotonic.now();
-    if (leftMs > 0 && known!.count >= MAX_MISSES) {
-      throw new Failure('tooManyRequests', 'too many wrong codes: try again later', {
-        retryAfterSeconds: Math.ceil(leftMs / 1000),
-      });
-    }
-  }
-
-  add(userId: UserId): void {
-    const now = this.#monotonic.now();
-    const known = this.#byUser.get(userId);
-    if (known && known.untilMs > now) known.count += 1;
-    else this.#byUser.set(userId, { count: 1, untilMs: now + MISSES_MS });
   }
 }

@@ -70,7 +70,8 @@ describe.skipIf(!hasBrowser)('notices in the console', { timeout: 120_000 }, () 
       await button('Done').click();
       await button('Send a test').click();
       await page.getByText('chat accepted the test.').waitFor();
-      expect(JSON.parse(received.at(-1)!).items[0].event).toBe('TEST');
+      const [item] = JSON.parse(received.at(-1)!).items;
+      expect([item.event, item.url.startsWith(`${server.url}/#/`)]).toEqual(['TEST', true]);
       status = 500;
       await button('Send a test').click();
       await page.getByText('it was answered with status 500').waitFor();

@@ -13,7 +13,7 @@ import { recordEvent } from '../../domain/audit/record-event.ts';
 import { WebhookPolicy } from '../../domain/jobs/webhook-policy.ts';
 import { type AuditReceiver, auditOtlp, auditWebhook } from '../../outbound/audit-receivers.ts';
 import { auditSyslog, type SyslogServer } from '../../outbound/audit-syslog.ts';
-import { AuditStream } from './stream-audit.ts';
+import { auditStream } from './stream-audit.ts';
 
 const SECRET = 'a secret of sixteen';
 let database: TestDatabase;
@@ -39,7 +39,7 @@ afterAll(async () => {
 
 const streamTo = (allowPrivate: boolean) =>
   streamOf(auditWebhook({ url, secret: SECRET, webhooks: new WebhookPolicy({ allowPrivate, allowed: [] }) }));
-const streamOf = (receiver: AuditReceiver) => new AuditStream({ pool: database.pool, logger: silentLogger, receiver });
+const streamOf = (receiver: AuditReceiver) => auditStream({ pool: database.pool, logger: silentLogger, receiver });
 async function write(count: number, name: string): Promise<void> {
   for (let i = 0; i < count; i++)
     await recordEvent(database.pool, null, { operation: 'test.write', recordId: `${name}${i}` });

@@ -9,7 +9,7 @@ import { storeDestination } from '../../domain/notices/destination-store.ts';
 import { type DestinationId, NOTICE_EVENTS, type NoticeMessage } from '../../domain/notices/notice.ts';
 import { listDeliveries, MAX_PER_HOUR } from '../../domain/notices/outbox.ts';
 import { noticeLoop } from './keep-notices.ts';
-import { NoticeCourier } from './send-notices.ts';
+import { sendDueNotices } from './send-notices.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -39,8 +39,8 @@ const leader = (epoch = 1) =>
       return disk;
     },
   });
-const courier = () =>
-  new NoticeCourier({
+const deliverDue = () => {
+  const deps = {
     ...{ pool: database.pool, logger: silentLogger, metrics: new Metrics({ maxEndpoints: 1 }) },
     secretBox: createSecretBox(randomBytes(32)),
     notices: {
@@ -50,14 +50,15 @@ const courier = () =>
         sent.push({ address, message });
       },
     },
-  });
+  };
+  return sendDueNotices(deps, new AbortController().signal, silentLogger);
+};
 async function look(epoch = 1): Promise<void> {
   await leader(epoch).runOnce();
   await deliver();
 }
 async function deliver(): Promise<void> {
-  const one = courier();
-  while ((await one.runOnce()) !== undefined);
+  while ((await deliverDue()) !== undefined);
 }
 const destination = (id: string, userId: string | null = 'ann', more: object = {}) =>
   storeDestination(database.pool, {
@@ -233,8 +234,11 @@ test('the disk: nothing ends while it cannot be read', async () => {
   expect(texts()).toHaveLength(2);
 });
 
-test('another leader is told once; the first look is none', async () => {
+test('another leader is told once; the first look is none, nor is one after a leader that was stopped', async () => {
   await destination('all', null);
+  const stopped = leader(0);
+  await stopped.runOnce();
+  await stopped.stop();
   await look(1);
   await look(1);
   expect(sent).toEqual([]);

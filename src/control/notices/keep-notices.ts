@@ -8,6 +8,7 @@ import { findConditions, unknownEvents } from '../../domain/notices/find-conditi
 import { type NoticeFacts, readNoticeFacts } from '../../domain/notices/notice-facts.ts';
 import {
   expireMessages,
+  forgetLook,
   listOpenNotices,
   readLastLook,
   recordDecision,
@@ -32,10 +33,10 @@ interface Deps {
  * Looks once a minute at what holds, and puts what destinations are to be told into the outbox. Each term begins anew: what was told is in the
  * database. Reads next to nothing where there are no destinations.
  */
-export function noticeLoop(deps: Deps): Loop {
+export function noticeLoop(deps: Deps): Pick<Loop, 'start' | 'stop' | 'runOnce'> {
   const { pool, clock, logger, epoch, onLook } = deps;
   let leader: NoticeFacts['leader'] | null = null;
-  return new Loop({
+  const loop = new Loop({
     name: 'keep-notices',
     tickMs: TICK_MS,
     logger,
@@ -49,6 +50,14 @@ export function noticeLoop(deps: Deps): Loop {
       return undefined;
     },
   });
+  return {
+    start: () => loop.start(),
+    runOnce: () => loop.runOnce(),
+    stop: async () => {
+      await loop.stop();
+      await forgetLook(pool, epoch).catch(() => {}); // refused to one that was replaced, of which the next one tells
+    },
+  };
 }
 
 async function tellAll({ pool, readDisk }: Deps, leader: NoticeFacts['leader'], nowMs: number): Promise<void> {

@@ -101,7 +101,7 @@ function ofLeader({ leader }: NoticeFacts, createdAt: Date, nowMs: number): Cond
   if (createdAt.getTime() > sinceMs || nowMs - sinceMs > LEADER_NEWS_MS) return [];
   const gapMs = sinceMs - before.lookedAtMs;
   const gap = gapMs > LOOK_GAP_MS ? `, after up to ${Math.ceil(gapMs / MINUTE_MS)} min without one` : '';
-  const detail = `another process leads, or the leader was started again${gap}`;
+  const detail = `the leader ended without being told to, and there is another one${gap}`;
   return [{ ...OF_INSTALLATION, event: 'LEADER_CHANGED', subject: String(epoch), detail }];
 }
 
