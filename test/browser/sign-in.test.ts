@@ -29,10 +29,14 @@ describe.skipIf(!hasBrowser)('signing in to the console', { timeout: 120_000 }, 
       clientId: CLIENT_ID,
       clientSecret: CLIENT_SECRET,
     };
-    const env: Record<string, string> = {};
+    const env: Record<string, string> = { PODYARD_TRUSTED_PROXIES: '127.0.0.1' };
     server = await ServerProcess.create({ runtime: 'simulated', databaseUrl: database.url, env });
     env.PODYARD_SIGN_IN = join(server.dataDir, 'sign-in.json');
-    await writeFile(env.PODYARD_SIGN_IN, JSON.stringify({ providers: [acme] }), { mode: 0o600 });
+    await writeFile(
+      env.PODYARD_SIGN_IN,
+      JSON.stringify({ providers: [acme], proxy: { title: 'the gate', header: 'X-Forwarded-User' } }),
+      { mode: 0o600 },
+    );
     await server.start();
     provider.serve(server.url);
     provider.accounts.set('anna', { sub: 'anna', preferred_username: 'Anna', email: 'anna@example.org' });
@@ -118,6 +122,25 @@ describe.skipIf(!hasBrowser)('signing in to the console', { timeout: 120_000 }, 
     await tab.getByRole('button', { name: /^Sign out .+ on Linux$/ }).click();
     for (const each of [tab, page]) await each.getByLabel('API key', { exact: true }).waitFor();
     await page.context().close();
+  });
+
+  test.each(['light', 'dark'] as const)('whom a proxy names signs in with its button (%s)', async (colorScheme) => {
+    const extraHTTPHeaders = { 'x-forwarded-user': 'greta' };
+    const context = await browser.newContext({ colorScheme, extraHTTPHeaders });
+    const page = await context.newPage();
+    page.on('pageerror', (error) => complaints.push(error.message));
+    await page.goto(`${server.url}/#/templates`);
+    const button = page.getByRole('button', { name: 'Sign in with the gate' });
+    await button.waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await button.click();
+    await heading(page, 'Templates');
+    await page.getByRole('button', { name: 'Account greta' }).waitFor();
+    await context.setExtraHTTPHeaders({}); // past the proxy, the session is worth nothing
+    await page.reload();
+    await page.getByLabel('API key', { exact: true }).waitFor();
+    await page.getByText('Sign in with the gate').waitFor({ state: 'detached' });
+    await context.close();
   });
 
   test.each(['light', 'dark'] as const)('a refused sign-in says so on an accessible page (%s)', async (colorScheme) => {

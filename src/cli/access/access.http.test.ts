@@ -150,6 +150,25 @@ test('a key is changed, disabled, bound to addresses and replaced, by its name',
   expect((await cli.podyard(['keys', 'rotate', 'nosuch'])).err).toContain("API key not found: 'nosuch'");
 });
 
+test("an admin changes and replaces another user's key by its name; others do not", async () => {
+  const { out: key } = await cli.podyard(['keys', 'create', '--name', 'nightly', '--scope', 'account:read']);
+  const uses = async (secret: string) => (await cli.podyard(['limits'], { env: { PODYARD_API_KEY: secret } })).status;
+  const ofAlice = ['--user', 'alice'];
+  expect((await podyard(['keys', 'update', 'nightly', '--disable', ...ofAlice])).status).toBe(0);
+  expect(await uses(key)).toBe(3);
+  expect((await podyard(['keys', 'update', 'nightly', '--enable', ...ofAlice])).status).toBe(0);
+  const rotated = await podyard(['keys', 'rotate', 'nightly', '--overlap-hours', '0', ...ofAlice]);
+  expect(rotated).toMatchObject({ status: 0, out: expect.stringMatching(/^pyk_\S+$/) });
+  expect([await uses(key), await uses(rotated.out)]).toEqual([3, 0]);
+  for (const command of [
+    ['update', 'test', '--disable'],
+    ['rotate', 'test'],
+  ]) {
+    const refused = await cli.podyard(['keys', ...command, '--user', 'admin']);
+    expect([refused.status, refused.out]).toEqual([3, '']);
+  }
+});
+
 describe('where a command works', () => {
   test('on the context, on the variables, or on the database that is named; never on both', async () => {
     const home = join(cli.home, 'signed-in');

@@ -1,7 +1,8 @@
-import { PasswordInput, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { addPasskey } from '../../api/local-account.ts';
 import { FormButton } from '../../ui/forms/form-button.tsx';
 import { Hint } from '../../ui/hint.tsx';
+import { CurrentPassword } from './current-password.tsx';
 
 /** A button that adds a passkey. `isProven`: the sign-in is fresh, and the password is not asked for. */
 export function AddPasskey({ isProven }: { isProven: boolean }) {
@@ -26,14 +27,7 @@ export function AddPasskey({ isProven }: { isProven: boolean }) {
             data-autofocus
             {...form.getInputProps('name')}
           />
-          {!isProven && (
-            <PasswordInput
-              label="Your password"
-              required
-              autoComplete="current-password"
-              {...form.getInputProps('current')}
-            />
-          )}
+          <CurrentPassword isProven={isProven} label="Your password" {...form.getInputProps('current')} />
         </>
       )}
     </FormButton>

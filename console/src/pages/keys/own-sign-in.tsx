@@ -16,6 +16,7 @@ import { Truncated } from '../../ui/text/record-name.tsx';
 import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
 import { visibleText } from '../../ui/text/visible-text.ts';
 import { AddPasskey } from './add-passkey.tsx';
+import { CurrentPassword } from './current-password.tsx';
 
 const QUERY_KEY = ['local-account'];
 
@@ -109,14 +110,7 @@ function ChangePassword({ isProven }: { isProven: boolean }) {
       {(form) => (
         <>
           <Hint>Your other browsers are signed out. API keys go on.</Hint>
-          {!isProven && (
-            <PasswordInput
-              label="Old password"
-              required
-              autoComplete="current-password"
-              {...form.getInputProps('current')}
-            />
-          )}
+          <CurrentPassword isProven={isProven} label="Old password" {...form.getInputProps('current')} />
           <PasswordInput
             label="New password"
             description="At least 12 characters"
