@@ -409,7 +409,9 @@ check_machine() {
     note "SELinux is enforcing: containers may use volumes after: semanage fcontext -a -t container_file_t '$DATA/storage(/.*)?' && restorecon -R $DATA/storage"
   fi
   doctor=$(as_user "$TREE/bin/podyard" doctor --data-dir "$DATA" 2>&1) && is_fit=yes || is_fit=no
-  if ! is_served && printf '%s\n' "$doctor" | grep -q '^\(note\|MISS\)  port'; then
+  if ! is_served && printf '%s\n' "$doctor" | grep -q '^note  port'; then
+    die "a Podyard that this script did not start serves at $(address): stop it, and run this again"
+  elif ! is_served && printf '%s\n' "$doctor" | grep -q '^MISS  port'; then
     die "$(address) is in use by another program: choose another port with --port, or PODYARD_PORT in $SETTINGS"
   fi
   if [ "$is_fit" = no ]; then

