@@ -17,6 +17,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(dirname(dirname(release.archive)), 'booted-'));
   await mkdir(`${folder}/opt/podyard`, { recursive: true });
   await promisify(execFile)('cp', ['-al', release.tree, `${folder}/opt/podyard/${release.version}`]); // as if unpacked before
+  await promisify(execFile)('cp', ['-al', release.tree, `${folder}/unpacked`]);
   await cp(`${release.tree}/install.sh`, `${folder}/install.sh`);
   machine = await Machine.boot(debian, [folder]);
   const { code, output } = await machine.run(['sh', '/install.sh', '--from', `/opt/podyard/${release.version}`]);
@@ -80,8 +81,7 @@ test('--user installs a service of the user’s own systemd, which runs jobs, co
     });
   await until('her systemd is up', async () => (await asAda('systemctl --user show-environment')).code === 0);
 
-  const tree = `/opt/podyard/${(await machine.sh('head -n 1 /opt/podyard/current/VERSION')).stdout.trim()}`;
-  const { code, output } = await asAda(`sh /install.sh --user --port 8090 --from ${tree}`);
+  const { code, output } = await asAda(`sh /install.sh --user --port 8090 --from /unpacked`);
   expect(output).toContain('is ready at http://127.0.0.1:8090');
   expect(output).toContain('It ends when you log out, unless you run: loginctl enable-linger');
   expect(code).toBe(0);
