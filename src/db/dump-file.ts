@@ -5,13 +5,14 @@
  * the checksum of the first line.
  */
 import { createHash } from 'node:crypto';
-import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { messageOf } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { DumpRecord } from './dump.ts';
+import { isAlive } from './postmaster.ts';
 
 const MAGIC = 'podyard-backup ';
 const FORMAT_VERSION = 1;
@@ -42,7 +43,7 @@ export interface Backup {
 
 /**
  * Writes a backup that only its owner can read; returns its size in bytes. The file gets its name once it is complete and
- * synced; a killed run leaves `FILE.<random>.part`. Throws if the file exists.
+ * synced; what a killed run has left of it, `FILE.<pid>-<random>.part`, is removed by the next one. Throws if the file exists.
  */
 export async function writeBackup(
   file: string,
@@ -50,7 +51,8 @@ export async function writeBackup(
   signal: AbortSignal,
 ): Promise<number> {
   if (await stat(file).catch(() => null)) throw new Error(`${file} already exists: name another file`);
-  const part = `${file}.${newId(6)}.part`;
+  await removeAbandoned(file);
+  const part = `${file}.${process.pid}-${newId(6)}.part`;
   const handle = await open(part, 'wx', 0o600);
   try {
     const line = `${MAGIC}${JSON.stringify({ formatVersion: FORMAT_VERSION, ...backup.header })}\n`;
@@ -66,6 +68,15 @@ export async function writeBackup(
     await handle.close();
     await rm(part, { force: true });
     await syncDirectory(dirname(file));
+  }
+}
+
+/** Removes the parts of a backup whose writers are gone. */
+async function removeAbandoned(file: string): Promise<void> {
+  const [folder, name] = [dirname(file), basename(file)];
+  for (const entry of await readdir(folder).catch(() => [])) {
+    const pid = entry.startsWith(`${name}.`) && /^(\d+)-\w{6}\.part$/.exec(entry.slice(name.length + 1))?.[1];
+    if (pid && !isAlive(Number(pid))) await rm(join(folder, entry), { force: true });
   }
 }
 

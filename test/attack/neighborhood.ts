@@ -59,7 +59,11 @@ export class Neighborhood {
     const server = await ServerProcess.start({
       runtime: 'process',
       gpus: 'ADA_24:12',
-      env: { PODYARD_REST_V1: 'true' },
+      env: {
+        PODYARD_REST_V1: 'true',
+        // As many as the clients have connections, and those that reconnect before their former sessions have ended.
+        ...{ PODYARD_TERMINALS_PER_USER: '400', PODYARD_TERMINALS: '1000' },
+      },
     });
     try {
       const ports = {

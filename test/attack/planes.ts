@@ -54,12 +54,9 @@ const asksWith = (house: House, path: string, body: object): BystanderTask =>
 
 const QUERY = '{ myself { id email endpoints { id name } pods { id name } } }';
 
-/** Terminals that a user may have open at once, unless an operator allows more (docs/interface/terminals.md). */
-const MAX_TERMINALS = 20;
-/** Opens so many terminals, or as many as a user may. `frame`: what each then sends all the time. */
+/** Opens so many terminals. `frame`: what each then sends all the time. */
 async function terminals(house: House, count: number, command: string[], frame: Buffer): Promise<Attack> {
-  const allowed = Math.min(count, MAX_TERMINALS);
-  const all = await Promise.all(Array.from({ length: allowed }, () => house.openTerminal(command)));
+  const all = await Promise.all(Array.from({ length: count }, () => house.openTerminal(command)));
   const openings = all.map(({ url, protocols }) =>
     lines(
       ...[`GET ${new URL(url).pathname} HTTP/1.1`, `host: ${new URL(url).host}`, 'connection: Upgrade'],

@@ -1,4 +1,6 @@
 import { once } from 'node:events';
+import { mkdtemp, readdir, rm, stat, watch } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
@@ -114,6 +116,29 @@ test('a move killed halfway changes nothing; a complete one carries everything t
   await server.start();
   await checkEverything(server);
 }, 180_000);
+
+test('a backup that is killed leaves no connection and no file that looks like one, and the next one removes its part', async () => {
+  const { url, pool } = databases[0]!;
+  const place = await mkdtemp(join(tmpdir(), 'podyard-killed-'));
+  const args = ['backup', join(place, 'kept'), '--data-dir', elsewhere.dataDir, '--database-url', url];
+  try {
+    await pool.query(`create table filler as select repeat('x', 1000) as text from generate_series(1, 50000)`); // takes a moment
+    const killed = podyard(args);
+    for await (const { filename } of watch(place)) if (filename?.endsWith('.part')) break;
+    killed.kill('SIGKILL');
+    await once(killed, 'close');
+    const dumps = "select from pg_stat_activity where application_name = 'podyard dump'";
+    await until('its connection is gone', async () => (await pool.query(dumps)).rowCount === 0);
+    const [part, ...others] = await readdir(place);
+    expect([part, others]).toEqual([expect.stringMatching(/^kept\.\d+-\w{6}\.part$/), []]);
+    expect((await stat(join(place, part!))).mode & 0o777).toBe(0o600);
+    await run(args);
+    expect(await readdir(place)).toEqual(['kept']);
+  } finally {
+    await pool.query('drop table if exists filler');
+    await rm(place, { recursive: true });
+  }
+}, 120_000);
 
 test('a restore killed halfway leaves nothing; after a complete one another server continues from the backup', async () => {
   await server.dispose();

@@ -1,7 +1,12 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { writeChart } from '../../release/parts/chart.ts';
+import { readReleaseFacts } from '../../release/release-facts.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api, until } from '../e2e/api.ts';
-import { CHART, EVERYTHING, MINIMUM, renderText, withValues } from '../helm/chart.ts';
+import { EVERYTHING, MINIMUM, renderText, withValues } from '../helm/chart.ts';
 import { findHelm, type HelmPrograms } from '../helm/helm-programs.ts';
 import { Cluster, describeOnCluster } from './cluster.ts';
 import { ClusterShell } from './cluster-shell.ts';
@@ -15,10 +20,13 @@ const LIMIT_MS = 300_000; // installs and upgrades whole releases
 /** The order to delete in: Deployments after their pods. */
 const UNTIL_GONE = ['--wait', '--cascade', 'foreground', '--timeout', '120s'];
 
-describeOnCluster('the chart on a cluster', () => {
+describeOnCluster('the packed chart on a cluster', () => {
   const image = 'podyard/server';
   let cluster: Cluster;
   let programs: HelmPrograms;
+  let folder: string;
+  /** The file that a release publishes. */
+  let chart: string;
   let namespace: string;
   /** The namespace of the workloads, the only other one that the release may access. */
   let elsewhere: string;
@@ -28,6 +36,8 @@ describeOnCluster('the chart on a cluster', () => {
   let removeImage: (() => Promise<void>) | undefined;
   beforeAll(async () => {
     programs = await findHelm();
+    folder = await mkdtemp(join(tmpdir(), 'podyard-chart-'));
+    chart = join(folder, await writeChart(folder, readReleaseFacts()));
     cluster = await Cluster.use();
     namespace = await cluster.namespace();
     elsewhere = await cluster.namespace();
@@ -46,6 +56,7 @@ describeOnCluster('the chart on a cluster', () => {
     await door?.close();
     await database?.drop();
     await removeImage?.();
+    if (folder) await rm(folder, { recursive: true });
   }, LIMIT_MS);
 
   const find = (path: string) => cluster.client.get(`/api/v1/namespaces/${namespace}/${path}`);
@@ -55,7 +66,7 @@ describeOnCluster('the chart on a cluster', () => {
   const render = (values: object) => renderText(programs, values, { namespace, kubeconfig: cluster.kubeconfig });
   const install = (values: object) =>
     withValues(values, (file) =>
-      shell.helm('install', 'py', CHART, '--values', file, '--wait', '--timeout', '150s').catch(async (cause) => {
+      shell.helm('install', 'py', chart, '--values', file, '--wait', '--timeout', '150s').catch(async (cause) => {
         const flags = [
           '--namespace',
           namespace,
@@ -129,12 +140,12 @@ describeOnCluster('the chart on a cluster', () => {
     'keys survive an upgrade and an uninstall, which leaves nothing else behind',
     async () => {
       const before = await keys();
-      await shell.helm('upgrade', 'py', CHART, '--reuse-values', '--set', 'config.PODYARD_LOG_LEVEL=debug', '--wait');
+      await shell.helm('upgrade', 'py', chart, '--reuse-values', '--set', 'config.PODYARD_LOG_LEVEL=debug', '--wait');
       expect(await keys()).toEqual(before);
       await shell.helm('uninstall', 'py', ...UNTIL_GONE);
       expect(await leftBehind()).toEqual(['secrets/py-podyard-keys']);
       const asleep = { ...(await values()), server: { replicas: 0 }, control: { replicas: 0 } };
-      await withValues(asleep, (file) => shell.helm('install', 'py', CHART, '--values', file));
+      await withValues(asleep, (file) => shell.helm('install', 'py', chart, '--values', file));
       expect(await keys()).toEqual(before);
     },
     LIMIT_MS,

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
@@ -7,8 +7,6 @@ import { ROOT } from '../../release/release-facts.ts';
 import { type BuiltRelease, builtRelease } from './built.ts';
 
 const run = promisify(execFile);
-/** Decision 0096 */
-const ARCHIVE_MAX_BYTES = 130e6;
 
 let release: BuiltRelease;
 
@@ -44,10 +42,6 @@ test('everything in the archive belongs to root, is as old as the commit, and no
   expect(wrong).toEqual([]);
   const top = ` podyard-${release.version}-linux-${process.arch}`;
   expect(lines.filter((line) => !line.includes(`${top}/`) && !line.endsWith(top))).toEqual([]);
-});
-
-test('the archive is at most 130 MB', () => {
-  expect(statSync(release.archive).size).toBeLessThanOrEqual(ARCHIVE_MAX_BYTES);
 });
 
 test('the archive has the production packages, and nothing that only development needs', async () => {

@@ -3,18 +3,20 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
+import { CACHE, removeFormer } from '../../release/kept-folder.ts';
+import type { Architecture } from '../../release/parts/production-packages.ts';
 import { ROOT, readReleaseFacts } from '../../release/release-facts.ts';
 import { until } from '../e2e/api.ts';
 
 const run = promisify(execFile);
-const CACHE = `${ROOT}/.cache`;
+const BUILDS = 'release-test';
 /** The first build asks the registry for some hundred packages. */
 const TIMEOUT_MS = 300_000;
 
 /** What is built beside the archive, in one go. */
 export const OTHER_PARTS = ['deb', 'image', 'npm', 'cli', 'chart', 'sbom', 'notes'];
 
-/** The archive of this checkout as it is, with its changes, for this machine's processor. */
+/** The archive of this checkout as it is, with its changes, for one processor. */
 export interface BuiltRelease {
   version: string;
   archive: string;
@@ -23,11 +25,13 @@ export interface BuiltRelease {
 }
 
 /** Builds the archive, once for the same sources, by whichever test file asks first; the others wait for it. */
-export async function builtRelease(): Promise<BuiltRelease> {
-  const { version, home } = await homeOfBuild();
-  const name = `podyard-${version}-linux-${process.arch}`;
+export async function builtRelease(architecture = process.arch as Architecture): Promise<BuiltRelease> {
+  const { version, home: base } = await homeOfBuild();
+  const home = architecture === process.arch ? base : `${base}/${architecture}`;
+  await mkdir(home, { recursive: true });
+  const name = `podyard-${version}-linux-${architecture}`;
   const archive = `${home}/archive/${name}.tar.gz`;
-  await once(`${home}/archive`, (folder) => buildParts(['archive'], folder));
+  await once(`${home}/archive`, (folder) => buildParts(['archive'], folder, { architecture }));
   await once(`${home}/unpacked`, async (folder) => void (await run('tar', ['-xzf', archive, '-C', folder])));
   return { version, archive, tree: `${home}/unpacked/${name}` };
 }
@@ -39,18 +43,24 @@ export async function builtArtifacts(): Promise<string> {
   return `${home}/artifacts`;
 }
 
-/** Builds parts into a folder. With `isFresh`, nothing that was built before is used. */
-export async function buildParts(parts: string[], folder: string, isFresh = false, env = {}): Promise<void> {
-  const args = ['release/main.ts', '--only', parts.join(','), '--arch', process.arch, '--out', folder];
+/** Builds parts into a folder, by default for this machine's processor. With `isFresh`, nothing that was built before is used. */
+export async function buildParts(
+  parts: string[],
+  folder: string,
+  { architecture = process.arch, isFresh = false, env = {} } = {},
+): Promise<void> {
+  const args = ['release/main.ts', '--only', parts.join(','), '--arch', architecture, '--out', folder];
   if (isFresh) args.push('--fresh');
   await run(process.execPath, args, { cwd: ROOT, env: { ...process.env, ...env }, timeout: TIMEOUT_MS });
 }
 
 async function homeOfBuild(): Promise<{ version: string; home: string }> {
   const { version, commit, files } = readReleaseFacts();
-  const key = await hashOf(files.filter((file) => !/^(test|bench)\/|\.test\.tsx?$/.test(file)));
-  const home = `${CACHE}/release-test-${commit.slice(0, 12)}-${key}`;
+  const hash = await hashOf(files.filter((file) => !/^(test|bench)\/|\.test\.tsx?$/.test(file)));
+  const key = `${commit.slice(0, 12)}-${hash}`;
+  const home = `${CACHE}/${BUILDS}-${key}`;
   await mkdir(home, { recursive: true });
+  await removeFormer(CACHE, BUILDS, key);
   return { version, home };
 }
 

@@ -68,8 +68,34 @@ test.each(SUITES)(
     expect(demo.output).toContain('it ended well');
     const timeOf = (text: string) => Number(new RegExp(`^(\\d+) .*${text}`, 'm').exec(demo.output)?.[1]);
     const firstJobMs = timeOf('first job') - timeOf('unpacked');
-    console.log(`the first job ended ${(firstJobMs / 1000).toFixed(1)} s after the archive was unpacked`);
+    const secondsTo = (text: string) => ((timeOf(text) - timeOf('unpacked')) / 1000).toFixed(1);
+    console.log(
+      `after the archive was unpacked, ready in ${secondsTo('is ready at')} s, first job in ${secondsTo('first job')} s`,
+    );
     expect(firstJobMs).toBeLessThan(FIRST_JOB_MS);
+    await machine.remove();
+  },
+  MACHINE_TIMEOUT_MS,
+);
+
+test.each(['bullseye', 'trixie'] as const)(
+  'on Debian %s the package and the installer make a service that is ready, and take it away again',
+  async (suite) => {
+    const machine = await machineOf(suite);
+    const done = async (script: string) => {
+      const { code, output } = await machine.sh(script);
+      expect(code, output).toBe(0);
+      return output;
+    };
+    await done('dpkg --install /artifacts/podyard.deb');
+    await until('the package’s service is ready', async () => (await machine.sh(IS_READY)).code === 0);
+    await done('dpkg --purge podyard');
+    await done('mkdir /unpacked && tar -xzf /artifacts/podyard.tar.gz -C /unpacked');
+    const installed = await done('sh /unpacked/podyard-*/install.sh');
+    expect(installed).toContain('one job ran in');
+    expect(installed).toContain(`Podyard ${release.version} is ready at http://127.0.0.1:8080`);
+    await done(IS_READY);
+    expect(await done('sh /unpacked/podyard-*/install.sh --uninstall --purge')).toContain('Podyard is removed');
     await machine.remove();
   },
   MACHINE_TIMEOUT_MS,

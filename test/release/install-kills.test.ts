@@ -40,6 +40,13 @@ beforeAll(async () => {
   await makeStandInVersion(`${folder}/archives/0.2.0`, { version: '0.2.0', migrations: OLD });
   await makeStandInVersion(`${folder}/archives/0.3.0`, { version: '0.3.0', migrations: NEW });
   await makeStandInVersion(`${folder}/archives/0.4.0`, { version: '0.4.0', migrations: NEW, broken: 'job' });
+  await makeStandInVersion(`${folder}/archives/0.5.0`, { version: '0.5.0', migrations: NEW, postgres: 19 });
+  await makeStandInVersion(`${folder}/archives/0.6.0`, {
+    version: '0.6.0',
+    migrations: OLD,
+    postgres: 19,
+    broken: 'job',
+  });
   base = await Machine.start(debian, [folder]);
   all.push(base);
   expect(await install(base, '0.2.0')).toMatchObject({ code: 0 });
@@ -61,6 +68,7 @@ async function expectWhole(machine: Machine, jobs: string[]): Promise<void> {
   expect(current.trim() === '0.2.0' ? OLD : NEW).toEqual(expect.arrayContaining(schema));
   expect(await jobsOf(machine)).toEqual(jobs);
 }
+const majorOf = (machine: Machine) => machine.read('/var/lib/podyard/postgres/PG_VERSION');
 
 async function countCommands(machine: Machine, version: string, args: string[]): Promise<number> {
   await install(machine, version, args, { COUNT: 'yes' });
@@ -105,41 +113,54 @@ describe('killed at any line', () => {
     });
   }, 120_000);
 
-  test('an upgrade leaves the old or the new version with all jobs, and the next run finishes it', async () => {
-    const kills = places(await countCommands(await installed(), '0.3.0', ['--upgrade']));
-    await each(kills, async (at) => {
-      const machine = await installed();
-      const killed = await install(machine, '0.3.0', ['--upgrade'], { KILL_AT: String(at) });
-      expect(killed.code).not.toBe(0);
-      await expectWhole(machine, ['one', 'two']);
-      // As after a reboot, which starts whatever is there.
-      const accepted =
-        at % 2 === 0 && (await machine.sh('systemctl start podyard; sleep 1; podyard add three')).code === 0;
-      const again = await install(machine, '0.3.0', ['--upgrade']);
-      expect(again).toMatchObject({ code: 0 });
-      expect(await machine.read('/opt/podyard/current/VERSION')).toMatch(/^0\.3\.0\n/);
-      expect(await jobsOf(machine)).toEqual(['one', 'two', ...(accepted ? ['three'] : [])]);
-      expect(await machine.sh('podyard add four')).toMatchObject({ code: 0 });
-      await machine.remove();
-    });
-  }, 120_000);
+  test.each([
+    ['an upgrade', '0.3.0', '18\n'],
+    ['an upgrade to another PostgreSQL', '0.5.0', '19\n'],
+  ])(
+    '%s leaves the old or the new version with all jobs, and the next run finishes it',
+    async (_, version, major) => {
+      const kills = places(await countCommands(await installed(), version, ['--upgrade']));
+      await each(kills, async (at) => {
+        const machine = await installed();
+        const killed = await install(machine, version, ['--upgrade'], { KILL_AT: String(at) });
+        expect(killed.code).not.toBe(0);
+        await expectWhole(machine, ['one', 'two']);
+        // As after a reboot, which starts whatever is there.
+        const accepted =
+          at % 2 === 0 && (await machine.sh('systemctl start podyard; sleep 1; podyard add three')).code === 0;
+        const again = await install(machine, version, ['--upgrade']);
+        expect(again).toMatchObject({ code: 0 });
+        expect(await machine.read('/opt/podyard/current/VERSION')).toMatch(new RegExp(`^${version}\n`));
+        expect(await majorOf(machine)).toBe(major);
+        expect(await jobsOf(machine)).toEqual(['one', 'two', ...(accepted ? ['three'] : [])]);
+        expect(await machine.sh('podyard add four')).toMatchObject({ code: 0 });
+        await machine.remove();
+      });
+    },
+    120_000,
+  );
 
-  test('an upgrade to a broken version ends with the old one and its data', async () => {
-    const kills = places(await countCommands(await installed(), '0.4.0', ['--upgrade']));
-    await each(kills, async (at) => {
-      const machine = await installed();
-      await install(machine, '0.4.0', ['--upgrade'], { KILL_AT: String(at) });
-      await expectWhole(machine, ['one', 'two']);
-      const again = await install(machine, '0.4.0', ['--upgrade']);
-      expect(again.output).toContain('0.4.0 failed, and 0.2.0 is back with its data');
-      expect(again.code).toBe(1);
-      await expectWhole(machine, ['one', 'two']);
-      expect(await machine.sh('podyard add three')).toMatchObject({ code: 0 });
-      expect(await jobsOf(machine)).toEqual(['one', 'two', 'three']);
-      expect(await machine.read('/opt/podyard/current/VERSION')).toMatch(/^0\.2\.0\n/);
-      await machine.remove();
-    });
-  }, 120_000);
+  test.each(['0.4.0', '0.6.0'])(
+    'an upgrade to the broken version %s ends with the old one and its data',
+    async (version) => {
+      const kills = places(await countCommands(await installed(), version, ['--upgrade']));
+      await each(kills, async (at) => {
+        const machine = await installed();
+        await install(machine, version, ['--upgrade'], { KILL_AT: String(at) });
+        await expectWhole(machine, ['one', 'two']);
+        const again = await install(machine, version, ['--upgrade']);
+        expect(again.output).toContain(`${version} failed, and 0.2.0 is back with its data`);
+        expect(again.code).toBe(1);
+        expect(await majorOf(machine)).toBe('18\n');
+        await expectWhole(machine, ['one', 'two']);
+        expect(await machine.sh('podyard add three')).toMatchObject({ code: 0 });
+        expect(await jobsOf(machine)).toEqual(['one', 'two', 'three']);
+        expect(await machine.read('/opt/podyard/current/VERSION')).toMatch(/^0\.2\.0\n/);
+        await machine.remove();
+      });
+    },
+    120_000,
+  );
 });
 
 test('an upgrade that was killed before the old version was back in its place is finished by the next run', async () => {

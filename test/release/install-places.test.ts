@@ -124,6 +124,23 @@ describe('it refuses in a sentence that says what to do', () => {
     expect((await on.sh('ls /opt/podyard')).stdout).toBe('');
   });
 
+  test('with little room for data, before anything is written there', async () => {
+    const on = await boot();
+    await on.sh('mkdir -p /var/lib/podyard && mount -t tmpfs -o size=190m tmpfs /var/lib/podyard');
+    expect(await refusal(on)).toMatch(
+      /\/var\/lib\/podyard has 190 MB left, and this needs 200: free some, and run it again/,
+    );
+    expect((await on.sh('ls /var/lib/podyard')).stdout).toBe('');
+  });
+
+  test('on data of another PostgreSQL', async () => {
+    const on = await boot();
+    await on.sh('mkdir -p /var/lib/podyard/postgres && echo 17 >/var/lib/podyard/postgres/PG_VERSION');
+    expect(await refusal(on)).toContain(
+      '/var/lib/podyard has data of PostgreSQL 17, and 0.2.0 brings 18: install the version that made it, then add --upgrade',
+    );
+  });
+
   test('an archive that is damaged, unsigned, or signed by another key', async () => {
     const on = await boot();
     const [ours, other] = [generateKeyPairSync('ed25519'), generateKeyPairSync('ed25519')];
@@ -152,6 +169,55 @@ describe('it refuses in a sentence that says what to do', () => {
     );
     expect(await refusal(on, '--upgrade')).toContain('Podyard is not installed here: leave --upgrade out');
     expect(await refusal(on, '--purge')).toContain('--purge belongs to --uninstall');
+  });
+});
+
+describe('it installs, and says what the machine lacks and how to get it', () => {
+  const DOCKER = `perl -MSocket -e 'socket S,PF_UNIX,SOCK_STREAM,0; bind S,sockaddr_un("/var/run/docker.sock") or die; listen S,1'`;
+  const program = (name: string) => `printf '#!/bin/sh\\n' >/usr/local/bin/${name}; chmod 755 /usr/local/bin/${name}`;
+  const kernel = (file: string, text: string) => `mkdir -p "$(dirname ${file})"; echo ${text} >${file}`;
+
+  test.each([
+    [
+      'Podman instead of Docker',
+      program('podman'),
+      'Podman is here, but no Docker: workers run as processes until DOCKER_HOST in /etc/podyard.env names a socket',
+    ],
+    [
+      'AppArmor without its parser',
+      `${DOCKER}; ${kernel('/sys/module/apparmor/parameters/enabled', 'Y')}`,
+      'Docker cannot load its profile without apparmor_parser: install the package apparmor',
+    ],
+    [
+      'an NVIDIA driver without its toolkit',
+      `${DOCKER}; ${program('nvidia-smi')}`,
+      'containers get no GPU without the NVIDIA Container Toolkit: install nvidia-container-toolkit',
+    ],
+    [
+      'SELinux without its tools',
+      kernel('/sys/fs/selinux/enforce', '1'),
+      '/opt/podyard/0.2.0 cannot be labeled without restorecon: install policycoreutils and run this again',
+    ],
+    [
+      'SELinux',
+      `${kernel('/sys/fs/selinux/enforce', '1')}; ${program('restorecon')}`,
+      "containers may use volumes after: semanage fcontext -a -t container_file_t '/var/lib/podyard/storage(/.*)?'",
+    ],
+  ])('%s', async (_, prepare, sentence) => {
+    const on = await boot();
+    expect(await on.sh(prepare)).toMatchObject({ code: 0 });
+    const { code, output } = await install(on);
+    expect(output).toContain(sentence);
+    expect(code).toBe(0);
+  });
+
+  test('none of it where nothing lacks', async () => {
+    const on = await boot();
+    await on.sh(`${DOCKER}; ${program('nvidia-smi')}; ${program('nvidia-ctk')}; ${program('apparmor_parser')};
+      ${kernel('/sys/module/apparmor/parameters/enabled', 'Y')}; ${kernel('/sys/fs/selinux/enforce', '0')}`);
+    const { code, output } = await install(on);
+    expect(output).not.toMatch(/^!/m);
+    expect(code).toBe(0);
   });
 });
 

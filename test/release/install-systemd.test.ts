@@ -17,6 +17,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(dirname(dirname(release.archive)), 'booted-'));
   await mkdir(`${folder}/opt/podyard`, { recursive: true });
   await promisify(execFile)('cp', ['-al', release.tree, `${folder}/opt/podyard/${release.version}`]); // as if unpacked before
+  await promisify(execFile)('cp', ['-al', release.tree, `${folder}/unpacked`]);
   await cp(`${release.tree}/install.sh`, `${folder}/install.sh`);
   machine = await Machine.boot(debian, [folder]);
   const { code, output } = await machine.run(['sh', '/install.sh', '--from', `/opt/podyard/${release.version}`]);
@@ -64,3 +65,42 @@ test('the server comes back when it is killed', async () => {
     return (await pid()) !== killed && (await printed('endpoints', 'list')).includes('work');
   });
 });
+
+test('--user installs a service of the user’s own systemd, which runs jobs, comes back when it is killed, and is removed', async () => {
+  const home = '/home/ada';
+  const runtime = '/run/user/1000';
+  const manager = await machine.sh(`useradd --create-home --uid 1000 ada && install -d -o ada -m 700 ${runtime} &&
+    systemd-run --quiet --unit=ada --uid=1000 --property=Delegate=yes --setenv=XDG_RUNTIME_DIR=${runtime} \
+      --setenv=HOME=${home} /lib/systemd/systemd --user`);
+  expect(manager, manager.output).toMatchObject({ code: 0 });
+  const asAda = (command: string, more: Record<string, string> = {}) =>
+    machine.run(['setpriv', '--reuid=ada', '--regid=ada', '--init-groups', 'sh', '-c', `cd ${home} && ${command}`], {
+      HOME: home,
+      XDG_RUNTIME_DIR: runtime,
+      ...more,
+    });
+  await until('her systemd is up', async () => (await asAda('systemctl --user show-environment')).code === 0);
+
+  const { code, output } = await asAda(`sh /install.sh --user --port 8090 --from /unpacked`);
+  expect(output).toContain('is ready at http://127.0.0.1:8090');
+  expect(output).toContain('It ends when you log out, unless you run: loginctl enable-linger');
+  expect(code).toBe(0);
+  const own = { PODYARD_URL: 'http://127.0.0.1:8090', PODYARD_API_KEY: /only once: (pyk_\w+)/.exec(output)![1]! };
+  const ada = async (args: string) => {
+    const done = await asAda(`.local/bin/podyard ${args}`, own);
+    expect(done, done.output).toMatchObject({ code: 0 });
+    return done.stdout;
+  };
+  await ada('endpoints create hers --image podyard/echo-js:dev --pool ADA_24');
+  expect(await ada(`run hers '{"echo": "as ada"}'`)).toContain('as ada');
+  const pid = async () => (await asAda('systemctl --user show --property MainPID --value podyard')).stdout.trim();
+  const killed = await pid();
+  expect((await machine.sh(`stat -c %U /proc/${killed}; kill -KILL ${killed}`)).stdout).toBe('ada\n');
+  await until('another one answers', async () => {
+    return (await pid()) !== killed && (await asAda('.local/bin/podyard endpoints list', own)).output.includes('hers');
+  });
+  const removed = await asAda('sh /install.sh --user --uninstall --purge');
+  expect(removed, removed.output).toMatchObject({ code: 0 });
+  expect((await machine.sh(`find ${home} -name '*podyard*'`)).stdout).toBe('');
+  expect(await printed('endpoints', 'list')).toContain('work'); // the system's own is another
+}, 240_000);

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { namesPlaces, withPublishedNames } from '../../release/published-names.ts';
+import { maintainerOf, namesPlaces, withPublishedNames } from '../../release/published-names.ts';
 import { ROOT, readReleaseFacts } from '../../release/release-facts.ts';
 import { EVERYTHING, MINIMUM, renderText } from '../helm/chart.ts';
 import { findHelm, noHelm } from '../helm/helm-programs.ts';
@@ -43,6 +43,14 @@ test.each([
   [{ ...PLACES, registry: 'https://registry.example.com' }, /PODYARD_RELEASE_REGISTRY/],
 ])('a place that is none is refused: %j', (places, words) => {
   expect(() => withPublishedNames('', places)).toThrow(words);
+});
+
+test('whoever publishes the Debian package is its maintainer, else the author of the commit', () => {
+  const facts = { author: 'Ada Lovelace <ada@example.com>' };
+  expect(maintainerOf(facts)).toBe('Ada Lovelace <ada@example.com>');
+  expect(maintainerOf(facts, 'The team <team@example.com>')).toBe('The team <team@example.com>');
+  expect(() => maintainerOf(facts, 'The team')).toThrow('Ada Lovelace <ada@example.com>');
+  expect(() => maintainerOf(facts, 'The team <team@example.com>\nEssential: yes')).toThrow(/MAINTAINER/);
 });
 
 describe.skipIf(noHelm)('the packed chart', () => {

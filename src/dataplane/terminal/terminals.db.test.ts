@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import { workloadSpec } from '../../../test/workload-spec.ts';
 import type { TerminalLimits } from '../../config/limit-settings.ts';
-import { monotonicClock, systemClock } from '../../core/clock.ts';
+import { type Clock, monotonicClock, systemClock } from '../../core/clock.ts';
 import { newId, type PodId, type UserId } from '../../core/ids.ts';
 import { type Logger, silentLogger } from '../../core/logger.ts';
 import { encodeFrame, type WebSocketMessage } from '../../core/web-socket-frames.ts';
@@ -102,10 +102,10 @@ async function actorOf(userId: UserId): Promise<Actor> {
   return { userId, keyId: key.id, scopes };
 }
 
-async function serve(limits: TerminalLimits | null): Promise<void> {
+async function serve(limits: TerminalLimits | null, monotonic: Clock = monotonicClock): Promise<void> {
   const trustedProxies = new TrustedProxies([]);
   terminals = new Terminals({
-    ...{ pool: database.pool, bus, keyRing, monotonic: monotonicClock, logger, trustedProxies, limits },
+    ...{ pool: database.pool, bus, keyRing, monotonic, logger, trustedProxies, limits },
     exec: (id, request) => runtime.exec(id, request),
   });
   const dispatch = () => (exchange: Parameters<Terminals['handle']>[0]) => void terminals.handle(exchange);
@@ -474,6 +474,24 @@ test('a user and a process have only so many sessions', async () => {
   await client.until(() => client.messages.length > 0);
   expect(await statusOf(`${TERMINAL_PROTOCOL}, ${TICKET_PROTOCOL}${fifth}`)).toBe(503);
   for (const one of [...clients, client]) one.socket.close();
+});
+
+test('a user’s programs start a few at a time, and one that waits says how long', async () => {
+  await terminals.stop();
+  closeFront();
+  const many = { ...LIMITS, perUser: 30, perProcess: 30 };
+  await serve(many, { now: () => 0 }); // however long it takes to open them
+  const clients: Client[] = [];
+  for (let count = 0; count < 22; count += 1) clients.push(new Client((await ticketFor({}, many)).ticket));
+  const types = ({ messages }: Client) => messages.map(({ type }) => type);
+  for (const client of clients) await client.until(() => types(client).includes('ready'));
+  const waited = clients.filter((client) => types(client)[0] === 'notice');
+  expect(waited.map(({ messages }) => messages[0]!.text)).toEqual(
+    Array(2).fill('20 programs start at once, then 5 a second: this one starts in 1 s'),
+  );
+  waited[0]!.send({ type: 'eof' });
+  expect(await waited[0]!.ended()).toMatchObject({ code: 0 });
+  for (const client of clients) client.socket.close();
 });
 
 test('sessions of a process that is gone count as ended', async () => {

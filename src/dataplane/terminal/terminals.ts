@@ -3,6 +3,7 @@ import { clientAddress, clientNetwork, type TrustedAddresses } from '../../core/
 import type { Clock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
 import { Loop, type NextRun } from '../../core/flow/loop.ts';
+import { OpeningPace } from '../../core/flow/opening-pace.ts';
 import type { TerminalId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Bus } from '../../db/bus.ts';
@@ -43,6 +44,8 @@ const TICK_MS = 5_000;
 /** A client that is silent for this long, despite pings, is gone. */
 const SILENT_MS = 45_000;
 const MAX_TICKET_LENGTH = 128;
+/** Starting a program and its guard takes this process milliseconds, and the machine's processors tens of them. */
+const STARTS = { burst: 20, perSecond: 5 };
 
 interface Open {
   session: TerminalSession;
@@ -64,6 +67,7 @@ interface Admitted {
 export class Terminals {
   readonly #deps: TerminalsOptions;
   readonly #guesses: GuessLimiter;
+  readonly #starts: OpeningPace;
   readonly #open = new Map<TerminalId, Open>();
   readonly #loop: Loop;
   readonly #unsubscribe: (() => void)[];
@@ -76,6 +80,7 @@ export class Terminals {
   constructor(options: TerminalsOptions) {
     this.#deps = options;
     this.#guesses = new GuessLimiter(options.monotonic);
+    this.#starts = new OpeningPace(options.monotonic, STARTS);
     const { bus, logger, monotonic } = options;
     const runOnce = () => this.#run();
     this.#loop = new Loop({ name: 'terminals', tickMs: TICK_MS, logger, clock: monotonic, runOnce });
@@ -175,6 +180,8 @@ export class Terminals {
   async #runProgram(session: TerminalSession, stream: TerminalStream, request: TerminalRequest): Promise<void> {
     const { command, size, hasInput } = request;
     try {
+      await this.#starts.enter(session.userId, (waitMs) => stream.notice(waitNotice(waitMs)));
+      if (!this.#open.has(session.id)) return; // it ended meanwhile
       const program = { command, terminal: size, hasInput, marker: session.id };
       stream.attach(await this.#deps.exec(workloadOf(session), program));
     } catch (error) {
@@ -241,6 +248,10 @@ function openerOf({ userId, keyId, sessionId }: TerminalSession): Credential {
 
 function openerEnded({ sessionId }: TerminalSession): string {
   return sessionId === null ? 'the API key was revoked or has expired' : 'the session of the browser has ended';
+}
+
+function waitNotice(waitMs: number): string {
+  return `${STARTS.burst} programs start at once, then ${STARTS.perSecond} a second: this one starts in ${Math.ceil(waitMs / 1000)} s`;
 }
 
 function fieldsOf({

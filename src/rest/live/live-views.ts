@@ -1,8 +1,8 @@
 import { monotonicClock } from '../../core/clock.ts';
+import { OpeningPace } from '../../core/flow/opening-pace.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Bus } from '../../db/bus.ts';
 import { Feed, type ReadSnapshot } from './live-feed.ts';
-import { OpeningPace } from './opening-pace.ts';
 
 /**
  * Bus topics after which a view may have changed. A worker's hint does not name its endpoint, so every watched one is read
@@ -18,7 +18,7 @@ type View = keyof typeof TOPICS;
 
 /** The live views of this process: one feed per watched endpoint, account, or account's pods. */
 export class LiveViews {
-  readonly openings = new OpeningPace(monotonicClock);
+  readonly openings = new OpeningPace(monotonicClock, { burst: 60, perSecond: 20 });
   readonly #logger: Logger;
   readonly #feeds: Readonly<Record<View, Map<string, Feed>>> = {
     endpoint: new Map(),

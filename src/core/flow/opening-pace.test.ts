@@ -1,15 +1,16 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { UserId } from '../../core/ids.ts';
+import type { UserId } from '../ids.ts';
 import { OpeningPace } from './opening-pace.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout'] }));
 afterEach(() => void vi.useRealTimers());
 
-test('a user opens many streams at once, then 20 a second; another user does not wait', async () => {
+test('a user opens many at once, then some a second, and is told how long it waits; another user does not wait', async () => {
   let now = 1_000;
-  const pace = new OpeningPace({ now: () => now });
+  const pace = new OpeningPace({ now: () => now }, { burst: 60, perSecond: 20 });
+  const waits: number[] = [];
   const opened: string[] = [];
-  const open = (user: string) => void pace.enter(user as UserId).then(() => opened.push(user));
+  const open = (user: string) => void pace.enter(user as UserId, (ms) => waits.push(ms)).then(() => opened.push(user));
   const openedBy = async (ms: number) => {
     now += ms;
     await vi.advanceTimersByTimeAsync(ms);
@@ -17,6 +18,7 @@ test('a user opens many streams at once, then 20 a second; another user does not
   };
   for (let count = 0; count < 100; count++) open('u1');
   expect(await openedBy(0)).toBe(60);
+  expect([waits.length, waits[0], waits.at(-1)]).toEqual([40, 50, 2_000]);
   open('u2');
   expect(await openedBy(0)).toBe(1);
   expect(await openedBy(1_000)).toBe(20);
