@@ -120,6 +120,7 @@ function CardActions({ budget, name }: { budget: Budget; name: string }) {
         title={`Budget: ${name}`}
         queryKey="budgets"
         isInRow
+        recordId={budgetId}
         submitLabel="Save"
         initial={budgetForm(budget)}
         onSubmit={(values) =>

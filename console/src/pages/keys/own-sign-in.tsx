@@ -75,6 +75,7 @@ function PasskeyActions({ passkey: { id, name } }: { passkey: OwnPasskey }) {
         title={`Rename ${name}`}
         submitLabel="Save"
         isInRow
+        recordId={id}
         queryKey="local-account"
         initial={{ name }}
         onSubmit={(values) => renamePasskey(id, values.name)}

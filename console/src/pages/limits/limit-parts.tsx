@@ -44,18 +44,21 @@ interface EditLimitsProps {
   /** The list to read again after a save. */
   queryKey?: string;
   title: string;
+  /** Whose; absent: the defaults. */
+  userId?: string;
   own: Schemas['OwnLimits'];
   limits: Schemas['Limits'];
   save: (body: Schemas['UpdateLimitsRequest']) => Promise<{ data?: unknown; error?: unknown; response: Response }>;
 }
 
 /** A button that opens the form of a user's limits, or of the defaults. */
-export function EditLimits({ label = 'Edit', queryKey = 'limits', title, own, limits, save }: EditLimitsProps) {
+export function EditLimits({ label = 'Edit', queryKey = 'limits', title, userId, own, limits, save }: EditLimitsProps) {
   return (
     <FormButton
       label={label}
       title={title}
       isInRow
+      recordId={userId ?? 'defaults'}
       queryKey={queryKey}
       submitLabel="Save"
       initial={limitForm(own)}

@@ -53,6 +53,7 @@ const COLUMNS: Column<UserLimits>[] = [
     render: ({ userId, name, own, limits }) => (
       <EditLimits
         title={`Limits of ${name}`}
+        userId={userId}
         own={own}
         limits={limits}
         save={(body) => api.PATCH('/v2/account/users/{id}/limits', { params: { path: { id: userId } }, body })}
