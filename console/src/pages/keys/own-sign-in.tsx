@@ -49,6 +49,7 @@ export function OwnSignIn() {
           idOf={({ id }) => id}
           textOf={({ name }) => name}
           rowHeight={48}
+          searchName="passkey"
         />
       )}
     </Stack>

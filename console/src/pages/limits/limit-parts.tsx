@@ -18,11 +18,15 @@ import {
 export function Bars({ limits }: { limits: UserLimits }) {
   return (
     <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} spacing="sm">
-      {limitBars(limits).map((bar) => (
+      {fullFirst(limitBars(limits)).map((bar) => (
         <Bar key={bar.name} bar={bar} />
       ))}
     </SimpleGrid>
   );
+}
+
+function fullFirst(bars: readonly LimitBar[]): LimitBar[] {
+  return [...bars.filter(({ isFull }) => isFull), ...bars.filter(({ isFull }) => !isFull)];
 }
 
 function Bar({ bar: { label, text, percent, isFull } }: { bar: LimitBar }) {

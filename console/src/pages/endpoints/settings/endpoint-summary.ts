@@ -19,22 +19,19 @@ export function endpointSummary(
 ): SummaryText {
   const { hardware, gpu, cpu, workers } = values;
   const price = hardware === 'gpu' ? poolPrice(list, gpu.pools, gpu.count) : flavorPrice(list, cpu);
-  const cost = (count: number) =>
-    count === 0 ? 'nothing' : price === null ? '–' : `${priceText(price, count)} an hour`;
+  const cost = (count: number) => {
+    const workers = formatCount(count, 'worker');
+    if (count === 0) return 'nothing';
+    return price === null ? workers : `${priceText(price, count)} an hour, ${workers}`;
+  };
   const free = hardware === 'gpu' ? freeGpus(list, ({ pool }) => gpu.pools.includes(pool)) : null;
   const hasPools = gpu.pools.length > 0;
   return {
     price: price && priceText(price),
     priceNote: price === null ? 'Choose hardware to see the price' : 'per worker and hour, while it runs',
     facts: [
-      {
-        label: 'At rest',
-        value: `${cost(workers.min)}${workers.min > 0 ? `, ${formatCount(workers.min, 'worker')}` : ''}`,
-      },
-      {
-        label: 'At most',
-        value: `${cost(workers.max)}${workers.max > 0 ? `, ${formatCount(workers.max, 'worker')}` : ''}`,
-      },
+      { label: 'At rest', value: cost(workers.min) },
+      { label: 'At most', value: cost(workers.max) },
       ...(endpoint ? [] : [{ label: 'Starts', value: startText(values) }]),
       ...(free && hasPools ? [{ label: 'Free now', value: `${free.free} of ${formatCount(free.total, 'GPU')}` }] : []),
     ],
