@@ -14,10 +14,21 @@ import {
   type UserLimits,
 } from './limit-values.ts';
 
+/** A figure in a list: `7 of 50`, of which the limit is dimmed. */
+export function Use({ text }: { text: string }) {
+  const [used, limit] = text.split(' of ');
+  return (
+    <>
+      {used}
+      {limit !== undefined && <span className="limit-of"> of {limit}</span>}
+    </>
+  );
+}
+
 /** A user's limits and their use. */
 export function Bars({ limits }: { limits: UserLimits }) {
   return (
-    <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} spacing="sm">
+    <SimpleGrid cols={{ base: 1, xs: 2, md: 3, lg: 4, xl: 6 }} spacing="sm">
       {fullFirst(limitBars(limits)).map((bar) => (
         <Bar key={bar.name} bar={bar} />
       ))}

@@ -8,7 +8,7 @@ import { type Column, RecordList } from '../../ui/tables/record-list.tsx';
 import { formatNumber } from '../../ui/text/format.ts';
 import { RecordLink } from '../../ui/text/record-name.tsx';
 import { Status } from '../../ui/text/status.tsx';
-import { Bars, EditLimits } from './limit-parts.tsx';
+import { Bars, EditLimits, Use } from './limit-parts.tsx';
 import { LIMIT_STATES, LIMITS, limitBars, limitState, limitText, type UserLimits, useText } from './limit-values.ts';
 
 const REFRESH_MS = 10_000;
@@ -77,7 +77,7 @@ function usageColumn(name: 'endpoints' | 'pods' | 'queuedJobs' | 'workers' | 'gp
     isNumber: true,
     sortKey: name,
     sortValue: ({ usage }) => usage[name],
-    render: ({ usage, limits }) => useText(name, usage[name], limits[name]),
+    render: ({ usage, limits }) => <Use text={useText(name, usage[name], limits[name])} />,
   };
 }
 

@@ -13,6 +13,7 @@ import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
 import { Status } from '../../ui/text/status.tsx';
 import { visibleText } from '../../ui/text/visible-text.ts';
 import { CreatedKey } from '../keys/new-key.tsx';
+import { Use } from '../limits/limit-parts.tsx';
 import { useText } from '../limits/limit-values.ts';
 import { NEW_USER, newUserBody, ROLES, roleText, stateOf, USER_STATES, type User } from './user-values.ts';
 import { usersQuery } from './users-query.ts';
@@ -101,7 +102,7 @@ function usageColumn(name: 'endpoints' | 'pods' | 'workers' | 'gpus'): Column<Us
     isNumber: true,
     sortKey: name,
     sortValue: ({ usage }) => usage[name],
-    render: ({ usage, limits }) => useText(name, usage[name], limits[name]),
+    render: ({ usage, limits }) => <Use text={useText(name, usage[name], limits[name])} />,
   };
 }
 
