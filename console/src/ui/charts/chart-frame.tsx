@@ -1,3 +1,4 @@
+import './charts.css';
 import { Table, UnstyledButton } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
 import { Legend, ResponsiveContainer } from 'recharts';
@@ -20,6 +21,7 @@ interface ChartFrameProps {
 /** A chart as a picture, with its values as a table for whoever asks. */
 export function ChartFrame({ label, rows, series, unit, onWhole, children }: ChartFrameProps) {
   const [isTable, setTable] = useState(false);
+  const isEmpty = rows.every(({ values }) => series.every(({ name }) => values[name] === undefined));
   return (
     <div className="chart-frame">
       <div className="chart-tools">
@@ -55,6 +57,7 @@ export function ChartFrame({ label, rows, series, unit, onWhole, children }: Cha
       ) : (
         <div className="chart" role="img" aria-label={label}>
           <ResponsiveContainer>{children}</ResponsiveContainer>
+          {isEmpty && <div className="chart-empty">No values in this time</div>}
         </div>
       )}
     </div>
