@@ -196,7 +196,7 @@ describe.skipIf(!hasBrowser)('endpoints in the console', { timeout: 180_000 }, (
   test('a roll-out can be paused only while it runs', async () => {
     await page.goto(`${server.url}/#/endpoints/${ids.images}/releases`);
     await page.getByText('No workers running. The next one starts on the latest version.').waitFor();
-    expect(await page.getByRole('button', { name: 'Pause rollout' }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Pause roll-out' }).count()).toBe(0);
   });
 
   test('the list and the page are usable at 390 px in the dark', async () => {

@@ -40,7 +40,7 @@ export function endpointSummary(
 }
 
 function startText({ type, workers }: EndpointValues): string {
-  if (workers.max === 0) return 'nothing: max workers is 0, so it is paused';
+  if (workers.max === 0) return 'nothing: workers.max is 0, so it is paused';
   if (workers.min > 0) return `${formatCount(workers.min, 'worker')} at once`;
   return type === 'QUEUE' ? 'a worker, with the first job' : 'a worker, with the first request';
 }
