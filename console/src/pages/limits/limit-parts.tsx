@@ -1,4 +1,4 @@
-import { Paper, Progress, SimpleGrid, Text, TextInput } from '@mantine/core';
+import { Group, Paper, Progress, SimpleGrid, Text, TextInput } from '@mantine/core';
 import { ApiError } from '../../api/api-error.ts';
 import { type Schemas, unwrap } from '../../api/client.ts';
 import { FormButton } from '../../ui/forms/form-button.tsx';
@@ -40,10 +40,15 @@ function fullFirst(bars: readonly LimitBar[]): LimitBar[] {
   return [...bars.filter(({ isFull }) => isFull), ...bars.filter(({ isFull }) => !isFull)];
 }
 
-function Bar({ bar: { label, text, percent, isFull } }: { bar: LimitBar }) {
+function Bar({ bar: { name, label, text, percent, isFull } }: { bar: LimitBar }) {
   return (
     <Paper withBorder p="sm">
-      <Hint size="xs">{label}</Hint>
+      <Group justify="space-between" gap="xs" wrap="nowrap">
+        <Hint size="xs">{label}</Hint>
+        <Text size="xs" c="dimmed" ff="monospace" className="anywhere">
+          {name}
+        </Text>
+      </Group>
       <Text fw={600} className="figure">
         {text}
       </Text>

@@ -110,7 +110,7 @@ function open(
     fontFamily: 'ui-monospace, SFMono-Regular, Menlo, Consolas, monospace',
     fontSize: 13,
     scrollback: 10_000,
-    cursorBlink: true,
+    cursorBlink: !matchMedia('(prefers-reduced-motion: reduce)').matches,
   });
   const fit = new FitAddon();
   terminal.loadAddon(fit);
