@@ -1,3 +1,4 @@
+import './ui/touch-and-motion.css';
 import { createTheme, type MantineColorsTuple } from '@mantine/core';
 
 /** The one accent: links, primary buttons, the selected item. Shade 7 carries white text at 6:1. */

@@ -116,11 +116,11 @@ describe('endpoints', () => {
     await podyard(['endpoints', 'update', 'echo', '--image', 'i:2']);
     expect((await json(['releases', 'echo'])).map((release: { version: number }) => release.version)).toEqual([2, 1]);
     expect((await podyard(['rollback', 'echo', '--no-wait'])).err).toContain(
-      'Release 3 has the settings of release 1.',
+      'Version 3 has the settings of version 1.',
     );
     expect(await podyard(['rollback', 'echo', '--to', '9', '--no-wait'])).toMatchObject({
       status: 1,
-      err: 'podyard: there is no release 9, but: 3, 2, 1',
+      err: 'podyard: there is no version 9, but: 3, 2, 1',
     });
     expect(await json(['decisions', 'echo'])).toEqual([]);
     expect(await json(['jobs', 'echo', '--status', 'FAILED', 'TIMED_OUT', '--since', '2h', '--limit', '300'])).toEqual(

@@ -68,5 +68,5 @@ export function keyEnded(end: UseEnd): Failure {
       'you no longer act for this account as you did: your membership or role has changed',
     );
   }
-  return new Failure('unauthorized', 'the api key was revoked or has expired');
+  return new Failure('unauthorized', 'the API key was revoked or has expired');
 }

@@ -44,7 +44,7 @@ const WORDS = {
   MINIMUM: (min: number) => `workers.min keeps ${min}`,
   SCHEDULE: ({ min, until }: { min: number; until: string | null }) =>
     `scheduled floor of ${min}${until === null ? '' : ` until ${until}`}`,
-  TRIAL: (version: number) => `release ${version} is tried`,
+  TRIAL: (version: number) => `version ${version} is tried`,
   WORK_ARRIVED: () => 'it was given work',
 
   // It is no longer needed
@@ -57,7 +57,7 @@ const WORDS = {
   OVER_BUDGET: ({ amount, isOfEndpoint, isByAdmin, until }: BudgetStop) =>
     `the ${isOfEndpoint ? 'endpoint’s ' : ''}monthly budget of ${amount} USD${isByAdmin ? ' that an administrator set' : ''} is used up; it is renewed on ${until} (UTC)`,
   OUTDATED: ({ version, newest }: { version: number; newest: number }) =>
-    `release ${newest} replaces release ${version}`,
+    `version ${newest} replaces version ${version}`,
   FLASHBOOT_OFF: () => 'FlashBoot is off',
   ENDPOINT_DELETED: () => 'the endpoint was deleted',
   RUNTIME_CHANGED: ({ before, now }: { before: string; now: string }) =>

@@ -112,7 +112,7 @@ describe('a trial', () => {
 
   test('starts one worker of the release without any demand, and no second one', () => {
     const first = decide(tried(), QUIET, [], NOW);
-    expect(first).toMatchObject({ wanted: 1, start: 1, reason: 'release 2 is tried' });
+    expect(first).toMatchObject({ wanted: 1, start: 1, reason: 'version 2 is tried' });
     expect(first.actions[0]).toMatchObject({ cause: 'TRIAL', version: 2 });
     for (const state of ['pending', 'starting', 'ready'] as const)
       expect(decide(tried(), QUIET, [worker(state, { version: 2 })], NOW)).toMatchObject({ start: 0, leave: [] });
@@ -122,7 +122,7 @@ describe('a trial', () => {
     const old = idleFor(60_000);
     expect(decide(tried(), QUIET, [old], NOW)).toMatchObject({ start: 1, leave: [] });
     expect(decide(tried(), QUIET, [old, worker('starting', { version: 2 })], NOW)).toMatchObject({ leave: [] });
-    const leave = [{ id: old.id, reason: 'release 2 replaces release 1' }];
+    const leave = [{ id: old.id, reason: 'version 2 replaces version 1' }];
     expect(decide(tried(), QUIET, [old, worker('ready', { version: 2 })], NOW)).toMatchObject({ leave });
   });
 
@@ -138,7 +138,7 @@ describe('a trial', () => {
     const userCut = { name: 'workers', limit: 2, elsewhere: 2, max: 0 } as const;
     expect(decide(tried({ userCut }), QUIET, [], NOW)).toMatchObject({
       start: 0,
-      reason: "release 2 is tried; the user's limit 'workers' of 2 allows 0, with 2 in use elsewhere",
+      reason: "version 2 is tried; the user's limit 'workers' of 2 allows 0, with 2 in use elsewhere",
     });
   });
 });
@@ -322,7 +322,7 @@ describe('a new release', () => {
 
   test('idle workers of the old one leave at once when there is no work', () => {
     const old = idleFor(0);
-    expect(decide(next(), QUIET, [old], NOW).leave).toEqual([{ id: old.id, reason: 'release 2 replaces release 1' }]);
+    expect(decide(next(), QUIET, [old], NOW).leave).toEqual([{ id: old.id, reason: 'version 2 replaces version 1' }]);
   });
 
   test('with workers.min the old ones stay until new ones are ready', () => {

@@ -53,7 +53,7 @@ describe.skipIf(!hasBrowser)('the page of an endpoint', { timeout: 180_000 }, ()
       await page.getByRole('img', { name: `Jobs ended over the last ${range}` }).waitFor();
     }
     await page.getByText('1 h', { exact: true }).click();
-    await page.getByRole('img', { name: 'Queue time (ms) over the last 1h' }).waitFor();
+    await page.getByRole('img', { name: 'Queue time over the last 1h' }).waitFor();
     expect(await violationsOf(page)).toEqual([]);
     await page.getByText('Live', { exact: true }).last().click();
     await page.getByRole('img', { name: 'Jobs queued and running over time' }).waitFor();

@@ -158,7 +158,7 @@ describe.skipIf(!hasBrowser)('endpoints in the console', { timeout: 180_000 }, (
 
   test('charts of the past mark releases and scaling; the period is in the address, and the marks are also a table', async () => {
     await page.goto(`${server.url}/#/endpoints/${ids.summaries}/live?range=1h`);
-    await page.getByRole('img', { name: 'Latency (ms) over the last 1h' }).waitFor();
+    await page.getByRole('img', { name: 'Latency over the last 1h' }).waitFor();
     const marks = page.getByRole('list', { name: 'Events of the period' });
     await marks.getByRole('button', { name: /Version 2: changed: image/ }).focus();
     await page.getByRole('tooltip', { name: /Version 2: changed: image/ }).waitFor();
@@ -196,7 +196,7 @@ describe.skipIf(!hasBrowser)('endpoints in the console', { timeout: 180_000 }, (
   test('a roll-out can be paused only while it runs', async () => {
     await page.goto(`${server.url}/#/endpoints/${ids.images}/releases`);
     await page.getByText('No workers running. The next one starts on the latest version.').waitFor();
-    expect(await page.getByRole('button', { name: 'Pause rollout' }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Pause roll-out' }).count()).toBe(0);
   });
 
   test('the list and the page are usable at 390 px in the dark', async () => {
@@ -207,7 +207,7 @@ describe.skipIf(!hasBrowser)('endpoints in the console', { timeout: 180_000 }, (
     expect(await narrow.evaluate('document.documentElement.scrollWidth')).toBe(390);
     expect(await violationsOf(narrow)).toEqual([]);
     await narrow.goto(`${server.url}/#/endpoints/${ids.summaries}/live?range=1h`);
-    await narrow.getByRole('img', { name: 'Latency (ms) over the last 1h' }).waitFor();
+    await narrow.getByRole('img', { name: 'Latency over the last 1h' }).waitFor();
     await narrow.screenshot({ path: `${SCREENSHOTS}endpoint-charts-dark-390.png` });
     expect(await narrow.evaluate('document.documentElement.scrollWidth')).toBe(390);
     expect(await violationsOf(narrow)).toEqual([]);

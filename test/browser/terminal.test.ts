@@ -91,8 +91,34 @@ describe.skipIf(!hasBrowser)('a terminal in the browser', { timeout: 120_000 }, 
     await page.setViewportSize({ width: 1200, height: 900 });
   });
 
-  test('a terminal whose server goes away says so, and another one can be opened when it is back', async () => {
+  test('a phone has the keys that its keyboard lacks', async () => {
+    await page.setViewportSize({ width: 390, height: 844 });
     await page.getByRole('button', { name: 'Open another one' }).click();
+    await shows('# ');
+    const keys = page.getByRole('toolbar', { name: 'Keys' });
+    await type('echo $((50 + 6))\n');
+    await shows('56');
+    await keys.getByRole('button', { name: 'Up' }).click(); // the last command again
+    await type('0\n');
+    await type('cat\n');
+    await keys.getByRole('button', { name: 'Ctrl' }).click();
+    await type('c');
+    await shows('^C');
+    expect(await keys.getByRole('button', { name: 'Ctrl' }).getAttribute('aria-pressed')).toBe('false');
+    await type('echo $((50 + 7))\n');
+    await shows('57');
+    for (const key of await keys.getByRole('button').all()) {
+      const { width, height } = (await key.boundingBox())!;
+      expect(Math.min(width, height)).toBeGreaterThanOrEqual(44);
+    }
+    expect(await violationsOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'End' }).click();
+    await page.getByRole('button', { name: 'Open a terminal' }).waitFor();
+    await page.setViewportSize({ width: 1200, height: 900 });
+  });
+
+  test('a terminal whose server goes away says so, and another one can be opened when it is back', async () => {
+    await page.getByRole('button', { name: 'Open a terminal' }).click();
     await shows('# ');
     await type('echo $((20 + 3))\n');
     await shows('23');

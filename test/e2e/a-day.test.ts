@@ -84,7 +84,7 @@ export PODYARD_URL=${server.url} PODYARD_API_KEY=${server.key}\n`,
   });
 
   test('find out why: the list names the reason, and the log has all of it', async () => {
-    expect(await type('podyard endpoints list')).toMatch(/shop .*(failing|rolling out|release 2 failed)/);
+    expect(await type('podyard endpoints list')).toMatch(/shop .*(failing|rolling out|version 2 failed)/);
     expect(await type('podyard workers shop --ended')).toContain('CUDA out of memory');
   });
 

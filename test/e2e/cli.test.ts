@@ -118,7 +118,7 @@ test('update --wait rolls a release out, and rollback returns to the one before'
   expect(updated).toMatchObject({ status: 0, err: expect.stringMatching(/Version 2 is rolled out: [1-9]/) });
   expect(await podyard('rollback', name)).toMatchObject({
     status: 0,
-    err: expect.stringMatching(/Release 3 has the settings of release 1(.|\n)*Version 3 is rolled out: [1-9]/),
+    err: expect.stringMatching(/Version 3 has the settings of version 1(.|\n)*Version 3 is rolled out: [1-9]/),
   });
   expect((await podyard('endpoints', 'delete', name, '--yes')).status).toBe(0);
 });

@@ -13,7 +13,7 @@ const STEPS = [
   / s {2}first job: a worker started from zero in \d+ ms/,
   / s {2}12 jobs at once: all answered, by [12] workers?/,
   / s {2}a streaming job: 5 chunks received while it ran/,
-  / s {2}PATCH to podyard\/echo-js:v2: release 2 rolled out .*the running job was not disturbed/,
+  / s {2}PATCH to podyard\/echo-js:v2: version 2 rolled out .*the running job was not disturbed/,
   / s {2}a job on the new release says "hello again"/,
   / s {2}idle for 2 s: all workers are gone again/,
 ];

@@ -56,6 +56,13 @@ function NewRegistry() {
       label="New registry"
       title="New registry credentials"
       queryKey="registries"
+      summary={() => ({
+        facts: [
+          { label: 'Used', value: 'to pull images, and for nothing else' },
+          { label: 'Chosen', value: 'in the form of an endpoint, a pod or a template' },
+          { label: 'Shown', value: 'never again' },
+        ],
+      })}
       initial={{ name: '', username: '', password: '' }}
       onSubmit={(body) => unwrap(api.POST('/v2/registries', { body }))}
     >

@@ -6,7 +6,8 @@ import { dataCentersQuery } from '../api/catalog-queries.ts';
 import { api, type Schemas, unwrap } from '../api/client.ts';
 import { volumesQuery } from '../api/queries.ts';
 import { DeleteButton } from '../ui/confirm-delete.tsx';
-import { recordOptions } from '../ui/forms/fields.ts';
+import { changesOf } from '../ui/forms/changes.ts';
+import { type Fields, recordOptions } from '../ui/forms/fields.ts';
 import { FormButton } from '../ui/forms/form-button.tsx';
 import { type Column, RecordPage } from '../ui/tables/record-page.tsx';
 import { enumLabel } from '../ui/text/labels.ts';
@@ -16,6 +17,10 @@ type Volume = Schemas['NetworkVolume'];
 
 const MIN_GB = 10;
 const MAX_GB = 4096;
+const VOLUME_FIELDS: Fields<{ name: string; size: number }> = {
+  name: { label: 'Name', initial: '' },
+  size: { label: 'Size', initial: 20, unit: 'GB' },
+};
 const COLUMNS: Column<Volume>[] = [
   { title: 'Name', render: ({ name }) => <RecordName>{name}</RecordName> },
   { title: 'Size', render: ({ size }) => <span className="figure">{size} GB</span> },
@@ -73,6 +78,16 @@ function NewVolume() {
       label="New volume"
       title="New network volume"
       queryKey="volumes"
+      summary={({ size, dataCenter }) => ({
+        facts: [
+          { label: 'Keeps', value: `${size} GB across restarts` },
+          {
+            label: 'Mounted',
+            value: dataCenter ? `by workers and pods in ${dataCenter}` : 'by workers and pods there',
+          },
+          { label: 'Grows', value: 'at any time; it cannot shrink' },
+        ],
+      })}
       initial={{ name: '', size: 20, dataCenter: '' }}
       onSubmit={(body) => unwrap(api.POST('/v2/network-volumes', { body }))}
     >
@@ -102,6 +117,12 @@ function EditVolume({ volume: { id, name, size } }: { volume: Volume }) {
       queryKey="volumes"
       isInRow
       submitLabel="Save"
+      recordId={id}
+      summary={(values) => ({
+        facts: [{ label: 'Data', value: 'stays as it is' }],
+        changes: changesOf(VOLUME_FIELDS, { name, size }, values),
+        effect: 'Takes effect at once. What mounts it goes on running.',
+      })}
       initial={{ name, size }}
       onSubmit={(body) => unwrap(api.PATCH('/v2/network-volumes/{id}', { params: { path: { id } }, body }))}
     >

@@ -29,7 +29,7 @@ interface PageProps {
 export function Page({ title, parents = [], status, description, actions, children }: PageProps) {
   useDocumentTitle(visibleText([title, ...parents.map(({ label }) => label).reverse(), 'Podyard'].join(' · ')));
   return (
-    <Stack gap="lg" maw={1280} mx="auto">
+    <Stack gap="lg" className="page">
       <Stack gap={6} component="header">
         {parents.length > 0 && <Breadcrumbs parents={parents} title={title} />}
         <Group justify="space-between" gap="sm" align="flex-start">

@@ -50,7 +50,7 @@ test('--wait exits with 8 when the trial fails, with the last lines, who serves,
     ].join('\n'),
   );
   expect((await cli.podyard(['rollout', 'echo', '--json'])).status).toBe(8);
-  expect((await cli.podyard(['endpoints', 'get', 'echo'])).out).toContain('release 2 failed its trial');
+  expect((await cli.podyard(['endpoints', 'get', 'echo'])).out).toContain('version 2 failed its trial');
 });
 
 test('the roll-back that is offered leads to the release that serves', async () => {

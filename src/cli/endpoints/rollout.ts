@@ -19,12 +19,12 @@ export async function rollBack(
   if (!wanted) {
     const known = releases.map((release) => release.version).join(', ');
     throw new Error(
-      version === undefined ? 'there is no release before the newest' : `there is no release ${version}, but: ${known}`,
+      version === undefined ? 'there is no release before the newest' : `there is no version ${version}, but: ${known}`,
     );
   }
   const release = { ...path, releaseId: wanted.id };
   await client.call('post', '/v2/serverless/{id}/releases/{releaseId}/rollback', { path: release });
-  output.note(`Release ${endpointVersion + 1} has the settings of release ${wanted.version}.`);
+  output.note(`Version ${endpointVersion + 1} has the settings of version ${wanted.version}.`);
   if (json && !wait) output.print(jsonText({ endpointVersion: endpointVersion + 1, settingsOf: wanted.version }));
 }
 

@@ -1,5 +1,6 @@
 import { hasEnded } from '../../core/job-states.ts';
 import { jobErrorText } from '../../core/text/job-error.ts';
+import { WAIT_WORDS } from '../../core/text/wait-words.ts';
 import { type ApiClient, JobFailed } from '../shared/api-client.ts';
 import type { Schemas } from '../shared/api-types.ts';
 import type { CliOutput, CommandOutput } from '../shared/cli-pieces.ts';
@@ -104,18 +105,7 @@ function printTimes(job: Job, output: CliOutput): void {
   output.note(`${job.status}${parts.length > 0 ? `: ${parts.join(', ')}` : ''}`);
 }
 
-/** Why a queued job waits, by stage. */
-const STAGES: Readonly<Partial<Record<Stage['stage'], string>>> = {
-  queue: 'the workers that are ready have other jobs, or ask for none',
-  worker: 'a worker is about to start',
-  thaw: 'a frozen worker is thawing',
-  capacity: 'a worker is waiting for capacity',
-  pull: 'a worker is pulling its image',
-  models: 'the models of a worker are being fetched',
-  create: 'a container is being created',
-  start: 'a container is starting',
-  ready: 'a worker is loading',
-};
+const WORDS: Partial<Record<Stage['stage'], string>> = WAIT_WORDS;
 
 interface Explained {
   status: string;
@@ -173,7 +163,7 @@ class JobProgress {
     const { attempts } = answer.explain;
     const now = attempts.at(-1)?.stages.at(-1);
     this.#status = answer.status;
-    this.#why = now?.reason ?? (now && STAGES[now.stage]) ?? '';
+    this.#why = now?.reason ?? (now && WORDS[now.stage]) ?? '';
     if (!this.#output.terminal.isInteractive) this.#report(answer.workerId, attempts.length);
   }
 

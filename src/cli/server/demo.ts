@@ -116,7 +116,7 @@ async function showRollOut(api: DemoClient, id: string): Promise<{ line: string;
   if (job.status !== 'COMPLETED') throw new Error(`the running job was disturbed: ${JSON.stringify(job)}`);
   await api.call('patch', '/v2/serverless/{id}', { path, body: { workers: { min: 0 } } });
   return {
-    line: `PATCH to ${NEXT_IMAGE}: release 2 rolled out (workers on it: ${seen.join(' → ')}); the running job was not disturbed`,
+    line: `PATCH to ${NEXT_IMAGE}: version 2 rolled out (workers on it: ${seen.join(' → ')}); the running job was not disturbed`,
     value: undefined,
   };
 }

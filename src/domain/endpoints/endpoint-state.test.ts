@@ -50,7 +50,7 @@ const ROWS: [string, Given, string, Date | null, string | null][] = [
     { isRolloutPaused: true, workers: { ready: 4, outdated: 3 } },
     'PAUSED',
     null,
-    'the roll-out of release 3 is paused: 3 of 4 workers run older ones',
+    'the roll-out of version 3 is paused: 3 of 4 workers run older ones',
   ],
   ['its paused roll-out is complete', { isRolloutPaused: true, workers: { ready: 4 } }, 'HEALTHY', null, null],
   ['nothing is to do', { lastExitAt: ago(60) }, 'SCALED_TO_ZERO', ago(60), null],
@@ -133,7 +133,7 @@ const ROWS: [string, Given, string, Date | null, string | null][] = [
     { workers: { ready: 3, starting: 1, outdated: 3 }, releasedAt: ago(40) },
     'ROLLING_OUT',
     ago(40),
-    '1 of 4 workers on release 3',
+    '1 of 4 workers on version 3',
   ],
 ];
 
@@ -153,9 +153,9 @@ test('a release that failed its trial is a warning, without its output', () => {
   const trialFailure = 'it exited with code 1:\nTraceback\nKeyError: TOKEN';
   const warningsOf = (given: Given) => endpointState(facts({ trialFailure, ...given }), NOW).warnings;
   expect(warningsOf({ newestVersion: 4 })).toEqual([
-    'release 4 failed its trial, and release 3 serves instead: it exited with code 1',
+    'version 4 failed its trial, and version 3 serves instead: it exited with code 1',
   ]);
-  expect(warningsOf({})).toEqual(['release 3 failed its trial: it exited with code 1']);
+  expect(warningsOf({})).toEqual(['version 3 failed its trial: it exited with code 1']);
 });
 
 test('every state is in the table', () => {

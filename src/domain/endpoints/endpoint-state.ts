@@ -95,8 +95,8 @@ export function endpointState(facts: EndpointFacts, nowMs: number): EndpointStat
 
 function failedTrial({ version, newestVersion, trialFailure }: EndpointFacts): string[] {
   if (trialFailure === null) return [];
-  const instead = version === newestVersion ? '' : `, and release ${version} serves instead`;
-  return [`release ${newestVersion} failed its trial${instead}: ${withoutOutput(trialFailure)}`];
+  const instead = version === newestVersion ? '' : `, and version ${version} serves instead`;
+  return [`version ${newestVersion} failed its trial${instead}: ${withoutOutput(trialFailure)}`];
 }
 
 function verdict(facts: EndpointFacts, nowMs: number): Verdict {
@@ -133,7 +133,7 @@ function failing(facts: EndpointFacts, nowMs: number): Verdict | undefined {
 
 function pausedRollout({ isRolloutPaused, workers, version }: EndpointFacts): Verdict | undefined {
   if (!isRolloutPaused || workers.outdated === 0) return undefined;
-  const reason = `the roll-out of release ${version} is paused: ${outOf(workers.outdated, totalOf(workers))} run older ones`;
+  const reason = `the roll-out of version ${version} is paused: ${outOf(workers.outdated, totalOf(workers))} run older ones`;
   return { state: 'PAUSED', since: null, reason };
 }
 
@@ -156,7 +156,7 @@ function withoutReadyWorker(facts: EndpointFacts): Verdict | undefined {
 function rollingOut({ workers, version, releasedAt }: EndpointFacts): Verdict | undefined {
   if (workers.outdated === 0) return undefined;
   const total = totalOf(workers);
-  const reason = `${outOf(total - workers.outdated, total)} on release ${version}`;
+  const reason = `${outOf(total - workers.outdated, total)} on version ${version}`;
   return { state: 'ROLLING_OUT', since: releasedAt, reason };
 }
 

@@ -1,4 +1,5 @@
 import type { EndpointId, JobId, WorkerId } from '../../core/ids.ts';
+import { WAIT_WORDS } from '../../core/text/wait-words.ts';
 import type { Db } from '../../db/pool.ts';
 import { ENDPOINT_STATES, type EndpointState } from '../endpoints/endpoint-state.ts';
 import { findLastFailure } from '../workers/explain-waiting.ts';
@@ -218,17 +219,6 @@ export interface JobWait {
   ahead: number;
 }
 
-const ON_THE_WAY: Partial<Record<WaitStage, string>> = {
-  worker: 'no worker has been started for it yet',
-  thaw: 'a frozen worker is being thawed',
-  capacity: 'a worker waits for capacity',
-  pull: 'a worker pulls its image',
-  models: 'a worker waits for its models, which are being fetched',
-  create: 'the container of a worker is being created',
-  start: 'the container of a worker starts',
-  ready: 'a worker loads its program',
-};
-
 /** Says why a queued job waits. `stage`: what it waits for now (`explainAttempt`). Pure. */
 export function explainWait(
   endpoint: Pick<EndpointState, 'state' | 'reason'>,
@@ -262,7 +252,8 @@ export function explainWait(
 }
 
 function wordsOf(stage: ExplainedStage | undefined): string {
-  return (stage && ON_THE_WAY[stage.stage]) ?? ON_THE_WAY.worker!;
+  const words: Partial<Record<string, string>> = WAIT_WORDS;
+  return (stage && words[stage.stage]) ?? WAIT_WORDS.worker;
 }
 
 function busy(ahead: number, stage: ExplainedStage | undefined): string {

@@ -47,7 +47,7 @@ function ofEndpoint(endpoint: EndpointNoticeFacts, waitMinutes: number, nowMs: n
   if (state === 'FAILING') {
     found.push({ ...base, event: 'ENDPOINT_FAILING', detail: withoutOutput(reason ?? 'its workers fail') });
   } else if (facts.trialFailure !== null) {
-    const detail = `release ${facts.newestVersion} failed its trial: ${withoutOutput(facts.trialFailure)}`;
+    const detail = `version ${facts.newestVersion} failed its trial: ${withoutOutput(facts.trialFailure)}`;
     found.push({ ...base, event: 'ENDPOINT_FAILING', subject: `${id}:${facts.newestVersion}`, detail });
   }
   if (state === 'WAITING_FOR_CAPACITY' && since !== null && nowMs - since.getTime() >= waitMs) {

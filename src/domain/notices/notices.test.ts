@@ -62,7 +62,7 @@ describe('what is told', () => {
   test('a release that failed its trial while an earlier one serves', () => {
     const [condition] = found(endpoint({ newestVersion: 4, trialFailure: 'it exited with code 2:\nsecret' }));
     expect(condition).toMatchObject({ event: 'ENDPOINT_FAILING', subject: 'e1:4' });
-    expect(condition!.detail).toBe('release 4 failed its trial: it exited with code 2');
+    expect(condition!.detail).toBe('version 4 failed its trial: it exited with code 2');
   });
   test.each([
     ['capacity', 9, 0],

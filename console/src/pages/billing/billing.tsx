@@ -1,21 +1,8 @@
-import {
-  Anchor,
-  Badge,
-  Button,
-  Group,
-  Paper,
-  Progress,
-  SegmentedControl,
-  Select,
-  Stack,
-  Switch,
-  Table,
-  Text,
-} from '@mantine/core';
+import { Button, Group, SegmentedControl, Select, Stack, Switch } from '@mantine/core';
 import { IconDownload, IconReceipt } from '@tabler/icons-react';
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
 import { lazy } from 'react';
-import { Link, useSearchParams } from 'react-router';
+import { useSearchParams } from 'react-router';
 import { api, request, type Schemas, unwrap } from '../../api/client.ts';
 import { ChartPanel } from '../../ui/charts/chart-panel.tsx';
 import { Figures } from '../../ui/figures.tsx';
@@ -23,12 +10,9 @@ import { Hint } from '../../ui/hint.tsx';
 import { notifySuccess } from '../../ui/notify.ts';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
 import { saveFile } from '../../ui/save-file.ts';
-import { formatCount, formatUsd } from '../../ui/text/format.ts';
-import { Name } from '../../ui/text/record-name.tsx';
-import { visibleText } from '../../ui/text/visible-text.ts';
+import { formatUsd } from '../../ui/text/format.ts';
 import { Budgets } from './budgets.tsx';
 import {
-  type CostGroup,
   type Costs,
   type CostView,
   cents,
@@ -37,12 +21,10 @@ import {
   costQuery,
   forecastText,
   GROUPS,
-  groupLink,
-  groupName,
   RANGES,
   readView,
-  shareOf,
 } from './cost-rows.ts';
+import { CostTable } from './cost-table.tsx';
 
 const AmountChart = lazy(async () => ({ default: (await import('../../ui/charts/charts.tsx')).AmountChart }));
 
@@ -80,9 +62,9 @@ export function BillingPage() {
   return (
     <Page title="Billing" actions={<ExportButton view={view} />}>
       <Loaded query={forecast}>{(month) => <Month month={month} />}</Loaded>
+      <Budgets isAll={isAll} />
       <Controls view={view} isAdmin={isAdmin} set={set} />
       <Loaded query={costs}>{(found) => <Charges costs={found} view={view} ownId={account.data?.id} />}</Loaded>
-      <Budgets isAll={isAll} />
       <Hint size="xs">Estimated from catalog prices, by days and months in UTC. You are not charged.</Hint>
     </Page>
   );
@@ -183,96 +165,5 @@ function ExportButton({ view }: { view: CostView }) {
     >
       Export CSV
     </Button>
-  );
-}
-
-/** The cost of each group, the largest first, with its share. The parts are hidden on narrow screens. */
-function CostTable({ costs, isAll, ownId }: { costs: Costs; isAll: boolean; ownId: string | undefined }) {
-  const { by, groups, total, otherCount, otherAmount } = costs;
-  const hasOwner = isAll && by !== 'user' && by !== 'product';
-  return (
-    <Paper withBorder>
-      <Table aria-label="Cost by group" verticalSpacing="xs" className="figure">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Name</Table.Th>
-            {hasOwner && <Table.Th>User</Table.Th>}
-            {PARTS.map(({ title }) => (
-              <Table.Th key={title} visibleFrom="sm">
-                {title}
-              </Table.Th>
-            ))}
-            <Table.Th>Cost</Table.Th>
-            <Table.Th>Share</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {groups.map((group) => (
-            <Table.Tr key={group.id}>
-              <Table.Td className="cost-name">
-                <GroupName group={group} link={groupLink(by, group, ownId)} />
-              </Table.Td>
-              {hasOwner && (
-                <Table.Td className="cost-name">
-                  <Name>{group.userName ?? group.userId ?? ''}</Name>
-                </Table.Td>
-              )}
-              {PARTS.map(({ title, amountOf }) => (
-                <Table.Td key={title} visibleFrom="sm">
-                  {formatUsd(Number(amountOf(group)))}
-                </Table.Td>
-              ))}
-              <Table.Td fw={600}>{formatUsd(Number(group.amount))}</Table.Td>
-              <Table.Td>
-                <Share percent={shareOf(group.amount, total)} name={groupName(group)} />
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-      {otherCount > 0 && (
-        <Text size="sm" c="dimmed" p="sm">
-          {formatCount(otherCount, 'other')} cost {formatUsd(cents(otherAmount))}. The export has them all.
-        </Text>
-      )}
-    </Paper>
-  );
-}
-
-const PARTS: readonly { title: string; amountOf: (group: CostGroup) => string }[] = [
-  { title: 'GPU', amountOf: ({ gpuAmount }) => gpuAmount },
-  { title: 'CPU', amountOf: ({ cpuAmount }) => cpuAmount },
-  { title: 'Storage', amountOf: ({ storageAmount }) => storageAmount },
-];
-
-function GroupName({ group, link }: { group: CostGroup; link: string | undefined }) {
-  if (link !== undefined) {
-    return (
-      <Anchor component={Link} to={link} size="sm">
-        <Name>{groupName(group)}</Name>
-      </Anchor>
-    );
-  }
-  return (
-    <Group gap="xs">
-      <Text size="sm">
-        <Name>{groupName(group)}</Name>
-      </Text>
-      {group.isDeleted && (
-        <Badge size="xs" variant="default" tt="none">
-          deleted
-        </Badge>
-      )}
-    </Group>
-  );
-}
-
-function Share({ percent, name }: { percent: number; name: string }) {
-  const text = `${percent.toFixed(1)} %`;
-  return (
-    <Group gap="xs" wrap="nowrap">
-      <Progress value={percent} w={70} visibleFrom="xs" size="sm" aria-label={visibleText(`${name}: ${text}`)} />
-      <Text size="xs">{text}</Text>
-    </Group>
   );
 }

@@ -50,9 +50,17 @@ export function renewalDay(month: string): string {
   return next.toLocaleDateString(undefined, { timeZone: 'UTC', month: 'long', day: 'numeric' });
 }
 
-/** Returns the budget that concerns a user the most: one that stops, else the one with the highest threshold passed. */
+/** Returns the budgets with those first that stop, then those with the highest threshold passed. */
+export function byUrgency(budgets: readonly Budget[]): Budget[] {
+  return [...budgets].sort((a, b) => urgencyOf(b) - urgencyOf(a));
+}
+
+function urgencyOf({ isStopped, passed }: Budget): number {
+  return isStopped ? Number.MAX_VALUE : Math.max(0, ...passed);
+}
+
+/** Returns the budget that concerns a user the most; undefined if none has passed a threshold. */
 export function mostUrgent(budgets: readonly Budget[]): Budget | undefined {
-  const urgency = ({ isStopped, passed }: Budget) => (isStopped ? Number.POSITIVE_INFINITY : Math.max(0, ...passed));
-  const [first] = [...budgets].sort((a, b) => urgency(b) - urgency(a));
-  return first && urgency(first) > 0 ? first : undefined;
+  const [first] = byUrgency(budgets);
+  return first && urgencyOf(first) > 0 ? first : undefined;
 }

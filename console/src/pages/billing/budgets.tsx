@@ -29,6 +29,7 @@ import {
   budgetForm,
   budgetName,
   budgetUse,
+  byUrgency,
   renewalDay,
 } from './budget-values.ts';
 import { cents } from './cost-rows.ts';
@@ -58,8 +59,8 @@ export function Budgets({ isAll }: { isAll: boolean }) {
               starting; queued jobs wait.
             </EmptyNote>
           ) : (
-            <SimpleGrid cols={{ base: 1, sm: 2, md: 3 }} spacing="sm">
-              {budgets.map((budget) => (
+            <SimpleGrid cols={{ base: 1, sm: 2, md: 3, xl: 4 }} spacing="sm">
+              {byUrgency(budgets).map((budget) => (
                 <BudgetCard key={budget.id} budget={budget} isAll={isAll} />
               ))}
             </SimpleGrid>
@@ -120,6 +121,7 @@ function CardActions({ budget, name }: { budget: Budget; name: string }) {
         title={`Budget: ${name}`}
         queryKey="budgets"
         isInRow
+        recordId={budgetId}
         submitLabel="Save"
         initial={budgetForm(budget)}
         onSubmit={(values) =>

@@ -73,7 +73,8 @@ export function groupLink(
   return page === undefined || isDeleted || userId !== ownId ? undefined : `${page}/${id}`;
 }
 
-const COLORS = ['teal', 'violet', 'orange', 'blue', 'green', 'red'] as const;
+/** None of those that mean a state. */
+const COLORS = ['teal', 'violet', 'ochre', 'blue', 'pink', 'brown'] as const;
 const OTHER: Series = { name: 'other', label: 'Other', color: 'gray' };
 
 /** Returns the series of the chart: the largest groups, and the rest if there is any. */

@@ -31,6 +31,7 @@ function EditKey({ apiKey: { id, name, disabled, allowedAddresses }, userId }: W
       title={`Edit ${name}`}
       submitLabel="Save"
       isInRow
+      recordId={id}
       queryKey={userId === undefined ? 'keys' : 'users'}
       initial={{ name, isEnabled: !disabled, addresses: allowedAddresses.join('\n') }}
       onSubmit={({ name, isEnabled, addresses }) => {
@@ -69,6 +70,7 @@ function RotateKey({ apiKey: { id, name }, onCreated, userId }: Whose & Pick<Key
       title={`Rotate ${name}`}
       submitLabel="Create the new key"
       isInRow
+      recordId={id}
       queryKey={userId === undefined ? 'keys' : 'users'}
       initial={{ overlapHours: DEFAULT_OVERLAP_HOURS }}
       onSubmit={async ({ overlapHours }) => {

@@ -1,12 +1,12 @@
 import { Badge, Group, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import type { Schemas } from '../../api/client.ts';
 import { DeleteButton } from '../../ui/confirm-delete.tsx';
+import { Hint } from '../../ui/hint.tsx';
 import { type Column, RecordList } from '../../ui/tables/record-list.tsx';
-import { NO_VALUE } from '../../ui/text/format.ts';
 import { RecordName, Truncated } from '../../ui/text/record-name.tsx';
 import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
-import { type ApiKey, makerText, warningsOf } from './key-values.ts';
+import { Status } from '../../ui/text/status.tsx';
+import { type ApiKey, KEY_STATES, keyState, makerText, warningsOf } from './key-values.ts';
 
 interface KeyListProps {
   keys: readonly ApiKey[];
@@ -19,21 +19,38 @@ interface KeyListProps {
 /** Keys with their last use, their maker, and what to look at. */
 export function KeyList({ keys, queryKey, revoke, changes }: KeyListProps) {
   const columns: Column<ApiKey>[] = [
-    { title: 'Name', render: (key) => <Name apiKey={key} /> },
+    {
+      title: 'Name',
+      sortKey: 'name',
+      sortValue: ({ name }) => name,
+      render: ({ name }) => <RecordName>{name}</RecordName>,
+    },
+    {
+      title: 'State',
+      sortKey: 'state',
+      sortValue: (key) => STATE_ORDER.indexOf(stateOf(key)),
+      render: (key) => <StateCell apiKey={key} />,
+    },
     { title: 'Scopes', render: ({ scopes }) => <Scopes scopes={scopes} /> },
     {
       title: 'Last used',
-      isSecondary: true,
+      sortKey: 'used',
+      sortValue: ({ lastUsedAt }) => timeOf(lastUsedAt),
       render: ({ lastUsedAt }) => (lastUsedAt ? <RelativeTime at={lastUsedAt} /> : 'Never'),
     },
-    { title: 'Made by', isSecondary: true, render: (key) => <Maker apiKey={key} /> },
-    { title: 'Revision', isSecondary: true, render: ({ restRevision }) => restRevision ?? "The server's" },
-    { title: 'Created', isSecondary: true, render: ({ createdAt }) => <RelativeTime at={createdAt} /> },
     {
       title: 'Expires',
-      isSecondary: true,
+      sortKey: 'expires',
+      sortValue: ({ expiresAt }) => timeOf(expiresAt),
       render: ({ expiresAt }) => (expiresAt ? <RelativeTime at={expiresAt} /> : 'Never'),
     },
+    {
+      title: 'Made',
+      sortKey: 'made',
+      sortValue: ({ createdAt }) => timeOf(createdAt),
+      render: (key) => <Made apiKey={key} />,
+    },
+    { title: 'Revision', render: ({ restRevision }) => restRevision ?? "The server's" },
     {
       title: 'Actions',
       width: changes ? '230px' : '90px',
@@ -51,29 +68,53 @@ export function KeyList({ keys, queryKey, revoke, changes }: KeyListProps) {
       ),
     },
   ];
-  return <RecordList label="API keys" items={keys} columns={columns} idOf={idOf} textOf={textOf} rowHeight={56} />;
+  return (
+    <RecordList
+      label="API keys"
+      items={keys}
+      columns={columns}
+      idOf={idOf}
+      textOf={textOf}
+      states={STATES}
+      defaultSort="state"
+      rowHeight={56}
+    />
+  );
 }
 
+const stateOf = (key: ApiKey) => keyState(key, Date.now());
+const timeOf = (time: string | null) => (time === null ? null : Date.parse(time));
+const STATE_ORDER = Object.keys(KEY_STATES);
+const STATES = { table: KEY_STATES, of: stateOf };
 const idOf = ({ id }: ApiKey) => id;
 const textOf = ({ id, name, scopes }: ApiKey) => `${id} ${name} ${scopes.join(' ')}`;
 
-function Name({ apiKey }: { apiKey: Schemas['ApiKey'] }) {
+function StateCell({ apiKey }: { apiKey: ApiKey }) {
   const warnings = warningsOf(apiKey, Date.now());
   return (
-    <>
-      <RecordName>{apiKey.name}</RecordName>
+    <div>
+      <Status table={KEY_STATES} value={stateOf(apiKey)} />
       {warnings.length > 0 && (
         <Text size="xs" className="key-warning">
           {warnings.join(' · ')}
         </Text>
       )}
-    </>
+    </div>
   );
 }
 
-function Maker({ apiKey }: { apiKey: ApiKey }) {
-  const text = makerText(apiKey);
-  return text === null ? NO_VALUE : <Truncated text={text} maw={220} />;
+function Made({ apiKey }: { apiKey: ApiKey }) {
+  const maker = makerText(apiKey);
+  return (
+    <div>
+      <RelativeTime at={apiKey.createdAt} />
+      {maker !== null && (
+        <Hint size="xs">
+          <Truncated text={maker} maw={200} />
+        </Hint>
+      )}
+    </div>
+  );
 }
 
 function Scopes({ scopes }: { scopes: readonly string[] }) {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { AREAS, parseScope } from '../../../../src/domain/access/scopes.ts';
 import {
   hasExec,
+  keyState,
   LIFETIMES,
   linesOf,
   makerText,
@@ -65,15 +66,28 @@ describe('a key', () => {
 
   test('is warned of if it never expires, has expired, or was not used for 90 days', () => {
     expect(warningsOf(key, NOW_MS)).toEqual([]);
-    expect(warningsOf({ ...key, disabled: true, expiresAt: null }, NOW_MS)).toEqual(['Disabled']);
     expect(warningsOf({ ...key, expiresAt: null }, NOW_MS)).toEqual(['Never expires']);
-    expect(warningsOf({ ...key, expiresAt: '2026-11-20T09:30:00.000Z' }, NOW_MS)).toEqual(['Expired']);
     expect(warningsOf({ ...key, lastUsedAt: '2026-08-22T09:30:00.000Z' }, NOW_MS)).toEqual(['No use in 90 days']);
     expect(warningsOf({ ...key, lastUsedAt: null, expiresAt: null }, NOW_MS)).toEqual([
       'Never expires',
       'No use in 90 days',
     ]);
     expect(warningsOf({ ...key, lastUsedAt: null, createdAt: '2026-11-01T00:00:00.000Z' }, NOW_MS)).toEqual([]);
+  });
+
+  test('has a state, and once it is refused for that, no more warnings', () => {
+    const stateAndWarnings = (change: object) => {
+      const of = { ...key, expiresAt: null, ...change };
+      return [keyState(of, NOW_MS), ...warningsOf(of, NOW_MS)];
+    };
+    expect(stateAndWarnings({})).toEqual(['ACTIVE', 'Never expires']);
+    expect(stateAndWarnings({ disabled: true })).toEqual(['DISABLED']);
+    expect(stateAndWarnings({ disabled: true, expiresAt: '2026-11-20T09:30:00.000Z' })).toEqual(['EXPIRED']);
+    expect(stateAndWarnings({ lastUsedAt: '2026-08-22T09:30:00.000Z' })).toEqual([
+      'UNUSED',
+      'Never expires',
+      'No use in 90 days',
+    ]);
   });
 
   test('names who made it, with which key, as far as they still exist', () => {

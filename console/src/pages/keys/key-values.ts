@@ -1,4 +1,5 @@
 import type { Schemas } from '../../api/client.ts';
+import type { StatusLook } from '../../ui/text/labels.ts';
 import { visibleText } from '../../ui/text/visible-text.ts';
 
 const DAY_MS = 86_400_000;
@@ -41,14 +42,29 @@ export function newKeyBody(values: typeof NEW_KEY, nowMs: number): Schemas['Crea
   return { name, scopes, expiresAt, ...(revision !== '' && { restRevision: revision as '2026-08' }) };
 }
 
-/** Returns what an owner should look at: keys that have expired, live for ever, or are not needed any more. */
-export function warningsOf({ createdAt, expiresAt, lastUsedAt, disabled }: ApiKey, nowMs: number): string[] {
-  if (disabled) return ['Disabled'];
-  if (expiresAt !== null && Date.parse(expiresAt) <= nowMs) return ['Expired'];
-  const unusedMs = nowMs - Date.parse(lastUsedAt ?? createdAt);
+/** In the order of the list. */
+export const KEY_STATES = {
+  EXPIRED: { label: 'Expired', color: 'red' },
+  DISABLED: { label: 'Disabled', color: 'gray' },
+  UNUSED: { label: 'Not used', color: 'orange' },
+  ACTIVE: { label: 'Active', color: 'green' },
+} as const satisfies Record<string, StatusLook>;
+
+export function keyState({ createdAt, expiresAt, lastUsedAt, disabled }: ApiKey, nowMs: number): KeyState {
+  if (expiresAt !== null && Date.parse(expiresAt) <= nowMs) return 'EXPIRED';
+  if (disabled) return 'DISABLED';
+  return nowMs - Date.parse(lastUsedAt ?? createdAt) >= UNUSED_DAYS * DAY_MS ? 'UNUSED' : 'ACTIVE';
+}
+
+type KeyState = keyof typeof KEY_STATES;
+
+/** Returns what an owner should look at: keys that live for ever, or are not needed any more. */
+export function warningsOf(key: ApiKey, nowMs: number): string[] {
+  const state = keyState(key, nowMs);
+  if (state === 'EXPIRED' || state === 'DISABLED') return [];
   return [
-    ...(expiresAt === null ? ['Never expires'] : []),
-    ...(unusedMs >= UNUSED_DAYS * DAY_MS ? [`No use in ${UNUSED_DAYS} days`] : []),
+    ...(key.expiresAt === null ? ['Never expires'] : []),
+    ...(state === 'UNUSED' ? [`No use in ${UNUSED_DAYS} days`] : []),
   ];
 }
 

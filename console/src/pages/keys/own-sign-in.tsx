@@ -50,6 +50,7 @@ export function OwnSignIn() {
           idOf={({ id }) => id}
           textOf={({ name }) => name}
           rowHeight={48}
+          searchName="passkey"
         />
       )}
     </Stack>
@@ -76,6 +77,7 @@ function PasskeyActions({ passkey: { id, name } }: { passkey: OwnPasskey }) {
         title={`Rename ${name}`}
         submitLabel="Save"
         isInRow
+        recordId={id}
         queryKey="local-account"
         initial={{ name }}
         onSubmit={(values) => renamePasskey(id, values.name)}

@@ -72,6 +72,7 @@ export function Sessions({ userId }: { userId: string | null }) {
               idOf={({ id }) => id}
               textOf={(session) => `${browserOf(session)} ${wayOf(session)} ${session.address}`}
               rowHeight={56}
+              searchName="browser"
             />
           )
         }

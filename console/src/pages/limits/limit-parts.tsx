@@ -1,4 +1,4 @@
-import { Paper, Progress, SimpleGrid, Text, TextInput } from '@mantine/core';
+import { Group, Paper, Progress, SimpleGrid, Text, TextInput } from '@mantine/core';
 import { ApiError } from '../../api/api-error.ts';
 import { type Schemas, unwrap } from '../../api/client.ts';
 import { FormButton } from '../../ui/forms/form-button.tsx';
@@ -14,21 +14,41 @@ import {
   type UserLimits,
 } from './limit-values.ts';
 
+/** A figure in a list: `7 of 50`, of which the limit is dimmed. */
+export function Use({ text }: { text: string }) {
+  const [used, limit] = text.split(' of ');
+  return (
+    <>
+      {used}
+      {limit !== undefined && <span className="limit-of"> of {limit}</span>}
+    </>
+  );
+}
+
 /** A user's limits and their use. */
 export function Bars({ limits }: { limits: UserLimits }) {
   return (
-    <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} spacing="sm">
-      {limitBars(limits).map((bar) => (
+    <SimpleGrid cols={{ base: 1, xs: 2, md: 3, lg: 4, xl: 6 }} spacing="sm">
+      {fullFirst(limitBars(limits)).map((bar) => (
         <Bar key={bar.name} bar={bar} />
       ))}
     </SimpleGrid>
   );
 }
 
-function Bar({ bar: { label, text, percent, isFull } }: { bar: LimitBar }) {
+function fullFirst(bars: readonly LimitBar[]): LimitBar[] {
+  return [...bars.filter(({ isFull }) => isFull), ...bars.filter(({ isFull }) => !isFull)];
+}
+
+function Bar({ bar: { name, label, text, percent, isFull } }: { bar: LimitBar }) {
   return (
     <Paper withBorder p="sm">
-      <Hint size="xs">{label}</Hint>
+      <Group justify="space-between" gap="xs" wrap="nowrap">
+        <Hint size="xs">{label}</Hint>
+        <Text size="xs" c="dimmed" ff="monospace" className="anywhere">
+          {name}
+        </Text>
+      </Group>
       <Text fw={600} className="figure">
         {text}
       </Text>
@@ -44,18 +64,21 @@ interface EditLimitsProps {
   /** The list to read again after a save. */
   queryKey?: string;
   title: string;
+  /** Whose; absent: the defaults. */
+  userId?: string;
   own: Schemas['OwnLimits'];
   limits: Schemas['Limits'];
   save: (body: Schemas['UpdateLimitsRequest']) => Promise<{ data?: unknown; error?: unknown; response: Response }>;
 }
 
 /** A button that opens the form of a user's limits, or of the defaults. */
-export function EditLimits({ label = 'Edit', queryKey = 'limits', title, own, limits, save }: EditLimitsProps) {
+export function EditLimits({ label = 'Edit', queryKey = 'limits', title, userId, own, limits, save }: EditLimitsProps) {
   return (
     <FormButton
       label={label}
       title={title}
       isInRow
+      recordId={userId ?? 'defaults'}
       queryKey={queryKey}
       submitLabel="Save"
       initial={limitForm(own)}

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { LIMIT_NAMES, limitBars, limitChange, limitForm, type UserLimits } from './limit-values.ts';
+import { LIMIT_NAMES, limitBars, limitChange, limitForm, limitState, type UserLimits } from './limit-values.ts';
 
 const limits = Object.fromEntries(LIMIT_NAMES.map((name) => [name, null])) as UserLimits['limits'];
 const none = { quota: null, used: 0, borrowed: 0 };
@@ -65,4 +65,13 @@ test('what is no number is an error at its field', () => {
 test('a tiny use is 0 percent, not a number with an exponent, which a progress bar may not have', () => {
   const of = { ...user, limits: { ...limits, queuedBytes: 10 * 2 ** 30 }, usage: { ...user.usage, queuedBytes: 30 } };
   expect(barOf(of, 'queuedBytes')).toMatchObject({ percent: 0 });
+});
+
+test('a user at a limit, one who borrows and any other are told apart; a quota is no limit', () => {
+  const borrows = { ...none, quota: 4, used: 6, borrowed: 2 };
+  expect(limitState(user)).toBe('WITHIN');
+  expect(limitState({ ...user, limits: { ...limits, gpuQuota: 4 }, quotas: { workers: none, gpus: borrows } })).toBe(
+    'BORROWING',
+  );
+  expect(limitState({ ...user, limits: { ...limits, endpoints: 3 } })).toBe('FULL');
 });

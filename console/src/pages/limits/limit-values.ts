@@ -1,5 +1,6 @@
 import type { Schemas } from '../../api/client.ts';
 import { formatNumber, NO_VALUE } from '../../ui/text/format.ts';
+import type { StatusLook } from '../../ui/text/labels.ts';
 
 export type UserLimits = Schemas['UserLimits'];
 export type LimitName = keyof Schemas['Limits'];
@@ -70,6 +71,19 @@ export function limitBars(of: UserLimits): LimitBar[] {
       isFull: used !== undefined && limit !== null && used >= limit,
     };
   });
+}
+
+/** In the order of the list. */
+export const LIMIT_STATES = {
+  FULL: { label: 'At a limit', color: 'orange' },
+  BORROWING: { label: 'Borrowing', color: 'blue' },
+  WITHIN: { label: 'Within limits', color: 'green' },
+} as const satisfies Record<string, StatusLook>;
+
+/** A quota that is used up is no limit: more may be borrowed. */
+export function limitState(of: UserLimits): keyof typeof LIMIT_STATES {
+  if (limitBars(of).some(({ name, isFull }) => isFull && !LIMITS[name].isQuota)) return 'FULL';
+  return of.quotas.gpus.borrowed + of.quotas.workers.borrowed > 0 ? 'BORROWING' : 'WITHIN';
 }
 
 /** Rounded to hundredths: a progress bar may not say `2.8e-7`. */

@@ -1,12 +1,15 @@
-import { Code, Stack, Text, Title } from '@mantine/core';
+import { Group, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { ApiError } from '../../api/api-error.ts';
 import { api, unwrap } from '../../api/client.ts';
+import { Hint } from '../../ui/hint.tsx';
 import { Loaded, Page } from '../../ui/page.tsx';
 import { type Column, RecordList } from '../../ui/tables/record-list.tsx';
-import { RecordName } from '../../ui/text/record-name.tsx';
-import { Bars, EditLimits } from './limit-parts.tsx';
-import { limitText, type UserLimits, useText } from './limit-values.ts';
+import { formatNumber } from '../../ui/text/format.ts';
+import { RecordLink } from '../../ui/text/record-name.tsx';
+import { Status } from '../../ui/text/status.tsx';
+import { Bars, EditLimits, Use } from './limit-parts.tsx';
+import { LIMIT_STATES, LIMITS, limitBars, limitState, limitText, type UserLimits, useText } from './limit-values.ts';
 
 const REFRESH_MS = 10_000;
 
@@ -29,30 +32,37 @@ export function LimitsPage() {
   );
 }
 
+const STATE_ORDER = Object.keys(LIMIT_STATES);
+const STATES = { table: LIMIT_STATES, of: limitState };
 const COLUMNS: Column<UserLimits>[] = [
-  { title: 'Name', render: ({ name }) => <RecordName>{name}</RecordName> },
-  { title: 'ID', render: ({ userId }) => <Code>{userId}</Code>, isSecondary: true },
-  { title: 'Endpoints', render: ({ usage, limits }) => useText('endpoints', usage.endpoints, limits.endpoints) },
-  { title: 'Pods', render: ({ usage, limits }) => useText('pods', usage.pods, limits.pods), isSecondary: true },
   {
-    title: 'Queued jobs',
-    render: ({ usage, limits }) => useText('queuedJobs', usage.queuedJobs, limits.queuedJobs),
-    isSecondary: true,
+    title: 'Name',
+    sortKey: 'name',
+    sortValue: ({ name }) => name,
+    render: ({ userId, name }) => <RecordLink to={`/users/${userId}`} name={name} />,
   },
   {
-    title: 'Workers',
-    render: ({ usage, limits }) => useText('workers', usage.workers, limits.workers),
-    isSecondary: true,
+    title: 'State',
+    sortKey: 'state',
+    sortValue: (user) => STATE_ORDER.indexOf(limitState(user)),
+    render: (user) => <StateCell user={user} />,
   },
-  { title: 'GPUs', render: ({ usage, limits }) => useText('gpus', usage.gpus, limits.gpus) },
-  { title: 'GPU quota', render: ({ quotas }) => limitText('gpuQuota', quotas.gpus.quota), isSecondary: true },
-  { title: 'Borrowed', render: ({ quotas }) => quotas.gpus.borrowed, isSecondary: true },
+  ...(['endpoints', 'pods', 'queuedJobs', 'workers', 'gpus'] as const).map(usageColumn),
+  { title: 'GPU quota', isNumber: true, render: ({ quotas }) => limitText('gpuQuota', quotas.gpus.quota) },
+  {
+    title: 'Borrowed',
+    isNumber: true,
+    sortKey: 'borrowed',
+    sortValue: ({ quotas }) => quotas.gpus.borrowed,
+    render: ({ quotas }) => formatNumber(quotas.gpus.borrowed),
+  },
   {
     title: 'Actions',
     width: '90px',
     render: ({ userId, name, own, limits }) => (
       <EditLimits
         title={`Limits of ${name}`}
+        userId={userId}
         own={own}
         limits={limits}
         save={(body) => api.PATCH('/v2/account/users/{id}/limits', { params: { path: { id: userId } }, body })}
@@ -60,7 +70,30 @@ const COLUMNS: Column<UserLimits>[] = [
     ),
   },
 ];
+
+function usageColumn(name: 'endpoints' | 'pods' | 'queuedJobs' | 'workers' | 'gpus'): Column<UserLimits> {
+  return {
+    title: name === 'gpus' ? 'GPUs' : name === 'queuedJobs' ? 'Queued jobs' : LIMITS[name].label.split(' ')[0]!,
+    isNumber: true,
+    sortKey: name,
+    sortValue: ({ usage }) => usage[name],
+    render: ({ usage, limits }) => <Use text={useText(name, usage[name], limits[name])} />,
+  };
+}
+
+/** Which limits are reached stands below the state. */
+function StateCell({ user }: { user: UserLimits }) {
+  const full = limitBars(user).filter(({ isFull }) => isFull);
+  return (
+    <>
+      <Status table={LIMIT_STATES} value={limitState(user)} />
+      {full.length > 0 && <Hint size="xs">{full.map(({ label }) => label).join(', ')}</Hint>}
+    </>
+  );
+}
+
 const idOf = ({ userId }: UserLimits) => userId;
+const linkOf = ({ userId }: UserLimits) => `/users/${userId}`;
 const textOf = ({ userId, name }: UserLimits) => `${userId} ${name}`;
 
 /** Empty for everybody but the operator. */
@@ -74,15 +107,27 @@ function Users() {
   if (users.error instanceof ApiError && users.error.status === 403) return null;
   return (
     <Stack gap="sm" component="section" aria-labelledby="users">
-      <Title order={2} size="h4" id="users">
-        Users
-      </Title>
+      <Group justify="space-between">
+        <Title order={2} size="h4" id="users">
+          Users
+        </Title>
+        <Defaults />
+      </Group>
       <Loaded query={users}>
         {(all) => (
-          <RecordList label="limits of users" items={all.users} columns={COLUMNS} idOf={idOf} textOf={textOf} />
+          <RecordList
+            label="limits of users"
+            items={all.users}
+            columns={COLUMNS}
+            idOf={idOf}
+            textOf={textOf}
+            linkOf={linkOf}
+            states={STATES}
+            defaultSort="state"
+            rowHeight={54}
+          />
         )}
       </Loaded>
-      <Defaults />
     </Stack>
   );
 }
@@ -96,14 +141,12 @@ function Defaults() {
   if (!defaults.data) return null;
   const { own, limits } = defaults.data;
   return (
-    <div>
-      <EditLimits
-        label="Edit defaults"
-        title="Limits of users without their own"
-        own={own}
-        limits={limits}
-        save={(body) => api.PATCH('/v2/account/installation/limits', { body })}
-      />
-    </div>
+    <EditLimits
+      label="Edit defaults"
+      title="Limits of users without their own"
+      own={own}
+      limits={limits}
+      save={(body) => api.PATCH('/v2/account/installation/limits', { body })}
+    />
   );
 }

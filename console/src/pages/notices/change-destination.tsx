@@ -33,6 +33,7 @@ export function NewDestination({ scope, onCreated }: { scope: Scope; onCreated: 
       label="New destination"
       title={scope === 'ACCOUNT' ? 'New destination' : 'New destination of the installation'}
       queryKey="notices"
+      recordId={scope}
       initial={destinationForm(scope)}
       onSubmit={async (values) => {
         const { signingSecret } = await unwrap(api.POST('/v2/account/notices', { body: createBody(scope, values) }));
@@ -58,6 +59,7 @@ export function EditDestination({ destination }: { destination: Destination }) {
       title={`Edit ${name}`}
       submitLabel="Save"
       isInRow
+      recordId={id}
       queryKey="notices"
       initial={destinationForm(scope, destination)}
       onSubmit={(values) =>

@@ -16,10 +16,10 @@ export const EVENTS: { value: Event; label: string; isOfInstallation?: true }[] 
   { value: 'ENDPOINT_FAILING', label: 'An endpoint fails' },
   { value: 'WAITING_FOR_CAPACITY', label: 'An endpoint waits for capacity' },
   { value: 'QUEUE_SLOW', label: 'Jobs wait long' },
-  { value: 'BUDGET', label: 'A budget reaches a threshold' },
+  { value: 'BUDGET', label: 'A budget passes a threshold' },
   { value: 'KEY_EXPIRES', label: 'A key expires soon' },
   { value: 'DISK', label: 'The disk is nearly full', isOfInstallation: true },
-  { value: 'LEADER_CHANGED', label: 'Another process leads', isOfInstallation: true },
+  { value: 'LEADER_CHANGED', label: 'The leader changes', isOfInstallation: true },
   { value: 'AUDIT_STREAM', label: 'The audit log is not sent', isOfInstallation: true },
 ];
 

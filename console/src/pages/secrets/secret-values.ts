@@ -1,4 +1,5 @@
 import type { Schemas } from '../../api/client.ts';
+import type { Change } from '../../ui/forms/changes.ts';
 import { enumLabel } from '../../ui/text/labels.ts';
 
 type Secret = Schemas['Secret'];
@@ -36,4 +37,15 @@ export function deletionConsequence(usedBy: Secret['usedBy']): string {
   if (usedBy.length === 0) return "Nothing uses this secret. You can't undo this.";
   const users = usedBy.map(({ kind, name }) => `${kind} ${name}`).join(', ');
   return `In use by ${users}. Containers that reference it will fail to start. You can't undo this.`;
+}
+
+/** Returns what an edit changes; never the value. */
+export function secretChanges(
+  before: Pick<SecretValues, 'description'>,
+  { value, description }: SecretValues,
+): Change[] {
+  const changes: Change[] = value === '' ? [] : [{ label: 'Value', before: 'the current one', after: 'another one' }];
+  if (description !== before.description)
+    changes.push({ label: 'Description', before: before.description || 'none', after: description || 'none' });
+  return changes;
 }

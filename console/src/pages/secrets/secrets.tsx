@@ -8,7 +8,14 @@ import { type Column, RecordPage } from '../../ui/tables/record-page.tsx';
 import { NO_VALUE } from '../../ui/text/format.ts';
 import { Name, RecordName } from '../../ui/text/record-name.tsx';
 import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
-import { deletionConsequence, newSecretBody, secretReference, secretUpdateBody, usageLabel } from './secret-values.ts';
+import {
+  deletionConsequence,
+  newSecretBody,
+  secretChanges,
+  secretReference,
+  secretUpdateBody,
+  usageLabel,
+} from './secret-values.ts';
 
 type Secret = Schemas['Secret'];
 
@@ -88,6 +95,13 @@ function NewSecret() {
       label="New secret"
       title="New secret"
       queryKey="secrets"
+      summary={({ name }) => ({
+        facts: [
+          { label: 'Reference', value: secretReference(name || 'name') },
+          { label: 'Used', value: 'as the value of an environment variable' },
+          { label: 'Shown', value: 'never again' },
+        ],
+      })}
       initial={{ name: '', value: '', description: '' }}
       onSubmit={(values) => unwrap(api.POST('/v2/account/secrets', { body: newSecretBody(values) }))}
     >
@@ -115,13 +129,19 @@ function NewSecret() {
   );
 }
 
-function EditSecret({ secret: { id, name, description } }: { secret: Secret }) {
+function EditSecret({ secret: { id, name, description, usedBy } }: { secret: Secret }) {
   return (
     <FormButton
       label="Edit"
       title={`Edit ${name}`}
       queryKey="secrets"
       isInRow
+      recordId={id}
+      summary={(values) => ({
+        facts: [{ label: 'Used by', value: usedBy.map(usageLabel).join(', ') || 'nothing' }],
+        changes: secretChanges({ description: description ?? '' }, values),
+        effect: values.value === '' ? '' : 'Running containers keep the old value until they restart.',
+      })}
       submitLabel="Save"
       initial={{ value: '', description: description ?? '' }}
       onSubmit={(values) =>
@@ -132,7 +152,7 @@ function EditSecret({ secret: { id, name, description } }: { secret: Secret }) {
         <>
           <PasswordInput
             label="New value"
-            description="Leave empty to keep the current value. Running containers keep the old one until they restart."
+            description="Leave empty to keep the current value"
             data-autofocus
             autoComplete="new-password"
             {...form.getInputProps('value')}

@@ -64,6 +64,7 @@ function Actions({ team: { id, name }, isAdmin }: { team: Team; isAdmin: boolean
           title={`Rename ${name}`}
           submitLabel="Save"
           isInRow
+          recordId={params.path.id}
           queryKey="teams"
           initial={{ name }}
           onSubmit={(values) => unwrap(api.PATCH('/v2/teams/{id}', { params, body: { name: values.name.trim() } }))}
@@ -167,6 +168,7 @@ function AddMember({ team: { id, name } }: { team: Team }) {
       title={`Add a member to ${name}`}
       submitLabel="Add"
       queryKey="teams"
+      recordId={id}
       initial={{ userId: '', role: 'VIEWER' as string }}
       onSubmit={(values) => {
         const body = { userId: values.userId.trim(), role: values.role as TeamRole };

@@ -1,4 +1,5 @@
 import type { Schemas } from '../../api/client.ts';
+import { changesOf } from '../../ui/forms/changes.ts';
 import {
   CONTAINER_FIELDS,
   type ContainerValues,
@@ -6,6 +7,8 @@ import {
   containerValues,
 } from '../../ui/forms/container-values.ts';
 import { type BodyExcept, type Fields, initialValues } from '../../ui/forms/fields.ts';
+
+import type { SummaryText } from '../../ui/forms/summary.tsx';
 
 export type Template = Schemas['Template'];
 
@@ -38,6 +41,18 @@ export function templateValues(template: Template): TemplateValues {
   const { name, public: isPublic, startSsh, startJupyter, serverless } = template;
   const kind = serverless ? 'serverless' : 'pod';
   return { name, ...containerValues(template), kind, public: isPublic, startSsh, startJupyter };
+}
+
+/** Says what a template is for, and what the values change of `template`, if it exists. */
+export function templateSummary(values: TemplateValues, template?: Template): SummaryText {
+  const kind = values.kind === 'serverless' ? 'endpoints' : 'pods';
+  const facts = [
+    { label: 'Starts', value: `nothing: ${kind} are created from it` },
+    { label: 'Seen by', value: values.public ? 'every user, with its variables' : 'you' },
+  ];
+  if (!template) return { facts };
+  const changes = changesOf(TEMPLATE_FIELDS, templateValues(template), values);
+  return { facts, changes, effect: `Only new ${kind} get them. Those that were created from it keep their settings.` };
 }
 
 export function newTemplateBody(values: TemplateValues): Body {

@@ -3,9 +3,10 @@ import { IconTemplate } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { api, unwrap } from '../../api/client.ts';
 import { DeleteButton } from '../../ui/confirm-delete.tsx';
-import { ContainerFields } from '../../ui/forms/container-fields.tsx';
+import { CONTAINER_DETAILS, ContainerDetails, ContainerFields } from '../../ui/forms/container-fields.tsx';
 import { FieldInput, SegmentedField } from '../../ui/forms/field-input.tsx';
 import { FormButton } from '../../ui/forms/form-button.tsx';
+import { AdvancedFields } from '../../ui/forms/form-parts.tsx';
 import { type Column, RecordPage } from '../../ui/tables/record-page.tsx';
 import { RecordName } from '../../ui/text/record-name.tsx';
 import {
@@ -14,10 +15,12 @@ import {
   TEMPLATE_FIELDS,
   type Template,
   type TemplateValues,
+  templateSummary,
   templateUpdateBody,
   templateValues,
 } from './template-values.ts';
 
+const ADVANCED = [...CONTAINER_DETAILS, 'registry'] as const;
 const COLUMNS: Column<Template>[] = [
   { title: 'Name', render: ({ name }) => <RecordName>{name}</RecordName> },
   { title: 'Image', isSecondary: true, render: ({ image }) => <Text size="sm">{image}</Text> },
@@ -87,6 +90,8 @@ function TemplateFormButton({ template }: { template?: Template }) {
     <FormButton
       {...purpose}
       queryKey="templates"
+      {...(template && { recordId: template.id })}
+      summary={(values) => templateSummary(values, template)}
       initial={template ? templateValues(template) : NEW_TEMPLATE}
       onSubmit={(values: TemplateValues) => {
         if (!template) return unwrap(api.POST('/v2/templates', { body: newTemplateBody(values) }));
@@ -99,6 +104,9 @@ function TemplateFormButton({ template }: { template?: Template }) {
           <FieldInput form={form} fields={TEMPLATE_FIELDS} name="name" autoFocus />
           {!template && <SegmentedField form={form} fields={TEMPLATE_FIELDS} name="kind" />}
           <ContainerFields form={form} fields={TEMPLATE_FIELDS} />
+          <AdvancedFields fields={TEMPLATE_FIELDS} names={ADVANCED} values={form.values}>
+            <ContainerDetails form={form} fields={TEMPLATE_FIELDS} />
+          </AdvancedFields>
           {form.values.kind === 'pod' && (
             <>
               <FieldInput form={form} fields={TEMPLATE_FIELDS} name="startSsh" />

@@ -20,6 +20,7 @@ export function EditUser({ user: { userId, name, email, role } }: { user: User }
       title={`Edit ${name}`}
       submitLabel="Save"
       isInRow
+      recordId={userId}
       queryKey="users"
       initial={{ email: email ?? '', role: role as string }}
       onSubmit={(values) => {
@@ -51,6 +52,7 @@ export function EditRate({ user: { userId, name } }: { user: User }) {
       title={`API requests of ${name}`}
       submitLabel="Save"
       isInRow
+      recordId={userId}
       queryKey="users"
       initial={rateForm(data)}
       onSubmit={async (values) => {
@@ -102,6 +104,7 @@ export function SuspendButton({ user }: { user: User }) {
       title={`Suspend ${user.name}`}
       submitLabel="Suspend"
       isInRow
+      recordId={user.userId}
       queryKey="users"
       initial={{ workloads: 'KEEP', reason: '' }}
       onSubmit={({ workloads, reason }) => {

@@ -22,10 +22,11 @@ export function roleText(role: User['role']): string {
   return ROLES.find(({ value }) => value === role)!.label;
 }
 
+/** In the order of the list. */
 export const USER_STATES = {
-  ACTIVE: { label: 'Active', color: 'green' },
-  SUSPENDED: { label: 'Suspended', color: 'orange' },
   BEING_DELETED: { label: 'Being deleted', color: 'red' },
+  SUSPENDED: { label: 'Suspended', color: 'orange' },
+  ACTIVE: { label: 'Active', color: 'green' },
 } as const satisfies Record<UserState, StatusLook>;
 
 const SINGULAR: Record<string, string> = { registries: 'registry' };

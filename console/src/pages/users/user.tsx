@@ -99,6 +99,7 @@ function Actions({ user }: { user: User }) {
       <EditLimits
         label="Limits"
         title={`Limits of ${name}`}
+        userId={userId}
         own={own}
         limits={limits}
         queryKey="users"

@@ -4,36 +4,52 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, unwrap } from '../../api/client.ts';
 import { FormButton } from '../../ui/forms/form-button.tsx';
+import { Hint } from '../../ui/hint.tsx';
 import { type Column, RecordPage } from '../../ui/tables/record-page.tsx';
 import { formatNumber } from '../../ui/text/format.ts';
+import { enumLabel } from '../../ui/text/labels.ts';
 import { RecordLink } from '../../ui/text/record-name.tsx';
 import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
 import { Status } from '../../ui/text/status.tsx';
+import { visibleText } from '../../ui/text/visible-text.ts';
 import { CreatedKey } from '../keys/new-key.tsx';
+import { Use } from '../limits/limit-parts.tsx';
 import { useText } from '../limits/limit-values.ts';
 import { NEW_USER, newUserBody, ROLES, roleText, stateOf, USER_STATES, type User } from './user-values.ts';
 import { usersQuery } from './users-query.ts';
 
 const REFRESH_MS = 10_000;
 
+const STATE_ORDER = Object.keys(USER_STATES);
+const STATES = { table: USER_STATES, of: stateOf };
 const COLUMNS: Column<User>[] = [
-  { title: 'Name', render: ({ userId, name }) => <RecordLink to={`/users/${userId}`} name={name} /> },
-  { title: 'State', render: (user) => <Status table={USER_STATES} value={stateOf(user)} /> },
-  { title: 'Role', isSecondary: true, render: ({ role }) => roleText(role) },
   {
-    title: 'Endpoints',
-    isSecondary: true,
-    render: ({ usage, limits }) => useText('endpoints', usage.endpoints, limits.endpoints),
+    title: 'Name',
+    sortKey: 'name',
+    sortValue: ({ name }) => name,
+    render: (user) => <NameCell user={user} />,
   },
-  { title: 'Pods', isSecondary: true, render: ({ usage, limits }) => useText('pods', usage.pods, limits.pods) },
   {
-    title: 'Workers',
-    isSecondary: true,
-    render: ({ usage, limits }) => useText('workers', usage.workers, limits.workers),
+    title: 'State',
+    sortKey: 'state',
+    sortValue: (user) => STATE_ORDER.indexOf(stateOf(user)),
+    render: (user) => <Status table={USER_STATES} value={stateOf(user)} />,
   },
-  { title: 'GPUs', isSecondary: true, render: ({ usage, limits }) => useText('gpus', usage.gpus, limits.gpus) },
-  { title: 'Keys', isSecondary: true, isNumber: true, render: ({ apiKeys }) => formatNumber(apiKeys) },
-  { title: 'Last used', render: ({ lastUsedAt }) => (lastUsedAt ? <RelativeTime at={lastUsedAt} /> : 'Never') },
+  { title: 'Role', sortKey: 'role', sortValue: ({ role }) => roleText(role), render: ({ role }) => roleText(role) },
+  ...(['endpoints', 'pods', 'workers', 'gpus'] as const).map(usageColumn),
+  {
+    title: 'Keys',
+    isNumber: true,
+    sortKey: 'keys',
+    sortValue: ({ apiKeys }) => apiKeys,
+    render: ({ apiKeys }) => formatNumber(apiKeys),
+  },
+  {
+    title: 'Last used',
+    sortKey: 'used',
+    sortValue: ({ lastUsedAt }) => (lastUsedAt ? Date.parse(lastUsedAt) : null),
+    render: ({ lastUsedAt }) => (lastUsedAt ? <RelativeTime at={lastUsedAt} /> : 'Never'),
+  },
 ];
 const idOf = ({ userId }: User) => userId;
 const linkOf = ({ userId }: User) => `/users/${userId}`;
@@ -58,10 +74,36 @@ export function UsersPage() {
       idOf={idOf}
       textOf={textOf}
       linkOf={linkOf}
+      states={STATES}
+      defaultSort="state"
+      rowHeight={54}
     >
       <CreatedKey secret={secret} title="User created: their first key" onClose={() => setSecret(null)} />
     </RecordPage>
   );
+}
+
+function NameCell({ user: { userId, name, email } }: { user: User }) {
+  return (
+    <>
+      <RecordLink to={`/users/${userId}`} name={name} />
+      {email && (
+        <Hint size="xs">
+          <span className="record-name">{visibleText(email)}</span>
+        </Hint>
+      )}
+    </>
+  );
+}
+
+function usageColumn(name: 'endpoints' | 'pods' | 'workers' | 'gpus'): Column<User> {
+  return {
+    title: name === 'gpus' ? 'GPUs' : enumLabel(name),
+    isNumber: true,
+    sortKey: name,
+    sortValue: ({ usage }) => usage[name],
+    render: ({ usage, limits }) => <Use text={useText(name, usage[name], limits[name])} />,
+  };
 }
 
 function NewUser({ onCreated }: { onCreated: (secret: string) => void }) {

@@ -1,22 +1,20 @@
 import { useComputedColorScheme } from '@mantine/core';
-import type { ReactElement } from 'react';
+import { useState } from 'react';
 import {
   Area,
   AreaChart,
   Bar,
   BarChart,
   CartesianGrid,
-  Legend,
+  ReferenceArea,
   ReferenceLine,
-  ResponsiveContainer,
   Tooltip,
   XAxis,
   YAxis,
 } from 'recharts';
-import { formatNumber, formatUsd } from '../text/format.ts';
-import { Name } from '../text/record-name.tsx';
-import { visibleText } from '../text/visible-text.ts';
-import { CHART_COLORS, CHART_FRAME, type ChartMark, type Series, textsAt } from './series.ts';
+import { axis, CHART_MARGIN, ChartFrame, ChartValues, chartLegend, valueAxis } from './chart-frame.tsx';
+import { drawnRange, pointsIn, useChartRange } from './chart-range.ts';
+import { CHART_COLORS, CHART_FRAME, type ChartMark, type Series, textsAt, type Unit } from './series.ts';
 
 type Point = { at: number } & Record<string, number | undefined>;
 
@@ -32,65 +30,86 @@ function useColors() {
 /** From this many samples on, dots would hide the lines. */
 const MAX_DOTS = 300;
 
-/** Over a longer time the axis shows minutes. */
+/** Over a longer time the axis shows minutes, and over days dates. */
 const SECONDS_UP_TO_MS = 20 * 60_000;
+const MINUTES_UP_TO_MS = 36 * 3_600_000;
 
-/** Values over time: counts as stacked areas, or measurements as lines with a dot for each sample. */
+/**
+ * Values over time: counts as stacked areas, or measurements as lines with a dot for each sample. Charts of the past show the part
+ * that a pointer is drawn over, all of a page the same one.
+ */
 export function TimeChart(props: {
   label: string;
   points: readonly Point[];
   series: readonly Series[];
+  unit?: Unit;
   areMeasurements?: boolean;
-  /** Over days: the axis shows dates. */
+  /** Over days: times have dates. */
   isLong?: boolean;
   /** The values are not whole numbers. */
   hasFractions?: boolean;
   marks?: readonly ChartMark[];
+  /** It is a chart of the past. */
+  canZoom?: boolean;
 }) {
-  const formatTime = props.isLong ? dateOf : spanOf(props.points) < SECONDS_UP_TO_MS ? timeOf : minuteOf;
+  const { label, series, unit, marks = [], canZoom = false } = props;
+  const { range, setRange } = useChartRange(canZoom);
+  const points = pointsIn(props.points, range);
+  const isPart = points !== props.points;
+  const span = spanOf(points);
+  const formatTime = props.isLong ? dateOf : span < SECONDS_UP_TO_MS ? timeOf : minuteOf;
   // Counts have no stroke: an area of height 0 would draw its line over those below it.
   const form = props.areMeasurements
     ? ({
         type: 'linear',
         fillOpacity: 0,
         connectNulls: true,
-        dot: props.points.length <= MAX_DOTS && { r: 2 },
+        dot: points.length <= MAX_DOTS && { r: 2 },
       } as const)
     : ({ type: 'stepAfter', fillOpacity: 0.6, strokeWidth: 0, stackId: 'one', dot: Dot } as const);
   const { grid, text, bad, colorOf } = useColors();
-  const { marks = [] } = props;
+  const drawing = useDrawing((one, other) => {
+    const drawn = drawnRange(one, other, points);
+    if (drawn !== null) setRange(drawn);
+  });
   return (
-    <ChartFrame label={props.label}>
-      <AreaChart data={[...props.points]} margin={{ top: 6, right: 24, bottom: 0, left: props.hasFractions ? 0 : -18 }}>
+    <ChartFrame
+      label={label}
+      rows={points.map((values) => ({ title: formatTime(values.at), values })).reverse()}
+      series={series}
+      unit={unit}
+      onWhole={isPart ? () => setRange(null) : undefined}
+    >
+      <AreaChart data={[...points]} margin={CHART_MARGIN} {...(canZoom && drawing.handlers)}>
         <CartesianGrid stroke={grid} vertical={false} />
         <XAxis
           dataKey="at"
           type="number"
           domain={['dataMin', 'dataMax']}
-          tickFormatter={formatTime}
-          stroke={text}
-          fontSize={11}
+          tickFormatter={span > MINUTES_UP_TO_MS ? dayOf : formatTime}
           minTickGap={60}
+          {...axis(text)}
         />
-        <YAxis allowDecimals={props.hasFractions ?? false} stroke={text} fontSize={11} />
+        <YAxis allowDecimals={props.hasFractions ?? false} {...valueAxis(text, unit)} />
         <Tooltip
-          content={({ payload, label }) => (
-            <Values
-              title={formatTime(label)}
-              texts={textsAt(marks, Number(label))}
-              series={props.series}
+          content={({ payload, label: at }) => (
+            <ChartValues
+              title={formatTime(at)}
+              texts={textsAt(marks, Number(at))}
+              series={series}
               payload={payload}
+              unit={unit}
             />
           )}
           wrapperStyle={{ zIndex: 1 }}
         />
-        {props.series.map((series) => (
+        {series.map((one) => (
           <Area
-            key={series.name}
-            dataKey={series.name}
-            name={series.label}
-            stroke={colorOf(series)}
-            fill={colorOf(series)}
+            key={one.name}
+            dataKey={one.name}
+            name={one.label}
+            stroke={colorOf(one)}
+            fill={colorOf(one)}
             {...form}
             activeDot={ActiveDot}
             isAnimationActive={false}
@@ -108,10 +127,36 @@ export function TimeChart(props: {
               />
             ),
         )}
-        {legend(text)}
+        {drawing.part && <ReferenceArea x1={drawing.part[0]} x2={drawing.part[1]} fill={text} fillOpacity={0.15} />}
+        {chartLegend(text)}
       </AreaChart>
     </ChartFrame>
   );
+}
+
+/** Follows a pointer that is pressed over a chart, and calls `onDrawn` with both times once it is released. */
+function useDrawing(onDrawn: (one: number, other: number) => void) {
+  const [part, setPart] = useState<[number, number] | null>(null);
+  const end = () => {
+    if (part !== null) onDrawn(...part);
+    setPart(null);
+  };
+  const at = ({ activeLabel }: { activeLabel?: string | number | undefined }) =>
+    activeLabel === undefined ? null : Number(activeLabel);
+  const handlers = {
+    onMouseDown: (state: { activeLabel?: string | number | undefined }) => {
+      const start = at(state);
+      if (start !== null) setPart([start, start]);
+    },
+    onMouseMove: (state: { activeLabel?: string | number | undefined }) => {
+      const now = at(state);
+      if (part !== null && now !== null) setPart([part[0], now]);
+    },
+    onMouseUp: end,
+    onMouseLeave: end,
+    style: { cursor: 'crosshair', userSelect: 'none' },
+  } as const;
+  return { part, handlers };
 }
 
 interface DotProps {
@@ -133,104 +178,54 @@ function Dot(props: DotProps & { points?: readonly unknown[] }) {
   return props.points?.length === 1 ? <ActiveDot {...props} /> : <g />;
 }
 
-interface ValuesProps {
-  title: string;
-  texts?: readonly string[];
-  series: readonly Series[];
-  payload: readonly { dataKey?: unknown; value?: unknown; color?: string }[] | undefined;
-  format?: (value: number) => string;
-}
-
-/** The values of a time, in the order of the series. The colors of the series are too pale for small text. */
-function Values({ title, texts = [], series, payload = [], format = formatNumber }: ValuesProps) {
-  const rows = series.flatMap(({ name, label }) => {
-    const found = payload.find(({ dataKey }) => dataKey === name);
-    return found?.value === undefined ? [] : [{ name, label, color: found.color, value: Number(found.value) }];
-  });
-  return (
-    <div className="chart-values">
-      {title}
-      {texts.map((text) => (
-        <div key={text} className="tooltip-mark">
-          {visibleText(text)}
-        </div>
-      ))}
-      {rows.map(({ name, label, color, value }) => (
-        <div key={name} className="chart-value" data-zero={value === 0 || undefined}>
-          <span className="legend-dot" style={{ background: color }} />
-          <span className="chart-label">
-            <Name>{label}</Name>
-          </span>
-          <span className="figure">{format(value)}</span>
-        </div>
-      ))}
-    </div>
-  );
-}
-
 /** US dollars by period, as stacked bars. */
 export function AmountChart(props: {
   label: string;
   rows: readonly ({ period: string } & Record<string, number | string>)[];
   series: readonly Series[];
 }) {
+  const { label, rows, series } = props;
   const { grid, text, colorOf } = useColors();
   return (
-    <ChartFrame label={props.label}>
-      <BarChart data={[...props.rows]} margin={{ top: 6, right: 8, bottom: 0, left: 0 }}>
+    <ChartFrame
+      label={label}
+      rows={rows.map((values) => ({ title: values.period, values })).reverse()}
+      series={series}
+      unit="usd"
+    >
+      <BarChart data={[...rows]} margin={CHART_MARGIN}>
         <CartesianGrid stroke={grid} vertical={false} />
-        <XAxis dataKey="period" stroke={text} fontSize={11} minTickGap={20} />
-        <YAxis stroke={text} fontSize={11} tickFormatter={formatUsd} />
+        <XAxis dataKey="period" minTickGap={20} {...axis(text)} />
+        <YAxis {...valueAxis(text, 'usd')} />
         <Tooltip
-          content={({ payload, label }) => (
-            <Values title={String(label)} series={props.series} payload={payload} format={formatUsd} />
+          content={({ payload, label: period }) => (
+            <ChartValues title={String(period)} series={series} payload={payload} unit="usd" />
           )}
           wrapperStyle={{ zIndex: 1 }}
           cursor={{ fill: grid, fillOpacity: 0.4 }}
         />
-        {props.series.map((series) => (
+        {series.map((one) => (
           <Bar
-            key={series.name}
-            dataKey={series.name}
-            name={series.label}
-            fill={colorOf(series)}
+            key={one.name}
+            dataKey={one.name}
+            name={one.label}
+            fill={colorOf(one)}
             stackId="one"
             isAnimationActive={false}
           />
         ))}
-        {legend(text)}
+        {chartLegend(text)}
       </BarChart>
     </ChartFrame>
   );
 }
 
-function ChartFrame({ label, children }: { label: string; children: ReactElement }) {
-  return (
-    <div className="chart" role="img" aria-label={label}>
-      <ResponsiveContainer>{children}</ResponsiveContainer>
-    </div>
-  );
-}
-
-/** A legend in the text color, in the order of the series, as wide as the chart. */
-function legend(color: string) {
-  return (
-    <Legend
-      iconType="circle"
-      iconSize={8}
-      itemSorter={null}
-      wrapperStyle={{ fontSize: 12, left: 0, width: '100%' }}
-      formatter={(label: string) => (
-        <span className="chart-label" style={{ color }} title={visibleText(label)}>
-          <Name>{label}</Name>
-        </span>
-      )}
-    />
-  );
-}
-
 function dateOf(at: unknown): string {
   return new Date(Number(at)).toLocaleString(undefined, { dateStyle: 'short', timeStyle: 'short' });
+}
+
+function dayOf(at: unknown): string {
+  return new Date(Number(at)).toLocaleDateString(undefined, { month: 'short', day: 'numeric' });
 }
 
 function timeOf(at: unknown): string {

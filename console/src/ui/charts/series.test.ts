@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { DARK_BACKGROUND } from '../../theme.ts';
-import { CHART_COLORS, CHART_FRAME, textsAt } from './series.ts';
+import { CHART_COLORS, CHART_FRAME, formatIn, formatTick, textsAt } from './series.ts';
 
 const BACKGROUNDS = { light: '#ffffff', dark: DARK_BACKGROUND };
 
@@ -32,4 +32,19 @@ test('a tooltip has the marks of its time, and says how many more there are', ()
   expect(textsAt([...marks, { at: 2, text: 'd' }], 1)).toEqual(['a', 'b', 'c']);
   expect(textsAt(marks, 1, 2)).toEqual(['a', 'b', 'and 1 more']);
   expect(textsAt(marks, 3)).toEqual([]);
+});
+
+test('values have their unit, on the axis as short as it can be', () => {
+  expect([formatIn('ms', 1_204), formatIn('s', 90), formatIn('usd', 0.004), formatIn(undefined, 1_204)]).toEqual([
+    '1.2 s',
+    '1 min 30 s',
+    '<$0.01',
+    '1,204',
+  ]);
+  expect([formatTick('ms', 0), formatTick('ms', 2_000), formatTick('usd', 28), formatTick(undefined, 12_000)]).toEqual([
+    '0',
+    '2 s',
+    '$28',
+    '12K',
+  ]);
 });

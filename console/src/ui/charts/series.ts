@@ -1,4 +1,9 @@
-/** Colors of chart series, legible on the background of each color scheme. */
+import { formatCost, formatDuration, formatNumber } from '../text/format.ts';
+
+/**
+ * Colors of chart series, legible on the background of each color scheme. Green is done or running, orange waits, red failed, blue
+ * comes or goes, teal is idle or the only series; gray is the rest. What is no state has one of the last five.
+ */
 export const CHART_COLORS = {
   gray: { light: '#868e96', dark: '#909296' },
   blue: { light: '#1971c2', dark: '#4dabf7' },
@@ -7,7 +12,28 @@ export const CHART_COLORS = {
   red: { light: '#c92a2a', dark: '#ff6b6b' },
   teal: { light: '#0b7285', dark: '#3bc9db' },
   violet: { light: '#5f3dc4', dark: '#9775fa' },
+  pink: { light: '#b0267a', dark: '#f783ac' },
+  brown: { light: '#846358', dark: '#c9a28f' },
+  ochre: { light: '#7a6a00', dark: '#d4c35a' },
 } as const;
+
+/** What the values of a chart are; absent: counts. */
+export type Unit = 'ms' | 's' | 'usd';
+
+/** Returns a value with its unit: `1.2 s`, `$0.42`, `1,204`. */
+export function formatIn(unit: Unit | undefined, value: number): string {
+  if (unit === 'ms') return formatDuration(value);
+  if (unit === 's') return formatDuration(value * 1_000);
+  return unit === 'usd' ? formatCost(value) : formatNumber(value);
+}
+
+const COMPACT = new Intl.NumberFormat(undefined, { notation: 'compact' });
+
+/** Returns a value as an axis shows it, which has no room for more. */
+export function formatTick(unit: Unit | undefined, value: number): string {
+  if (unit === 'ms' || unit === 's') return value === 0 ? '0' : formatIn(unit, value).replace(/\.0 /, ' ');
+  return unit === 'usd' ? formatCost(value).replace(/\.00$/, '') : COMPACT.format(value);
+}
 
 /** Text and lines of charts. */
 export const CHART_FRAME = {

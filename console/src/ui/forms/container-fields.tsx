@@ -13,17 +13,28 @@ interface ContainerFieldsProps {
 }
 
 /** The container fields of an endpoint, a pod, a cluster or a template. */
-export function ContainerFields({ form, fields: { registry, ...fields } }: ContainerFieldsProps) {
+export function ContainerFields({ form, fields: { registry: _, ...fields } }: ContainerFieldsProps) {
   return (
     <>
       <FieldInput form={form} fields={fields} name="image" />
+      <FieldInput form={form} fields={fields} name="ports" />
+      <EnvEditor {...inputProps({ form, fields, name: 'env' })} />
+    </>
+  );
+}
+
+/** The fields of ContainerDetails that every form has. */
+export const CONTAINER_DETAILS = ['args', 'disk'] as const;
+
+/** The container fields that most people leave as they are. */
+export function ContainerDetails({ form, fields: { registry, ...fields } }: ContainerFieldsProps) {
+  return (
+    <>
       <FieldInput form={form} fields={fields} name="args" />
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
         <FieldInput form={form} fields={fields} name="disk" />
         {registry && <RegistryField form={form} fields={{ registry }} />}
       </SimpleGrid>
-      <FieldInput form={form} fields={fields} name="ports" />
-      <EnvEditor {...inputProps({ form, fields, name: 'env' })} />
     </>
   );
 }

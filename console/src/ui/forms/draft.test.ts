@@ -26,6 +26,8 @@ test('no secret is stored: neither passwords nor values of variables, only refer
   const values = {
     name: 'echo',
     password: 'hunter2',
+    current: 'hunter2',
+    url: 'https://hooks.example.com/hunter2',
     env: [
       { key: 'TOKEN', value: 'hunter2' },
       { key: 'SAFE', value: reference },
@@ -35,6 +37,8 @@ test('no secret is stored: neither passwords nor values of variables, only refer
   expect(withoutSecrets(values)).toEqual({
     name: 'echo',
     password: '',
+    current: '',
+    url: '',
     env: [
       { key: 'TOKEN', value: '' },
       { key: 'SAFE', value: reference },

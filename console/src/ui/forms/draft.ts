@@ -4,7 +4,7 @@
  */
 
 const PREFIX = 'podyard-draft:';
-const SECRET_FIELDS = new Set(['password', 'value', 'secret', 'token', 'privateKey', 'webhook']);
+const SECRET_FIELDS = new Set(['password', 'current', 'value', 'secret', 'token', 'privateKey', 'webhook', 'url']);
 const REFERENCE = /^\s*\{\{\s*RUNPOD_SECRET_[^{}]+\}\}\s*$/;
 
 interface Draft {

@@ -38,9 +38,7 @@ export function useDraft<Values extends object>(form: UseFormReturnType<Values>,
   const note = isRestored && isDirty && (
     <Alert color="blue" role="status" p="xs">
       <Group justify="space-between" gap="xs">
-        <Text size="sm">
-          Your unsaved changes are back. Values of environment variables and passwords are not kept.
-        </Text>
+        <Text size="sm">Your unsaved changes are back. Secrets and values of environment variables are not kept.</Text>
         <Button size="compact-xs" variant="default" onClick={discard}>
           Discard
         </Button>

@@ -5,7 +5,7 @@ import { sortErrors } from './sort-errors.ts';
 import { useUnsaved } from './unsaved.ts';
 
 /**
- * Saves a form. The server's errors appear at the fields they name, and the first such field gets the focus;
+ * Saves a form. The server's errors appear at the fields they name, also folded ones, and the first such field gets the focus;
  * `otherErrors` are for a FormAlert above the submit button. `fields` are the names that the server may use, a part
  * before its whole.
  */
@@ -26,8 +26,9 @@ export function useSave<Values, Saved>(
       const { fields, other } = sortErrors(error, options.fields);
       form.setErrors(fields);
       setOtherErrors(other);
-      const [first] = Object.keys(fields);
-      if (first !== undefined) form.getInputNode(first)?.focus();
+      const inputs = Object.keys(fields).map((name) => form.getInputNode(name));
+      for (const input of inputs) input?.closest('details')?.setAttribute('open', '');
+      inputs[0]?.focus();
     },
   });
   // While it saves, the form may lead to the page of what it created.

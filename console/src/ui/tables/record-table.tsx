@@ -1,8 +1,9 @@
+import './record-table.css';
 import { Paper, Table, UnstyledButton } from '@mantine/core';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type ReactNode, useEffect, useRef } from 'react';
+import { type CSSProperties, type ReactNode, useEffect, useRef } from 'react';
 import { useNavigate } from 'react-router';
-import type { Sort } from './select-records.ts';
+import type { Sort, SortValue } from './select-records.ts';
 import { useRowKeys } from './use-row-keys.ts';
 
 export interface Column<Item> {
@@ -13,8 +14,10 @@ export interface Column<Item> {
   width?: string;
   /** Figures, at the right. */
   isNumber?: boolean;
-  /** What the column is sorted by, if its title can be clicked. */
+  /** Names the order by this column in the URL, if its title can be clicked. */
   sortKey?: string;
+  /** What a RecordList sorts by. */
+  sortValue?: (item: Item) => SortValue;
 }
 
 export interface RecordTableProps<Item> {
@@ -29,6 +32,8 @@ export interface RecordTableProps<Item> {
   /** Called with the items on the screen and near it, whenever they change. */
   onVisible?: (items: readonly Item[]) => void;
   rowHeight?: number;
+  /** On narrow screens each row is a block of titled values, with all columns. */
+  hasBlocks?: boolean;
   /** Columns have their width and share the rest, whatever their content: the table is never wider than the page. */
   isFixed?: boolean;
   /** What is above the table on the page, in rem. */
@@ -59,6 +64,7 @@ export function RecordTable<Item>(props: RecordTableProps<Item>) {
     <Paper
       withBorder
       ref={scroller}
+      className={props.hasBlocks ? 'record-blocks' : undefined}
       mah={`calc(100vh - ${props.aboveRem ?? 14}rem)`}
       style={{ overflow: 'auto' }}
       tabIndex={0}
@@ -73,7 +79,7 @@ export function RecordTable<Item>(props: RecordTableProps<Item>) {
         aria-label={label}
         aria-rowcount={items.length}
       >
-        <Header columns={columns} sort={props.sort} onSort={props.onSort} />
+        <Header columns={columns} hasBlocks={props.hasBlocks} sort={props.sort} onSort={props.onSort} />
         <Table.Tbody>
           {before > 0 && <Table.Tr h={before} aria-hidden />}
           {visible.map(({ index }) => {
@@ -86,6 +92,8 @@ export function RecordTable<Item>(props: RecordTableProps<Item>) {
                 height={rowHeight}
                 item={item}
                 columns={columns}
+                hasBlocks={props.hasBlocks ?? false}
+                measure={rows.measureElement}
                 {...(link === undefined ? {} : { onOpen: () => navigate(link) })}
               />
             );
@@ -99,11 +107,12 @@ export function RecordTable<Item>(props: RecordTableProps<Item>) {
 
 interface HeaderProps<Item> {
   columns: readonly Column<Item>[];
+  hasBlocks: boolean | undefined;
   sort: Sort | undefined;
   onSort: ((key: string) => void) | undefined;
 }
 
-function Header<Item>({ columns, sort, onSort }: HeaderProps<Item>) {
+function Header<Item>({ columns, hasBlocks, sort, onSort }: HeaderProps<Item>) {
   return (
     <Table.Thead>
       <Table.Tr>
@@ -113,7 +122,7 @@ function Header<Item>({ columns, sort, onSort }: HeaderProps<Item>) {
           return (
             <Table.Th
               key={title}
-              {...visibility(column)}
+              {...(hasBlocks ? {} : visibility(column))}
               {...alignment(column)}
               {...(width ? { w: width } : {})}
               {...(isSorted ? { 'aria-sort': sort.isDescending ? 'descending' : 'ascending' } : {})}
@@ -139,14 +148,25 @@ interface RowProps<Item> {
   height: number;
   item: Item;
   columns: readonly Column<Item>[];
+  hasBlocks: boolean;
+  measure: (row: HTMLTableRowElement | null) => void;
   onOpen?: () => void;
 }
 
-function Row<Item>({ index, height, item, columns, onOpen }: RowProps<Item>) {
+function Row<Item>({ index, height, item, columns, hasBlocks, measure, onOpen }: RowProps<Item>) {
   return (
-    <Table.Tr h={height} data-row={index} {...(onOpen ? { className: 'row-link', onClick: onOpen } : {})}>
+    <Table.Tr
+      style={{ '--row-height': `${height}px` } as CSSProperties}
+      data-row={index}
+      {...(hasBlocks ? { ref: measure, 'data-index': index } : {})}
+      {...(onOpen ? { className: 'row-link', onClick: onOpen } : {})}
+    >
       {columns.map((column) => (
-        <Table.Td key={column.title} {...visibility(column)} {...alignment(column)}>
+        <Table.Td
+          key={column.title}
+          {...(hasBlocks ? { 'data-title': column.title } : visibility(column))}
+          {...alignment(column)}
+        >
           {column.render(item)}
         </Table.Td>
       ))}
@@ -159,5 +179,5 @@ function visibility({ isSecondary }: { isSecondary?: boolean }) {
 }
 
 function alignment({ isNumber }: { isNumber?: boolean }) {
-  return isNumber ? ({ ta: 'right', className: 'figure' } as const) : {};
+  return isNumber ? { className: 'figure number' } : {};
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findRecords, parseSort, sortRecords, sortText } from './select-records.ts';
+import { countStates, findRecords, parseSort, sortRecords, sortText } from './select-records.ts';
 
 const DEFAULT = { key: 'name', isDescending: false };
 
@@ -37,4 +37,13 @@ test('the search matches any part of the text, ignoring case', () => {
 
 test('a blank search returns the same array', () => {
   expect(find('  ')).toBe(ITEMS);
+});
+
+test('states are counted in their order, and one that nobody knows comes last', () => {
+  const states = ['NEW', 'ACTIVE', 'FAILED', 'ACTIVE'];
+  expect(countStates(states, (state) => state, ['FAILED', 'ACTIVE'])).toEqual([
+    { state: 'FAILED', count: 1 },
+    { state: 'ACTIVE', count: 2 },
+    { state: 'NEW', count: 1 },
+  ]);
 });

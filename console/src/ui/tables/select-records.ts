@@ -49,3 +49,15 @@ export function findRecords<Item>(
   const term = search.trim().toLowerCase();
   return term === '' ? items : items.filter((item) => textOf(item).toLowerCase().includes(term));
 }
+
+/** Returns how many records are in each state that some have, in the order of the states. */
+export function countStates<Item>(
+  items: readonly Item[],
+  stateOf: (item: Item) => string,
+  order: readonly string[],
+): { state: string; count: number }[] {
+  const counts = new Map<string, number>();
+  for (const item of items) counts.set(stateOf(item), (counts.get(stateOf(item)) ?? 0) + 1);
+  const rank = (state: string) => (order.includes(state) ? order.indexOf(state) : order.length);
+  return [...counts].map(([state, count]) => ({ state, count })).sort((a, b) => rank(a.state) - rank(b.state));
+}

@@ -1,9 +1,11 @@
 import '@xterm/xterm/css/xterm.css';
+import './terminal.css';
 import { FitAddon } from '@xterm/addon-fit';
 import { Terminal } from '@xterm/xterm';
 import { getNonce } from 'get-nonce';
-import { useEffect, useRef } from 'react';
+import { type PointerEvent, useEffect, useRef, useState } from 'react';
 import { endText, TerminalConnection, type TerminalEnd } from './terminal-connection.ts';
+import { TERMINAL_KEYS, type TerminalKey, withCtrl } from './terminal-keys.ts';
 
 /** Dark in both schemes, as terminals are: programs choose their colors for it. Each is ≥ 4.5:1 on the background. */
 const THEME = {
@@ -38,24 +40,77 @@ export function TerminalScreen({
   onEnd: (end: TerminalEnd) => void;
 }) {
   const place = useRef<HTMLElement>(null);
+  const session = useRef<Session>(null);
+  const [isCtrl, setCtrl] = useState(false);
+  const ctrl = useRef(isCtrl);
+  ctrl.current = isCtrl;
   // biome-ignore lint/correctness/useExhaustiveDependencies: a session lives as long as its ticket is shown
-  useEffect(() => open(place.current!, ticket, { onNotice, onEnd }), [ticket]);
-  return <section ref={place} className="terminal-screen" aria-label="Terminal screen" />;
+  useEffect(() => {
+    const transform = (text: string) => {
+      if (!ctrl.current) return text;
+      setCtrl(false);
+      return withCtrl(text);
+    };
+    session.current = open(place.current!, ticket, { transform, onNotice, onEnd });
+    return () => session.current?.end();
+  }, [ticket]);
+  return (
+    <div className="terminal">
+      <section ref={place} className="terminal-screen" aria-label="Terminal screen" />
+      <TerminalKeys isCtrl={isCtrl} onCtrl={() => setCtrl(!isCtrl)} press={(key) => session.current?.press(key)} />
+    </div>
+  );
 }
 
-/** Returns what ends it. */
+/** For keyboards of phones; hidden where there is a real one. A press leaves the focus, and so the keyboard, where it is. */
+function TerminalKeys(props: { isCtrl: boolean; onCtrl: () => void; press: (key: TerminalKey) => void }) {
+  const keepFocus = (event: PointerEvent) => event.preventDefault();
+  return (
+    <div className="terminal-keys" role="toolbar" aria-label="Keys">
+      <button type="button" aria-pressed={props.isCtrl} onPointerDown={keepFocus} onClick={props.onCtrl}>
+        Ctrl
+      </button>
+      {TERMINAL_KEYS.map((key) => (
+        <button
+          type="button"
+          key={key.name}
+          aria-label={key.name}
+          onPointerDown={keepFocus}
+          onClick={() => props.press(key)}
+        >
+          {key.label}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+interface Session {
+  press: (key: TerminalKey) => void;
+  end: () => void;
+}
+
 function open(
   place: HTMLElement,
   { url, protocols }: TerminalTicket,
-  { onNotice, onEnd }: { onNotice: (text: string) => void; onEnd: (end: TerminalEnd) => void },
-): () => void {
+  {
+    transform,
+    onNotice,
+    onEnd,
+  }: {
+    /** Of what is typed. */
+    transform: (text: string) => string;
+    onNotice: (text: string) => void;
+    onEnd: (end: TerminalEnd) => void;
+  },
+): Session {
   giveStylesNonce();
   const terminal = new Terminal({
     theme: THEME,
     fontFamily: 'ui-monospace, SFMono-Regular, Menlo, Consolas, monospace',
     fontSize: 13,
     scrollback: 10_000,
-    cursorBlink: true,
+    cursorBlink: !matchMedia('(prefers-reduced-motion: reduce)').matches,
   });
   const fit = new FitAddon();
   terminal.loadAddon(fit);
@@ -71,7 +126,7 @@ function open(
     },
   });
   terminal.attachCustomKeyEventHandler((event) => !isCopy(event, terminal));
-  terminal.onData((text) => connection.write(text));
+  terminal.onData((text) => connection.write(transform(text)));
   terminal.onBinary((text) => connection.write(text));
   terminal.onResize(({ cols, rows }) => connection.resize({ columns: cols, rows }));
   const watch = new ResizeObserver(() => fit.fit());
@@ -79,10 +134,17 @@ function open(
   fit.fit();
   connection.resize({ columns: terminal.cols, rows: terminal.rows });
   terminal.focus();
-  return () => {
-    watch.disconnect();
-    connection.close();
-    terminal.dispose();
+  return {
+    press: (key) => {
+      // As if it was typed: an ended session takes nothing.
+      if (!terminal.options.disableStdin) connection.write(key.codeOf(terminal.modes.applicationCursorKeysMode));
+      terminal.focus();
+    },
+    end: () => {
+      watch.disconnect();
+      connection.close();
+      terminal.dispose();
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const USD = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD', maximumFractionDigits: 4 });
+const CENTS = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' });
 const NUMBER = new Intl.NumberFormat(undefined);
 
 /** Placeholder for a missing value. */
@@ -11,6 +12,12 @@ export function formatDate(time: string | null | undefined): string {
 
 export function formatUsd(amount: number): string {
   return USD.format(amount);
+}
+
+/** An amount that was spent: in cents, `<$0.01` for less. */
+export function formatCost(amount: number): string {
+  if (amount > 0 && amount < 0.01) return '<$0.01';
+  return CENTS.format(amount);
 }
 
 export function formatNumber(value: number): string {

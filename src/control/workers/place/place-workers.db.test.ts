@@ -97,7 +97,7 @@ test('a roll-out has an old worker leave for the new one at once, and keeps what
   await contend('images', { phase: 'RUNNING', wanted: 'RUN' });
   await database.pool.query("update endpoints set version = 1 where id = 'images'");
   expect(await actions()).toEqual([
-    { kind: 'drain', workerId: 'held', cause: 'OUTDATED', reason: 'release 2 replaces release 1' },
+    { kind: 'drain', workerId: 'held', cause: 'OUTDATED', reason: 'version 2 replaces version 1' },
   ]);
   const { rows } = await database.pool.query("select yields_to as to, wanted from workers where id = 'held'");
   expect(rows).toEqual([{ to: 'images', wanted: 'DRAIN' }]);

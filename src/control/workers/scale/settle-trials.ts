@@ -43,7 +43,7 @@ function storeEnd(pool: Pool, trial: Omit<UndecidedTrial, 'state'>, end: TrialEn
       operation: 'endpoint.fail-trial',
       recordId: trial.id,
       recordName: name,
-      reason: `release ${trial.version} failed its trial: ${withoutOutput(end.reason)}`,
+      reason: `version ${trial.version} failed its trial: ${withoutOutput(end.reason)}`,
     });
     return true;
   });

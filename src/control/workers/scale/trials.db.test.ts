@@ -70,7 +70,7 @@ const ends = (id: EndpointId, state: string) =>
     expect(trial.state).toBe(state);
     return trial;
   }, soon);
-/** An endpoint whose release 2 has an image of this name, and whose release 1 was never tried. */
+/** An endpoint whose version 2 has an image of this name, and whose version 1 was never tried. */
 const endpointWith = async (image: string, fields: Parameters<ControlLoops['endpoint']>[0] = {}) => {
   const id = await control.endpoint({ workers: { min: 0, max: 2 }, ...fields });
   await release(id, image);
@@ -102,7 +102,7 @@ test('a trial starts one worker, passes when that is ready, and the worker leave
      where endpoint_id = $1 and a ->> 'kind' = 'start'`,
     id,
   );
-  expect(decisions).toEqual([{ cause: 'TRIAL', reason: 'release 2 is tried' }]);
+  expect(decisions).toEqual([{ cause: 'TRIAL', reason: 'version 2 is tried' }]);
   await act(id, 'try'); // it has passed
   expect((await trialOf(id)).state).toBe('PASSED');
 });
@@ -131,7 +131,7 @@ test('a trial fails with the first worker that exits, and shows its last lines',
   });
   expect((await control.sql('select id from workers where endpoint_id = $1', id)).length).toBe(1);
   expect((await stateOf(id)).warnings).toEqual([
-    'release 2 failed its trial, and release 1 serves instead: it exited with code 1',
+    'version 2 failed its trial, and version 1 serves instead: it exited with code 1',
   ]);
   const entries = await control.sql(
     `select actor_kind as by, owner_id as owner, reason from audit_entries
@@ -139,7 +139,7 @@ test('a trial fails with the first worker that exits, and shows its last lines',
     id,
   );
   expect(entries).toEqual([
-    { by: 'system', owner: control.userId, reason: expect.stringMatching(/^release 2 failed its trial: [^\n]+$/) },
+    { by: 'system', owner: control.userId, reason: expect.stringMatching(/^version 2 failed its trial: [^\n]+$/) },
   ]);
 });
 
@@ -202,7 +202,7 @@ test('with everything at zero, work is done by the older release while the newes
   expect(rows[1].spec.image).toBe('any:v1');
   expect(await stateOf(id)).toMatchObject({
     state: 'HEALTHY',
-    warnings: [expect.stringContaining('release 2 failed')],
+    warnings: [expect.stringContaining('version 2 failed')],
   });
 });
 
@@ -347,7 +347,7 @@ test('a trial waits for capacity and for limits of its user as any worker does, 
   );
   await act(limited, 'try');
   await vi.waitFor(async () => {
-    const reason = expect.stringContaining('release 2 is tried; the endpoint’s monthly budget of 5 USD is used up');
+    const reason = expect.stringContaining('version 2 is tried; the endpoint’s monthly budget of 5 USD is used up');
     expect(await trialOf(limited)).toMatchObject({ state: 'WAITING', workerId: null, reason });
   }, soon);
   expect(await live(limited)).toEqual([]);

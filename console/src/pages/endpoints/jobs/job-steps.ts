@@ -1,3 +1,4 @@
+import { WAIT_WORDS } from '../../../../../src/core/text/wait-words.ts';
 import type { Schemas } from '../../../api/client.ts';
 import type { LogFilter } from '../../../ui/logs/log-filter.ts';
 import { labelOf, rowOf } from '../../../ui/text/labels.ts';
@@ -19,19 +20,24 @@ export interface Step {
   tone: 'plain' | 'good' | 'bad';
 }
 
-/** While it lasts, and once it is over. */
-const STAGE_LABELS: Record<Stage, [open: string, over: string]> = {
-  queue: ['Waiting behind other jobs', 'Waited behind other jobs'],
-  worker: ['Waiting for a worker to be started', 'Waited for a worker to be started'],
-  thaw: ['A frozen worker is thawed', 'Thawed a frozen worker'],
-  capacity: ['A worker waits for capacity', 'A worker waited for capacity'],
-  models: ['Fetching models', 'Fetched models'],
-  pull: ['A worker pulls its image', 'Pulled the image'],
-  create: ['The container is created', 'Created the container'],
-  start: ['The container starts', 'Started the container'],
-  ready: ['The worker loads', 'Loaded the worker'],
-  running: ['Running', 'Ran'],
+/** Once it is over. While it lasts, it has the words of the API and the command line. */
+const STAGE_ENDS: Record<Stage, string> = {
+  queue: 'Waited behind other jobs',
+  worker: 'Waited for a worker to be started',
+  thaw: 'Thawed a frozen worker',
+  capacity: 'A worker waited for capacity',
+  models: 'Fetched models',
+  pull: 'Pulled the image',
+  create: 'Created the container',
+  start: 'Started the container',
+  ready: 'Loaded the worker',
+  running: 'Ran',
 };
+
+function openLabel(stage: Stage): string {
+  const words = stage === 'running' ? 'running' : WAIT_WORDS[stage];
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
 
 const BLANK: Omit<Step, 'label'> = { at: null, ms: null, isOpen: false, detail: null, workerId: null, tone: 'plain' };
 
@@ -48,7 +54,7 @@ export function stepsOf(job: JobDetail): Step[] {
 function attemptSteps({ stages, workerId }: JobDetail['attempts'][number], { isLast }: { isLast: boolean }): Step[] {
   const steps = stages.map((stage): Step => {
     const isOpen = stage.to === null;
-    const label = STAGE_LABELS[stage.stage][isOpen ? 0 : 1];
+    const label = isOpen ? openLabel(stage.stage) : STAGE_ENDS[stage.stage];
     const isRun = stage.stage === 'running';
     return {
       ...{ ...BLANK, label, at: stage.from, ms: stage.ms, isOpen, detail: stage.reason },

@@ -1,13 +1,13 @@
-import { Group, Select, Text, TextInput, UnstyledButton } from '@mantine/core';
+import { Group, Select, Text, TextInput } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { useDeferredValue, useMemo } from 'react';
 import { useSearchParams } from 'react-router';
 import { choiceOptions } from '../../../ui/forms/fields.ts';
 import { useSearch } from '../../../ui/tables/record-list.tsx';
 import { parseSort, type Sort, sortText } from '../../../ui/tables/select-records.ts';
+import { StateFilter } from '../../../ui/tables/state-filter.tsx';
 import { formatNumber } from '../../../ui/text/format.ts';
-import { Status } from '../../../ui/text/status.tsx';
-import { ENDPOINT_STATES, type StateName } from '../endpoint-states.ts';
+import { ENDPOINT_STATES } from '../endpoint-states.ts';
 import { ENDPOINT_FIELDS } from '../settings/endpoint-values.ts';
 import { countStates, DEFAULT_SORT, type EndpointFilter, type EndpointRow, SORT_KEYS } from './endpoint-rows.ts';
 
@@ -57,28 +57,12 @@ export function EndpointFilters(props: {
           ? formatNumber(rows.length)
           : `${formatNumber(foundCount)} of ${formatNumber(rows.length)}`}
       </Text>
-      <StateButtons rows={rows} narrowing={narrowing} />
-    </Group>
-  );
-}
-
-function StateButtons({ rows, narrowing }: { rows: readonly EndpointRow[]; narrowing: EndpointFilterState }) {
-  const chosen = narrowing.filter.state as StateName | '';
-  const counts = countStates(rows);
-  const isGone = chosen !== '' && !counts.some(({ state }) => state === chosen);
-  return (
-    <Group gap={6} w="100%" role="group" aria-label="State">
-      {[...counts, ...(isGone ? [{ state: chosen, count: 0 }] : [])].map(({ state, count }) => (
-        <UnstyledButton
-          key={state}
-          className="filter-button"
-          aria-pressed={state === chosen}
-          onClick={() => narrowing.setState(state === chosen ? '' : state)}
-        >
-          <Status table={ENDPOINT_STATES} value={state} />
-          <span className="figure">{formatNumber(count)}</span>
-        </UnstyledButton>
-      ))}
+      <StateFilter
+        table={ENDPOINT_STATES}
+        counts={countStates(rows)}
+        chosen={filter.state}
+        onChoose={narrowing.setState}
+      />
     </Group>
   );
 }

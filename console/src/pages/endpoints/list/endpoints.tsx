@@ -81,7 +81,7 @@ function EndpointTable({ endpoints, live }: { endpoints: readonly Endpoint[]; li
     setVisibleIds((before) => (before.join() === ids.join() ? before : ids));
   }, []);
   return (
-    <Stack gap="sm">
+    <Stack gap="sm" className="record-list">
       {endpoints.length >= FILTERS_FROM && (
         <EndpointFilters rows={rows} foundCount={found.length} narrowing={narrowing} />
       )}

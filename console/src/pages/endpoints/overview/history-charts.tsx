@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { lazy } from 'react';
 import { api, type Schemas, unwrap } from '../../../api/client.ts';
 import { ChartPanel } from '../../../ui/charts/chart-panel.tsx';
-import type { Series } from '../../../ui/charts/series.ts';
+import type { Series, Unit } from '../../../ui/charts/series.ts';
 import { Hint } from '../../../ui/hint.tsx';
 import { Loaded } from '../../../ui/page.tsx';
 import { SmallTable } from '../../../ui/tables/small-table.tsx';
@@ -28,12 +28,14 @@ interface Chart {
   title: string;
   series: Series[];
   areMeasurements?: true;
+  unit?: Unit;
   hasFractions?: true;
 }
 
-const PERCENTILE_COLORS = { P50: 'teal', P95: 'orange', P99: 'red' } as const;
+const PERCENTILE_COLORS = { P50: 'teal', P95: 'blue', P99: 'violet' } as const;
 const percentiles = (title: string, name: string): Chart => ({
-  title: `${title} (ms)`,
+  title,
+  unit: 'ms',
   series: (['P50', 'P95', 'P99'] as const).map((label) => ({
     name: name + label,
     label: label.toLowerCase(),
@@ -96,8 +98,8 @@ const COMMON: Chart[] = [
     ],
   },
   percentiles('Cold start', 'start'),
-  { title: 'GPU seconds', series: [{ name: 'gpuSeconds', label: 'GPU seconds', color: 'violet' }] },
-  { title: 'Cost (USD)', series: [{ name: 'cost', label: 'Cost', color: 'teal' }], hasFractions: true },
+  { title: 'GPU time', series: [{ name: 'gpuSeconds', label: 'GPU time', color: 'violet' }], unit: 's' },
+  { title: 'Cost', series: [{ name: 'cost', label: 'Cost', color: 'teal' }], hasFractions: true, unit: 'usd' },
 ];
 
 /** Charts of the past, from what the server keeps. */
@@ -133,6 +135,8 @@ export function HistoryCharts({ endpoint, range }: { endpoint: Endpoint; range: 
                     hasFractions={chart.hasFractions ?? false}
                     isLong={history.stepSeconds >= 3600}
                     marks={marks}
+                    canZoom
+                    {...(chart.unit && { unit: chart.unit })}
                   />
                 </ChartPanel>
               ))}

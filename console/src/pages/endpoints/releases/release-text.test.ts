@@ -17,7 +17,7 @@ test('a rollout shows how many workers are on the latest version', () => {
 });
 
 test('a paused rollout says so', () => {
-  expect(rolloutText({ ...ROLLOUT, paused: true }, 3)).toBe('1 of 4 workers on version 3. The rollout is paused.');
+  expect(rolloutText({ ...ROLLOUT, paused: true }, 3)).toBe('1 of 4 workers on version 3. The roll-out is paused.');
 });
 
 test('without workers there is nothing to roll out', () => {

@@ -11,7 +11,7 @@ export function versionText(snapshot: EndpointSnapshot | undefined): string {
   return serving ? `Version ${serving} serves, ${version} failed` : `Version ${version}`;
 }
 
-/** Says how many workers run the latest version, and whether the rollout is paused. */
+/** Says how many workers run the latest version, and whether the roll-out is paused. */
 export function rolloutText(rollout: LiveRollout, version: number): string {
   const { workersTotal, workersOnLatest, paused, trial } = rollout;
   const serving = trial?.servingVersion ? `version ${trial.servingVersion}` : 'the latest version';
@@ -19,7 +19,7 @@ export function rolloutText(rollout: LiveRollout, version: number): string {
     workersTotal === 0
       ? `No workers running. The next one starts on ${serving}.`
       : `${formatNumber(workersOnLatest)} of ${formatNumber(workersTotal)} workers on version ${version}.`;
-  return paused ? `${progress} The rollout is paused.` : progress;
+  return paused ? `${progress} The roll-out is paused.` : progress;
 }
 
 /** Says what a roll-out waits for; null if none runs. */

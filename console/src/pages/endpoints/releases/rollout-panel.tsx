@@ -44,7 +44,7 @@ export function RolloutPanel({ endpointId: id, snapshot }: { endpointId: string;
             loading={change.isPending}
             onClick={() => change.mutate(rollout.paused ? 'resume' : 'pause')}
           >
-            {rollout.paused ? 'Resume rollout' : 'Pause rollout'}
+            {rollout.paused ? 'Resume roll-out' : 'Pause roll-out'}
           </Button>
         )}
       </Group>

@@ -13,21 +13,26 @@ import {
 import { type UseFormReturnType, useForm } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { cpusQuery, dataCentersQuery } from '../../../api/catalog-queries.ts';
-import { volumesQuery } from '../../../api/queries.ts';
-import { FormAlert } from '../../../ui/error-alert.tsx';
-import { ContainerFields } from '../../../ui/forms/container-fields.tsx';
+import { registriesQuery, volumesQuery } from '../../../api/queries.ts';
+import { CONTAINER_DETAILS, ContainerDetails, ContainerFields } from '../../../ui/forms/container-fields.tsx';
 import { containerValues } from '../../../ui/forms/container-values.ts';
 import { FieldInput, inputProps, SegmentedField } from '../../../ui/forms/field-input.tsx';
 import { choiceOptions, recordOptions, volumeOptions } from '../../../ui/forms/fields.ts';
+import { FormLayout } from '../../../ui/forms/form-layout.tsx';
+import { AdvancedFields, type Preset, Presets } from '../../../ui/forms/form-parts.tsx';
 import { PoolPicker, vcpuOptions } from '../../../ui/forms/hardware-fields.tsx';
+import { Summary } from '../../../ui/forms/summary.tsx';
 import { TemplatePicker } from '../../../ui/forms/template-picker.tsx';
 import { useDraft } from '../../../ui/forms/use-draft.tsx';
+import { usePriceList } from '../../../ui/forms/use-price-list.ts';
 import { useSave } from '../../../ui/forms/use-save.ts';
 import { Hint } from '../../../ui/hint.tsx';
 import { ModelsField } from '../../models/models-field.tsx';
+import { endpointSummary } from './endpoint-summary.ts';
 import {
   type CpuChoice,
   ENDPOINT_FIELDS,
+  type Endpoint,
   type EndpointValues,
   hasIdleTimeout,
   NEW_ENDPOINT,
@@ -40,10 +45,14 @@ export function EndpointForm(props: {
   /** Under which unsaved changes are kept. */
   draftKey: string;
   initial: EndpointValues;
-  isNew: boolean;
+  /** Absent: it creates one. */
+  endpoint?: Endpoint;
   onSubmit: (values: EndpointValues) => Promise<unknown>;
 }) {
-  const { draftKey, initial, isNew, onSubmit } = props;
+  const { draftKey, initial, endpoint, onSubmit } = props;
+  const isNew = endpoint === undefined;
+  const list = usePriceList();
+  const names = useRecordNames();
   const form = useForm<EndpointValues>({ mode: 'controlled', initialValues: initial });
   const draft = useDraft(form, draftKey, initial);
   const { submit, otherErrors, isSaving } = useSave(form, {
@@ -52,39 +61,14 @@ export function EndpointForm(props: {
     onSaved: draft.drop,
   });
   return (
-    <form onSubmit={submit} noValidate>
-      <Stack maw={820}>
-        {draft.note}
-        <Fieldset legend="General">
-          <Stack>
-            <FieldInput form={form} fields={ENDPOINT_FIELDS} name="name" />
-            {isNew && (
-              <TemplatePicker kind="serverless" onChoose={(template) => form.setValues(containerValues(template))} />
-            )}
-            {isNew && <TypeField form={form} />}
-          </Stack>
-        </Fieldset>
-        <Fieldset legend="Container">
-          <Stack>
-            <ContainerFields form={form} fields={ENDPOINT_FIELDS} />
-          </Stack>
-        </Fieldset>
-        {isNew && (
-          <Fieldset legend="Models">
-            <ModelsField
-              value={form.values.models}
-              onChange={(models) => form.setFieldValue('models', models)}
-              error={form.errors.models as string | undefined}
-            />
-          </Fieldset>
-        )}
-        <HardwareFields form={form} isNew={isNew} />
-        <ScalingFields form={form} />
-        <FormAlert errors={otherErrors} />
-        <Group>
-          <Button type="submit" loading={isSaving} disabled={!isNew && !form.isDirty()}>
-            {isNew ? 'Deploy' : 'Save'}
-          </Button>
+    <FormLayout
+      onSubmit={submit}
+      note={draft.note}
+      presets={isNew && <Presets form={form} presets={PRESETS} />}
+      summary={<Summary text={endpointSummary(form.values, list, { endpoint, names })} />}
+      errors={otherErrors}
+      actions={
+        <>
           {!isNew && form.isDirty() && (
             <Button
               variant="default"
@@ -96,11 +80,69 @@ export function EndpointForm(props: {
               Discard changes
             </Button>
           )}
-        </Group>
-      </Stack>
-    </form>
+          <Button type="submit" loading={isSaving} disabled={!isNew && !form.isDirty()}>
+            {isNew ? 'Deploy' : 'Save'}
+          </Button>
+        </>
+      }
+    >
+      <Fieldset legend="General">
+        <Stack>
+          <FieldInput form={form} fields={ENDPOINT_FIELDS} name="name" />
+          {isNew && (
+            <TemplatePicker kind="serverless" onChoose={(template) => form.setValues(containerValues(template))} />
+          )}
+          {isNew && <TypeField form={form} />}
+        </Stack>
+      </Fieldset>
+      <Fieldset legend="Container">
+        <Stack>
+          <ContainerFields form={form} fields={ENDPOINT_FIELDS} />
+        </Stack>
+      </Fieldset>
+      {isNew && (
+        <Fieldset legend="Models">
+          <ModelsField
+            value={form.values.models}
+            onChange={(models) => form.setFieldValue('models', models)}
+            error={form.errors.models as string | undefined}
+          />
+        </Fieldset>
+      )}
+      <HardwareFields form={form} isNew={isNew} />
+      <ScalingFields form={form} />
+      <AdvancedFields fields={ENDPOINT_FIELDS} names={ADVANCED} values={form.values}>
+        <ContainerDetails form={form} fields={ENDPOINT_FIELDS} />
+        <PlaceFields form={form} />
+        <ScalingDetails form={form} />
+      </AdvancedFields>
+    </FormLayout>
   );
 }
+
+const PRESETS: Preset<EndpointValues>[] = [
+  {
+    label: 'On demand',
+    help: 'Costs nothing at rest; the first job waits for a start',
+    from: ({ workers }) => ({ workers: { ...workers, min: 0 }, flashboot: 'OFF' }),
+  },
+  {
+    label: 'Quick to wake',
+    help: 'Idle workers are frozen, and wake in moments',
+    from: ({ workers }) => ({ workers: { ...workers, min: 0 }, flashboot: 'FLASHBOOT' }),
+  },
+  {
+    label: 'Always ready',
+    help: 'One worker always runs, and costs',
+    from: ({ workers }) => ({ workers: { ...workers, min: Math.max(1, workers.min) }, flashboot: 'OFF' }),
+  },
+];
+
+const ADVANCED = [
+  ...CONTAINER_DETAILS,
+  ...(['registry', 'dataCenterIds', 'networkVolumes'] as const),
+  ...(['scaling.type', 'scaling.queueDelay', 'scaling.requestCount', 'timeout', 'flashboot'] as const),
+];
 
 const { type, 'scaling.type': metric } = ENDPOINT_FIELDS;
 
@@ -129,28 +171,42 @@ function TypeField({ form }: { form: Form }) {
 }
 
 function HardwareFields({ form, isNew }: { form: Form; isNew: boolean }) {
-  const dataCenters = useQuery(dataCentersQuery);
-  const volumes = useQuery(volumesQuery);
-  const { hardware, dataCenterIds, networkVolumes } = form.values;
   return (
-    <Fieldset legend="Hardware and location">
+    <Fieldset legend="Hardware">
       <Stack>
         {isNew && <SegmentedField form={form} fields={ENDPOINT_FIELDS} name="hardware" />}
-        {hardware === 'gpu' ? <GpuFields form={form} /> : <CpuSelection form={form} />}
-        <MultiSelect
-          data={recordOptions(dataCenters.data?.dataCenters)}
-          searchable
-          {...inputProps({ form, fields: ENDPOINT_FIELDS, name: 'dataCenterIds' })}
-          {...(dataCenterIds.length > 0 && { placeholder: '' })}
-        />
-        <MultiSelect
-          data={volumeOptions(volumes.data?.networkVolumes)}
-          {...inputProps({ form, fields: ENDPOINT_FIELDS, name: 'networkVolumes' })}
-          {...(networkVolumes.length > 0 && { placeholder: '' })}
-        />
+        {form.values.hardware === 'gpu' ? <GpuFields form={form} /> : <CpuSelection form={form} />}
       </Stack>
     </Fieldset>
   );
+}
+
+function PlaceFields({ form }: { form: Form }) {
+  const dataCenters = useQuery(dataCentersQuery);
+  const volumes = useQuery(volumesQuery);
+  const { dataCenterIds, networkVolumes } = form.values;
+  return (
+    <SimpleGrid cols={{ base: 1, sm: 2 }}>
+      <MultiSelect
+        data={recordOptions(dataCenters.data?.dataCenters)}
+        searchable
+        {...inputProps({ form, fields: ENDPOINT_FIELDS, name: 'dataCenterIds' })}
+        {...(dataCenterIds.length > 0 && { placeholder: '' })}
+      />
+      <MultiSelect
+        data={volumeOptions(volumes.data?.networkVolumes)}
+        {...inputProps({ form, fields: ENDPOINT_FIELDS, name: 'networkVolumes' })}
+        {...(networkVolumes.length > 0 && { placeholder: '' })}
+      />
+    </SimpleGrid>
+  );
+}
+
+/** What records are called whose ids an endpoint has. */
+function useRecordNames(): ReadonlyMap<string, string> {
+  const registries = useQuery(registriesQuery).data?.registries ?? [];
+  const volumes = useQuery(volumesQuery).data?.networkVolumes ?? [];
+  return new Map([...registries, ...volumes].map(({ id, name }) => [id, name]));
 }
 
 function GpuFields({ form }: { form: Form }) {
@@ -216,19 +272,27 @@ function CpuSelection({ form }: { form: Form }) {
 
 function ScalingFields({ form }: { form: Form }) {
   const props = { form, fields: ENDPOINT_FIELDS } as const;
-  const target = form.values.scaling.type === 'QUEUE_DELAY' ? 'scaling.queueDelay' : 'scaling.requestCount';
   return (
     <Fieldset legend="Scaling">
-      <SimpleGrid cols={{ base: 1, sm: 2 }}>
+      <SimpleGrid cols={{ base: 1, sm: 3 }}>
         <FieldInput {...props} name="workers.min" />
         <FieldInput {...props} name="workers.max" />
-        <MetricField form={form} />
-        <FieldInput {...props} name={target} />
         {hasIdleTimeout(form.values) && <FieldInput {...props} name="workers.idleTimeout" />}
-        <FieldInput {...props} name="timeout" />
-        <FieldInput {...props} name="flashboot" />
       </SimpleGrid>
     </Fieldset>
+  );
+}
+
+function ScalingDetails({ form }: { form: Form }) {
+  const props = { form, fields: ENDPOINT_FIELDS } as const;
+  const target = form.values.scaling.type === 'QUEUE_DELAY' ? 'scaling.queueDelay' : 'scaling.requestCount';
+  return (
+    <SimpleGrid cols={{ base: 1, sm: 2 }}>
+      <MetricField form={form} />
+      <FieldInput {...props} name={target} />
+      <FieldInput {...props} name="timeout" />
+      <FieldInput {...props} name="flashboot" />
+    </SimpleGrid>
   );
 }
 

@@ -57,7 +57,6 @@ function NewEndpoint({ initial, draftKey }: { initial: EndpointValues; draftKey:
   const queries = useQueryClient();
   return (
     <EndpointForm
-      isNew
       draftKey={draftKey}
       initial={initial}
       onSubmit={async (values) => {

@@ -25,7 +25,7 @@ function SettingsForm({ endpoint }: { endpoint: Endpoint }) {
   return (
     <EndpointForm
       key={JSON.stringify(initial)}
-      isNew={false}
+      endpoint={endpoint}
       draftKey={`endpoint-${id}`}
       initial={initial}
       onSubmit={async (values) => {

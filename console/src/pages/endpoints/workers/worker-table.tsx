@@ -26,7 +26,7 @@ export function WorkerTable({ endpoint, snapshot }: EndpointTabProps) {
       {snapshot.workers.length === 0 ? (
         <EmptyNote>
           {endpoint.workers.max === 0
-            ? 'This endpoint is paused because max workers is 0. Jobs stay queued until you raise it, as many as its queue takes.'
+            ? 'This endpoint is paused because workers.max is 0. Jobs stay queued until you raise it, as many as its queue takes.'
             : 'No workers running. One starts when a request arrives.'}
         </EmptyNote>
       ) : (

@@ -1,0 +1,89 @@
+/** The same event has the same name in the API, on the command line and in the console. */
+import { globSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { WAIT_WORDS } from '../../src/core/text/wait-words.ts';
+import { showItem } from '../../src/outbound/notice-texts.ts';
+import { because, CAUSES } from '../../src/scaling/because.ts';
+import { ENDPOINT_STATES } from './pages/endpoints/endpoint-states.ts';
+import { JOB_STATUSES } from './pages/endpoints/jobs/job-status.ts';
+import { type JobDetail, stepsOf } from './pages/endpoints/jobs/job-steps.ts';
+import { WORKER_STATUSES } from './pages/endpoints/workers/worker-status.ts';
+import { KEY_STATES } from './pages/keys/key-values.ts';
+import { EVENTS } from './pages/notices/notice-values.ts';
+
+test.each(Object.entries(WAIT_WORDS))('a job that waits for the stage %s says so in one wording', (stage, words) => {
+  const attempts = [{ stages: [{ stage, from: null, to: null, ms: 1, reason: null }], workerId: null }];
+  const job = { createdAt: '', attempts, finishedAt: null, webhook: null } as unknown as JobDetail;
+  expect(stepsOf(job).at(-1)!.label.toLowerCase()).toBe(words.toLowerCase());
+});
+
+/** What a notice in the console's form and the message that is sent must share. */
+const NOTICES = {
+  ENDPOINT_FAILING: /endpoint\b.* fails/i,
+  WAITING_FOR_CAPACITY: /endpoint\b.* waits for capacity/i,
+  QUEUE_SLOW: /jobs\b.* wait long/i,
+  BUDGET: /budget\b.* pass\w* a threshold/i,
+  KEY_EXPIRES: /key\b.* expires soon/i,
+  DISK: /the disk is nearly full/i,
+  LEADER_CHANGED: /the leader change/i,
+  AUDIT_STREAM: /the audit log is not sent/i,
+} satisfies Record<(typeof EVENTS)[number]['value'], RegExp>;
+
+test.each(EVENTS)('the notice $value is sent in the words that it was chosen by', ({ value, label }) => {
+  const item = { event: value, phase: 'BEGAN', name: 'x', owner: null, detail: '', page: '' } as const;
+  const { title } = showItem(item as unknown as Parameters<typeof showItem>[0], '');
+  expect(label).toMatch(NOTICES[value]);
+  expect(title.replace('has passed', 'passes')).toMatch(NOTICES[value]);
+});
+
+test.each([
+  ['a state of an endpoint', ENDPOINT_STATES, []],
+  ['a state of a job', JOB_STATUSES, []],
+  ['a state of a worker', WORKER_STATUSES, []],
+  // The console's own: the API has no word for them.
+  ['a state of a key', KEY_STATES, ['UNUSED']],
+] as const)('%s is the API’s own word', (_, table, own) => {
+  for (const [value, { label }] of Object.entries(table)) {
+    if ((own as readonly string[]).includes(value)) continue;
+    expect(label.toUpperCase().replaceAll(' ', '_')).toBe(value);
+  }
+});
+
+test('every cause is one sentence, without a capital or a full stop, and names versions as everything else does', () => {
+  expect(CAUSES.length).toBeGreaterThan(25);
+  expect(because('OUTDATED', { version: 1, newest: 2 }).reason).toBe('version 2 replaces version 1');
+  expect(because('TRIAL', 2).reason).toBe('version 2 is tried');
+  expect(
+    because('OVER_BUDGET', { amount: '10', isOfEndpoint: false, isByAdmin: false, until: '2026-12-01' }).reason,
+  ).toBe('the monthly budget of 10 USD is used up; it is renewed on 2026-12-01 (UTC)');
+});
+
+/** A wording that was in use beside another one, and what is said now. */
+const GONE: readonly [words: RegExp, now: string][] = [
+  [/[Tt]he rollout\b|(?:Pause|Resume) rollout/, 'roll-out'],
+  [/\brelease \$\{/, 'version N of an endpoint'],
+  [/max workers is 0/, 'workers.max is 0'],
+  [/is pulling its image/, 'pulls its image'],
+  [/the api key was/, 'the API key was'],
+  [/budget (?:is exhausted|is exceeded|ran out)/i, 'is used up'],
+  [/(?:queue|endpoint) is overloaded/i, 'is full'],
+  [/out of capacity|no free GPUs/i, 'no capacity'],
+  [/job (?:has )?timed-out|time-out\b/i, 'timed out, timeout'],
+  [/\bhealthcheck\b/i, 'health check, health path'],
+  [/image could not be downloaded|download(?:ing)? the image/i, 'pull'],
+  [/key is no longer valid|key is outdated/i, 'has expired'],
+];
+
+test('a wording that was mended does not come back', () => {
+  const files = globSync(['src/**/*.ts', 'console/src/**/*.{ts,tsx}'], {
+    cwd: new URL('../..', import.meta.url).pathname,
+  });
+  const found = files
+    .filter((file) => !file.includes('.test.'))
+    .flatMap((file) => {
+      const text = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+      const texts = text.match(/'[^'\n]*'|"[^"\n]*"|`[^`]*`|>[^<>{}\n]+</g) ?? [];
+      return GONE.filter(([words]) => texts.some((one) => words.test(one))).map(([words]) => `${file}: ${words}`);
+    });
+  expect(found).toEqual([]);
+});
