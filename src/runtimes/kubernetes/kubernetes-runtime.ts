@@ -121,11 +121,11 @@ class KubernetesRuntime implements Runtime {
     });
   }
 
-  async workerApiAddress(): Promise<{ bind: string; host: string }> {
+  async workerApiAddress(): Promise<{ bind: string; host: string; own?: string }> {
     const { workerApiHost, inCluster } = this.#options.settings;
     const own = await ownAddress((await this.#api.access()).server);
     const isOpen = inCluster !== null || workerApiHost !== null;
-    return { bind: isOpen ? '0.0.0.0' : own, host: workerApiHost ?? own };
+    return { bind: isOpen ? '0.0.0.0' : own, host: workerApiHost ?? own, ...(inCluster && { own }) };
   }
 
   async capacity(): Promise<Capacity> {

@@ -4,6 +4,7 @@ import { LOCAL_DATA_CENTER } from '../../../domain/catalog/catalog.ts';
 import type { RegistryAuth, WorkloadSpec } from '../../runtime.ts';
 import { opaqueName, parseArgs, parsePort } from '../../workload-spec.ts';
 import { CUDA_LABELS } from '../nodes/nodes.ts';
+import { MODELS_URL, modelBytesOnDisk, modelContainer, modelMounts, modelVolumes } from './pod-models.ts';
 import { ANNOTATIONS, CONTAINER, groupName, LABELS, memberHostname } from './pod-record.ts';
 
 /** What a manifest needs besides the workload spec. */
@@ -104,6 +105,7 @@ export function podManifest(spec: WorkloadSpec, place: PodPlace): object {
       ...(priorityClass !== null && { priorityClassName: priorityClass }),
       ...(needsGpus(spec, place) && settings.gpuRuntimeClass && { runtimeClassName: settings.gpuRuntimeClass }),
       ...(spec.registry && { imagePullSecrets: [{ name: registrySecretName(spec.registry.id) }] }),
+      ...modelContainer(spec, place, resourcesOf({ ...spec, gpu: null }, place, isSimulated(spec, place))),
       containers: [containerOf(spec, place)],
       volumes: [
         // ML data loaders share memory, and crash with the container runtime's default of 64 MB. It counts towards memory.
@@ -112,6 +114,7 @@ export function podManifest(spec: WorkloadSpec, place: PodPlace): object {
           name: `mount-${index}`,
           persistentVolumeClaim: { claimName: source },
         })),
+        ...modelVolumes(spec, place),
       ],
     },
   };
@@ -137,6 +140,7 @@ function containerOf(spec: WorkloadSpec, place: PodPlace): object {
     volumeMounts: [
       { name: 'shm', mountPath: '/dev/shm' },
       ...spec.mounts.map(({ target }, index) => ({ name: `mount-${index}`, mountPath: target })),
+      ...modelMounts(spec),
     ],
   };
 }
@@ -231,18 +235,27 @@ function nodeTolerations(): object[] {
  * Limits CPU, memory and disk, and requests the part of CPU and memory that the spec says: none with simulated GPUs, of which a
  * node may have more than it could hold. The disk is not requested: the limit is the most a workload may write, and few do.
  */
-function resourcesOf(spec: WorkloadSpec, place: PodPlace): object {
-  const isSimulated = spec.gpu !== null && !needsGpus(spec, place);
-  const requested = isSimulated ? 0 : (spec.requestShare ?? 1);
+function resourcesOf(
+  spec: WorkloadSpec,
+  place: PodPlace,
+  hasSimulatedGpus = isSimulated(spec, place),
+): { limits: Record<string, string>; requests: Record<string, string> } {
+  const requested = hasSimulatedGpus ? 0 : (spec.requestShare ?? 1);
+  const modelBytes = modelBytesOnDisk(spec, place);
+  const diskBytes = spec.diskGb * 2 ** 30 + modelBytes;
   const amounts = (share: number) => ({
     ...(spec.cpus && { cpu: `${Math.round(spec.cpus * share * 1000)}m` }),
     ...(spec.memoryBytes && { memory: String(Math.floor(spec.memoryBytes * share)) }),
     ...(needsGpus(spec, place) && { [place.settings.gpuResource]: String(spec.gpu!.count) }),
   });
   return {
-    limits: { ...amounts(1), 'ephemeral-storage': `${spec.diskGb}Gi` },
+    limits: { ...amounts(1), 'ephemeral-storage': modelBytes === 0 ? `${spec.diskGb}Gi` : String(diskBytes) },
     requests: { ...amounts(requested), 'ephemeral-storage': '0' },
   };
+}
+
+function isSimulated(spec: WorkloadSpec, place: PodPlace): boolean {
+  return spec.gpu !== null && !needsGpus(spec, place);
 }
 
 function shmBytes({ memoryBytes }: WorkloadSpec): number {
@@ -274,7 +287,7 @@ export function environmentSecret(spec: WorkloadSpec, installation: string, podU
       ownerReferences: [ownerOf(spec.id, podUid)],
     },
     immutable: true, // spares the kubelet a watch on each
-    stringData: withoutGpuVariable(spec.env),
+    stringData: { ...withoutGpuVariable(spec.env), ...(spec.models && { [MODELS_URL]: spec.models.url }) },
   };
 }
 

@@ -7,9 +7,11 @@ import type { ApiObject } from '../api/objects.ts';
 import type { PodServices } from '../network/pod-services.ts';
 import { productsOfPool } from '../nodes/nodes.ts';
 import type { ClusterView } from './cluster-view.ts';
+import { ModelCopy } from './model-copy.ts';
 import { isEnded } from './observed-pod.ts';
 import type { PodEvents } from './pod-events.ts';
 import { checkEnvironment, environmentSecret, nameOf, type PodPlace, podManifest } from './pod-manifest.ts';
+import { checkModels } from './pod-models.ts';
 import type { PodRecord } from './pod-record.ts';
 import type { RegistrySecrets } from './registry-secrets.ts';
 import { StartJudge } from './start-judge.ts';
@@ -65,9 +67,11 @@ export async function startPod(
       await Promise.all([createSecret(starter, spec, pod).finally(release), starter.services.publish(spec, pod)]);
     }
     release();
+    const models = new ModelCopy(cluster, options);
     const judge = new StartJudge(spec, cluster.settings.pendingMs, progress, options.onWaiting);
     return await cluster.until(pod, (now) => {
       if (signal.aborted) throw stoppedFailure();
+      if (now) models.look(now);
       return judge.judge(now, now ? cluster.lostSince(now) : null);
     });
   } catch (error) {
@@ -98,7 +102,9 @@ async function createPod(
   const { cluster, installation } = starter;
   if (signal.aborted) throw stoppedFailure();
   await cluster.pods.current(); // the server may have gone away while this waited
-  const body = podManifest(spec, await placeOf(starter, spec));
+  const place = await placeOf(starter, spec);
+  checkModels(spec, place);
+  const body = podManifest(spec, place);
   for (let left = TRIES; ; left--) {
     const known = await knownPod(cluster, spec.id, left === TRIES);
     if (known && !isEnded(known) && !known.isDeleting && cluster.lostSince(known) === null) {
