@@ -4,9 +4,9 @@ import type { Pool } from '../../db/pool.ts';
 import type { ModelUse } from '../../domain/models/pinned-model.ts';
 import type { ControlledWorker } from '../../domain/workers/worker-lifecycle.ts';
 import type { ModelDoor } from '../../models/nodes/model-door.ts';
+import { CACHE_PATH, HUB_PATH, hubFolder } from '../../models/store/model-paths.ts';
 import type { ModelStore } from '../../models/store/model-store.ts';
 import type { WantedModel } from '../../models/store/stored-model.ts';
-import { CACHE_PATH, HUB_PATH, hubFolder } from '../../models/store/model-paths.ts';
 import type { CopiedModels, Mount, OnProgress } from '../../runtimes/runtime.ts';
 import { openModel } from './open-model.ts';
 
@@ -68,7 +68,9 @@ export class WorkerModels {
     if (modelDoor === null) return { ...(await modelStore.mountsOf(worker.id)), env: {} };
     const models = await Promise.all(usesOf(worker).map((use) => this.#find(worker, use)));
     const url = await modelDoor.offer(worker.id, models);
-    const repositories = new Set(models.filter(({ use }) => use.source === 'HUB').map(({ use }) => hubFolder(use.name)));
+    const repositories = new Set(
+      models.filter(({ use }) => use.source === 'HUB').map(({ use }) => hubFolder(use.name)),
+    );
     return {
       ...NO_MODELS,
       env: { HF_HUB_CACHE: HUB_PATH, PODYARD_MODEL_CACHE: CACHE_PATH },

@@ -22,9 +22,11 @@ export async function copyModels(
   { onProgress, signal }: { onProgress: (line: string) => void; signal: AbortSignal },
 ): Promise<void> {
   const store = new NodeStore({ ...options, retryMs });
-  const { workerId, models, live } = await ask(url, { workers: await store.workerIds() }, { retryMs, signal });
+  const workers = await store.workerIds();
+  const { workerId, models, live } = await ask(url, { workers }, { retryMs, signal });
+  const ended = workers.filter((id) => !live.includes(id));
   const urlOf = ({ digest }: { digest: string }) => new URL(`${url}/${digest}`);
-  await store.bring({ workerId, models, live: new Set(live), urlOf, onProgress, signal });
+  await store.bring({ workerId, models, ended, urlOf, onProgress, signal });
 }
 
 async function ask(

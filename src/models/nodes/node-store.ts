@@ -36,8 +36,8 @@ export interface NodeStoreOptions {
 export interface NodeBringing {
   workerId: WorkerId;
   models: readonly UsedModel[];
-  /** Workers that have not ended. */
-  live: ReadonlySet<WorkerId>;
+  /** Workers that something was held for and that have ended. */
+  ended: readonly WorkerId[];
   /** Where a content is read. */
   urlOf: (file: PinnedFile) => URL;
   /** Called with a line for the worker's log. */
@@ -102,9 +102,9 @@ export class NodeStore {
   }
 
   /** Forgets workers that have ended. */
-  async #tidy({ workerId, live }: NodeBringing): Promise<void> {
-    for (const id of await this.workerIds()) {
-      if (id === workerId || live.has(id)) continue;
+  async #tidy({ workerId, ended }: NodeBringing): Promise<void> {
+    for (const id of ended) {
+      if (id === workerId) continue;
       await rm(this.#pathOf('workers', id), { recursive: true, force: true });
       await rm(this.#pathOf('partial', id), { recursive: true, force: true });
       await rm(this.#pathOf('holds', `${id}.json`), { force: true });

@@ -116,7 +116,9 @@ export class StartJudge {
 /** Its last line is a sentence; the cluster's own reasons are words, as OOMKilled. */
 function modelsFault({ exitCode, message }: { exitCode: number; message: string }): string {
   const sentence = /^podyard: (.+)$/.exec(message.trim().split('\n').at(-1) ?? '')?.[1];
-  return sentence ?? `its models could not be copied to the node: ${message.trim() || 'no reason'} (status ${exitCode})`;
+  return (
+    sentence ?? `its models could not be copied to the node: ${message.trim() || 'no reason'} (status ${exitCode})`
+  );
 }
 
 function rejection(pod: PodRecord): Error {
