@@ -10,8 +10,8 @@ export interface NodeSettings {
 }
 
 /** Throws an error that names the variable. */
-export function readNodeSettings({ PODYARD_MODELS_URL: url, PODYARD_MODELS_GB: gb }: NodeJS.ProcessEnv): NodeSettings {
-  if (!url) throw new UsageError('PODYARD_MODELS_URL is not set: a server sets it where it starts this command');
+export function readNodeSettings({ MODELS_URL: url, PODYARD_MODELS_GB: gb }: NodeJS.ProcessEnv): NodeSettings {
+  if (!url) throw new UsageError('MODELS_URL is not set: a server sets it where it starts this command');
   const budget = gb ? parseInteger('PODYARD_MODELS_GB', gb, { min: 1, max: 1_000_000, fallback: 0 }) : null;
   return { url, budgetBytes: budget === null ? null : budget * 1e9 };
 }

@@ -93,6 +93,8 @@ export interface WorkloadSpec {
 export interface CopiedModels {
   /** Where they are copied from. A secret. */
   url: string;
+  /** Of the models. */
+  ids: readonly string[];
   bytes: number;
   /** Where the workload may write beside them. */
   hub: string;

@@ -76,6 +76,7 @@ export class WorkerModels {
       env: { HF_HUB_CACHE: HUB_PATH, PODYARD_MODEL_CACHE: CACHE_PATH },
       copied: {
         url,
+        ids: models.map(({ model }) => model.id),
         bytes: models.reduce((sum, { use }) => sum + use.bytes, 0),
         hub: HUB_PATH,
         folders: [

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { ModelHubFiles, useOf } from '../../../test/model-hub-files.ts';
 import type { UserId, WorkerId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
@@ -23,6 +23,8 @@ import { copyModels } from './copy-models.ts';
 import { ModelDoor } from './model-door.ts';
 import { withNodeLock } from './node-lock.ts';
 import type { NodeStoreOptions } from './node-store.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
 
 const root = mkdtempSync(join(tmpdir(), 'pn-'));
 const store = join(root, 'store');
@@ -110,7 +112,7 @@ test('twenty workers that start at once on a node read each byte once', async ()
   expect(readdirSync(join(folder, 'locks'))).toEqual([]);
 });
 
-test('the death of a process ends its lock', { timeout: 60_000 }, async () => {
+test('the death of a process ends its lock', async () => {
   const path = join(node(), 'lock');
   const file = join(import.meta.dirname, 'node-lock.ts');
   const script = `import { withNodeLock } from ${JSON.stringify(file)};

@@ -35,8 +35,8 @@ async function take(path: string, waiting: Set<Socket>, signal: AbortSignal): Pr
     if (fault === null) return server;
     if (fault !== 'EADDRINUSE') return null;
     const inode = await inodeOf(path);
-    if (await outlive(path, signal)) dead = undefined;
-    else if (inode !== undefined && inode === dead) await rm(path, { force: true });
+    if (inode === undefined || (await outlive(path, signal))) dead = undefined;
+    else if (inode === dead) await rm(path, { force: true });
     else {
       dead = inode;
       await sleep(SECOND_LOOK_MS, undefined, { signal });

@@ -1,10 +1,9 @@
 import type { KubernetesSettings } from '../../../config/kubernetes-settings.ts';
 import { Failure } from '../../../core/errors.ts';
-import { LOCAL_DATA_CENTER } from '../../../domain/catalog/catalog.ts';
 import type { RegistryAuth, WorkloadSpec } from '../../runtime.ts';
 import { opaqueName, parseArgs, parsePort } from '../../workload-spec.ts';
-import { CUDA_LABELS } from '../nodes/nodes.ts';
-import { MODELS_URL, modelBytesOnDisk, modelContainer, modelMounts, modelVolumes } from './pod-models.ts';
+import { affinityOf } from './pod-affinity.ts';
+import { modelBytesOnDisk, modelContainer, modelMounts, modelVolumes, URL_KEY } from './pod-models.ts';
 import { ANNOTATIONS, CONTAINER, groupName, LABELS, memberHostname } from './pod-record.ts';
 
 /** What a manifest needs besides the workload spec. */
@@ -13,6 +12,8 @@ export interface PodPlace {
   settings: KubernetesSettings;
   /** The GPU label's values for the pool; null where GPUs are simulated and the pod may run anywhere. */
   gpuProducts: readonly string[] | null;
+  /** Nodes that have its models, which it prefers. */
+  modelNodes?: readonly string[];
 }
 
 const MEBIBYTE = 2 ** 20;
@@ -184,43 +185,6 @@ function annotationsOf(spec: WorkloadSpec): Record<string, string> {
   };
 }
 
-function needsGpus(spec: WorkloadSpec, { gpuProducts }: PodPlace): boolean {
-  return spec.gpu !== null && gpuProducts !== null;
-}
-
-/** Selects nodes with the pool's GPUs in the data center. A workload without GPUs is still tied to its data center. */
-function affinityOf(spec: WorkloadSpec, { settings, gpuProducts }: PodPlace): object {
-  const { gpuLabel, dataCenterLabel } = settings;
-  const isIn = (key: string, values: readonly string[]) => ({ key, operator: 'In', values });
-  const gpu = spec.gpu && gpuProducts ? [isIn(gpuLabel, gpuProducts)] : [];
-  const dataCenter = gpuProducts === null ? null : spec.dataCenterId;
-  const terms =
-    dataCenter === null
-      ? [gpu]
-      : dataCenter === LOCAL_DATA_CENTER
-        ? [
-            [...gpu, { key: dataCenterLabel, operator: 'DoesNotExist' }],
-            [...gpu, isIn(dataCenterLabel, [dataCenter])],
-          ]
-        : [[...gpu, isIn(dataCenterLabel, [dataCenter])]];
-  const drivers = spec.gpu?.cudaVersion && gpuProducts ? driversOf(spec.gpu.cudaVersion) : [[]];
-  const nodeSelectorTerms = terms
-    .flatMap((term) => drivers.map((driver) => [...term, ...driver]))
-    .filter((expressions) => expressions.length > 0)
-    .map((matchExpressions) => ({ matchExpressions }));
-  if (nodeSelectorTerms.length === 0) return {};
-  return { affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } } };
-}
-
-/** Selects nodes whose driver supports exactly this CUDA version; one set of labels is enough. */
-function driversOf(cudaVersion: string): object[][] {
-  const [major = '', minor = '0'] = cudaVersion.split('.');
-  return CUDA_LABELS.map((prefix) => [
-    { key: `${prefix}.major`, operator: 'In', values: [major] },
-    { key: `${prefix}.minor`, operator: 'In', values: [minor] },
-  ]);
-}
-
 /** Without these, the cluster leaves a pod on a silent node for five minutes. */
 function nodeTolerations(): object[] {
   return ['not-ready', 'unreachable'].map((state) => ({
@@ -252,6 +216,10 @@ function resourcesOf(
     limits: { ...amounts(1), 'ephemeral-storage': modelBytes === 0 ? `${spec.diskGb}Gi` : String(diskBytes) },
     requests: { ...amounts(requested), 'ephemeral-storage': '0' },
   };
+}
+
+function needsGpus(spec: WorkloadSpec, { gpuProducts }: PodPlace): boolean {
+  return spec.gpu !== null && gpuProducts !== null;
 }
 
 function isSimulated(spec: WorkloadSpec, place: PodPlace): boolean {
@@ -287,7 +255,7 @@ export function environmentSecret(spec: WorkloadSpec, installation: string, podU
       ownerReferences: [ownerOf(spec.id, podUid)],
     },
     immutable: true, // spares the kubelet a watch on each
-    stringData: { ...withoutGpuVariable(spec.env), ...(spec.models && { [MODELS_URL]: spec.models.url }) },
+    stringData: { ...withoutGpuVariable(spec.env), ...(spec.models && { [URL_KEY]: spec.models.url }) },
   };
 }
 

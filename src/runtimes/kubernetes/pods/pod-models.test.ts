@@ -2,6 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { workloadSpec } from '../../../../test/workload-spec.ts';
 import { readKubernetesSettings } from '../../../config/kubernetes-settings.ts';
 import type { ContainerStatus, Pod } from '../api/objects.ts';
+import { ModelNodes } from './model-nodes.ts';
 import { environmentSecret, podManifest } from './pod-manifest.ts';
 import { checkModels } from './pod-models.ts';
 import { toPodRecord } from './pod-record.ts';
@@ -14,6 +15,7 @@ const SPEC = workloadSpec({
   memoryBytes: 2 ** 28,
   models: {
     url: 'http://10.0.0.1:8081/secret',
+    ids: ['a', 'b'],
     bytes: 1_000,
     hub: HUB,
     folders: [
@@ -68,6 +70,27 @@ test('workers of a node share the folder that the operator names, one for each i
   expect(spec.initContainers[0].securityContext).toMatchObject({ runAsUser: 0, capabilities: { drop: ['ALL'] } });
   expect(spec.containers[0].resources.limits['ephemeral-storage']).toBe('20Gi');
   expect(() => manifest({ PODYARD_KUBERNETES_MODELS_PATH: '/data/../etc' })).toThrow(/must be an absolute path/);
+});
+
+test('a node that got all models is preferred, and no other is ruled out', () => {
+  const nodes = new ModelNodes();
+  nodes.note(['a', 'b'], 'one');
+  nodes.note(['a'], 'two');
+  expect(nodes.having(['a', 'b'])).toEqual(['one']);
+  expect(nodes.having(['a', 'c'])).toEqual([]);
+  const place = { ...placeOf({}), modelNodes: nodes.having(['a', 'b']) };
+  const matchFields = [{ key: 'metadata.name', operator: 'In', values: ['one'] }];
+  expect(podManifest(SPEC, place)).toMatchObject({
+    spec: {
+      affinity: {
+        nodeAffinity: {
+          preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 50, preference: { matchFields } }],
+        },
+      },
+    },
+  });
+  for (let i = 0; i < 50; i++) nodes.note(['a'], `node${i}`);
+  expect(nodes.having(['a'])).toHaveLength(20);
 });
 
 test('where models are read is in the Secret alone', () => {

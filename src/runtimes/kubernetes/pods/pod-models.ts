@@ -8,8 +8,8 @@ import { MODELS_CONTAINER } from './pod-record.ts';
 /** Where the container that gets models has the store. */
 const STORE = '/models';
 const MIN_MEMORY_BYTES = 512 * 2 ** 20;
-/** In the environment's Secret, besides the variables of the workload. */
-export const MODELS_URL = 'PODYARD_MODELS_URL';
+/** Its key in the environment's Secret, beside the variables of the workload, which sees it too: it is of no use once that runs. */
+export const URL_KEY = 'PODYARD_MODELS_URL';
 
 /** Throws a sentence for a pod whose models cannot be got. */
 export function checkModels({ models }: WorkloadSpec, { settings }: PodPlace): void {
@@ -72,7 +72,7 @@ export function modelContainer(
     args: ['copy-models', STORE],
     terminationMessagePolicy: 'FallbackToLogsOnError',
     env: [
-      { name: MODELS_URL, valueFrom: { secretKeyRef: { name: nameOf(spec.id), key: MODELS_URL } } },
+      { name: 'MODELS_URL', valueFrom: { secretKeyRef: { name: nameOf(spec.id), key: URL_KEY } } },
       ...(modelsGb === null ? [] : [{ name: 'PODYARD_MODELS_GB', value: String(modelsGb) }]),
     ],
     resources: { limits, requests: resources.requests },
