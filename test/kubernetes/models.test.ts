@@ -189,14 +189,16 @@ describeOnCluster('models on a cluster', () => {
         const { api } = life;
         const id = await create(api, {});
         await scale(api, id, 1);
-        await until(
+        const why = 'the image that copies models to the node cannot be pulled';
+        const state = await until(
           'the endpoint says why',
-          async () =>
-            JSON.stringify(await api.call('GET', `/v2/serverless/${id}/workers?include=STARTS`)).includes(
-              'the image that copies models to the node cannot be pulled',
-            ),
-          90_000,
+          async () => {
+            const found = JSON.stringify(await api.call('GET', `/v2/serverless/${id}/state`));
+            return found.includes(why) && found;
+          },
+          120_000,
         );
+        expect(state).not.toContain('echo-js');
         await api.delete(id);
       },
       LIMIT_MS,
