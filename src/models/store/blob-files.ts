@@ -67,6 +67,10 @@ export class BlobFiles {
     const shared = join(this.#root, 'links', `${blobName(file)}-${depth}`);
     try {
       if (lstatSync(shared, { throwIfNoEntry: false }) === undefined) symlinkSync(target, shared);
+    } catch {
+      // another process has made it, or the next call says what is wrong
+    }
+    try {
       linkSync(shared, path);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw error;

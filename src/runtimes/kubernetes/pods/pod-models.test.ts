@@ -45,6 +45,7 @@ test('an init container without rights gets models into the pod’s own folder, 
     },
   ]);
   expect(spec.initContainers[0].securityContext).not.toHaveProperty('runAsUser');
+  expect(spec.initContainers[0].env).toContainEqual({ name: 'PODYARD_MODELS_GB', value: '2' });
   expect(spec.volumes).toContainEqual({ name: 'models', emptyDir: {} });
   expect(spec.containers[0].resources.limits['ephemeral-storage']).toBe(String(20 * 2 ** 30 + 1_000));
 });

@@ -59,7 +59,8 @@ export function modelContainer(
   resources: { limits: Record<string, string>; requests: Record<string, string> },
 ): { initContainers?: object[] } {
   if (spec.models === undefined) return {};
-  const { modelsImage, modelsPath, modelsGb, pullPolicy } = settings;
+  const { modelsImage, modelsPath, pullPolicy } = settings;
+  const budgetGb = modelsPath === null ? Math.ceil(spec.models.bytes / 1e9) + 1 : settings.modelsGb;
   const { memory } = resources.limits;
   const limits = {
     ...resources.limits,
@@ -73,7 +74,7 @@ export function modelContainer(
     terminationMessagePolicy: 'FallbackToLogsOnError',
     env: [
       { name: 'MODELS_URL', valueFrom: { secretKeyRef: { name: nameOf(spec.id), key: URL_KEY } } },
-      ...(modelsGb === null ? [] : [{ name: 'PODYARD_MODELS_GB', value: String(modelsGb) }]),
+      ...(budgetGb === null ? [] : [{ name: 'PODYARD_MODELS_GB', value: String(budgetGb) }]),
     ],
     resources: { limits, requests: resources.requests },
     securityContext: {
