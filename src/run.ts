@@ -41,6 +41,7 @@ process.exitCode = await runCli(
     demo,
     withServer,
     prove,
+    copyModels,
     withDatabase,
     storage,
     systemdUnit,
@@ -178,6 +179,14 @@ async function prove(flags: Flags): Promise<void> {
   } finally {
     await server.stop();
   }
+}
+
+/** Runs until the models are there, or the container is killed. */
+async function copyModels(root: string): Promise<void> {
+  const { copyModels: copy } = await import('./models/nodes/copy-models.ts');
+  const { readNodeSettings } = await import('./config/node-settings.ts');
+  const { signal } = new AbortController();
+  await copy({ root, ...readNodeSettings(process.env) }, { onProgress: print, signal });
 }
 
 /** Null: a worker for the proof can run. */

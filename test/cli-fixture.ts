@@ -79,6 +79,7 @@ export async function runRemote(args: readonly string[], options: RunOptions): P
     demo: async () => unused(),
     withServer: async () => unused(),
     prove: async () => unused(),
+    copyModels: async () => unused(),
     withDatabase: async () => unused(),
     doctor: async () => unused(),
     storage: unused,

@@ -19,6 +19,7 @@ import { createEndpoint, type NewEndpoint } from '../src/domain/endpoints/create
 import { addToCounters } from '../src/domain/jobs/count-jobs.ts';
 import { JobQueue } from '../src/domain/jobs/job-queue.ts';
 import type { ControlledWorker } from '../src/domain/workers/worker-lifecycle.ts';
+import type { ModelDoor } from '../src/models/nodes/model-door.ts';
 import type { ModelStore } from '../src/models/store/model-store.ts';
 import type { Runtime } from '../src/runtimes/runtime.ts';
 import { createSimulatedRuntime } from '../src/runtimes/simulated/simulated-runtime.ts';
@@ -36,12 +37,13 @@ export class ControlLoops {
   readonly #capacity: CapacityLedger;
   readonly #loops: { start(): void; stop(): Promise<void> }[];
 
-  /** `wrap` puts something in front of the simulated runtime; `modelStore` has the models of workers. */
+  /** `wrap` puts something in front of the simulated runtime; `modelStore` has the models of workers, which `modelDoor` gives to other machines. */
   static async start(
     world: SimulatedWorld,
     wrap = (runtime: Runtime) => runtime,
     workloadOptions = NO_WORKLOAD_OPTIONS,
     modelStore: ModelStore | null = null,
+    modelDoor: ModelDoor | null = null,
   ): Promise<ControlLoops> {
     const database = await createTestDatabase({ maxConnections: 16 });
     const bus = new Bus({
@@ -52,7 +54,7 @@ export class ControlLoops {
     });
     const { id } = await createUser(database.pool, { name: 'anna', email: null });
     const runtime = wrap(createSimulatedRuntime({ installation: 'test', world }));
-    return new ControlLoops(database, bus, id, { runtime, workloadOptions, modelStore });
+    return new ControlLoops(database, bus, id, { runtime, workloadOptions, modelStore, modelDoor });
   }
 
   private constructor(
@@ -63,7 +65,13 @@ export class ControlLoops {
       runtime,
       workloadOptions,
       modelStore,
-    }: { runtime: Runtime; workloadOptions: WorkloadOptionRules; modelStore: ModelStore | null },
+      modelDoor,
+    }: {
+      runtime: Runtime;
+      workloadOptions: WorkloadOptionRules;
+      modelStore: ModelStore | null;
+      modelDoor: ModelDoor | null;
+    },
   ) {
     const { pool } = database;
     const shared = { pool, bus, clock: systemClock, logger: silentLogger };
@@ -86,7 +94,7 @@ export class ControlLoops {
       workloadOptions,
       perGpu: { cpus: 'auto', memory: 'auto' },
       mounts: new WorkloadMounts({ pool, storage: null }),
-      modelStore,
+      ...{ modelStore, modelDoor },
       apiUrl: 'http://127.0.0.1:1',
       leaseMs: 40_000,
       graceMs: 0,

@@ -35,9 +35,15 @@ export class PublicHub {
   /** Where the CDN is said to be. */
   cdn = '';
   readonly #servers: Server[] = [];
+  readonly #host: string;
 
-  static async start(): Promise<PublicHub> {
-    const hub = new PublicHub();
+  private constructor(host: string) {
+    this.#host = host;
+  }
+
+  /** `host`: the address that it listens on. */
+  static async start(host = '127.0.0.1'): Promise<PublicHub> {
+    const hub = new PublicHub(host);
     hub.cdn = await hub.#listen((request, response) => hub.#sendFromCdn(request, response));
     hub.url = await hub.#listen((request, response) => hub.#answer(request, response));
     return hub;
@@ -64,7 +70,7 @@ export class PublicHub {
     });
     this.#servers.push(server);
     return new Promise((resolve) => {
-      server.listen(0, '127.0.0.1', () => resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));
+      server.listen(0, this.#host, () => resolve(`http://${this.#host}:${(server.address() as AddressInfo).port}`));
     });
   }
 

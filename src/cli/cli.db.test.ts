@@ -35,6 +35,7 @@ beforeEach(() => {
     demo: async () => {},
     withServer: async () => {},
     prove: async () => {},
+    copyModels: async () => {},
     withDatabase: (flags, work) => {
       opened.push(flags);
       return work({ pool: database.pool, bus: { publish: () => {} } });

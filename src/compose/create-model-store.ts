@@ -12,6 +12,9 @@ import type { Pool } from '../db/pool.ts';
 import type { Installation } from '../domain/installation.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import type { WorkloadDisk } from '../domain/workers/list-disks.ts';
+import { listLiveAmong } from '../domain/workers/live-workers.ts';
+import { ModelDoor } from '../models/nodes/model-door.ts';
+import { BlobFiles } from '../models/store/blob-files.ts';
 import { ModelStore } from '../models/store/model-store.ts';
 import { directoryBytes } from '../runtimes/directories/storage-directories.ts';
 import type { DiskMeter, Runtime } from '../runtimes/runtime.ts';
@@ -26,10 +29,10 @@ interface Parts {
   clock: Clock;
 }
 
-/** Creates the store of this machine's models; null where workers see no folders of this machine. */
+/** Creates the store of this machine's models; null where workers are simulated. */
 export function createModelStore({ dataDir, hubUrl, models }: Config, parts: Parts): ModelStore | null {
   const { bus, runtime, installation, webhooks, metrics, clock } = parts;
-  if (runtime.name !== 'docker' && runtime.name !== 'process') return null;
+  if (runtime.name === 'simulated') return null;
   const { fetchedBytes, evicted } = metrics.models;
   return new ModelStore({
     ...models,
@@ -43,12 +46,31 @@ export function createModelStore({ dataDir, hubUrl, models }: Config, parts: Par
   });
 }
 
+/** Creates where the nodes of a cluster get models from that store; null where workers are on this machine. */
+export function createModelDoor(
+  { dataDir, workerApiPort, roles }: Config,
+  { runtime, installation, pool, logger }: Parts & { pool: Pool; logger: Logger },
+): ModelDoor | null {
+  if (runtime.name !== 'kubernetes') return null;
+  const blobs = new BlobFiles(join(dataDir, 'models', installation.id));
+  return new ModelDoor({
+    address: async () => {
+      const { bind, host, own } = await runtime.workerApiAddress();
+      return { bind, host: own ?? host };
+    },
+    port: roles.has('data') ? 0 : (workerApiPort ?? 0), // the worker API listens there, in processes that have it
+    pathOf: (file) => blobs.pathOf(file),
+    listLive: (ids) => listLiveAmong(pool, ids),
+    logger,
+  });
+}
+
 /** None where the runtime limits disks itself. */
 export function createDiskWatch(
   { pool, logger, runtime }: { pool: Pool; logger: Logger; runtime: Runtime },
   { workers, pods, modelStore }: { workers: WorkerRunner; pods: PodRunner; modelStore: ModelStore | null },
 ): DiskWatch[] {
-  const disks = disksWith(runtime.disks, modelStore);
+  const disks = disksWith(runtime.disks, runtime.name === 'kubernetes' ? null : modelStore);
   if (disks === null) return [];
   const end = ({ id, revision }: WorkloadDisk, why: Because) => {
     if (revision === null) workers.end(id as WorkerId, why);

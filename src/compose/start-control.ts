@@ -50,12 +50,13 @@ import { JobQueue, QUEUE_SETTINGS } from '../domain/jobs/job-queue.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import type { NoticeSender } from '../domain/notices/notice.ts';
 import { leaveRuntime } from '../domain/workers/leave-runtime.ts';
+import type { ModelDoor } from '../models/nodes/model-door.ts';
 import type { ModelStore } from '../models/store/model-store.ts';
 import type { Runtime, WorkloadStorage } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
 import { createAuditLoops } from './audit-loops.ts';
 import { createBuildLoops } from './build-loops.ts';
-import { createDiskWatch, createModelStore } from './create-model-store.ts';
+import { createDiskWatch, createModelDoor, createModelStore } from './create-model-store.ts';
 import { createNoticeLoops } from './create-notice-post.ts';
 import { readDiskOf } from './describe-installation.ts';
 import { MAIN_SETTINGS } from './open-database.ts';
@@ -199,13 +200,12 @@ function createLoops(
   const memory = createFrozenMemory(config, runtime);
   const freezer = new WorkerFreezer({ ...parts, logs, memory, capacity });
   const modelStore = createModelStore(config, parts);
+  const modelDoor = createModelDoor(config, parts);
   const workers = createWorkerRunner(config, parts, {
     logs,
     mounts,
-    modelStore,
-    capacity,
-    releaseImages,
-    notify,
+    ...{ modelStore, modelDoor },
+    ...{ capacity, releaseImages, notify },
     onRuntimeReturn: () => freezer.retry(),
   });
   const pods = createPodRunner(config, parts, { logs, mounts });
@@ -226,6 +226,7 @@ function createLoops(
     ...createNoticeLoops(config, parts),
     ...createDiskWatch(parts, { workers, pods, modelStore }),
     ...(modelStore ? [keepModelsLoop({ ...parts, modelStore })] : []),
+    ...(modelDoor ? [modelDoor] : []),
   ];
   return { workers, pods, loops };
 }
@@ -243,6 +244,7 @@ function createWorkerRunner(
     logs: LogCollector;
     mounts: WorkloadMounts;
     modelStore: ModelStore | null;
+    modelDoor: ModelDoor | null;
     capacity: CapacityLedger;
     releaseImages: ReleaseImages;
     notify: Notify;

@@ -1,5 +1,5 @@
 import { UsageError } from '../core/usage-error.ts';
-import { parseOneOf } from './parse-setting.ts';
+import { parseInteger, parseOneOf } from './parse-setting.ts';
 import {
   asGiven,
   oneOf,
@@ -165,6 +165,32 @@ export const KUBERNETES = {
     values: ['ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'],
     page: 'Access mode of network volumes; `ReadWriteOnce`: one node at a time',
     chart: { value: 'workloads.accessMode', as: 'text' },
+  }),
+  /** Null: workers of the cluster cannot have models. */
+  modelsImage: text({
+    variable: 'PODYARD_KUBERNETES_MODELS_IMAGE',
+    shownDefault: 'none; the chart’s own',
+    page: 'Image of Podyard that copies [models](guide/kubernetes.md#models) to nodes',
+    chart: { value: 'image', as: 'template' },
+  }),
+  /** Null: each worker has its own copy. */
+  modelsPath: optional({
+    variable: 'PODYARD_KUBERNETES_MODELS_PATH',
+    shownDefault: 'a copy for each worker',
+    parse: (name, given) => {
+      if (/^\/(?:[^/\0]+\/?)+$/.test(given) && !given.split('/').includes('..')) return given;
+      throw new UsageError(`${name} is '${given}', but must be an absolute path of the nodes`);
+    },
+    page: 'Folder of each node whose workers share their models there',
+    chart: { value: 'models.nodePath', as: 'text' },
+  }),
+  /** Null: half of what they use and what is free. */
+  modelsGb: optional({
+    variable: 'PODYARD_KUBERNETES_MODELS_GB',
+    shownDefault: 'half of the free disk',
+    parse: (name, given) => parseInteger(name, given, { min: 1, max: 1_000_000, fallback: 0 }),
+    page: 'What models may take in that folder, in GB; those used longest ago leave first',
+    chart: { value: 'models.nodeGb', as: 'text' },
   }),
   /** How TCP ports of pods are published; null: not published. */
   serviceType: setting({

@@ -14,6 +14,7 @@ export const MODELS = {
     parse: (name, text) => parseInteger(name, text, { min: 1, max: 1_000_000, fallback: 0 }) * GIGABYTE,
     page: 'What [models](operations.md#models-on-disk) may take on disk, in GB; those used longest ago leave first',
     help: 'what models may take on disk, in GB; those used longest ago leave first',
+    chart: { value: 'models.storeGb', as: 'text' },
   }),
   /** Null: there is no pull-through hub. */
   hubBudgetBytes: optional({
@@ -24,6 +25,7 @@ export const MODELS = {
     parse: (name, text) => parseInteger(name, text, { min: 1, max: 1_000_000, fallback: 0 }) * GIGABYTE,
     page: 'Give workloads a [hub of this machine](guide/models.md#a-hub-for-every-workload) as `HF_ENDPOINT`, which keeps so many GB of what they download',
     help: 'give workloads a hub of this machine, which keeps so many GB of the models that they download',
+    chart: { value: 'models.hubCacheGb', as: 'text' },
   }),
   /** Null: unlimited. */
   bytesPerSecond: optional({

@@ -77,6 +77,8 @@ export interface WorkloadSpec {
   /** The share of the limits that is set aside for it, where the runtime can. Default 1; the rest is used only while free. */
   requestShare?: number;
   mounts: readonly Mount[];
+  /** Models that the machine which the cluster chooses has to get first. Absent: there are none, or they are in `mounts`. */
+  models?: CopiedModels;
   /** The group whose network it is also on, which `groups.ensure` created. Absent: none. */
   group?: { id: string; rank: number };
   /** Of a worker: where the runtime can, workers of one endpoint are spread over machines. */
@@ -85,6 +87,19 @@ export interface WorkloadSpec {
   metadata?: { labels: Readonly<Record<string, string>>; annotations: Readonly<Record<string, string>> };
   /** Preferred where the runtime has to choose which workloads stay. */
   isPriority: boolean;
+}
+
+/** Models that a runtime of several machines copies to that of the workload before it runs. */
+export interface CopiedModels {
+  /** Where they are copied from. A secret. */
+  url: string;
+  /** Of the models. */
+  ids: readonly string[];
+  bytes: number;
+  /** Where the workload may write beside them. */
+  hub: string;
+  /** Folders of the workload's view of them, read-only in it: the name in the view, and an absolute path. */
+  folders: readonly { name: string; target: string }[];
 }
 
 /** `source` is what the runtime's storage returned (storage.ts); `target` is an absolute path in the workload. */
@@ -125,6 +140,8 @@ export interface StartOptions {
   onCreated?: () => void;
   /** Called when the workload is created but has no place yet, with what is missing; again when that changes. */
   onWaiting?: (missing: string) => void;
+  /** Called when the models of the workload begin to be copied to its machine, and when they are there. */
+  onModels?: (areThere: boolean) => void;
   /** Cancels the start: one that still waits rejects soon, leaving nothing behind. */
   signal?: AbortSignal;
 }
@@ -228,9 +245,9 @@ export interface Runtime {
   readonly evictions: EvictionGuard | null;
   /**
    * Returns where workloads reach this machine: the address to bind the worker API to, and the host for URLs. Creates what
-   * that needs, e.g. a bridge network.
+   * that needs, e.g. a bridge network. `own`: the host that stands for this process alone, where `host` stands for several.
    */
-  workerApiAddress(): Promise<{ bind: string; host: string }>;
+  workerApiAddress(): Promise<{ bind: string; host: string; own?: string }>;
   capacity(): Promise<Capacity>;
   /**
    * Makes the image present. Rejects with a sentence fit for users. Does nothing where the node pulls when a workload

@@ -294,13 +294,15 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
     const CLUSTERS = {
       to: [{ podSelector: { matchExpressions: [{ key: 'podyard.dev/group', operator: 'Exists' }] } }],
     };
-    const API = {
-      to: [expect.objectContaining({ podSelector: expect.anything() })],
+    const ofComponent = (component: string) => ({
+      to: [{ podSelector: { matchLabels: expect.objectContaining({ 'app.kubernetes.io/component': component }) } }],
       ports: [{ port: 'workers', protocol: 'TCP' }],
-    };
+    });
+    /** The worker API, and where nodes get models. */
+    const OWN = ['server', 'control'].map(ofComponent);
 
-    test('by default they reach the worker API, DNS and everything but link-local addresses', async () => {
-      expect(await workloads({})).toEqual([API, DNS, CLUSTERS, open(MACHINE_SERVICES[4], MACHINE_SERVICES[6])]);
+    test('by default they reach the worker API, models, DNS and everything but link-local addresses', async () => {
+      expect(await workloads({})).toEqual([...OWN, DNS, CLUSTERS, open(MACHINE_SERVICES[4], MACHINE_SERVICES[6])]);
       expect(await setting({})).toBe('lan');
     });
 
@@ -311,7 +313,7 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
       };
       const closed = ([4, 6] as const).map((family) => [...MACHINE_SERVICES[family], ...PRIVATE_NETWORKS[family]]);
       expect(await workloads(more)).toEqual([
-        API,
+        ...OWN,
         DNS,
         CLUSTERS,
         open(closed[0]!, closed[1]!),
@@ -328,8 +330,9 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
       expect(await workloads(blocked)).toContainEqual(closed);
     });
 
-    test('with `all` only the worker API is protected; without policies Podyard knows that nothing is', async () => {
-      expect((await policies({ egress: 'all' })).map(({ metadata }) => metadata.name)).toEqual(['py-podyard-server']);
+    test('with `all` only the worker API and models are protected; without policies Podyard knows that nothing is', async () => {
+      const names = (await policies({ egress: 'all' })).map(({ metadata }) => metadata.name);
+      expect(names).toEqual(['py-podyard-server', 'py-podyard-control']);
       expect(await policies({ networkPolicy: { enabled: false } })).toEqual([]);
       expect(await setting({ networkPolicy: { enabled: false } })).toBe('all');
     });

@@ -8,6 +8,7 @@ import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api, until } from '../e2e/api.ts';
 import { EVERYTHING, MINIMUM, renderText, withValues } from '../helm/chart.ts';
 import { findHelm, type HelmPrograms } from '../helm/helm-programs.ts';
+import { PublicHub } from '../public-hub.ts';
 import { Cluster, describeOnCluster } from './cluster.ts';
 import { ClusterShell } from './cluster-shell.ts';
 import { DatabaseDoor } from './database-door.ts';
@@ -33,6 +34,7 @@ describeOnCluster('the packed chart on a cluster', () => {
   let shell: ClusterShell;
   let database: TestDatabase;
   let door: DatabaseDoor;
+  let hub: PublicHub;
   let removeImage: (() => Promise<void>) | undefined;
   beforeAll(async () => {
     programs = await findHelm();
@@ -49,11 +51,14 @@ describeOnCluster('the packed chart on a cluster', () => {
     }
     database = await createTestDatabase();
     door = await DatabaseDoor.open(database.url, cluster.hostAddress);
+    hub = await PublicHub.start(cluster.hostAddress);
+    hub.models.set('org/name', { files: { 'config.json': Buffer.from('{}'), 'a.bin': Buffer.alloc(1_000_000, 1) } });
   }, LIMIT_MS);
   afterAll(async () => {
     await shell?.helm('uninstall', 'py', '--ignore-not-found', ...UNTIL_GONE).catch(() => {});
     await cluster?.dispose();
     await door?.close();
+    await hub?.close();
     await database?.drop();
     await removeImage?.();
     if (folder) await rm(folder, { recursive: true });
@@ -89,7 +94,7 @@ describeOnCluster('the packed chart on a cluster', () => {
     workloads: { namespace: elsewhere, simulateGpus: 'ADA_24:4' },
     server: { resources: { requests: { cpu: '50m', memory: '64Mi' } }, stopDelaySeconds: 1 },
     control: { resources: { requests: { cpu: '50m', memory: '64Mi' } } },
-    config: { PODYARD_RATE_LIMIT: 'off' },
+    config: { PODYARD_RATE_LIMIT: 'off', PODYARD_HUB_URL: hub.url },
     workerApi: { clusterIP: await addressWithoutNames(cluster) },
   });
 
@@ -123,6 +128,26 @@ describeOnCluster('the packed chart on a cluster', () => {
         const job = await api.runToEnd(endpointId, { echo: 'charted' });
         expect(job).toMatchObject({ status: 'COMPLETED', output: 'charted' });
         expect((await workloads()).map(({ metadata }) => metadata.labels['podyard.dev/id'])).toEqual([job.workerId]);
+        await api.delete(endpointId);
+        await until('its worker is gone', async () => (await workloads()).length === 0, 120_000);
+      });
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'a node gets the models of a worker from the control process that leads',
+    async () => {
+      const key = Buffer.from((await keys())['admin-key'], 'base64').toString();
+      await shell.withPort('py-podyard', 80, async (url) => {
+        const api = new Api({ url, key });
+        const endpointId = await api.createEndpoint({ workers: { min: 0, max: 1 } });
+        await api.call('PUT', `/v2/serverless/${endpointId}/models`, { models: [{ source: 'hf:org/name' }] });
+        const job = await api.runToEnd(endpointId, { echo: 'modelled' }, undefined, 120_000);
+        expect(job).toMatchObject({ status: 'COMPLETED', output: 'modelled' });
+        const [pod] = await workloads();
+        expect(pod!.status.initContainerStatuses[0].state.terminated).toMatchObject({ exitCode: 0 });
+        expect([...hub.sent.values()].reduce((sum, bytes) => sum + bytes, 0)).toBe(1_000_002);
         await api.delete(endpointId);
         await until('its worker is gone', async () => (await workloads()).length === 0, 120_000);
       });

@@ -80,6 +80,7 @@ async function podyard(args: string[], run: Run = {}) {
     demo: unused,
     withServer: unused,
     prove: unused,
+    copyModels: unused,
     withDatabase: unused,
     doctor: unused,
     storage: unusedNow,

@@ -8,7 +8,7 @@ const ENVIRONMENT = `
 Every option can also be set by a variable, such as PODYARD_PORT or PODYARD_DATA_DIR; an option wins over its variable.
 DATABASE_URL is read as well. PODYARD_ADMIN_KEY sets the first user's key; without it, one is generated and shown once.`;
 
-/** Adds `serve`, `demo` and `prove`. */
+/** Adds `serve`, `demo`, `prove` and `copy-models`. */
 export function addServerCommands(program: Command, pieces: CliPieces): void {
   addServerOptions(program.command('serve', { isDefault: true }))
     .description('run the server (the default command)')
@@ -22,6 +22,11 @@ export function addServerCommands(program: Command, pieces: CliPieces): void {
       'start a server that clients cannot find, prove with one job that it works, and stop it; for install.sh',
     )
     .action((flags: Flags) => pieces.prove(flags));
+  program
+    .command('copy-models', { hidden: true })
+    .argument('<folder>')
+    .description('copy the models of a worker to its node; a server on Kubernetes starts it')
+    .action((folder: string) => pieces.copyModels(folder));
 }
 
 export function addDoctor(program: Command, pieces: CliPieces): void {

@@ -49,6 +49,8 @@ export interface CliPieces extends CliOutput {
   ): Promise<void>;
   /** Runs a server that clients cannot find until a job has proven that it works; throws a sentence if it does not. */
   prove(flags: Flags): Promise<void>;
+  /** Copies the models of the worker that the environment names into the folder. */
+  copyModels(folder: string): Promise<void>;
   /** Runs `work` with the database that the flags name, migrated. */
   withDatabase<T>(flags: Flags, work: (context: Context) => Promise<T>, more?: Env): Promise<T>;
   /** Returns where the data is. Opens nothing. */

@@ -3,18 +3,33 @@ import type { SecretBox } from '../../core/secret-box.ts';
 import type { Pool } from '../../db/pool.ts';
 import type { ModelUse } from '../../domain/models/pinned-model.ts';
 import type { ControlledWorker } from '../../domain/workers/worker-lifecycle.ts';
+import type { ModelDoor } from '../../models/nodes/model-door.ts';
+import { CACHE_PATH, HUB_PATH, hubFolder } from '../../models/store/model-paths.ts';
 import type { ModelStore } from '../../models/store/model-store.ts';
 import type { WantedModel } from '../../models/store/stored-model.ts';
-import type { Mount, OnProgress } from '../../runtimes/runtime.ts';
+import type { CopiedModels, Mount, OnProgress } from '../../runtimes/runtime.ts';
 import { openModel } from './open-model.ts';
 
-const NO_MODELS: { mounts: Mount[]; defaults: Record<string, string> } = { mounts: [], defaults: {} };
+/** How a worker sees its models. */
+interface ShownModels {
+  mounts: Mount[];
+  /** Variables for an image that does not set them. */
+  defaults: Record<string, string>;
+  /** The same where nobody knows what the image sets. */
+  env: Record<string, string>;
+  /** Set where its machine is not this one. */
+  copied?: CopiedModels;
+}
+
+const NO_MODELS: ShownModels = { mounts: [], defaults: {}, env: {} };
 
 export interface ModelDeps {
   pool: Pool;
   secretBox: SecretBox;
   /** Null: workers of this runtime cannot have models. */
   modelStore: ModelStore | null;
+  /** Where the machines of workers get models from this one's store; null: it is their machine. */
+  modelDoor: ModelDoor | null;
   runtime: { readonly name: string };
 }
 
@@ -46,14 +61,40 @@ export class WorkerModels {
     await modelStore.bring(models, { userId: worker.userId, workerId: worker.id, onProgress, signal });
   }
 
-  /** Returns the mounts of a worker whose models were brought, and variables for an image that does not set them. */
-  async mountsOf(worker: ControlledWorker): Promise<typeof NO_MODELS> {
-    const { modelStore } = this.#deps;
-    return modelStore === null || usesOf(worker).length === 0 ? NO_MODELS : modelStore.mountsOf(worker.id);
+  /** Returns how a worker whose models were brought sees them. */
+  async show(worker: ControlledWorker): Promise<ShownModels> {
+    const { modelStore, modelDoor } = this.#deps;
+    if (modelStore === null || usesOf(worker).length === 0) return NO_MODELS;
+    if (modelDoor === null) return { ...(await modelStore.mountsOf(worker.id)), env: {} };
+    const models = await Promise.all(usesOf(worker).map((use) => this.#find(worker, use)));
+    const url = await modelDoor.offer(worker.id, models);
+    const repositories = new Set(
+      models.filter(({ use }) => use.source === 'HUB').map(({ use }) => hubFolder(use.name)),
+    );
+    return {
+      ...NO_MODELS,
+      env: { HF_HUB_CACHE: HUB_PATH, PODYARD_MODEL_CACHE: CACHE_PATH },
+      copied: {
+        url,
+        ids: models.map(({ model }) => model.id),
+        bytes: models.reduce((sum, { use }) => sum + use.bytes, 0),
+        hub: HUB_PATH,
+        folders: [
+          ...[...repositories].map((name) => ({ name: `models/${name}`, target: `${HUB_PATH}/${name}` })),
+          { name: 'cache', target: CACHE_PATH },
+        ],
+      },
+    };
+  }
+
+  /** A worker runs: where its models were copied to its machine, those here may leave. Does not throw. */
+  async started(worker: Pick<ControlledWorker, 'id'>): Promise<void> {
+    if (this.#deps.modelDoor) await this.release(worker);
   }
 
   /** A worker has ended, or does not start: its models may leave. Does not throw, and is done again by `keepModelsLoop`. */
   async release({ id }: Pick<ControlledWorker, 'id'>): Promise<void> {
+    this.#deps.modelDoor?.withdraw(id);
     if (this.#deps.modelStore?.has(id)) await this.#deps.modelStore.release(id).catch(() => {});
   }
 

@@ -97,6 +97,7 @@ async function runWorker(
     perGpu: { cpus: 'auto', memory: 'auto' },
     mounts: new WorkloadMounts({ pool, storage: null }),
     modelStore: null,
+    modelDoor: null,
     apiUrl: 'http://127.0.0.1:1',
     leaseMs: 40_000,
     graceMs: 0,

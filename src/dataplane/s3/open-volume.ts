@@ -29,8 +29,11 @@ export async function openVolume<T>(
   });
   const { openFiles } = deps.storage;
   if (openFiles === undefined || process.platform !== 'linux') {
-    const why = openFiles ? 'this server does not run on Linux' : 'this server keeps volumes in the cluster';
-    throw new S3Error('NotImplemented', `Files of network volumes can be reached from their pods only: ${why}.`);
+    const why = openFiles
+      ? 'this server does not run on Linux'
+      : 'this server keeps them in the cluster, as claims that it does not mount';
+    const text = `Files of network volumes can be reached from their pods only: ${why}. Start a pod with the volume, and copy with: podyard cp <file> <pod>:/workspace/`;
+    throw new S3Error('NotImplemented', text);
   }
   const root = await openFiles.call(deps.storage, { kind: 'volume', dataCenterId: volume.dataCenterId, id }, volume);
   try {

@@ -196,6 +196,16 @@ export async function markBringing(
   );
 }
 
+/** Marks when the models of a worker with a place begin to be copied to its machine, and when they are there. */
+export async function markCopying(db: Db, id: WorkerId, areThere: boolean): Promise<void> {
+  const marks = areThere ? `'copyAt', now()` : `'createAt', now(), 'copyFrom', now()`;
+  await db.query(
+    `update workers set timeline = (timeline - 'copyAt') || jsonb_build_object(${marks})
+     where id = $1 and phase = 'STARTING'`,
+    [id],
+  );
+}
+
 /** How long after its placement the image was there and the container created. */
 export interface StartMarks {
   pullMs: number;

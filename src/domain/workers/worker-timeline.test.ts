@@ -25,6 +25,21 @@ test('a stage without a mark is merged into the next', () => {
   ]);
 });
 
+test('a node of a cluster gets models once the container was created', () => {
+  const marks = (times: Record<string, number>) =>
+    Object.fromEntries(Object.entries(times).map(([name, ms]) => [name, at(ms).toISOString()]));
+  const begun = { modelsFrom: 1, modelsAt: 5, capacityAt: 6, createAt: 7, copyFrom: 7 };
+  const stagesOf = (times: Record<string, number>) =>
+    workerStages(worker, marks(times)).map(({ stage, to }) => [stage, to]);
+  const first = [['models', at(5)], ['capacity', at(6)], ['create', at(7)]]; // biome-ignore format: one thing
+  expect(stagesOf(begun)).toEqual([...first, ['models', null]]);
+  expect(stagesOf({ ...begun, copyAt: 9, startAt: 10 }).slice(3)).toEqual([
+    ['models', at(9)],
+    ['start', at(10)],
+    ['ready', null],
+  ]);
+});
+
 test('the end of a worker ends its current stage', () => {
   const stages = workerStages({ createdAt: at(0), endedAt: at(99) }, { capacityAt: at(1).toISOString() });
   expect(stages.at(-1)).toEqual({ stage: 'pull', from: at(1), to: at(99) });

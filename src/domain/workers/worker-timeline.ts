@@ -14,9 +14,11 @@ export interface Stage {
 
 /**
  * The column `timeline`: when each stage ended, as ISO times. `pullFrom`: the pull came first, and began then. `modelsFrom`:
- * there were models to fetch, after the pull.
+ * there were models to fetch, after the pull. `copyFrom`: its machine, one of a cluster, got them once the container was created.
  */
-export type TimelineMarks = Partial<Record<`${StageName}At` | 'pullFrom' | 'modelsFrom', string>>;
+export type TimelineMarks = Partial<
+  Record<`${StageName}At` | 'pullFrom' | 'modelsFrom' | 'copyFrom' | 'copyAt', string>
+>;
 
 /** The start of a worker that has just become ready. */
 export interface WorkerStart {
@@ -42,13 +44,13 @@ export function workerStages(
   const stages: Stage[] = [];
   let from = worker.createdAt;
   const order = orderOf(marks);
-  for (const [i, stage] of order.entries()) {
-    const mark = marks[`${stage}At`];
+  for (const [i, { stage, at }] of order.entries()) {
+    const mark = marks[at];
     if (mark !== undefined) {
       const to = new Date(Math.max(from.getTime(), new Date(mark).getTime())); // a first take may be stored before an earlier mark
       stages.push({ stage, from, to });
       from = to;
-    } else if (!order.slice(i + 1).some((later) => marks[`${later}At`] !== undefined)) {
+    } else if (!order.slice(i + 1).some((later) => marks[later.at] !== undefined)) {
       stages.push({ stage, from, to: worker.endedAt });
       break;
     }
@@ -56,11 +58,19 @@ export function workerStages(
   return stages;
 }
 
-/** A worker whose image or models have to be brought gets its place afterwards. */
-function orderOf({ pullFrom, modelsFrom }: Readonly<TimelineMarks>): readonly StageName[] {
+/** A worker whose image or models have to be brought gets its place afterwards; a machine of a cluster gets models later still. */
+function orderOf({
+  pullFrom,
+  modelsFrom,
+  copyFrom,
+}: Readonly<TimelineMarks>): readonly { stage: StageName; at: keyof TimelineMarks }[] {
   const first: StageName[] = [
     ...(pullFrom === undefined ? [] : (['pull'] as const)),
     ...(modelsFrom === undefined ? [] : (['models'] as const)),
   ];
-  return [...first, ...STAGES.filter((stage) => !first.includes(stage))];
+  const order = [...first, ...STAGES.filter((stage) => !first.includes(stage))];
+  return order.flatMap((stage) => {
+    const own = { stage, at: `${stage}At` as const };
+    return stage === 'create' && copyFrom !== undefined ? [own, { stage: 'models', at: 'copyAt' }] : [own];
+  });
 }

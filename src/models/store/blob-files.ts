@@ -6,7 +6,7 @@ import { hexOf, tagPath } from '../fetch/partial-file.ts';
 import { blobName } from './model-paths.ts';
 
 /** Every stored file has this time of change: one with another time was changed by hand. */
-const SEALED_AT = new Date('2000-01-01T00:00:00Z');
+export const SEALED_AT = new Date('2000-01-01T00:00:00Z');
 
 /**
  * Contents by digest, and the beginnings of those that are being fetched:
@@ -17,14 +17,17 @@ const SEALED_AT = new Date('2000-01-01T00:00:00Z');
  */
 export class BlobFiles {
   readonly #root: string;
+  readonly #partial: string;
 
-  constructor(root: string) {
+  /** `writer`: one of several processes that fetch into the folder, each with beginnings of its own. Absent: there is one. */
+  constructor(root: string, writer = '') {
     this.#root = root;
+    this.#partial = join(root, 'partial', writer);
   }
 
   async open(): Promise<void> {
-    for (const folder of ['blobs', 'partial', 'links'])
-      await mkdir(join(this.#root, folder), { recursive: true, mode: 0o700 });
+    for (const folder of [join(this.#root, 'blobs'), this.#partial, join(this.#root, 'links')])
+      await mkdir(folder, { recursive: true, mode: 0o700 });
   }
 
   names(): Promise<string[]> {
@@ -40,7 +43,7 @@ export class BlobFiles {
   }
 
   partialOf(file: Pick<PinnedFile, 'digest'>): string {
-    return join(this.#root, 'partial', blobName(file));
+    return join(this.#partial, blobName(file));
   }
 
   /** True when the content is there as it was stored: nobody has removed, cut or changed it. */
@@ -64,6 +67,10 @@ export class BlobFiles {
     const shared = join(this.#root, 'links', `${blobName(file)}-${depth}`);
     try {
       if (lstatSync(shared, { throwIfNoEntry: false }) === undefined) symlinkSync(target, shared);
+    } catch {
+      // another process has made it, or the next call says what is wrong
+    }
+    try {
       linkSync(shared, path);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw error;
@@ -80,11 +87,11 @@ export class BlobFiles {
 
   /** Returns the bytes of each beginning. */
   partials(): Promise<Map<string, number>> {
-    return sizesIn(join(this.#root, 'partial'));
+    return sizesIn(this.#partial);
   }
 
   async removePartial(name: string): Promise<void> {
-    const path = join(this.#root, 'partial', name);
+    const path = join(this.#partial, name);
     await truncate(path, 0).catch(() => {});
     await rm(path, { force: true });
     await rm(tagPath(path), { force: true });

@@ -34,7 +34,7 @@ const timeline = Type.Array(
   Type.Object({
     stage: stringEnum(['capacity', 'pull', 'models', 'create', 'start', 'ready'], {
       description:
-        'Waiting for capacity, pulling the image, fetching models, creating the container, starting it, loading the program.',
+        'Waiting for capacity, pulling the image, fetching models, creating the container, starting it, loading the program. On Kubernetes models may be fetched twice: by the server, and later by the node.',
     }),
     from: dateTime(),
     to: nullableString({ format: 'date-time', description: 'Null while it lasts.' }),

@@ -37,6 +37,7 @@ import { ClaimStorage } from './pods/claim-storage.ts';
 import { ClusterView } from './pods/cluster-view.ts';
 import { DisruptionBudgets } from './pods/disruption-budgets.ts';
 import { identityOf } from './pods/image-identity.ts';
+import { ModelNodes } from './pods/model-nodes.ts';
 import { observe, RemovedPods, stateOf } from './pods/observed-pod.ts';
 import { Parking } from './pods/parking.ts';
 import { PodEvents } from './pods/pod-events.ts';
@@ -100,6 +101,7 @@ class KubernetesRuntime implements Runtime {
   readonly #listeners = new Set<OnEvent>();
   readonly #outage: ApiOutage;
   readonly #removed = new RemovedPods();
+  readonly #modelNodes = new ModelNodes();
   #parts: Promise<Parts> | undefined;
   #isClosed = false;
 
@@ -121,11 +123,11 @@ class KubernetesRuntime implements Runtime {
     });
   }
 
-  async workerApiAddress(): Promise<{ bind: string; host: string }> {
+  async workerApiAddress(): Promise<{ bind: string; host: string; own?: string }> {
     const { workerApiHost, inCluster } = this.#options.settings;
     const own = await ownAddress((await this.#api.access()).server);
     const isOpen = inCluster !== null || workerApiHost !== null;
-    return { bind: isOpen ? '0.0.0.0' : own, host: workerApiHost ?? own };
+    return { bind: isOpen ? '0.0.0.0' : own, host: workerApiHost ?? own, ...(inCluster && { own }) };
   }
 
   async capacity(): Promise<Capacity> {
@@ -158,7 +160,8 @@ class KubernetesRuntime implements Runtime {
       this.#aborts.set(spec.id, abort);
       this.#removed.forget(spec.id);
       try {
-        const starter = { ...parts, installation, areGpusSimulated: gpus !== null };
+        const modelNodes = this.#modelNodes;
+        const starter = { ...parts, installation, modelNodes, areGpusSimulated: gpus !== null };
         const signal = options.signal ? AbortSignal.any([abort.signal, options.signal]) : abort.signal;
         const pod = await startPod(starter, spec, options, signal);
         const { address, publishedPorts } = this.#observe(parts, pod);

@@ -83,7 +83,7 @@ export class ShortageRuntime implements Runtime {
     }
   }
 
-  workerApiAddress(): Promise<{ bind: string; host: string }> {
+  workerApiAddress(): ReturnType<Runtime['workerApiAddress']> {
     return this.#inner.workerApiAddress();
   }
 

@@ -111,11 +111,10 @@ spec:
             - name: http
               containerPort: 8080
               protocol: TCP
-            {{- if eq .component "server" }}
+            # Of `server` the worker API; nodes get models from `control`.
             - name: workers
               containerPort: {{ $root.Values.workerApi.port }}
               protocol: TCP
-            {{- end }}
           # The first start migrates the database, which may take time.
           startupProbe:
             httpGet: {path: /healthz, port: http, scheme: {{ $scheme }}}

@@ -8,6 +8,7 @@
   "PODYARD_WORKER_API_PORT" (toString (int .Values.workerApi.port))
   "PODYARD_WORKER_API_HOST" (include "podyard.workerApiHost" .)
   "PODYARD_EGRESS" (ternary .Values.egress "all" .Values.networkPolicy.enabled)
+  "PODYARD_KUBERNETES_MODELS_IMAGE" (include "podyard.image" .)
   "PODYARD_KUBERNETES_NAMESPACE" (include "podyard.workloadNamespace" .)
   "PODYARD_KUBERNETES_TOLERATIONS" (include "podyard.tolerations" .Values.workloads.tolerations)
 -}}
@@ -23,6 +24,8 @@
   "PODYARD_MAX_CPUS_PER_GPU" (toString (default "" .Values.workloads.maxCpusPerGpu))
   "PODYARD_MAX_MEMORY_PER_GPU" (toString (default "" .Values.workloads.maxMemoryPerGpu))
   "PODYARD_LOG_SIZE" (toString (default "" .Values.logs.size))
+  "PODYARD_MODELS_GB" (toString (default "" .Values.models.storeGb))
+  "PODYARD_HUB_CACHE_GB" (toString (default "" .Values.models.hubCacheGb))
   "PODYARD_KUBERNETES_GPU_LABEL" (toString (default "" .Values.workloads.gpuLabel))
   "PODYARD_KUBERNETES_GPU_RESOURCE" (toString (default "" .Values.workloads.gpuResource))
   "PODYARD_KUBERNETES_GPU_RUNTIME_CLASS" (toString (default "" .Values.workloads.gpuRuntimeClass))
@@ -36,6 +39,8 @@
   "PODYARD_KUBERNETES_POD_ANNOTATIONS" (include "podyard.pairs" .Values.workloads.podAnnotations)
   "PODYARD_KUBERNETES_STORAGE_CLASSES" (include "podyard.pairs" .Values.workloads.storageClasses)
   "PODYARD_KUBERNETES_ACCESS_MODE" (toString (default "" .Values.workloads.accessMode))
+  "PODYARD_KUBERNETES_MODELS_PATH" (toString (default "" .Values.models.nodePath))
+  "PODYARD_KUBERNETES_MODELS_GB" (toString (default "" .Values.models.nodeGb))
   "PODYARD_KUBERNETES_SERVICE_TYPE" (toString (default "" .Values.workloads.serviceType))
   "PODYARD_KUBERNETES_PUBLIC_IP" (toString (default "" .Values.workloads.publicIp))
 -}}

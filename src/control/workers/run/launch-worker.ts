@@ -12,7 +12,7 @@ import type { CpuConfig } from '../../../domain/catalog/cpu-config.ts';
 import { resolveSecrets } from '../../../domain/secrets/resolve-secrets.ts';
 import { updateWorkerPorts } from '../../../domain/workers/serving-workers.ts';
 import { updateSleepMethod } from '../../../domain/workers/sleeping-workers.ts';
-import { type ControlledWorker, markWaiting } from '../../../domain/workers/worker-lifecycle.ts';
+import { type ControlledWorker, markCopying, markWaiting } from '../../../domain/workers/worker-lifecycle.ts';
 import { NO_CAPACITY } from '../../../domain/workers/worker-status.ts';
 import {
   isNothingPermitted,
@@ -104,11 +104,16 @@ export async function launchWorker(
     onProgress(`waits: ${NO_CAPACITY}: ${missing}`);
     markWaiting(deps.pool, worker.id, `${NO_CAPACITY}: ${missing}`).catch(() => {}); // best effort: it is shown only
   };
+  let marked = Promise.resolve();
+  const onModels = (areThere: boolean) => {
+    marked = marked.then(() => markCopying(deps.pool, worker.id, areThere)).catch(() => {}); // likewise
+  };
   const { image, isPinned } = await deps.images.referenceOf(worker);
   const built = await buildSpec(deps, worker, place, { token, apiKey: key?.secret ?? null, publicKeys });
   const { address, image: found } = await startOnPorts(deps, worker.spec.ports, (tcpPorts) =>
-    deps.runtime.start({ ...built(tcpPorts), image, registry }, { onProgress, onCreated, onWaiting, signal }),
+    deps.runtime.start({ ...built(tcpPorts), image, registry }, { onProgress, onCreated, onWaiting, onModels, signal }),
   );
+  await Promise.all([marked, deps.models.started(worker)]);
   if (found && !isPinned) await deps.images.settle(worker, found);
   await deps.phases.running({ id: worker.id, address, marks: { pullMs, createMs } });
   deps.logs.follow(worker.id, { isNew: true });
@@ -156,7 +161,7 @@ async function buildSpec(
   const ports = worker.endpointType === 'LOAD_BALANCING' ? await workerPorts(env, deps.runtime) : null;
   if (ports) await updateWorkerPorts(deps.pool, worker.id, ports);
   const storage = await deps.mounts.ofWorker(worker, place.dataCenterId);
-  const models = await deps.models.mountsOf(worker);
+  const models = await deps.models.show(worker);
   const spec = { ...worker.spec, env };
   const gpu = gpuOf(worker, place);
   const { dataCenterId } = place;
@@ -183,6 +188,7 @@ async function buildSpec(
     args: spec.args,
     env: {
       ...deps.hub.envOf(worker.id),
+      ...models.env,
       ...workerEnv({ ...worker, spec }, { ...facts, tcpPorts, publicIp: publicIpFor(tcpPorts) }),
       ...storage.env,
     },
@@ -198,6 +204,7 @@ async function buildSpec(
     dataCenterId,
     ...limits,
     mounts: [...storage.mounts, ...models.mounts],
+    ...(models.copied && { models: models.copied }),
     endpointId: worker.endpointId,
     metadata: { labels: options.labels, annotations: options.annotations },
     isPriority: worker.isPriority,

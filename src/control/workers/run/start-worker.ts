@@ -13,7 +13,7 @@ import { type LaunchDeps, launchWorker, type Place } from './launch-worker.ts';
 import type { ImageDeps } from './worker-images.ts';
 
 /** What brings images and models. */
-export type BroughtDeps = Pick<ImageDeps & ModelDeps, 'releaseImages' | 'modelStore'>;
+export type BroughtDeps = Pick<ImageDeps & ModelDeps, 'releaseImages' | 'modelStore' | 'modelDoor'>;
 
 /** The pause after a start that found no capacity or could not reach the runtime. */
 const UNPLACED_PAUSE_MS = 1_000;

@@ -52,6 +52,7 @@ export interface Pod extends ApiObject {
     podIP?: string;
     conditions?: Condition[];
     containerStatuses?: ContainerStatus[];
+    initContainerStatuses?: ContainerStatus[];
   };
 }
 
@@ -77,7 +78,7 @@ export interface Service extends ApiObject {
 }
 
 export interface ClusterEvent extends ApiObject {
-  involvedObject: { name?: string; uid?: string };
+  involvedObject: { name?: string; uid?: string; fieldPath?: string };
   reason?: string;
   message?: string;
   type?: string;

@@ -9,6 +9,7 @@ interface EventRecord extends CachedObject {
   podUid: string;
   reason: string;
   message: string;
+  isOfWorkload: boolean;
 }
 
 /** The events of a pod that is being started. */
@@ -60,7 +61,7 @@ export class PodEvents {
           if (event.podUid !== podUid) return; // of an earlier pod of that name
           const { reason, message } = event;
           progress.last = { reason, message, at: performance.now() };
-          const line = progressLine(reason, message);
+          const line = event.isOfWorkload ? progressLine(reason, message) : null;
           if (line === null || reported.has(line)) return;
           reported.add(line);
           onProgress?.(line);
@@ -86,8 +87,9 @@ export class PodEvents {
 function toEventRecord(object: ApiObject): EventRecord {
   const { metadata, involvedObject, reason = '', message = '' } = object as ClusterEvent;
   const { name, uid, resourceVersion } = metadata;
-  const { name: podName = '', uid: podUid = '' } = involvedObject;
-  return { key: name, uid, resourceVersion, podName, podUid, reason, message: message.trim() };
+  const { name: podName = '', uid: podUid = '', fieldPath = '' } = involvedObject;
+  const isOfWorkload = !fieldPath.startsWith('spec.initContainers');
+  return { key: name, uid, resourceVersion, podName, podUid, reason, message: message.trim(), isOfWorkload };
 }
 
 /** Returns null for events that are no progress. */

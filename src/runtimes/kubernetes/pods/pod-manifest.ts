@@ -1,9 +1,9 @@
 import type { KubernetesSettings } from '../../../config/kubernetes-settings.ts';
 import { Failure } from '../../../core/errors.ts';
-import { LOCAL_DATA_CENTER } from '../../../domain/catalog/catalog.ts';
 import type { RegistryAuth, WorkloadSpec } from '../../runtime.ts';
 import { opaqueName, parseArgs, parsePort } from '../../workload-spec.ts';
-import { CUDA_LABELS } from '../nodes/nodes.ts';
+import { affinityOf } from './pod-affinity.ts';
+import { modelBytesOnDisk, modelContainer, modelMounts, modelVolumes, URL_KEY } from './pod-models.ts';
 import { ANNOTATIONS, CONTAINER, groupName, LABELS, memberHostname } from './pod-record.ts';
 
 /** What a manifest needs besides the workload spec. */
@@ -12,6 +12,8 @@ export interface PodPlace {
   settings: KubernetesSettings;
   /** The GPU label's values for the pool; null where GPUs are simulated and the pod may run anywhere. */
   gpuProducts: readonly string[] | null;
+  /** Nodes that have its models, which it prefers. */
+  modelNodes?: readonly string[];
 }
 
 const MEBIBYTE = 2 ** 20;
@@ -104,6 +106,7 @@ export function podManifest(spec: WorkloadSpec, place: PodPlace): object {
       ...(priorityClass !== null && { priorityClassName: priorityClass }),
       ...(needsGpus(spec, place) && settings.gpuRuntimeClass && { runtimeClassName: settings.gpuRuntimeClass }),
       ...(spec.registry && { imagePullSecrets: [{ name: registrySecretName(spec.registry.id) }] }),
+      ...modelContainer(spec, place, resourcesOf({ ...spec, gpu: null }, place, isSimulated(spec, place))),
       containers: [containerOf(spec, place)],
       volumes: [
         // ML data loaders share memory, and crash with the container runtime's default of 64 MB. It counts towards memory.
@@ -112,6 +115,7 @@ export function podManifest(spec: WorkloadSpec, place: PodPlace): object {
           name: `mount-${index}`,
           persistentVolumeClaim: { claimName: source },
         })),
+        ...modelVolumes(spec, place),
       ],
     },
   };
@@ -137,6 +141,7 @@ function containerOf(spec: WorkloadSpec, place: PodPlace): object {
     volumeMounts: [
       { name: 'shm', mountPath: '/dev/shm' },
       ...spec.mounts.map(({ target }, index) => ({ name: `mount-${index}`, mountPath: target })),
+      ...modelMounts(spec),
     ],
   };
 }
@@ -180,43 +185,6 @@ function annotationsOf(spec: WorkloadSpec): Record<string, string> {
   };
 }
 
-function needsGpus(spec: WorkloadSpec, { gpuProducts }: PodPlace): boolean {
-  return spec.gpu !== null && gpuProducts !== null;
-}
-
-/** Selects nodes with the pool's GPUs in the data center. A workload without GPUs is still tied to its data center. */
-function affinityOf(spec: WorkloadSpec, { settings, gpuProducts }: PodPlace): object {
-  const { gpuLabel, dataCenterLabel } = settings;
-  const isIn = (key: string, values: readonly string[]) => ({ key, operator: 'In', values });
-  const gpu = spec.gpu && gpuProducts ? [isIn(gpuLabel, gpuProducts)] : [];
-  const dataCenter = gpuProducts === null ? null : spec.dataCenterId;
-  const terms =
-    dataCenter === null
-      ? [gpu]
-      : dataCenter === LOCAL_DATA_CENTER
-        ? [
-            [...gpu, { key: dataCenterLabel, operator: 'DoesNotExist' }],
-            [...gpu, isIn(dataCenterLabel, [dataCenter])],
-          ]
-        : [[...gpu, isIn(dataCenterLabel, [dataCenter])]];
-  const drivers = spec.gpu?.cudaVersion && gpuProducts ? driversOf(spec.gpu.cudaVersion) : [[]];
-  const nodeSelectorTerms = terms
-    .flatMap((term) => drivers.map((driver) => [...term, ...driver]))
-    .filter((expressions) => expressions.length > 0)
-    .map((matchExpressions) => ({ matchExpressions }));
-  if (nodeSelectorTerms.length === 0) return {};
-  return { affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } } };
-}
-
-/** Selects nodes whose driver supports exactly this CUDA version; one set of labels is enough. */
-function driversOf(cudaVersion: string): object[][] {
-  const [major = '', minor = '0'] = cudaVersion.split('.');
-  return CUDA_LABELS.map((prefix) => [
-    { key: `${prefix}.major`, operator: 'In', values: [major] },
-    { key: `${prefix}.minor`, operator: 'In', values: [minor] },
-  ]);
-}
-
 /** Without these, the cluster leaves a pod on a silent node for five minutes. */
 function nodeTolerations(): object[] {
   return ['not-ready', 'unreachable'].map((state) => ({
@@ -231,18 +199,31 @@ function nodeTolerations(): object[] {
  * Limits CPU, memory and disk, and requests the part of CPU and memory that the spec says: none with simulated GPUs, of which a
  * node may have more than it could hold. The disk is not requested: the limit is the most a workload may write, and few do.
  */
-function resourcesOf(spec: WorkloadSpec, place: PodPlace): object {
-  const isSimulated = spec.gpu !== null && !needsGpus(spec, place);
-  const requested = isSimulated ? 0 : (spec.requestShare ?? 1);
+function resourcesOf(
+  spec: WorkloadSpec,
+  place: PodPlace,
+  hasSimulatedGpus = isSimulated(spec, place),
+): { limits: Record<string, string>; requests: Record<string, string> } {
+  const requested = hasSimulatedGpus ? 0 : (spec.requestShare ?? 1);
+  const modelBytes = modelBytesOnDisk(spec, place);
+  const diskBytes = spec.diskGb * 2 ** 30 + modelBytes;
   const amounts = (share: number) => ({
     ...(spec.cpus && { cpu: `${Math.round(spec.cpus * share * 1000)}m` }),
     ...(spec.memoryBytes && { memory: String(Math.floor(spec.memoryBytes * share)) }),
     ...(needsGpus(spec, place) && { [place.settings.gpuResource]: String(spec.gpu!.count) }),
   });
   return {
-    limits: { ...amounts(1), 'ephemeral-storage': `${spec.diskGb}Gi` },
+    limits: { ...amounts(1), 'ephemeral-storage': modelBytes === 0 ? `${spec.diskGb}Gi` : String(diskBytes) },
     requests: { ...amounts(requested), 'ephemeral-storage': '0' },
   };
+}
+
+function needsGpus(spec: WorkloadSpec, { gpuProducts }: PodPlace): boolean {
+  return spec.gpu !== null && gpuProducts !== null;
+}
+
+function isSimulated(spec: WorkloadSpec, place: PodPlace): boolean {
+  return spec.gpu !== null && !needsGpus(spec, place);
 }
 
 function shmBytes({ memoryBytes }: WorkloadSpec): number {
@@ -274,7 +255,7 @@ export function environmentSecret(spec: WorkloadSpec, installation: string, podU
       ownerReferences: [ownerOf(spec.id, podUid)],
     },
     immutable: true, // spares the kubelet a watch on each
-    stringData: withoutGpuVariable(spec.env),
+    stringData: { ...withoutGpuVariable(spec.env), ...(spec.models && { [URL_KEY]: spec.models.url }) },
   };
 }
 

@@ -14,6 +14,8 @@ export const LABELS = {
 
 /** The workload's container in its pod. A cluster may inject others, such as a service mesh's proxy. */
 export const CONTAINER = 'workload';
+/** The init container that gets models, of workloads that have some. */
+export const MODELS_CONTAINER = 'models';
 
 export const ANNOTATIONS = {
   /** `<pool>:<count>` */
@@ -57,6 +59,12 @@ export interface PodRecord extends CachedObject {
   /** Names of the gates that keep the scheduler from looking at it, as Kueue sets. */
   gates: readonly string[];
   waiting: { reason: string; message: string } | null;
+  /** The container that gets its models; null: there is none, or its node has not begun with it. */
+  models: {
+    waiting: { reason: string; message: string } | null;
+    isRunning: boolean;
+    ended: { exitCode: number; message: string } | null;
+  } | null;
   runningSince: Date | null;
   /** What its image was, as the node says it; '' until it is known. */
   imageId: string;
@@ -70,6 +78,19 @@ const NO_CONTAINER: ContainerStatus = { name: CONTAINER };
 
 function workloadOf<T extends { name: string }>(containers: readonly T[] | undefined): T | undefined {
   return containers?.find(({ name }) => name === CONTAINER);
+}
+
+function modelsOf({ initContainerStatuses = [] }: NonNullable<Pod['status']>): PodRecord['models'] {
+  const state = initContainerStatuses.find(({ name }) => name === MODELS_CONTAINER)?.state;
+  if (!state) return null;
+  const { waiting, running, terminated } = state;
+  return {
+    waiting: waiting ? { reason: waiting.reason ?? '', message: waiting.message ?? '' } : null,
+    isRunning: running !== undefined,
+    ended: terminated
+      ? { exitCode: terminated.exitCode, message: (terminated.message || terminated.reason) ?? '' }
+      : null,
+  };
 }
 
 export function toPodRecord(object: ApiObject): PodRecord {
@@ -108,6 +129,7 @@ export function toPodRecord(object: ApiObject): PodRecord {
     unschedulable: scheduled?.reason === 'Unschedulable' ? (scheduled.message ?? '') : null,
     gates: scheduled?.reason === 'SchedulingGated' ? (spec.schedulingGates ?? []).map(({ name }) => name) : [],
     waiting: waiting ? { reason: waiting.reason ?? '', message: waiting.message ?? '' } : null,
+    models: modelsOf(status),
     imageId: running ? imageID : '',
     runningSince: running ? timeOf(running.startedAt ?? metadata.creationTimestamp) : null,
     ended: terminated

@@ -28,8 +28,8 @@ export class StartJudge {
   readonly #onWaiting: StartOptions['onWaiting'];
   #unschedulableSince: number | undefined;
   #missing = '';
-  /** When it was last held by a gate, for however long: that is no stall. */
-  #gatedUntil = Number.NEGATIVE_INFINITY;
+  /** When it was last held by a gate, or got models, for however long: that is no stall. */
+  #heldUntil = Number.NEGATIVE_INFINITY;
 
   constructor(
     spec: WorkloadSpec,
@@ -53,8 +53,13 @@ export class StartJudge {
       if (failure !== null) throw new Failure('unprocessable', failure);
       return pod;
     }
+    if (pod.models?.ended && pod.models.ended.exitCode !== 0) {
+      throw new Failure('unavailable', modelsFault(pod.models.ended));
+    }
     if (pod.phase === 'Failed') throw rejection(pod);
     if (pod.phase === 'Succeeded' || (pod.runningSince && pod.address !== null)) return pod;
+    if (pod.models?.waiting) this.#checkModels(pod.models.waiting);
+    if (pod.models?.isRunning) this.#heldUntil = performance.now(); // it says itself when it gets no further
     if (pod.waiting) this.#checkContainer(pod.waiting);
     this.#checkTime(pod);
     return undefined;
@@ -70,6 +75,15 @@ export class StartJudge {
     throw new Failure('unprocessable', failure);
   }
 
+  #checkModels({ reason, message }: { reason: string; message: string }): void {
+    if (lacksImage(reason)) {
+      const words = `${reason}: ${message} ${this.#progress.last.message}`.trim();
+      throw new Failure('unavailable', `the image that copies models to the node cannot be pulled: ${words}`);
+    }
+    if (!CONTAINER_PROBLEMS.has(reason) || SECRET_PENDING.test(message)) return;
+    throw new Failure('unavailable', `its models cannot be copied to the node: ${message || reason}`);
+  }
+
   #reportWaiting(missing: string): void {
     if (missing !== this.#missing) this.#onWaiting?.(missing);
     this.#missing = missing;
@@ -79,7 +93,7 @@ export class StartJudge {
     const now = performance.now();
     if (pod.gates.length > 0 && pod.nodeName === null) {
       this.#reportWaiting(`Held by the cluster's queue (scheduling gate ${pod.gates.join(', ')})`);
-      this.#gatedUntil = now;
+      this.#heldUntil = now;
       this.#unschedulableSince = undefined;
       return;
     }
@@ -92,11 +106,19 @@ export class StartJudge {
     }
     this.#unschedulableSince = undefined;
     const { reason, message, at } = this.#progress.last;
-    if (now - Math.max(at, this.#gatedUntil) < (reason === 'Pulling' ? PULL_MS : STALL_MS)) return;
+    if (now - Math.max(at, this.#heldUntil) < (reason === 'Pulling' ? PULL_MS : STALL_MS)) return;
     const seconds = Math.round((now - at) / 1000);
     if (pod.nodeName === null) throw new NoCapacity(`Not scheduled for ${seconds} s`);
     throw new Failure('unavailable', `No progress for ${seconds} s: ${progressLine(reason, message) || 'no message'}`);
   }
+}
+
+/** Its last line is a sentence; the cluster's own reasons are words, as OOMKilled. */
+function modelsFault({ exitCode, message }: { exitCode: number; message: string }): string {
+  const sentence = /^podyard: (.+)$/.exec(message.trim().split('\n').at(-1) ?? '')?.[1];
+  return (
+    sentence ?? `its models could not be copied to the node: ${message.trim() || 'no reason'} (status ${exitCode})`
+  );
 }
 
 function rejection(pod: PodRecord): Error {

@@ -7,9 +7,12 @@ import type { ApiObject } from '../api/objects.ts';
 import type { PodServices } from '../network/pod-services.ts';
 import { productsOfPool } from '../nodes/nodes.ts';
 import type { ClusterView } from './cluster-view.ts';
+import { ModelCopy } from './model-copy.ts';
+import type { ModelNodes } from './model-nodes.ts';
 import { isEnded } from './observed-pod.ts';
 import type { PodEvents } from './pod-events.ts';
 import { checkEnvironment, environmentSecret, nameOf, type PodPlace, podManifest } from './pod-manifest.ts';
+import { checkModels } from './pod-models.ts';
 import type { PodRecord } from './pod-record.ts';
 import type { RegistrySecrets } from './registry-secrets.ts';
 import { StartJudge } from './start-judge.ts';
@@ -19,6 +22,7 @@ export interface PodStarter {
   events: PodEvents;
   services: PodServices;
   registries: RegistrySecrets;
+  modelNodes: ModelNodes;
   /** Limits concurrent creates: a thousand at once are no faster and starve other requests. */
   createSlots: Semaphore;
   installation: string;
@@ -65,11 +69,15 @@ export async function startPod(
       await Promise.all([createSecret(starter, spec, pod).finally(release), starter.services.publish(spec, pod)]);
     }
     release();
+    const models = new ModelCopy(cluster, options);
     const judge = new StartJudge(spec, cluster.settings.pendingMs, progress, options.onWaiting);
-    return await cluster.until(pod, (now) => {
+    const running = await cluster.until(pod, (now) => {
       if (signal.aborted) throw stoppedFailure();
+      if (now) models.look(now);
       return judge.judge(now, now ? cluster.lostSince(now) : null);
     });
+    if (spec.models && running.nodeName !== null) starter.modelNodes.note(spec.models.ids, running.nodeName);
+    return running;
   } catch (error) {
     await cluster.remove(pod, NO_GRACE_SECONDS);
     throw error;
@@ -98,7 +106,9 @@ async function createPod(
   const { cluster, installation } = starter;
   if (signal.aborted) throw stoppedFailure();
   await cluster.pods.current(); // the server may have gone away while this waited
-  const body = podManifest(spec, await placeOf(starter, spec));
+  const place = { ...(await placeOf(starter, spec)), modelNodes: modelNodesOf(starter, spec) };
+  checkModels(spec, place);
+  const body = podManifest(spec, place);
   for (let left = TRIES; ; left--) {
     const known = await knownPod(cluster, spec.id, left === TRIES);
     if (known && !isEnded(known) && !known.isDeleting && cluster.lostSince(known) === null) {
@@ -133,6 +143,11 @@ export function refusalOf(error: unknown, installation: string): unknown {
   const isItsFault = FORBIDDEN.has(error.status) && !NOT_ITS_FAULT.test(error.message);
   const kind = isItsFault ? 'unprocessable' : 'unavailable';
   return new Failure(kind, `The cluster refused the pod: ${error.message}`, { cause: error });
+}
+
+/** A copy in a folder of the pod's own ends with it. */
+function modelNodesOf({ cluster, modelNodes }: PodStarter, { models }: WorkloadSpec): string[] {
+  return models && cluster.settings.modelsPath !== null ? modelNodes.having(models.ids) : [];
 }
 
 async function placeOf({ cluster, installation, areGpusSimulated }: PodStarter, spec: WorkloadSpec): Promise<PodPlace> {

@@ -66,8 +66,8 @@ function StageBar({ timeline, longestMs, now }: { timeline: Start['timeline']; l
   const text = timelineText(timeline, now);
   return (
     <div className="stage-bar" role="img" aria-label={text} title={text}>
-      {segmentsOf(timeline, longestMs, now).map(({ stage, percent }) => (
-        <span key={stage} style={{ width: `${percent}%`, background: CHART_COLORS[STAGES[stage].color][scheme] }} />
+      {segmentsOf(timeline, longestMs, now).map(({ key, stage, percent }) => (
+        <span key={key} style={{ width: `${percent}%`, background: CHART_COLORS[STAGES[stage].color][scheme] }} />
       ))}
     </div>
   );

@@ -16,8 +16,8 @@ test('a stage that lasts counts until now', () => {
 
 test('bars are drawn beside the longest start', () => {
   expect(segmentsOf(timeline, 16_000, NOW)).toEqual([
-    { stage: 'capacity', percent: 12.5 },
-    { stage: 'pull', percent: 37.5 },
+    { key: `capacity${at(0)}`, stage: 'capacity', percent: 12.5 },
+    { key: `pull${at(2)}`, stage: 'pull', percent: 37.5 },
   ]);
 });
 

@@ -16,6 +16,8 @@ export const STAGES: Record<StageName, { label: string; color: keyof typeof CHAR
 };
 
 export interface Segment {
+  /** A start may fetch models twice: to the server, and to its node. */
+  key: string;
   stage: StageName;
   /** The share of the longest start, in percent. */
   percent: number;
@@ -29,6 +31,7 @@ export function startMs(timeline: Timeline, nowMs: number): number {
 /** Returns the bar of a start beside one of `longestMs`. */
 export function segmentsOf(timeline: Timeline, longestMs: number, nowMs: number): Segment[] {
   return timeline.map((stage) => ({
+    key: stage.stage + stage.from,
     stage: stage.stage,
     percent: (100 * stageMs(stage, nowMs)) / Math.max(1, longestMs),
   }));

@@ -66,8 +66,8 @@ function StartupTimeline({ timeline }: { timeline: Timeline }) {
   return (
     <Table aria-label="Startup timeline">
       <Table.Tbody>
-        {timeline.map(({ stage, ms }) => (
-          <Table.Tr key={stage}>
+        {timeline.map(({ stage, from, ms }) => (
+          <Table.Tr key={stage + from}>
             <Table.Td w={170}>{STAGES[stage].label}</Table.Td>
             <Table.Td>
               <Progress value={(100 * (ms ?? 0)) / longestMs} aria-label={STAGES[stage].label} animated={ms === null} />

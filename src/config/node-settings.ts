@@ -1,0 +1,17 @@
+import { UsageError } from '../core/usage-error.ts';
+import { parseInteger } from './parse-setting.ts';
+
+/** What the server that starts a worker on a cluster tells the container that gets its models. */
+export interface NodeSettings {
+  /** A secret. */
+  url: string;
+  /** What models may take of the disk; null: half of what they use and what is free. */
+  budgetBytes: number | null;
+}
+
+/** Throws an error that names the variable. */
+export function readNodeSettings({ MODELS_URL: url, PODYARD_MODELS_GB: gb }: NodeJS.ProcessEnv): NodeSettings {
+  if (!url) throw new UsageError('MODELS_URL is not set: a server sets it where it starts this command');
+  const budget = gb ? parseInteger('PODYARD_MODELS_GB', gb, { min: 1, max: 1_000_000, fallback: 0 }) : null;
+  return { url, budgetBytes: budget === null ? null : budget * 1e9 };
+}
