@@ -36,11 +36,14 @@ export async function benchFiles(args: string[]): Promise<void> {
       objects: { type: 'string', default: '10000' },
       listed: { type: 'string', default: '1000000' },
       mib: { type: 'string', default: '1024' },
+      'cpu-prof': { type: 'string' },
     },
   });
   const startedAt = new Date().toISOString();
   const folder = await mkdtemp(join(tmpdir(), 'podyard-bench-'));
-  const server = await ServerProcess.start({ runtime: 'simulated' });
+  const profile = values['cpu-prof'];
+  const env = profile === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profile}` };
+  const server = await ServerProcess.start({ runtime: 'simulated', env });
   const peers = [await startNginx(folder), startRclone(folder)];
   try {
     const volume = await createVolume(server);

@@ -15,7 +15,7 @@ const NOTHING = ['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENOTEMPTY'];
 /** DeleteObject. */
 export async function deleteObject(call: VolumeCall): Promise<void> {
   await remove(call, call.request.key);
-  call.res.writeHead(204);
+  call.res.writeHead(204, {});
   call.res.end();
 }
 

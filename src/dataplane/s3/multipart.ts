@@ -48,9 +48,7 @@ export async function uploadPart(call: VolumeCall): Promise<void> {
   const part = await withUpload(root, uploadOf(call), (folder) =>
     charged(call, payload.length, () => replacePart(folder, number, payload.bytes())),
   );
-  const sums = payload.checksumHeaders();
-  for (let i = 0; i < sums.length; i += 2) res.setHeader(sums[i]!, sums[i + 1]!);
-  res.writeHead(200, { etag: etagOf(part), 'content-length': 0 });
+  res.writeHead(200, { etag: etagOf(part), 'content-length': 0, ...payload.checksumHeaders() });
   res.end();
 }
 
@@ -119,7 +117,7 @@ export async function abortUpload(call: VolumeCall): Promise<void> {
   await withUpload(call.root, uploadOf(call), async () => {});
   const bytes = await removeUpload(call.root, id);
   await addVolumeBytes(call.deps.pool, call.volume.id, -bytes);
-  call.res.writeHead(204);
+  call.res.writeHead(204, {});
   call.res.end();
 }
 

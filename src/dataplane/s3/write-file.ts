@@ -10,10 +10,6 @@ const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 const ANYBODY = 0o666;
 /** So much is written before the disk is asked to keep up, so that the end of a large file need not wait for all of it. */
 const SYNC_BYTES = 64 * 2 ** 20;
-/** Pieces are gathered up to this size: each write is a trip to another thread. */
-const WRITE_BYTES = 2 ** 20;
-/** Connections bring so much at once. */
-const PIECE_BYTES = 2 ** 16;
 
 export interface WriteOptions {
   /** Fails with `PreconditionFailed` if there is something with this key. */
@@ -74,7 +70,7 @@ async function fill(file: FileHandle, content: AsyncIterable<Buffer>, mtime: num
   let [size, synced] = [0, 0];
   let syncing: Promise<void> = Promise.resolve();
   try {
-    for await (const chunk of gathered(content)) {
+    for await (const chunk of content) {
       await writeAll(file, chunk);
       size += chunk.length;
       if (size - synced < SYNC_BYTES) continue;
@@ -88,28 +84,6 @@ async function fill(file: FileHandle, content: AsyncIterable<Buffer>, mtime: num
   }
   if (mtime !== null) await file.utimes(mtime, mtime);
   await file.datasync();
-}
-
-/** Joins pieces until they are worth a write. What it yields is used again when the next is taken. */
-async function* gathered(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let pieces: Buffer[] = [];
-  let size = 0;
-  let joined = Buffer.alloc(0);
-  const join = () => {
-    if (joined.length < size) joined = Buffer.allocUnsafeSlow(size < WRITE_BYTES ? size : size + PIECE_BYTES);
-    let at = 0;
-    for (const piece of pieces) at += piece.copy(joined, at);
-    return joined.subarray(0, at);
-  };
-  for await (const piece of content) {
-    pieces.push(piece);
-    size += piece.length;
-    if (size < WRITE_BYTES) continue;
-    yield join();
-    pieces = [];
-    size = 0;
-  }
-  if (size > 0) yield join();
 }
 
 async function writeAll(file: FileHandle, chunk: Buffer): Promise<void> {

@@ -17,9 +17,7 @@ export async function putObject(call: VolumeCall): Promise<void> {
   refuseUnsupported(request);
   const payload = readPayload(request, signing);
   const etag = key.isDirectory ? await makeDirectory(call, key, payload) : await store(call, key, payload);
-  const sums = payload.checksumHeaders();
-  for (let i = 0; i < sums.length; i += 2) res.setHeader(sums[i]!, sums[i + 1]!);
-  res.writeHead(200, { etag, 'content-length': 0 });
+  res.writeHead(200, { etag, 'content-length': 0, ...payload.checksumHeaders() });
   res.end();
 
   async function makeDirectory({ root }: VolumeCall, { parents, name }: ObjectKey, { length }: Payload) {
