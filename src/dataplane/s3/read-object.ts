@@ -170,9 +170,10 @@ async function send(
       if (bytesRead === 0) throw new Error('the file became shorter');
       await taken;
       at += bytesRead;
-      const isTaken = res.write(buffer.subarray(0, bytesRead));
-      if (isTaken && at < length) buffers[i % 2] = Buffer.allocUnsafeSlow(buffer.length); // it may wait in the connection, which does not say
-      taken = isTaken ? null : res.taken();
+      const isFull = !res.write(buffer.subarray(0, bytesRead));
+      taken = isFull ? res.taken() : null;
+      const mayWait = !isFull && res.unsentBytes > 0 && at < length; // nothing says when so little has left
+      if (mayWait) buffers[i % 2] = Buffer.allocUnsafeSlow(buffer.length);
     }
     res.end();
   } catch {

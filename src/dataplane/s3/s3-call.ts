@@ -2,6 +2,7 @@ import type { Logger } from '../../core/logger.ts';
 import type { Pool } from '../../db/pool.ts';
 import type { Actor } from '../../domain/access/actor.ts';
 import type { Volume } from '../../domain/volumes/volume.ts';
+import type { VolumeCharges } from '../../domain/volumes/volume-charges.ts';
 import type { Folder } from '../../runtimes/directories/folder.ts';
 import type { WorkloadStorage } from '../../runtimes/runtime.ts';
 import type { NameCache } from './name-cache.ts';
@@ -13,6 +14,7 @@ import type { Signing } from './signature.ts';
 /** What the operations of S3 share in a process. */
 export interface S3Deps {
   pool: Pool;
+  charges: VolumeCharges;
   storage: WorkloadStorage;
   names: NameCache;
   logger: Logger;

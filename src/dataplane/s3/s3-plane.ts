@@ -6,6 +6,7 @@ import type { Bus } from '../../db/bus.ts';
 import { databaseFailure } from '../../db/database-fault.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
 import { S3KeyRing } from '../../domain/s3-keys/s3-key-ring.ts';
+import { VolumeCharges } from '../../domain/volumes/volume-charges.ts';
 import { authenticateCaller } from '../../http/authenticate.ts';
 import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
 import { newRequestId } from '../../http/problem.ts';
@@ -28,9 +29,9 @@ export class S3Plane {
   readonly #running = new Map<string, number>();
 
   constructor(
-    deps: Omit<S3Deps, 'names'> & { bus: Pick<Bus, 'subscribe'>; clock: Clock; keyRing: KeyRing; secretBox: SecretBox },
+    deps: Omit<S3Deps, 'charges' | 'names'> & { bus: Pick<Bus, 'subscribe'>; clock: Clock; keyRing: KeyRing; secretBox: SecretBox },
   ) {
-    this.#deps = { ...deps, names: new NameCache() };
+    this.#deps = { ...deps, charges: new VolumeCharges(deps.pool), names: new NameCache() };
     this.#s3Keys = new S3KeyRing(deps);
   }
 

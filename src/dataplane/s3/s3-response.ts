@@ -47,7 +47,11 @@ export class S3Response {
     this.#res.writeHead(status, lines);
   }
 
-  /** False: wait for `taken` before the buffer is used again. */
+  get unsentBytes(): number {
+    return this.#res.writableLength;
+  }
+
+  /** False: wait for `taken`. The buffer is free once nothing is unsent. */
   write(chunk: string | Buffer): boolean {
     return this.#res.write(chunk);
   }

@@ -29,9 +29,7 @@ export async function writeFile(
   { mustBeNew, mtime }: WriteOptions,
 ): Promise<{ written: BigIntStats; freedBytes: number }> {
   return within(root, [HIDDEN_FOLDER], true, async (hidden) => {
-    const name = `put-${newId()}`;
-    const { file, path } = await create(hidden, name);
-    try {
+    return creating(hidden, `put-${newId()}`, async (file, path) => {
       await fill(file, content, mtime);
       const freedBytes = await within(root, key.parents, true, async (folder) => {
         const before = await folder.look(key.name).catch(() => null);
@@ -39,30 +37,35 @@ export async function writeFile(
         return before?.isFile() && before.nlink === 1n ? Number(before.size) : 0;
       });
       return { written: await file.stat({ bigint: true }), freedBytes };
-    } finally {
-      await file.close();
-      await unlink(path).catch(() => {}); // gone if it was moved
-    }
+    });
   });
 }
 
 /** Writes a file of the hidden folder under its final name: a part of an upload. */
 export async function writePart(folder: Folder, name: string, content: AsyncIterable<Buffer>): Promise<BigIntStats> {
-  const temporary = `put-${newId()}`;
-  const { file, path } = await create(folder, temporary);
-  try {
+  return creating(folder, `put-${newId()}`, async (file, path) => {
     await fill(file, content, null);
     await rename(path, folder.at(name));
-    return await file.stat({ bigint: true });
-  } finally {
-    await file.close();
-    await unlink(path).catch(() => {});
-  }
+    return file.stat({ bigint: true });
+  });
 }
 
-async function create(folder: Folder, name: string): Promise<{ file: FileHandle; path: string }> {
+/** Creates a file, which `use` moves into its place, and closes it. Removes it if that fails. */
+async function creating<T>(
+  folder: Folder,
+  name: string,
+  use: (file: FileHandle, path: string) => Promise<T>,
+): Promise<T> {
   const path = folder.at(name);
-  return { path, file: await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, ANYBODY) };
+  const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, ANYBODY);
+  try {
+    return await use(file, path);
+  } catch (error) {
+    await unlink(path).catch(() => {}); // gone if it was moved
+    throw error;
+  } finally {
+    await file.close();
+  }
 }
 
 async function fill(file: FileHandle, content: AsyncIterable<Buffer>, mtime: number | null): Promise<void> {
@@ -94,6 +97,7 @@ async function move(from: string, to: string, mustBeNew: boolean): Promise<void>
   if (!mustBeNew) return rename(from, to);
   try {
     await link(from, to);
+    await unlink(from);
   } catch (cause) {
     if (codeOf(cause) !== 'EEXIST') throw cause;
     throw new S3Error('PreconditionFailed', 'There is already something with this key.', { cause });

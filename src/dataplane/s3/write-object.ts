@@ -1,4 +1,3 @@
-import { addVolumeBytes } from '../../domain/volumes/volume-store.ts';
 import { codeOf, within } from '../../runtimes/directories/folder.ts';
 import { withSource } from './copy-source.ts';
 import { etagOf } from './etag.ts';
@@ -76,11 +75,11 @@ export async function copyObject(call: VolumeCall): Promise<void> {
  * corrected when the volume is next measured.
  */
 export async function charged<T>(
-  { deps: { pool }, volume }: Pick<VolumeCall, 'deps' | 'volume'>,
+  { deps: { charges }, volume }: Pick<VolumeCall, 'deps' | 'volume'>,
   bytes: number,
   work: () => Promise<{ value: T; freedBytes: number }>,
 ): Promise<T> {
-  if (!(await addVolumeBytes(pool, volume.id, bytes)))
+  if (!(await charges.add(volume.id, bytes)))
     throw new S3Error(
       'QuotaExceeded',
       `The network volume has ${volume.sizeGb} GB, which are in use: enlarge it or delete files.`,
@@ -91,7 +90,7 @@ export async function charged<T>(
     leftBytes = freedBytes;
     return value;
   } finally {
-    if (leftBytes > 0) await addVolumeBytes(pool, volume.id, -leftBytes);
+    if (leftBytes > 0) await charges.add(volume.id, -leftBytes);
   }
 }
 

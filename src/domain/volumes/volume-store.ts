@@ -21,10 +21,11 @@ export async function getVolumeRow(
   id: VolumeId,
   lock: '' | 'for no key update' | 'for update' = '',
 ): Promise<Volume> {
-  const result = await db.query<Volume>(
-    `select ${COLUMNS} from network_volumes where id = $1 and user_id = $2 ${lock}`,
-    [id, userId],
-  );
+  const result = await db.query<Volume>({
+    name: `volume-row ${lock}`,
+    text: `select ${COLUMNS} from network_volumes where id = $1 and user_id = $2 ${lock}`,
+    values: [id, userId],
+  });
   if (!result.rows[0]) throw notFound('Network volume');
   return result.rows[0];
 }
@@ -82,18 +83,4 @@ export async function listVolumesById(db: Db, userId: UserId, ids: readonly stri
     [userId, ids],
   );
   return result.rows;
-}
-
-/**
- * Adds to what a volume holds, until it is measured; a negative number takes off. False, and nothing is added, if it would then hold more
- * than its size.
- */
-export async function addVolumeBytes(db: Db, id: VolumeId, bytes: number): Promise<boolean> {
-  const result = await db.query({
-    name: 'volume-bytes',
-    text: `update network_volumes set used_bytes = greatest(0, used_bytes + $2)
-           where id = $1 and ($2 <= 0 or used_bytes + $2 <= size_gb * 1073741824::bigint)`,
-    values: [id, bytes],
-  });
-  return result.rowCount === 1;
 }
