@@ -1,8 +1,10 @@
+import type { Batcher } from '../../core/flow/batcher.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Pool } from '../../db/pool.ts';
 import type { Actor } from '../../domain/access/actor.ts';
 import type { Volume } from '../../domain/volumes/volume.ts';
 import type { VolumeCharges } from '../../domain/volumes/volume-charges.ts';
+import type { OwnedVolume } from '../../domain/volumes/volume-store.ts';
 import type { Folder } from '../../runtimes/directories/folder.ts';
 import type { WorkloadStorage } from '../../runtimes/runtime.ts';
 import type { NameCache } from './name-cache.ts';
@@ -14,6 +16,8 @@ import type { Signing } from './signature.ts';
 /** What the operations of S3 share in a process. */
 export interface S3Deps {
   pool: Pool;
+  /** Reads volumes: requests of the same moment share a query. */
+  volumes: Batcher<OwnedVolume, Volume | undefined>;
   charges: VolumeCharges;
   storage: WorkloadStorage;
   names: NameCache;

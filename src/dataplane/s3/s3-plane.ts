@@ -1,12 +1,15 @@
 import type { Clock } from '../../core/clock.ts';
 import { FAILURES, Failure, isReported } from '../../core/errors.ts';
+import { Batcher } from '../../core/flow/batcher.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import { TEAM_HEADER } from '../../core/team-header.ts';
 import type { Bus } from '../../db/bus.ts';
 import { databaseFailure } from '../../db/database-fault.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
 import { S3KeyRing } from '../../domain/s3-keys/s3-key-ring.ts';
+import type { Volume } from '../../domain/volumes/volume.ts';
 import { VolumeCharges } from '../../domain/volumes/volume-charges.ts';
+import { findVolumeRows, type OwnedVolume } from '../../domain/volumes/volume-store.ts';
 import { authenticateCaller } from '../../http/authenticate.ts';
 import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
 import { newRequestId } from '../../http/problem.ts';
@@ -29,9 +32,13 @@ export class S3Plane {
   readonly #running = new Map<string, number>();
 
   constructor(
-    deps: Omit<S3Deps, 'charges' | 'names'> & { bus: Pick<Bus, 'subscribe'>; clock: Clock; keyRing: KeyRing; secretBox: SecretBox },
+    deps: Omit<S3Deps, 'charges' | 'volumes' | 'names'> & { bus: Pick<Bus, 'subscribe'>; clock: Clock; keyRing: KeyRing; secretBox: SecretBox },
   ) {
-    this.#deps = { ...deps, charges: new VolumeCharges(deps.pool), names: new NameCache() };
+    const volumes = new Batcher<OwnedVolume, Volume | undefined>({
+      ...{ lanes: 2, maxSize: 256, isCallFault: () => false },
+      flush: (calls) => findVolumeRows(deps.pool, calls),
+    });
+    this.#deps = { ...deps, volumes, charges: new VolumeCharges(deps.pool), names: new NameCache() };
     this.#s3Keys = new S3KeyRing(deps);
   }
 

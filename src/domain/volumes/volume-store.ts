@@ -21,13 +21,31 @@ export async function getVolumeRow(
   id: VolumeId,
   lock: '' | 'for no key update' | 'for update' = '',
 ): Promise<Volume> {
-  const result = await db.query<Volume>({
-    name: `volume-row ${lock}`,
-    text: `select ${COLUMNS} from network_volumes where id = $1 and user_id = $2 ${lock}`,
-    values: [id, userId],
-  });
+  const result = await db.query<Volume>(
+    `select ${COLUMNS} from network_volumes where id = $1 and user_id = $2 ${lock}`,
+    [id, userId],
+  );
   if (!result.rows[0]) throw notFound('Network volume');
   return result.rows[0];
+}
+
+export interface OwnedVolume {
+  userId: UserId;
+  id: VolumeId;
+}
+
+/** Returns a volume for each that is asked for, in this order; undefined if the user has no such volume. */
+export async function findVolumeRows(db: Db, wanted: readonly OwnedVolume[]): Promise<(Volume | undefined)[]> {
+  const { rows } = await db.query<Volume>({
+    name: 'volumes-by-id',
+    text: `select ${COLUMNS} from network_volumes where id = any($1::text[])`,
+    values: [[...new Set(wanted.map(({ id }) => id))]],
+  });
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return wanted.map(({ userId, id }) => {
+    const row = byId.get(id);
+    return row?.userId === userId ? row : undefined;
+  });
 }
 
 export async function insertVolumeRow(db: Db, volume: Volume): Promise<void> {
