@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +10,8 @@ import { newId, type UserId, type VolumeId } from '../src/core/ids.ts';
 import { silentLogger } from '../src/core/logger.ts';
 import { createSecretBox } from '../src/core/secret-box.ts';
 import { S3Plane } from '../src/dataplane/s3/s3-plane.ts';
+import { answerOnWire } from '../src/dataplane/wire/wire-response.ts';
+import { WireServer } from '../src/dataplane/wire/wire-server.ts';
 import { Bus } from '../src/db/bus.ts';
 import { createApiKey } from '../src/domain/access/create-api-key.ts';
 import { KeyRing } from '../src/domain/access/key-ring.ts';
@@ -63,10 +64,13 @@ export async function startS3Server(): Promise<S3TestServer> {
   const keyRing = new KeyRing({ pool, bus, clock: systemClock });
   const deps = { pool, bus, clock: systemClock, secretBox, logger: silentLogger };
   const plane = new S3Plane({ ...deps, keyRing, storage });
-  const server = createServer((req, res) => plane.handle(req, res));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}/s3`;
+  const wire = new WireServer({
+    ...{ tls: null, trustedProxies: null, limits: { maxHeadBytes: 16_384, idleTimeoutMs: 75_000 } },
+    dispatch: () => (exchange) => answerOnWire(exchange, exchange.target, '', (req, res) => plane.handle(req, res)),
+  });
+  wire.server.listen(0, '127.0.0.1');
+  await once(wire.server, 'listening');
+  const endpoint = `http://127.0.0.1:${(wire.server.address() as AddressInfo).port}/s3`;
   const clients: S3Client[] = [];
   const actorOf = async ({ userId }: Pick<S3Person, 'userId'>) => {
     const scopes = ['all', 'files:write'].map(parseScope);
@@ -101,8 +105,7 @@ export async function startS3Server(): Promise<S3TestServer> {
     },
     close: async () => {
       for (const client of clients) client.destroy();
-      server.close();
-      server.closeAllConnections();
+      await wire.close();
       plane.close();
       keyRing.close();
       await bus.stop();

@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,12 +14,20 @@ import { describeMachine, writeResults } from '../results.ts';
 interface Place {
   url: string;
   key: string | null;
+  pid: number;
+  /** Where its files are if it does not synchronize them itself: then the client does after each put. */
+  unsynced: string | null;
 }
 
-/** In ms. */
+/** In ms: how long it took, and how much of the CPU the server's process used. */
+interface Cost {
+  ms: number;
+  cpuMs: number;
+}
+
 interface Round {
   large: Awaited<ReturnType<typeof compareLarge>>;
-  small: { podyard: number; rclone: number };
+  small: { podyard: Cost; rclone: Cost };
 }
 
 const SMALL = Buffer.alloc(4_096, 'x');
@@ -36,17 +44,27 @@ export async function benchFiles(args: string[]): Promise<void> {
       objects: { type: 'string', default: '10000' },
       listed: { type: 'string', default: '1000000' },
       mib: { type: 'string', default: '1024' },
+      'cpu-prof': { type: 'string' },
     },
   });
   const startedAt = new Date().toISOString();
   const folder = await mkdtemp(join(tmpdir(), 'podyard-bench-'));
-  const server = await ServerProcess.start({ runtime: 'simulated' });
-  const peers = [await startNginx(folder), startRclone(folder)];
+  const profile = values['cpu-prof'];
+  const env = profile === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profile}` };
+  const server = await ServerProcess.start({ runtime: 'simulated', env });
+  const peers = [await startNginx(folder), startRclone(folder)] as const;
   try {
     const volume = await createVolume(server);
-    const podyard = { url: `${server.url}/s3/${volume}`, key: server.key };
-    const nginx = { url: `http://127.0.0.1:${NGINX_PORT}`, key: null };
-    const rclone = { url: `http://127.0.0.1:${RCLONE_PORT}`, key: null };
+    const [nginxProcess, rcloneProcess] = peers;
+    const podyard = { url: `${server.url}/s3/${volume}`, key: server.key, pid: server.pid, unsynced: null };
+    const nginx = {
+      ...{ url: `http://127.0.0.1:${NGINX_PORT}`, key: null, pid: nginxProcess.pid! },
+      unsynced: join(folder, 'nginx'),
+    };
+    const rclone = {
+      ...{ url: `http://127.0.0.1:${RCLONE_PORT}`, key: null, pid: rcloneProcess.pid! },
+      unsynced: join(folder, 'rclone'),
+    };
     const rounds: Round[] = [];
     for (let round = 0; round < Number(values.rounds); round++) {
       const large = await compareLarge(folder, Number(values.mib), podyard, nginx);
@@ -57,14 +75,15 @@ export async function benchFiles(args: string[]): Promise<void> {
       rounds.push({ large, small });
     }
     const listing = await measureListing(server, volume, Number(values.listed));
-    const ratio = (read: (round: Round) => [number, number]) =>
-      median(rounds.map((round) => read(round)[1] / read(round)[0])).toFixed(2);
+    const ratio = (of: 'ms' | 'cpuMs', read: (round: Round) => [Cost, Cost]) =>
+      median(rounds.map((round) => read(round)[1][of] / read(round)[0][of])).toFixed(2);
+    const row = (name: string, read: (round: Round) => [Cost, Cost]) => [name, ratio('ms', read), ratio('cpuMs', read)];
     process.stdout.write(
       renderTable([
-        ['', 'Podyard', 'peer'],
-        ['put, of nginx', ratio(({ large }) => [large.podyard.putMs, large.nginx.putMs]), '1.00'],
-        ['get, of nginx', ratio(({ large }) => [large.podyard.getMs, large.nginx.getMs]), '1.00'],
-        ['4 KiB puts, of rclone serve webdav', ratio(({ small }) => [small.podyard, small.rclone]), '1.00'],
+        ['peer / Podyard', 'time', 'CPU of the server'],
+        row('put, nginx', ({ large }) => [large.podyard.put, large.nginx.put]),
+        row('get, nginx', ({ large }) => [large.podyard.get, large.nginx.get]),
+        row('4 KiB puts, rclone serve webdav', ({ small }) => [small.podyard, small.rclone]),
         ['first page, ms', listing.firstMs.toFixed(0), ''],
         ['later pages, p50 ms', listing.laterMs.toFixed(0), ''],
         ['memory for listing, MiB', listing.memoryMib.toFixed(0), ''],
@@ -74,6 +93,7 @@ export async function benchFiles(args: string[]): Promise<void> {
     await writeResults('files', report);
   } finally {
     for (const peer of peers) peer.kill();
+    if (profile !== undefined) await server.stop(); // it writes its profile
     await server.dispose();
     await rm(folder, { recursive: true, force: true });
   }
@@ -113,27 +133,47 @@ async function compareLarge(folder: string, mib: number, podyard: Place, nginx: 
   await writeFile(file, '');
   await truncate(file, mib * 2 ** 20);
   const measure = async (place: Place) => ({
-    putMs: await curl(place, ['-T', file]),
-    getMs: await curl(place, ['-o', '/dev/null']),
+    put: await costOf(place, async () => {
+      await curl(place, ['-T', file]);
+      await synchronize(place, 'large');
+    }),
+    get: await costOf(place, () => curl(place, ['-o', '/dev/null'])),
   });
   return { podyard: await measure(podyard), nginx: await measure(nginx) };
 }
 
-async function curl({ url, key }: Place, args: string[]): Promise<number> {
+async function curl({ url, key }: Place, args: string[]): Promise<void> {
   const more = key === null ? [] : ['-H', `Authorization: Bearer ${key}`];
-  const { stdout } = await promisify(execFile)('curl', [
-    '-sSf',
-    '-w',
-    '%{time_total}',
-    ...more,
-    ...args,
-    `${url}/large`,
-  ]);
-  return Number(stdout) * 1_000;
+  await promisify(execFile)('curl', ['-sSf', ...more, ...args, `${url}/large`]);
 }
 
-/** Returns the ms for all. */
-async function putSmall({ url, key }: Place, count: number): Promise<number> {
+async function costOf({ pid }: Place, work: () => Promise<unknown>): Promise<Cost> {
+  const [startedAt, cpuBefore] = [performance.now(), await cpuMsOf(pid)];
+  await work();
+  return { ms: performance.now() - startedAt, cpuMs: (await cpuMsOf(pid)) - cpuBefore };
+}
+
+/** Of a process and its children. */
+async function cpuMsOf(pid: number): Promise<number> {
+  const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).split(' ').filter(Boolean);
+  let ticks = 0;
+  for (const one of [pid, ...children]) {
+    const stat = await readFile(`/proc/${one}/stat`, 'utf8').catch(() => '');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    ticks += Number(fields[11] ?? 0) + Number(fields[12] ?? 0);
+  }
+  return ticks * 10;
+}
+
+async function synchronize({ unsynced }: Place, name: string): Promise<void> {
+  if (unsynced === null) return;
+  const file = await open(join(unsynced, name), 'r+');
+  await file.datasync();
+  await file.close();
+}
+
+async function putSmall(place: Place, count: number): Promise<Cost> {
+  const { url, key } = place;
   const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
   const headers = { 'content-length': SMALL.length, ...(key === null ? {} : { authorization: `Bearer ${key}` }) };
   const put = (name: string) =>
@@ -154,14 +194,17 @@ async function putSmall({ url, key }: Place, count: number): Promise<number> {
     if (isUp) break;
     await sleep(100);
   }
-  const startedAt = performance.now();
   let next = 0;
   const worker = async () => {
-    while (next < count) await put(`small-${next++}`);
+    while (next < count) {
+      const name = `small-${next++}`;
+      await put(name);
+      await synchronize(place, name);
+    }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  const cost = await costOf(place, () => Promise.all(Array.from({ length: AT_ONCE }, worker)));
   agent.destroy();
-  return performance.now() - startedAt;
+  return cost;
 }
 
 async function measureListing(server: ServerProcess, volume: string, count: number) {

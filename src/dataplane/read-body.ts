@@ -99,11 +99,23 @@ export async function waitForRoom(
   }
 }
 
+/** Reads a body that is small enough to need no reservation. Throws `tooLarge`, and `badRequest` if the client leaves. */
+export async function readSmallBody(source: Pick<BodySource, 'req' | 'limitBytes' | 'tooLarge'>): Promise<Buffer> {
+  const announced = announcedBytes(source.req);
+  if (announced !== undefined && announced > source.limitBytes) throw source.tooLarge(source.limitBytes);
+  return readBody(source, announced, null);
+}
+
 /** Keeps nothing of a body that turns out to be over the limit: the rest is read and dropped. */
 function readBody(
-  { req, limitBytes, cutBytes = Number.POSITIVE_INFINITY, tooLarge }: BodySource,
+  {
+    req,
+    limitBytes,
+    cutBytes = Number.POSITIVE_INFINITY,
+    tooLarge,
+  }: Pick<BodySource, 'req' | 'limitBytes' | 'cutBytes' | 'tooLarge'>,
   announced: number | undefined,
-  reservation: ByteReservation,
+  reservation: Pick<ByteReservation, 'onYield'> | null,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     if (req.destroyed) return reject(closedEarly());
@@ -113,7 +125,7 @@ function readBody(
       reject(why);
     };
     const onYield = () => giveUp(yieldedBody());
-    reservation.onYield = onYield; // a function written here would be born old (docs/decisions/0059-requests-that-stay-young.md)
+    if (reservation) reservation.onYield = onYield; // a function written here would be born old (docs/decisions/0059-requests-that-stay-young.md)
     const isSmall = announced !== undefined && announced <= SMALL_BYTES;
     const stall = isSmall ? undefined : setTimeout(() => giveUp(slowBody()), STALL_MS).unref();
     req.on('data', (chunk: Buffer) => {
@@ -125,12 +137,12 @@ function readBody(
       if (body.size > cutBytes) req.destroy();
     });
     req.on('end', () => {
-      reservation.onYield = null;
+      if (reservation) reservation.onYield = null;
       if (body) resolve(body.take());
     });
     req.on('close', () => {
       clearTimeout(stall);
-      reservation.onYield = null;
+      if (reservation) reservation.onYield = null;
       if (!req.readableEnded) reject(closedEarly());
     });
     req.resume();

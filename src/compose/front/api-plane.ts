@@ -37,9 +37,10 @@ export interface ApiParts extends ServerParts {
   storage: WorkloadStorage;
 }
 
-/** REST, GraphQL, S3 and the queue API, on node's HTTP server. */
+/** REST, GraphQL, S3 and the queue API, on node's HTTP server. S3 and the queue API can be served without it, too. */
 export interface ApiPlane {
   respond: Responder;
+  s3: Pick<S3Plane, 'handle'>;
   /** Compiles the schemas. Requests that come earlier wait for it. */
   prepare: () => void;
   close: () => Promise<void>;
@@ -86,6 +87,7 @@ export function createApiPlane(
       else if (isV1Path(req.url!)) v1 ? v1.handle(req, res) : refuseV1(req, res);
       else rest.handle(req, res);
     },
+    s3,
     prepare: () => rest.prepare(),
     close: async () => {
       s3.close();

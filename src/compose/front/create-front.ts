@@ -12,13 +12,13 @@ import type { Logger } from '../../core/logger.ts';
 import { withoutRevision } from '../../core/rest-revisions.ts';
 import { type DataPlane, isQueuePath } from '../../dataplane/data-plane.ts';
 import { answerOnSharedConnection } from '../../dataplane/proxy/node-exchange.ts';
+import { isS3Path } from '../../dataplane/s3/s3-request.ts';
 import { watchCertificate } from '../../dataplane/wire/certificate.ts';
 import type { WireHandler } from '../../dataplane/wire/connection-owner.ts';
 import { Front } from '../../dataplane/wire/front.ts';
 import type { RequestHead } from '../../dataplane/wire/message-head.ts';
 import { TrustedProxies } from '../../dataplane/wire/trusted-proxies.ts';
 import { answerOnWire } from '../../dataplane/wire/wire-response.ts';
-import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
 import { PipelineGate } from '../../http/pipeline-gate.ts';
 import { drainableResponse, refuseUnreadable } from '../../http/refuse-unreadable.ts';
 import { HEAD_TIMEOUTS, SlowBodies } from '../../http/slow-bodies.ts';
@@ -58,26 +58,33 @@ export function createFront(
   const dispatch = createDispatch(config, parts, trustedProxies, consoleUrlFor);
   const respond = tls === null ? apis.respond : withStrictTransport(apis.respond);
   const http = createHttp(dispatch, { ...apis, respond }, trustedProxies, () => front.isDraining);
-  const queue = config.roles.has('data') ? createQueueHandler(parts.data, tls !== null) : null;
+  const lines = tls === null ? '' : `Strict-Transport-Security: ${STRICT_TRANSPORT}\r\n`;
+  const onWire = createWireDispatch(config.roles, parts.data, apis.s3, lines);
   const front = new Front({
     ...{ tls, http, trustedProxies },
-    dispatch: (head) => dispatch(head.host, head.target) ?? (isForQueue(head) ? queue : null),
+    dispatch: (head) => dispatch(head.host, head.target) ?? onWire(head),
   });
   keepDescriptorReserve(front.server, parts.logger);
   http.on('upgrade', (req, socket, head) => front.takeBack(req, socket as Socket, head));
   return front;
 }
 
-/** Serves the queue API without node's HTTP server. */
-function createQueueHandler(data: DataPlane, isSecure: boolean): WireHandler {
-  const lines = isSecure ? `Strict-Transport-Security: ${STRICT_TRANSPORT}\r\n` : '';
-  const handle = (req: CallRequest, res: CallResponse) => data.handle(req, res);
-  return (exchange) => answerOnWire(exchange, withoutRevision(exchange.target), lines, handle);
-}
-
-/** Heads that are too large for the other planes are refused by their server. */
-function isForQueue({ target, block }: RequestHead): boolean {
-  return isQueuePath(withoutRevision(target)) && target.length + block.text.length <= maxHeaderSize;
+/** Finds what is served without node's HTTP server: the queue API and S3. Heads that are too large for it are refused by it. */
+function createWireDispatch(
+  roles: Config['roles'],
+  data: DataPlane,
+  s3: ApiPlane['s3'],
+  lines: string,
+): (head: RequestHead) => WireHandler | null {
+  const serveQueue: WireHandler = (exchange) =>
+    answerOnWire(exchange, withoutRevision(exchange.target), lines, (req, res) => data.handle(req, res));
+  const serveS3: WireHandler = (exchange) =>
+    answerOnWire(exchange, exchange.target, lines, (req, res) => s3.handle(req, res));
+  return ({ target, block }) => {
+    if (target.length + block.text.length > maxHeaderSize) return null;
+    if (isQueuePath(withoutRevision(target))) return roles.has('data') ? serveQueue : null;
+    return isS3Path(target) && roles.has('api') ? serveS3 : null;
+  };
 }
 
 /** Not for pods, which answer for themselves. */

@@ -1,13 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '../../core/errors.ts';
-import type { CallResponse } from '../../http/call-messages.ts';
 import type { HubFile } from '../../models/hub/hub-client.ts';
 import type { Known } from '../../models/hub/pull-through-hub.ts';
+import { taken } from '../taken.ts';
 import { ageHeaders, type HubCall } from './hub-call.ts';
 import type { HubRoute } from './hub-route.ts';
-
-/** A client that takes nothing for this long loses its connection. */
-const STUCK_MS = 120_000;
 
 type FileRoute = Extract<HubRoute, { kind: 'file' }>;
 
@@ -61,7 +58,7 @@ async function sendPart(call: HubCall, route: FileRoute, known: Known<HubFile>, 
     for (; !next.done; next = await chunks.next()) {
       if (res.destroyed) return;
       metrics.hub.servedBytes.add(next.value.length);
-      if (!res.write(next.value)) await drained(res);
+      if (!res.write(next.value)) await taken(res);
     }
     res.end();
   } finally {
@@ -83,7 +80,7 @@ async function pass(call: HubCall, route: FileRoute, known: Known<HubFile>): Pro
       if (res.destroyed) return;
       metrics.hub.fetchedBytes.add(chunk.length);
       metrics.hub.servedBytes.add(chunk.length);
-      if (!res.write(chunk)) await drained(res);
+      if (!res.write(chunk)) await taken(res);
     }
     if (!response.complete) throw new Error('the hub ended its answer too early');
     res.end();
@@ -150,20 +147,4 @@ function names(condition: string, etag: string): boolean {
   return condition
     .split(',')
     .some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '').replaceAll('"', '') === etag);
-}
-
-/** Resolves when the client takes more, or is gone. */
-function drained(res: CallResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      res.off('drain', end);
-      res.off('close', end);
-      resolve();
-    };
-    const timer = setTimeout(() => res.destroy(), STUCK_MS);
-    res.once('drain', end);
-    res.once('close', end);
-    if (res.destroyed || !res.writableNeedDrain) end();
-  });
 }

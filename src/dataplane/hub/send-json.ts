@@ -1,5 +1,5 @@
 import { Failure } from '../../core/errors.ts';
-import type { CallRequest } from '../../http/call-messages.ts';
+import { readSmallBody } from '../read-body.ts';
 import { ageHeaders, type HubCall } from './hub-call.ts';
 import type { HubRoute } from './hub-route.ts';
 
@@ -9,7 +9,7 @@ const MAX_BODY_BYTES = 2 ** 20;
 /** Answers a question about a model. */
 export async function sendJson(call: HubCall, route: Extract<HubRoute, { kind: 'json' }>): Promise<void> {
   const { req, res, hub, reader, base, clock } = call;
-  const body = route.method === 'POST' ? await readSmall(req) : null;
+  const body = route.method === 'POST' ? await readSmallBody({ req, limitBytes: MAX_BODY_BYTES, tooLarge }) : null;
   const contentType = /^[\w/+.; =-]{1,100}$/.exec(req.headers['content-type'] ?? '')?.[0] ?? null;
   const known = await hub.json(reader, route.path, { body, contentType, isKept: !route.isPersonal });
   if (res.destroyed) return;
@@ -25,18 +25,6 @@ export async function sendJson(call: HubCall, route: Extract<HubRoute, { kind: '
   res.end(value.body);
 }
 
-function readSmall(req: CallRequest): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  return new Promise((resolve, reject) => {
-    req.on('data', (chunk) => {
-      bytes += chunk.length;
-      if (bytes > MAX_BODY_BYTES)
-        reject(new Failure('contentTooLarge', `a list of paths has at most ${MAX_BODY_BYTES} bytes`));
-      else chunks.push(Buffer.from(chunk)); // it is valid only during the call
-    });
-    req.once('end', () => resolve(Buffer.concat(chunks)));
-    req.once('close', () => reject(new Error('the client is gone')));
-    req.resume();
-  });
+function tooLarge(limitBytes: number): Failure {
+  return new Failure('contentTooLarge', `a list of paths has at most ${limitBytes} bytes`);
 }

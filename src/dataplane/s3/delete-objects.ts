@@ -1,5 +1,4 @@
 import { rmdir, unlink } from 'node:fs/promises';
-import { addVolumeBytes } from '../../domain/volumes/volume-store.ts';
 import { codeOf, within } from '../../runtimes/directories/folder.ts';
 import { parseKey } from './object-key.ts';
 import { readPayload, readSmallBody } from './payload.ts';
@@ -15,7 +14,7 @@ const NOTHING = ['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENOTEMPTY'];
 /** DeleteObject. */
 export async function deleteObject(call: VolumeCall): Promise<void> {
   await remove(call, call.request.key);
-  call.res.writeHead(204);
+  call.res.writeHead(204, {});
   call.res.end();
 }
 
@@ -42,7 +41,7 @@ export async function deleteObjects(call: VolumeCall): Promise<void> {
 }
 
 /** Removes a file, or an empty directory if the key ends with a slash. Directories above stay: pods may work in them. */
-async function remove({ deps: { pool }, root, volume }: VolumeCall, text: string): Promise<void> {
+async function remove({ deps: { charges }, root, volume }: VolumeCall, text: string): Promise<void> {
   const { parents, name, isDirectory } = parseKey(text);
   let freedBytes = 0;
   const work = within(root, parents, false, async (folder) => {
@@ -55,5 +54,5 @@ async function remove({ deps: { pool }, root, volume }: VolumeCall, text: string
   await work.catch((error) => {
     if (!NOTHING.includes(codeOf(error) ?? '')) throw error;
   });
-  if (freedBytes > 0) await addVolumeBytes(pool, volume.id, -freedBytes);
+  if (freedBytes > 0) await charges.add(volume.id, -freedBytes);
 }

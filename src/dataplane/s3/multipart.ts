@@ -1,4 +1,3 @@
-import { addVolumeBytes } from '../../domain/volumes/volume-store.ts';
 import type { Folder } from '../../runtimes/directories/folder.ts';
 import { withSource } from './copy-source.ts';
 import { etagOf } from './etag.ts';
@@ -48,9 +47,7 @@ export async function uploadPart(call: VolumeCall): Promise<void> {
   const part = await withUpload(root, uploadOf(call), (folder) =>
     charged(call, payload.length, () => replacePart(folder, number, payload.bytes())),
   );
-  const sums = payload.checksumHeaders();
-  for (let i = 0; i < sums.length; i += 2) res.setHeader(sums[i]!, sums[i + 1]!);
-  res.writeHead(200, { etag: etagOf(part), 'content-length': 0 });
+  res.writeHead(200, { etag: etagOf(part), 'content-length': 0, ...payload.checksumHeaders() });
   res.end();
 }
 
@@ -104,7 +101,7 @@ export async function completeUpload(call: VolumeCall): Promise<void> {
       return writeFile(root, key, contentOf(folder, parts), { mustBeNew, mtime });
     });
     const [partBytes, size] = [await removeUpload(root, id), Number(outcome.written.size)];
-    await addVolumeBytes(deps.pool, volume.id, Math.min(0, size - partBytes - outcome.freedBytes));
+    await deps.charges.add(volume.id, Math.min(0, size - partBytes - outcome.freedBytes));
     return outcome.written;
   });
   sendXml(res, 200, 'CompleteMultipartUploadResult', {
@@ -118,8 +115,8 @@ export async function abortUpload(call: VolumeCall): Promise<void> {
   const { id } = uploadOf(call);
   await withUpload(call.root, uploadOf(call), async () => {});
   const bytes = await removeUpload(call.root, id);
-  await addVolumeBytes(call.deps.pool, call.volume.id, -bytes);
-  call.res.writeHead(204);
+  await call.deps.charges.add(call.volume.id, -bytes);
+  call.res.writeHead(204, {});
   call.res.end();
 }
 

@@ -1,9 +1,7 @@
-import { Failure } from '../../core/errors.ts';
 import type { VolumeId } from '../../core/ids.ts';
 import { isPermitted } from '../../domain/access/actor.ts';
 import { PERMISSIONS } from '../../domain/access/permissions.ts';
 import type { Access } from '../../domain/access/scopes.ts';
-import { getVolumeRow } from '../../domain/volumes/volume-store.ts';
 import type { S3Call, VolumeCall } from './s3-call.ts';
 import { noSuchBucket, S3Error } from './s3-error.ts';
 
@@ -24,9 +22,8 @@ export async function openVolume<T>(
       'AccessDenied',
       `The key does not permit this: it needs the scope files:${access}, or files/${id}:${access}.`,
     );
-  const volume = await getVolumeRow(deps.pool, actor.userId, id as VolumeId).catch((error) => {
-    throw error instanceof Failure && error.kind === 'notFound' ? noSuchBucket() : error;
-  });
+  const volume = await deps.volumes.run({ userId: actor.userId, id: id as VolumeId });
+  if (volume === undefined) throw noSuchBucket();
   const { openFiles } = deps.storage;
   if (openFiles === undefined || process.platform !== 'linux') {
     const why = openFiles

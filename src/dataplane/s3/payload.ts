@@ -1,4 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
+import { readBlocks } from './body-blocks.ts';
 import { type Checksum, Crc32, Crc32c, Crc64Nvme } from './crc.ts';
 import { S3Error } from './s3-error.ts';
 import { headerOf, type S3Request } from './s3-request.ts';
@@ -6,6 +7,8 @@ import { isSame, type Signing, sha256, sign } from './signature.ts';
 
 /** The largest file of one request: as S3's. Larger ones come in parts. */
 const MAX_PUT_BYTES = 5 * 2 ** 30;
+/** Small pieces are gathered up to this size: each write is a trip to another thread. */
+const WRITE_BYTES = 2 ** 19;
 const MAX_LINE_BYTES = 4_096;
 const MAX_TRAILERS = 20;
 const EMPTY_SHA256 = sha256('');
@@ -13,10 +16,13 @@ const EMPTY_SHA256 = sha256('');
 /** The body of an upload. It is valid only if `bytes` ends without an error. */
 export interface Payload {
   readonly length: number;
-  /** Yields the content as it arrives. Throws if it is not what its length, hashes and signatures say. */
+  /**
+   * Yields the content as it arrives, each piece to be used before the next is taken. Throws if it is not what its length, hashes
+   * and signatures say.
+   */
   bytes(): AsyncGenerator<Buffer>;
   /** Headers of the response that repeat the checksum of the content, after `bytes` has ended. */
-  checksumHeaders(): string[];
+  checksumHeaders(): Record<string, string>;
 }
 
 const HASHES: Record<string, () => Checksum> = {
@@ -42,11 +48,12 @@ export function readPayload(request: S3Request, signing: Signing | null): Payloa
     throw new S3Error('NotImplemented', `Bodies of the form ${mode} are not supported.`);
   if (isSigned && signing === null) throw new S3Error('InvalidRequest', 'A signed body needs a signed request.');
   const checks = createChecks(request, isChunked ? null : mode);
-  const body = bodyOf(request);
+  const body = readBlocks(request.req);
   const content = isChunked ? new ChunkedBody(body, isSigned ? signing : null, checks).bytes() : body;
+  const whole = checked(content, length, checks);
   return {
     length,
-    bytes: () => checked(content, length, checks),
+    bytes: () => (isChunked ? gathered(whole, length) : whole),
     checksumHeaders: () => checks.headers(),
   };
 }
@@ -75,15 +82,6 @@ function announcedLength(request: S3Request, isChunked: boolean): number {
   return length;
 }
 
-async function* bodyOf({ req }: S3Request): AsyncGenerator<Buffer> {
-  try {
-    // After a refusal the rest is dropped by the server, so that the client reads the answer.
-    for await (const chunk of req.iterator({ destroyOnReturn: false })) yield chunk as Buffer;
-  } catch (cause) {
-    throw new S3Error('RequestTimeout', 'The connection was closed before the body was complete.', { cause });
-  }
-}
-
 async function* checked(content: AsyncIterable<Buffer>, length: number, checks: Checks): AsyncGenerator<Buffer> {
   let size = 0;
   for await (const chunk of content) {
@@ -97,13 +95,31 @@ async function* checked(content: AsyncIterable<Buffer>, length: number, checks: 
   checks.verify();
 }
 
+/** Joins small pieces until they are worth a write. What it yields is used again when the next is taken. */
+async function* gathered(content: AsyncIterable<Buffer>, length: number): AsyncGenerator<Buffer> {
+  let joined: Buffer | null = null;
+  let size = 0;
+  for await (const piece of content) {
+    if (size + piece.length > WRITE_BYTES) {
+      if (size > 0) yield joined!.subarray(0, size);
+      size = 0;
+    }
+    if (piece.length >= WRITE_BYTES / 2) yield piece;
+    else {
+      joined ??= Buffer.allocUnsafeSlow(Math.min(WRITE_BYTES, length));
+      size += piece.copy(joined, size);
+    }
+  }
+  if (size > 0) yield joined!.subarray(0, size);
+}
+
 /** What the content is compared with at its end. */
 interface Checks {
   update(chunk: Buffer): void;
   /** A checksum that came after the content. */
   addTrailer(name: string, value: string): void;
   verify(): void;
-  headers(): string[];
+  headers(): Record<string, string>;
 }
 
 function createChecks(request: S3Request, mode: string | null): Checks {
@@ -129,7 +145,7 @@ function createChecks(request: S3Request, mode: string | null): Checks {
     .map((name) => name.trim());
   const names = [...new Set([...expected.keys(), ...trailers.filter((name) => name in HASHES)])];
   const sums = names.map((name) => [name, HASHES[name]!()] as const);
-  const results: string[] = [];
+  const results: Record<string, string> = {};
   return {
     update: (chunk) => {
       md5Hash?.update(chunk);
@@ -148,7 +164,7 @@ function createChecks(request: S3Request, mode: string | null): Checks {
         const value = sum.digest();
         if (expected.get(name) !== value)
           throw new S3Error('BadDigest', `The content is not the one that ${name} names: it has ${value}.`);
-        results.push(name, value);
+        results[name] = value;
       }
     },
     headers: () => results,
@@ -240,7 +256,7 @@ class ChunkedBody {
         return line;
       }
       if (this.#rest.length > MAX_LINE_BYTES) throw malformed();
-      const before = this.#rest;
+      const before = Buffer.from(this.#rest);
       this.#rest = Buffer.alloc(0);
       const isMore = await this.#more();
       this.#rest = Buffer.concat([before, this.#rest]);

@@ -1,7 +1,6 @@
 import type { BigIntStats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { extname } from 'node:path';
-import { finished } from 'node:stream/promises';
 import { codeOf, within } from '../../runtimes/directories/folder.ts';
 import { etagOf, namesEtag } from './etag.ts';
 import { type ObjectKey, parseKey } from './object-key.ts';
@@ -10,8 +9,6 @@ import { noSuchKey, S3Error } from './s3-error.ts';
 import { headerOf, type S3Request } from './s3-request.ts';
 
 const CHUNK_BYTES = 2 ** 20;
-/** A client that takes nothing for this long loses its connection. */
-const STUCK_MS = 120_000;
 
 /** Types that browsers show, and those that people store most; all others are bytes. */
 const TYPES: Record<string, string> = {
@@ -164,45 +161,24 @@ async function send(
   file: FileHandle,
   { start, length }: { start: number; length: number },
 ): Promise<void> {
-  const { socket } = res;
-  const idleMs = socket?.timeout ?? 0;
-  const onStuck = () => res.destroy();
-  socket?.setTimeout(STUCK_MS, onStuck);
   const buffers = [CHUNK_BYTES, CHUNK_BYTES].map((bytes) => Buffer.allocUnsafeSlow(Math.min(bytes, length)));
-  let taken: Promise<void> = Promise.resolve();
+  let taken: Promise<void> | null = null;
   try {
-    for (let at = 0, i = 0; at < length; i += 1) {
+    for (let at = 0, i = 0; at < length && !res.isOver; i += 1) {
       const buffer = buffers[i % 2]!; // read while the client takes the other one
       const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, length - at), start + at);
       if (bytesRead === 0) throw new Error('the file became shorter');
       await taken;
-      taken = write(res, buffer.subarray(0, bytesRead));
-      taken.catch(() => {}); // thrown by the next turn
       at += bytesRead;
+      const isFull = !res.write(buffer.subarray(0, bytesRead));
+      taken = isFull ? res.taken() : null;
+      const mayWait = !isFull && res.unsentBytes > 0 && at < length; // nothing says when so little has left
+      if (mayWait) buffers[i % 2] = Buffer.allocUnsafeSlow(buffer.length);
     }
-    await taken;
     res.end();
-    await finished(res);
   } catch {
-    res.destroy(); // the client has gone, or must not take a part for the whole
-  } finally {
-    socket?.off('timeout', onStuck);
-    socket?.setTimeout(idleMs);
+    res.destroy(); // the client must not take a part for the whole
   }
-}
-
-/** Resolves once the buffer may be used again. */
-function write(res: VolumeCall['res'], buffer: Buffer): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onClose = () => reject(new Error('the client has gone'));
-    if (res.destroyed) return onClose();
-    res.once('close', onClose);
-    res.write(buffer, (error) => {
-      res.off('close', onClose);
-      if (error) reject(error);
-      else resolve();
-    });
-  });
 }
 
 /** In seconds with nanoseconds, as rclone writes and reads it. */

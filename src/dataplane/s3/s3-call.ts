@@ -1,18 +1,24 @@
-import type { ServerResponse } from 'node:http';
+import type { Batcher } from '../../core/flow/batcher.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Pool } from '../../db/pool.ts';
 import type { Actor } from '../../domain/access/actor.ts';
 import type { Volume } from '../../domain/volumes/volume.ts';
+import type { VolumeCharges } from '../../domain/volumes/volume-charges.ts';
+import type { OwnedVolume } from '../../domain/volumes/volume-store.ts';
 import type { Folder } from '../../runtimes/directories/folder.ts';
 import type { WorkloadStorage } from '../../runtimes/runtime.ts';
 import type { NameCache } from './name-cache.ts';
 import type { S3Request } from './s3-request.ts';
+import type { S3Response } from './s3-response.ts';
 import { buildXml, XML_HEAD, type XmlElements } from './s3-xml.ts';
 import type { Signing } from './signature.ts';
 
 /** What the operations of S3 share in a process. */
 export interface S3Deps {
   pool: Pool;
+  /** Reads volumes: requests of the same moment share a query. */
+  volumes: Batcher<OwnedVolume, Volume | undefined>;
+  charges: VolumeCharges;
   storage: WorkloadStorage;
   names: NameCache;
   logger: Logger;
@@ -22,7 +28,7 @@ export interface S3Deps {
 export interface S3Call {
   readonly deps: S3Deps;
   readonly request: S3Request;
-  readonly res: ServerResponse;
+  readonly res: S3Response;
   readonly actor: Actor;
   /** Null: it came with an API key. */
   readonly signing: Signing | null;
@@ -35,21 +41,21 @@ export interface VolumeCall extends S3Call {
 }
 
 /** Answers with an XML document, or with its end if `sendHead` has sent the beginning. */
-export function sendXml(res: ServerResponse, status: number, name: string, elements: XmlElements): void {
+export function sendXml(res: S3Response, status: number, name: string, elements: XmlElements): void {
   const text = buildXml(name, elements);
   if (res.headersSent) {
     res.end(text);
     return;
   }
-  const body = Buffer.from(XML_HEAD + text);
-  res.writeHead(status, { 'content-type': 'application/xml', 'content-length': body.length });
+  const body = XML_HEAD + text;
+  res.writeHead(status, { 'content-type': 'application/xml', 'content-length': Buffer.byteLength(body) });
   res.end(body);
 }
 
 const KEEP_ALIVE_MS = 10_000;
 
 /** Sends white space while something takes long, so that the client goes on waiting; its failure is then in the document. */
-export async function keepingAlive<T>(res: ServerResponse, work: () => Promise<T>): Promise<T> {
+export async function keepingAlive<T>(res: S3Response, work: () => Promise<T>): Promise<T> {
   const timer = setInterval(() => {
     if (!res.headersSent) {
       res.writeHead(200, { 'content-type': 'application/xml' });

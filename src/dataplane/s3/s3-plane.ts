@@ -1,34 +1,29 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../core/clock.ts';
 import { FAILURES, Failure, isReported } from '../../core/errors.ts';
+import { Batcher } from '../../core/flow/batcher.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import { TEAM_HEADER } from '../../core/team-header.ts';
 import type { Bus } from '../../db/bus.ts';
 import { databaseFailure } from '../../db/database-fault.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
 import { S3KeyRing } from '../../domain/s3-keys/s3-key-ring.ts';
+import type { Volume } from '../../domain/volumes/volume.ts';
+import { VolumeCharges } from '../../domain/volumes/volume-charges.ts';
+import { findVolumeRows, type OwnedVolume } from '../../domain/volumes/volume-store.ts';
 import { authenticateCaller } from '../../http/authenticate.ts';
+import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
 import { newRequestId } from '../../http/problem.ts';
 import { SESSION_HEADER } from '../../http/session-cookie.ts';
 import { NameCache } from './name-cache.ts';
 import { type S3Call, type S3Deps, sendXml } from './s3-call.ts';
 import { fromFileError, S3Error } from './s3-error.ts';
 import { headerOf, parseS3Request, type S3Request } from './s3-request.ts';
+import { S3Response } from './s3-response.ts';
 import { runOperation } from './s3-routes.ts';
 import { checkSignature, readClaim } from './signature.ts';
 
 /** Requests of one user at a time: each holds a few descriptors, and two buffers at most. */
 const MAX_PER_USER = 128;
-
-/**
- * Files of other people are shown under the address of the console: no script of theirs may run there, and no page of theirs may be
- * taken for one of Podyard's.
- */
-const SAFE_HEADERS = {
-  'content-security-policy': "sandbox; default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'",
-  'x-content-type-options': 'nosniff',
-  'cache-control': 'no-store',
-};
 
 /** S3 for network volumes: a volume is a bucket, a file an object (docs/interface/s3.md). */
 export class S3Plane {
@@ -37,25 +32,27 @@ export class S3Plane {
   readonly #running = new Map<string, number>();
 
   constructor(
-    deps: Omit<S3Deps, 'names'> & { bus: Pick<Bus, 'subscribe'>; clock: Clock; keyRing: KeyRing; secretBox: SecretBox },
+    deps: Omit<S3Deps, 'charges' | 'volumes' | 'names'> & { bus: Pick<Bus, 'subscribe'>; clock: Clock; keyRing: KeyRing; secretBox: SecretBox },
   ) {
-    this.#deps = { ...deps, names: new NameCache() };
+    const volumes = new Batcher<OwnedVolume, Volume | undefined>({
+      ...{ lanes: 2, maxSize: 256, isCallFault: () => false },
+      flush: (calls) => findVolumeRows(deps.pool, calls),
+    });
+    this.#deps = { ...deps, volumes, charges: new VolumeCharges(deps.pool), names: new NameCache() };
     this.#s3Keys = new S3KeyRing(deps);
   }
 
   /** Answers a request whose path `isS3Path`. */
-  handle(req: IncomingMessage, res: ServerResponse): void {
-    const requestId = newRequestId();
-    for (const [name, value] of Object.entries(SAFE_HEADERS)) res.setHeader(name, value);
-    res.setHeader('x-amz-request-id', requestId);
-    this.#answer(req, res).catch((thrown) => this.#refuse(req, res, requestId, thrown));
+  handle(req: CallRequest, res: CallResponse): void {
+    const response = new S3Response(res, newRequestId());
+    this.#answer(req, response).catch((thrown) => this.#refuse(req, response, thrown));
   }
 
   close(): void {
     this.#s3Keys.close();
   }
 
-  async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  async #answer(req: CallRequest, res: S3Response): Promise<void> {
     const request = parseS3Request(req);
     const sender = await this.#authenticate(request);
     const { userId } = sender.actor;
@@ -94,25 +91,21 @@ export class S3Plane {
     return { actor: signer.actor, signing: checkSignature(request, claim, signer.secret) };
   }
 
-  #refuse(req: IncomingMessage, res: ServerResponse, requestId: string, thrown: unknown): void {
+  #refuse(req: CallRequest, res: S3Response, thrown: unknown): void {
+    const { requestId } = res;
     const { status, code, message } = this.#describe(thrown, requestId);
-    if (res.destroyed || res.writableEnded) return;
-    if (res.headersSent && !String(res.getHeader('content-type') ?? '').startsWith('application/xml')) {
+    if (res.isOver) return;
+    if (res.headersSent && !res.isXmlOpen) {
       res.destroy();
       return;
     }
     if (req.method === 'HEAD') {
-      res.writeHead(status);
+      res.writeHead(status, {});
       res.end();
       return;
     }
-    if (!res.headersSent && !req.complete) res.setHeader('connection', 'close');
-    sendXml(res, status, 'Error', {
-      Code: code,
-      Message: message,
-      Resource: req.url!.split('?')[0],
-      RequestId: requestId,
-    });
+    const [Resource] = req.url!.split('?');
+    sendXml(res, status, 'Error', { Code: code, Message: message, Resource, RequestId: requestId });
   }
 
   #describe(thrown: unknown, requestId: string): { status: number; code: string; message: string } {

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { CallRequest } from '../../http/call-messages.ts';
 import { S3Error } from './s3-error.ts';
 
 /** The path under which S3 is served: part of the endpoint URL that clients are given. */
@@ -10,7 +10,7 @@ export function isS3Path(url: string): boolean {
 }
 
 export interface S3Request {
-  readonly req: IncomingMessage;
+  readonly req: CallRequest;
   readonly method: string;
   /** As it was sent, with the prefix. */
   readonly rawPath: string;
@@ -23,7 +23,7 @@ export interface S3Request {
 }
 
 /** Throws `InvalidURI`. */
-export function parseS3Request(req: IncomingMessage): S3Request {
+export function parseS3Request(req: CallRequest): S3Request {
   const url = req.url!;
   const queryAt = url.indexOf('?');
   const rawPath = queryAt < 0 ? url : url.slice(0, queryAt);

@@ -10,10 +10,6 @@ const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 const ANYBODY = 0o666;
 /** So much is written before the disk is asked to keep up, so that the end of a large file need not wait for all of it. */
 const SYNC_BYTES = 64 * 2 ** 20;
-/** Pieces are gathered up to this size: each write is a trip to another thread. */
-const WRITE_BYTES = 2 ** 20;
-/** Connections bring so much at once. */
-const PIECE_BYTES = 2 ** 16;
 
 export interface WriteOptions {
   /** Fails with `PreconditionFailed` if there is something with this key. */
@@ -33,9 +29,7 @@ export async function writeFile(
   { mustBeNew, mtime }: WriteOptions,
 ): Promise<{ written: BigIntStats; freedBytes: number }> {
   return within(root, [HIDDEN_FOLDER], true, async (hidden) => {
-    const name = `put-${newId()}`;
-    const { file, path } = await create(hidden, name);
-    try {
+    return creating(hidden, `put-${newId()}`, async (file, path) => {
       await fill(file, content, mtime);
       const freedBytes = await within(root, key.parents, true, async (folder) => {
         const before = await folder.look(key.name).catch(() => null);
@@ -43,30 +37,35 @@ export async function writeFile(
         return before?.isFile() && before.nlink === 1n ? Number(before.size) : 0;
       });
       return { written: await file.stat({ bigint: true }), freedBytes };
-    } finally {
-      await file.close();
-      await unlink(path).catch(() => {}); // gone if it was moved
-    }
+    });
   });
 }
 
 /** Writes a file of the hidden folder under its final name: a part of an upload. */
 export async function writePart(folder: Folder, name: string, content: AsyncIterable<Buffer>): Promise<BigIntStats> {
-  const temporary = `put-${newId()}`;
-  const { file, path } = await create(folder, temporary);
-  try {
+  return creating(folder, `put-${newId()}`, async (file, path) => {
     await fill(file, content, null);
     await rename(path, folder.at(name));
-    return await file.stat({ bigint: true });
-  } finally {
-    await file.close();
-    await unlink(path).catch(() => {});
-  }
+    return file.stat({ bigint: true });
+  });
 }
 
-async function create(folder: Folder, name: string): Promise<{ file: FileHandle; path: string }> {
+/** Creates a file, which `use` moves into its place, and closes it. Removes it if that fails. */
+async function creating<T>(
+  folder: Folder,
+  name: string,
+  use: (file: FileHandle, path: string) => Promise<T>,
+): Promise<T> {
   const path = folder.at(name);
-  return { path, file: await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, ANYBODY) };
+  const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, ANYBODY);
+  try {
+    return await use(file, path);
+  } catch (error) {
+    await unlink(path).catch(() => {}); // gone if it was moved
+    throw error;
+  } finally {
+    await file.close();
+  }
 }
 
 async function fill(file: FileHandle, content: AsyncIterable<Buffer>, mtime: number | null): Promise<void> {
@@ -74,7 +73,7 @@ async function fill(file: FileHandle, content: AsyncIterable<Buffer>, mtime: num
   let [size, synced] = [0, 0];
   let syncing: Promise<void> = Promise.resolve();
   try {
-    for await (const chunk of gathered(content)) {
+    for await (const chunk of content) {
       await writeAll(file, chunk);
       size += chunk.length;
       if (size - synced < SYNC_BYTES) continue;
@@ -90,28 +89,6 @@ async function fill(file: FileHandle, content: AsyncIterable<Buffer>, mtime: num
   await file.datasync();
 }
 
-/** Joins pieces until they are worth a write. What it yields is used again when the next is taken. */
-async function* gathered(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let pieces: Buffer[] = [];
-  let size = 0;
-  let joined = Buffer.alloc(0);
-  const join = () => {
-    if (joined.length < size) joined = Buffer.allocUnsafeSlow(size < WRITE_BYTES ? size : size + PIECE_BYTES);
-    let at = 0;
-    for (const piece of pieces) at += piece.copy(joined, at);
-    return joined.subarray(0, at);
-  };
-  for await (const piece of content) {
-    pieces.push(piece);
-    size += piece.length;
-    if (size < WRITE_BYTES) continue;
-    yield join();
-    pieces = [];
-    size = 0;
-  }
-  if (size > 0) yield join();
-}
-
 async function writeAll(file: FileHandle, chunk: Buffer): Promise<void> {
   for (let at = 0; at < chunk.length; ) at += (await file.write(chunk, at)).bytesWritten;
 }
@@ -120,6 +97,7 @@ async function move(from: string, to: string, mustBeNew: boolean): Promise<void>
   if (!mustBeNew) return rename(from, to);
   try {
     await link(from, to);
+    await unlink(from);
   } catch (cause) {
     if (codeOf(cause) !== 'EEXIST') throw cause;
     throw new S3Error('PreconditionFailed', 'There is already something with this key.', { cause });

@@ -1,4 +1,3 @@
-import { addVolumeBytes } from '../../domain/volumes/volume-store.ts';
 import { codeOf, within } from '../../runtimes/directories/folder.ts';
 import { withSource } from './copy-source.ts';
 import { etagOf } from './etag.ts';
@@ -17,9 +16,7 @@ export async function putObject(call: VolumeCall): Promise<void> {
   refuseUnsupported(request);
   const payload = readPayload(request, signing);
   const etag = key.isDirectory ? await makeDirectory(call, key, payload) : await store(call, key, payload);
-  const sums = payload.checksumHeaders();
-  for (let i = 0; i < sums.length; i += 2) res.setHeader(sums[i]!, sums[i + 1]!);
-  res.writeHead(200, { etag, 'content-length': 0 });
+  res.writeHead(200, { etag, 'content-length': 0, ...payload.checksumHeaders() });
   res.end();
 
   async function makeDirectory({ root }: VolumeCall, { parents, name }: ObjectKey, { length }: Payload) {
@@ -78,11 +75,11 @@ export async function copyObject(call: VolumeCall): Promise<void> {
  * corrected when the volume is next measured.
  */
 export async function charged<T>(
-  { deps: { pool }, volume }: Pick<VolumeCall, 'deps' | 'volume'>,
+  { deps: { charges }, volume }: Pick<VolumeCall, 'deps' | 'volume'>,
   bytes: number,
   work: () => Promise<{ value: T; freedBytes: number }>,
 ): Promise<T> {
-  if (!(await addVolumeBytes(pool, volume.id, bytes)))
+  if (!(await charges.add(volume.id, bytes)))
     throw new S3Error(
       'QuotaExceeded',
       `The network volume has ${volume.sizeGb} GB, which are in use: enlarge it or delete files.`,
@@ -93,7 +90,7 @@ export async function charged<T>(
     leftBytes = freedBytes;
     return value;
   } finally {
-    if (leftBytes > 0) await addVolumeBytes(pool, volume.id, -leftBytes);
+    if (leftBytes > 0) await charges.add(volume.id, -leftBytes);
   }
 }
 

@@ -29,6 +29,25 @@ export async function getVolumeRow(
   return result.rows[0];
 }
 
+export interface OwnedVolume {
+  userId: UserId;
+  id: VolumeId;
+}
+
+/** Returns a volume for each that is asked for, in this order; undefined if the user has no such volume. */
+export async function findVolumeRows(db: Db, wanted: readonly OwnedVolume[]): Promise<(Volume | undefined)[]> {
+  const { rows } = await db.query<Volume>({
+    name: 'volumes-by-id',
+    text: `select ${COLUMNS} from network_volumes where id = any($1::text[])`,
+    values: [[...new Set(wanted.map(({ id }) => id))]],
+  });
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return wanted.map(({ userId, id }) => {
+    const row = byId.get(id);
+    return row?.userId === userId ? row : undefined;
+  });
+}
+
 export async function insertVolumeRow(db: Db, volume: Volume): Promise<void> {
   await db.query(
     'insert into network_volumes (id, user_id, name, size_gb, data_center_id, type) values ($1, $2, $3, $4, $5, $6)',
@@ -82,18 +101,4 @@ export async function listVolumesById(db: Db, userId: UserId, ids: readonly stri
     [userId, ids],
   );
   return result.rows;
-}
-
-/**
- * Adds to what a volume holds, until it is measured; a negative number takes off. False, and nothing is added, if it would then hold more
- * than its size.
- */
-export async function addVolumeBytes(db: Db, id: VolumeId, bytes: number): Promise<boolean> {
-  const result = await db.query({
-    name: 'volume-bytes',
-    text: `update network_volumes set used_bytes = greatest(0, used_bytes + $2)
-           where id = $1 and ($2 <= 0 or used_bytes + $2 <= size_gb * 1073741824::bigint)`,
-    values: [id, bytes],
-  });
-  return result.rowCount === 1;
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Failure } from '../../core/errors.ts';
 import type { StorageOwner, StorageRequest, WorkloadStorage } from '../runtime.ts';
-import { Folder } from './folder.ts';
+import { codeOf, Folder } from './folder.ts';
 import type { StorageQuotas } from './storage-quotas.ts';
 import { sweepUploads } from './sweep-uploads.ts';
 
@@ -39,7 +39,13 @@ export class StorageDirectories implements WorkloadStorage {
   }
 
   async openFiles(owner: StorageOwner, request: StorageRequest): Promise<Folder> {
-    return Folder.open(await this.ensure(owner, request));
+    const path = this.#pathOf(owner);
+    const folder = await Folder.open(path).catch(async (error) => {
+      if (codeOf(error) !== 'ENOENT') throw error;
+      return Folder.open(await this.ensure(owner, request));
+    });
+    await this.#deps.quotas.limit(path, request.sizeGb);
+    return folder;
   }
 
   async sweepUploads(owner: StorageOwner): Promise<void> {
