@@ -4,6 +4,7 @@
  * base by name alone, so an image gets a name of ours; the same for the same image, because the Dockerfile is one of the files that steps
  * compare with their cache. Buildah takes ids.
  */
+import { BoundedMap } from '../../core/bounded-map.ts';
 import { Failure } from '../../core/errors.ts';
 import { BASE_HOST } from '../../domain/builds/build-image.ts';
 import type { Engine } from '../../engine/engine.ts';
@@ -11,6 +12,9 @@ import { isRefusal, orAbsent } from '../../engine/refusal.ts';
 import type { BuildRequest } from '../builder.ts';
 import type { BuildSteps } from './build-steps.ts';
 import { type BaseLine, checkTriggers } from './dockerfile-rules.ts';
+import { readTriggers } from './read-triggers.ts';
+
+const MAX_KNOWN = 1000;
 
 /** The members used of `GET /images/{name}/json`. */
 interface BaseImage {
@@ -44,6 +48,9 @@ export class PinnedBases {
   /** By name, how many builds use it. */
   readonly #used = new Map<string, number>();
 
+  /** By id, which is the hash of the image's configuration. */
+  readonly #triggers = new BoundedMap<string, readonly string[]>(MAX_KNOWN);
+
   constructor(engine: Engine, installation: string) {
     this.#engine = engine;
     this.#repository = `${BASE_HOST}/${installation}`;
@@ -67,8 +74,9 @@ export class PinnedBases {
         await this.#prepare(base, { dockerfile, request, steps });
         const image = await this.#find(base.image);
         if (image === undefined) throw new Failure('unavailable', `The image '${base.image}' is gone again.`);
-        await checkTriggers(dockerfile, base, image.Config?.OnBuild ?? [], { ...request, platform });
         const id = image.Id.replace(/^sha256:/, '');
+        const triggers = builds === 'buildah' ? await this.#readTriggers(id, signal) : (image.Config?.OnBuild ?? []);
+        await checkTriggers(dockerfile, base, triggers, { ...request, platform });
         const reference = builds === 'buildah' ? id : `${this.#repository}:${id}`;
         if (builds !== 'buildah') held.push(await this.#hold(reference, image.Id));
         shown.set(reference, base.image);
@@ -87,6 +95,14 @@ export class PinnedBases {
     const images = await this.#engine.json<BaseImage[]>({ method: 'GET', path: '/images/json', query: { filters } });
     const names = images.flatMap(({ RepoTags }) => RepoTags ?? []).filter((name) => name.startsWith(this.#repository));
     for (const name of names) await this.#remove(name);
+  }
+
+  async #readTriggers(id: string, signal: AbortSignal): Promise<readonly string[]> {
+    const known = this.#triggers.get(id);
+    if (known) return known;
+    const triggers = await readTriggers(this.#engine, id, signal);
+    this.#triggers.set(id, triggers);
+    return triggers;
   }
 
   /** A pull is a step of the build. */
