@@ -2262,6 +2262,7 @@ export interface components {
           [key: string]: string;
         };
       };
+      applySettings?: boolean;
       /**
        * @default {
        *     "type": "NONE"
@@ -2301,6 +2302,7 @@ export interface components {
           [key: string]: string;
         };
       };
+      applySettings: boolean;
       auth: {
         type: "NONE" | "TOKEN" | "DEPLOY_KEY";
         secret: string | null;

@@ -2213,6 +2213,7 @@ export interface components {
           [key: string]: string;
         };
       };
+      applySettings?: boolean;
       /**
        * @default {
        *     "type": "NONE"
@@ -2252,6 +2253,7 @@ export interface components {
           [key: string]: string;
         };
       };
+      applySettings: boolean;
       auth: {
         type: "NONE" | "TOKEN" | "DEPLOY_KEY";
         secret: string | null;

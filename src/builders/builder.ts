@@ -23,6 +23,11 @@ export interface BuildRequest {
    * engine could use a copy of it that somebody else pulled or built.
    */
   admitBase(image: string): Promise<void>;
+  /**
+   * Makes an image present where it is built, as for a workload of the owner; rejects with a sentence otherwise. `onProgress` receives lines
+   * about a pull.
+   */
+  prepareBase(image: string, onProgress: (line: string) => void): Promise<void>;
   /** False: every step runs anew. */
   usesCache: boolean;
   /** Builds of different scopes, as of two users, share no result of a step. Letters and digits. */

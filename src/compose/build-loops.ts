@@ -14,6 +14,7 @@ import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
 import { MAX_FOLDER_BYTES } from '../domain/builds/check-folder.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
+import { readProjectFields } from '../rest/endpoints/read-project-fields.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { buildLimitsOf } from './create-builder.ts';
 import { readDiskOf } from './describe-installation.ts';
@@ -51,6 +52,7 @@ export function createBuildLoops(
       path,
       maxBytes: MAX_FOLDER_BYTES,
       timeoutMs: LOOK_TIMEOUT_MS,
+      readFields: readProjectFields,
     }),
     deployGitBuildsLoop(parts),
     new CommitStatusPoster({ ...parts, publicUrl: config.publicUrl }),

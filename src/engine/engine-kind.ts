@@ -2,6 +2,8 @@
 export interface EngineKind {
   /** As people say it: `Podman 4.3.1`. */
   name: string;
+  /** What it runs: `linux/amd64`. */
+  platform: string;
   /** A network's bridge exists as long as the network; else only while a container is on it. */
   keepsBridges: boolean;
   /** A network can keep its containers from reaching each other. */
@@ -20,6 +22,8 @@ export interface EngineKind {
 export interface EngineVersion {
   Version?: string;
   ApiVersion?: string;
+  Os?: string;
+  Arch?: string;
   Components?: { Name: string; Version: string }[] | null;
 }
 
@@ -27,14 +31,21 @@ export interface EngineVersion {
 const FIRST_WITH_BUILDKIT = 40;
 const FIRST_BUILDING_PODMAN = 4;
 
-export function kindOf({ Version = '', ApiVersion = '', Components }: EngineVersion): EngineKind {
+export function kindOf({
+  Version = '',
+  ApiVersion = '',
+  Os = 'linux',
+  Arch = 'amd64',
+  Components,
+}: EngineVersion): EngineKind {
+  const platform = `${Os}/${Arch}`;
   const podman = (Components ?? []).find(({ Name }) => Name === 'Podman Engine');
   if (podman) {
     const builds = Number.parseInt(podman.Version, 10) >= FIRST_BUILDING_PODMAN ? 'buildah' : null;
-    return { name: `Podman ${podman.Version}`, builds, ...PODMAN };
+    return { name: `Podman ${podman.Version}`, platform, builds, ...PODMAN };
   }
   const builds = Number(ApiVersion.split('.')[1]) >= FIRST_WITH_BUILDKIT ? 'buildkit' : null;
-  return { name: `Docker ${Version}`, builds, ...DOCKER };
+  return { name: `Docker ${Version}`, platform, builds, ...DOCKER };
 }
 
 const DOCKER = {

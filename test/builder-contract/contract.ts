@@ -60,6 +60,7 @@ export function builderContract(name: string, makeBuilder: () => Promise<Builder
         secrets: {},
         registries: {},
         admitBase: async () => {},
+        prepareBase: async () => {},
         usesCache: true,
         cacheScope: scope,
         ...wanted.request,

@@ -18,15 +18,19 @@ interface Step {
 /** The steps of a build as an engine tells of them, in any order and again and again. Reports each change once. */
 export class BuildSteps {
   readonly #onEvent: (event: BuildEvent) => void;
+  readonly #shown: (text: string) => string;
   readonly #steps = new Map<string, Step>();
   failed: FailedStep | null = null;
 
-  constructor(onEvent: (event: BuildEvent) => void) {
+  /** `shown` returns a text of the engine as users may see it. */
+  constructor(onEvent: (event: BuildEvent) => void, shown = (text: string) => text) {
     this.#onEvent = onEvent;
+    this.#shown = shown;
   }
 
   /** `step` names it in the build. `isCause`: false for a step that failed because another one did. */
-  report(step: string, name: string, state: StepState, at: Date, isCause = true): void {
+  report(step: string, engineName: string, state: StepState, at: Date, isCause = true): void {
+    const name = this.#shown(engineName);
     const known = this.#stepOf(step, name);
     if (known.state === state || (state === 'RUNNING' && known.state !== null)) return;
     if (state !== 'RUNNING') known.output.end(at);

@@ -19,6 +19,7 @@ import { buildWithBuildah } from './buildah.ts';
 import { buildWithBuildKit } from './buildkit.ts';
 import { type AddedFile, archiveFolder } from './context-archive.ts';
 import { checkDockerfile } from './dockerfile-rules.ts';
+import { PinnedBases, type PinnedDockerfile } from './pinned-bases.ts';
 import { STEP_VARIABLE, stepHost } from './step-groups.ts';
 
 export interface EngineBuilderOptions {
@@ -67,6 +68,7 @@ class EngineBuilder implements Builder {
   readonly #engine: Engine;
   readonly #installation: string;
   readonly #reserveBytes: number;
+  readonly #bases: PinnedBases;
   /** The hosts that mark the steps of the builds that run. */
   readonly #running = new Set<string>();
 
@@ -74,19 +76,25 @@ class EngineBuilder implements Builder {
     this.#engine = engine;
     this.#installation = installation;
     this.#reserveBytes = reserveBytes;
+    this.#bases = new PinnedBases(engine, installation);
   }
 
   async build(request: BuildRequest, options: BuildOptions): Promise<BuiltImage> {
     const { limits, onEvent } = options;
     const ended = endedBy(options);
-    const steps = new BuildSteps(onEvent);
+    let pinned: PinnedDockerfile | undefined;
+    const shown = (text: string) =>
+      [...(pinned?.shown ?? [])].reduce((known, [name, image]) => known.replaceAll(name, image), text);
+    const steps = new BuildSteps(onEvent, shown);
     const session = new BuildSession(this.#engine, request);
     let dockerfile: Dockerfile | undefined;
     try {
       ended.signal.throwIfAborted();
       dockerfile = await readDockerfile(request);
-      await checkDockerfile(dockerfile.shownAs, dockerfile.text, request);
-      const plan = this.#plan(request, options, dockerfile, { steps, session, signal: ended.signal });
+      const { signal } = ended;
+      pinned = await this.#pin(dockerfile, { request, steps, signal });
+      const added = [...dockerfile.added, { path: dockerfile.path, text: pinned.text }];
+      const plan = this.#plan(request, options, { ...dockerfile, added }, { steps, session, signal });
       const id = await this.#run(plan, ended.end);
       return await this.#accept(id, request, options);
     } catch (error) {
@@ -94,9 +102,10 @@ class EngineBuilder implements Builder {
       await this.#untag(request.image).catch(() => {}); // it may have been named before the failure; else list() shows it
       if (ended.signal.aborted) throw ended.signal.reason;
       const about = { request, limits, dockerfile: dockerfile?.shownAs ?? '', step: steps.failed };
-      throw explain(error, (words) => buildFailure(words, { ...about, missedSecrets: session.missedSecrets }));
+      throw explain(error, (words) => buildFailure(shown(words), { ...about, missedSecrets: session.missedSecrets }));
     } finally {
       ended.stop();
+      await pinned?.release().catch(() => {}); // tidy() removes what is left
     }
   }
 
@@ -133,7 +142,9 @@ class EngineBuilder implements Builder {
 
   /** Images that were named since their process was killed are in `list`. */
   async tidy(): Promise<void> {
-    if (this.#running.size === 0) await killSteps(stepHost(this.#installation));
+    if (this.#running.size > 0) return;
+    await killSteps(stepHost(this.#installation));
+    await this.#bases.tidy();
   }
 
   async hindrance(): Promise<string | null> {
@@ -143,6 +154,15 @@ class EngineBuilder implements Builder {
     } catch (error) {
       return sentence(messageOf(error));
     }
+  }
+
+  async #pin(
+    { shownAs, text }: Dockerfile,
+    parts: { request: BuildRequest; steps: BuildSteps; signal: AbortSignal },
+  ): Promise<PinnedDockerfile> {
+    const { platform } = await this.#engine.kind();
+    const bases = await checkDockerfile(shownAs, text, { ...parts.request, platform });
+    return this.#bases.pin({ dockerfile: shownAs, text, bases, ...parts });
   }
 
   #plan(
@@ -231,7 +251,7 @@ async function readDockerfile({ folder, recipe }: BuildRequest): Promise<Dockerf
   const { dockerfile: path } = recipe;
   if (path === null) {
     const text = dockerfileOf(recipe);
-    return { path: GENERATED, shownAs: 'The generated Dockerfile', text, added: [{ path: GENERATED, text }] };
+    return { path: GENERATED, shownAs: 'The generated Dockerfile', text, added: [] };
   }
   const bytes = await readFile(join(folder, path)).catch((cause) => {
     throw new Failure('unprocessable', `There is no Dockerfile at '${path}'.`, { cause });

@@ -16,6 +16,7 @@ import { docker, engineKind, hasEngine } from '../../../test/engine.ts';
 import { findProcesses } from '../../../test/find-processes.ts';
 import { newId } from '../../core/ids.ts';
 import { Engine } from '../../engine/engine.ts';
+import { EngineImages } from '../../runtimes/docker/images/engine-images.ts';
 import type { BuildEvent, BuildLimits, BuildRequest, BuiltImage } from '../builder.ts';
 import { createEngineBuilder } from './engine-builder.ts';
 
@@ -25,6 +26,7 @@ const isPodman = engineKind?.builds === 'buildah';
 
 describe.skipIf(!hasEngine)('builds of an engine that go wrong', { timeout: 90_000 }, () => {
   const engine = new Engine(undefined);
+  const images = new EngineImages(engine, {});
   const installation = newId<string>();
   let folder: string;
 
@@ -61,6 +63,10 @@ describe.skipIf(!hasEngine)('builds of an engine that go wrong', { timeout: 90_0
       secrets: {},
       registries: {},
       admitBase: async () => {},
+      prepareBase: async (base: string) => {
+        const auth = request?.registries?.[base.slice(0, base.indexOf('/'))];
+        await images.prepare(base, { resolve: 'here', ...(auth && { auth }) });
+      },
       usesCache: false,
       cacheScope: installation,
     };
@@ -187,7 +193,7 @@ describe.skipIf(!hasEngine)('builds of an engine that go wrong', { timeout: 90_0
       const { createEngineBuilder } = await import(${JSON.stringify(new URL('./engine-builder.ts', import.meta.url).href)});
       const builder = createEngineBuilder({ engine: new Engine(undefined), installation: ${JSON.stringify(installation)} });
       const onEvent = (event) => event.text === 'started' && process.kill(process.pid, 'SIGKILL');
-      const request = { ...${JSON.stringify(request)}, admitBase: async () => {} };
+      const request = { ...${JSON.stringify(request)}, admitBase: async () => {}, prepareBase: async () => {} };
       await builder.build(request, { limits: ${JSON.stringify(LIMITS)}, onEvent, signal: new AbortController().signal });`;
     await expect(run(process.execPath, ['--input-type=module', '-e', script])).rejects.toMatchObject({
       signal: 'SIGKILL',

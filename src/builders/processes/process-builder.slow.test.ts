@@ -15,6 +15,7 @@ import { removeFolder } from './folder-content.ts';
 import { createProcessBuilder } from './process-builder.ts';
 
 const PATH = [dirname(process.execPath), process.env.PATH].join(delimiter);
+const ANY_BASE = { admitBase: async () => {}, prepareBase: async () => {} };
 const MIRRORS = ['npm_config_registry', 'PIP_INDEX_URL', 'PIP_FIND_LINKS', 'PIP_CERT', 'NODE_EXTRA_CA_CERTS'];
 const env = {
   PATH,
@@ -126,7 +127,7 @@ describe('the images of processes', { timeout: 120_000 }, () => {
     const request = { id, image: `builds.podyard.internal/own:${id}`, folder: context, recipe, args: {}, secrets: {} };
     try {
       const built = await builder.build(
-        { ...request, registries: {}, admitBase: async () => {}, usesCache: true, cacheScope: 'a' },
+        { ...request, registries: {}, ...ANY_BASE, usesCache: true, cacheScope: 'a' },
         {
           limits,
           signal: new AbortController().signal,

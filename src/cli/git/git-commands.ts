@@ -21,6 +21,7 @@ export function addGit(program: Command, pieces: CliPieces): void {
     .option('--deploy-key', 'read it through ssh with a key that the server makes')
     .option('--poll <seconds>', 'look this often as well, from 60 on', wholeNumber)
     .option('--statuses <api>', 'post how builds go to the API of github, gitlab or gitea, or none')
+    .option('--apply-settings', 'set the endpoint as podyard.yaml of each commit says')
     .option('--dockerfile <path>', 'build with this Dockerfile of the folder')
     .option('--handler <file[:name]>', 'the function to serve, instead of the one that is found')
     .option('--rotate-secret', 'make a new secret for the webhook');

@@ -12,6 +12,7 @@ export interface ConnectOptions {
   deployKey?: boolean;
   poll?: number;
   statuses?: string;
+  applySettings?: boolean;
   dockerfile?: string;
   handler?: string;
   rotateSecret?: boolean;
@@ -33,13 +34,33 @@ export async function connectRepository(
   options: ConnectOptions,
   output: CliOutput,
 ): Promise<void> {
-  const { branch, tags, folder, tokenSecret, deployKey, poll, statuses, dockerfile, handler, rotateSecret } = options;
+  const {
+    branch,
+    tags,
+    folder,
+    tokenSecret,
+    deployKey,
+    poll,
+    statuses,
+    dockerfile,
+    handler,
+    rotateSecret,
+    applySettings,
+  } = options;
   const auth =
     tokenSecret === undefined
       ? { type: deployKey ? ('DEPLOY_KEY' as const) : ('NONE' as const) }
       : { type: 'TOKEN' as const, secret: tokenSecret };
   const api = statuses?.toUpperCase() as GitSource['statuses'] | undefined; // the server says which there are
-  const given = present({ branch, tags, folder, pollSeconds: poll, statuses: api, rotateWebhookSecret: rotateSecret });
+  const given = present({
+    branch,
+    tags,
+    folder,
+    pollSeconds: poll,
+    statuses: api,
+    applySettings,
+    rotateWebhookSecret: rotateSecret,
+  });
   const body = { url, auth, build: present({ dockerfile, handler }), ...given };
   const source = await client.call('put', '/v2/serverless/{id}/git-source', { path: { id }, body });
   if (options.json) return output.print(jsonText(source));
@@ -94,6 +115,7 @@ function sourceText(source: GitSource): string {
     ['repository', url],
     ['builds', branch === null ? `the highest tag of ${tags}` : `branch ${branch}`],
     ['folder', folder || null],
+    ['settings', source.applySettings ? 'as podyard.yaml of each commit says' : null],
     ['token', auth.type === 'TOKEN' ? `secret ${auth.secret ?? '(deleted)'}` : null],
     ['deploy key', auth.publicKey],
     ['polls', pollSeconds === null ? null : `every ${pollSeconds} seconds`],

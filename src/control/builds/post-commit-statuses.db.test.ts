@@ -88,14 +88,21 @@ async function build(
   statuses: StatusApi,
   { userId = anna, id = endpoint, commit = COMMIT, path = 'me/app.git' } = {},
 ): Promise<BuildId> {
-  const target = { url: `${host.origin}/${path}`, branch: 'main', tags: null, folder: '', build: {} };
+  const target = {
+    url: `${host.origin}/${path}`,
+    branch: 'main',
+    tags: null,
+    folder: '',
+    build: {},
+    applySettings: false,
+  };
   const settings = { ...target, auth: { type: 'TOKEN', secret: 'git' } as const, pollSeconds: null, statuses };
   const connecting = { id, settings, rotateWebhookSecret: false };
   const { source } = await change(context(), systemActor(userId), connectGit, connecting);
   const git = { url: target.url, commit, ref: 'refs/heads/main', author: 'Anna', message: 'Change' };
   const made = await change(context(), systemActor(userId), buildCommit, {
     ...{ sourceId: source.id, target, git, name: 'app', recipe: RECIPE, args: {}, secrets: {}, registries: {} },
-    ...{ usesCache: true, entries: [fileEntry('main.py', MAIN)] },
+    ...{ usesCache: true, entries: [fileEntry('main.py', MAIN)], settings: null },
   });
   return made!.id;
 }

@@ -37,6 +37,7 @@ let anna: UserId;
 let builder: FakeBuilder;
 let runner: BuildRunner;
 const admitted: [image: string, auth: unknown][] = [];
+const prepared: [image: string, options?: object][] = [];
 const admitImage = async (...asked: [string, unknown?]) => void admitted.push([asked[0], asked[1]]);
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -95,7 +96,11 @@ const untilAborted = async (signal: AbortSignal): Promise<never> => {
 };
 
 function newRunner(own: Builder, atOnce = 1): BuildRunner {
-  const runtime = { admitImage };
+  const prepare = async (...asked: [string, object?]) => {
+    prepared.push(asked);
+    return null;
+  };
+  const runtime = { admitImage, prepare };
   const deps = { pool: database.pool, bus, logger: silentLogger, secretBox, runtime };
   return new BuildRunner({ ...deps, builder: own, limits: LIMITS, atOnce, folder: join(folder, 'contexts') });
 }
@@ -222,9 +227,11 @@ test('a base is an open image, one that the credentials of the build may pull, o
   const bob = (await createUser(database.pool, { name: newId(), email: null })).id;
   builder.make = async (request) => {
     for (const image of ['registry.example.com/base:1', 'alpine', own]) await request.admitBase(image);
+    for (const image of ['registry.example.com/base:1', 'alpine']) await request.prepareBase(image, () => {});
     return imageOf(request);
   };
   admitted.length = 0;
+  prepared.length = 0;
   const registries = { 'registry.example.com': registryId };
   const derived = await queue({ registries });
   await run();
@@ -233,6 +240,10 @@ test('a base is an open image, one that the credentials of the build may pull, o
     ['registry.example.com/base:1', auth],
     ['alpine', undefined],
     [own, undefined],
+  ]);
+  expect(prepared).toEqual([
+    ['registry.example.com/base:1', expect.objectContaining({ auth })],
+    ['alpine', expect.not.objectContaining({ auth })],
   ]);
   const foreign = await queue({}, bob);
   await run();

@@ -1,7 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Builder, BuildLimits } from '../../builders/builder.ts';
+import type { Builder, BuildLimits, BuildRequest } from '../../builders/builder.ts';
 import { Failure } from '../../core/errors.ts';
 import { Loop, type NextRun } from '../../core/flow/loop.ts';
 import type { BuildId, UserId } from '../../core/ids.ts';
@@ -48,7 +48,7 @@ interface Deps {
   logger: Logger;
   secretBox: SecretBox;
   builder: Builder;
-  runtime: Pick<Runtime, 'admitImage'>;
+  runtime: Pick<Runtime, 'admitImage' | 'prepare'>;
   limits: BuildLimits;
   /** Builds of all users that run at once. */
   atOnce: number;
@@ -198,8 +198,8 @@ export class BuildRunner {
       if (hindrance !== null) throw new Failure('unavailable', hindrance);
       await writeFolder(pool, { userId, recipe, entries: await readFolder(pool, id) }, folder, signal);
       const image = buildImageOf(name, id);
-      const admitBase = (base: string) => this.#admit(userId, base, opened.registries);
-      const request = { id, image, folder, recipe, args, ...opened, admitBase, usesCache, cacheScope: userId };
+      const bases = this.#basesOf(userId, opened.registries);
+      const request = { id, image, folder, recipe, args, ...opened, ...bases, usesCache, cacheScope: userId };
       const built = await builder.build(request, { limits, signal, onEvent: (event) => log.add(event) });
       return { status: 'COMPLETED', ...built };
     } catch (error) {
@@ -213,12 +213,23 @@ export class BuildRunner {
     }
   }
 
-  /** Rejects unless the user may use an image: one of their builds, or one for which they have the credentials it takes. */
-  async #admit(userId: UserId, image: string, registries: OpenedSecrets['registries']): Promise<void> {
+  /** What a build may begin with: images of the user's builds, and those for which it has the credentials it takes. */
+  #basesOf(userId: UserId, registries: OpenedSecrets['registries']): Pick<BuildRequest, 'admitBase' | 'prepareBase'> {
     const { pool, runtime } = this.#deps;
-    await checkBuildImage(pool, userId, image);
-    const parsed = parseImageReference(image);
-    await runtime.admitImage(image, 'fault' in parsed ? undefined : registries[parsed.registry]);
+    const credentialsFor = (image: string) => {
+      const parsed = parseImageReference(image);
+      return 'fault' in parsed ? undefined : registries[parsed.registry];
+    };
+    return {
+      admitBase: async (image) => {
+        await checkBuildImage(pool, userId, image);
+        await runtime.admitImage(image, credentialsFor(image));
+      },
+      prepareBase: async (image, onProgress) => {
+        const auth = credentialsFor(image);
+        await runtime.prepare(image, { resolve: 'here', onProgress, ...(auth && { auth }) });
+      },
+    };
   }
 
   /** Does something with the database until it succeeds, or the server stops. */

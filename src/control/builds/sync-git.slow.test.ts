@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import pino from 'pino';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { digestOf } from '../../../test/build-requests.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import { findProcesses } from '../../../test/find-processes.ts';
@@ -17,6 +17,7 @@ import { type BuildId, type EndpointId, newId, type UserId } from '../../core/id
 import { createSecretBox } from '../../core/secret-box.ts';
 import { Bus } from '../../db/bus.ts';
 import { systemActor } from '../../domain/access/actor.ts';
+import { parseScope } from '../../domain/access/scopes.ts';
 import { createUser } from '../../domain/access/users.ts';
 import { filesOf, findMissingFiles } from '../../domain/builds/build-files.ts';
 import { buildImageOf } from '../../domain/builds/build-image.ts';
@@ -36,6 +37,7 @@ import { getGitSource } from '../../domain/git-sources/git-source-store.ts';
 import { WebhookPolicy } from '../../domain/jobs/webhook-policy.ts';
 import { listReleases } from '../../domain/releases/list-releases.ts';
 import { createSecret } from '../../domain/secrets/change-secret.ts';
+import { readProjectFields } from '../../rest/endpoints/read-project-fields.ts';
 import { deployGitBuildsLoop } from './deploy-git-builds.ts';
 import { GIT_MARKER } from './git-repository.ts';
 import { GitSync } from './sync-git.ts';
@@ -98,13 +100,22 @@ const context = () => ({
 const newSync = (more: object = {}) =>
   new GitSync({
     ...{ pool: database.pool, bus, logger, secretBox, webhooks: loopback, folder: join(folder, 'git') },
-    ...{ path: process.env.PATH!, maxBytes: 2 ** 31, timeoutMs: 60_000 },
+    ...{ path: process.env.PATH!, maxBytes: 2 ** 31, timeoutMs: 60_000, readFields: readProjectFields },
     ...more,
   });
 
 const connect = async (more: Partial<GitSourceSettings> = {}) => {
   const settings: GitSourceSettings = {
-    ...{ url: git.url, branch: 'main', tags: null, folder: '', build: {}, auth: { type: 'NONE' }, pollSeconds: null },
+    ...{
+      url: git.url,
+      branch: 'main',
+      tags: null,
+      folder: '',
+      build: {},
+      applySettings: false,
+      auth: { type: 'NONE' },
+      pollSeconds: null,
+    },
     ...more,
   };
   return (
@@ -462,6 +473,83 @@ exec git upload-pack ${git.bare}
     endpoint,
   ]);
   expect(rows[0].text).toBe('127.0.0.1 ssh-ed25519 AAAA\n');
+});
+
+describe('with applySettings, podyard.yaml of a commit sets the endpoint', () => {
+  const push = (yaml: string, more: Record<string, string> = {}) =>
+    git.push({ 'handler.py': HANDLER, 'podyard.yaml': yaml, ...more });
+  const row = () => getEndpointRow(database.pool, anna, endpoint);
+
+  test('with its image, in one release, and also where only the file has changed', async () => {
+    await change(context(), systemActor(anna), createSecret, { name: 'token', value: 'x', description: '' });
+    await push(`workers: { max: 4 }
+env: { LEVEL: info }
+secrets: { TOKEN: token }
+schedule: { timeZone: UTC, floors: [{ days: [MON], from: "08:00", until: "18:00", workersMin: 1 }] }
+models: ['hf:org/name']
+build: { handler: handler.py }
+`);
+    await connect({ applySettings: true });
+    expect((await look()).lastError).toBeNull();
+    expect(await row()).toMatchObject({ image: 'a/b:1', workers: { max: 0 }, env: {} }); // not before its image
+    const image = await complete((await builds())[0]!.id);
+    await deploy();
+    const env = { LEVEL: 'info', TOKEN: '{{ RUNPOD_SECRET_token }}' };
+    expect(await row()).toMatchObject({ image, workers: { min: 0, max: 4 }, env, version: 2 });
+    const { rows } = await database.pool.query('select endpoint_id from endpoint_schedules');
+    expect(rows).toEqual([{ endpoint_id: endpoint }]);
+
+    await push('workers: { max: 5 }\n');
+    await lookAgain();
+    await complete((await builds())[1]!.id);
+    await deploy();
+    expect(await row()).toMatchObject({ workers: { max: 5 }, env });
+    await push('workers: { max: 5 } # as before\n');
+    await lookAgain();
+    expect(await builds()).toHaveLength(2);
+  });
+
+  test.each([
+    ['name: App\nworkers:\n  maxx: 3\n', "podyard.yaml:3:3: 'maxx' is not a field of workers. Did you mean 'max'?"],
+    ['workers: { min: 5, max: 1 }\n', 'workers'],
+    ['gpu: { pools: [NOT_THERE] }\n', 'NOT_THERE'],
+    ['cpu: [{ id: cpu3c, vcpuCount: 2 }]\n', 'cpu: this is a GPU endpoint, and stays one'],
+    ['type: LOAD_BALANCING\n', 'podyard.yaml wants LOAD_BALANCING, and App is QUEUE_BASED, which is fixed.'],
+    ['image: nginx\n', 'podyard.yaml names an image, and that of App is built from the repository.'],
+    ['volumes: [lost]\n', "podyard.yaml: there is no volume 'lost'."],
+    ['secrets: { A: lost }\n', "there is no secret 'lost'"],
+    ['endpoints: [{ name: one }, { name: two }]\n', "podyard.yaml has no endpoint 'App'."],
+    ['schedule: { timeZone: Mars/Base, floors: [] }\n', "'Mars/Base' is not an IANA time zone"],
+  ])('%j is told, builds nothing and changes nothing', async (yaml, problem) => {
+    const before = await row();
+    await push(yaml);
+    await connect({ applySettings: true });
+    expect((await look()).lastError).toContain(problem);
+    expect(await builds()).toEqual([]);
+    expect(await row()).toEqual(before);
+    await connect(); // without it the file is not read
+    expect((await look()).lastError).toBeNull();
+  });
+
+  test('a link in its place is not read', async () => {
+    await git.push({ 'handler.py': HANDLER });
+    await symlink('/etc/passwd', join(dirname(git.bare), 'work/podyard.yaml'));
+    await git.push({});
+    await connect({ applySettings: true });
+    expect((await look()).lastError).toBe('podyard.yaml is not a file.');
+  });
+
+  test('a key that may not read all that a commit could name may not switch it on', async () => {
+    const scopes = ['serverless:write', 'builds:write'].map(parseScope);
+    const settings = { url: git.url, branch: 'main', tags: null, folder: '', build: {}, pollSeconds: null };
+    const connecting = (applySettings: boolean) =>
+      change(context(), { ...systemActor(anna), scopes }, connectGit, {
+        ...{ id: endpoint, rotateWebhookSecret: false },
+        settings: { ...settings, applySettings, auth: { type: 'NONE' } },
+      });
+    await connecting(false);
+    await expect(connecting(true)).rejects.toMatchObject({ kind: 'forbidden' });
+  });
 });
 
 test('a build of the repository is its user’s alone', async () => {

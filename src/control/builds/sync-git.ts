@@ -1,5 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { Failure, messageOf } from '../../core/errors.ts';
 import { Loop, type NextRun } from '../../core/flow/loop.ts';
 import type { GitSourceId } from '../../core/ids.ts';
@@ -12,7 +13,9 @@ import type { GitCommit } from '../../domain/builds/build.ts';
 import type { NewBuild } from '../../domain/builds/change-build.ts';
 import { contentHashOf } from '../../domain/builds/content-hash.ts';
 import { change } from '../../domain/change.ts';
+import { getEndpointRow } from '../../domain/endpoints/endpoint-store.ts';
 import { buildCommit } from '../../domain/git-sources/build-commit.ts';
+import type { GitSettings } from '../../domain/git-sources/git-source.ts';
 import {
   type DueSource,
   endLook,
@@ -25,8 +28,9 @@ import { addressOf, asHttps, inWordsOfGit } from '../../domain/git-sources/git-u
 import { isPublicAddress, type WebhookPolicy, WebhookRefused } from '../../domain/jobs/webhook-policy.ts';
 import { signalMarked } from '../../runtimes/process/process-group.ts';
 import { gitIsMissing, PassingGitFailure } from './git-failure.ts';
-import { GIT_MARKER, GitRepository, type Head } from './git-repository.ts';
+import { type CheckedOut, GIT_MARKER, GitRepository, type Head } from './git-repository.ts';
 import { readCommitFolder, storeFolder } from './read-commit.ts';
+import { type ReadFields, readCommitProject } from './read-commit-project.ts';
 
 const TICK_MS = 60_000;
 /** Looks at once, and one of each user. */
@@ -50,6 +54,7 @@ interface Deps {
   path: string;
   /** Of what is fetched. */
   maxBytes: number;
+  readFields: ReadFields;
   /** Of one look. */
   timeoutMs: number;
 }
@@ -207,25 +212,42 @@ export class GitSync {
     const { pool } = this.#deps;
     const git = await repository.fetch(head);
     const folder = await repository.checkOut(git);
-    const input = await readCommitFolder(folder, source);
-    if ((await findNewestContent(pool, source.id)) !== contentHashOf(input)) {
-      await storeFolder(pool, source.userId, folder.root, input.entries);
-      await this.#queue(source, input, git);
+    const { userId } = source;
+    const project = source.applySettings ? await this.#readProject(source, folder) : null;
+    const build = { ...project?.build, ...source.build };
+    const input = await readCommitFolder(folder, { ...source, build });
+    const made = { contentHash: contentHashOf(input), settings: project?.settings ?? null };
+    if (!isDeepStrictEqual(await findNewestContent(pool, source.id), made)) {
+      await storeFolder(pool, userId, folder.root, input.entries);
+      await this.#queue(source, input, { git, settings: made.settings });
     }
     return { commit: git.commit, ref: git.ref };
   }
 
-  async #queue(source: DueSource, input: NewBuild, git: GitCommit): Promise<void> {
+  /** Undefined members are left out, as in the row of a build. */
+  async #readProject({ userId, endpointId }: DueSource, { root }: CheckedOut) {
+    const { pool, readFields } = this.#deps;
+    const endpoint = await getEndpointRow(pool, userId, endpointId);
+    const project = await readCommitProject(pool, root, { userId, endpoint, readFields });
+    return JSON.parse(JSON.stringify(project)) as typeof project;
+  }
+
+  async #queue(
+    source: DueSource,
+    input: NewBuild,
+    { git, settings }: { git: GitCommit; settings: GitSettings | null },
+  ): Promise<void> {
     const { pool, bus, logger } = this.#deps;
     const builds = { hindrance: null }; // this runs only where images are built
-    const { id: sourceId, userId, url, branch, tags, folder, build } = source;
-    const target = { url, branch, tags, folder, build };
+    const { id: sourceId, userId, url, branch, tags, folder, build, applySettings } = source;
+    const target = { url, branch, tags, folder, build, applySettings };
     try {
       await change({ pool, bus, logger, builds }, systemActor(userId), buildCommit, {
         ...input,
         sourceId,
         target,
         git,
+        settings,
       });
     } catch (error) {
       if (!(error instanceof Failure && (error.kind === 'tooManyRequests' || error.kind === 'conflict'))) throw error;

@@ -4,6 +4,9 @@ import type { BuildId } from '../../core/ids.ts';
 /** The host in the names of built images. No registry has it: such an image is where it was built, or nowhere. */
 export const BUILD_HOST = 'builds.podyard.internal';
 
+/** The host in the names that images have while something is built on them. No user may name one. */
+export const BASE_HOST = 'bases.podyard.internal';
+
 /** The label of images that container engines built, with the installation. Containers do not get it. */
 export const BUILT_LABEL = 'podyard.builder';
 

@@ -1,6 +1,7 @@
 import { notFound } from '../../core/errors.ts';
 import type { BuildId, EndpointId, GitSourceId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import type { GitSettings } from '../git-sources/git-source.ts';
 import type { Build, BuildStep, FolderEntry, GitCommit } from './build.ts';
 import { buildNameOf } from './build-image.ts';
 import { contentHashOf } from './content-hash.ts';
@@ -29,10 +30,10 @@ export interface BuildInput {
 
 /** Where a build comes from. `gitSourceId`: whose endpoint takes the image, if no later commit's is there; `sighting`: its order. */
 export type BuildOrigin =
-  | { source: 'UPLOAD'; git: null; gitSourceId: null; sighting: null }
-  | { source: 'GIT'; git: GitCommit; gitSourceId: GitSourceId | null; sighting: number };
+  | { source: 'UPLOAD'; git: null; gitSourceId: null; sighting: null; settings: null }
+  | { source: 'GIT'; git: GitCommit; gitSourceId: GitSourceId | null; sighting: number; settings: GitSettings | null };
 
-export const UPLOAD: BuildOrigin = { source: 'UPLOAD', git: null, gitSourceId: null, sighting: null };
+export const UPLOAD: BuildOrigin = { source: 'UPLOAD', git: null, gitSourceId: null, sighting: null, settings: null };
 
 type StoredStep = { [K in keyof BuildStep]: K extends `${string}At` ? string | null : BuildStep[K] };
 type BuildRow = Omit<Build, 'steps'> & { number: number; steps: StoredStep[] };
@@ -120,8 +121,8 @@ export async function insertBuild(
   const { id, userId, name, origin, recipe, args, secrets, registries, usesCache, retryOf, entries } = build;
   await db.query(
     `insert into builds (id, user_id, name, source, recipe, args, secrets, uses_cache, retry_of, content_hash,
-       git, git_source_id, sighting, registries, deployment)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, case when $12::text is not null then 'PENDING' end)`,
+       git, git_source_id, sighting, registries, settings, deployment)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, case when $12::text is not null then 'PENDING' end)`,
     [
       id,
       userId,
@@ -137,6 +138,7 @@ export async function insertBuild(
       origin.gitSourceId,
       origin.sighting,
       JSON.stringify(registries),
+      origin.settings === null ? null : JSON.stringify(origin.settings),
     ],
   );
   await db.query('insert into build_folders (build_id, entries) values ($1, $2)', [id, JSON.stringify(entries)]);
@@ -151,13 +153,13 @@ export async function lockBuild(
 ): Promise<Pick<Build, 'status' | 'endedAt'> & BuildInput & { origin: BuildOrigin }> {
   const { rows } = await db.query<Pick<Build, 'status' | 'endedAt'> & BuildInput & BuildOrigin>(
     `select status, ended_at as "endedAt", source, git, git_source_id as "gitSourceId", sighting, name, recipe, args, secrets,
-            registries, uses_cache as "usesCache"
+            registries, settings, uses_cache as "usesCache"
      from builds where id = $1 and user_id = $2 for no key update`,
     [id, userId],
   );
   if (!rows[0]) throw notFound('Build');
-  const { source, git, gitSourceId, sighting, ...build } = rows[0];
-  return { ...build, origin: { source, git, gitSourceId, sighting } as BuildOrigin };
+  const { source, git, gitSourceId, sighting, settings, ...build } = rows[0];
+  return { ...build, origin: { source, git, gitSourceId, sighting, settings } as BuildOrigin };
 }
 
 export async function readFolder(db: Db, id: BuildId): Promise<FolderEntry[]> {

@@ -53,7 +53,7 @@ export const updateEndpoint: Operation<Tx, { id: EndpointId; update: EndpointUpd
     const { template, isEnvMerged: _, ...change } = typeof update === 'function' ? update(before) : update;
     if (template || RELEASED.some((member) => member in change)) return undefined;
     if (Object.keys(change).length === 0) return before;
-    const after = applyChange(before, change);
+    const after = mergeChange(before, change);
     const statement = updateEndpointStatement(after, rowVersion);
     const written = await db.query(audited(statement, seenChange(before, after)));
     return written.rowCount === 1 ? after : undefined;
@@ -85,7 +85,7 @@ async function changeAndCompare(
   const env = isEnvMerged && copied && given.env ? { env: { ...copied.env, ...given.env } } : {};
   const change = { ...copied, ...given, ...env };
   if (Object.keys(change).length === 0) return { before, after: before };
-  const after = applyChange(before, change);
+  const after = mergeChange(before, change);
   await checkReferences(db, actor, before, change);
   const written = await writeEndpoint(db, actor, before, after);
   const isImageNamedAgain = given.image === before.image;
@@ -97,10 +97,10 @@ function seenChange(before: Endpoint, after: Endpoint): SeenChange {
   return { recordId: after.id, recordName: after.name, before, after };
 }
 
-/** Throws `badRequest` if the change or the endpoint that it leads to breaks a rule. */
-function applyChange(before: Endpoint, change: EndpointChange): Endpoint {
+/** Returns the endpoint with a change. Throws `badRequest` if the change or the endpoint that it leads to breaks a rule. */
+export function mergeChange(before: Endpoint, change: EndpointChange): Endpoint {
   checkFamily(before, change);
-  const after = mergeChange(before, change);
+  const after = merged(before, change);
   after.dataCenterIds = [...new Set(after.dataCenterIds)];
   if (after.gpu) after.gpu = { ...after.gpu, pools: [...new Set(after.gpu.pools)] };
   checkChange(after, change);
@@ -139,7 +139,7 @@ function checkFamily(before: Endpoint, { gpu, cpu }: EndpointChange): void {
   if (cpu && before.cpu === null) throw new Failure('badRequest', 'cpu: this is a GPU endpoint, and stays one');
 }
 
-function mergeChange(before: Endpoint, change: EndpointChange): Endpoint {
+function merged(before: Endpoint, change: EndpointChange): Endpoint {
   return {
     ...before,
     ...change,

@@ -5,22 +5,33 @@ import type { Db } from '../../db/pool.ts';
 import { PERMISSIONS } from '../access/permissions.ts';
 import type { Build, GitCommit } from '../builds/build.ts';
 import { buildIdOf } from '../builds/build-image.ts';
-import { type BuildTx, checkBuild, checkBuilds, type NewBuild, queueBuild } from '../builds/change-build.ts';
+import {
+  type BuildTx,
+  checkBuild,
+  checkBuilds,
+  checkSecrets,
+  type NewBuild,
+  queueBuild,
+} from '../builds/change-build.ts';
 import type { Operation, Tx } from '../change.ts';
 import { checkReferences } from '../containers/check-references.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { getEndpointRow } from '../endpoints/endpoint-store.ts';
 import { publishEndpoint } from '../endpoints/publish-endpoint.ts';
+import { mergeChange } from '../endpoints/update-endpoint.ts';
 import { writeRelease } from '../endpoints/write-endpoint.ts';
 import { diffReleases } from '../releases/diff-releases.ts';
 import type { ReleaseChange } from '../releases/release.ts';
-import { commitText, type GitTarget } from './git-source.ts';
+import { checkFloorSchedule, setFloorSchedule } from '../scheduled-floors/change-floors.ts';
+import { secretNamesIn } from '../secrets/secret-references.ts';
+import { commitText, type GitSettings, type GitTarget } from './git-source.ts';
 
 /** `target`: what the source was when it was looked at. */
 interface SeenCommit extends NewBuild {
   sourceId: GitSourceId;
   target: GitTarget;
   git: GitCommit;
+  settings: GitSettings | null;
 }
 
 /**
@@ -34,17 +45,18 @@ export const buildCommit: Operation<BuildTx, SeenCommit, Build | null, void> = {
     checkBuilds(builds);
     checkBuild(input);
   },
-  async run(tx, { sourceId, target, git, ...input }) {
+  async run(tx, { sourceId, target, git, settings, ...input }) {
     await tx.db.query('select from users where id = $1 for no key update', [tx.actor.userId]); // as queueBuild, and first
-    const { rows } = await tx.db.query<GitTarget & { sighting: number }>(
+    const { rows } = await tx.db.query<GitTarget & { sighting: number; endpointId: EndpointId }>(
       `update git_sources set sightings = sightings + 1 where id = $1
-       returning url, branch, tags, folder, build, sightings as sighting`,
+       returning url, branch, tags, folder, build, apply_settings as "applySettings", sightings as sighting, endpoint_id as "endpointId"`,
       [sourceId],
     );
     if (!rows[0]) return null;
-    const { sighting, ...now } = rows[0];
+    const { sighting, endpointId, ...now } = rows[0];
     if (!isDeepStrictEqual(now, target)) return null;
-    const origin = { source: 'GIT', git, gitSourceId: sourceId, sighting } as const;
+    if (settings !== null) await checkSettings(tx, await getEndpointRow(tx.db, tx.actor.userId, endpointId), settings);
+    const origin = { source: 'GIT', git, gitSourceId: sourceId, sighting, settings } as const;
     return queueBuild(tx, { ...input, origin, retryOf: null });
   },
   subject: ({ sourceId }, build) => build?.id ?? sourceId,
@@ -70,6 +82,7 @@ export async function listDeployable(db: Db): Promise<Deployable[]> {
 }
 
 interface Row {
+  settings: GitSettings | null;
   image: string | null;
   git: GitCommit;
   sighting: number;
@@ -78,12 +91,12 @@ interface Row {
 }
 
 const READ = `
-  select b.image, b.git, b.sighting, s.endpoint_id as "endpointId", s.deployed_sighting as "deployedSighting"
+  select b.image, b.git, b.settings, b.sighting, s.endpoint_id as "endpointId", s.deployed_sighting as "deployedSighting"
   from builds b left join git_sources s on s.id = b.git_source_id
   where b.id = $1 and b.user_id = $2 and b.deployment = 'PENDING' and b.status = 'COMPLETED'`;
 
 /**
- * Has the endpoint of a build's source take its image, as a PATCH would, unless a later commit's is there, its source was
+ * Has the endpoint of a build's source take its image and settings, as a PATCH would, unless a later commit's is there, its source was
  * disconnected, or the image is gone. Resolves with the endpoint if it took it. Throws what a PATCH would.
  */
 export const deployBuild: Operation<Tx, { id: BuildId }, Endpoint | null> = {
@@ -96,18 +109,20 @@ export const deployBuild: Operation<Tx, { id: BuildId }, Endpoint | null> = {
     const before = first.endpointId && (await getEndpointRow(db, actor.userId, first.endpointId, 'for update'));
     const build = await read(); // again: releases of an endpoint are made one after the other
     if (!build) return null;
-    const { image, git, sighting, deployedSighting } = build;
+    const { image, git, settings, sighting, deployedSighting } = build;
     if (!before || image === null || deployedSighting === null || sighting < deployedSighting) {
       await endDeployment(db, id, 'DROPPED');
       return null;
     }
     await endDeployment(db, id, 'DEPLOYED');
     await db.query('update git_sources set deployed_sighting = $2 where endpoint_id = $1', [before.id, sighting]);
-    const after = { ...before, image };
+    const change = { ...settings?.change, image };
+    const after = mergeChange(before, change);
     const diff = diffReleases(before, after);
     if (diff.length === 0) return before;
-    await checkReferences(db, actor, before, { image });
+    await checkReferences(db, actor, before, change);
     publishEndpoint(bus, before.id);
+    if (settings?.schedule) await setFloorSchedule(db, before.id, settings.schedule);
     const changes = [await commitChange(db, before.image, git), ...diff];
     const written = await writeRelease(db, actor, { ...after, version: before.version + 1 }, changes, null);
     saw({ recordId: written.id, recordName: written.name, before, after: written });
@@ -117,6 +132,14 @@ export const deployBuild: Operation<Tx, { id: BuildId }, Endpoint | null> = {
   seesItsChange: true,
   isAudited: (_, endpoint) => endpoint !== null,
 };
+
+/** Throws what a PATCH would. */
+async function checkSettings({ db, actor }: Tx, before: Endpoint, { change, schedule }: GitSettings): Promise<void> {
+  mergeChange(before, change);
+  await checkReferences(db, actor, before, change);
+  await checkSecrets(db, actor, actor.userId, secretNamesIn(change.env ?? {}));
+  if (schedule) checkFloorSchedule(schedule);
+}
 
 /** Gives up the deployment of a build, if it is still to be. */
 export async function endDeployment(db: Db, id: BuildId, how: 'DEPLOYED' | 'DROPPED'): Promise<void> {

@@ -4,6 +4,7 @@ import type { SecretBox } from '../../core/secret-box.ts';
 import type { Db } from '../../db/pool.ts';
 import { type Actor, isPermitted } from '../access/actor.ts';
 import { PERMISSIONS } from '../access/permissions.ts';
+import { requireRead } from '../access/require-read.ts';
 import { type BuildTx, checkBuilds, checkRegistries, checkSecrets } from '../builds/change-build.ts';
 import type { Operation, Tx } from '../change.ts';
 import { getEndpointRow } from '../endpoints/endpoint-store.ts';
@@ -60,14 +61,15 @@ export const connectGit: Operation<GitTx, Connect, { source: GitSource; webhookS
     await getEndpointRow(db, actor.userId, id, 'for update');
     const url = parseGitUrl(settings.url, tx.webhooks);
     checkSettings({ ...settings, url });
+    if (settings.applySettings) checkMaySet(actor);
     await checkSecrets(db, actor, actor.userId, Object.values(settings.build.secrets ?? {}));
     await checkRegistries(db, actor, Object.values(settings.build.registries ?? {}));
     const before = await findGitSource(db, id);
     const source = before?.id ?? newId<GitSourceId>();
     const webhookSecret = before && !rotateWebhookSecret ? null : newSecret(WEBHOOK_SECRET_PREFIX);
-    const { branch, tags, folder, build, pollSeconds } = settings;
+    const { branch, tags, folder, build, pollSeconds, applySettings } = settings;
     await upsertGitSource(db, {
-      ...{ id: source, endpointId: id, url, branch, tags, folder, build, pollSeconds },
+      ...{ id: source, endpointId: id, url, branch, tags, folder, build, pollSeconds, applySettings },
       statuses: statusesOf({ ...settings, url }),
       ...(await authColumns(tx, source, id, settings.auth)),
       webhookSecret: webhookSecret === null ? null : await sealSecret(db, tx.secretBox, webhookSecret, source),
@@ -121,6 +123,17 @@ export const noticePush: Operation<Tx, { sourceId: GitSourceId }, void> = {
 
 function checkMayBuild(actor: Actor): void {
   if (!isPermitted(actor, PERMISSIONS.writeBuild({}))) throw new Failure('forbidden', 'access denied');
+}
+
+/** Commits may then reference all that an endpoint can reference, without a key that is asked. */
+function checkMaySet(actor: Actor): void {
+  for (const area of ['account', 'registries', 'network-volumes'] as const)
+    requireRead(
+      actor,
+      area,
+      undefined,
+      'applySettings, with which a commit may reference secrets, registries and volumes',
+    );
 }
 
 function statusesOf({ url, auth, statuses }: GitSourceSettings): StatusApi {

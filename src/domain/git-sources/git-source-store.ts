@@ -2,11 +2,12 @@ import { notFound } from '../../core/errors.ts';
 import type { EndpointId, GitSourceId, SecretId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import type { StatusApi } from './commit-status.ts';
-import type { GitAuth, GitSource, GitTarget } from './git-source.ts';
+import type { GitAuth, GitSettings, GitSource, GitTarget } from './git-source.ts';
 
 /** The columns of a GitSource; `s`: its row. */
 const COLUMNS = `
   s.id, s.endpoint_id as "endpointId", s.url, s.branch, s.tags, s.folder, s.build,
+  s.apply_settings as "applySettings",
   case s.auth when 'TOKEN' then json_build_object('type', s.auth, 'secret', (select name from secrets where id = s.token_secret_id))
               when 'DEPLOY_KEY' then json_build_object('type', s.auth, 'publicKey', s.public_key)
               else json_build_object('type', s.auth) end as auth,
@@ -47,20 +48,20 @@ export interface GitSourceRow extends GitTarget {
 /** Stores an endpoint's source, which is looked at as if nothing of it had been seen. */
 export async function upsertGitSource(db: Db, row: GitSourceRow): Promise<void> {
   const { id, endpointId, url, branch, tags, folder, build, auth, tokenSecretId } = row;
-  const { publicKey, privateKey, webhookSecret, pollSeconds, statuses } = row;
+  const { publicKey, privateKey, webhookSecret, pollSeconds, statuses, applySettings } = row;
   await db.query(
     `insert into git_sources (id, endpoint_id, url, branch, tags, folder, build, auth, token_secret_id, public_key, private_key,
-       webhook_secret, poll_seconds, statuses)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, coalesce($12::bytea, ''::bytea), $13, $14)
+       webhook_secret, poll_seconds, statuses, apply_settings)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, coalesce($12::bytea, ''::bytea), $13, $14, $15)
      on conflict (endpoint_id) do update set
        url = excluded.url, branch = excluded.branch, tags = excluded.tags, folder = excluded.folder, build = excluded.build,
        auth = excluded.auth, token_secret_id = excluded.token_secret_id, public_key = excluded.public_key,
        private_key = excluded.private_key, webhook_secret = coalesce($12::bytea, git_sources.webhook_secret),
-       poll_seconds = excluded.poll_seconds, statuses = excluded.statuses, status_error = null, asks = git_sources.asks + 1, failures = 0, next_look_at = null,
+       poll_seconds = excluded.poll_seconds, statuses = excluded.statuses, apply_settings = excluded.apply_settings, status_error = null, asks = git_sources.asks + 1, failures = 0, next_look_at = null,
        last_commit = null, last_ref = null, last_error = null, commit_error = null, last_looked_at = null`,
     [
       ...[id, endpointId, url, branch, tags, folder, JSON.stringify(build), auth, tokenSecretId],
-      ...[publicKey, privateKey, webhookSecret, pollSeconds, statuses],
+      ...[publicKey, privateKey, webhookSecret, pollSeconds, statuses, applySettings],
     ],
   );
 }
@@ -139,7 +140,7 @@ export async function listDueSources(db: Db): Promise<DueSource[]> {
     text: `select * from (
            select distinct on (e.user_id) s.id, s.endpoint_id as "endpointId", e.user_id as "userId", e.name as "endpointName",
              case e.type when 'LOAD_BALANCING' then 'requests' else 'jobs' end as serves,
-             s.url, s.branch, s.tags, s.folder, s.build, s.auth, s.token_secret_id as "tokenSecretId", t.name as secret,
+             s.url, s.branch, s.tags, s.folder, s.build, s.apply_settings as "applySettings", s.auth, s.token_secret_id as "tokenSecretId", t.name as secret,
              t.value as token, s.private_key as "privateKey", s.known_hosts as "knownHosts", s.poll_seconds as "pollSeconds",
              s.asks, s.asks > s.answered_asks or s.failures > 0 as "isAsked", s.failures, s.last_commit as "lastCommit",
              s.commit_error as "commitError", s.last_looked_at
@@ -189,14 +190,18 @@ export async function endLook(
   );
 }
 
-/** Returns the content hash of a source's newest build, if it has an image or will have one; else null. */
-export async function findNewestContent(db: Db, id: GitSourceId): Promise<string | null> {
-  const { rows } = await db.query<{ contentHash: string; isThere: boolean }>(
-    `select content_hash as "contentHash", deployment <> 'DROPPED' and (ended_at is null or image is not null) as "isThere"
+/** Returns what a source's newest build was made of, if it has an image or will have one; else null. */
+export async function findNewestContent(
+  db: Db,
+  id: GitSourceId,
+): Promise<{ contentHash: string; settings: GitSettings | null } | null> {
+  const { rows } = await db.query<{ contentHash: string; settings: GitSettings | null; isThere: boolean }>(
+    `select content_hash as "contentHash", settings, deployment <> 'DROPPED' and (ended_at is null or image is not null) as "isThere"
      from builds where git_source_id = $1 order by number desc limit 1`,
     [id],
   );
-  return rows[0]?.isThere ? rows[0].contentHash : null;
+  const { isThere, ...content } = rows[0] ?? { isThere: false, contentHash: '', settings: null };
+  return isThere ? content : null;
 }
 
 /** Notes why a commit that was built is not deployed. */

@@ -1,5 +1,7 @@
 import type { BuildId, EndpointId, GitSourceId } from '../../core/ids.ts';
 import type { RecipeWishes } from '../builds/folder-listing.ts';
+import type { EndpointChange } from '../endpoints/update-endpoint.ts';
+import type { FloorSchedule } from '../scheduled-floors/scheduled-floors.ts';
 import type { StatusApi } from './commit-status.ts';
 
 /** How the folder becomes an image: `build` of podyard.yaml. What is absent is detected. */
@@ -24,6 +26,14 @@ export interface GitTarget {
   /** In the repository, without a slash at either end. Empty: all of it. */
   folder: string;
   build: GitBuildOptions;
+  /** What podyard.yaml of a commit says of the endpoint is set with its image. */
+  applySettings: boolean;
+}
+
+/** What the endpoint of a commit takes together with its image. */
+export interface GitSettings {
+  change: Omit<EndpointChange, 'image' | 'template'>;
+  schedule: FloorSchedule | null;
 }
 
 /** `secret`: the name of a secret of the account; null: it was deleted. */

@@ -5,7 +5,7 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { Failure } from '../../core/errors.ts';
-import { isBuildImage } from '../builds/build-image.ts';
+import { BASE_HOST, isBuildImage } from '../builds/build-image.ts';
 import { findImageFault, parseImageReference } from './image-reference.ts';
 import { isOwnAddress, MACHINE_SERVICES, NetworkList, unmapped } from './network-list.ts';
 
@@ -40,6 +40,7 @@ export function findImageRefusal(image: string): string | null {
   if (isBuildImage(image)) return null; // of no registry
   const { registry } = parsed;
   const { host, ports } = placeOf(registry);
+  if (host === BASE_HOST) return `images cannot come from '${registry}': it is no registry`;
   const fault = findPlaceFault(registry, host, ports);
   if (fault !== null) return fault;
   if (policy.allowed === null || policy.allowed.some((pattern) => matches(pattern, registry))) return null;

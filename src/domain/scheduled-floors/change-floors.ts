@@ -1,5 +1,6 @@
 import { Failure } from '../../core/errors.ts';
 import type { EndpointId } from '../../core/ids.ts';
+import type { Db } from '../../db/pool.ts';
 import { PERMISSIONS } from '../access/permissions.ts';
 import type { Operation, Tx } from '../change.ts';
 import { getEndpointRow } from '../endpoints/endpoint-store.ts';
@@ -14,8 +15,7 @@ export const replaceFloorSchedule: Operation<Tx, { id: EndpointId; schedule: Flo
   permission: PERMISSIONS.writeEndpoint,
   async run({ db, actor, bus }, { id, schedule }) {
     await getEndpointRow(db, actor.userId, id, 'for update');
-    checkFloorSchedule(schedule);
-    await upsertFloorSchedule(db, id, schedule);
+    await setFloorSchedule(db, id, schedule);
     publishEndpoint(bus, id);
   },
   subject: ({ id }) => id,
@@ -33,7 +33,14 @@ export const deleteFloorSchedule: Operation<Tx, { id: EndpointId }, void> = {
   subject: ({ id }) => id,
 };
 
-function checkFloorSchedule({ timeZone, floors }: FloorSchedule): void {
+/** Stores a schedule as a part of another change, which locks the endpoint. Throws `badRequest` if a rule is broken. */
+export async function setFloorSchedule(db: Db, id: EndpointId, schedule: FloorSchedule): Promise<void> {
+  checkFloorSchedule(schedule);
+  await upsertFloorSchedule(db, id, schedule);
+}
+
+/** Throws `badRequest` if a rule is broken. */
+export function checkFloorSchedule({ timeZone, floors }: FloorSchedule): void {
   if (!isTimeZone(timeZone)) {
     throw new Failure('badRequest', `timeZone: '${timeZone}' is not an IANA time zone, such as Europe/Berlin or UTC`);
   }

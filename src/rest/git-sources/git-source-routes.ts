@@ -48,7 +48,7 @@ export const replaceGitSourceRoute: RestRoute = (app, deps) => {
         operationId: 'replaceGitSource',
         summary: 'Build an endpoint from a repository',
         description:
-          'Podyard only. Each new commit is built, and the endpoint takes the image. The key must also permit to write builds, and to read secrets if one is named. Looks at the repository at once. 403 where the server builds nothing.',
+          'Podyard only. Each new commit is built, and the endpoint takes the image. The key must also permit to write builds, and to read secrets if one is named; with `applySettings` also registries, network volumes and all secrets. Looks at the repository at once. 403 where the server builds nothing.',
         tags: ['podyard'],
         params: EndpointParams,
         body: ref(ReplaceGitSourceRequest),
@@ -111,6 +111,7 @@ export const syncGitSourceRoute: RestRoute = (app, deps) => {
 /** Throws `unprocessable` where a member depends on another one. */
 function toSettings(body: Static<typeof ReplaceGitSourceRequest>): GitSourceSettings {
   const { url, tags = null, folder = '', build = {}, auth = { type: 'NONE' }, pollSeconds = null, statuses } = body;
+  const { applySettings = false } = body;
   const branch = body.branch ?? (tags === null ? DEFAULT_BRANCH : null);
   const common = {
     url,
@@ -121,6 +122,7 @@ function toSettings(body: Static<typeof ReplaceGitSourceRequest>): GitSourceSett
       .filter((name) => name !== '' && name !== '.')
       .join('/'),
     build,
+    applySettings,
     pollSeconds,
     statuses,
   };

@@ -72,6 +72,15 @@ export const ReplaceGitSourceRequest = closed(
       byDefault(Type.String({ maxLength: MAX_TEXT, description: 'In the repository. Empty: all of it.' }), ''),
     ),
     build: Type.Optional(byDefault(build, {})),
+    applySettings: Type.Optional(
+      byDefault(
+        Type.Boolean({
+          description:
+            'With each commit the endpoint takes what its podyard.yaml says, as well as the image. `build` here precedes that of the file.',
+        }),
+        false,
+      ),
+    ),
     auth: Type.Optional(
       byDefault(
         closed(
@@ -120,6 +129,7 @@ export const GitSourceResponse = Type.Object(
     tags: nullableString({ description: 'Null: a branch is built.' }),
     folder: Type.String(),
     build,
+    applySettings: Type.Boolean({ description: 'The endpoint takes what podyard.yaml of each commit says.' }),
     auth: Type.Object({
       type: stringEnum(AUTH_TYPES),
       secret: nullableString({ description: 'The name of the secret with the token. Null: none, or it was deleted.' }),
@@ -171,6 +181,7 @@ export const GIT_SOURCE_EXAMPLES: Examples = {
     tags: null,
     folder: 'services/worker',
     build: {},
+    applySettings: false,
     auth: { type: 'TOKEN', secret: 'github-token', publicKey: null },
     pollSeconds: 300,
     statuses: 'GITHUB',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseProject } from './read-project.ts';
+import { parseProject } from './parse-project.ts';
 
 const read = (text: string) => parseProject('podyard.yaml', text);
 const refusal = (text: string): Promise<string> =>

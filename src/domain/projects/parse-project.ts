@@ -1,0 +1,124 @@
+import { readFile } from 'node:fs/promises';
+import { Ajv, type ErrorObject } from 'ajv';
+import { type Document, isMap, isNode, LineCounter, type Node, parseDocument } from 'yaml';
+import { didYouMean } from '../../core/text/closest.ts';
+import { UsageError } from '../../core/usage-error.ts';
+
+/** The members of an endpoint in podyard.yaml on which others depend. */
+export interface ProjectFields {
+  name?: string;
+  gpu?: object;
+  cpu?: object;
+  image?: string;
+  build?: object;
+  env?: Record<string, string>;
+  secrets?: Record<string, string>;
+}
+
+/** What the file may be called. */
+export const PROJECT_FILES = ['podyard.yaml', 'podyard.yml'];
+const SCHEMA = new URL('../../../api/podyard-yaml.json', import.meta.url);
+const MAX_CHARS = 1_000_000;
+const MAX_FAULTS = 10;
+
+/** Returns the endpoints of a podyard.yaml, valid by its schema. Throws a `UsageError` with each fault, its line and column. */
+export async function parseProject<Endpoint extends ProjectFields>(file: string, text: string): Promise<Endpoint[]> {
+  if (text.length > MAX_CHARS) throw new UsageError(`${file} has more than ${MAX_CHARS} characters`);
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const place = (offset: number) => {
+    const { line, col } = lines.linePos(offset);
+    return `${file}:${line}:${col}`;
+  };
+  const [broken] = document.errors;
+  if (broken) throw new UsageError(`${place(broken.pos[0])}: ${broken.message}`);
+  const value = toPlain(document, file);
+  if (value === null) return [{} as Endpoint];
+  const validate = new Ajv({ allErrors: true, strict: false, validateFormats: false, verbose: true }).compile(
+    JSON.parse(await readFile(SCHEMA, 'utf8')),
+  );
+  const faults = validate(value) ? ownFaults(value as Project) : worded(validate.errors!);
+  if (faults.length === 0) return ((value as Project).endpoints ?? [value as ProjectFields]) as Endpoint[];
+  const texts = faults.map(({ path, key, text: what }) => `${place(offsetOf(document, path, key))}: ${what}`);
+  throw new UsageError([...new Set(texts)].slice(0, MAX_FAULTS).join('\n'));
+}
+
+type Project = ProjectFields & { endpoints?: (ProjectFields & { name: string })[] };
+
+function toPlain(document: Document, file: string): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 100 });
+  } catch (error) {
+    throw new UsageError(`${file}: ${(error as Error).message}`); // aliases that multiply, or without an anchor
+  }
+}
+
+interface Fault {
+  path: (string | number)[];
+  /** The fault is a key of the map at `path`. */
+  key?: string;
+  text: string;
+}
+
+/** What the schema cannot say. */
+function ownFaults({ endpoints, ...rest }: Project): Fault[] {
+  if (endpoints === undefined) return faultsOf(rest, []);
+  const [beside] = Object.keys(rest);
+  if (beside !== undefined) {
+    return [{ path: [], key: beside, text: `${beside} stands beside endpoints: move it into one of them` }];
+  }
+  const twice = endpoints.findIndex(({ name }, i) => endpoints.findIndex((other) => other.name === name) < i);
+  const double = { path: ['endpoints', twice, 'name'], text: `two endpoints are named '${endpoints[twice]?.name}'` };
+  return [...endpoints.flatMap((one, i) => faultsOf(one, ['endpoints', i])), ...(twice < 0 ? [] : [double])];
+}
+
+function faultsOf({ gpu, cpu, image, build, env = {}, secrets = {} }: ProjectFields, path: Fault['path']): Fault[] {
+  const faults: Fault[] = [];
+  if (gpu && cpu) faults.push({ path, key: 'cpu', text: 'gpu and cpu exclude each other' });
+  if (image !== undefined && build) faults.push({ path, key: 'image', text: 'image and build exclude each other' });
+  const both = Object.keys(secrets).find((name) => Object.hasOwn(env, name));
+  if (both !== undefined)
+    faults.push({ path: [...path, 'secrets'], key: both, text: `env and secrets both set ${both}` });
+  return faults;
+}
+
+function worded(errors: readonly ErrorObject[]): Fault[] {
+  return errors.map((error) => {
+    const path = error.instancePath
+      .split('/')
+      .slice(1)
+      .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+    const name = path.join('.') || 'the file';
+    const { additionalProperty, missingProperty, allowedValues } = error.params as Record<string, unknown>;
+    if (typeof additionalProperty === 'string') {
+      const known = Object.keys((error.parentSchema as { properties?: object }).properties ?? {});
+      const where = path.length === 0 ? '' : ` of ${name}`;
+      return {
+        path,
+        key: additionalProperty,
+        text: `'${additionalProperty}' is not a field${where}${didYouMean(additionalProperty, known)}`,
+      };
+    }
+    if (typeof missingProperty === 'string') return { path, text: `${name} lacks ${missingProperty}` };
+    if (Array.isArray(allowedValues)) {
+      const meant = typeof error.data === 'string' ? didYouMean(error.data, allowedValues as string[]) : '';
+      return { path, text: `${name} must be one of ${allowedValues.join(', ')}${meant}` };
+    }
+    const isUnquoted = error.keyword === 'type' && error.params.type === 'string' && typeof error.data !== 'object';
+    const hint = isUnquoted ? `: write "${error.data}" in quotes` : '';
+    return { path, text: `${name} ${error.message}${hint}` };
+  });
+}
+
+/** Returns where in the text a fault is: its key, its value, or what is nearest around. */
+function offsetOf(document: Document, path: Fault['path'], key: string | undefined): number {
+  for (let depth = path.length; depth >= 0; depth -= 1) {
+    const inside = path.slice(0, depth).map((part) => (/^\d+$/.test(String(part)) ? Number(part) : part));
+    const node = depth === 0 ? document.contents : (document.getIn(inside, true) as Node | undefined);
+    if (!isNode(node)) continue;
+    const pair = isMap(node) ? node.items.find((item) => String(item.key) === key) : undefined;
+    const found = isNode(pair?.key) ? pair.key : node;
+    return found.range?.[0] ?? 0;
+  }
+  return 0;
+}
