@@ -21,6 +21,7 @@ import type { GpuInventory } from '../runtimes/gpus/gpu-inventory.ts';
 import { LocalGpus } from '../runtimes/gpus/local-gpus.ts';
 import type { Runtime, WorkloadStorage } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
+import { readBuildRegistry } from './build-registry.ts';
 import { builtImagesIn } from './create-builder.ts';
 import { openGpus } from './open-gpus.ts';
 
@@ -154,7 +155,8 @@ async function createKubernetes(setup: Setup): Promise<CreatedRuntime> {
   const lastKnown = wasKubernetes ? (await findSimulation(pool)) === undefined : null;
   const isSimulated = await areGpusSimulated(setup, () => hasGpuNodes(settings, logger, lastKnown));
   const gpus = isSimulated ? inventory : null;
-  const runtime = createKubernetesRuntime({ settings, installation: installation.id, logger, gpus });
+  const builtImages = await readBuildRegistry(config);
+  const runtime = createKubernetesRuntime({ settings, installation: installation.id, logger, gpus, builtImages });
   return { ...(await withGpus(setup, runtime, isSimulated)), storage: runtime.storage };
 }
 
