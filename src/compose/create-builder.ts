@@ -6,7 +6,6 @@ import type { Pool } from '../db/pool.ts';
 import { isImageUsed } from '../domain/builds/used-images.ts';
 import type { Installation } from '../domain/installation.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
-import { readBuildEngine, readBuildRegistry } from './build-registry.ts';
 
 /** Returns why this server builds no images, one sentence; null: it does. */
 export function buildHindrance({ builds }: Config, { name }: Runtime): string | null {
@@ -40,9 +39,10 @@ export async function createBuilder(
   }
   const isUsed = (image: string) => isImageUsed(pool, image);
   if (runtime.name === 'kubernetes') {
-    const [{ createPushingBuilder }, { Engine }] = await Promise.all([
+    const [{ createPushingBuilder }, { Engine }, { readBuildEngine, readBuildRegistry }] = await Promise.all([
       import('../builders/pushed/pushing-builder.ts'),
       import('../engine/engine.ts'),
+      import('../builders/pushed/read-places.ts'),
     ]);
     const [address, registry] = await Promise.all([readBuildEngine(config), readBuildRegistry(config)]);
     const engine = new Engine(address);

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { readBuildRegistry } from '../builders/pushed/read-places.ts';
 import type { Config } from '../config/config.ts';
 import type { Logger } from '../core/logger.ts';
 import { closest } from '../core/text/closest.ts';
@@ -21,7 +22,6 @@ import type { GpuInventory } from '../runtimes/gpus/gpu-inventory.ts';
 import { LocalGpus } from '../runtimes/gpus/local-gpus.ts';
 import type { Runtime, WorkloadStorage } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
-import { readBuildRegistry } from './build-registry.ts';
 import { builtImagesIn } from './create-builder.ts';
 import { openGpus } from './open-gpus.ts';
 
