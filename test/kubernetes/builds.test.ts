@@ -101,7 +101,8 @@ describeOrSkip('builds on a cluster', () => {
     const second = await build('two');
     await api.call('PATCH', `/v2/serverless/${id}`, { image: second.image });
     await until('the new code answers', async () => (await api.runToEnd(id, {})).output === 'two');
-    await api.call('POST', `/v2/serverless/${id}/rollback`, { version: 1 });
+    const { releases } = await api.call<{ releases: { id: string }[] }>('GET', `/v2/serverless/${id}/releases`);
+    await api.call('POST', `/v2/serverless/${id}/releases/${releases.at(-1)!.id}/rollback`);
     await until('the former code answers', async () => (await api.runToEnd(id, {})).output === 'one');
     await api.delete(id);
   }, 240_000);
