@@ -45,6 +45,8 @@ export interface BuildLimits {
 
 /** What happens in a build, in order. `step` is unique in the build. */
 export type BuildEvent =
+  /** The image is made, and is sent to where it will be pulled from. */
+  | { kind: 'pushing' }
   | { kind: 'step'; step: string; name: string; state: 'RUNNING' | 'COMPLETED' | 'CACHED' | 'FAILED'; at: Date }
   | { kind: 'line'; step: string | null; stream: 'stdout' | 'stderr' | 'system'; text: string; at: Date };
 
@@ -71,7 +73,7 @@ export interface StoredImage {
 }
 
 export interface Builder {
-  readonly name: 'engine' | 'processes';
+  readonly name: 'engine' | 'pushed' | 'processes';
   /**
    * Builds the image. Rejects with a sentence fit for users: `unprocessable` where the folder or its recipe is at fault,
    * `unavailable` where the builder is. Leaves nothing behind then but a cache.

@@ -298,11 +298,12 @@ function stopOf(options: Start, { readiness }: ServerParts, serving: Serving): R
 
 /** Returns the registries that images may come from: not Podyard's own ports, whatever the machine is called. */
 export function registryPolicyOf(
-  { publicUrl, proxyHost, lbHost, registries }: Config,
+  { publicUrl, proxyHost, lbHost, registries, builds }: Config,
   { port, workerApiUrl }: { port: number; workerApiUrl: string },
 ): RegistryPolicy {
   const named = [publicUrl, workerApiUrl, proxyHost && `http://${proxyHost}`, lbHost && `http://${lbHost}`];
   const hosts = named.flatMap((text) => (text ? [new URL(text).hostname.toLowerCase()] : []));
   const workerPort = workerApiUrl === '' ? [] : [Number(new URL(workerApiUrl).port)];
-  return { allowed: registries, ownHosts: [hostname().toLowerCase(), ...hosts], ownPorts: [port, ...workerPort] };
+  const ownHosts = [hostname().toLowerCase(), ...hosts];
+  return { allowed: registries, ownHosts, ownPorts: [port, ...workerPort], builds: builds.registry };
 }

@@ -11,8 +11,12 @@ import type { Runtime } from '../runtimes/runtime.ts';
 export function buildHindrance({ builds }: Config, { name }: Runtime): string | null {
   if (builds.atOnce === 0) return 'This server builds no images: PODYARD_BUILDS is 0. Push one to a registry instead.';
   if (name === 'docker' || name === 'process') return null;
-  const where = name === 'kubernetes' ? 'on Kubernetes' : 'while its runtime is simulated';
-  return `This server builds no images ${where}: push one to a registry, and name it.`;
+  if (name !== 'kubernetes')
+    return 'This server builds no images while its runtime is simulated: push one to a registry, and name it.';
+  const missing = Object.entries({ PODYARD_BUILD_ENGINE: builds.engine, PODYARD_BUILD_REGISTRY: builds.registry });
+  const names = missing.flatMap(([variable, value]) => (value === null ? [variable] : []));
+  if (names.length === 0) return null;
+  return `This server builds no images on Kubernetes without ${names.join(' and ')}: push one to a registry, and name it.`;
 }
 
 /** Where the images of the process runtime are. Not in the folder of an installation, whose runtime would take it for a workload's. */
@@ -33,6 +37,17 @@ export async function createBuilder(
     ]);
     return createEngineBuilder({ engine: new Engine(undefined), installation: installation.id });
   }
+  const isUsed = (image: string) => isImageUsed(pool, image);
+  if (runtime.name === 'kubernetes') {
+    const [{ createPushingBuilder }, { Engine }, { readBuildEngine, readBuildRegistry }] = await Promise.all([
+      import('../builders/pushed/pushing-builder.ts'),
+      import('../engine/engine.ts'),
+      import('../builders/pushed/read-places.ts'),
+    ]);
+    const [address, registry] = await Promise.all([readBuildEngine(config), readBuildRegistry(config)]);
+    const engine = new Engine(address);
+    return createPushingBuilder({ engine, registry: registry!, installation: installation.id, isUsed });
+  }
   const [{ createProcessBuilder }, { killOrphans, MARKER }] = await Promise.all([
     import('../builders/processes/process-builder.ts'),
     import('../runtimes/process/process-group.ts'),
@@ -42,7 +57,7 @@ export async function createBuilder(
     root: join(builtImagesIn(config), installation.id),
     env: { ...config.buildEnv, PATH: [dirname(process.execPath), path].join(delimiter) },
     marker: { variable: MARKER, kill: killOrphans },
-    isUsed: (image) => isImageUsed(pool, image),
+    isUsed,
   });
 }
 

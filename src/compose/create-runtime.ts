@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { readBuildRegistry } from '../builders/pushed/read-places.ts';
 import type { Config } from '../config/config.ts';
 import type { Logger } from '../core/logger.ts';
 import { closest } from '../core/text/closest.ts';
@@ -154,7 +155,8 @@ async function createKubernetes(setup: Setup): Promise<CreatedRuntime> {
   const lastKnown = wasKubernetes ? (await findSimulation(pool)) === undefined : null;
   const isSimulated = await areGpusSimulated(setup, () => hasGpuNodes(settings, logger, lastKnown));
   const gpus = isSimulated ? inventory : null;
-  const runtime = createKubernetesRuntime({ settings, installation: installation.id, logger, gpus });
+  const builtImages = await readBuildRegistry(config);
+  const runtime = createKubernetesRuntime({ settings, installation: installation.id, logger, gpus, builtImages });
   return { ...(await withGpus(setup, runtime, isSimulated)), storage: runtime.storage };
 }
 

@@ -25,6 +25,16 @@ export interface EngineRequest {
   signal?: AbortSignal;
 }
 
+/** Where an engine listens: a socket, or a host, with TLS unless it is this machine. */
+export type EngineAddress = { socketPath: string } | { host: string; port: number; tls: EngineTls | null };
+
+/** PEM: the authority of the engine's certificate, and what Podyard shows the engine. */
+export interface EngineTls {
+  ca: string;
+  cert: string;
+  key: string;
+}
+
 /** The members used of docker-modem, which supports DOCKER_HOST, TLS and ssh. */
 interface Modem {
   socketPath?: unknown;
@@ -49,12 +59,13 @@ const SUCCESS = { 200: true, 201: true, 204: true, 304: true };
  * Rejects with an EngineError when the engine refuses, and with a Failure `unavailable` when it cannot be reached.
  */
 export class Engine {
-  readonly #socketPath: string | undefined;
+  readonly #address: EngineAddress | undefined;
   #modem: Promise<Modem> | undefined;
   #kind: Promise<EngineKind> | undefined;
 
-  constructor(socketPath: string | undefined) {
-    this.#socketPath = socketPath;
+  /** The path of a socket, or an address; undefined: where DOCKER_HOST says, or the usual socket. */
+  constructor(address: string | EngineAddress | undefined) {
+    this.#address = typeof address === 'string' ? { socketPath: address } : address;
   }
 
   /** Resolves with the parsed JSON body. */
@@ -112,11 +123,16 @@ export class Engine {
     // The engine answers an unclean path (an empty component, `..`) with a redirect, which docker-modem would follow to any host,
     // without an error handler. Refused, it is an error of the request.
     http.maxRedirects = 0;
-    const options = this.#socketPath === undefined ? undefined : { socketPath: this.#socketPath };
-    const modem = new DockerModem(options) as unknown as Modem;
+    const modem = new DockerModem(this.#address && modemOptions(this.#address)) as unknown as Modem;
     if (modem.socketPath !== undefined) modem.agent = new ShortAgent({ keepAlive: true });
     return modem;
   }
+}
+
+function modemOptions(address: EngineAddress): object {
+  if ('socketPath' in address) return address;
+  const { host, port, tls } = address;
+  return { host, port, protocol: tls === null ? 'http' : 'https', ...tls };
 }
 
 /** docker-modem prints the agent of each request for its debug log, even with no such log: with all connections 4 ms. */

@@ -41,7 +41,7 @@ export class PrivateRegistry {
     // JSON is YAML, too.
     const config = {
       version: 0.1,
-      storage: { filesystem: { rootdirectory: join(this.folder, 'data') } },
+      storage: { filesystem: { rootdirectory: join(this.folder, 'data') }, delete: { enabled: true } },
       http: { addr: host.replace('127.0.0.1', '') }, // the pods of a cluster reach it at another address
       auth: { htpasswd: { realm: 'test', path: join(this.folder, 'htpasswd') } },
     };

@@ -136,12 +136,12 @@ export class Cluster {
     return { resource, label, selector: `${mark}=tests` };
   }
 
-  /** Lets our own cluster pull from a registry, `host:port`, over plain HTTP. */
-  async trustRegistry(host: string): Promise<void> {
+  /** Lets our own cluster pull from a registry, `host:port`, over plain HTTP. `at`: where nodes reach it, if not by its name. */
+  async trustRegistry(host: string, at = host): Promise<void> {
     const folder = join(STATE, 'registries', host);
     await mkdir(folder, { recursive: true });
     // Without a section for the host containerd uses TLS.
-    const lines = [`server = "http://${host}"`, `[host."http://${host}"]`, 'capabilities = ["pull", "resolve"]', ''];
+    const lines = [`server = "http://${at}"`, `[host."http://${at}"]`, 'capabilities = ["pull", "resolve"]', ''];
     await writeFile(join(folder, 'hosts.toml'), lines.join('\n'));
   }
 

@@ -6,7 +6,9 @@ import { BuildahOutput } from './buildah.ts';
 function read(...texts: string[]): string[] {
   const said: string[] = [];
   const say = (event: BuildEvent) =>
-    said.push(event.kind === 'step' ? `${event.name} ${event.state}` : `  ${event.text}`);
+    said.push(
+      event.kind === 'step' ? `${event.name} ${event.state}` : event.kind === 'line' ? `  ${event.text}` : event.kind,
+    );
   const output = new BuildahOutput(new BuildSteps(say));
   for (const text of texts) output.take(text, new Date(0));
   return said;

@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { builderContract } from '../../../test/builder-contract/contract.ts';
 import { makeBase, writeDockerfile } from '../../../test/builder-contract/dockerfile-projects.ts';
+import { readFromImage } from '../../../test/builder-contract/read-from-image.ts';
 import { docker, hasEngine } from '../../../test/engine.ts';
 import { findProcesses } from '../../../test/find-processes.ts';
 import { Engine } from '../../engine/engine.ts';
@@ -35,21 +36,6 @@ describe.skipIf(!hasEngine)('with a container engine', () => {
     };
   });
 });
-
-/** Reads it in a container that is never started. */
-async function readFromImage(image: string, path: string): Promise<string> {
-  const container = await docker.createContainer({ Image: image });
-  try {
-    const archive = await container.getArchive({ path: `/app/${path}` });
-    const chunks: Buffer[] = [];
-    for await (const chunk of archive as AsyncIterable<Buffer>) chunks.push(chunk);
-    const bytes = Buffer.concat(chunks);
-    const size = Number.parseInt(bytes.toString('latin1', 124, 135), 8);
-    return bytes.toString('utf8', 512, 512 + size);
-  } finally {
-    await container.remove({ v: true });
-  }
-}
 
 /** The programs of the project `endless`, whoever runs them. */
 async function endlessPrograms(): Promise<string[]> {

@@ -11,6 +11,7 @@ import { readCatalogFile } from '../../domain/catalog/read-catalog-file.ts';
 import type { Gpu, GpuSource } from '../../runtimes/gpus/gpu.ts';
 import type { CliOutput } from '../shared/cli-pieces.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
+import { checkBuilds } from './check-builds.ts';
 import { checkEgress, checkUsers } from './check-egress.ts';
 import { checkGit } from './check-git.ts';
 import { checkNames } from './check-names.ts';
@@ -62,7 +63,8 @@ async function checkRuntime(config: Config): Promise<Finding[]> {
   const machine = engine === null ? [] : [engine, ...(await checkGpus(config, hasEngine)), await checkSleep(config)];
   const isInCluster = config.runtime === 'auto' && !hasEngine && config.kubernetes.inCluster !== null;
   if (isCluster || isInCluster) {
-    return [...(await checkOwnCluster(config)), ...(await checkNames(config, true)), ...(await checkUsers(config))];
+    const own = [checkOwnCluster(config), checkBuilds(config), checkNames(config, true), checkUsers(config)];
+    return (await Promise.all(own)).flat();
   }
   if (config.runtime === 'simulated') return machine;
   const git = checkGit(config.buildEnv.PATH ?? DEFAULT_PATH).then((finding) => [finding]);

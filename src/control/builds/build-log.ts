@@ -42,6 +42,7 @@ export class BuildLog {
   #number: number;
   #storing: Promise<void> | undefined;
   #isClosed = false;
+  #isPushing = false;
   /** The name of the step that failed last. */
   failedStep: string | null = null;
 
@@ -57,7 +58,8 @@ export class BuildLog {
   }
 
   add(event: BuildEvent): void {
-    if (event.kind === 'step') this.#addStep(event);
+    if (event.kind === 'pushing') this.#isPushing = true;
+    else if (event.kind === 'step') this.#addStep(event);
     else this.#addLine(event);
     this.#storing ??= this.#storeSoon();
   }
@@ -136,7 +138,7 @@ export class BuildLog {
     this.#lines = [];
     this.#changed.clear();
     try {
-      await appendEvents(pool, this.#id, { lines, steps });
+      await appendEvents(pool, this.#id, { lines, steps, isPushing: this.#isPushing });
       bus.publish('build', this.#id);
     } catch (error) {
       if (sqlState(error) === FOREIGN_KEY_VIOLATION) return; // the build is gone, with its user

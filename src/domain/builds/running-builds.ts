@@ -126,9 +126,10 @@ export type StoredLine = BuildLine;
 export async function appendEvents(
   pool: Pool,
   id: BuildId,
-  { steps, lines }: { steps: readonly StepUpdate[]; lines: readonly StoredLine[] },
+  { steps, lines, isPushing }: { steps: readonly StepUpdate[]; lines: readonly StoredLine[]; isPushing: boolean },
 ): Promise<void> {
   await transaction(pool, async (db) => {
+    if (isPushing) await db.query("update builds set status = 'PUSHING' where id = $1 and status = 'BUILDING'", [id]);
     if (steps.length > 0) {
       await db.query(
         `insert into build_steps (build_id, step, number, name, status, started_at, ended_at)

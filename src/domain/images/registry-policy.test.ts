@@ -106,3 +106,11 @@ test('malformed patterns are refused', () => {
     expect(() => readConfig({ registries }, {})).toThrow(`--registries has '${registries}'`);
   }
 });
+
+test('images in the repository of builds are used by the names that builds gave them', () => {
+  useRegistries({ ...ANY_REGISTRY, builds: { host: 'docker.io', repository: 'acme/builds' } });
+  for (const image of ['acme/builds', 'docker.io/acme/builds:i1.app.b1', 'Index.docker.io/acme/builds@sha256:ab'])
+    expect(findImageRefusal(image)).toContain('those of builds: use the name that the build gives its image');
+  expect(findImageRefusal('acme/builds2')).toBeNull();
+  expect(findImageRefusal('builds.podyard.internal/app:b7k2m9x4c1v8zt')).toBeNull();
+});

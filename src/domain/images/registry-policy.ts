@@ -16,6 +16,8 @@ export interface RegistryPolicy {
   ownPorts: readonly number[];
   /** Names of this machine besides its addresses and `localhost`, in lower case. */
   ownHosts: readonly string[];
+  /** The repository of the images that builds made, which their users name otherwise; null: there is none. */
+  builds: { host: string; repository: string } | null;
 }
 
 const DOCKER_HUB = 'docker.io';
@@ -25,7 +27,7 @@ const DEFAULT_PORTS = [443, 80];
 
 const machineServices = new NetworkList([...MACHINE_SERVICES[4], ...MACHINE_SERVICES[6]]);
 
-export const ANY_REGISTRY: RegistryPolicy = { allowed: null, ownPorts: [], ownHosts: [] };
+export const ANY_REGISTRY: RegistryPolicy = { allowed: null, ownPorts: [], ownHosts: [], builds: null };
 let policy: RegistryPolicy = ANY_REGISTRY;
 
 /** Sets the policy of this process. */
@@ -38,7 +40,9 @@ export function findImageRefusal(image: string): string | null {
   const parsed = parseImageReference(image);
   if ('fault' in parsed) return findImageFault(image);
   if (isBuildImage(image)) return null; // of no registry
-  const { registry } = parsed;
+  const { registry, repository } = parsed;
+  if (isOfBuilds(registry, repository))
+    return `images of '${registry}/${repository}' are those of builds: use the name that the build gives its image`;
   const { host, ports } = placeOf(registry);
   if (host === BASE_HOST) return `images cannot come from '${registry}': it is no registry`;
   const fault = findPlaceFault(registry, host, ports);
@@ -60,6 +64,14 @@ export async function checkRegistryAddress(image: string): Promise<void> {
     const fault = findPlaceFault(parsed.registry, address, ports);
     if (fault !== null) throw new Failure('unprocessable', fault);
   }
+}
+
+/** A node that has such an image would start it for anybody. */
+function isOfBuilds(registry: string, repository: string): boolean {
+  const { builds } = policy;
+  const name = registry.toLowerCase();
+  const host = HUB_NAMES.includes(name) ? DOCKER_HUB : name;
+  return builds !== null && builds.host === host && builds.repository === repository;
 }
 
 function findPlaceFault(registry: string, host: string, ports: readonly number[]): string | null {

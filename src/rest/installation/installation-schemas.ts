@@ -38,7 +38,7 @@ export const INSTALLATION_EXAMPLES: Examples = {
     gpus: 'REAL',
     freeze: 'PARKED',
     sleep: 'NONE',
-    buildHindrance: 'This server builds no images on Kubernetes: push one to a registry, and name it.',
+    buildHindrance: 'This server builds no images: PODYARD_BUILDS is 0. Push one to a registry instead.',
     notices: ['Frozen workers are parked here'],
     problems: ['The disk of the data directory has 3.1 GiB of 200.0 GiB left'],
   },

@@ -7,6 +7,8 @@
 import type { KubernetesSettings } from '../../config/kubernetes-settings.ts';
 import { Semaphore } from '../../core/flow/semaphore.ts';
 import type { Logger } from '../../core/logger.ts';
+import { isBuildImage, lostBuildImage } from '../../domain/builds/build-image.ts';
+import { type BuildRegistry, pulledName } from '../../domain/builds/build-registry.ts';
 import { digestIn, type ImageIdentity, identityIn } from '../../domain/images/image-identity.ts';
 import { isRefusal } from '../../engine/refusal.ts';
 import { type ExecRequest, type Execution, notRunning } from '../execution.ts';
@@ -54,6 +56,8 @@ export interface KubernetesRuntimeOptions {
   installation: string;
   /** Simulated: pool → number of GPUs. Null: those of the cluster's nodes. */
   gpus?: ReadonlyMap<string, number> | null;
+  /** Where nodes pull the images that this installation has built; null: it builds none. */
+  builtImages?: BuildRegistry | null;
   describePool?: DescribePool;
   logger: Logger;
   /** Default: what the settings name. */
@@ -163,14 +167,25 @@ class KubernetesRuntime implements Runtime {
         const modelNodes = this.#modelNodes;
         const starter = { ...parts, installation, modelNodes, areGpusSimulated: gpus !== null };
         const signal = options.signal ? AbortSignal.any([abort.signal, options.signal]) : abort.signal;
-        const pod = await startPod(starter, spec, options, signal);
+        const pulled = this.#asPulled(spec);
+        const pod = await startPod(starter, pulled, options, signal);
         const { address, publishedPorts } = this.#observe(parts, pod);
-        const image = identityOf(spec.image, pod.imageId);
+        const found = identityOf(pulled.image, pod.imageId);
+        const image = found && identityIn(spec.image, found.digest);
         return { address, publishedPorts, ...(image && { image }) };
       } finally {
         this.#aborts.delete(spec.id);
       }
     });
+  }
+
+  /** Images that builds made have other names at their registry. */
+  #asPulled(spec: WorkloadSpec): WorkloadSpec {
+    const { builtImages = null, installation } = this.#options;
+    if (!isBuildImage(spec.image)) return spec;
+    const image = pulledName(spec.image, builtImages, installation);
+    if (image === null) throw lostBuildImage(spec.image);
+    return { ...spec, image, registry: builtImages?.auth ? { id: 'builds', auth: builtImages.auth } : null };
   }
 
   /** Uses the last known state while the API server is away: pods keep running. */

@@ -153,6 +153,16 @@ spec:
               mountPath: /etc/podyard/mail
               readOnly: true
             {{- end }}
+            {{- if $root.Values.builds.engineSecret }}
+            - name: build-engine
+              mountPath: /etc/podyard/build-engine
+              readOnly: true
+            {{- end }}
+            {{- if $root.Values.builds.registrySecret }}
+            - name: build-registry
+              mountPath: /etc/podyard/build-registry
+              readOnly: true
+            {{- end }}
             {{- if $root.Values.tlsSecret }}
             - name: tls
               mountPath: /etc/podyard/tls
@@ -179,6 +189,17 @@ spec:
         - name: mail
           secret:
             secretName: {{ . }}
+        {{- end }}
+        {{- with $root.Values.builds.engineSecret }}
+        - name: build-engine
+          secret:
+            secretName: {{ . }}
+        {{- end }}
+        {{- with $root.Values.builds.registrySecret }}
+        - name: build-registry
+          secret:
+            secretName: {{ . }}
+            items: [{ key: .dockerconfigjson, path: config.json }]
         {{- end }}
         {{- with $root.Values.tlsSecret }}
         - name: tls

@@ -26,6 +26,8 @@
   "PODYARD_LOG_SIZE" (toString (default "" .Values.logs.size))
   "PODYARD_MODELS_GB" (toString (default "" .Values.models.storeGb))
   "PODYARD_HUB_CACHE_GB" (toString (default "" .Values.models.hubCacheGb))
+  "PODYARD_BUILD_ENGINE" (toString (default "" .Values.builds.engine))
+  "PODYARD_BUILD_REGISTRY" (toString (default "" .Values.builds.registry))
   "PODYARD_KUBERNETES_GPU_LABEL" (toString (default "" .Values.workloads.gpuLabel))
   "PODYARD_KUBERNETES_GPU_RESOURCE" (toString (default "" .Values.workloads.gpuResource))
   "PODYARD_KUBERNETES_GPU_RUNTIME_CLASS" (toString (default "" .Values.workloads.gpuRuntimeClass))
@@ -54,6 +56,8 @@
 {{- if .Values.catalog }}{{ $_ := set $settings "PODYARD_CATALOG" "/etc/podyard/catalog/catalog.json" }}{{ end -}}
 {{- if .Values.signInSecret }}{{ $_ := set $settings "PODYARD_SIGN_IN" "/etc/podyard/sign-in/sign-in.json" }}{{ end -}}
 {{- if .Values.mailSecret }}{{ $_ := set $settings "PODYARD_MAIL" "/etc/podyard/mail/mail.json" }}{{ end -}}
+{{- if .Values.builds.engineSecret }}{{ $_ := set $settings "PODYARD_BUILD_ENGINE_CERTIFICATES" "/etc/podyard/build-engine" }}{{ end -}}
+{{- if .Values.builds.registrySecret }}{{ $_ := set $settings "PODYARD_BUILD_REGISTRY_AUTH" "/etc/podyard/build-registry/config.json" }}{{ end -}}
 {{- if .Values.tlsSecret -}}
 {{- $_ := set $settings "PODYARD_TLS_CERT" "/etc/podyard/tls/tls.crt" -}}
 {{- $_ := set $settings "PODYARD_TLS_KEY" "/etc/podyard/tls/tls.key" -}}

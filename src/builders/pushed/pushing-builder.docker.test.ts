@@ -1,0 +1,147 @@
+import { afterAll, describe, expect, test } from 'vitest';
+import { builderContract } from '../../../test/builder-contract/contract.ts';
+import { DOCKERFILE, makeBase, writeDockerfile } from '../../../test/builder-contract/dockerfile-projects.ts';
+import { readFromImage } from '../../../test/builder-contract/read-from-image.ts';
+import { hasRegistryProgram, PrivateRegistry } from '../../../test/containers/private-registry.ts';
+import { docker, hasEngine } from '../../../test/engine.ts';
+import { findProcesses } from '../../../test/find-processes.ts';
+import { newId } from '../../core/ids.ts';
+import { type BuildRegistry, pulledName } from '../../domain/builds/build-registry.ts';
+import { Engine } from '../../engine/engine.ts';
+import type { BuildEvent, Builder } from '../builder.ts';
+import { createPushingBuilder } from './pushing-builder.ts';
+
+/** Against Debian's docker-registry, which takes a password. */
+const isThere = hasEngine && hasRegistryProgram();
+if (!isThere && process.env.CI === 'true') {
+  test('a container engine and a registry are there', () =>
+    expect.fail('with CI=true the tests of pushed builds need an engine and docker-registry'));
+}
+
+describe.skipIf(!isThere)('with an engine and a registry', () => {
+  const engine = new Engine(undefined);
+  const used = new Set<string>();
+  let registry: PrivateRegistry | undefined;
+  let place: BuildRegistry;
+  const installations: string[] = [];
+  afterAll(async () => {
+    await registry?.dispose();
+    await engine.close();
+  });
+  const open = (installation: string, more: Partial<BuildRegistry> = {}, by = engine): Builder => {
+    installations.push(installation);
+    const isUsed = async (image: string) => used.has(image);
+    return createPushingBuilder({ engine: by, registry: { ...place, ...more }, installation, isUsed });
+  };
+
+  builderContract('pushed', async () => {
+    await makeBase(engine);
+    registry = await PrivateRegistry.start();
+    place = { host: registry.host, repository: 'team/builds', auth: registry.auth };
+    return {
+      open: async (installation) => open(installation),
+      openAway: async (installation) => open(installation, {}, new Engine('/nowhere/engine.sock')),
+      write: writeDockerfile,
+      read: (image, path) => pullAndRead(image, path),
+      use: async (image) => {
+        used.add(image);
+        return async () => void used.delete(image);
+      },
+      leftovers: async () => [
+        ...findProcesses(/sleep 8639[789]/).map((pid) => `process ${pid}`),
+        ...(await namesInEngine()),
+      ],
+      caches: true,
+    };
+  });
+
+  /** Reads a file as a node does: of what the registry has. */
+  async function pullAndRead(image: string, path: string): Promise<string> {
+    for (const installation of new Set(installations)) {
+      const name = pulledName(image, place, installation)!;
+      const authconfig = { ...registry!.auth, serveraddress: registry!.host };
+      const pull = await docker.pull(name, { authconfig }).catch(() => null);
+      if (pull === null) continue;
+      await new Promise((resolve, reject) =>
+        docker.modem.followProgress(pull, (error) => (error ? reject(error) : resolve(null))),
+      );
+      return await readFromImage(name, path).finally(() => docker.getImage(name).remove());
+    }
+    throw new Error(`no registry has ${image}`);
+  }
+
+  /** The engine keeps no name of what was pushed. */
+  async function namesInEngine(): Promise<string[]> {
+    const images = await docker.listImages();
+    const names = images.flatMap(({ RepoTags }) => RepoTags ?? []);
+    return names.filter((name) => name.includes('/contract:') || name.startsWith(`${place.host}/`));
+  }
+
+  const build = async (builder: Builder, folder: string) => {
+    const id = newId<string>();
+    const events: BuildEvent[] = [];
+    const request = {
+      ...{ id, image: `builds.podyard.internal/contract:${id.toLowerCase()}`, folder, recipe: DOCKERFILE },
+      ...{ args: {}, secrets: {}, registries: {}, usesCache: true, cacheScope: 'a', admitBase: async () => {} },
+    };
+    const limits = { cpus: 1, memoryBytes: 1e9, timeoutMs: 100_000, maxImageBytes: 2e9 };
+    const onEvent = (event: BuildEvent) => void events.push(event);
+    const signal = new AbortController().signal;
+    const outcome = await builder.build(request, { limits, onEvent, signal }).catch((error: unknown) => ({ error }));
+    return { id, events, outcome };
+  };
+  const folder = async (): Promise<string> => {
+    const { mkdtemp, writeFile } = await import('node:fs/promises');
+    const path = await mkdtemp('/tmp/podyard-pushed-');
+    await writeFile(`${path}/note.txt`, 'a note');
+    await writeDockerfile('plain', path);
+    return path;
+  };
+
+  test('two builds of one folder are one image, and the first to go leaves the other', async () => {
+    const builder = open(newId<string>(), { repository: 'team/twins' });
+    const context = await folder();
+    const [one, two] = [await build(builder, context), await build(builder, context)];
+    expect(one.outcome).toMatchObject({ digest: (two.outcome as { digest: string }).digest });
+    const kinds = one.events.map((event) => (event.kind === 'step' ? `${event.name} ${event.state}` : event.kind));
+    const pushed = kinds.slice(kinds.indexOf('pushing'));
+    const push = `Push to ${place.host}/team/twins`;
+    expect(pushed).toEqual(['pushing', `${push} RUNNING`, `${push} COMPLETED`]);
+    await builder.remove(one.id);
+    expect((await builder.list()).map(({ buildId }) => buildId)).toEqual([two.id]);
+    await builder.remove(two.id);
+    expect(await builder.list()).toEqual([]);
+    expect(await namesInEngine()).toEqual([]);
+  });
+
+  test.each<[string, () => Partial<BuildRegistry>, RegExp]>([
+    [
+      'refuses the password',
+      () => ({ auth: { username: 'puller', password: 'wrong-8462' } }),
+      /refuses the credentials/,
+    ],
+    ['wants one', () => ({ auth: null }), /PODYARD_BUILD_REGISTRY_AUTH/],
+    ['is away', () => ({ host: '127.0.0.1:15999' }), /cannot be reached: .*ECONNREFUSED/],
+  ])('a registry that %s is named beforehand and in the build, and nothing is left', async (_what, more, why) => {
+    const builder = open(newId<string>(), more());
+    const hindrance = await builder.hindrance();
+    expect(hindrance).toMatch(why);
+    expect(hindrance).toMatch(/^The registry of builds, .*\.$/);
+    const { outcome } = await build(builder, await folder());
+    expect(outcome).toMatchObject({ error: { kind: 'unavailable' } });
+    expect(JSON.stringify([hindrance, String((outcome as { error: Error }).error)])).not.toContain('wrong-8462');
+    expect(await namesInEngine()).toEqual([]);
+  });
+
+  test('tidy removes from the engine what a killed server had not pushed', async () => {
+    const installation = newId<string>();
+    const builder = open(installation);
+    const { createEngineBuilder } = await import('../engine/engine-builder.ts');
+    const { outcome } = await build(createEngineBuilder({ engine, installation }), await folder());
+    const { image } = outcome as { image: string };
+    await docker.getImage(image).tag({ repo: `${place.host}/team/builds`, tag: 'left' });
+    expect(await namesInEngine()).toHaveLength(2);
+    await builder.tidy();
+    expect(await namesInEngine()).toEqual([]);
+  });
+});

@@ -1,0 +1,164 @@
+/**
+ * Builds for a cluster, whose nodes pull: a container engine builds, and a registry keeps the images. Each image has a tag that names
+ * its installation and build; the engine keeps only its cache. Nodes pull by the digest that the registry gave.
+ */
+import { Failure } from '../../core/errors.ts';
+import { BUILT_LABEL, buildIdOf } from '../../domain/builds/build-image.ts';
+import { type BuildRegistry, buildTagOf, imageOfBuildTag } from '../../domain/builds/build-registry.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { isRefusal, Refusal } from '../../engine/refusal.ts';
+import type { Builder, BuildOptions, BuildRequest, BuiltImage, StoredImage } from '../builder.ts';
+import { readMessages } from '../engine/build-messages.ts';
+import { BuildRefusal } from '../engine/build-plan.ts';
+import { createEngineBuilder } from '../engine/engine-builder.ts';
+import { Registry } from './registry.ts';
+
+export interface PushingBuilderOptions {
+  engine: Engine;
+  registry: BuildRegistry;
+  installation: string;
+  /** True while a workload uses the image. */
+  isUsed(image: string): Promise<boolean>;
+}
+
+const PUSH = 'push';
+/** Docker has no image without names but in its cache. */
+const NO_NAME = '<none>:<none>';
+
+/** Makes no request before the first call. */
+export function createPushingBuilder(options: PushingBuilderOptions): Builder {
+  return new PushingBuilder(options);
+}
+
+class PushingBuilder implements Builder {
+  readonly name = 'pushed';
+  readonly #options: PushingBuilderOptions;
+  readonly #inner: Builder;
+  readonly #registry: Registry;
+
+  constructor(options: PushingBuilderOptions) {
+    this.#options = options;
+    this.#inner = createEngineBuilder(options);
+    this.#registry = new Registry(options.registry);
+  }
+
+  async build(request: BuildRequest, options: BuildOptions): Promise<BuiltImage> {
+    const { image } = request;
+    const tag = buildTagOf(image, this.#options.installation)!;
+    const startedAt = Date.now();
+    const { sizeBytes } = await this.#inner.build(request, options);
+    options.onEvent({ kind: 'pushing' });
+    const step = { kind: 'step', step: PUSH, name: `Push to ${this.#repository}` } as const;
+    options.onEvent({ ...step, state: 'RUNNING', at: new Date() });
+    try {
+      const digest = await this.#push(image, tag, options, startedAt);
+      options.onEvent({ ...step, state: 'COMPLETED', at: new Date() });
+      return { image, digest, sizeBytes };
+    } catch (error) {
+      options.onEvent({ ...step, state: 'FAILED', at: new Date() });
+      throw error;
+    } finally {
+      for (const name of [`${this.#repository}:${tag}`, image]) await this.#untag(name).catch(() => {}); // else tidy does
+    }
+  }
+
+  async list(): Promise<StoredImage[]> {
+    const stored: StoredImage[] = [];
+    for (const tag of await this.#registry.tags()) {
+      const image = imageOfBuildTag(tag, this.#options.installation);
+      const manifest = image && (await this.#registry.manifest(tag));
+      if (manifest) stored.push({ buildId: buildIdOf(image)!, image, sizeBytes: manifest.sizeBytes });
+    }
+    return stored;
+  }
+
+  /** An unchanged folder is the same image again, under another tag, which stays. */
+  async remove(buildId: string): Promise<void> {
+    const { installation, isUsed } = this.#options;
+    const tags = await this.#registry.tags();
+    const tag = tags.find((one) => buildIdOf(imageOfBuildTag(one, installation) ?? '') === buildId);
+    if (tag === undefined) return;
+    const image = imageOfBuildTag(tag, installation)!;
+    if (await isUsed(image)) throw new Failure('conflict', `The image '${image}' is in use.`);
+    const digests = new Map<string, string | undefined>();
+    for (const one of tags) digests.set(one, (await this.#registry.manifest(one))?.digest);
+    const digest = digests.get(tag);
+    if (digest === undefined) return;
+    const isShared = tags.some((one) => one !== tag && digests.get(one) === digest);
+    if (await (isShared ? this.#registry.removeTag(tag) : this.#registry.remove(digest))) return;
+    throw new Failure('conflict', `The registry does not delete '${image}'.`);
+  }
+
+  trimCache(maxBytes: number): Promise<number> {
+    return this.#inner.trimCache(maxBytes);
+  }
+
+  /** What the engine has of ours was not pushed when its server ended. */
+  async tidy(): Promise<void> {
+    await this.#inner.tidy();
+    const { engine, installation } = this.#options;
+    const filters = { label: [`${BUILT_LABEL}=${installation}`] };
+    const images = await engine.json<{ RepoTags: string[] | null }[]>({
+      method: 'GET',
+      path: '/images/json',
+      query: { filters },
+    });
+    for (const { RepoTags } of images) for (const name of RepoTags ?? []) if (name !== NO_NAME) await this.#untag(name);
+  }
+
+  async hindrance(): Promise<string | null> {
+    return (await this.#inner.hindrance()) ?? (await this.#registry.hindrance());
+  }
+
+  get #repository(): string {
+    const { host, repository } = this.#options.registry;
+    return `${host}/${repository}`;
+  }
+
+  /** Returns the digest that the registry gives the image. */
+  async #push(image: string, tag: string, { signal, limits }: BuildOptions, startedAt: number): Promise<string> {
+    const { engine, registry } = this.#options;
+    const repo = this.#repository;
+    const leftMs = Math.max(1, limits.timeoutMs - (Date.now() - startedAt));
+    const ended = AbortSignal.any([signal, AbortSignal.timeout(leftMs)]);
+    const { username, password } = registry.auth ?? { username: '', password: '' };
+    try {
+      await engine.json({ method: 'POST', path: `/images/${image}/tag`, query: { repo, tag } });
+      const answer = await engine.stream({
+        method: 'POST',
+        path: `/images/${repo}/push`,
+        query: { tag },
+        auth: { username, password, serverAddress: registry.host },
+        timeoutMs: leftMs,
+        signal: ended,
+      });
+      for await (const _ of readMessages(answer)); // the last one says whether it failed
+    } catch (error) {
+      throw this.#explain(error, { signal, ended, limits });
+    }
+    const manifest = await this.#registry.manifest(tag);
+    if (manifest) return manifest.digest;
+    throw new Failure('unavailable', `The registry ${repo} does not have the image that was pushed there.`);
+  }
+
+  #explain(
+    error: unknown,
+    { signal, ended, limits }: Pick<BuildOptions, 'signal' | 'limits'> & { ended: AbortSignal },
+  ) {
+    if (signal.aborted) return new Failure('unprocessable', 'The build was cancelled.');
+    if (ended.aborted)
+      return new Failure('unprocessable', `The build did not end within ${Math.round(limits.timeoutMs / 1000)} s.`);
+    if (error instanceof Failure) return error;
+    if (error instanceof BuildRefusal || error instanceof Refusal)
+      return new Failure('unavailable', `The image could not be pushed to ${this.#repository}: ${error.message}`);
+    return new Failure('unavailable', 'The container engine went away while the image was pushed.', { cause: error });
+  }
+
+  async #untag(name: string): Promise<void> {
+    try {
+      await this.#options.engine.json({ method: 'DELETE', path: `/images/${name}` });
+    } catch (error) {
+      if (!isRefusal(error, 404)) throw error;
+    }
+  }
+}
