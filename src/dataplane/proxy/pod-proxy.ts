@@ -7,7 +7,7 @@ import type { Bus } from '../../db/bus.ts';
 import { type Actor, isPermitted } from '../../domain/access/actor.ts';
 import type { Credential, KeyRing } from '../../domain/access/key-ring.ts';
 import { keyEnded } from '../../http/authenticate.ts';
-import { hashTextOnConnection } from '../../http/connection-hash.ts';
+import { hashTextOnConnection } from '../../http/floods/connection-hash.ts';
 import { logFailure } from '../../http/problem.ts';
 import { toFailure } from '../../http/to-failure.ts';
 import { EntryCache } from '../entry-cache.ts';

@@ -1,7 +1,7 @@
-import type { ConnectionPace, PacedTaker } from '../../http/refusal-pace.ts';
-import { enterRequestTurn, leaveRequestTurn } from '../../http/request-turns.ts';
-import { CHECK_MS, isTooSlow } from '../../http/slow-bodies.ts';
-import { READER_CHECK_MS, READER_MIN_BYTES } from '../../http/taken-bytes.ts';
+import type { ConnectionPace, PacedTaker } from '../../http/floods/refusal-pace.ts';
+import { enterRequestTurn, leaveRequestTurn } from '../../http/floods/request-turns.ts';
+import { CHECK_MS, isTooSlow } from '../../http/floods/slow-bodies.ts';
+import { READER_CHECK_MS, READER_MIN_BYTES } from '../../http/floods/taken-bytes.ts';
 import type { TransportReader } from './client-exchange.ts';
 import type { ConnectionOwner, Unreadable, WireHandler } from './connection-owner.ts';
 import type { Timed } from './deadlines.ts';
@@ -25,7 +25,7 @@ const NEVER = Number.POSITIVE_INFINITY;
 /**
  * One connection of a client. Reads requests strictly, one after the other, and passes each to its handler as an exchange.
  * The first request that has no handler is handed off together with the connection. What a client sends before it has its
- * answer waits for a turn of the event loop (http/request-turns.ts), and after refusals for its pace (http/refusal-pace.ts).
+ * answer waits for a turn of the event loop (http/floods/request-turns.ts), and after refusals for its pace (http/floods/refusal-pace.ts).
  */
 export class ClientConnection implements TransportReader, Timed, ExchangeConnection, PacedTaker {
   readonly transport: SocketTransport;

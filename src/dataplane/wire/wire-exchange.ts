@@ -1,5 +1,5 @@
 import type { CallConnection } from '../../http/call-messages.ts';
-import { isRefusal } from '../../http/refusal-pace.ts';
+import { isRefusal } from '../../http/floods/refusal-pace.ts';
 import { BodyReader } from './body-reader.ts';
 import type {
   AnswerHead,

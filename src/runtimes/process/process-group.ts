@@ -6,8 +6,8 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isShortage } from '../../core/shortage.ts';
 import type { WorkloadStats } from '../runtime.ts';
+import { isShortage } from './shortage.ts';
 
 export interface GroupId {
   pid: number;
