@@ -5,7 +5,7 @@ import { projectSchemaOf } from '../src/cli/deploy/project-schema.ts';
 import { NO_WORKLOAD_OPTIONS } from '../src/config/workload-option-settings.ts';
 import { silentLogger } from '../src/core/logger.ts';
 import { REST_REVISIONS } from '../src/core/rest-revisions.ts';
-import { unlimited } from '../src/http/rate-limiter.ts';
+import { unlimited } from '../src/http/floods/rate-limiter.ts';
 import { buildRestApp, OPENAPI_FILES } from '../src/rest/app.ts';
 import { describeApi, examplesOf } from '../src/rest/openapi.ts';
 import type { RestApp, RestDeps } from '../src/rest/shared/rest-app.ts';

@@ -1,9 +1,9 @@
 /**
- * The entry point of a data process: one of several that serve the same ports, started by compose/data-processes.ts. Its
+ * The entry point of a data process: one of several that serve the same ports, started by compose/process/data-processes.ts. Its
  * configuration arrives over the IPC channel, so nothing of it is visible in a command line. When the channel closes, the
  * first process is gone: this one releases the ports at once, answers held requests and exits.
  */
-import type { ToChild, ToFirst } from './compose/process-messages.ts';
+import type { ToChild, ToFirst } from './compose/process/process-messages.ts';
 import { Failure, messageOf } from './core/errors.ts';
 import type { Logger } from './core/logger.ts';
 import { takeDelta } from './core/metrics.ts';
@@ -37,7 +37,7 @@ async function start({ name, config }: Extract<ToChild, { kind: 'start' }>): Pro
     const [{ startServer }, { createLogger }, { surviveShortage }] = await Promise.all([
       import('./server.ts'),
       import('./compose/create-logger.ts'),
-      import('./compose/survive-shortage.ts'),
+      import('./compose/process/survive-shortage.ts'),
     ]);
     const logger: Logger = await createLogger(config, name);
     surviveShortage(logger);

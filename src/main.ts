@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 if (process.getuid?.() === 0 && process.env.PODYARD_USER) {
-  const { becomeUser } = await import('./compose/become-user.ts');
+  const { becomeUser } = await import('./compose/process/become-user.ts');
   try {
     becomeUser(process.env);
   } catch (error) {

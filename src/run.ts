@@ -10,8 +10,8 @@ import { runCli } from './cli/program.ts';
 import type { Storage } from './cli/shared/cli-pieces.ts';
 import type { SystemdUnit } from './cli/storage/systemd-unit.ts';
 import { createOutput, createTerminal } from './cli/terminal/process-terminal.ts';
-import { endOnSignal } from './compose/end-on-signal.ts';
-import { FIRST_PROCESS } from './compose/process-messages.ts';
+import { endOnSignal } from './compose/process/end-on-signal.ts';
+import { FIRST_PROCESS } from './compose/process/process-messages.ts';
 import { type Config, type Flags, ROLES, readConfig } from './config/config.ts';
 import type { Logger } from './core/logger.ts';
 import type { MasterKeySource } from './core/master-key.ts';
@@ -71,8 +71,8 @@ async function startAndReport(config: Config, { isOwn = false } = {}): Promise<R
   isServing = true;
   const [{ startServer }, { surviveShortage }, { protectFromOom }, logger] = await Promise.all([
     import('./server.ts'),
-    import('./compose/survive-shortage.ts'),
-    import('./compose/survive-shortage.ts'),
+    import('./compose/process/survive-shortage.ts'),
+    import('./compose/process/survive-shortage.ts'),
     openLogger(config),
   ]);
   surviveShortage(logger);

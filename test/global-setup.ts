@@ -6,6 +6,7 @@ import type { TestProject } from 'vitest/node';
 import { silentLogger } from '../src/core/logger.ts';
 import { startEmbeddedServer } from '../src/db/embedded-server.ts';
 import { findPostmaster, isAlive } from '../src/db/postmaster.ts';
+import { makeFreshData } from './fresh-data.ts';
 import { makeTemplate, removeLeftovers, type TestServer } from './template-database.ts';
 
 declare module 'vitest' {
@@ -29,8 +30,13 @@ export default async function setup(project: TestProject): Promise<() => Promise
     return async () => {};
   }
   const dataDir = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`));
-  const server = await startEmbeddedServer({ dataDir, logger: silentLogger, isThrowaway: true });
-  project.provide('testServer', { url: server.databaseUrl, template: await makeTemplate(server.databaseUrl) });
+  const start = () => startEmbeddedServer({ dataDir, logger: silentLogger, isThrowaway: true });
+  const first = await start();
+  const template = await makeTemplate(first.databaseUrl);
+  await first.stop();
+  await makeFreshData(dataDir, template);
+  const server = await start();
+  project.provide('testServer', { url: server.databaseUrl, template });
   return async () => {
     await server.stop();
     await reap(dataDir);

@@ -47,11 +47,11 @@ import { hostInUrl } from './front/listen.ts';
 import { servePorts } from './front/serve-ports.ts';
 import { moveWorkloads, prepareEgress, startEgress } from './limit-egress.ts';
 import { openPools } from './open-database.ts';
-import { serveByProcesses } from './serve-by-processes.ts';
+import { serveByProcesses } from './process/serve-by-processes.ts';
+import { compactWhenIdle, disablePretenuring } from './process/v8-memory.ts';
 import type { CleanUpStack, ServerParts, Serving } from './serving.ts';
 import { startControl } from './start-control.ts';
 import { type LaunchedDatabase, recordServer } from './start-database.ts';
-import { compactWhenIdle, disablePretenuring } from './v8-memory.ts';
 
 export interface RunningServer {
   /** Where clients reach it. */

@@ -11,7 +11,7 @@ import { findPooler } from '../db/pooler.ts';
 import type { Context } from '../domain/context.ts';
 import { QUEUE_SETTINGS } from '../domain/jobs/job-queue.ts';
 import { refuseMoved } from '../domain/move-mark.ts';
-import { type RateLimiter, SharedRateLimiter, unlimited } from '../http/rate-limiter.ts';
+import { type RateLimiter, SharedRateLimiter, unlimited } from '../http/floods/rate-limiter.ts';
 import { CleanUpStack, type ServerParts } from './serving.ts';
 import { startDatabase } from './start-database.ts';
 

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { protectFromOom } from './survive-shortage.ts';
+import { protectFromOom } from './process/survive-shortage.ts';
 
-const MODULE = new URL('./survive-shortage.ts', import.meta.url).href;
+const MODULE = new URL('./process/survive-shortage.ts', import.meta.url).href;
 
 test.runIf(process.platform === 'linux')(
   'the server and what it starts are spared where that is permitted',

@@ -5,20 +5,8 @@ import type { Config } from '../config/config.ts';
 import { NO_WORKLOAD_OPTIONS } from '../config/workload-option-settings.ts';
 import { ClusterRunner } from '../control/clusters/run-clusters.ts';
 import { guardRuntime } from '../control/guard-runtime.ts';
-import { cleanUpLoop } from '../control/housekeeping/clean-up.ts';
 import { leaseLoop } from '../control/housekeeping/end-leases.ts';
-import { lostProgramLoop } from '../control/housekeeping/end-lost-programs.ts';
-import { evictionGuardLoop } from '../control/housekeeping/guard-evictions.ts';
-import { budgetLoop } from '../control/housekeeping/keep-budgets.ts';
-import { historyLoop } from '../control/housekeeping/keep-history.ts';
-import { keptImagesLoop } from '../control/housekeeping/keep-images.ts';
 import { LogKeeper } from '../control/housekeeping/keep-logs.ts';
-import { VolumeKeeper } from '../control/housekeeping/keep-volumes.ts';
-import { usageLoop } from '../control/housekeeping/meter-usage.ts';
-import { ImagePuller } from '../control/housekeeping/pull-ahead.ts';
-import { userRemovalLoop } from '../control/housekeeping/remove-users.ts';
-import { ImageResolver } from '../control/housekeeping/resolve-images.ts';
-import { incidentLoop } from '../control/housekeeping/run-incidents.ts';
 import { WebhookDeliverer } from '../control/jobs/deliver-webhooks.ts';
 import { JobRescuer, type NotifyDispatch, rescueLeases } from '../control/jobs/rescue-jobs.ts';
 import { BatchRunner } from '../control/jobs/run-batches.ts';
@@ -53,12 +41,12 @@ import { leaveRuntime } from '../domain/workers/leave-runtime.ts';
 import type { ModelDoor } from '../models/nodes/model-door.ts';
 import type { ModelStore } from '../models/store/model-store.ts';
 import type { Runtime, WorkloadStorage } from '../runtimes/runtime.ts';
-import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
 import { createAuditLoops } from './audit-loops.ts';
 import { createBuildLoops } from './build-loops.ts';
 import { createDiskWatch, createModelDoor, createModelStore } from './create-model-store.ts';
 import { createNoticeLoops } from './create-notice-post.ts';
 import { readDiskOf } from './describe-installation.ts';
+import { createHousekeeping, type Loop } from './housekeeping-loops.ts';
 import { MAIN_SETTINGS } from './open-database.ts';
 
 /** Connections of the leader's loops, and of those for the queue's statements. */
@@ -101,11 +89,6 @@ export interface ControlParts {
 
 type TermParts = ControlParts & { queue: JobQueue };
 type LoopParts = TermParts & { epoch: number };
-
-interface Loop {
-  start(): void;
-  stop(): Promise<void>;
-}
 
 /** Runs the loops of the control role while this process leads. Does nothing without that role. */
 export function startControl(
@@ -290,35 +273,6 @@ function createJobLoops(
     new BatchRunner({ pool, bus, clock, logger, queue, notify, retentionMs }),
     new WebhookDeliverer({ pool, bus, logger, queue, tracing, webhooks }),
   ];
-}
-
-function createHousekeeping(
-  config: Config,
-  { pool, bus, clock, logger, runtime, secretBox, storage }: TermParts,
-  { logs, capacity, releaseImages }: { logs: LogCollector; capacity: CapacityLedger; releaseImages: ReleaseImages },
-): Loop[] {
-  const budgets = budgetLoop({ pool, bus, logger });
-  const loops: Loop[] = [
-    budgets,
-    usageLoop({ pool, logger, onMetered: () => budgets.wake() }),
-    historyLoop({ pool, logger }),
-    cleanUpLoop({ pool, clock, logger, limits: config.limits }),
-    userRemovalLoop({ pool, bus, logger }),
-    lostProgramLoop({ pool, bus, logger, runtime }),
-    new ImagePuller({ pool, bus, logger, runtime, releaseImages }),
-    new ImageResolver({ pool, bus, logger, runtime, secretBox, releaseImages }),
-  ];
-  if (runtime.evictions) loops.push(evictionGuardLoop({ pool, logger, guard: runtime.evictions }));
-  if (runtime.keepImages) loops.push(keptImagesLoop({ pool, logger, runtime }));
-  if (storage) loops.push(new VolumeKeeper({ pool, bus, logger, logs, storage }));
-  if (runtime instanceof ShortageRuntime) {
-    const onChange = () => {
-      capacity.forget();
-      bus.publish('worker', ''); // workers without a place are placed again
-    };
-    loops.push(incidentLoop({ pool, bus, logger, runtime, onChange }));
-  }
-  return loops;
 }
 
 /** Ends what another runtime than this one was running: its jobs are rescued, its pods start again. */

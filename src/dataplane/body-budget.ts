@@ -1,6 +1,6 @@
 import { Failure } from '../core/errors.ts';
 import type { UserId } from '../core/ids.ts';
-import { ByteBudget, type ByteReservation } from '../http/byte-budget.ts';
+import { ByteBudget, type ByteReservation } from '../http/floods/byte-budget.ts';
 
 /**
  * Memory that a body takes until its job or result is committed, in multiples of its size: its bytes, its text, what

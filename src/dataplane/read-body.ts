@@ -1,8 +1,8 @@
 import { Failure } from '../core/errors.ts';
 import type { UserId } from '../core/ids.ts';
-import type { ByteReservation } from '../http/byte-budget.ts';
 import type { CallRequest, CallResponse } from '../http/call-messages.ts';
-import { slowBody } from '../http/slow-bodies.ts';
+import type { ByteReservation } from '../http/floods/byte-budget.ts';
+import { slowBody } from '../http/floods/slow-bodies.ts';
 import { type BodyBudget, SMALL_BYTES, yieldedBody } from './body-budget.ts';
 
 /** How long the rest of a refused body is read and dropped before the connection is cut. */

@@ -13,7 +13,7 @@ import type { Context } from '../domain/context.ts';
 import type { ModelOrigins } from '../domain/models/model-origins.ts';
 import type { PodFigures } from '../domain/pods/pod-figures.ts';
 import { checkPermission } from '../http/authenticate.ts';
-import type { RateLimiter } from '../http/rate-limiter.ts';
+import type { RateLimiter } from '../http/floods/rate-limiter.ts';
 import { AnswerSize } from './answer-size.ts';
 
 /** What the resolvers depend on. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RestFixture, startRestApp } from '../../test/rest-app.ts';
 import type { Logger } from '../core/logger.ts';
 import { writeUserRateLimit } from '../domain/rate-limits/user-rate-limit.ts';
-import { SharedRateLimiter } from '../http/rate-limiter.ts';
+import { SharedRateLimiter } from '../http/floods/rate-limiter.ts';
 
 /** docs/interface/graphql.md, "Requests", "Errors" and "Limits". */
 let rest: RestFixture;

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure } from '../core/errors.ts';
 import { takeTurn } from '../core/flow/turns.ts';
 import { findShapeFault } from '../core/text/json-scan.ts';
-import { FairSlots } from './fair-slots.ts';
+import { FairSlots } from './floods/fair-slots.ts';
 import { validationFailure } from './validation-failure.ts';
 
 /** The largest request body of the GraphQL API. */

@@ -5,7 +5,7 @@ import type { KeyRing } from '../domain/access/key-ring.ts';
 import type { UseEnd } from '../domain/access/key-watch.ts';
 import { readBearer } from './bearer.ts';
 import type { CallRequest } from './call-messages.ts';
-import { hashTextOnConnection } from './connection-hash.ts';
+import { hashTextOnConnection } from './floods/connection-hash.ts';
 import { readSessionSecret, sessionEnded } from './session-cookie.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Failure } from '../core/errors.ts';
-import { PipelineGate } from './pipeline-gate.ts';
+import { PipelineGate } from './floods/pipeline-gate.ts';
 import { rawProblem } from './problem.ts';
 
 /** Sends a problem record for what node's parser rejects, which never becomes a request. */

@@ -4,7 +4,7 @@ import { type RestFixture, startRestApp } from '../../test/rest-app.ts';
 import type { UserId } from '../core/ids.ts';
 import type { Db } from '../db/pool.ts';
 import { writeUserRateLimit } from '../domain/rate-limits/user-rate-limit.ts';
-import { SharedRateLimiter } from '../http/rate-limiter.ts';
+import { SharedRateLimiter } from '../http/floods/rate-limiter.ts';
 
 const NOON = Date.parse('2026-03-04T12:00:00.000Z');
 let rest: RestFixture;

@@ -4,7 +4,7 @@ import { silentLogger } from '../../src/core/logger.ts';
 import { Bus } from '../../src/db/bus.ts';
 import type { Db } from '../../src/db/pool.ts';
 import { writeUserRateLimit } from '../../src/domain/rate-limits/user-rate-limit.ts';
-import { SharedRateLimiter } from '../../src/http/rate-limiter.ts';
+import { SharedRateLimiter } from '../../src/http/floods/rate-limiter.ts';
 import { requestBodyProblem } from '../check-answer.ts';
 import { QueuePlaneFixture, until } from '../queue-plane.ts';
 import { type Person, type RestFixture, startRestApp } from '../rest-app.ts';

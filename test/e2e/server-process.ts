@@ -14,6 +14,7 @@ import { findPostmaster } from '../../src/db/postmaster.ts';
 import { createDockerRuntime } from '../../src/runtimes/docker/docker-runtime.ts';
 import { createProcessRuntime } from '../../src/runtimes/process/process-runtime.ts';
 import type { Observed, Runtime } from '../../src/runtimes/runtime.ts';
+import { placeFreshData } from '../fresh-data.ts';
 
 const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 const READY = /^Podyard is ready at (http\S+)$/m;
@@ -63,9 +64,11 @@ export class ServerProcess {
   #child: ChildProcess | undefined;
   #installation: string | undefined;
 
-  /** Creates the data directory and starts nothing. */
+  /** Creates the data directory, with a migrated database for this version's own server, and starts nothing. */
   static async create(options: ServerProcessOptions): Promise<ServerProcess> {
-    return new ServerProcess(await realpath(await mkdtemp(join(tmpdir(), 'podyard-e2e-'))), options);
+    const dataDir = await realpath(await mkdtemp(join(tmpdir(), 'podyard-e2e-')));
+    if (!options.databaseUrl && !options.main) await placeFreshData(dataDir);
+    return new ServerProcess(dataDir, options);
   }
 
   /** Starts a server. Resolves when it is ready. */

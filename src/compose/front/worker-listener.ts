@@ -4,7 +4,7 @@ import type { WireServer } from '../../dataplane/wire/wire-server.ts';
 import type { Pool } from '../../db/pool.ts';
 import { type Installation, saveWorkerApiPort } from '../../domain/installation.ts';
 import type { Runtime } from '../../runtimes/runtime.ts';
-import { keepDescriptorReserve } from '../descriptor-reserve.ts';
+import { keepDescriptorReserve } from '../process/descriptor-reserve.ts';
 import type { CleanUpStack } from '../serving.ts';
 import { hostInUrl, listen, reservePort } from './listen.ts';
 

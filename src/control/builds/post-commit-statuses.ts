@@ -1,6 +1,5 @@
 import { Failure, messageOf } from '../../core/errors.ts';
-import { Loop, type NextRun } from '../../core/flow/loop.ts';
-import type { UserId } from '../../core/ids.ts';
+import type { NextRun } from '../../core/flow/loop.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import type { Bus } from '../../db/bus.ts';
@@ -15,6 +14,7 @@ import {
 import { addressOf, inWordsOfGit } from '../../domain/git-sources/git-url.ts';
 import { isPublicAddress, type WebhookPolicy, WebhookRefused } from '../../domain/jobs/webhook-policy.ts';
 import { postWebhook, Refused } from '../../outbound/post-webhook.ts';
+import { UserTaskLoop } from './user-task-loop.ts';
 
 const TICK_MS = 30_000;
 /** A build prints often, and each time there is a hint. */
@@ -41,66 +41,24 @@ interface Deps {
  * Tells the hosts of repositories how the builds of commits go. What is to be told is in the database until the host has it or
  * refuses it, so that it survives a kill, and may then be told twice. Builds never wait for it.
  */
-export class CommitStatusPoster {
+export class CommitStatusPoster extends UserTaskLoop {
   readonly #deps: Deps;
-  readonly #loop: Loop;
-  readonly #running = new Map<UserId, Promise<void>>();
-  readonly #stopping = new AbortController();
 
   constructor(deps: Deps) {
-    this.#deps = deps;
     const { bus, logger } = deps;
-    this.#loop = new Loop({
-      name: 'post-commit-statuses',
-      tickMs: TICK_MS,
-      logger,
-      pauseMs: () => PAUSE_MS,
-      runOnce: () => this.#run(),
-      subscribe: (wake) => [bus.subscribe('build', wake), bus.onGap(wake)],
-    });
+    const subscribe = (wake: () => void) => [bus.subscribe('build', wake), bus.onGap(wake)];
+    const pauseMs = () => PAUSE_MS;
+    super({ name: 'post-commit-statuses', tickMs: TICK_MS, logger, pauseMs, subscribe, atOnce: AT_ONCE });
+    this.#deps = deps;
   }
 
-  start(): void {
-    this.#loop.start();
-  }
-
-  /** Ends what is being posted; the next leader posts it again. */
-  async stop(): Promise<void> {
-    const stopped = this.#loop.stop();
-    this.#stopping.abort();
-    await stopped;
-    await this.whenIdle();
-  }
-
-  runOnce(): Promise<void> {
-    return this.#loop.runOnce();
-  }
-
-  /** Resolves when nothing is being posted. */
-  async whenIdle(): Promise<void> {
-    while (this.#running.size > 0) await Promise.all(this.#running.values());
-  }
-
-  async #run(): Promise<NextRun | undefined> {
+  protected override async run(): Promise<NextRun | undefined> {
     for (const status of await listStatuses(this.#deps.pool)) {
       if (status.inMs > 0) return { inMs: status.inMs };
-      if (this.#running.size >= AT_ONCE || this.#stopping.signal.aborted) return undefined;
-      if (!this.#running.has(status.userId)) this.#start(status);
+      if (this.isFull) return undefined;
+      this.startTask(status.userId, () => this.#tell(status), { buildId: status.buildId });
     }
     return undefined; // the end of a request wakes the loop
-  }
-
-  #start(status: DueStatus): void {
-    const done = this.#tell(status)
-      .catch((error: unknown) => {
-        if (!this.#stopping.signal.aborted)
-          this.#deps.logger.error({ buildId: status.buildId, err: error }, 'posting the status of a commit failed');
-      })
-      .finally(() => {
-        this.#running.delete(status.userId);
-        this.#loop.wake();
-      });
-    this.#running.set(status.userId, done);
   }
 
   async #tell(status: DueStatus): Promise<void> {
@@ -112,7 +70,7 @@ export class CommitStatusPoster {
       await endStatus(pool, status, null);
       logger.info(fields, 'status of a commit posted');
     } catch (error) {
-      if (this.#stopping.signal.aborted) throw error;
+      if (this.stopping.aborted) throw error;
       const isFinal = error instanceof Failure || error instanceof WebhookRefused || isRefusal(error);
       logger.warn({ ...fields, err: error, failures: failures + 1 }, 'status of a commit not posted');
       const text = textOf(error, { ...status, host: addressOf(git.url).host });
@@ -138,7 +96,7 @@ export class CommitStatusPoster {
     };
     try {
       await postWebhook(url, JSON.stringify(body), {
-        ...{ webhooks: guarded, signal: this.#stopping.signal, context: null, headers },
+        ...{ webhooks: guarded, signal: this.stopping, context: null, headers },
       });
     } catch (error) {
       // GitLab refuses what it has already: this was posted before a kill

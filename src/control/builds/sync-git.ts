@@ -2,8 +2,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { Failure, messageOf } from '../../core/errors.ts';
-import { Loop, type NextRun } from '../../core/flow/loop.ts';
-import type { GitSourceId } from '../../core/ids.ts';
+import type { NextRun } from '../../core/flow/loop.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import type { Bus } from '../../db/bus.ts';
@@ -31,6 +30,7 @@ import { gitIsMissing, PassingGitFailure } from './git-failure.ts';
 import { type CheckedOut, GIT_MARKER, GitRepository, type Head } from './git-repository.ts';
 import { readCommitFolder, storeFolder } from './read-commit.ts';
 import { type ReadFields, readCommitProject } from './read-commit-project.ts';
+import { UserTaskLoop } from './user-task-loop.ts';
 
 const TICK_MS = 60_000;
 /** Looks at once, and one of each user. */
@@ -59,56 +59,22 @@ interface Deps {
   timeoutMs: number;
 }
 
-interface Running {
-  source: DueSource;
-  done: Promise<void>;
-}
-
 /**
  * Looks at the repositories of endpoints when their time has come or somebody asks, and queues a build of each new commit. Of a look
  * that is killed nothing is left, and it begins again.
  */
-export class GitSync {
+export class GitSync extends UserTaskLoop {
   readonly #deps: Deps;
-  readonly #loop: Loop;
-  readonly #running = new Map<GitSourceId, Running>();
-  readonly #stopping = new AbortController();
   #isTidy = false;
 
   constructor(deps: Deps) {
-    this.#deps = deps;
     const { bus, logger } = deps;
-    this.#loop = new Loop({
-      name: 'sync-git',
-      tickMs: TICK_MS,
-      logger,
-      runOnce: () => this.#run(),
-      subscribe: (wake) => [bus.subscribe('git', wake), bus.onGap(wake)],
-    });
+    const subscribe = (wake: () => void) => [bus.subscribe('git', wake), bus.onGap(wake)];
+    super({ name: 'sync-git', tickMs: TICK_MS, logger, subscribe, atOnce: AT_ONCE });
+    this.#deps = deps;
   }
 
-  start(): void {
-    this.#loop.start();
-  }
-
-  /** Ends what runs; it is looked at again by whoever leads next. */
-  async stop(): Promise<void> {
-    const stopped = this.#loop.stop();
-    this.#stopping.abort();
-    await stopped;
-    await this.whenIdle();
-  }
-
-  runOnce(): Promise<void> {
-    return this.#loop.runOnce();
-  }
-
-  /** Resolves when no look is in progress. */
-  async whenIdle(): Promise<void> {
-    while (this.#running.size > 0) await Promise.all([...this.#running.values()].map(({ done }) => done));
-  }
-
-  async #run(): Promise<NextRun | undefined> {
+  protected override async run(): Promise<NextRun | undefined> {
     const { pool, folder } = this.#deps;
     if (!this.#isTidy) {
       signalMarked(`${GIT_MARKER}=${folder}`, 'SIGKILL');
@@ -117,26 +83,11 @@ export class GitSync {
       this.#isTidy = true;
     }
     for (const source of await listDueSources(pool)) {
-      const running = [...this.#running.values()];
-      if (running.length >= AT_ONCE || this.#stopping.signal.aborted) return undefined;
-      if (running.some((one) => one.source.userId === source.userId)) continue;
-      this.#start(source);
+      if (this.isFull) return undefined;
+      this.startTask(source.userId, () => this.#look(source), { gitSourceId: source.id });
     }
-    const inMs = this.#running.size === 0 ? await nextLookMs(pool) : null; // the end of a look wakes the loop
+    const inMs = this.isIdle ? await nextLookMs(pool) : null; // the end of a look wakes the loop
     return inMs === null ? undefined : { inMs };
-  }
-
-  #start(source: DueSource): void {
-    const done = this.#look(source)
-      .catch((error: unknown) => {
-        if (!this.#stopping.signal.aborted)
-          this.#deps.logger.error({ gitSourceId: source.id, err: error }, 'a look at a repository failed');
-      })
-      .finally(() => {
-        this.#running.delete(source.id);
-        this.#loop.wake();
-      });
-    this.#running.set(source.id, { source, done });
   }
 
   async #look(source: DueSource): Promise<void> {
@@ -144,7 +95,7 @@ export class GitSync {
     const { id, endpointId, url } = source;
     const own = join(folder, id);
     const timeout = AbortSignal.timeout(timeoutMs);
-    const signal = AbortSignal.any([timeout, this.#stopping.signal]);
+    const signal = AbortSignal.any([timeout, this.stopping]);
     let repository: GitRepository | undefined;
     let seen: Head | null = null;
     let failure: Failure | null = null;
@@ -156,7 +107,7 @@ export class GitSync {
         seen = await this.#take(source, repository, head);
       }
     } catch (error) {
-      if (this.#stopping.signal.aborted) throw error;
+      if (this.stopping.aborted) throw error;
       failure = toFailure(error, { isTimeout: timeout.aborted, url, timeoutMs });
       if (!(error instanceof Failure))
         logger.error({ gitSourceId: id, endpointId, err: error }, 'a repository could not be read');
@@ -164,7 +115,7 @@ export class GitSync {
     } finally {
       const knownHosts = (await repository?.readKnownHosts()) ?? source.knownHosts;
       await rm(own, { recursive: true, force: true });
-      if (!this.#stopping.signal.aborted) await endLook(pool, source, endOf(source, { seen, failure, knownHosts }));
+      if (!this.stopping.aborted) await endLook(pool, source, endOf(source, { seen, failure, knownHosts }));
     }
     logger.info(
       { gitSourceId: id, endpointId, commit: seen?.commit, problem: failure?.message },

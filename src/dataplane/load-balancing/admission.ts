@@ -5,7 +5,7 @@ import type { KeyRing } from '../../domain/access/key-ring.ts';
 import type { SecretRing } from '../../domain/access/secret-ring.ts';
 import { bodyOverLimit } from '../../domain/quotas/over-limit.ts';
 import { readKey } from '../../http/bearer.ts';
-import { hashTextOnConnection } from '../../http/connection-hash.ts';
+import { hashTextOnConnection } from '../../http/floods/connection-hash.ts';
 import { readSessionSecret, sessionEnded } from '../../http/session-cookie.ts';
 import type { EndpointDirectory, EndpointEntry } from '../endpoint-directory.ts';
 import { joinedValues } from '../proxy/header-rules.ts';

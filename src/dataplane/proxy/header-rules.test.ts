@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { HeaderList } from '../wire/header-list.ts';
-import { type ClientFacts, clientHeaders, upstreamHeaders } from './header-rules.ts';
+import type { ConnectionClient } from '../wire/wire-exchange.ts';
+import { clientHeaders, upstreamHeaders } from './header-rules.ts';
 
-const CLIENT: ClientFacts = { remoteAddress: '192.0.2.7', isSecure: false, isTrusted: false };
+const CLIENT: ConnectionClient = { remoteAddress: '192.0.2.7', isSecure: false, isTrusted: false };
 
 function list(...headers: [string, string][]): HeaderList {
   const all = new HeaderList();
@@ -10,7 +11,7 @@ function list(...headers: [string, string][]): HeaderList {
   return all;
 }
 
-const sent = (headers: HeaderList, client: Partial<ClientFacts> = {}, withheld: string[] = []) =>
+const sent = (headers: HeaderList, client: Partial<ConnectionClient> = {}, withheld: string[] = []) =>
   upstreamHeaders(headers, { ...CLIENT, ...client }, new Set(withheld))
     .split('\r\n')
     .slice(0, -1);

@@ -3,6 +3,7 @@ import { SECURE_PREFIX, SESSION_COOKIE } from '../../http/session-cookie.ts';
 import type { AnswerHead, ClientExchange, RawHeaders } from '../wire/client-exchange.ts';
 import type { HeaderList } from '../wire/header-list.ts';
 import { listItems, type ResponseHead } from '../wire/message-head.ts';
+import type { ConnectionClient } from '../wire/wire-exchange.ts';
 import { flatText } from '../wire/write-body.ts';
 
 /** Hop-by-hop and framing fields (RFC 9110 section 7.6.1): each side sends its own. */
@@ -23,26 +24,18 @@ const isAboutClient = (lowerName: string): boolean => {
 const isFramingInDisguise = (lowerName: string): boolean =>
   lowerName.includes('_') && HOP_BY_HOP.has(lowerName.replaceAll('_', '-'));
 
-/** A request's client as the proxy knows it. */
-export interface ClientFacts {
-  remoteAddress: string;
-  isSecure: boolean;
-  /** A trusted proxy, whose forwarding headers are kept. */
-  isTrusted: boolean;
-}
-
 /**
  * Returns the headers of a request for its upstream, as text, without those that frame the body. The result is cached in
  * the list, which comes from one client only.
  */
-export function upstreamHeaders(headers: HeaderList, client: ClientFacts, withheld: ReadonlySet<string>): string {
+export function upstreamHeaders(headers: HeaderList, client: ConnectionClient, withheld: ReadonlySet<string>): string {
   if (headers.made?.withheld === withheld) return headers.made.text;
   const text = flatText(makeUpstreamHeaders(headers, client, withheld));
   headers.made = { withheld, text };
   return text;
 }
 
-function makeUpstreamHeaders(headers: HeaderList, client: ClientFacts, withheld: ReadonlySet<string>): string {
+function makeUpstreamHeaders(headers: HeaderList, client: ConnectionClient, withheld: ReadonlySet<string>): string {
   const { names, lowerNames, values } = headers;
   const named = namedByConnection(headers);
   let text = '';
@@ -117,7 +110,7 @@ function namedByConnection(headers: HeaderList): ReadonlySet<string> | null {
  * that sends only `X-Forwarded-*` gets a first element in `Forwarded` from them (RFC 7239 section 7.4): without it, a program that
  * reads `Forwarded` would take an https client for an http one.
  */
-function forwardedHeaders(headers: HeaderList, { remoteAddress, isSecure, isTrusted }: ClientFacts): string {
+function forwardedHeaders(headers: HeaderList, { remoteAddress, isSecure, isTrusted }: ConnectionClient): string {
   const host = headers.get('host') ?? '';
   const proto = isSecure ? 'https' : 'http';
   const said = (name: string): string | undefined => (isTrusted ? joinedValues(headers, name) : undefined);

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import { Failure } from '../../core/errors.ts';
-import { markForwarded } from '../../http/pipeline-gate.ts';
+import { markForwarded } from '../../http/floods/pipeline-gate.ts';
 import { PROBLEM_JSON, renderProblem } from '../../http/problem.ts';
 import type {
   AnswerHead,

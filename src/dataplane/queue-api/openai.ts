@@ -7,7 +7,7 @@ import type { ParsedJson } from '../../domain/jobs/job-body.ts';
 import { endpointGone } from '../../domain/jobs/job-queue.ts';
 import type { Chunks, JobChunk } from '../../domain/jobs/job-stream.ts';
 import { parseInTurns } from '../../domain/jobs/parse-in-turns.ts';
-import { flushed } from '../../http/answer-budget.ts';
+import { flushed } from '../../http/floods/answer-budget.ts';
 import { logFailure } from '../../http/problem.ts';
 import { toFailure } from '../../http/to-failure.ts';
 import { withBody } from '../read-body.ts';

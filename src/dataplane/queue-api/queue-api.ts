@@ -6,7 +6,7 @@ import { JOB_ID } from '../../domain/jobs/job.ts';
 import { authenticateSession, peerOf } from '../../http/authenticate.ts';
 import { readKey } from '../../http/bearer.ts';
 import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
-import { hashTextOnConnection } from '../../http/connection-hash.ts';
+import { hashTextOnConnection } from '../../http/floods/connection-hash.ts';
 import { openAiRoute } from '../../http/openai-error.ts';
 import { logFailure } from '../../http/problem.ts';
 import { readSessionSecret } from '../../http/session-cookie.ts';

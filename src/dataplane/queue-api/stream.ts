@@ -1,7 +1,7 @@
 import { hasEnded, type JobStatus } from '../../core/job-states.ts';
 import { renderJob } from '../../domain/jobs/job.ts';
 import type { JobChunk } from '../../domain/jobs/job-stream.ts';
-import { flushed } from '../../http/answer-budget.ts';
+import { flushed } from '../../http/floods/answer-budget.ts';
 import { readWaitMs, sendJson, writeHead } from '../exchange.ts';
 import { getJob, holdWithKey, MAX_WAIT_MS, withResult } from './await-job.ts';
 import type { QueueCall } from './queue-call.ts';

@@ -10,7 +10,7 @@ import { JOB_MEMBERS, type ParsedJson, parseJobBody, parseJobChanges } from '../
 import { endpointGone } from '../../domain/jobs/job-queue.ts';
 import { parseInTurns } from '../../domain/jobs/parse-in-turns.ts';
 import { bodyOverLimit } from '../../domain/quotas/over-limit.ts';
-import type { ByteReservation } from '../../http/byte-budget.ts';
+import type { ByteReservation } from '../../http/floods/byte-budget.ts';
 import { readWaitMs, sendJson } from '../exchange.ts';
 import type { JobWaiters } from '../job-waiters.ts';
 import { type BodySource, withBody } from '../read-body.ts';

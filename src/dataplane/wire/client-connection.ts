@@ -1,15 +1,16 @@
-import type { ConnectionPace, PacedTaker } from '../../http/refusal-pace.ts';
-import { enterRequestTurn, leaveRequestTurn } from '../../http/request-turns.ts';
-import { CHECK_MS, isTooSlow } from '../../http/slow-bodies.ts';
-import { READER_CHECK_MS, READER_MIN_BYTES } from '../../http/taken-bytes.ts';
+import type { ConnectionPace, PacedTaker } from '../../http/floods/refusal-pace.ts';
+import { enterRequestTurn, leaveRequestTurn } from '../../http/floods/request-turns.ts';
+import { CHECK_MS } from '../../http/floods/slow-bodies.ts';
+import { READER_CHECK_MS } from '../../http/floods/taken-bytes.ts';
 import type { TransportReader } from './client-exchange.ts';
+import { ClientProgress } from './client-progress.ts';
 import type { ConnectionOwner, Unreadable, WireHandler } from './connection-owner.ts';
 import type { Timed } from './deadlines.ts';
 import { HeadReader, HeadTooLarge } from './head-reader.ts';
 import type { HeaderList } from './header-list.ts';
 import { BadHead, type RequestHead } from './message-head.ts';
 import type { SocketTransport } from './transport.ts';
-import { type ExchangeConnection, type SentWatcher, WireExchange } from './wire-exchange.ts';
+import { type ConnectionClient, type ExchangeConnection, type SentWatcher, WireExchange } from './wire-exchange.ts';
 
 const HEAD_TIMEOUT_MS = 30_000;
 /** How long a client that is still sending has to read the final response, once the kernel has all of it. */
@@ -25,13 +26,11 @@ const NEVER = Number.POSITIVE_INFINITY;
 /**
  * One connection of a client. Reads requests strictly, one after the other, and passes each to its handler as an exchange.
  * The first request that has no handler is handed off together with the connection. What a client sends before it has its
- * answer waits for a turn of the event loop (http/request-turns.ts), and after refusals for its pace (http/refusal-pace.ts).
+ * answer waits for a turn of the event loop (http/floods/request-turns.ts), and after refusals for its pace (http/floods/refusal-pace.ts).
  */
 export class ClientConnection implements TransportReader, Timed, ExchangeConnection, PacedTaker {
   readonly transport: SocketTransport;
-  readonly remoteAddress: string;
-  readonly isSecure: boolean;
-  readonly isTrusted: boolean;
+  readonly client: ConnectionClient;
   deadlineAt = performance.now() + HEAD_TIMEOUT_MS;
   readonly owner: ConnectionOwner;
   readonly pace: ConnectionPace;
@@ -46,43 +45,26 @@ export class ClientConnection implements TransportReader, Timed, ExchangeConnect
   #hasEnded = false;
   #isPaused = false;
   readonly #heads: HeadReader;
+  readonly #progress: ClientProgress;
   #isReading = false;
   #isLingering = false;
-  /** How much the kernel had taken when it was last checked that the client reads; null before the first check. */
-  #takenBefore: number | null = null;
   #isDetached = false;
-  /** Since when the body of the exchange is watched, in ms; 0: it is not. */
-  #bodySinceMs = 0;
-  #bodyBytesBefore = 0;
   /** Ended responses of which a part has not left yet. */
-  #sending: SentWatcher[] = [];
+  readonly #sending: SentWatcher[] = [];
 
-  constructor(
-    transport: SocketTransport,
-    owner: ConnectionOwner,
-    client: { remoteAddress: string; isSecure: boolean; isTrusted: boolean; pace: ConnectionPace },
-  ) {
+  constructor(transport: SocketTransport, owner: ConnectionOwner, client: ConnectionClient & { pace: ConnectionPace }) {
     this.transport = transport;
     this.owner = owner;
     this.#heads = new HeadReader(owner);
-    this.remoteAddress = client.remoteAddress;
-    this.isSecure = client.isSecure;
-    this.isTrusted = client.isTrusted;
+    this.#progress = new ClientProgress(transport);
+    this.client = client;
     this.pace = client.pace;
     transport.reader = this;
     owner.deadlines.add(this);
   }
 
-  get isDraining(): boolean {
-    return this.owner.isDraining;
-  }
-
   get isIdle(): boolean {
     return this.#exchange === null && this.#held.length === 0 && this.transport.unsentBytes === 0;
-  }
-
-  get keepAliveLine(): string {
-    return this.owner.keepAliveLine;
   }
 
   get destroyed(): boolean {
@@ -106,14 +88,12 @@ export class ClientConnection implements TransportReader, Timed, ExchangeConnect
       this.#readOn(); // the end of the body may have been the end of the exchange
       return;
     }
-    if (exchange === null && this.#held.length === 0 && !this.#isWaiting) {
+    const isNext = exchange === null && !this.#isWaiting;
+    if (isNext && this.#held.length === 0) {
       this.#held = chunk;
       this.#isBorrowed = true; // valid only during this call: what is left is copied
-      this.#readRequests(1);
-    } else {
-      this.#hold(chunk);
-      if (exchange === null && !this.#isWaiting) this.#readRequests(1);
-    }
+    } else this.#hold(chunk);
+    if (isNext) this.#readRequests(1);
   }
 
   onEnd(): void {
@@ -124,9 +104,7 @@ export class ClientConnection implements TransportReader, Timed, ExchangeConnect
 
   onDrain(): void {
     this.#exchange?.watcher?.onClientDrain();
-    const sent = this.#sending;
-    this.#sending = [];
-    for (const watcher of sent) watcher.onSent();
+    for (const watcher of this.#sending.splice(0)) watcher.onSent();
     if (this.#isLingering) this.deadlineAt = performance.now() + LINGER_MS;
     else this.#readOn();
   }
@@ -134,7 +112,6 @@ export class ClientConnection implements TransportReader, Timed, ExchangeConnect
   onClosed(): void {
     this.owner.deadlines.delete(this);
     this.pace.leave(this);
-    leaveRequestTurn(this);
     this.#endExchange();
     for (const watcher of this.#sending.splice(0)) watcher.onClientGone();
     this.owner.onClosed(this);
@@ -150,34 +127,26 @@ export class ClientConnection implements TransportReader, Timed, ExchangeConnect
 
   /** Cuts a client that does not read a response which the kernel has not taken as a whole. */
   #checkReading(): void {
-    const before = this.#takenBefore;
-    const taken = this.transport.sentBytes;
-    if (before !== null && taken - before < READER_MIN_BYTES) {
-      this.transport.destroy();
-      return;
-    }
-    this.#takenBefore = taken;
-    this.deadlineAt = performance.now() + READER_CHECK_MS;
+    if (this.#progress.readsTooSlowly()) this.transport.destroy();
+    else this.deadlineAt = performance.now() + READER_CHECK_MS;
   }
 
   watchBody(): void {
-    this.#bodySinceMs = performance.now();
-    this.#bodyBytesBefore = this.transport.receivedBytes;
-    this.deadlineAt = this.#bodySinceMs + CHECK_MS;
+    this.#progress.watchBody(performance.now());
+    this.deadlineAt = performance.now() + CHECK_MS;
   }
 
   #checkBody(exchange: WireExchange): void {
-    if (exchange.isBodyRead || this.#bodySinceMs === 0) return;
-    if (!exchange.isReadingBody) {
-      this.watchBody(); // it waits for us, for memory perhaps
-      return;
-    }
+    if (exchange.isBodyRead || !this.#progress.watchesBody) return;
     const now = performance.now();
     this.deadlineAt = now + CHECK_MS;
-    if (!isTooSlow(now - this.#bodySinceMs, this.transport.receivedBytes - this.#bodyBytesBefore)) return;
-    if (exchange.isStarted) this.transport.destroy();
-    else this.#refuse('slowBody', exchange.target);
-    this.#endExchange();
+    if (!exchange.isReadingBody)
+      this.#progress.watchBody(now); // it waits for us, for memory perhaps
+    else if (this.#progress.sendsTooSlowly(now)) {
+      if (exchange.isStarted) this.transport.destroy();
+      else this.#refuse('slowBody', exchange.target);
+      this.#endExchange();
+    }
   }
 
   /** Calls the watcher once all that was written has left, at once if it has. */
@@ -318,9 +287,9 @@ export class ClientConnection implements TransportReader, Timed, ExchangeConnect
     return isOpen && this.#exchange === null && this.#held.length > 0 && !this.transport.isFull;
   }
 
-  /** True when the client must wait before its next request is read: then a turn comes later. */
-  #mustWait(): boolean {
-    if (!this.pace.mustWait(this)) return false;
+  /** When the client must wait before its next request is served, a turn comes later. */
+  #waitsIf(mustWait: boolean): boolean {
+    if (!mustWait) return false;
     this.#isWaiting = true;
     leaveRequestTurn(this);
     return true;
@@ -328,16 +297,16 @@ export class ClientConnection implements TransportReader, Timed, ExchangeConnect
 
   /** The request's client according to a trusted proxy. */
   #forwardedFor(headers: HeaderList): string | undefined {
-    return this.isTrusted ? (headers.record['x-forwarded-for'] as string | undefined) : undefined;
+    return this.client.isTrusted ? (headers.record['x-forwarded-for'] as string | undefined) : undefined;
   }
 
   /** Returns false when more bytes are needed, or the connection was refused, handed off, or has to send answers before. */
   #readRequest(): boolean {
-    if (this.#mustWait()) return false;
+    if (this.#waitsIf(this.pace.mustWait(this))) return false;
     const bytes = this.#held;
     const request = this.#heads.read(bytes);
     if (request === null) {
-      if (this.deadlineAt > performance.now() + HEAD_TIMEOUT_MS) this.deadlineAt = performance.now() + HEAD_TIMEOUT_MS;
+      this.deadlineAt = Math.min(this.deadlineAt, performance.now() + HEAD_TIMEOUT_MS);
       return false;
     }
     if (request.handler !== null) return this.#begin(request.head, request.handler, bytes, request.end);
@@ -352,22 +321,17 @@ export class ClientConnection implements TransportReader, Timed, ExchangeConnect
 
   /** Passes on the request, whose body starts at `end`, unless its client has to wait. */
   #begin(head: RequestHead, handler: WireHandler, bytes: Buffer, end: number): boolean {
-    if (this.isTrusted && this.pace.mustWaitFor(this.#forwardedFor(head.headers), this)) {
-      this.#isWaiting = true;
-      leaveRequestTurn(this);
+    if (this.client.isTrusted && this.#waitsIf(this.pace.mustWaitFor(this.#forwardedFor(head.headers), this)))
       return false;
-    }
     this.#held = end === bytes.length ? NOTHING : bytes.subarray(end);
     this.deadlineAt = NEVER;
-    this.#takenBefore = null;
-    this.#bodySinceMs = 0;
+    this.#progress.reset();
     this.#exchange = new WireExchange(this, head);
     handler(this.#exchange);
     return true;
   }
 
   #refuse(reason: Unreadable, target?: string): void {
-    this.#held = NOTHING;
     this.pace.refused();
     this.transport.writeText(this.owner.refusal(reason, target));
     this.#linger();
@@ -377,7 +341,7 @@ export class ClientConnection implements TransportReader, Timed, ExchangeConnect
   #linger(): void {
     this.#isLingering = true;
     this.#held = NOTHING;
-    this.#takenBefore = null;
+    this.#progress.reset();
     this.transport.end();
     if (this.transport.unsentBytes > 0) this.#checkReading();
     else this.deadlineAt = performance.now() + LINGER_MS;

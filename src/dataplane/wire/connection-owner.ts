@@ -1,4 +1,4 @@
-import type { ConnectionPace } from '../../http/refusal-pace.ts';
+import type { ConnectionPace } from '../../http/floods/refusal-pace.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { RequestHead } from './message-head.ts';
 import type { SocketTransport } from './transport.ts';

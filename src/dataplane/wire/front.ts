@@ -1,8 +1,8 @@
 import type { Server as HttpServer, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { SecureContextOptions, Server as TlsServer } from 'node:tls';
-import { PipelineGate } from '../../http/pipeline-gate.ts';
-import { stayPaused } from '../../http/stay-paused.ts';
+import { PipelineGate } from '../../http/floods/pipeline-gate.ts';
+import { stayPaused } from '../../http/floods/stay-paused.ts';
 import type { OwnedConnection, WireHandler } from './connection-owner.ts';
 import type { RequestHead } from './message-head.ts';
 import type { TrustedProxies } from './trusted-proxies.ts';

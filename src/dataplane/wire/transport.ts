@@ -1,8 +1,8 @@
 import { connect, Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { getSystemErrorName } from 'node:util';
-import { stayPaused } from '../../http/stay-paused.ts';
-import { takenBytes } from '../../http/taken-bytes.ts';
+import { stayPaused } from '../../http/floods/stay-paused.ts';
+import { takenBytes } from '../../http/floods/taken-bytes.ts';
 import { type BulkReader, mayReadOn } from './bulk-reads.ts';
 import type { Transport, TransportReader } from './client-exchange.ts';
 import { streamBinding, type WriteRequest } from './stream-binding.ts';

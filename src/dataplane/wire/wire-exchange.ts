@@ -1,5 +1,5 @@
 import type { CallConnection } from '../../http/call-messages.ts';
-import { isRefusal } from '../../http/refusal-pace.ts';
+import { isRefusal } from '../../http/floods/refusal-pace.ts';
 import { BodyReader } from './body-reader.ts';
 import type {
   AnswerHead,
@@ -10,6 +10,7 @@ import type {
   RawHeaders,
   TunnelEnd,
 } from './client-exchange.ts';
+import type { ConnectionOwner } from './connection-owner.ts';
 import type { HeaderList } from './header-list.ts';
 import { BadHead, type RequestHead } from './message-head.ts';
 import type { SocketTransport } from './transport.ts';
@@ -22,16 +23,19 @@ export interface SentWatcher {
   onClientGone(): void;
 }
 
+/** The client of a connection, or its proxy. */
+export interface ConnectionClient {
+  readonly remoteAddress: string;
+  readonly isSecure: boolean;
+  /** True for a proxy whose headers are believed. */
+  readonly isTrusted: boolean;
+}
+
 /** The connection as an exchange uses it. */
 export interface ExchangeConnection extends CallConnection {
   readonly transport: SocketTransport;
-  readonly remoteAddress: string;
-  readonly isSecure: boolean;
-  readonly isTrusted: boolean;
-  /** True when each response must be the last of its connection. */
-  readonly isDraining: boolean;
-  /** Says how long the connection may be idle. */
-  readonly keepAliveLine: string;
+  readonly client: ConnectionClient;
+  readonly owner: Pick<ConnectionOwner, 'isDraining' | 'keepAliveLine'>;
   /** Starts or resumes the body, beginning with the bytes already held. */
   feedBody(exchange: WireExchange): void;
   pause(): void;
@@ -87,15 +91,15 @@ export class WireExchange implements ClientExchange {
   }
 
   get remoteAddress(): string {
-    return this.connection.remoteAddress;
+    return this.connection.client.remoteAddress;
   }
 
   get isSecure(): boolean {
-    return this.connection.isSecure;
+    return this.connection.client.isSecure;
   }
 
   get isTrusted(): boolean {
-    return this.connection.isTrusted;
+    return this.connection.client.isTrusted;
   }
 
   get isReadingBody(): boolean {
@@ -164,7 +168,7 @@ export class WireExchange implements ClientExchange {
     if (this.isOver) return;
     this.isRefused = isRefusal(status);
     const connection = this.#begin(status, length);
-    const keepAlive = this.#isPersistent ? this.connection.keepAliveLine : '';
+    const keepAlive = this.#isPersistent ? this.connection.owner.keepAliveLine : '';
     this.#unsent = `${lines}${framingLine(length, this.minorVersion === 1)}${connection}${keepAlive}\r\n`;
   }
 
@@ -181,7 +185,7 @@ export class WireExchange implements ClientExchange {
   }
 
   #connectionLine(): string {
-    if (!this.isBodyRead || this.connection.isDraining) this.#isPersistent = false;
+    if (!this.isBodyRead || this.connection.owner.isDraining) this.#isPersistent = false;
     if (!this.#isPersistent) return 'Connection: close\r\n';
     return this.minorVersion === 0 ? 'Connection: keep-alive\r\n' : '';
   }

@@ -116,7 +116,7 @@ function dateNow(): string {
 const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 
 /**
- * Serves an exchange with a handler of requests. Its body has to arrive in time (http/slow-bodies.ts). `Expect` is answered
+ * Serves an exchange with a handler of requests. Its body has to arrive in time (http/floods/slow-bodies.ts). `Expect` is answered
  * as node does. `lines`: of every response's head.
  */
 export function answerOnWire(

@@ -1,9 +1,9 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type SecureContextOptions, TLSSocket } from 'node:tls';
 import { Failure, type FailureKind } from '../../core/errors.ts';
+import { ConnectionPace, RefusalPace } from '../../http/floods/refusal-pace.ts';
+import { slowBody } from '../../http/floods/slow-bodies.ts';
 import { rawProblem } from '../../http/problem.ts';
-import { ConnectionPace, RefusalPace } from '../../http/refusal-pace.ts';
-import { slowBody } from '../../http/slow-bodies.ts';
 import { ClientConnection } from './client-connection.ts';
 import type { ConnectionOwner, OwnedConnection, Unreadable, WireHandler } from './connection-owner.ts';
 import { Deadlines } from './deadlines.ts';

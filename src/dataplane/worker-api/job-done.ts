@@ -6,7 +6,7 @@ import { COMMIT_TIMEOUT_MS, resultNotStored } from '../../domain/jobs/job-batchi
 import { type ParsedJson, sliceMembers } from '../../domain/jobs/job-body.ts';
 import { LARGE_JSON_BYTES, LargeJson, scanInTurns } from '../../domain/jobs/parse-in-turns.ts';
 import { drainWorker } from '../../domain/workers/order-workers.ts';
-import type { ByteReservation } from '../../http/byte-budget.ts';
+import type { ByteReservation } from '../../http/floods/byte-budget.ts';
 import { because } from '../../scaling/because.ts';
 import { sendJson } from '../exchange.ts';
 import { withBody } from '../read-body.ts';

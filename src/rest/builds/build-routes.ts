@@ -8,7 +8,7 @@ import { findBuildName, getBuild, listBuilds } from '../../domain/builds/build-s
 import { cancelBuild, createBuild, type NewBuild, retryBuild } from '../../domain/builds/change-build.ts';
 import { MAX_FILE_BYTES, MAX_FOLDER_ENTRIES } from '../../domain/builds/check-folder.ts';
 import { change } from '../../domain/change.ts';
-import { FairSlots } from '../../http/fair-slots.ts';
+import { FairSlots } from '../../http/floods/fair-slots.ts';
 import { validationFailure } from '../../http/validation-failure.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { BYTES, noContent, ref } from '../shared/schema.ts';

@@ -14,8 +14,8 @@ import type { Actor } from '../../domain/access/actor.ts';
 import { checkOperator } from '../../domain/access/check-operator.ts';
 import { recordRefusal } from '../../domain/audit/record-refusal.ts';
 import { authenticateCaller, checkPermission } from '../../http/authenticate.ts';
+import { refuseExceeded } from '../../http/floods/rate-limiter.ts';
 import { withOrigin } from '../../http/origin.ts';
-import { refuseExceeded } from '../../http/rate-limiter.ts';
 import type { RestApp, RestDeps } from '../shared/rest-app.ts';
 import { hideEnv } from './hide-env.ts';
 

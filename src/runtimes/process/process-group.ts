@@ -6,8 +6,9 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isShortage } from '../../core/shortage.ts';
+import { Failure } from '../../core/errors.ts';
 import type { WorkloadStats } from '../runtime.ts';
+import { isShortage } from './shortage.ts';
 
 export interface GroupId {
   pid: number;
@@ -23,6 +24,7 @@ export const MARKER = 'PODYARD_WORKLOAD';
 /** getpagesize() on Linux with 4 KiB pages. */
 export const PAGE_BYTES = 4096;
 const KILL_ROUNDS = 10;
+const KILL_TIMEOUT_MS = 10_000;
 const isLinux = process.platform === 'linux';
 
 /** Changes with every boot. Empty where the system has none. */
@@ -108,6 +110,19 @@ export function signalMarked(entry: string, signal: NodeJS.Signals): number {
 
 function hasEnded({ state }: Stat): boolean {
   return 'ZX'.includes(state);
+}
+
+/** Ends a group: after `graceMs` by force. Throws if it is still there ten seconds later. */
+export async function endGroup(group: GroupId, graceMs: number): Promise<void> {
+  signalGroup(group, 'SIGTERM'); // before SIGCONT: a frozen workload wakes with it pending
+  signalGroup(group, 'SIGCONT');
+  if (await waitForState(group, ['gone'], graceMs)) return;
+  signalGroup(group, 'SIGKILL');
+  if (await waitForState(group, ['gone'], KILL_TIMEOUT_MS)) return;
+  throw new Failure(
+    'unavailable',
+    `Process group ${group.pid} did not end within ${KILL_TIMEOUT_MS / 1000} s of SIGKILL`,
+  );
 }
 
 /** Resolves with true once the group is in one of `states`, with false after `timeoutMs`. Polls: it may not be our child. */

@@ -38,7 +38,7 @@ import { GroupListeners } from './group-listeners.ts';
 import { findExecutable } from './images-file.ts';
 import { ProcessGpus } from './process-gpus.ts';
 import {
-  type GroupId,
+  endGroup,
   groupMemoryBytes,
   killOrphans,
   MARKER,
@@ -69,7 +69,6 @@ export interface ProcessRuntimeOptions {
 }
 
 const LOOPBACK = '127.0.0.1';
-const KILL_TIMEOUT_MS = 10_000;
 const DEFAULT_MAX_LOG_BYTES = 10 * 2 ** 20;
 
 export function createProcessRuntime(options: ProcessRuntimeOptions): Runtime {
@@ -210,7 +209,7 @@ class ProcessRuntime implements Runtime {
     const workload = this.#folders.find(id);
     if (!workload) return;
     const group = this.#folders.groupOf(workload);
-    if (group) await this.#end(group, id, graceMs);
+    if (group) await endGroup(group, graceMs);
     killOrphans(this.#marker(id));
     this.#remove(id);
     this.gpuSleep.forget(id);
@@ -287,18 +286,6 @@ class ProcessRuntime implements Runtime {
       this.#emit(spec.id);
     });
     this.#followed.follow(spec.id);
-  }
-
-  /** SIGTERM before SIGCONT: a frozen workload wakes with SIGTERM pending. */
-  async #end(group: GroupId, id: string, graceMs: number): Promise<void> {
-    signalGroup(group, 'SIGTERM');
-    signalGroup(group, 'SIGCONT');
-    if (!(await waitForState(group, ['gone'], graceMs))) {
-      signalGroup(group, 'SIGKILL');
-      if (!(await waitForState(group, ['gone'], KILL_TIMEOUT_MS))) {
-        throw new Failure('unavailable', `Workload ${id} did not end within ${KILL_TIMEOUT_MS / 1000} s of SIGKILL`);
-      }
-    }
   }
 
   async #signalAndWait(id: string, signal: NodeJS.Signals, state: 'stopped' | 'running'): Promise<void> {

@@ -22,9 +22,9 @@ import {
 import { dirname, join } from 'node:path';
 import { type Clock, systemClock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
-import { isShortage } from '../../core/shortage.ts';
 import type { Mount, ObservedState, OnProgress, WorkloadSpec } from '../runtime.ts';
 import { bootId, type GroupId, groupState } from './process-group.ts';
+import { isShortage } from './shortage.ts';
 
 /** The record in workload.json. */
 export interface Workload {

@@ -1,7 +1,7 @@
 import type { Batch } from '../../../domain/batches/batch.ts';
 import { type LineQuery, placeBefore, readLines, sizeLines } from '../../../domain/batches/result-lines.ts';
 import { LARGE_RESULT_BYTES } from '../../../domain/jobs/payloads.ts';
-import { flushed } from '../../../http/answer-budget.ts';
+import { flushed } from '../../../http/floods/answer-budget.ts';
 import { sendBody, writeHead } from '../../exchange.ts';
 import type { QueueCall } from '../queue-call.ts';
 

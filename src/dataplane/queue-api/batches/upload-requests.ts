@@ -5,7 +5,7 @@ import { appendRequests, type NewRequest, type Portion } from '../../../domain/b
 import { type BatchId, MAX_REJECTIONS, type Rejection } from '../../../domain/batches/batch.ts';
 import { parseJobBody, parseJson } from '../../../domain/jobs/job-body.ts';
 import type { WebhookPolicy } from '../../../domain/jobs/webhook-policy.ts';
-import type { ByteReservation } from '../../../http/byte-budget.ts';
+import type { ByteReservation } from '../../../http/floods/byte-budget.ts';
 import { yieldedBody } from '../../body-budget.ts';
 import { waitForRoom } from '../../read-body.ts';
 import type { QueueCall } from '../queue-call.ts';

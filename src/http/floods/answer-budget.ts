@@ -1,8 +1,8 @@
-import { Failure } from '../core/errors.ts';
-import { Semaphore } from '../core/flow/semaphore.ts';
-import type { UserId } from '../core/ids.ts';
+import { Failure } from '../../core/errors.ts';
+import { Semaphore } from '../../core/flow/semaphore.ts';
+import type { UserId } from '../../core/ids.ts';
+import type { CallResponse } from '../call-messages.ts';
 import { ByteBudget, type ByteReservation } from './byte-budget.ts';
-import type { CallResponse } from './call-messages.ts';
 import { READER_CHECK_MS, READER_MIN_BYTES, takenBytes } from './taken-bytes.ts';
 
 /** Memory that a payload takes until its client has it, in multiples of its size: as read, as rendered, and as sent. */

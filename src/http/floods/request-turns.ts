@@ -1,4 +1,4 @@
-import { enterTurn, type TurnTaker } from '../core/flow/turns.ts';
+import { enterTurn, type TurnTaker } from '../../core/flow/turns.ts';
 
 /**
  * Requests that were begun in turns and have no answer yet, at most. What a request does after its first wait (for the database,

@@ -1,4 +1,4 @@
-import { type Clock, monotonicClock } from '../core/clock.ts';
+import { type Clock, monotonicClock } from '../../core/clock.ts';
 
 /** npm passes a terminal's Ctrl-C on to a program that has already got it: two signals this close are one. */
 const SAME_CTRL_C_MS = 1_500;

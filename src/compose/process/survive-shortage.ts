@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
-import { messageOf } from '../core/errors.ts';
-import type { Logger } from '../core/logger.ts';
-import { isShortage } from '../core/shortage.ts';
+import { messageOf } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
+import { isShortage } from '../../runtimes/process/shortage.ts';
 
 const REPORT_MS = 60_000;
 

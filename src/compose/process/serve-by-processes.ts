@@ -1,10 +1,10 @@
-import type { Config } from '../config/config.ts';
-import { MetricsPage } from '../rest/installation/metrics-page.ts';
+import type { Config } from '../../config/config.ts';
+import { MetricsPage } from '../../rest/installation/metrics-page.ts';
+import { reservePort, rethrowPortInUse } from '../front/listen.ts';
+import { reserveWorkerApi } from '../front/worker-listener.ts';
+import { pickRoles } from '../roles.ts';
+import type { ServerParts, Serving } from '../serving.ts';
 import type { DataProcesses } from './data-processes.ts';
-import { reservePort, rethrowPortInUse } from './front/listen.ts';
-import { reserveWorkerApi } from './front/worker-listener.ts';
-import { pickRoles } from './roles.ts';
-import type { ServerParts, Serving } from './serving.ts';
 
 /** Prepares `config.dataProcesses` processes that serve `api` and `data` on shared ports. `entryFile`: what each runs. */
 export async function serveByProcesses(config: Config, parts: ServerParts, entryFile: string): Promise<Serving> {

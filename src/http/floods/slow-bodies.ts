@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { type Clock, monotonicClock } from '../core/clock.ts';
-import { Failure } from '../core/errors.ts';
-import { rawProblem } from './problem.ts';
+import { type Clock, monotonicClock } from '../../core/clock.ts';
+import { Failure } from '../../core/errors.ts';
+import { rawProblem } from '../problem.ts';
 
 /** How long a body may arrive at any speed, and what it must have brought for each second after that. */
 const GRACE_MS = 30_000;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { Failure } from '../core/errors.ts';
+import { Failure } from '../../core/errors.ts';
 import { ByteBudget, type ByteReservation } from './byte-budget.ts';
 
 const LIMIT = 100;

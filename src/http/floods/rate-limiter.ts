@@ -1,11 +1,11 @@
-import { BoundedMap } from '../core/bounded-map.ts';
-import { type Clock, monotonicClock } from '../core/clock.ts';
-import { Failure } from '../core/errors.ts';
-import { Batcher } from '../core/flow/batcher.ts';
-import type { UserId } from '../core/ids.ts';
-import { RATE_WINDOWS, type RateQuotas, type RateWindow } from '../core/rate-quotas.ts';
-import type { Db } from '../db/pool.ts';
-import { countRequests, type RateCount } from '../domain/rate-limits/count-requests.ts';
+import { BoundedMap } from '../../core/bounded-map.ts';
+import { type Clock, monotonicClock } from '../../core/clock.ts';
+import { Failure } from '../../core/errors.ts';
+import { Batcher } from '../../core/flow/batcher.ts';
+import type { UserId } from '../../core/ids.ts';
+import { RATE_WINDOWS, type RateQuotas, type RateWindow } from '../../core/rate-quotas.ts';
+import type { Db } from '../../db/pool.ts';
+import { countRequests, type RateCount } from '../../domain/rate-limits/count-requests.ts';
 
 export interface RateLimitVerdict {
   /** `RateLimit` and `RateLimit-Policy` for the response; empty for users without a limit. */

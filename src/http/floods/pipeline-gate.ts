@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { enterTurn } from '../core/flow/turns.ts';
+import { enterTurn } from '../../core/flow/turns.ts';
 import { type ConnectionPace, isRefusal, type PacedTaker } from './refusal-pace.ts';
 import { enterRequestTurn, leaveRequestTurn } from './request-turns.ts';
 
@@ -17,7 +17,7 @@ const forwarded = new WeakSet<object>();
 /**
  * Passes the requests of a connection to node's HTTP server one after the other. On its own, node's server begins all requests
  * of a read at once, in one turn of the event loop and without a limit. Here a request that was sent before the answer to
- * the one before waits for that, then for a turn (http/request-turns.ts), and after refusals for its pace (refusal-pace.ts).
+ * the one before waits for that, then for a turn (http/floods/request-turns.ts), and after refusals for its pace (refusal-pace.ts).
  *
  * Bytes are passed on up to the end of a head, or of a body; what follows goes back into the socket. A division of the bytes
  * changes no message, so that nothing needs to be parsed here.

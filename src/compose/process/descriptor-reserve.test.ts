@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 
-const PROGRAM = new URL('../../test/fixtures/few-descriptors.ts', import.meta.url).pathname;
+const PROGRAM = new URL('../../../test/fixtures/few-descriptors.ts', import.meta.url).pathname;
 
 test.skipIf(process.platform !== 'linux')(
   'with few descriptors left connections are refused, those that there are go on, and files can still be opened',

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
-import type { UserId } from '../core/ids.ts';
-import { createPool, type Pool } from '../db/pool.ts';
-import { createUser } from '../domain/access/users.ts';
-import { writeUserRateLimit } from '../domain/rate-limits/user-rate-limit.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import type { UserId } from '../../core/ids.ts';
+import { createPool, type Pool } from '../../db/pool.ts';
+import { createUser } from '../../domain/access/users.ts';
+import { writeUserRateLimit } from '../../domain/rate-limits/user-rate-limit.ts';
 import { type RateLimitVerdict, SharedRateLimiter } from './rate-limiter.ts';
 
 const NOON = Date.parse('2026-03-04T12:00:00.000Z');

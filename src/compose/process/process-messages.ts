@@ -1,6 +1,6 @@
-import type { Config } from '../config/config.ts';
-import type { MetricsDelta } from '../core/metrics.ts';
-import type { ProcessFigures } from '../rest/installation/process-figures.ts';
+import type { Config } from '../../config/config.ts';
+import type { MetricsDelta } from '../../core/metrics.ts';
+import type { ProcessFigures } from '../../rest/installation/process-figures.ts';
 
 /** Messages from the first process to one that it started, over their IPC channel. */
 export type ToChild =

@@ -1,14 +1,14 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Config } from '../config/config.ts';
-import { monotonicClock } from '../core/clock.ts';
-import { messageOf } from '../core/errors.ts';
-import type { Logger } from '../core/logger.ts';
-import type { Metrics } from '../core/metrics.ts';
-import { addDelta } from '../core/metrics.ts';
-import type { OtherProcesses } from '../rest/installation/metrics-page.ts';
-import type { ProcessFigures } from '../rest/installation/process-figures.ts';
+import type { Config } from '../../config/config.ts';
+import { monotonicClock } from '../../core/clock.ts';
+import { messageOf } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { Metrics } from '../../core/metrics.ts';
+import { addDelta } from '../../core/metrics.ts';
+import type { OtherProcesses } from '../../rest/installation/metrics-page.ts';
+import type { ProcessFigures } from '../../rest/installation/process-figures.ts';
 import { FIRST_PROCESS, type ToChild, type ToFirst } from './process-messages.ts';
 
 const FIRST_BACKOFF_MS = 100;

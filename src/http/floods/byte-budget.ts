@@ -1,6 +1,6 @@
-import { type Clock, monotonicClock } from '../core/clock.ts';
-import type { Failure } from '../core/errors.ts';
-import { Roster } from '../core/roster.ts';
+import { type Clock, monotonicClock } from '../../core/clock.ts';
+import type { Failure } from '../../core/errors.ts';
+import { Roster } from '../../core/roster.ts';
 
 /** After a second without room, a waiter makes others yield; only what has been arriving for a while yields. */
 const YIELD_AFTER_MS = 1_000;

@@ -5,10 +5,10 @@
  * The process needs the capabilities CHOWN, SETGID and SETUID until then, and has none afterwards.
  */
 import { chmodSync, chownSync, readdirSync, statSync } from 'node:fs';
-import { readSettings } from '../config/setting.ts';
-import { SETTINGS } from '../config/settings.ts';
-import type { UserIds } from '../config/user-setting.ts';
-import { messageOf } from '../core/errors.ts';
+import { readSettings } from '../../config/setting.ts';
+import { SETTINGS } from '../../config/settings.ts';
+import type { UserIds } from '../../config/user-setting.ts';
+import { messageOf } from '../../core/errors.ts';
 
 const SOCKET = '/var/run/docker.sock';
 

@@ -7,7 +7,7 @@ import { afterEach, expect, test } from 'vitest';
 import { takenBytes } from './taken-bytes.ts';
 
 const BYTES = 40 * 2 ** 20; // more than the kernel buffers
-const FIXTURES = fileURLToPath(new URL('../../test/fixtures/tls/', import.meta.url));
+const FIXTURES = fileURLToPath(new URL('../../../test/fixtures/tls/', import.meta.url));
 const TLS = { cert: readFileSync(`${FIXTURES}first.crt`), key: readFileSync(`${FIXTURES}first.key`) };
 const open: { destroy(): void }[] = [];
 

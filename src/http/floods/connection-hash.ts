@@ -1,4 +1,4 @@
-import { hashSecret, hashText } from '../domain/access/secret-hash.ts';
+import { hashSecret, hashText } from '../../domain/access/secret-hash.ts';
 
 interface Hashed {
   secret: string;

@@ -1,6 +1,6 @@
-import { clientAddress, clientNetwork, type TrustedAddresses } from '../core/client-address.ts';
-import { type Clock, monotonicClock } from '../core/clock.ts';
-import { enterTurn, type TurnTaker } from '../core/flow/turns.ts';
+import { clientAddress, clientNetwork, type TrustedAddresses } from '../../core/client-address.ts';
+import { type Clock, monotonicClock } from '../../core/clock.ts';
+import { enterTurn, type TurnTaker } from '../../core/flow/turns.ts';
 
 /**
  * Slows floods of refused requests down before they cost anything: a connection whose latest request was refused waits for

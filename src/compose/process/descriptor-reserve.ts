@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Server, Socket } from 'node:net';
-import type { Logger } from '../core/logger.ts';
+import type { Logger } from '../../core/logger.ts';
 
 const MAX_RESERVE = 1_024;
 const RESERVE_SHARE = 1 / 4;
