@@ -1,5 +1,5 @@
 import type { CallResponse } from '../http/call-messages.ts';
-import { takenBytes } from '../http/taken-bytes.ts';
+import { takenBytes } from '../http/floods/taken-bytes.ts';
 
 /** A client that takes nothing for this long loses its connection. */
 const STUCK_MS = 120_000;

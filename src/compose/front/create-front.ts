@@ -19,7 +19,6 @@ import { Front } from '../../dataplane/wire/front.ts';
 import type { RequestHead } from '../../dataplane/wire/message-head.ts';
 import { TrustedProxies } from '../../dataplane/wire/trusted-proxies.ts';
 import { answerOnWire } from '../../dataplane/wire/wire-response.ts';
-import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
 import { PipelineGate } from '../../http/floods/pipeline-gate.ts';
 import { HEAD_TIMEOUTS, SlowBodies } from '../../http/floods/slow-bodies.ts';
 import { drainableResponse, refuseUnreadable } from '../../http/refuse-unreadable.ts';

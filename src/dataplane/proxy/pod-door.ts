@@ -7,7 +7,7 @@ import { type Actor, isPermitted } from '../../domain/access/actor.ts';
 import { GuessLimiter } from '../../domain/access/guess-limiter.ts';
 import type { Credential, KeyRing } from '../../domain/access/key-ring.ts';
 import { type PodPort, podCookieSecret } from '../../domain/sessions/pod-sign-ins.ts';
-import { hashTextOnConnection } from '../../http/connection-hash.ts';
+import { hashTextOnConnection } from '../../http/floods/connection-hash.ts';
 import { isSameOrigin, readCookie, SECURE_PREFIX, SESSION_COOKIE, setCookie } from '../../http/session-cookie.ts';
 import type { ClientExchange, RawHeaders } from '../wire/client-exchange.ts';
 import type { HeaderList } from '../wire/header-list.ts';

@@ -5,7 +5,6 @@ import type { Metrics } from '../../core/metrics.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
 import { keyEnded } from '../../http/authenticate.ts';
-import { hashTextOnConnection } from '../../http/floods/connection-hash.ts';
 import { logFailure } from '../../http/problem.ts';
 import { toFailure } from '../../http/to-failure.ts';
 import { EntryCache } from '../entry-cache.ts';
