@@ -1,10 +1,12 @@
-import { Group, Paper, Skeleton, Stack, Text, ThemeIcon, Title } from '@mantine/core';
+import { Button, Group, Paper, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
-import type { ComponentType, ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { Link } from 'react-router';
-import { ErrorAlert } from './error-alert.tsx';
+import { ErrorState, isNotFound } from './blank-state.tsx';
 import { Name } from './text/record-name.tsx';
 import { visibleText } from './text/visible-text.ts';
+
+export { EmptyState, type EmptyStateProps } from './blank-state.tsx';
 
 /** A page above this one: `{ to: '/endpoints', label: 'Endpoints' }`. */
 export interface Crumb {
@@ -89,34 +91,6 @@ export function RowsSkeleton({ rows = 6 }: { rows?: number }) {
   );
 }
 
-export interface EmptyStateProps {
-  icon: ComponentType<{ size?: number }>;
-  title: string;
-  children: ReactNode;
-  action?: ReactNode;
-}
-
-/** An empty list: what its records are for, and how to create the first one. */
-export function EmptyState(props: EmptyStateProps) {
-  const Icon = props.icon;
-  return (
-    <Paper withBorder p="xl">
-      <Stack align="center" gap="sm" maw={520} mx="auto" ta="center">
-        <ThemeIcon size={48} radius="xl" variant="light" aria-hidden>
-          <Icon size={26} />
-        </ThemeIcon>
-        <Title order={2} size="h4">
-          {props.title}
-        </Title>
-        <Text size="sm" c="dimmed">
-          {props.children}
-        </Text>
-        {props.action}
-      </Stack>
-    </Paper>
-  );
-}
-
 /** One line in place of a table or list that is empty for now. */
 export function EmptyNote({ children }: { children: ReactNode }) {
   return (
@@ -142,6 +116,38 @@ export function Loaded<Data>(props: {
 }) {
   const { data, error, refetch } = props.query;
   if (data !== undefined) return props.children(data);
-  if (error) return <ErrorAlert error={error} retry={() => void refetch()} />;
+  if (error) return <ErrorState error={error} retry={() => void refetch()} />;
   return props.skeleton ?? <RowsSkeleton />;
+}
+
+/** Renders the query of a record that is a page of its own. `what` is the record's kind, `parent` the list of its kind. */
+export function LoadedPage<Data>(props: {
+  query: Loadable<Data>;
+  what: string;
+  parent: Crumb;
+  children: (data: Data) => ReactNode;
+}) {
+  const { query, what, parent } = props;
+  if (query.data === undefined && query.error) {
+    const title = isNotFound(query.error) ? `${what} not found` : `${what} not loaded`;
+    const toList = (
+      <Button variant="default" component={Link} to={parent.to}>
+        All {parent.label.toLowerCase()}
+      </Button>
+    );
+    return (
+      <Page title={title} parents={[parent]}>
+        <ErrorState
+          error={query.error}
+          retry={() => void query.refetch()}
+          {...(isNotFound(query.error) && { action: toList })}
+        />
+      </Page>
+    );
+  }
+  return (
+    <Loaded query={query} skeleton={<PageSkeleton />}>
+      {props.children}
+    </Loaded>
+  );
 }

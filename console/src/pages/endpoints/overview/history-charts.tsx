@@ -1,11 +1,11 @@
-import { SimpleGrid, Table, Tooltip, UnstyledButton } from '@mantine/core';
+import { Button, SimpleGrid, Table, Tooltip, UnstyledButton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { lazy } from 'react';
+import { lazy, useState } from 'react';
 import { api, type Schemas, unwrap } from '../../../api/client.ts';
 import { ChartPanel } from '../../../ui/charts/chart-panel.tsx';
 import type { Series } from '../../../ui/charts/series.ts';
 import { Hint } from '../../../ui/hint.tsx';
-import { Loaded } from '../../../ui/page.tsx';
+import { EmptyNote, Loaded } from '../../../ui/page.tsx';
 import { SmallTable } from '../../../ui/tables/small-table.tsx';
 import { formatCount, formatDate } from '../../../ui/text/format.ts';
 import { RelativeTime } from '../../../ui/text/relative-time-view.tsx';
@@ -29,7 +29,11 @@ interface Chart {
   series: Series[];
   areMeasurements?: true;
   hasFractions?: true;
+  /** Shown before somebody asks for all. */
+  isFirst?: true;
 }
+
+const WORDS: Record<Range, string> = { '1h': 'hour', '24h': '24 hours', '7d': '7 days', '30d': '30 days' };
 
 const PERCENTILE_COLORS = { P50: 'teal', P95: 'orange', P99: 'red' } as const;
 const percentiles = (title: string, name: string): Chart => ({
@@ -45,6 +49,7 @@ const percentiles = (title: string, name: string): Chart => ({
 const JOBS: Chart[] = [
   {
     title: 'Jobs ended',
+    isFirst: true,
     series: [
       { name: 'completed', label: 'Completed', color: 'green' },
       { name: 'failed', label: 'Failed', color: 'red' },
@@ -52,13 +57,14 @@ const JOBS: Chart[] = [
       { name: 'cancelled', label: 'Cancelled', color: 'violet' },
     ],
   },
-  percentiles('Latency', 'latency'),
+  { ...percentiles('Latency', 'latency'), isFirst: true },
   percentiles('Queue time', 'wait'),
   percentiles('Execution time', 'run'),
 ];
 const REQUESTS: Chart[] = [
   {
     title: 'Requests',
+    isFirst: true,
     series: [
       { name: 'success', label: '2xx', color: 'green' },
       { name: 'redirect', label: '3xx', color: 'blue' },
@@ -66,11 +72,12 @@ const REQUESTS: Chart[] = [
       { name: 'serverError', label: '5xx', color: 'red' },
     ],
   },
-  percentiles('Latency', 'latency'),
+  { ...percentiles('Latency', 'latency'), isFirst: true },
 ];
 const COMMON: Chart[] = [
   {
     title: 'Waiting and running',
+    isFirst: true,
     series: [
       { name: 'queued', label: 'Waiting', color: 'orange' },
       { name: 'inProgress', label: 'Running', color: 'teal' },
@@ -79,6 +86,7 @@ const COMMON: Chart[] = [
   },
   {
     title: 'Workers',
+    isFirst: true,
     series: [
       { name: 'workersRunning', label: 'Running', color: 'green' },
       { name: 'workersIdle', label: 'Idle', color: 'teal' },
@@ -112,18 +120,23 @@ export function HistoryCharts({ endpoint, range }: { endpoint: Endpoint; range: 
       ),
   });
   const { releases, decisions } = useEvents(id, query.data?.until);
+  const [isAll, setAll] = useState(false);
   const charts = [...(type === 'LOAD_BALANCER' ? REQUESTS : JOBS), ...COMMON];
+  const shown = isAll ? charts : charts.filter(({ isFirst }) => isFirst);
   return (
     <Loaded query={query}>
       {(history) => {
         const points = chartPoints(history);
         const events = chartEvents(history, releases, decisions);
         const marks = chartMarks(events, history.stepSeconds);
+        if (history.points.length === 0 && events.length === 0) {
+          return <EmptyNote>Nothing happened in the last {WORDS[range]}.</EmptyNote>;
+        }
         return (
           <>
             <ChartEventList events={events} history={history} />
             <SimpleGrid cols={{ base: 1, md: 2 }}>
-              {charts.map((chart) => (
+              {shown.map((chart) => (
                 <ChartPanel key={chart.title} title={chart.title}>
                   <TimeChart
                     label={`${chart.title} over the last ${range}`}
@@ -137,6 +150,11 @@ export function HistoryCharts({ endpoint, range }: { endpoint: Endpoint; range: 
                 </ChartPanel>
               ))}
             </SimpleGrid>
+            {!isAll && (
+              <Button variant="default" size="xs" w="max-content" onClick={() => setAll(true)}>
+                Show all {charts.length} charts
+              </Button>
+            )}
           </>
         );
       }}
