@@ -74,7 +74,7 @@ function Breadcrumbs({ parents, title }: { parents: readonly Crumb[]; title: str
 /** Placeholder of a page while it loads; keeps the layout from shifting. */
 export function PageSkeleton() {
   return (
-    <Stack gap="lg" maw={1280} mx="auto" aria-busy="true" aria-label="Loading">
+    <Stack gap="lg" maw={1280} mx="auto" role="group" aria-busy="true" aria-label="Loading">
       <Skeleton h={34} w={220} />
       <RowsSkeleton />
     </Stack>
@@ -83,7 +83,7 @@ export function PageSkeleton() {
 
 export function RowsSkeleton({ rows = 6 }: { rows?: number }) {
   return (
-    <Stack gap="xs" aria-busy="true" aria-label="Loading">
+    <Stack gap="xs" role="group" aria-busy="true" aria-label="Loading">
       {Array.from({ length: rows }, (_, i) => (
         <Skeleton key={String(i)} h={38} />
       ))}
@@ -129,14 +129,13 @@ export function LoadedPage<Data>(props: {
 }) {
   const { query, what, parent } = props;
   if (query.data === undefined && query.error) {
-    const title = isNotFound(query.error) ? `${what} not found` : `${what} not loaded`;
     const toList = (
       <Button variant="default" component={Link} to={parent.to}>
         All {parent.label.toLowerCase()}
       </Button>
     );
     return (
-      <Page title={title} parents={[parent]}>
+      <Page title={what} parents={[parent]}>
         <ErrorState
           error={query.error}
           retry={() => void query.refetch()}

@@ -9,13 +9,12 @@ const ITEMS: PaletteItem[] = [
   paletteItem('Endpoint', 'SDXL', { to: '/endpoints/ccc', id: 'ccc' }),
   paletteItem('Pod', 'notebook', { to: '/pods/ddd', id: 'ddd', detail: 'sdxl:dev' }),
 ];
-const followUps = ({ kind, to }: PaletteItem) =>
-  kind === 'Endpoint'
-    ? [
-        { label: 'Logs', to: `${to}/logs` },
-        { label: 'Roll back…', to: `${to}/releases` },
-      ]
-    : [];
+const followUps = {
+  Endpoint: ({ to }: PaletteItem) => [
+    { label: 'Logs', to: `${to}/logs` },
+    { label: 'Roll back…', to: `${to}/releases` },
+  ],
+};
 const labels = (query: string) => searchPalette(ITEMS, query, followUps).map(({ label }) => label);
 
 test('the whole name comes first, then its beginning, then a word of it, then the rest', () => {

@@ -31,8 +31,8 @@ export type PaletteKind =
 /** Something of a record, or done with it: “sdxl logs”, “pause sdxl”. */
 export type FollowUp = { label: string } & ({ to: string } | { run: () => void });
 
-/** Returns what a record may be followed by. */
-export type FollowUpsOf = (item: PaletteItem) => readonly FollowUp[];
+/** By kind, what a record may be followed by. */
+export type FollowUps = Partial<Record<PaletteKind, (item: PaletteItem) => readonly FollowUp[]>>;
 
 export function paletteItem(
   kind: PaletteKind,
@@ -60,11 +60,11 @@ const SCORES = ['exact', 'start', 'word', 'inside', 'elsewhere'] as const;
 export function searchPalette(
   items: readonly PaletteItem[],
   query: string,
-  followUpsOf: FollowUpsOf = () => [],
+  followUps: FollowUps = {},
 ): PaletteItem[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return items.slice(0, MAX_SHOWN);
-  return [...followUps(items, words, followUpsOf), ...rank(items, words)].slice(0, MAX_SHOWN);
+  return [...followed(items, words, followUps), ...rank(items, words)].slice(0, MAX_SHOWN);
 }
 
 function rank(items: readonly PaletteItem[], words: readonly string[]): PaletteItem[] {
@@ -86,8 +86,8 @@ function scoreOf(item: PaletteItem, phrase: string, firstWord: string): number {
 }
 
 /** “sdxl lo” leads to the logs of what “sdxl” finds, “roll back sdxl” to its releases: the record's words first or last. */
-function followUps(items: readonly PaletteItem[], words: readonly string[], of: FollowUpsOf): PaletteItem[] {
-  const records = items.filter((item) => of(item).length > 0);
+function followed(items: readonly PaletteItem[], words: readonly string[], of: FollowUps): PaletteItem[] {
+  const records = items.filter(({ kind }) => of[kind] !== undefined);
   const found = new Map<string, PaletteItem>();
   for (let at = 1; at < words.length; at++) {
     const [start, end] = [words.slice(0, at), words.slice(at)];
@@ -97,7 +97,7 @@ function followUps(items: readonly PaletteItem[], words: readonly string[], of: 
     ] as const) {
       if (wanted.length < MIN_FOLLOW_UP) continue;
       for (const item of rank(records, record).slice(0, MAX_FOLLOWED)) {
-        for (const { label, ...does } of of(item)) {
+        for (const { label, ...does } of of[item.kind]!(item)) {
           if (!label.toLowerCase().startsWith(wanted)) continue;
           const key = `${item.key} ${label}`;
           const { to: _, ...shown } = item;

@@ -60,11 +60,11 @@ function PaletteSearch({ onClose }: { onClose: () => void }) {
   const navigate = useNavigate();
   const actions = usePaletteActions();
   const { items: records, isLoading } = usePaletteRecords();
-  const followUpsOf = useFollowUps();
+  const followUps = useFollowUps();
   const wanted = useDeferredValue(query);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the actions do the same at each rendering
   const found = useMemo(
-    () => searchPalette([...actions, ...records], wanted, followUpsOf),
+    () => searchPalette([...actions, ...records], wanted, followUps),
     [actions.length, records, wanted],
   );
 
@@ -82,7 +82,7 @@ function PaletteSearch({ onClose }: { onClose: () => void }) {
     } else if (event.key === 'Enter' && !event.nativeEvent.isComposing) {
       event.preventDefault();
       // The results of what is typed, even if they are not rendered yet.
-      choose(query === wanted ? found[selected] : searchPalette([...actions, ...records], query, followUpsOf)[0]);
+      choose(query === wanted ? found[selected] : searchPalette([...actions, ...records], query, followUps)[0]);
     }
   }
   return (

@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { api, unwrap } from '../../api/client.ts';
 import { ENDPOINT_TABS } from '../../pages/endpoints/endpoint-tabs.ts';
 import { notifyError, notifySuccess } from '../../ui/notify.ts';
-import type { FollowUp, FollowUpsOf, PaletteItem } from './palette-items.ts';
+import type { FollowUp, FollowUps, PaletteItem } from './palette-items.ts';
 
 const SECTIONS = ENDPOINT_TABS.flatMap(({ sections }) => sections);
 const POD_TABS = ['Logs', 'Terminal'];
@@ -13,7 +13,7 @@ const POD_ACTIONS = [
 ] as const;
 
 /** Returns the sections of a record, and what can be done with it. What cannot be undone is asked about on its page. */
-export function useFollowUps(): FollowUpsOf {
+export function useFollowUps(): FollowUps {
   const queries = useQueryClient();
   const act = (pod: PaletteItem, action: 'start' | 'stop' | 'restart') => {
     const params = { path: { id: idOf(pod) } };
@@ -22,14 +22,13 @@ export function useFollowUps(): FollowUpsOf {
       notifySuccess(`Asked to ${action} ${pod.label}.`);
     }, notifyError);
   };
-  return (item) => {
-    if (item.kind === 'Endpoint') return endpointFollowUps(item.to!);
-    if (item.kind !== 'Pod') return [];
-    return [
-      ...POD_TABS.map((label) => ({ label, to: `${item.to}/${label.toLowerCase()}` })),
-      ...POD_ACTIONS.map(({ action, label }) => ({ label, run: () => act(item, action) })),
-      { label: 'Terminate…', to: `${item.to}?do=terminate` },
-    ];
+  return {
+    Endpoint: ({ to }) => endpointFollowUps(to!),
+    Pod: (pod) => [
+      ...POD_TABS.map((label) => ({ label, to: `${pod.to}/${label.toLowerCase()}` })),
+      ...POD_ACTIONS.map(({ action, label }) => ({ label, run: () => act(pod, action) })),
+      { label: 'Terminate…', to: `${pod.to}?do=terminate` },
+    ],
   };
 }
 
