@@ -166,7 +166,7 @@ export function HistoryCharts({ endpoint, range }: { endpoint: Endpoint; range: 
 function useEvents(id: string, until: string | undefined) {
   const params = { path: { id } };
   const releases = useQuery({
-    queryKey: ['releases', id],
+    queryKey: ['releases', id, 'without images'],
     queryFn: () => unwrap(api.GET('/v2/serverless/{id}/releases', { params })),
   });
   const decisions = useQuery({
