@@ -236,9 +236,7 @@ describeWithEngine('the console', () =>
       await api.call('POST', '/v2/account/secrets', { name: 'OTHER', value: 'canary' });
       await api.call('POST', '/v2/network-volumes', { name: 'models', size: 10, dataCenter: 'LOCAL-1' });
       await api.call('POST', '/v2/registries', { name: 'ours', username: 'me', password: 'p' });
-      const tabs = ENDPOINT_SECTIONS.map(
-        (tab) => `endpoints/${id}/${tab}`,
-      );
+      const tabs = ENDPOINT_SECTIONS.map((tab) => `endpoints/${id}/${tab}`);
       const compute = { gpuTypeId: 'NVIDIA GeForce RTX 4090', gpuCountPerPod: 1, podCount: 2 };
       const cluster = { name: 'ring', type: 'TRAINING', compute, image: 'podyard/web-js:dev' };
       const clusterId = (await api.call<{ id: string }>('POST', '/v2/clusters', cluster)).id;

@@ -143,20 +143,23 @@ describe.skipIf(!hasBrowser)('finding the way', { timeout: 180_000 }, () => {
     }
   });
 
-  test.each(['light', 'dark'] as const)('on a phone the menu opens, leads on and closes, in %s mode', async (scheme) => {
-    const phone = await openPage(browser, { width: 390, colorScheme: scheme, complaints });
-    await signIn(phone, server);
-    const menu = phone.getByRole('navigation', { name: 'Main' });
-    expect(await menu.isVisible()).toBe(false);
-    await phone.getByRole('button', { name: 'Menu' }).click();
-    await menu.getByRole('button', { name: /^Act for/ }).click();
-    await menu.getByRole('link', { name: 'All teams' }).waitFor();
-    expect(await violationsOf(phone)).toEqual([]);
-    await phone.keyboard.press('Escape');
-    await menu.getByRole('link', { name: 'All teams' }).waitFor({ state: 'hidden' });
-    await menu.getByRole('link', { name: 'Secrets', exact: true }).click();
-    await phone.getByRole('heading', { name: 'Secrets', level: 1 }).waitFor();
-    expect(await menu.isVisible()).toBe(false);
-    await phone.close();
-  });
+  test.each(['light', 'dark'] as const)(
+    'on a phone the menu opens, leads on and closes, in %s mode',
+    async (scheme) => {
+      const phone = await openPage(browser, { width: 390, colorScheme: scheme, complaints });
+      await signIn(phone, server);
+      const menu = phone.getByRole('navigation', { name: 'Main' });
+      expect(await menu.isVisible()).toBe(false);
+      await phone.getByRole('button', { name: 'Menu' }).click();
+      await menu.getByRole('button', { name: /^Act for/ }).click();
+      await menu.getByRole('link', { name: 'All teams' }).waitFor();
+      expect(await violationsOf(phone)).toEqual([]);
+      await phone.keyboard.press('Escape');
+      await menu.getByRole('link', { name: 'All teams' }).waitFor({ state: 'hidden' });
+      await menu.getByRole('link', { name: 'Secrets', exact: true }).click();
+      await phone.getByRole('heading', { name: 'Secrets', level: 1 }).waitFor();
+      expect(await menu.isVisible()).toBe(false);
+      await phone.close();
+    },
+  );
 });

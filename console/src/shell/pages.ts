@@ -86,7 +86,11 @@ export const PAGES: readonly (NamedPage | RecordPage | FormPage)[] = [
     keywords: 'serverless workers jobs',
     creates: [{ label: 'Create endpoint…', to: '/endpoints/new', keywords: 'new deploy' }],
   },
-  { path: '/endpoints/new', ...part(() => import('../pages/endpoints/settings/new-endpoint.tsx'), 'NewEndpointPage'), isForm: true },
+  {
+    path: '/endpoints/new',
+    ...part(() => import('../pages/endpoints/settings/new-endpoint.tsx'), 'NewEndpointPage'),
+    isForm: true,
+  },
   { path: '/endpoints/:id/:tab?', ...part(() => import('../pages/endpoints/endpoint.tsx'), 'EndpointPage') },
   {
     path: '/pods',
@@ -149,7 +153,11 @@ export const PAGES: readonly (NamedPage | RecordPage | FormPage)[] = [
       { label: 'Fetch a model ahead…', to: '/models?new', keywords: 'new download' },
     ],
   },
-  { path: '/models/deploy', ...part(() => import('../pages/models/deploy-model.tsx'), 'DeployModelPage'), isForm: true },
+  {
+    path: '/models/deploy',
+    ...part(() => import('../pages/models/deploy-model.tsx'), 'DeployModelPage'),
+    isForm: true,
+  },
   {
     path: '/volumes',
     ...part(() => import('../pages/volumes.tsx'), 'VolumesPage'),

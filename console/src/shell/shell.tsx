@@ -13,8 +13,8 @@ import { PageSkeleton } from '../ui/page.tsx';
 import { AccountMenu } from './account-menu.tsx';
 import { AccountSwitch, TeamMark } from './account-switch.tsx';
 import { Notices } from './notices.tsx';
-import { PaletteButton } from './palette-button.tsx';
 import { menuOf } from './pages.ts';
+import { PaletteButton } from './palette-button.tsx';
 import { useHeadingFocus } from './use-heading-focus.ts';
 
 const SignIn = lazyPart(() => import('./sign-in.tsx'), 'SignIn');

@@ -1,6 +1,6 @@
 import { ApiError, messageOf } from '../api/api-error.ts';
-import { loadToasts } from './toasts.tsx';
 import { visibleText } from './text/visible-text.ts';
+import { loadToasts } from './toasts.tsx';
 
 /** Without a label of its own, the button has no name for screen readers. */
 const closeButtonProps = { 'aria-label': 'Dismiss' };

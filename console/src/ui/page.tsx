@@ -34,20 +34,24 @@ export function Page({ title, parents = [], status, description, actions, childr
     <Stack gap="lg" maw={1280} mx="auto">
       <Stack gap={6} component="header">
         {parents.length > 0 && <Breadcrumbs parents={parents} title={title} />}
-        <Group justify="space-between" gap="sm" align="flex-start">
+        <div className="page-head">
           <Group gap="sm" miw={0}>
             <Title order={1} size="h2" className="page-title" tabIndex={-1}>
               <Name>{title}</Name>
             </Title>
             {status}
           </Group>
-          {actions && <Group gap="xs">{actions}</Group>}
-        </Group>
-        {description && (
-          <Text component="div" size="sm" c="dimmed">
-            {description}
-          </Text>
-        )}
+          {description && (
+            <Text component="div" size="sm" c="dimmed" className="page-description">
+              {description}
+            </Text>
+          )}
+          {actions && (
+            <Group gap="xs" className="page-actions">
+              {actions}
+            </Group>
+          )}
+        </div>
       </Stack>
       {children}
     </Stack>

@@ -22,7 +22,13 @@ export function PopoverMenu(props: {
       </UnstyledButton>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: what is chosen in it has its own role and keys */}
       {/* biome-ignore lint/a11y/useKeyWithClickEvents: a key on a button is a click */}
-      <div ref={list} id={id} popover="auto" className={`popover-menu ${place}`} onClick={() => list.current?.hidePopover()}>
+      <div
+        ref={list}
+        id={id}
+        popover="auto"
+        className={`popover-menu ${place}`}
+        onClick={() => list.current?.hidePopover()}
+      >
         {children}
       </div>
     </>

@@ -58,8 +58,8 @@ function Question(props: { endpoint: Endpoint; isPaused: boolean; onClose: () =>
           <NumberInput label="Max workers" min={1} value={max} onChange={setMax} data-autofocus />
         ) : (
           <Text size="sm">
-            Its workers finish what they hold and stop. Jobs stay queued until you resume it; min and max workers are then
-            0.
+            Its workers finish what they hold and stop. Jobs stay queued until you resume it; min and max workers are
+            then 0.
           </Text>
         )}
         {change.error && <ErrorAlert error={change.error} />}

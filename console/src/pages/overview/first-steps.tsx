@@ -34,8 +34,8 @@ export function FirstSteps({ count, onDone }: { count: number; onDone: () => voi
         Deploy your first endpoint
       </Title>
       <Text size="sm" c="dimmed" mt={4} mb="lg" maw={620}>
-        An endpoint runs your image and scales its workers with demand, down to zero. Do each step here or in a terminal;
-        this page follows.
+        An endpoint runs your image and scales its workers with demand, down to zero. Do each step here or in a
+        terminal; this page follows.
       </Text>
       <ol className="steps">
         <Deploy endpoint={endpoint} />

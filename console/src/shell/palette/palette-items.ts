@@ -57,11 +57,7 @@ const SCORES = ['exact', 'start', 'word', 'inside', 'elsewhere'] as const;
  * the beginning of a word in it, then any place. Items of equal rank keep their order. Looks at each item once for each
  * way to part the words into a record and what follows it.
  */
-export function searchPalette(
-  items: readonly PaletteItem[],
-  query: string,
-  followUps: FollowUps = {},
-): PaletteItem[] {
+export function searchPalette(items: readonly PaletteItem[], query: string, followUps: FollowUps = {}): PaletteItem[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return items.slice(0, MAX_SHOWN);
   return [...followed(items, words, followUps), ...rank(items, words)].slice(0, MAX_SHOWN);

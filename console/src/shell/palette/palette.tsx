@@ -20,8 +20,8 @@ import {
 import { type KeyboardEvent, useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { Name } from '../../ui/text/record-name.tsx';
-import { type PaletteItem, type PaletteKind, searchPalette } from './palette-items.ts';
 import { usePaletteActions } from './palette-actions.ts';
+import { type PaletteItem, type PaletteKind, searchPalette } from './palette-items.ts';
 import { usePaletteRecords } from './palette-records.ts';
 import { useFollowUps } from './use-follow-ups.ts';
 

@@ -22,23 +22,21 @@ export function useFollowUps(): FollowUps {
       notifySuccess(`Asked to ${action} ${pod.label}.`);
     }, notifyError);
   };
-  return {
-    Endpoint: ({ to }) => endpointFollowUps(to!),
-    Pod: (pod) => [
-      ...POD_TABS.map((label) => ({ label, to: `${pod.to}/${label.toLowerCase()}` })),
-      ...POD_ACTIONS.map(({ action, label }) => ({ label, run: () => act(pod, action) })),
-      { label: 'Terminate…', to: `${pod.to}?do=terminate` },
-    ],
-  };
+  const ofPod = (pod: PaletteItem) => [
+    ...POD_TABS.map((label) => ({ label, to: `${pod.to}/${label.toLowerCase()}` })),
+    ...POD_ACTIONS.map(({ action, label }) => ({ label, run: () => act(pod, action) })),
+    { label: 'Terminate…', to: `${pod.to}?do=terminate` },
+  ];
+  return { Endpoint: ofEndpoint, Pod: ofPod };
 }
 
-function endpointFollowUps(to: string): FollowUp[] {
+function ofEndpoint({ to }: PaletteItem): FollowUp[] {
   return [
     ...SECTIONS.map(({ value, label }) => ({ label, to: `${to}/${value}` })),
     { label: 'Pause…', to: `${to}?do=pause` },
     { label: 'Resume…', to: `${to}?do=resume` },
     { label: 'Roll back…', to: `${to}/releases` },
-    { label: 'Duplicate…', to: `/endpoints/new?from=${to.split('/').at(-1)}` },
+    { label: 'Duplicate…', to: `/endpoints/new?from=${to!.split('/').at(-1)}` },
     { label: 'Delete…', to: `${to}?do=delete` },
   ];
 }

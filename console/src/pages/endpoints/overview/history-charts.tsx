@@ -18,7 +18,7 @@ import {
   groupEvents,
   KEPT_DECISIONS,
 } from './chart-events.ts';
-import { chartPoints, type Range, STEP_OF } from './history-points.ts';
+import { type ChartPoint, chartPoints, type Range, STEP_OF } from './history-points.ts';
 
 const TimeChart = lazy(async () => ({ default: (await import('../../../ui/charts/charts.tsx')).TimeChart }));
 
@@ -122,19 +122,17 @@ export function HistoryCharts({ endpoint, range }: { endpoint: Endpoint; range: 
   const { releases, decisions } = useEvents(id, query.data?.until);
   const [isAll, setAll] = useState(false);
   const charts = [...(type === 'LOAD_BALANCER' ? REQUESTS : JOBS), ...COMMON];
-  const shown = isAll ? charts : charts.filter(({ isFirst }) => isFirst);
   return (
     <Loaded query={query}>
       {(history) => {
         const points = chartPoints(history);
         const events = chartEvents(history, releases, decisions);
         const marks = chartMarks(events, history.stepSeconds);
-        if (history.points.length === 0 && events.length === 0) {
-          return <EmptyNote>Nothing happened in the last {WORDS[range]}.</EmptyNote>;
-        }
+        const shown = isAll ? charts : charts.filter((chart) => chart.isFirst && hasValues(chart, points));
         return (
           <>
             <ChartEventList events={events} history={history} />
+            {shown.length === 0 && <EmptyNote>Nothing to draw in the last {WORDS[range]}.</EmptyNote>}
             <SimpleGrid cols={{ base: 1, md: 2 }}>
               {shown.map((chart) => (
                 <ChartPanel key={chart.title} title={chart.title}>
@@ -160,6 +158,11 @@ export function HistoryCharts({ endpoint, range }: { endpoint: Endpoint; range: 
       }}
     </Loaded>
   );
+}
+
+/** False for a chart that would be a line at zero, or none. */
+function hasValues({ series }: Chart, points: readonly ChartPoint[]): boolean {
+  return points.some((point) => series.some(({ name }) => (point[name] ?? 0) > 0));
 }
 
 /** The releases and the last decisions, read again with each minute of the history. */

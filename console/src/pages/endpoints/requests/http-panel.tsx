@@ -8,7 +8,7 @@ import { Hint } from '../../../ui/hint.tsx';
 import { formatDuration } from '../../../ui/text/format.ts';
 import { PayloadText } from '../jobs/payload-view.tsx';
 import type { Endpoint } from '../settings/endpoint-values.ts';
-import { FIRST_CALL, allowsBody, type HttpCall, type HttpResult, headerFault, METHODS, sendHttp } from './http-call.ts';
+import { allowsBody, FIRST_CALL, type HttpCall, type HttpResult, headerFault, METHODS, sendHttp } from './http-call.ts';
 import { RequestHistory, useHistoryOf } from './request-history-panel.tsx';
 import { CallSamples, ResponseBox } from './request-parts.tsx';
 import { httpSamples } from './samples.ts';
