@@ -95,7 +95,7 @@ async function takePictures(chat: string): Promise<void> {
       await page.getByText('chat-8b').first().waitFor();
       await takePicture(page, `endpoints-${scheme}`);
       await page.goto(`${server.url}/#/endpoints/${chat}`);
-      await page.getByText('1 h', { exact: true }).click();
+      await page.getByRole('img', { name: 'Jobs ended over the last 1h' }).waitFor();
       await takePicture(page, `endpoint-${scheme}`);
       await page.close();
     }

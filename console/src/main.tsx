@@ -3,7 +3,6 @@ import '@mantine/notifications/styles.css';
 import './console.css';
 import './shell/shell.css';
 import { MantineProvider } from '@mantine/core';
-import { Notifications } from '@mantine/notifications';
 import { MutationCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { setNonce } from 'get-nonce';
 import { createRoot } from 'react-dom/client';
@@ -16,6 +15,7 @@ import { preloadPages, router } from './router.tsx';
 import { theme } from './theme.ts';
 import { watchTyping } from './ui/forms/unsaved.ts';
 import { notifyError } from './ui/notify.ts';
+import { loadToasts, Toasts } from './ui/toasts.tsx';
 
 /** Pages are read for longer than that. */
 const PRELOAD_AFTER_MS = 500;
@@ -49,11 +49,16 @@ watchTyping();
 createRoot(document.getElementById('root')!).render(
   <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
     <QueryClientProvider client={queries}>
-      <Notifications position="bottom-right" />
+      <Toasts />
       <RouterProvider router={router} />
     </QueryClientProvider>
   </MantineProvider>,
 );
 
 // Not before the first page is there: its own scripts come first.
-window.addEventListener('load', () => setTimeout(preloadPages, PRELOAD_AFTER_MS));
+window.addEventListener('load', () =>
+  setTimeout(() => {
+    preloadPages();
+    loadToasts().catch(() => {});
+  }, PRELOAD_AFTER_MS),
+);

@@ -8,7 +8,7 @@ import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
-import { openPage, signIn } from './console-page.ts';
+import { openPage, openTab, signIn } from './console-page.ts';
 
 const ERROR = 'RuntimeError: CUDA out of memory';
 
@@ -38,7 +38,6 @@ describe.skipIf(!hasBrowser)('a day with the console', { timeout: 120_000 }, () 
   });
 
   const menu = () => page.getByRole('navigation', { name: 'Main' });
-  const openTab = (name: string) => page.getByRole('tab', { name, exact: true }).click();
 
   test('deploy, and run a job', async () => {
     await page.goto(`${server.url}/#/endpoints/new`);
@@ -50,14 +49,14 @@ describe.skipIf(!hasBrowser)('a day with the console', { timeout: 120_000 }, () 
     await page.getByLabel('Min workers').fill('1');
     await page.getByRole('button', { name: 'Deploy' }).click();
     await page.getByRole('heading', { name: 'shop', level: 1 }).waitFor();
-    await openTab('Request');
+    await openTab(page, 'Requests');
     await page.getByRole('textbox', { name: 'Input' }).fill('{"echo": "good morning"}');
     await page.getByRole('button', { name: 'Run job' }).click();
     await page.getByText('"good morning"', { exact: true }).waitFor();
   });
 
   test('break it, and find out why within three clicks from the overview', async () => {
-    await openTab('Settings');
+    await openTab(page, 'Settings');
     await page.getByRole('textbox', { name: 'Image' }).fill('shop/model:broken');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByText('Changes saved.').waitFor();
@@ -70,18 +69,18 @@ describe.skipIf(!hasBrowser)('a day with the console', { timeout: 120_000 }, () 
   });
 
   test('mend it: the next release gets through', async () => {
-    await openTab('Settings');
+    await openTab(page, 'Settings');
     await page.getByRole('textbox', { name: 'Image' }).fill('podyard/echo-js:v2');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await openTab('Releases');
+    await openTab(page, 'Releases');
     await page.getByText('shop/model:broken → podyard/echo-js:v2').waitFor();
     await page.getByText('1 of 1 workers on version 3.').waitFor();
   });
 
   test('watch: the jobs of the day are there, and why workers came and went', async () => {
-    await openTab('Jobs');
+    await openTab(page, 'Requests', 'Jobs');
     await page.getByRole('cell', { name: 'Completed' }).first().waitFor();
-    await openTab('Decisions');
+    await openTab(page, 'Logs', 'Decisions');
     await page
       .getByText(/workers\.min/)
       .first()

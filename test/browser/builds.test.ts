@@ -8,7 +8,7 @@ import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api, until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
-import { openPage, signIn, violationsOf } from './console-page.ts';
+import { openPage, openTab, signIn, violationsOf } from './console-page.ts';
 
 interface Build {
   id: string;
@@ -153,7 +153,7 @@ describe.skipIf(!hasBrowser)('builds in the console', { timeout: 180_000 }, () =
     expect(await violationsOf(page)).toEqual([]);
     await shoot('completed');
     await main().getByRole('link', { name: 'sloth', exact: true }).click();
-    await page.getByRole('tab', { name: 'Builds' }).click();
+    await openTab(page, 'Releases', 'Builds');
     const region = page.getByRole('region', { name: 'builds' });
     await region.getByRole('link', { name: 'slow', exact: true }).waitFor();
     expect(await region.getByRole('row').count()).toBe(2); // with the header

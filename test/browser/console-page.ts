@@ -44,6 +44,14 @@ export async function signIn(page: Page, server: { url: string; key: string }): 
   await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
 }
 
+/** Opens a tab of an endpoint's page, and a section of it that is not its first. */
+export async function openTab(page: Page, tab: string, section?: string): Promise<void> {
+  await page.getByRole('tab', { name: tab, exact: true }).click();
+  if (section === undefined) return;
+  const sections = page.getByRole('navigation', { name: `Sections of ${tab}` });
+  await sections.getByRole('link', { name: section, exact: true }).click();
+}
+
 /** Waits until what moves or fades in has arrived: on its way its colors are between two others. */
 const UNTIL_STILL = `(async () => {
   for (let frame = 0; frame < 2; frame++) await new Promise((resolve) => requestAnimationFrame(resolve));

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
@@ -7,11 +8,17 @@ import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
-import { openPage, signIn, violationsOf } from './console-page.ts';
+import { openPage, openTab, signIn, violationsOf } from './console-page.ts';
 
 /** Screenshots for people to look at; git ignores them. */
 const SCREENSHOTS = fileURLToPath(new URL('../../test-results/console/', import.meta.url));
 const SLOW = { timeout: 45_000 };
+/** Read from the console's table: a new section is looked at too. */
+const ENDPOINT_SECTIONS = [
+  ...readFileSync(new URL('../../console/src/pages/endpoints/endpoint-tabs.ts', import.meta.url), 'utf8').matchAll(
+    /section\('(\w+)'/g,
+  ),
+].map(([, value]) => value!);
 
 let database: TestDatabase;
 let server: ServerProcess;
@@ -69,7 +76,7 @@ describeWithEngine('the console', () =>
       await signIn(page, server);
       await page.getByText('Deploy your first endpoint').waitFor();
 
-      await page.getByRole('link', { name: 'Deploy endpoint' }).click();
+      await page.getByRole('link', { name: 'your own image' }).click();
       await page.getByRole('textbox', { name: 'Name', exact: true }).fill('greeter');
       await page.getByLabel('Image').fill('podyard/echo-js:dev');
       await page.getByRole('button', { name: 'Deploy' }).click();
@@ -81,13 +88,13 @@ describeWithEngine('the console', () =>
       await page.getByRole('heading', { name: 'greeter', level: 1 }).waitFor();
       await page.getByText('No workers running.').waitFor();
 
-      await page.getByRole('tab', { name: 'Request' }).click();
+      await openTab(page, 'Requests');
       await page.getByRole('textbox', { name: 'Input' }).fill('{"echo": "from the browser", "logLines": 3}');
       await page.getByRole('button', { name: 'Run job' }).click();
       await page.getByText('Completed').first().waitFor(SLOW);
       await page.getByText('"from the browser"', { exact: true }).waitFor();
 
-      await page.getByRole('tab', { name: 'Live' }).click();
+      await openTab(page, 'Overview');
       const worker = page.getByRole('table', { name: 'Workers' }).getByRole('button').first();
       await worker.click();
       await page.getByRole('dialog').getByText('Initialize', { exact: true }).waitFor();
@@ -112,7 +119,7 @@ describeWithEngine('the console', () =>
       await page.getByRole('button', { name: 'Roll back' }).click();
       await page.getByText('podyard/echo-js:v2 → podyard/echo-js:dev').waitFor();
 
-      await page.getByRole('tab', { name: 'Decisions' }).click();
+      await openTab(page, 'Logs', 'Decisions');
       await page.getByText('a job waits and there is no worker').first().waitFor();
 
       await page.getByRole('tab', { name: 'Settings' }).click();
@@ -229,9 +236,7 @@ describeWithEngine('the console', () =>
       await api.call('POST', '/v2/account/secrets', { name: 'OTHER', value: 'canary' });
       await api.call('POST', '/v2/network-volumes', { name: 'models', size: 10, dataCenter: 'LOCAL-1' });
       await api.call('POST', '/v2/registries', { name: 'ours', username: 'me', password: 'p' });
-      const tabs = ['live', 'request', 'jobs', 'releases', 'logs', 'decisions', 'settings'].map(
-        (tab) => `endpoints/${id}/${tab}`,
-      );
+      const tabs = ENDPOINT_SECTIONS.map((tab) => `endpoints/${id}/${tab}`);
       const compute = { gpuTypeId: 'NVIDIA GeForce RTX 4090', gpuCountPerPod: 1, podCount: 2 };
       const cluster = { name: 'ring', type: 'TRAINING', compute, image: 'podyard/web-js:dev' };
       const clusterId = (await api.call<{ id: string }>('POST', '/v2/clusters', cluster)).id;

@@ -5,7 +5,7 @@ import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
-import { openPage, signIn, violationsOf } from './console-page.ts';
+import { openPage, openTab, signIn, violationsOf } from './console-page.ts';
 
 describe.skipIf(!hasBrowser)('the page of an endpoint', { timeout: 180_000 }, () => {
   let database: TestDatabase;
@@ -53,6 +53,7 @@ describe.skipIf(!hasBrowser)('the page of an endpoint', { timeout: 180_000 }, ()
       await page.getByRole('img', { name: `Jobs ended over the last ${range}` }).waitFor();
     }
     await page.getByText('1 h', { exact: true }).click();
+    await page.getByRole('button', { name: /^Show all \d+ charts$/ }).click();
     await page.getByRole('img', { name: 'Queue time over the last 1h' }).waitFor();
     expect(await violationsOf(page)).toEqual([]);
     await page.getByText('Live', { exact: true }).last().click();
@@ -60,7 +61,7 @@ describe.skipIf(!hasBrowser)('the page of an endpoint', { timeout: 180_000 }, ()
   });
 
   test('jobs are listed page by page, and by state', async () => {
-    await page.getByRole('tab', { name: 'Jobs' }).click();
+    await openTab(page, 'Requests', 'Jobs');
     const rows = page.getByRole('region', { name: 'Jobs' }).getByRole('row');
     await expect.poll(() => rows.count()).toBe(51);
     await page.getByRole('button', { name: 'Show more' }).click();
@@ -72,7 +73,7 @@ describe.skipIf(!hasBrowser)('the page of an endpoint', { timeout: 180_000 }, ()
   });
 
   test('a batch is run, shown with its progress, and cancelled', async () => {
-    await page.getByRole('tab', { name: 'Batches' }).click();
+    await openTab(page, 'Requests', 'Batches');
     await page.getByText('No batches').waitFor();
     expect(await violationsOf(page)).toEqual([]);
     const api = new Api(server);

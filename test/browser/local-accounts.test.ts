@@ -44,7 +44,7 @@ describe.skipIf(!hasBrowser)('local accounts in the console', { timeout: 120_000
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
   const signOut = async (page: Page) => {
     await page.getByRole('button', { name: /^Account/ }).click();
-    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click();
     await page.getByLabel('API key', { exact: true }).waitFor();
   };
 

@@ -7,7 +7,7 @@ import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { ModelHub } from '../model-hub.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
-import { openPage, signIn, violationsOf } from './console-page.ts';
+import { openPage, openTab, signIn, violationsOf } from './console-page.ts';
 
 /** As long as a name of the hub may be: 193 characters. */
 const LONG = `${'o'.repeat(96)}/${'name-'.repeat(19)}n`;
@@ -111,7 +111,7 @@ describe.skipIf(!hasBrowser)('models', { timeout: 120_000 }, () => {
   });
 
   test('the models of an endpoint are shown and replaced; one that cannot be had is an error at its field', async () => {
-    await page.getByRole('tab', { name: 'Models' }).click();
+    await openTab(page, 'Releases', 'Models');
     const table = page.getByRole('table', { name: 'Models' });
     await table.getByText('The next start fetches it').waitFor();
     const field = page.getByLabel('Model to add');

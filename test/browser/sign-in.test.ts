@@ -77,7 +77,7 @@ describe.skipIf(!hasBrowser)('signing in to the console', { timeout: 120_000 }, 
   };
   const signOut = async (page: Page) => {
     await page.getByRole('button', { name: /^Account/ }).click();
-    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click();
   };
 
   test.each(['light', 'dark'] as const)('the page is accessible in the %s theme', async (colorScheme) => {

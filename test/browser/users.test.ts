@@ -48,6 +48,11 @@ describe.skipIf(!hasBrowser)('users in the console', { timeout: 120_000 }, () =>
 
   const button = (name: string, of = page) => of.getByRole('button', { name, exact: true });
   const dialog = () => page.getByRole('dialog');
+  /** Chooses in the switch of accounts, whose button says for which one the page acts now. */
+  async function actFor(now: string, role: 'button' | 'link', choice: string, of = page): Promise<void> {
+    await button(`Act for: ${now}`, of).click();
+    await of.getByRole('navigation', { name: 'Main' }).getByRole(role, { name: choice, exact: true }).click();
+  }
   const statusFor = async (key: string) =>
     (await fetch(`${server.url}/v2/account`, { headers: { authorization: `Bearer ${key}` } })).status;
 
@@ -217,7 +222,7 @@ describe.skipIf(!hasBrowser)('users in the console', { timeout: 120_000 }, () =>
   test('a team is made, gets a member and is acted for; its link does so in a new tab, and strangers are told', async () => {
     const menu = page.getByRole('navigation', { name: 'Main' });
     const ben = await new Api(server).call<{ users: { userId: string }[] }>('GET', '/v2/account/users?search=Ben');
-    await menu.getByRole('link', { name: 'Teams', exact: true }).click();
+    await actFor('My own account', 'link', 'All teams');
     await page.getByText('No teams yet').waitFor();
     await expectAccessible();
     await button('New team').first().click();
@@ -232,7 +237,7 @@ describe.skipIf(!hasBrowser)('users in the console', { timeout: 120_000 }, () =>
     await page.screenshot({ path: `${SCREENSHOTS}team-light.png` });
     await expectAccessible();
 
-    await page.getByLabel('Act for').selectOption('Vision');
+    await actFor('My own account', 'button', 'Vision');
     await button('Account Vision').waitFor();
     await expect.poll(() => page.url()).toMatch(/\?team=\w{14}#\/$/);
     await menu.getByRole('link', { name: 'Secrets', exact: true }).click(); // the link keeps the team
@@ -247,7 +252,7 @@ describe.skipIf(!hasBrowser)('users in the console', { timeout: 120_000 }, () =>
     expect(rows).toEqual([{ name: 'Vision' }]);
 
     const link = page.url();
-    await page.getByLabel('Act for').selectOption('My own account');
+    await actFor('Vision', 'button', 'My own account');
     await button('Account admin').waitFor();
     expect(page.url()).not.toContain('team=');
     const opened = async (colorScheme: 'light' | 'dark', width: number, key: string) => {
@@ -267,7 +272,7 @@ describe.skipIf(!hasBrowser)('users in the console', { timeout: 120_000 }, () =>
     });
     const stranger = await opened('light', 1280, key.secret);
     await stranger.getByText('access denied: you are in no such team').first().waitFor();
-    await stranger.getByLabel('Act for').selectOption('My own account'); // the way out
+    await actFor('Another account', 'button', 'My own account', stranger); // the way out
     await stranger.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
     await stranger.close();
   });

@@ -1,148 +1,102 @@
-import {
-  ActionIcon,
-  AppShell,
-  Burger,
-  Button,
-  Group,
-  Menu,
-  Modal,
-  NavLink,
-  ScrollArea,
-  Stack,
-  Text,
-  UnstyledButton,
-  useComputedColorScheme,
-  useMantineColorScheme,
-} from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
-import { IconBook, IconLogout, IconMoon, IconSun, IconUserCircle } from '@tabler/icons-react';
+import { UnstyledButton } from '@mantine/core';
+import { IconMenu2, IconX } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { Fragment, Suspense, useEffect } from 'react';
+import { Suspense, useEffect, useState } from 'react';
 import { Link, Outlet, useBlocker, useLocation } from 'react-router';
-import { BASE_URL } from '../api/client.ts';
 import { accountQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
-import { signOut } from '../api/sign-in-calls.ts';
 import { useTeam } from '../api/team.ts';
-import { discardForms, hasUnsavedForms } from '../ui/forms/unsaved.ts';
+import { hasUnsavedForms } from '../ui/forms/unsaved.ts';
+import { lazyPart } from '../ui/lazy-part.ts';
 import { Logo } from '../ui/logo.tsx';
 import { PageSkeleton } from '../ui/page.tsx';
-import { Name } from '../ui/text/record-name.tsx';
-import { visibleText } from '../ui/text/visible-text.ts';
+import { AccountMenu } from './account-menu.tsx';
+import { AccountSwitch, TeamMark } from './account-switch.tsx';
 import { Notices } from './notices.tsx';
-import { useMenu } from './pages.ts';
+import { menuOf } from './pages.ts';
 import { PaletteButton } from './palette-button.tsx';
-import { SignIn } from './sign-in.tsx';
-import { TeamSwitch } from './team-switch.tsx';
 import { useHeadingFocus } from './use-heading-focus.ts';
+
+const SignIn = lazyPart(() => import('./sign-in.tsx'), 'SignIn');
+const LeaveDialog = lazyPart(() => import('./leave-dialog.tsx'), 'LeaveDialog');
 
 /** The frame around every page, or the sign-in form without a session. */
 export function Shell() {
   const { isSignedIn } = useSession();
   const team = useTeam();
   const { pathname } = useLocation();
-  const [isOpen, { toggle, close }] = useDisclosure(false);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: opening a page closes the menu
-  useEffect(close, [pathname]);
+  const [isOpen, setOpen] = useState(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: opening a page, or another account, closes the menu
+  useEffect(() => setOpen(false), [pathname, team]);
   useHeadingFocus();
-  if (!isSignedIn) return <SignIn />;
+  if (!isSignedIn) {
+    return (
+      <Suspense>
+        <SignIn />
+      </Suspense>
+    );
+  }
   return (
-    <AppShell
-      header={{ height: 52 }}
-      navbar={{ width: 200, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
-      padding="md"
-    >
-      <AppShell.Header>
-        <Group h="100%" px="md" justify="space-between" wrap="nowrap">
-          <Group gap="sm" wrap="nowrap">
-            <Burger opened={isOpen} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Menu" />
-            <Link to="/" className="brand">
-              <Logo />
-              Podyard
-            </Link>
-          </Group>
-          <Group gap="md" wrap="nowrap">
-            <TeamSwitch />
-            <PaletteButton />
-            <AccountMenu />
-          </Group>
-        </Group>
-      </AppShell.Header>
-      <AppShell.Navbar p="xs" aria-label="Main">
-        <Navigation pathname={pathname} />
-      </AppShell.Navbar>
-      <AppShell.Main>
+    <div className="frame">
+      <header className="frame-header">
+        <UnstyledButton
+          className="menu-button"
+          aria-label="Menu"
+          aria-expanded={isOpen}
+          aria-controls="menu"
+          onClick={() => setOpen(!isOpen)}
+        >
+          {isOpen ? <IconX size={20} aria-hidden /> : <IconMenu2 size={20} aria-hidden />}
+        </UnstyledButton>
+        <Link to="/" className="brand" aria-label="Podyard">
+          <Logo />
+          <span className="brand-name">Podyard</span>
+        </Link>
+        <TeamMark />
+        <div className="frame-tools">
+          <PaletteButton />
+          <AccountMenu />
+        </div>
+      </header>
+      <nav id="menu" className="frame-menu" aria-label="Main" data-open={isOpen || undefined}>
+        <AccountSwitch />
+        <Menu pathname={pathname} />
+      </nav>
+      <main className="frame-page">
         <LeaveGuard />
         <Notices />
         <Suspense fallback={<PageSkeleton />}>
           <Outlet key={team} />
         </Suspense>
-      </AppShell.Main>
-    </AppShell>
+      </main>
+    </div>
   );
 }
 
-function Navigation({ pathname }: { pathname: string }) {
-  return (
-    <ScrollArea>
-      {useMenu().map(({ title, pages }) => (
-        <Fragment key={title}>
-          {title && <div className="menu-title">{title}</div>}
-          {pages.map(({ to, label, icon: Icon }) => (
-            <NavLink
-              key={to}
-              component={Link}
-              to={to}
-              label={label}
-              leftSection={<Icon size={17} stroke={1.6} aria-hidden />}
-              active={to === '/' ? pathname === '/' : pathname.startsWith(to)}
-              aria-current={pathname === to ? 'page' : undefined}
-            />
-          ))}
-        </Fragment>
+function Menu({ pathname }: { pathname: string }) {
+  const isAdmin = useQuery(accountQuery).data?.role === 'ADMIN';
+  return menuOf(isAdmin).map(({ title, pages }) => (
+    <div key={title}>
+      {title && <div className="menu-title">{title}</div>}
+      {pages.map(({ path, label, icon: Icon }) => (
+        <Link
+          key={path}
+          to={path}
+          className="menu-link"
+          data-active={isWithin(pathname, path) || undefined}
+          aria-current={pathname === path ? 'page' : undefined}
+        >
+          <Icon size={17} stroke={1.6} aria-hidden />
+          {label}
+        </Link>
       ))}
-    </ScrollArea>
-  );
+    </div>
+  ));
 }
 
-/** The color scheme switch, and the menu of the signed-in account. */
-function AccountMenu() {
-  const { setColorScheme } = useMantineColorScheme();
-  const scheme = useComputedColorScheme('light');
-  const account = useQuery(accountQuery);
-  const other = scheme === 'dark' ? 'light' : 'dark';
-  return (
-    <Group gap="xs" wrap="nowrap">
-      <ActionIcon
-        variant="subtle"
-        color="gray"
-        aria-label={`Switch to ${other} mode`}
-        onClick={() => setColorScheme(other)}
-      >
-        {scheme === 'dark' ? <IconSun size={18} /> : <IconMoon size={18} />}
-      </ActionIcon>
-      <Menu position="bottom-end" width={200}>
-        <Menu.Target>
-          <UnstyledButton aria-label={visibleText(`Account ${account.data?.name ?? ''}`)}>
-            <Group gap={6} wrap="nowrap">
-              <IconUserCircle size={22} stroke={1.6} aria-hidden />
-              <Text size="sm" visibleFrom="sm" truncate maw={180}>
-                <Name>{account.data?.name ?? ''}</Name>
-              </Text>
-            </Group>
-          </UnstyledButton>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Item component="a" href={`${BASE_URL}/docs/`} target="_blank" leftSection={<IconBook size={16} />}>
-            Documentation
-          </Menu.Item>
-          <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => void signOut()}>
-            Sign out
-          </Menu.Item>
-        </Menu.Dropdown>
-      </Menu>
-    </Group>
-  );
+/** True on a page, and on those of its records. */
+function isWithin(pathname: string, page: string): boolean {
+  return pathname === page || (page !== '/' && pathname.startsWith(`${page}/`));
 }
 
 /** Asks before a page with an unsaved form is left. Another filter or tab of the same page is not leaving. */
@@ -150,32 +104,10 @@ function LeaveGuard() {
   const blocker = useBlocker(
     ({ currentLocation, nextLocation }) => currentLocation.pathname !== nextLocation.pathname && hasUnsavedForms(),
   );
-  const leave = () => blocker.proceed?.();
-  const discard = () => {
-    discardForms();
-    leave();
-  };
+  if (blocker.state !== 'blocked') return null;
   return (
-    <Modal.Root opened={blocker.state === 'blocked'} onClose={() => blocker.reset?.()}>
-      <Modal.Overlay />
-      {/* Without a header of Mantine's: a page has one banner. */}
-      <Modal.Content aria-label="Unsaved changes">
-        <Modal.Body>
-          <Stack>
-            <Text fw={600}>Leave with unsaved changes?</Text>
-            <Text size="sm">They are not saved. What you keep is there when you come back in this tab.</Text>
-            <Group justify="flex-end" gap="xs">
-              <Button variant="default" onClick={() => blocker.reset?.()} data-autofocus>
-                Stay
-              </Button>
-              <Button variant="default" color="red" onClick={discard}>
-                Discard
-              </Button>
-              <Button onClick={leave}>Keep and leave</Button>
-            </Group>
-          </Stack>
-        </Modal.Body>
-      </Modal.Content>
-    </Modal.Root>
+    <Suspense>
+      <LeaveDialog onStay={blocker.reset} onLeave={blocker.proceed} />
+    </Suspense>
   );
 }

@@ -1,10 +1,12 @@
-import { Group, Paper, Skeleton, Stack, Text, ThemeIcon, Title } from '@mantine/core';
+import { Button, Group, Paper, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
-import type { ComponentType, ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { Link } from 'react-router';
-import { ErrorAlert } from './error-alert.tsx';
+import { ErrorState, isNotFound } from './blank-state.tsx';
 import { Name } from './text/record-name.tsx';
 import { visibleText } from './text/visible-text.ts';
+
+export { EmptyState, type EmptyStateProps } from './blank-state.tsx';
 
 /** A page above this one: `{ to: '/endpoints', label: 'Endpoints' }`. */
 export interface Crumb {
@@ -32,20 +34,24 @@ export function Page({ title, parents = [], status, description, actions, childr
     <Stack gap="lg" className="page">
       <Stack gap={6} component="header">
         {parents.length > 0 && <Breadcrumbs parents={parents} title={title} />}
-        <Group justify="space-between" gap="sm" align="flex-start">
+        <div className="page-head">
           <Group gap="sm" miw={0}>
             <Title order={1} size="h2" className="page-title" tabIndex={-1}>
               <Name>{title}</Name>
             </Title>
             {status}
           </Group>
-          {actions && <Group gap="xs">{actions}</Group>}
-        </Group>
-        {description && (
-          <Text component="div" size="sm" c="dimmed">
-            {description}
-          </Text>
-        )}
+          {description && (
+            <Text component="div" size="sm" c="dimmed" className="page-description">
+              {description}
+            </Text>
+          )}
+          {actions && (
+            <Group gap="xs" className="page-actions">
+              {actions}
+            </Group>
+          )}
+        </div>
       </Stack>
       {children}
     </Stack>
@@ -72,7 +78,7 @@ function Breadcrumbs({ parents, title }: { parents: readonly Crumb[]; title: str
 /** Placeholder of a page while it loads; keeps the layout from shifting. */
 export function PageSkeleton() {
   return (
-    <Stack gap="lg" maw={1280} mx="auto" aria-busy="true" aria-label="Loading">
+    <Stack gap="lg" maw={1280} mx="auto" role="group" aria-busy="true" aria-label="Loading">
       <Skeleton h={34} w={220} />
       <RowsSkeleton />
     </Stack>
@@ -81,39 +87,11 @@ export function PageSkeleton() {
 
 export function RowsSkeleton({ rows = 6 }: { rows?: number }) {
   return (
-    <Stack gap="xs" aria-busy="true" aria-label="Loading">
+    <Stack gap="xs" role="group" aria-busy="true" aria-label="Loading">
       {Array.from({ length: rows }, (_, i) => (
         <Skeleton key={String(i)} h={38} />
       ))}
     </Stack>
-  );
-}
-
-export interface EmptyStateProps {
-  icon: ComponentType<{ size?: number }>;
-  title: string;
-  children: ReactNode;
-  action?: ReactNode;
-}
-
-/** An empty list: what its records are for, and how to create the first one. */
-export function EmptyState(props: EmptyStateProps) {
-  const Icon = props.icon;
-  return (
-    <Paper withBorder p="xl">
-      <Stack align="center" gap="sm" maw={520} mx="auto" ta="center">
-        <ThemeIcon size={48} radius="xl" variant="light" aria-hidden>
-          <Icon size={26} />
-        </ThemeIcon>
-        <Title order={2} size="h4">
-          {props.title}
-        </Title>
-        <Text size="sm" c="dimmed">
-          {props.children}
-        </Text>
-        {props.action}
-      </Stack>
-    </Paper>
   );
 }
 
@@ -142,6 +120,37 @@ export function Loaded<Data>(props: {
 }) {
   const { data, error, refetch } = props.query;
   if (data !== undefined) return props.children(data);
-  if (error) return <ErrorAlert error={error} retry={() => void refetch()} />;
+  if (error) return <ErrorState error={error} retry={() => void refetch()} />;
   return props.skeleton ?? <RowsSkeleton />;
+}
+
+/** Renders the query of a record that is a page of its own. `what` is the record's kind, `parent` the list of its kind. */
+export function LoadedPage<Data>(props: {
+  query: Loadable<Data>;
+  what: string;
+  parent: Crumb;
+  children: (data: Data) => ReactNode;
+}) {
+  const { query, what, parent } = props;
+  if (query.data === undefined && query.error) {
+    const toList = (
+      <Button variant="default" component={Link} to={parent.to}>
+        All {parent.label.toLowerCase()}
+      </Button>
+    );
+    return (
+      <Page title={what} parents={[parent]}>
+        <ErrorState
+          error={query.error}
+          retry={() => void query.refetch()}
+          {...(isNotFound(query.error) && { action: toList })}
+        />
+      </Page>
+    );
+  }
+  return (
+    <Loaded query={query} skeleton={<PageSkeleton />}>
+      {props.children}
+    </Loaded>
+  );
 }

@@ -4,7 +4,7 @@ import { Link, useParams } from 'react-router';
 import { api, unwrap } from '../../api/client.ts';
 import { CopyableText } from '../../ui/copyable.tsx';
 import { CopyableId } from '../../ui/copyable-id.tsx';
-import { Loaded, Page, PageSkeleton } from '../../ui/page.tsx';
+import { LoadedPage, Page } from '../../ui/page.tsx';
 import { Elapsed } from '../../ui/text/elapsed-view.tsx';
 import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
 import { Status } from '../../ui/text/status.tsx';
@@ -16,7 +16,7 @@ import { BuildRefusal, HindranceAlert, useBuildHindrance } from './build-notes.t
 import { BuildSteps } from './build-steps.tsx';
 import { asSentence, BUILD_STATUSES, type Build, failureOf, hasEnded, lacksScope, sourceOf } from './build-values.ts';
 
-const PARENTS = [{ to: '/builds', label: 'Builds' }];
+const PARENT = { to: '/builds', label: 'Builds' };
 const BUSY_MS = 1_000;
 /** Of a build that has ended: an endpoint may take its image, and the image may be removed. */
 const QUIET_MS = 10_000;
@@ -30,15 +30,15 @@ export function BuildPage() {
   });
   if (query.data === undefined && lacksScope(query.error)) {
     return (
-      <Page title="Build" parents={PARENTS}>
+      <Page title="Build" parents={[PARENT]}>
         <BuildRefusal />
       </Page>
     );
   }
   return (
-    <Loaded query={query} skeleton={<PageSkeleton />}>
+    <LoadedPage query={query} what="Build" parent={PARENT}>
       {(build) => <BuildView key={build.id} build={build} />}
-    </Loaded>
+    </LoadedPage>
   );
 }
 
@@ -48,7 +48,7 @@ function BuildView({ build }: { build: Build }) {
   return (
     <Page
       title={build.name}
-      parents={PARENTS}
+      parents={[PARENT]}
       status={
         <div role="status">
           <Status table={BUILD_STATUSES} value={build.status} />

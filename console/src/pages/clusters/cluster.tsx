@@ -5,7 +5,7 @@ import { api, type Schemas, unwrap } from '../../api/client.ts';
 import { Removal } from '../../ui/confirm-delete.tsx';
 import { CopyableId } from '../../ui/copyable-id.tsx';
 import { Figures } from '../../ui/figures.tsx';
-import { Loaded, Page, PageSkeleton } from '../../ui/page.tsx';
+import { Loaded, LoadedPage, Page } from '../../ui/page.tsx';
 import { SmallTable } from '../../ui/tables/small-table.tsx';
 import { formatUsd, NO_VALUE } from '../../ui/text/format.ts';
 import { enumLabel } from '../../ui/text/labels.ts';
@@ -15,7 +15,7 @@ import { Status } from '../../ui/text/status.tsx';
 import { POD_STATUSES } from '../pods/pod-details.ts';
 import { type Cluster, describeCompute } from './cluster-values.ts';
 
-const PARENTS = [{ to: '/clusters', label: 'Clusters' }];
+const PARENT = { to: '/clusters', label: 'Clusters' };
 const REFRESH_MS = 3_000;
 const REASON = { include: 'REASON' };
 
@@ -27,11 +27,11 @@ export function ClusterPage() {
     refetchInterval: REFRESH_MS,
   });
   return (
-    <Loaded query={query} skeleton={<PageSkeleton />}>
+    <LoadedPage query={query} what="Cluster" parent={PARENT}>
       {(cluster) => (
         <Page
           title={cluster.name}
-          parents={PARENTS}
+          parents={[PARENT]}
           description={<CopyableId id={cluster.id} />}
           actions={<DeleteCluster cluster={cluster} />}
         >
@@ -45,7 +45,7 @@ export function ClusterPage() {
           </Stack>
         </Page>
       )}
-    </Loaded>
+    </LoadedPage>
   );
 }
 

@@ -1,8 +1,8 @@
 import { Badge, Button, Group, Stack, Tabs, Text } from '@mantine/core';
-import { IconCopyPlus, IconTrash } from '@tabler/icons-react';
+import { IconCopyPlus, IconMapOff, IconTrash } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Suspense } from 'react';
-import { Link, useNavigate, useParams } from 'react-router';
+import { Link, Navigate, useLocation, useNavigate, useParams } from 'react-router';
 import { api, BASE_URL, unwrap } from '../../api/client.ts';
 import { useLive } from '../../api/events.ts';
 import type { EndpointSnapshot } from '../../api/live-snapshots.ts';
@@ -10,32 +10,34 @@ import { modelsQuery } from '../../api/queries.ts';
 import { Removal } from '../../ui/confirm-delete.tsx';
 import { CopyableId } from '../../ui/copyable-id.tsx';
 import { LiveBadge } from '../../ui/live-badge.tsx';
-import { Loaded, Page, PageSkeleton, RowsSkeleton } from '../../ui/page.tsx';
+import { EmptyState, LoadedPage, Page, RowsSkeleton } from '../../ui/page.tsx';
 import { Status } from '../../ui/text/status.tsx';
 import { visibleText } from '../../ui/text/visible-text.ts';
+import { useAsked } from '../../ui/use-asked.ts';
 import { ENDPOINT_STATES } from './endpoint-states.ts';
 import type { EndpointTabProps } from './endpoint-tab-props.ts';
-import { ENDPOINT_TABS } from './endpoint-tabs.ts';
+import { type EndpointTab, endpointTabs, FORMER_SECTIONS } from './endpoint-tabs.ts';
 import { endpointUrls, servesModels } from './endpoint-urls.ts';
+import { PauseButton } from './pause-button.tsx';
 import { versionText } from './releases/release-text.ts';
 import type { Endpoint } from './settings/endpoint-values.ts';
 import { stateSentence } from './state-text.ts';
 
-const PARENTS = [{ to: '/endpoints', label: 'Endpoints' }];
+const PARENT = { to: '/endpoints', label: 'Endpoints' };
 
 export function EndpointPage() {
-  const { id = '', tab = 'live' } = useParams();
+  const { id = '', tab = 'overview' } = useParams();
   const query = useQuery({
     queryKey: ['endpoint', id],
     queryFn: () => unwrap(api.GET('/v2/serverless/{id}', { params: { path: { id } } })),
   });
   const { snapshot, isOpen } = useLive<EndpointSnapshot>(`/v2/serverless/${id}/live`);
   return (
-    <Loaded query={query} skeleton={<PageSkeleton />}>
+    <LoadedPage query={query} what="Endpoint" parent={PARENT}>
       {(endpoint) => (
         <Page
           title={endpoint.name}
-          parents={PARENTS}
+          parents={[PARENT]}
           status={
             <>
               <Badge variant="default" tt="none">
@@ -47,38 +49,75 @@ export function EndpointPage() {
           description={<EndpointDescription endpoint={endpoint} snapshot={snapshot} />}
           actions={<EndpointActions endpoint={endpoint} />}
         >
-          <EndpointTabs endpoint={endpoint} snapshot={snapshot} tab={tab} />
+          <EndpointTabs endpoint={endpoint} snapshot={snapshot} section={tab} />
         </Page>
       )}
-    </Loaded>
+    </LoadedPage>
   );
 }
 
-function EndpointTabs({ tab, ...props }: EndpointTabProps & { tab: string }) {
+/** The tabs, and the sections of the one that is open. */
+function EndpointTabs({ section, ...props }: EndpointTabProps & { section: string }) {
   const { id, name, type } = props.endpoint;
   const navigate = useNavigate();
-  const tabs = ENDPOINT_TABS.filter(({ isForJobs }) => !(isForJobs && type === 'LOAD_BALANCER'));
+  const { search } = useLocation();
+  const tabs = endpointTabs(type);
+  const open = tabs.find(({ sections }) => sections.some(({ value }) => value === section));
+  const former = FORMER_SECTIONS[section];
+  if (former !== undefined) return <Navigate to={`/endpoints/${id}/${former}${search}`} replace />;
+  if (open === undefined) return <NoSection id={id} />;
+  const { Panel } = open.sections.find(({ value }) => value === section)!;
+  const firstOf = (label: string | null) => tabs.find((tab) => tab.label === label)!.sections[0]!.value;
   return (
     <Tabs
-      value={tab}
-      onChange={(value) => navigate(`/endpoints/${id}/${value}`, { replace: true })}
+      value={open.label}
+      onChange={(label) => navigate(`/endpoints/${id}/${firstOf(label)}`, { replace: true })}
       keepMounted={false}
     >
       <Tabs.List aria-label={visibleText(`Endpoint ${name}`)} mb="md">
-        {tabs.map(({ value, label }) => (
-          <Tabs.Tab key={value} value={value}>
+        {tabs.map(({ label }) => (
+          <Tabs.Tab key={label} value={label}>
             {label}
           </Tabs.Tab>
         ))}
       </Tabs.List>
-      <Suspense fallback={<RowsSkeleton />}>
-        {tabs.map(({ value, Panel }) => (
-          <Tabs.Panel key={value} value={value}>
-            <Panel {...props} />
-          </Tabs.Panel>
-        ))}
-      </Suspense>
+      <Tabs.Panel value={open.label}>
+        {open.sections.length > 1 && <Sections id={id} tab={open} section={section} />}
+        <Suspense fallback={<RowsSkeleton />}>
+          <Panel {...props} />
+        </Suspense>
+      </Tabs.Panel>
     </Tabs>
+  );
+}
+
+function Sections({ id, tab, section }: { id: string; tab: EndpointTab; section: string }) {
+  return (
+    <nav className="sections" aria-label={`Sections of ${tab.label}`}>
+      {tab.sections.map(({ value, label }) => (
+        <Link
+          key={value}
+          to={`/endpoints/${id}/${value}`}
+          replace
+          aria-current={value === section ? 'page' : undefined}
+        >
+          {label}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+function NoSection({ id }: { id: string }) {
+  const action = (
+    <Button variant="default" component={Link} to={`/endpoints/${id}`}>
+      Go to the endpoint
+    </Button>
+  );
+  return (
+    <EmptyState icon={IconMapOff} title="An endpoint has no such section" action={action}>
+      Check the URL.
+    </EmptyState>
   );
 }
 
@@ -104,9 +143,11 @@ function EndpointDescription(props: { endpoint: Endpoint; snapshot: EndpointSnap
   );
 }
 
-function EndpointActions({ endpoint: { id, name } }: { endpoint: Endpoint }) {
+function EndpointActions({ endpoint }: { endpoint: Endpoint }) {
+  const { id, name } = endpoint;
   return (
     <>
+      <PauseButton endpoint={endpoint} />
       <Button
         variant="default"
         component={Link}
@@ -123,12 +164,17 @@ function EndpointActions({ endpoint: { id, name } }: { endpoint: Endpoint }) {
         consequence="Stops all workers immediately and cancels queued and running jobs. You can't undo this."
         onConfirm={() => unwrap(api.DELETE('/v2/serverless/{id}', { params: { path: { id } } }))}
       >
-        {(ask) => (
-          <Button variant="default" leftSection={<IconTrash size={16} aria-hidden />} onClick={ask}>
-            Delete…
-          </Button>
-        )}
+        {(ask) => <DeleteButton onAsk={ask} />}
       </Removal>
     </>
+  );
+}
+
+function DeleteButton({ onAsk }: { onAsk: () => void }) {
+  useAsked('delete', onAsk);
+  return (
+    <Button variant="default" leftSection={<IconTrash size={16} aria-hidden />} onClick={onAsk}>
+      Delete…
+    </Button>
   );
 }

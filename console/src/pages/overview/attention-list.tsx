@@ -15,7 +15,7 @@ const SHOWN_FIRST = 6;
 /** The list of what needs attention, or one line that nothing does. */
 export function AttentionList({ items }: { items: readonly AttentionItem[] | undefined }) {
   const [isAll, setAll] = useState(false);
-  if (items === undefined) return <Skeleton h={42} aria-busy="true" aria-label="Loading" />;
+  if (items === undefined) return <Skeleton h={42} role="group" aria-busy="true" aria-label="Loading" />;
   if (items.length === 0) {
     return (
       <p className="all-well">

@@ -1,42 +1,62 @@
 import './overview.css';
 import { Anchor, List, Paper, SimpleGrid, Stack, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { Suspense, useRef, useState } from 'react';
 import { Link } from 'react-router';
 import { useLive } from '../../api/events.ts';
 import { type AccountSnapshot, queuedOf, runningOf } from '../../api/live-snapshots.ts';
 import { endpointsQuery, installationQuery } from '../../api/queries.ts';
 import { Figures } from '../../ui/figures.tsx';
-import { EmptyNote, Page } from '../../ui/page.tsx';
+import { lazyPart } from '../../ui/lazy-part.ts';
+import { EmptyNote, Page, RowsSkeleton } from '../../ui/page.tsx';
 import { SmallTable } from '../../ui/tables/small-table.tsx';
 import { Name } from '../../ui/text/record-name.tsx';
 import { Status } from '../../ui/text/status.tsx';
 import { ENDPOINT_STATES } from '../endpoints/endpoint-states.ts';
 import { AttentionList, useAttention } from './attention-list.tsx';
-import { FirstSteps } from './first-steps.tsx';
 import { describeWorkers, installationFacts, noticeText } from './installation-facts.ts';
+
+const FirstSteps = lazyPart(() => import('./first-steps.tsx'), 'FirstSteps');
 
 export function OverviewPage() {
   const { snapshot } = useLive<AccountSnapshot>('/v2/account/live');
   const attention = useAttention();
-  const isNew = snapshot?.endpoints === 0 && attention?.length === 0;
+  const steps = useFirstSteps(snapshot);
   return (
     <Page title="Overview">
-      {!isNew && <AttentionList items={attention} />}
-      {snapshot?.endpoints === 0 && <FirstSteps />}
-      <Figures
-        figures={[
-          { label: 'Endpoints', value: snapshot?.endpoints },
-          { label: 'Workers', value: snapshot?.workers.total },
-          { label: 'Queued', value: queuedOf(snapshot) },
-          { label: 'Running', value: runningOf(snapshot) },
-          { label: 'Completed', value: snapshot?.jobs.completed },
-          { label: 'Failed', value: snapshot?.jobs.failed },
-        ]}
-      />
-      {snapshot?.endpoints !== 0 && <ActiveEndpoints snapshot={snapshot} />}
+      {!(steps.areShown && attention?.length === 0) && <AttentionList items={attention} />}
+      {steps.areShown && snapshot && (
+        <Suspense fallback={<RowsSkeleton />}>
+          <FirstSteps count={snapshot.endpoints} onDone={steps.hide} />
+        </Suspense>
+      )}
+      {!steps.areShown && (
+        <Figures
+          figures={[
+            { label: 'Endpoints', value: snapshot?.endpoints },
+            { label: 'Workers', value: snapshot?.workers.total },
+            { label: 'Queued', value: queuedOf(snapshot) },
+            { label: 'Running', value: runningOf(snapshot) },
+            { label: 'Completed', value: snapshot?.jobs.completed },
+            { label: 'Failed', value: snapshot?.jobs.failed },
+          ]}
+        />
+      )}
+      {!steps.areShown && <ActiveEndpoints snapshot={snapshot} />}
       <Installation />
     </Page>
   );
+}
+
+/** The first steps are shown until there is an endpoint that has answered; then until somebody has seen the answer. */
+function useFirstSteps(snapshot: AccountSnapshot | undefined): { areShown: boolean; hide: () => void } {
+  const [isHidden, setHidden] = useState(false);
+  const wasNew = useRef(false);
+  if (snapshot) {
+    const { endpoints, jobs } = snapshot;
+    wasNew.current ||= endpoints === 0 || (endpoints === 1 && jobs.completed + jobs.failed === 0);
+  }
+  return { areShown: wasNew.current && !isHidden, hide: () => setHidden(true) };
 }
 
 /** The endpoints with workers, jobs or requests. */

@@ -1,4 +1,5 @@
 import { Button, Skeleton, Tabs } from '@mantine/core';
+import { IconTrash } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Suspense } from 'react';
 import { useNavigate, useParams } from 'react-router';
@@ -8,15 +9,16 @@ import { Removal } from '../../ui/confirm-delete.tsx';
 import { CopyableId } from '../../ui/copyable-id.tsx';
 import { lazyPart } from '../../ui/lazy-part.ts';
 import { PageLog } from '../../ui/logs/log-view.tsx';
-import { Loaded, Page, PageSkeleton } from '../../ui/page.tsx';
+import { LoadedPage, Page } from '../../ui/page.tsx';
 import { enumLabel } from '../../ui/text/labels.ts';
 import { Status } from '../../ui/text/status.tsx';
 import { visibleText } from '../../ui/text/visible-text.ts';
+import { useAsked } from '../../ui/use-asked.ts';
 import { POD_STATUSES, type Pod, podActions } from './pod-details.ts';
 import { PodOverview } from './pod-overview.tsx';
 
 const PodTerminal = lazyPart(() => import('./pod-terminal.tsx'), 'PodTerminal');
-const PARENTS = [{ to: '/pods', label: 'Pods' }];
+const PARENT = { to: '/pods', label: 'Pods' };
 
 export function PodPage() {
   const { id = '', tab = 'pod' } = useParams();
@@ -30,11 +32,12 @@ export function PodPage() {
   const { snapshot } = useLive<Schemas['PodList']>('/v2/pods/live');
   const live = snapshot?.pods.find((candidate) => candidate.id === id);
   return (
-    <Loaded query={{ ...query, data: live ?? query.data }} skeleton={<PageSkeleton />}>
+    <LoadedPage query={{ ...query, data: live ?? query.data }} what="Pod" parent={PARENT}>
       {(pod) => (
         <Page
           title={pod.name}
-          parents={PARENTS}
+          parents={[PARENT]}
+          status={<Status table={POD_STATUSES} value={pod.status} />}
           description={<CopyableId id={pod.id} />}
           actions={<PodActions pod={pod} />}
         >
@@ -62,11 +65,11 @@ export function PodPage() {
           </Tabs>
         </Page>
       )}
-    </Loaded>
+    </LoadedPage>
   );
 }
 
-/** A pod's status and the buttons that change it. */
+/** The buttons that change a pod's status. */
 function PodActions({ pod }: { pod: Pod }) {
   const queries = useQueryClient();
   const act = useMutation({
@@ -76,11 +79,9 @@ function PodActions({ pod }: { pod: Pod }) {
   });
   return (
     <>
-      <Status table={POD_STATUSES} value={pod.status} />
       {podActions(pod).map(({ action, isDisabled }) => (
         <Button
           key={action}
-          size="xs"
           variant="default"
           loading={act.isPending && act.variables === action}
           disabled={isDisabled}
@@ -105,11 +106,16 @@ function TerminateButton({ pod: { id, name } }: { pod: Pod }) {
       consequence="Stops the container and deletes its persistent storage. Network volumes are kept. You can't undo this."
       onConfirm={() => unwrap(api.DELETE('/v2/pods/{id}', { params: { path: { id } } }))}
     >
-      {(ask) => (
-        <Button size="xs" color="red" variant="light" onClick={ask}>
-          Terminate…
-        </Button>
-      )}
+      {(ask) => <AskButton onAsk={ask} />}
     </Removal>
+  );
+}
+
+function AskButton({ onAsk }: { onAsk: () => void }) {
+  useAsked('terminate', onAsk);
+  return (
+    <Button variant="default" leftSection={<IconTrash size={16} aria-hidden />} onClick={onAsk}>
+      Terminate…
+    </Button>
   );
 }

@@ -8,7 +8,7 @@ import { DeleteButton } from '../../ui/confirm-delete.tsx';
 import { CopyableId } from '../../ui/copyable-id.tsx';
 import { ErrorAlert } from '../../ui/error-alert.tsx';
 import { notifySuccess } from '../../ui/notify.ts';
-import { EmptyState, Loaded, Page, PageSkeleton } from '../../ui/page.tsx';
+import { EmptyState, Loaded, LoadedPage, Page } from '../../ui/page.tsx';
 import { saveFile } from '../../ui/save-file.ts';
 import { SmallTable } from '../../ui/tables/small-table.tsx';
 import { Name } from '../../ui/text/record-name.tsx';
@@ -18,7 +18,7 @@ import { formatBytes } from '../endpoints/jobs/payload-text.ts';
 import { FilePreview } from './file-preview.tsx';
 import { deleteFile, type FoundFile, listFiles, readFile, uploadFile } from './file-requests.ts';
 
-const PARENTS = [{ to: '/volumes', label: 'Network volumes' }];
+const PARENT = { to: '/volumes', label: 'Network volumes' };
 /** What a page can hold in memory. */
 const MAX_DOWNLOAD_BYTES = 2 ** 30;
 
@@ -30,13 +30,13 @@ export function VolumeFilesPage() {
     queryFn: () => unwrap(api.GET('/v2/network-volumes/{id}', { params: { path: { id } } })),
   });
   return (
-    <Loaded query={volume} skeleton={<PageSkeleton />}>
+    <LoadedPage query={volume} what="Network volume" parent={PARENT}>
       {({ name }) => (
-        <Page title={name} parents={PARENTS} description={<CopyableId id={id} />}>
+        <Page title={name} parents={[PARENT]} description={<CopyableId id={id} />}>
           <Files volume={id} name={name} />
         </Page>
       )}
-    </Loaded>
+    </LoadedPage>
   );
 }
 

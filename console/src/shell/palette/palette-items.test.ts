@@ -9,13 +9,13 @@ const ITEMS: PaletteItem[] = [
   paletteItem('Endpoint', 'SDXL', { to: '/endpoints/ccc', id: 'ccc' }),
   paletteItem('Pod', 'notebook', { to: '/pods/ddd', id: 'ddd', detail: 'sdxl:dev' }),
 ];
-const TABS = {
-  Endpoint: [
-    { value: 'logs', label: 'Logs' },
-    { value: 'live', label: 'Live' },
+const followUps = {
+  Endpoint: ({ to }: PaletteItem) => [
+    { label: 'Logs', to: `${to}/logs` },
+    { label: 'Roll back…', to: `${to}/releases` },
   ],
 };
-const labels = (query: string) => searchPalette(ITEMS, query, TABS).map(({ label }) => label);
+const labels = (query: string) => searchPalette(ITEMS, query, followUps).map(({ label }) => label);
 
 test('the whole name comes first, then its beginning, then a word of it, then the rest', () => {
   expect(labels('sdxl')).toEqual(['SDXL', 'sdxl-turbo', 'my-sdxl', 'notebook']);
@@ -31,10 +31,21 @@ test('all words must occur, in any order and place', () => {
   expect(labels('log off')).toEqual(['Sign out']);
 });
 
-test('a name and the beginning of a tab lead to the tab', () => {
-  const [best] = searchPalette(ITEMS, 'turbo lo', TABS);
+test('a name and the beginning of a section lead to it', () => {
+  const [best] = searchPalette(ITEMS, 'turbo lo', followUps);
   expect(best).toMatchObject({ label: 'sdxl-turbo › Logs', to: '/endpoints/bbb/logs' });
-  expect(labels('notebook logs')).toEqual([]); // pods have no such tab here
+  expect(labels('notebook logs')).toEqual([]); // pods have none here
+});
+
+test('what is done with a record may come first, and have several words', () => {
+  expect(labels('logs turbo')).toEqual(['sdxl-turbo › Logs']);
+  expect(labels('roll back turbo')).toEqual(['sdxl-turbo › Roll back…']);
+  expect(labels('turbo roll b')).toEqual(['sdxl-turbo › Roll back…']);
+});
+
+test('a name of 190 characters is found by its end', () => {
+  const long = paletteItem('Secret', `${'a'.repeat(180)} the-end 🌊`, { id: 'eee', to: '/secrets' });
+  expect(searchPalette([...ITEMS, long], 'the-end 🌊')).toEqual([long]);
 });
 
 test('without a query, everything is offered in its order', () => {
@@ -49,7 +60,7 @@ test('at most fifty of ten thousand are shown, the best first', () => {
       detail: 'registry/org/image:tag',
     }),
   );
-  expect(searchPalette(many, 'endpoint image', TABS)).toHaveLength(50);
+  expect(searchPalette(many, 'endpoint image', followUps)).toHaveLength(50);
   const [best] = searchPalette(many, 'endpoint-9999');
   expect(best!.label).toBe('endpoint-9999');
 });

@@ -24,10 +24,15 @@ export type PaletteKind =
   | 'Secret'
   | 'Volume'
   | 'Registry'
-  | 'User';
+  | 'User'
+  | 'Team'
+  | 'Key';
 
-/** Tabs that a name may be followed by: “sdxl logs”. */
-export type TabsOf = Partial<Record<PaletteKind, readonly { value: string; label: string }[]>>;
+/** Something of a record, or done with it: “sdxl logs”, “pause sdxl”. */
+export type FollowUp = { label: string } & ({ to: string } | { run: () => void });
+
+/** By kind, what a record may be followed by. */
+export type FollowUps = Partial<Record<PaletteKind, (item: PaletteItem) => readonly FollowUp[]>>;
 
 export function paletteItem(
   kind: PaletteKind,
@@ -40,20 +45,22 @@ export function paletteItem(
 }
 
 const MAX_SHOWN = 50;
-/** A tab is offered for this many of the best matches. */
-const MAX_WITH_TAB = 5;
+/** What follows is offered for this many of the best matches. */
+const MAX_FOLLOWED = 5;
+/** Shorter words are too often the beginning of something. */
+const MIN_FOLLOW_UP = 2;
 /** Best first. */
 const SCORES = ['exact', 'start', 'word', 'inside', 'elsewhere'] as const;
 
 /**
  * Returns the items in which every word of `query` occurs, the best first: a whole label or id, then its beginning, then
- * the beginning of a word in it, then any place. Items of equal rank keep their order. Looks at each item once.
+ * the beginning of a word in it, then any place. Items of equal rank keep their order. Looks at each item once for each
+ * way to part the words into a record and what follows it.
  */
-export function searchPalette(items: readonly PaletteItem[], query: string, tabs: TabsOf = {}): PaletteItem[] {
+export function searchPalette(items: readonly PaletteItem[], query: string, followUps: FollowUps = {}): PaletteItem[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return items.slice(0, MAX_SHOWN);
-  const found = rank(items, words);
-  return [...withTabs(items, words, tabs), ...found].slice(0, MAX_SHOWN);
+  return [...followed(items, words, followUps), ...rank(items, words)].slice(0, MAX_SHOWN);
 }
 
 function rank(items: readonly PaletteItem[], words: readonly string[]): PaletteItem[] {
@@ -74,19 +81,26 @@ function scoreOf(item: PaletteItem, phrase: string, firstWord: string): number {
   return at === 0 || /[\s\-_./]/.test(label[at - 1]!) ? 2 : 3;
 }
 
-/** “sdxl logs” and “sdxl lo” lead to the logs of what “sdxl” finds. */
-function withTabs(items: readonly PaletteItem[], words: readonly string[], tabs: TabsOf): PaletteItem[] {
-  const last = words.at(-1)!;
-  if (words.length < 2 || last.length < 2) return [];
-  const withAny = items.filter(({ kind }) => tabs[kind] !== undefined);
-  return rank(withAny, words.slice(0, -1))
-    .slice(0, MAX_WITH_TAB)
-    .flatMap((item) =>
-      tabs[item.kind]!.filter(({ label }) => label.toLowerCase().startsWith(last)).map((tab) => ({
-        ...item,
-        key: `${item.key} ${tab.value}`,
-        label: `${item.label} › ${tab.label}`,
-        to: `${item.to}/${tab.value}`,
-      })),
-    );
+/** “sdxl lo” leads to the logs of what “sdxl” finds, “roll back sdxl” to its releases: the record's words first or last. */
+function followed(items: readonly PaletteItem[], words: readonly string[], of: FollowUps): PaletteItem[] {
+  const records = items.filter(({ kind }) => of[kind] !== undefined);
+  const found = new Map<string, PaletteItem>();
+  for (let at = 1; at < words.length; at++) {
+    const [start, end] = [words.slice(0, at), words.slice(at)];
+    for (const [record, wanted] of [
+      [start, end.join(' ')],
+      [end, start.join(' ')],
+    ] as const) {
+      if (wanted.length < MIN_FOLLOW_UP) continue;
+      for (const item of rank(records, record).slice(0, MAX_FOLLOWED)) {
+        for (const { label, ...does } of of[item.kind]!(item)) {
+          if (!label.toLowerCase().startsWith(wanted)) continue;
+          const key = `${item.key} ${label}`;
+          const { to: _, ...shown } = item;
+          found.set(key, { ...shown, key, label: `${item.label} › ${label}`, ...does });
+        }
+      }
+    }
+  }
+  return [...found.values()];
 }

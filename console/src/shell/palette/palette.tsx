@@ -8,19 +8,22 @@ import {
   IconDatabase,
   IconFileText,
   IconHammer,
+  IconKey,
   IconLock,
   IconSearch,
   IconServerBolt,
   IconTemplate,
   IconTopologyRing3,
   IconUser,
+  IconUsersGroup,
 } from '@tabler/icons-react';
 import { type KeyboardEvent, useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { useNavigate } from 'react-router';
-import { ENDPOINT_TABS } from '../../pages/endpoints/endpoint-tabs.ts';
 import { Name } from '../../ui/text/record-name.tsx';
+import { usePaletteActions } from './palette-actions.ts';
 import { type PaletteItem, type PaletteKind, searchPalette } from './palette-items.ts';
-import { usePaletteActions, usePaletteRecords } from './palette-sources.ts';
+import { usePaletteRecords } from './palette-records.ts';
+import { useFollowUps } from './use-follow-ups.ts';
 
 const ICONS: Record<PaletteKind, Icon> = {
   Page: IconFileText,
@@ -35,8 +38,9 @@ const ICONS: Record<PaletteKind, Icon> = {
   Volume: IconDatabase,
   Registry: IconBrandDocker,
   User: IconUser,
+  Team: IconUsersGroup,
+  Key: IconKey,
 };
-const TABS = { Endpoint: ENDPOINT_TABS, Pod: [{ value: 'logs', label: 'Logs' }] };
 
 /** Goes anywhere and does anything by name, with the keyboard alone. Mounted while it is open. */
 export function Palette({ onClose }: { onClose: () => void }) {
@@ -56,9 +60,13 @@ function PaletteSearch({ onClose }: { onClose: () => void }) {
   const navigate = useNavigate();
   const actions = usePaletteActions();
   const { items: records, isLoading } = usePaletteRecords();
+  const followUps = useFollowUps();
   const wanted = useDeferredValue(query);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the actions are the same ones at each rendering
-  const found = useMemo(() => searchPalette([...actions, ...records], wanted, TABS), [records, wanted]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the actions do the same at each rendering
+  const found = useMemo(
+    () => searchPalette([...actions, ...records], wanted, followUps),
+    [actions.length, records, wanted],
+  );
 
   function choose(item: PaletteItem | undefined) {
     if (!item) return;
@@ -74,7 +82,7 @@ function PaletteSearch({ onClose }: { onClose: () => void }) {
     } else if (event.key === 'Enter' && !event.nativeEvent.isComposing) {
       event.preventDefault();
       // The results of what is typed, even if they are not rendered yet.
-      choose(query === wanted ? found[selected] : searchPalette([...actions, ...records], query, TABS)[0]);
+      choose(query === wanted ? found[selected] : searchPalette([...actions, ...records], query, followUps)[0]);
     }
   }
   return (

@@ -1,8 +1,10 @@
-import { Tooltip } from '@mantine/core';
-import { useRef, useState, useSyncExternalStore } from 'react';
+import { Suspense, useRef, useState, useSyncExternalStore } from 'react';
+import { lazyPart } from '../lazy-part.ts';
 import { NO_VALUE } from './format.ts';
 import { exactTime, relativeTime } from './relative-time.ts';
 import { clock } from './ticking-clock.ts';
+
+const TooltipAt = lazyPart(() => import('../tooltip-at.tsx'), 'TooltipAt');
 
 /**
  * A time as its distance from now, which keeps itself up to date; the exact time while it is hovered or has the focus.
@@ -34,7 +36,11 @@ function Time({ atMs }: { atMs: number }) {
         {text}
       </time>
       {/* Rendered only while it is needed: a thousand idle tooltips would slow a list down. */}
-      {isOpen && <Tooltip opened label={exactTime(atMs)} target={element} />}
+      {isOpen && (
+        <Suspense>
+          <TooltipAt label={exactTime(atMs)} target={element} />
+        </Suspense>
+      )}
     </>
   );
 }

@@ -1,11 +1,11 @@
-import { SimpleGrid, Table, Tooltip, UnstyledButton } from '@mantine/core';
+import { Button, SimpleGrid, Table, Tooltip, UnstyledButton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { lazy } from 'react';
+import { lazy, useState } from 'react';
 import { api, type Schemas, unwrap } from '../../../api/client.ts';
 import { ChartPanel } from '../../../ui/charts/chart-panel.tsx';
 import type { Series, Unit } from '../../../ui/charts/series.ts';
 import { Hint } from '../../../ui/hint.tsx';
-import { Loaded } from '../../../ui/page.tsx';
+import { EmptyNote, Loaded } from '../../../ui/page.tsx';
 import { SmallTable } from '../../../ui/tables/small-table.tsx';
 import { formatCount, formatDate } from '../../../ui/text/format.ts';
 import { RelativeTime } from '../../../ui/text/relative-time-view.tsx';
@@ -18,7 +18,7 @@ import {
   groupEvents,
   KEPT_DECISIONS,
 } from './chart-events.ts';
-import { chartPoints, type Range, STEP_OF } from './history-points.ts';
+import { type ChartPoint, chartPoints, type Range, STEP_OF } from './history-points.ts';
 
 const TimeChart = lazy(async () => ({ default: (await import('../../../ui/charts/charts.tsx')).TimeChart }));
 
@@ -30,7 +30,11 @@ interface Chart {
   areMeasurements?: true;
   unit?: Unit;
   hasFractions?: true;
+  /** Shown before somebody asks for all. */
+  isFirst?: true;
 }
+
+const WORDS: Record<Range, string> = { '1h': 'hour', '24h': '24 hours', '7d': '7 days', '30d': '30 days' };
 
 const PERCENTILE_COLORS = { P50: 'teal', P95: 'blue', P99: 'violet' } as const;
 const percentiles = (title: string, name: string): Chart => ({
@@ -47,6 +51,7 @@ const percentiles = (title: string, name: string): Chart => ({
 const JOBS: Chart[] = [
   {
     title: 'Jobs ended',
+    isFirst: true,
     series: [
       { name: 'completed', label: 'Completed', color: 'green' },
       { name: 'failed', label: 'Failed', color: 'red' },
@@ -54,13 +59,14 @@ const JOBS: Chart[] = [
       { name: 'cancelled', label: 'Cancelled', color: 'violet' },
     ],
   },
-  percentiles('Latency', 'latency'),
+  { ...percentiles('Latency', 'latency'), isFirst: true },
   percentiles('Queue time', 'wait'),
   percentiles('Execution time', 'run'),
 ];
 const REQUESTS: Chart[] = [
   {
     title: 'Requests',
+    isFirst: true,
     series: [
       { name: 'success', label: '2xx', color: 'green' },
       { name: 'redirect', label: '3xx', color: 'blue' },
@@ -68,11 +74,12 @@ const REQUESTS: Chart[] = [
       { name: 'serverError', label: '5xx', color: 'red' },
     ],
   },
-  percentiles('Latency', 'latency'),
+  { ...percentiles('Latency', 'latency'), isFirst: true },
 ];
 const COMMON: Chart[] = [
   {
     title: 'Waiting and running',
+    isFirst: true,
     series: [
       { name: 'queued', label: 'Waiting', color: 'orange' },
       { name: 'inProgress', label: 'Running', color: 'teal' },
@@ -81,6 +88,7 @@ const COMMON: Chart[] = [
   },
   {
     title: 'Workers',
+    isFirst: true,
     series: [
       { name: 'workersRunning', label: 'Running', color: 'green' },
       { name: 'workersIdle', label: 'Idle', color: 'teal' },
@@ -114,6 +122,7 @@ export function HistoryCharts({ endpoint, range }: { endpoint: Endpoint; range: 
       ),
   });
   const { releases, decisions } = useEvents(id, query.data?.until);
+  const [isAll, setAll] = useState(false);
   const charts = [...(type === 'LOAD_BALANCER' ? REQUESTS : JOBS), ...COMMON];
   return (
     <Loaded query={query}>
@@ -121,11 +130,13 @@ export function HistoryCharts({ endpoint, range }: { endpoint: Endpoint; range: 
         const points = chartPoints(history);
         const events = chartEvents(history, releases, decisions);
         const marks = chartMarks(events, history.stepSeconds);
+        const shown = isAll ? charts : charts.filter((chart) => chart.isFirst && hasValues(chart, points));
         return (
           <>
             <ChartEventList events={events} history={history} />
+            {shown.length === 0 && <EmptyNote>Nothing to draw in the last {WORDS[range]}.</EmptyNote>}
             <SimpleGrid cols={{ base: 1, md: 2 }}>
-              {charts.map((chart) => (
+              {shown.map((chart) => (
                 <ChartPanel key={chart.title} title={chart.title}>
                   <TimeChart
                     label={`${chart.title} over the last ${range}`}
@@ -141,6 +152,11 @@ export function HistoryCharts({ endpoint, range }: { endpoint: Endpoint; range: 
                 </ChartPanel>
               ))}
             </SimpleGrid>
+            {!isAll && (
+              <Button variant="default" size="xs" w="max-content" onClick={() => setAll(true)}>
+                Show all {charts.length} charts
+              </Button>
+            )}
           </>
         );
       }}
@@ -148,11 +164,16 @@ export function HistoryCharts({ endpoint, range }: { endpoint: Endpoint; range: 
   );
 }
 
+/** False for a chart that would be a line at zero, or none. */
+function hasValues({ series }: Chart, points: readonly ChartPoint[]): boolean {
+  return points.some((point) => series.some(({ name }) => (point[name] ?? 0) > 0));
+}
+
 /** The releases and the last decisions, read again with each minute of the history. */
 function useEvents(id: string, until: string | undefined) {
   const params = { path: { id } };
   const releases = useQuery({
-    queryKey: ['releases', id],
+    queryKey: ['releases', id, 'without images'],
     queryFn: () => unwrap(api.GET('/v2/serverless/{id}/releases', { params })),
   });
   const decisions = useQuery({

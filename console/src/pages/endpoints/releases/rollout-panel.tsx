@@ -25,28 +25,30 @@ export function RolloutPanel({ endpointId: id, snapshot }: { endpointId: string;
           {wait !== null && <Hint>{wait}</Hint>}
           {trial !== null && trial.failure === null && <Hint>{trial.title}</Hint>}
         </div>
-        {trial !== null && trial.action !== null && (
-          <Button
-            size="xs"
-            variant="default"
-            miw="max-content"
-            loading={change.isPending}
-            onClick={() => change.mutate('try')}
-          >
-            {trial.action}
-          </Button>
-        )}
-        {(rollout.inProgress || rollout.paused) && (
-          <Button
-            size="xs"
-            variant="default"
-            miw="max-content"
-            loading={change.isPending}
-            onClick={() => change.mutate(rollout.paused ? 'resume' : 'pause')}
-          >
-            {rollout.paused ? 'Resume roll-out' : 'Pause roll-out'}
-          </Button>
-        )}
+        <Group gap="xs" wrap="nowrap">
+          {trial !== null && trial.action !== null && (
+            <Button
+              size="xs"
+              variant="default"
+              miw="max-content"
+              loading={change.isPending}
+              onClick={() => change.mutate('try')}
+            >
+              {trial.action}
+            </Button>
+          )}
+          {(rollout.inProgress || rollout.paused) && (
+            <Button
+              size="xs"
+              variant="default"
+              miw="max-content"
+              loading={change.isPending}
+              onClick={() => change.mutate(rollout.paused ? 'resume' : 'pause')}
+            >
+              {rollout.paused ? 'Resume roll-out' : 'Pause roll-out'}
+            </Button>
+          )}
+        </Group>
       </Group>
       {trial !== null && trial.failure !== null && (
         <ReasonAlert color="red" title={trial.title} reason={trial.failure} />

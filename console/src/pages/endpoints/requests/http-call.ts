@@ -16,6 +16,8 @@ export interface HttpResult {
   isPartial: boolean;
 }
 
+/** The call that a panel begins with. */
+export const FIRST_CALL: HttpCall = { method: 'GET', path: '/', headers: [], body: '' };
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
 /** More text than this is not shown. */
 const MAX_CHARACTERS = 2_000_000;

@@ -8,12 +8,10 @@ import { Hint } from '../../../ui/hint.tsx';
 import { formatDuration } from '../../../ui/text/format.ts';
 import { PayloadText } from '../jobs/payload-view.tsx';
 import type { Endpoint } from '../settings/endpoint-values.ts';
-import { allowsBody, type HttpCall, type HttpResult, headerFault, METHODS, sendHttp } from './http-call.ts';
+import { allowsBody, FIRST_CALL, type HttpCall, type HttpResult, headerFault, METHODS, sendHttp } from './http-call.ts';
 import { RequestHistory, useHistoryOf } from './request-history-panel.tsx';
 import { CallSamples, ResponseBox } from './request-parts.tsx';
 import { httpSamples } from './samples.ts';
-
-const FIRST_CALL: HttpCall = { method: 'GET', path: '/', headers: [], body: '' };
 
 /** Sends a request to a load-balancing endpoint, and shows the response as it arrives. */
 export function HttpPanel({ endpoint }: { endpoint: Endpoint }) {

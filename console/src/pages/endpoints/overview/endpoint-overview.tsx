@@ -1,20 +1,21 @@
 import { Alert, SegmentedControl, SimpleGrid, Stack } from '@mantine/core';
 import { lazy } from 'react';
 import { useSearchParams } from 'react-router';
-import { type EndpointSnapshot, queuedOf, runningOf } from '../../../api/live-snapshots.ts';
+import type { EndpointSnapshot } from '../../../api/live-snapshots.ts';
 import { ChartPanel } from '../../../ui/charts/chart-panel.tsx';
 import type { Series } from '../../../ui/charts/series.ts';
-import { Figures } from '../../../ui/figures.tsx';
 import { rowOf } from '../../../ui/text/labels.ts';
 import { ReasonAlert } from '../../../ui/text/reason-view.tsx';
 import { ENDPOINT_STATES, needsAttention } from '../endpoint-states.ts';
 import type { EndpointTabProps } from '../endpoint-tab-props.ts';
 import { RolloutPanel } from '../releases/rollout-panel.tsx';
-import { isBrief, isQueueFull, queueNote, queueText, stateTitle } from '../state-text.ts';
+import { isBrief, isQueueFull, queueText, stateTitle } from '../state-text.ts';
 import { WorkerTable } from '../workers/worker-table.tsx';
+import { CallLine } from './call-line.tsx';
 import { useHistory } from './history.ts';
 import { HistoryCharts } from './history-charts.tsx';
 import type { Range } from './history-points.ts';
+import { LiveStrip } from './live-strip.tsx';
 
 const TimeChart = lazy(async () => ({ default: (await import('../../../ui/charts/charts.tsx')).TimeChart }));
 
@@ -41,36 +42,30 @@ const PERIODS: { value: 'live' | Range; label: string }[] = [
   { value: '7d', label: '7 d' },
   { value: '30d', label: '30 d' },
 ];
+const FIRST_PERIOD = '1h';
 
-export function EndpointLive({ endpoint, snapshot }: EndpointTabProps) {
+/** Opens on what matters: why the state is as it is, what happens now, how to call it, and the last hour. */
+export function EndpointOverview({ endpoint, snapshot }: EndpointTabProps) {
   const [params, setParams] = useSearchParams();
-  const period = PERIODS.find(({ value }) => value === params.get('range'))?.value ?? 'live';
+  const period = PERIODS.find(({ value }) => value === params.get('range'))?.value ?? FIRST_PERIOD;
   return (
     <Stack>
       {snapshot && <EndpointStateAlerts state={snapshot.state} />}
       {snapshot && <QueueNote snapshot={snapshot} />}
-      <Figures
-        figures={[
-          { label: 'Queued', value: queuedOf(snapshot), note: queueNote(snapshot) },
-          { label: 'Running', value: runningOf(snapshot) },
-          { label: 'Completed', value: snapshot?.jobs.completed },
-          { label: 'Failed', value: snapshot?.jobs.failed },
-          { label: 'Workers', value: snapshot?.summary.total },
-          { label: 'Max workers', value: endpoint.workers.max },
-        ]}
-      />
+      <LiveStrip endpoint={endpoint} snapshot={snapshot} />
+      <CallLine endpoint={endpoint} />
       {snapshot?.rollout.inProgress && <RolloutPanel endpointId={endpoint.id} snapshot={snapshot} />}
       <SegmentedControl
         aria-label="Period of the charts"
         data={PERIODS}
         value={period}
-        onChange={(value) => setParams(value === 'live' ? {} : { range: value }, { replace: true })}
+        onChange={(value) => setParams(value === FIRST_PERIOD ? {} : { range: value }, { replace: true })}
         w="max-content"
       />
       {period === 'live' ? (
-        <Charts endpoint={endpoint} snapshot={snapshot} />
+        <LiveCharts endpoint={endpoint} snapshot={snapshot} />
       ) : (
-        <HistoryCharts endpoint={endpoint} range={period} />
+        <HistoryCharts key={period} endpoint={endpoint} range={period} />
       )}
       <WorkerTable endpoint={endpoint} snapshot={snapshot} />
     </Stack>
@@ -84,7 +79,7 @@ function QueueNote({ snapshot }: { snapshot: EndpointSnapshot }) {
 }
 
 /** Charts of the last minutes. Latency is measured for jobs only. */
-function Charts({ endpoint, snapshot }: EndpointTabProps) {
+function LiveCharts({ endpoint, snapshot }: EndpointTabProps) {
   const points = useHistory(snapshot);
   const isLoadBalancer = endpoint.type === 'LOAD_BALANCER';
   const work = isLoadBalancer ? 'Requests' : 'Jobs';

@@ -1,24 +1,21 @@
-import { useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
-import { queryOptions, useQuery } from '@tanstack/react-query';
+import { queryOptions, useQueries, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { api, BASE_URL, unwrap } from '../../api/client.ts';
+import { api, unwrap } from '../../api/client.ts';
 import {
   accountQuery,
   buildsQuery,
   endpointsQuery,
   podsQuery,
   registriesQuery,
+  teamsQuery,
   templatesQuery,
   volumesQuery,
 } from '../../api/queries.ts';
-import { signOut } from '../../api/sign-in-calls.ts';
 import { shortCommit } from '../../pages/models/model-values.ts';
 import { storedModelsQuery } from '../../pages/models/models-query.ts';
 import { usersQuery } from '../../pages/users/users-query.ts';
-import { notifyError, notifySuccess } from '../../ui/notify.ts';
 import { formatDate } from '../../ui/text/format.ts';
 import { enumLabel } from '../../ui/text/labels.ts';
-import { useMenu } from '../pages.ts';
 import { type PaletteItem, paletteItem } from './palette-items.ts';
 
 /** Lists are read again when the palette is opened and they are older. */
@@ -26,20 +23,30 @@ const STALE_MS = 30_000;
 
 const clustersQuery = queryOptions({ queryKey: ['clusters'], queryFn: () => unwrap(api.GET('/v2/clusters')) });
 const secretsQuery = queryOptions({ queryKey: ['secrets'], queryFn: () => unwrap(api.GET('/v2/account/secrets')) });
+const keysQuery = queryOptions({ queryKey: ['keys'], queryFn: () => unwrap(api.GET('/v2/account/api-keys')) });
 
 /** Returns the user's records as items, and whether some are still loading. What the key may not read is left out. */
 export function usePaletteRecords(): { items: readonly PaletteItem[]; isLoading: boolean } {
-  const endpoints = useQuery({ ...endpointsQuery, staleTime: STALE_MS });
-  const pods = useQuery({ ...podsQuery, staleTime: STALE_MS });
-  const clusters = useQuery({ ...clustersQuery, staleTime: STALE_MS });
-  const templates = useQuery({ ...templatesQuery, staleTime: STALE_MS });
-  const secrets = useQuery({ ...secretsQuery, staleTime: STALE_MS });
-  const volumes = useQuery({ ...volumesQuery, staleTime: STALE_MS });
-  const registries = useQuery({ ...registriesQuery, staleTime: STALE_MS });
-  const models = useQuery({ ...storedModelsQuery, staleTime: STALE_MS, refetchInterval: false });
-  const builds = useQuery({ ...buildsQuery, staleTime: STALE_MS });
   const isAdmin = useQuery(accountQuery).data?.role === 'ADMIN';
-  const users = useQuery({ ...usersQuery, staleTime: STALE_MS, enabled: isAdmin });
+  const fresh = { staleTime: STALE_MS };
+  const lists = useQueries({
+    queries: [
+      { ...endpointsQuery, ...fresh },
+      { ...podsQuery, ...fresh },
+      { ...clustersQuery, ...fresh },
+      { ...templatesQuery, ...fresh },
+      { ...secretsQuery, ...fresh },
+      { ...volumesQuery, ...fresh },
+      { ...registriesQuery, ...fresh },
+      { ...storedModelsQuery, ...fresh, refetchInterval: false as const },
+      { ...buildsQuery, ...fresh },
+      { ...teamsQuery, ...fresh },
+      { ...keysQuery, ...fresh },
+      { ...usersQuery, ...fresh, enabled: isAdmin },
+    ],
+  });
+  const [endpoints, pods, clusters, templates, secrets, volumes, registries, models, builds, teams, keys, users] =
+    lists;
   const items = useMemo(
     () => [
       ...(endpoints.data?.endpoints ?? []).map(({ id, name, image }) =>
@@ -74,6 +81,8 @@ export function usePaletteRecords(): { items: readonly PaletteItem[]; isLoading:
           to: `/builds/${id}`,
         }),
       ),
+      ...(teams.data?.teams ?? []).map(({ id, name }) => paletteItem('Team', name, { id, to: `/teams/${id}` })),
+      ...(keys.data?.apiKeys ?? []).map(({ id, name }) => paletteItem('Key', name, { id, to: found('/keys', name) })),
       ...(users.data ?? []).map(({ userId, name, email }) =>
         paletteItem('User', name, { id: userId, detail: email ?? '', to: `/users/${userId}` }),
       ),
@@ -88,59 +97,15 @@ export function usePaletteRecords(): { items: readonly PaletteItem[]; isLoading:
       registries.data,
       models.data,
       builds.data,
+      teams.data,
+      keys.data,
       users.data,
     ],
   );
-  const isLoading = [endpoints, pods, clusters, templates, secrets, volumes, registries, models, builds].some(
-    (one) => one.isPending,
-  );
-  return { items, isLoading };
+  return { items, isLoading: lists.some(({ isLoading }) => isLoading) };
 }
 
 /** The list of a kind that has no page of its own, searched for one record. */
 function found(list: string, name: string): string {
   return `${list}?q=${encodeURIComponent(name)}`;
-}
-
-/** Forms that have a page or a dialog of their own. */
-const FORMS = [
-  ['Create endpoint…', '/endpoints/new', 'new deploy'],
-  ['Deploy a model…', '/models/deploy', 'new hugging face endpoint'],
-  ['Fetch a model ahead…', '/models?new', 'new download'],
-  ['Create pod…', '/pods/new', 'new'],
-  ['Create cluster…', '/clusters/new', 'new'],
-  ['Create template…', '/templates?new', 'new'],
-  ['Create secret…', '/secrets?new', 'new'],
-  ['Create network volume…', '/volumes?new', 'new'],
-  ['Create API key…', '/keys?new', 'new token'],
-].map(([label, to, keywords]) => paletteItem('Action', label!, { to: to!, keywords: keywords! }));
-
-/** The pages, and what can be done from anywhere. */
-export function usePaletteActions(): readonly PaletteItem[] {
-  const { setColorScheme } = useMantineColorScheme();
-  const other = useComputedColorScheme('light') === 'dark' ? 'light' : 'dark';
-  const pages = useMenu().flatMap((group) => group.pages);
-  return [
-    ...pages.map(({ to, label, keywords = '' }) => paletteItem('Page', label, { to, keywords: `go to ${keywords}` })),
-    ...FORMS,
-    paletteItem('Action', `Switch to ${other}`, {
-      run: () => setColorScheme(other),
-      keywords: 'color scheme mode theme',
-    }),
-    paletteItem('Action', 'Use the color scheme of the system', {
-      run: () => setColorScheme('auto'),
-      keywords: 'auto dark light theme',
-    }),
-    paletteItem('Action', 'Copy the link to this page', { run: copyLink, keywords: 'share url' }),
-    paletteItem('Action', 'Open the documentation', { run: () => open(`${BASE_URL}/docs/`), keywords: 'help guide' }),
-    paletteItem('Action', 'Open the API reference', {
-      run: () => open(`${BASE_URL}/docs/api/`),
-      keywords: 'rest openapi',
-    }),
-    paletteItem('Action', 'Sign out', { run: () => void signOut(), keywords: 'log out leave' }),
-  ];
-}
-
-function copyLink(): void {
-  navigator.clipboard.writeText(location.href).then(() => notifySuccess('Copied the link.'), notifyError);
 }
