@@ -5,6 +5,8 @@ import { PAGES } from './shell/pages.ts';
 import { Shell } from './shell/shell.tsx';
 import { lazyPart } from './ui/lazy-part.ts';
 
+/** Where a pod's port sends a browser that is not signed in there; no menu leads to it. */
+const OpenPod = lazyPart(() => import('./pages/pods/open-pod.tsx'), 'OpenPodPage');
 const Invitation = lazyPart(() => import('./pages/invitation/invitation.tsx'), 'InvitationPage');
 /** What most people open next. */
 const PRELOADED = ['/endpoints', '/endpoints/:id/:tab?'];
@@ -27,6 +29,7 @@ export const router = createHashRouter([
         ErrorBoundary: PageError,
         children: [
           ...PAGES.map(({ path, load, name }) => ({ path, element: pageElement(load, name) })),
+          { path: 'open-pod', element: <OpenPod /> },
           { path: '*', element: <NotFoundPage /> },
         ],
       },

@@ -103,7 +103,6 @@ export const PAGES: readonly (NamedPage | RecordPage | FormPage)[] = [
   },
   { path: '/pods/new', ...part(() => import('../pages/pods/new-pod.tsx'), 'NewPodPage'), isForm: true },
   { path: '/pods/:id/:tab?', ...part(() => import('../pages/pods/pod.tsx'), 'PodPage') },
-  { path: '/open-pod', ...part(() => import('../pages/pods/open-pod.tsx'), 'OpenPodPage') },
   {
     path: '/clusters',
     ...part(() => import('../pages/clusters/clusters.tsx'), 'ClustersPage'),
