@@ -178,7 +178,7 @@ export const KUBERNETES = {
     variable: 'PODYARD_KUBERNETES_MODELS_PATH',
     shownDefault: 'a copy for each worker',
     parse: (name, given) => {
-      if (/^\/(?:[^/\0]+\/?)+$/.test(given) && !given.split('/').includes('..')) return given;
+      if (given.length > 1 && given.startsWith('/') && !given.split('/').includes('..')) return given;
       throw new UsageError(`${name} is '${given}', but must be an absolute path of the nodes`);
     },
     page: 'Folder of each node whose workers share their models there',

@@ -43,7 +43,7 @@ import { ModelNodes } from './pods/model-nodes.ts';
 import { observe, RemovedPods, stateOf } from './pods/observed-pod.ts';
 import { Parking } from './pods/parking.ts';
 import { PodEvents } from './pods/pod-events.ts';
-import { nameOf } from './pods/pod-manifest.ts';
+import { nameOf } from './pods/pod-place.ts';
 import type { PodRecord } from './pods/pod-record.ts';
 import { PodUsage, statsOf } from './pods/pod-usage.ts';
 import { RegistrySecrets } from './pods/registry-secrets.ts';

@@ -11,7 +11,8 @@ import { Reflector, type Timing } from '../api/reflector.ts';
 import { DeviceSlices, withDevices } from '../nodes/device-slices.ts';
 import { type NodeRecord, toNodeRecord } from '../nodes/nodes.ts';
 import { lacksImage } from './observed-pod.ts';
-import { NODE_TIMEOUT_SECONDS, nameOf } from './pod-manifest.ts';
+import { NODE_TIMEOUT_SECONDS } from './pod-manifest.ts';
+import { nameOf } from './pod-place.ts';
 import { LABELS, type PodRecord, toPodRecord } from './pod-record.ts';
 
 /** A foreign pod, for the GPUs it holds. */

@@ -1,7 +1,7 @@
 import { LOCAL_DATA_CENTER } from '../../../domain/catalog/catalog.ts';
 import type { WorkloadSpec } from '../../runtime.ts';
 import { CUDA_LABELS } from '../nodes/nodes.ts';
-import type { PodPlace } from './pod-manifest.ts';
+import type { PodPlace } from './pod-place.ts';
 
 /** Selects nodes with the pool's GPUs in the data center. A workload without GPUs is still tied to its data center. */
 export function affinityOf(spec: WorkloadSpec, { settings, gpuProducts, modelNodes = [] }: PodPlace): object {

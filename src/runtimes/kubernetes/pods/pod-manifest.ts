@@ -1,20 +1,10 @@
-import type { KubernetesSettings } from '../../../config/kubernetes-settings.ts';
 import { Failure } from '../../../core/errors.ts';
 import type { RegistryAuth, WorkloadSpec } from '../../runtime.ts';
 import { opaqueName, parseArgs, parsePort } from '../../workload-spec.ts';
 import { affinityOf } from './pod-affinity.ts';
 import { modelBytesOnDisk, modelContainer, modelMounts, modelVolumes, URL_KEY } from './pod-models.ts';
+import { nameOf, type PodPlace } from './pod-place.ts';
 import { ANNOTATIONS, CONTAINER, groupName, LABELS, memberHostname } from './pod-record.ts';
-
-/** What a manifest needs besides the workload spec. */
-export interface PodPlace {
-  installation: string;
-  settings: KubernetesSettings;
-  /** The GPU label's values for the pool; null where GPUs are simulated and the pod may run anywhere. */
-  gpuProducts: readonly string[] | null;
-  /** Nodes that have its models, which it prefers. */
-  modelNodes?: readonly string[];
-}
 
 const MEBIBYTE = 2 ** 20;
 const DEFAULT_SHM_BYTES = 1024 * MEBIBYTE;
@@ -52,13 +42,6 @@ function needsAddress({ kind, ports }: WorkloadSpec): boolean {
 function withoutGpuVariable(env: Readonly<Record<string, string>>): Record<string, string> {
   const { [GPU_VARIABLE]: _, ...others } = env;
   return others;
-}
-
-export function nameOf(id: string): string {
-  if (!/^[a-z0-9]([a-z0-9-]{0,40}[a-z0-9])?$/.test(id)) {
-    throw new Failure('badRequest', `'${id}' is not a valid workload id`);
-  }
-  return `podyard-${id}`;
 }
 
 /** The name of a pod's Service. The cluster's DNS returns it for the Service's address, so it does not contain the id. */

@@ -2,7 +2,7 @@
 import { posix } from 'node:path';
 import { Failure } from '../../../core/errors.ts';
 import type { WorkloadSpec } from '../../runtime.ts';
-import { nameOf, type PodPlace } from './pod-manifest.ts';
+import { nameOf, type PodPlace } from './pod-place.ts';
 import { MODELS_CONTAINER } from './pod-record.ts';
 
 /** Where the container that gets models has the store. */
