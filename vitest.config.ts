@@ -17,7 +17,7 @@ const WITH_PODMAN = [
 const slowProject = (
   name: string,
   include: string[],
-  options: { exclude?: string[]; sequence?: object; env?: Record<string, string> } = {},
+  options: { exclude?: string[]; sequence?: object; env?: Record<string, string>; isolate?: boolean } = {},
 ) =>
   ({
     extends: true,
@@ -48,6 +48,7 @@ const clusterProject = (
     ...files,
     globalSetup: ['test/global-setup.ts', 'test/kubernetes/global-setup.ts'],
     sequence: { groupOrder },
+    isolate: files.maxWorkers === 1,
     env: { PODYARD_TEST_TIMEOUT_MS: '90000' },
     testTimeout: 240_000,
     hookTimeout: 300_000,
@@ -60,6 +61,8 @@ export default defineConfig({
   test: {
     globalSetup: 'test/global-setup.ts',
     pool: 'forks',
+    // One process runs many files and loads each module once: loading them takes more than most tests do.
+    isolate: false,
     maxWorkers: Math.min(8, Math.max(2, availableParallelism())),
     testTimeout: 10_000,
     hookTimeout: 30_000,
@@ -67,14 +70,12 @@ export default defineConfig({
     expect: { poll: { timeout: 8_000 } },
     sequence: { sequencer: LongestFirst },
     projects: [
-      // One process runs many files and loads each module once: a third of the time went into imports.
       {
         extends: true,
         test: {
           name: 'fast',
           include: ['{src,console/src,bench,scripts}/**/*.test.ts', 'test/*.test.ts'],
           exclude: ['**/node_modules/**', NOT_FAST],
-          isolate: false,
         },
       },
       slowProject('conformance', ['test/conformance/**/*.test.ts']),
@@ -82,12 +83,13 @@ export default defineConfig({
       slowProject('programs', ['test/{e2e,helm,model}/**/*.test.ts', 'workers/**/*.test.ts', 'src/**/*.slow.test.ts'], {
         exclude: [MAIN_JOB],
       }),
-      slowProject('attack', ['test/attack/**/*.test.ts']),
+      // What a client's process did before would count in the times and the memory that these measure.
+      slowProject('attack', ['test/attack/**/*.test.ts'], { isolate: true }),
       slowProject('containers', ['test/containers/**/*.test.ts', 'src/**/*.docker.test.ts']),
       slowProject('podman', WITH_PODMAN, { env: { DOCKER_HOST: `unix://${tmpdir()}/podyard-podman/podman.sock` } }),
       slowProject('release', ['test/release/**/*.test.ts']),
       slowProject('gpu', ['test/gpu/**/*.test.ts']),
-      slowProject('chaos', ['test/chaos/**/*.test.ts']),
+      slowProject('chaos', ['test/chaos/**/*.test.ts'], { isolate: true }),
       // Chromium ends all requests when a network interface comes or goes (ERR_NETWORK_CHANGED), as those of containers do.
       slowProject('browser', ['test/browser/**/*.test.ts'], { sequence: { groupOrder: 1 } }),
       // One cluster for all, after everything else. Most tests wait for its kubelet, so two files run at a time.

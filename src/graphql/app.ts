@@ -1,9 +1,13 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import {
+  defaultFieldResolver,
   type ExecutionResult,
   executeRootSelectionSet,
+  type GraphQLFieldResolver,
   type GraphQLFormattedError,
+  getNamedType,
   getOperationAST,
+  isLeafType,
   OperationTypeNode,
   type ValidatedExecutionArgs,
   validateExecutionArgs,
@@ -22,7 +26,6 @@ import { withOrigin } from '../http/origin.ts';
 import { logFailure, newRequestId, renderProblem } from '../http/problem.ts';
 import { readSessionSecret } from '../http/session-cookie.ts';
 import { toRequestFailure } from '../http/to-failure.ts';
-import { countedProperty } from './counted-property.ts';
 import { countRootFields } from './document-limits.ts';
 import { Documents } from './documents.ts';
 import { GraphqlCall, type GraphqlDeps } from './graphql-call.ts';
@@ -30,6 +33,22 @@ import { codeOf, documentError, fieldError, findOutage, logTo } from './graphql-
 import { type Body, checkTexts, readBody } from './read-body.ts';
 import { renderInTurns } from './render-in-turns.ts';
 import { createSchema } from './schema.ts';
+
+/** Reads a field that is a property of its record, and counts it. */
+const countedProperty: GraphQLFieldResolver<unknown, GraphqlCall> = (record, args, call, info) => {
+  const value = defaultFieldResolver(record, args, call, info);
+  call.size.addFields(1);
+  if (typeof value === 'string') call.size.addText(value.length);
+  else if (typeof value === 'object' && value !== null) {
+    if (isLeafType(getNamedType(info.returnType)))
+      call.size.addText(JSON.stringify(value).length); // texts, or JSON
+    else if (Array.isArray(value)) {
+      call.size.addFields(value.length);
+      return call.inTurns(value, (part) => part);
+    }
+  }
+  return value;
+};
 
 const COMMON_HEADERS = {
   'cache-control': 'no-store',

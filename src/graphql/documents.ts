@@ -2,6 +2,7 @@ import {
   type DocumentNode,
   GraphQLError,
   type GraphQLSchema,
+  Kind,
   NoSchemaIntrospectionCustomRule,
   NoUnusedVariablesRule,
   OverlappingFieldsCanBeMergedRule,
@@ -10,6 +11,7 @@ import {
   specifiedRules,
   type Token,
   TokenKind,
+  type TypeNode,
   ValuesOfCorrectTypeRule,
   VariablesInAllowedPositionRule,
   validate,
@@ -18,8 +20,28 @@ import { BoundedMap, BoundedSet } from '../core/bounded-map.ts';
 import { Failure } from '../core/errors.ts';
 import { badTexts } from '../http/bad-texts.ts';
 import { checkLimits, PARSE_LIMITS } from './document-limits.ts';
-import { renameTypes } from './former-type-names.ts';
 import { VariablesFitRule } from './variables-fit-rule.ts';
+
+/** Names that input types had in earlier versions, or have in other versions of the public API, and their present ones. */
+const PRESENT: Readonly<Record<string, string>> = {
+  DeployCpuPodInput: 'deployCpuPodInput',
+  CpuFlavorFilter: 'CpuFlavorInput',
+};
+
+/** Replaces former names of types in declared variables, so that documents with them stay valid. */
+function renameTypes(document: DocumentNode): void {
+  for (const definition of document.definitions) {
+    if (definition.kind !== Kind.OPERATION_DEFINITION) continue;
+    for (const { type } of definition.variableDefinitions ?? []) rename(type);
+  }
+}
+
+function rename(declared: TypeNode): void {
+  let type = declared;
+  while (type.kind !== Kind.NAMED_TYPE) type = type.type;
+  const name = type.name as { value: string };
+  if (Object.hasOwn(PRESENT, name.value)) name.value = PRESENT[name.value]!;
+}
 
 /** A document that may run, or its errors. */
 export type Prepared = { document: DocumentNode; errors?: undefined } | { errors: readonly GraphQLError[] };

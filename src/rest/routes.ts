@@ -96,9 +96,8 @@ import {
   updateNetworkVolumeRoute,
 } from './network-volumes/network-volume-routes.ts';
 import { noticeRoutes } from './notices/notice-routes.ts';
+import { builtAssetRoutes } from './pages/built-assets.ts';
 import { getConsoleRoute } from './pages/get-console.ts';
-import { getConsoleAssetRoute } from './pages/get-console-asset.ts';
-import { getDocsAssetRoute } from './pages/get-docs-asset.ts';
 import { getDocsPageRoute } from './pages/get-docs-page.ts';
 import {
   createPodRoute,
@@ -331,9 +330,8 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   listSshKeysRoute(sshKeys),
   replaceSshKeysRoute(sshKeys),
   getConsoleRoute,
-  getConsoleAssetRoute,
+  builtAssetRoutes,
   getDocsPageRoute,
-  getDocsAssetRoute,
 ];
 
 /** Probes and metrics: every process serves them, whatever its roles. */

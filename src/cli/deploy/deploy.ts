@@ -11,7 +11,6 @@ import { type ApiClient, ApiRefusal } from '../shared/api-client.ts';
 import type { Schemas } from '../shared/api-types.ts';
 import type { CommandOutput } from '../shared/cli-pieces.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
-import { callText } from './call-text.ts';
 import { type Plan, planChange, planCreate, toBody } from './plan-deploy.ts';
 import { type ModelPlan, planModels, type WantedModels } from './plan-models.ts';
 import { type NamedEndpoint, readFolder, type Source } from './read-folder.ts';
@@ -240,4 +239,12 @@ export async function build(
     await uploadFiles(client, root, entries, output);
     return runBuild(client, body, output);
   }
+}
+
+/** Returns an endpoint's URL and a call to copy. */
+function callText({ id, requestUrls }: Pick<Endpoint, 'id' | 'requestUrls'>): string {
+  const key = '-H "Authorization: Bearer $PODYARD_API_KEY"';
+  if ('base' in requestUrls) return `${requestUrls.base}  (${id})\n\n  curl ${requestUrls.base} ${key}`;
+  const input = `-H 'Content-Type: application/json' -d '{"input": {}}'`;
+  return `${requestUrls.runSync}  (${id})\n\n  curl ${requestUrls.runSync} ${key} \\\n    ${input}`;
 }

@@ -10,7 +10,6 @@ import type {
   RawHeaders,
   TunnelEnd,
 } from './client-exchange.ts';
-import type { ConnectionOwner } from './connection-owner.ts';
 import type { HeaderList } from './header-list.ts';
 import { BadHead, type RequestHead } from './message-head.ts';
 import type { SocketTransport } from './transport.ts';
@@ -35,7 +34,12 @@ export interface ConnectionClient {
 export interface ExchangeConnection extends CallConnection {
   readonly transport: SocketTransport;
   readonly client: ConnectionClient;
-  readonly owner: Pick<ConnectionOwner, 'isDraining' | 'keepAliveLine'>;
+  readonly owner: {
+    /** True when each response must be the last of its connection. */
+    readonly isDraining: boolean;
+    /** Says how long the connection may be idle. */
+    readonly keepAliveLine: string;
+  };
   /** Starts or resumes the body, beginning with the bytes already held. */
   feedBody(exchange: WireExchange): void;
   pause(): void;

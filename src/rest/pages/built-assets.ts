@@ -1,6 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { notFound } from '../../core/errors.ts';
+import type { RestRoute } from '../shared/rest-app.ts';
+import { Type } from '../shared/type.ts';
+import { CONSOLE_ASSETS } from './console-files.ts';
+import { DOCS_ASSETS } from './docs-files.ts';
 
 const CONTENT_TYPES: Record<string, string> = {
   js: 'text/javascript; charset=utf-8',
@@ -11,11 +15,22 @@ const CONTENT_TYPES: Record<string, string> = {
   woff2: 'font/woff2',
 };
 
+const params = Type.Object({ name: Type.String() });
+
+/** The scripts and styles of the console; those of the documentation, with its pictures and search index. */
+export const builtAssetRoutes: RestRoute = (app) => {
+  const options = { schema: { hide: true, params }, config: { permission: 'public' } } as const;
+  const serve = (path: '/assets/:name' | '/docs/assets/:name', folder: string) =>
+    app.get(path, options, async (request, reply) => sendBuiltAsset(folder, request.params.name, request, reply));
+  serve('/assets/:name', CONSOLE_ASSETS);
+  serve('/docs/assets/:name', DOCS_ASSETS);
+};
+
 /**
  * Sends a built file. Its name contains a hash of its content, so it may be cached for a year. Compressed, if the client
  * accepts it and the build has it. Only names in the folder are served: a path in `name` is a 404.
  */
-export async function sendBuiltAsset(
+async function sendBuiltAsset(
   folder: string,
   name: string,
   request: FastifyRequest,

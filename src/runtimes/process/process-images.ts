@@ -1,8 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Failure } from '../../core/errors.ts';
+import { buildIdOf, lostBuildImage } from '../../domain/builds/build-image.ts';
 import { type ImageIdentity, identityIn } from '../../domain/images/image-identity.ts';
 import type { PrepareOptions } from '../runtime.ts';
-import { findBuiltImage } from './built-images.ts';
 import { FolderImages } from './folder-images.ts';
 import { findImage, type ProcessImage } from './images-file.ts';
 
@@ -51,4 +52,22 @@ export class ProcessImages {
   async keep(references: readonly string[]): Promise<void> {
     await this.#copies.prune(references);
   }
+}
+
+/**
+ * Finds an image that a build made (builders/processes/process-builder.ts), with its digest; undefined for the name of any other
+ * image. Throws `unprocessable` if it is not here any more.
+ */
+function findBuiltImage(root: string, image: string): (ProcessImage & { digest: string }) | undefined {
+  const buildId = buildIdOf(image);
+  if (buildId === null) return undefined;
+  let text: string;
+  try {
+    text = readFileSync(join(root, buildId, 'image.json'), 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    throw lostBuildImage(image);
+  }
+  const { command, digest } = JSON.parse(text) as { command: string[]; digest: string };
+  return { command, digest, directory: join(root, buildId, 'files') };
 }
