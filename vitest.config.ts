@@ -17,13 +17,14 @@ const WITH_PODMAN = [
 const slowProject = (
   name: string,
   include: string[],
-  options: { exclude?: string[]; sequence?: object; env?: Record<string, string>; isolate?: boolean } = {},
+  options: { exclude?: string[]; sequence?: object; env?: Record<string, string> } = {},
 ) =>
   ({
     extends: true,
     test: {
       name,
       include,
+      isolate: true,
       testTimeout: 60_000,
       hookTimeout: 120_000,
       expect: { poll: { timeout: 30_000 } },
@@ -48,7 +49,7 @@ const clusterProject = (
     ...files,
     globalSetup: ['test/global-setup.ts', 'test/kubernetes/global-setup.ts'],
     sequence: { groupOrder },
-    isolate: files.maxWorkers === 1,
+    isolate: true,
     env: { PODYARD_TEST_TIMEOUT_MS: '90000' },
     testTimeout: 240_000,
     hookTimeout: 300_000,
@@ -83,13 +84,12 @@ export default defineConfig({
       slowProject('programs', ['test/{e2e,helm,model}/**/*.test.ts', 'workers/**/*.test.ts', 'src/**/*.slow.test.ts'], {
         exclude: [MAIN_JOB],
       }),
-      // What a client's process did before would count in the times and the memory that these measure.
-      slowProject('attack', ['test/attack/**/*.test.ts'], { isolate: true }),
+      slowProject('attack', ['test/attack/**/*.test.ts']),
       slowProject('containers', ['test/containers/**/*.test.ts', 'src/**/*.docker.test.ts']),
       slowProject('podman', WITH_PODMAN, { env: { DOCKER_HOST: `unix://${tmpdir()}/podyard-podman/podman.sock` } }),
       slowProject('release', ['test/release/**/*.test.ts']),
       slowProject('gpu', ['test/gpu/**/*.test.ts']),
-      slowProject('chaos', ['test/chaos/**/*.test.ts'], { isolate: true }),
+      slowProject('chaos', ['test/chaos/**/*.test.ts']),
       // Chromium ends all requests when a network interface comes or goes (ERR_NETWORK_CHANGED), as those of containers do.
       slowProject('browser', ['test/browser/**/*.test.ts'], { sequence: { groupOrder: 1 } }),
       // One cluster for all, after everything else. Most tests wait for its kubelet, so two files run at a time.
