@@ -30,7 +30,7 @@ const INSTALLATION: Record<string, readonly Role[]> = {
   ...all(['ADMIN'], ['createUser', 'updateUser', 'suspendUser', 'resumeUser', 'deleteUser', 'updateUserLimits']),
   ...all(['ADMIN'], ['replaceUserRateLimit', 'createUserApiKey', 'deleteUserApiKey', 'updateInstallationLimits']),
   ...all(['ADMIN'], ['endUserSession', 'fetchMachineModel', 'updateMachineModel', 'removeMachineModel']),
-  ...all(['ADMIN'], ['createInvitation', 'deleteInvitation']),
+  ...all(['ADMIN'], ['createInvitation', 'deleteInvitation', 'removeUserPassword']),
   ...all(['ADMIN', 'AUDITOR'], ['getInvitation']),
   ...all(['ADMIN'], ['updateUserApiKey', 'rotateUserApiKey']),
   ...all(['ADMIN'], ['simulate', 'createTeam', 'updateTeam']),

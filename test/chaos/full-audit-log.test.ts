@@ -98,6 +98,8 @@ test.skipIf(!isRoot)(
     await api.call('PATCH', `/v2/serverless/${endpoint}`, { workers: { max: 7 } });
     const { entries } = await api.call<{ entries: { operation: string }[] }>('GET', `/v2/audit?recordId=${endpoint}`);
     expect(entries.map(({ operation }) => operation)).toEqual(['endpoint.update', 'endpoint.create']);
-    expect(await run(['audit', 'verify', '--data-dir', server.dataDir])).toMatch(/^\d+ entries are as they were written;/);
+    expect(await run(['audit', 'verify', '--data-dir', server.dataDir])).toMatch(
+      /^\d+ entries are as they were written;/,
+    );
   },
 );

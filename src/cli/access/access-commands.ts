@@ -209,6 +209,12 @@ function addChanges(parent: Command, pieces: CliPieces): void {
     });
 }
 
+interface InviteOptions {
+  hours?: number;
+  revoke?: boolean;
+  removePassword?: boolean;
+}
+
 function addInvite(parent: Command, pieces: CliPieces): void {
   addSideOptions(parent.command('invite'))
     .description(
@@ -217,7 +223,8 @@ function addInvite(parent: Command, pieces: CliPieces): void {
     .argument('<name>', 'name or id of the user')
     .option('--hours <number>', 'for how long it can be used (default: 168, at most 720)', parseCount)
     .option('--revoke', 'instead, make the last link useless')
-    .action(async (name: string, options: SideOptions & { hours?: number; revoke?: boolean }) => {
+    .option('--remove-password', 'instead, take away their password and passkeys')
+    .action(async (name: string, options: SideOptions & InviteOptions) => {
       const { inviteUser } = await users();
       const { hours = 168 } = options;
       await withSide(pieces, options, (side) => inviteUser(side, { ...options, hours, name }, pieces));

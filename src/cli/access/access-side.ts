@@ -49,6 +49,7 @@ export interface AccessSide {
   /** Returns the link, which is shown only now; without the server's address where that is not known. */
   inviteUser(id: string, hours: number): Promise<Schemas['CreatedInvitation']>;
   revokeInvitation(id: string): Promise<void>;
+  removePassword(id: string): Promise<void>;
   planRemoval(id: string, heirId: string | null): Promise<Schemas['RemovalPlan']>;
   removeUser(id: string, heirId: string | null): Promise<User>;
   /** Null once the user is deleted. */

@@ -58,6 +58,11 @@ describe('users of a server', () => {
     expect(onDatabase.url).toMatch(/^\/#\/invitation\/pyi_/); // for a server whose address is not known
     expect((await invite('--hours', '721')).status).not.toBe(0);
     expect((await invite('--revoke')).err).toBe('The invitation of ines can be used no more.');
+    expect((await invite('--remove-password')).err).toContain('Password not found');
+    await cli.rest.database.pool.query(
+      `insert into passwords (user_id, hash) select id, 'x' from users where name = 'ines'`,
+    );
+    expect((await invite('--remove-password')).err).toBe('ines signs in with no password or passkey any more.');
     expect((await invite('--revoke')).status).toBe(4);
     expect((await podyard(['users', 'invite', 'ines'])).err).toContain('this key invites nobody');
   });

@@ -9,6 +9,7 @@ import { findUser, findUserByName, type SuspendedWorkloads } from '../../domain/
 import { change } from '../../domain/change.ts';
 import type { Context } from '../../domain/context.ts';
 import { createInvitation, revokeInvitation } from '../../domain/local-accounts/invitations.ts';
+import { removePassword } from '../../domain/local-accounts/passwords.ts';
 import { type LimitChanges, readSetLimits } from '../../domain/quotas/limit-store.ts';
 import { updateLimits } from '../../domain/quotas/update-limits.ts';
 import { findUserRateLimit, updateUserRateLimit } from '../../domain/rate-limits/user-rate-limit.ts';
@@ -102,6 +103,10 @@ export class DatabaseSide implements AccessSide {
       createdAt: createdAt.toISOString(),
       expiresAt: expiresAt.toISOString(),
     };
+  }
+
+  async removePassword(id: string): Promise<void> {
+    await change(this.#context, null, removePassword, { id: id as UserId });
   }
 
   async revokeInvitation(id: string): Promise<void> {

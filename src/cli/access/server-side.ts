@@ -78,6 +78,10 @@ export class ServerSide implements AccessSide {
     await this.#client.call('delete', '/v2/account/users/{id}/invitation', { path: { id } });
   }
 
+  async removePassword(id: string): Promise<void> {
+    await this.#client.call('delete', '/v2/account/users/{id}/password', { path: { id } });
+  }
+
   planRemoval(id: string, heirId: string | null): Promise<Schemas['RemovalPlan']> {
     const request = { path: { id }, query: removalQuery(heirId) };
     return this.#client.call('get', '/v2/account/users/{id}/removal', request);

@@ -87,13 +87,20 @@ export async function resumeUser(side: AccessSide, options: Json & { name: strin
   show(await side.resumeUser(userId), options, output);
 }
 
-/** Prints a link with which a user sets their password, once; with `revoke`, makes the last one useless. */
+/**
+ * Prints a link with which a user sets their password, once; with `revoke`, makes the last one useless; with `removePassword`, takes the
+ * password away.
+ */
 export async function inviteUser(
   side: AccessSide,
-  options: Json & { name: string; hours: number; revoke?: boolean },
+  options: Json & { name: string; hours: number; revoke?: boolean; removePassword?: boolean },
   output: CliOutput,
 ): Promise<void> {
   const { userId, name } = await side.findUser(options.name);
+  if (options.removePassword) {
+    await side.removePassword(userId);
+    return output.note(`${name} signs in with no password or passkey any more.`);
+  }
   if (options.revoke) {
     await side.revokeInvitation(userId);
     return output.note(`The invitation of ${name} can be used no more.`);

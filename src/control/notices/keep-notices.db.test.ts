@@ -45,7 +45,7 @@ const deliverDue = () => {
     secretBox: createSecretBox(randomBytes(32)),
     notices: {
       mail: null,
-      send: async ({ address }, message) => {
+      send: async ({ address }: { address: string }, message: NoticeMessage) => {
         if (fails !== null) throw new Error(fails);
         sent.push({ address, message });
       },

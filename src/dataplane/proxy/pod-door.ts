@@ -28,7 +28,7 @@ const ASK_PASSWORD: RawHeaders = [
 ];
 
 /** Where the console brings a browser back to, with a ticket. The pod never sees this path while it is private. */
-export const POD_SIGN_IN_PATH = '/.well-known/podyard/sign-in';
+const POD_SIGN_IN_PATH = '/.well-known/podyard/sign-in';
 /** What a browser is let in with, and what it comes back with: each at one pod's port alone. */
 const COOKIE = `${SESSION_COOKIE}pod`;
 const TRY_COOKIE = `${SESSION_COOKIE}pod_try`;

@@ -10,7 +10,7 @@ import type { Context } from '../context.ts';
 import { updateFollowedTemplate } from '../endpoints/update-followed-template.ts';
 import { acceptInvitation, createInvitation } from '../local-accounts/invitations.ts';
 import { createPasskey, removePasskey, renamePasskey } from '../local-accounts/passkeys.ts';
-import { changePassword } from '../local-accounts/passwords.ts';
+import { changePassword, removePassword } from '../local-accounts/passwords.ts';
 import { fetchMachineModel, removeMachineModel, updateMachineModel } from '../machine-models/change-machine-models.ts';
 import { writeMachineState } from '../machine-models/machine-model-store.ts';
 import { pinModel } from '../models/pinned-model-store.ts';
@@ -202,6 +202,7 @@ async function useLocalAccount(context: Context, actor: Actor): Promise<void> {
   const passkey = await change(context, actor, createPasskey, { userId: id, key: { ...key, name: 'laptop' } });
   await change(context, actor, renamePasskey, { userId: id, id: passkey, name: 'phone' });
   await change(context, actor, removePasskey, { userId: id, id: passkey });
+  await change(context, null, removePassword, { id });
 }
 
 test('every operation has a record that its entries show', async () => {

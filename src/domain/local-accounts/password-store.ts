@@ -36,6 +36,17 @@ export async function updatePassword(db: Db, userId: UserId, hash: string): Prom
   return (await db.query(text, [userId, hash])).rowCount === 1;
 }
 
+/** Takes a user's password away, and their passkeys with it. False if there is none. */
+export async function deletePassword(db: Db, userId: UserId): Promise<boolean> {
+  return (await db.query('delete from passwords where user_id = $1', [userId])).rowCount === 1;
+}
+
+/** Ends the sessions that began with a password or a passkey. Returns their ids, to be published. */
+export async function deleteLocalSessions(db: Db, userId: UserId): Promise<SessionId[]> {
+  const text = `delete from sessions where user_id = $1 and made_by in ('PASSWORD', 'PASSKEY') returning id`;
+  return (await db.query<{ id: SessionId }>(text, [userId])).rows.map(({ id }) => id);
+}
+
 /** Ends the sessions of a user but one. Returns their ids, to be published. */
 export async function deleteOtherSessions(db: Db, userId: UserId, kept: SessionId): Promise<SessionId[]> {
   const text = 'delete from sessions where user_id = $1 and id <> $2 returning id';

@@ -10,6 +10,7 @@ import {
   MAX_INVITATION_HOURS,
   revokeInvitation,
 } from '../../domain/local-accounts/invitations.ts';
+import { removePassword } from '../../domain/local-accounts/passwords.ts';
 import { UserParams } from '../limits/limit-schemas.ts';
 import { CREATED_AT, type Examples } from '../shared/example-values.ts';
 import { PERMISSIONS, type RestRoute, type RouteDeps } from '../shared/rest-app.ts';
@@ -130,6 +131,29 @@ const revokeInvitationRoute: RestRoute = (app, deps) => {
   );
 };
 
+const removePasswordRoute: RestRoute = (app, deps) => {
+  app.delete(
+    '/v2/account/users/:id/password',
+    {
+      schema: {
+        operationId: 'removeUserPassword',
+        summary: 'Take away a user’s password',
+        description:
+          'Podyard only, for admins. Passkeys go with it, and the sessions that began with either end. Providers and keys go on. ' +
+          'A user without a password is a 404.',
+        tags: ['podyard'],
+        params: UserParams,
+        response: { 204: noContent('Removed.') },
+      },
+      config: { permission: PERMISSIONS.writeUsers, operator: 'writeUsers', failures: ['notFound'] },
+    },
+    async ({ actor, params }, reply) => {
+      await change(deps, actor, removePassword, { id: params.id as UserId });
+      return reply.code(204).send();
+    },
+  );
+};
+
 /** Behind `#`, so that the secret is in no log of a server or a proxy. */
 function urlOf({ publicUrlFor }: RouteDeps, request: IncomingMessage, secret: string): string {
   return `${publicUrlFor(request)}/#/invitation/${secret}`;
@@ -143,4 +167,5 @@ export const invitationRoutes: readonly RestRoute[] = [
   createInvitationRoute,
   getInvitationRoute,
   revokeInvitationRoute,
+  removePasswordRoute,
 ];

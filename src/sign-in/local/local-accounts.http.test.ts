@@ -266,6 +266,20 @@ test('a forgotten password is replaced by a new invitation, which ends all sessi
   expect([(await signIn('zoe')).status, (await signIn('zoe', OTHER)).status]).toEqual([401, 201]);
 });
 
+test('an admin takes a password away, with the sessions that began with it; keys go on, and nobody else may', async () => {
+  const { person, session } = await newAccount('sonja');
+  const byKey = await server.signIn(person.key);
+  const remove = (key: string) =>
+    server.rest
+      .call('DELETE', `/v2/account/users/${person.userId}/password`, { key })
+      .then(({ statusCode }) => statusCode);
+  expect([await remove(person.key), await accountStatus(session)]).toEqual([403, 200]);
+  expect([await remove(adminKey), await remove(adminKey)]).toEqual([204, 404]);
+  await expect.poll(() => accountStatus(session)).toBe(401);
+  expect(await accountStatus(byKey)).toBe(200);
+  expect((await signIn('sonja')).status).toBe(401);
+});
+
 test('an e-mail of two accounts signs in neither, and no name passes for an e-mail', async () => {
   const { person } = await newAccount('twin one');
   const { person: second } = await newAccount('twin two');
