@@ -19,7 +19,7 @@ import { findHelm } from '../helm/helm-programs.ts';
 import { builtArtifacts } from './built.ts';
 
 const run = promisify(execFile);
-const TIMEOUT_MS = 300_000;
+const TIMEOUT_MS = 600_000; // a large image is copied twice
 
 interface Step {
   name?: string;

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,6 +26,11 @@ import { backUp, restore } from './backup.ts';
 import { move } from './move.ts';
 
 const RETENTION = { resultRetentionMs: 1_800_000, syncResultRetentionMs: 300_000 };
+
+function migrationsOfFirstRelease(): string[] {
+  const text = readFileSync(new URL('../../../test/fixtures/upgrade/v0.1.0.backup', import.meta.url), 'latin1');
+  return JSON.parse(text.slice(text.indexOf('{'), text.indexOf('\n'))).migrations;
+}
 
 vi.setConfig({ testTimeout: 60_000 }); // each test creates one or more schemas
 
@@ -256,12 +262,15 @@ test('a file that is not a backup, or a newer Podyard’s, is rejected with the 
   await expect(read()).rejects.toThrow('is newer than this Podyard: it has migrations 9999-future.sql');
 });
 
-test('a backup of an older schema is migrated during the restore', async () => {
+test.each([
+  ['without secrets', ['0001-initial.sql', '0002-resources.sql']],
+  ['of 0.1.0', migrationsOfFirstRelease()],
+])('a backup of an older schema (%s) is migrated during the restore', async (_, older) => {
   const last = (await listMigrations()).at(-1)!;
   const client = new pg.Client({ connectionString: source.url });
   await client.connect();
   await client.query('drop schema public cascade; create schema public');
-  await applyMigrations(client, ['0001-initial.sql', '0002-resources.sql']);
+  await applyMigrations(client, older);
   await client.query("insert into users (id, name) values ('u1', 'old')");
   await client.end();
   await write();

@@ -24,7 +24,7 @@ export async function backUp(
   await withDatabaseOf(storage, (databaseUrl) =>
     withSnapshot(databaseUrl, async ({ db, migrations, records }) => {
       await refuseMoved(db);
-      const sealed = await countSealed(db);
+      const sealed = await countSealedValues(db);
       const header = {
         podyard: options.version,
         createdAt: new Date().toISOString(),
@@ -149,11 +149,6 @@ export function progressReporter({ terminal, note }: CommandOutput): DumpProgres
 
 export function grouped(count: number): string {
   return count.toLocaleString('en-US');
-}
-
-async function countSealed(db: Db): Promise<Map<string | null, number>> {
-  const known = await db.query("select from pg_class where oid = to_regclass('secrets')"); // older schemas have no such table
-  return known.rowCount === 0 ? new Map() : countSealedValues(db);
 }
 
 function keysAtHand({ masterKey: { keys, file } }: Storage): Buffer[] {

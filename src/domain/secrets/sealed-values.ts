@@ -21,15 +21,25 @@ const keyIdOf = (column: string) =>
   `case when substring(${column} for 1) = '\\x02' and length(${column}) >= 9
         then encode(substring(${column} from 2 for 8), 'hex') end`;
 
-/** Counts the values sealed under each key; null: those that name none. */
+/** Counts the values sealed under each key; null: those that name none. The schema may be an older one. */
 export async function countSealedValues(db: Db): Promise<Map<string | null, number>> {
-  const parts = SEALED_COLUMNS.map(
+  const present = await listPresentColumns(db);
+  if (present.length === 0) return new Map();
+  const parts = present.map(
     ({ table, column }) => `select ${keyIdOf(column)} as key_id from ${table} where ${column} is not null`,
   );
   const result = await db.query<{ keyId: string | null; count: number }>(
     `select key_id as "keyId", count(*)::int8 as count from (${parts.join(' union all ')}) x group by key_id`,
   );
   return new Map(result.rows.map(({ keyId, count }) => [keyId, count]));
+}
+
+async function listPresentColumns(db: Db): Promise<SealedColumn[]> {
+  const { rows } = await db.query<{ name: string }>(
+    `select table_name || '.' || column_name as name from information_schema.columns where table_schema = current_schema()`,
+  );
+  const names = new Set(rows.map(({ name }) => name));
+  return SEALED_COLUMNS.filter(({ table, column }) => names.has(`${table}.${column}`));
 }
 
 export interface SealedValue {
