@@ -53,7 +53,15 @@ export function AuditPage() {
             }
             return (
               <>
-                <RecordTable label="audit log" items={entries} columns={columns} idOf={idOf} aboveRem={17} isFixed />
+                <RecordTable
+                  label="audit log"
+                  items={entries}
+                  columns={columns}
+                  idOf={idOf}
+                  aboveRem={17}
+                  isFixed
+                  hasBlocks
+                />
                 {query.hasNextPage && (
                   <Group justify="center">
                     <Button
@@ -94,17 +102,20 @@ function columnsFor(show: (entry: AuditEntry) => void): Column<AuditEntry>[] {
     },
     {
       title: 'Details',
-      render: (entry) => (
-        <Button
-          variant="subtle"
-          size="compact-sm"
-          maw="100%"
-          aria-label={`Details of entry ${entry.seq}`}
-          onClick={() => show(entry)}
-        >
-          {visibleText(entry.reason ?? changeTexts(entry)[0] ?? 'Show')}
-        </Button>
-      ),
+      render: (entry) => {
+        const text = visibleText(entry.reason ?? changeTexts(entry)[0] ?? 'Show');
+        return (
+          <Button
+            variant="subtle"
+            size="compact-sm"
+            maw="100%"
+            aria-label={`Details of entry ${entry.seq}: ${text}`}
+            onClick={() => show(entry)}
+          >
+            {text}
+          </Button>
+        );
+      },
     },
   ];
 }

@@ -2,7 +2,7 @@ import { changesOf } from '../../../ui/forms/changes.ts';
 import { flavorPrice, freeGpus, type PriceList, poolPrice, priceText } from '../../../ui/forms/hourly-price.ts';
 import type { SummaryText } from '../../../ui/forms/summary.tsx';
 import { formatCount } from '../../../ui/text/format.ts';
-import { makesRelease } from '../releases/try-release.ts';
+import { makesRelease } from '../releases/makes-release.ts';
 import {
   changedSettings,
   ENDPOINT_FIELDS,
