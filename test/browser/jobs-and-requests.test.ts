@@ -78,6 +78,7 @@ describe.skipIf(!hasBrowser)('jobs and requests', { timeout: 120_000 }, () => {
 
   test('an idle worker is drawn in the color of idle ones, from its first second and under the pointer', async () => {
     await until('a worker is idle', async () => (await api.workers(echo)).some(({ status }) => status === 'IDLE'));
+    await page.mouse.move(0, 0); // not on the chart yet
     await open(`${echo}?range=live`);
     const chart = page.getByRole('img', { name: 'Workers by status over time' });
     const dots = `[...document.querySelectorAll('[aria-label="Workers by status over time"] circle')]

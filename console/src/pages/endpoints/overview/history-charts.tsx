@@ -134,24 +134,27 @@ export function HistoryCharts({ endpoint, range }: { endpoint: Endpoint; range: 
         return (
           <>
             <ChartEventList events={events} history={history} />
-            {shown.length === 0 && <EmptyNote>Nothing to draw in the last {WORDS[range]}.</EmptyNote>}
-            <SimpleGrid cols={{ base: 1, md: 2 }}>
-              {shown.map((chart) => (
-                <ChartPanel key={chart.title} title={chart.title}>
-                  <TimeChart
-                    label={`${chart.title} over the last ${range}`}
-                    points={points}
-                    series={chart.series}
-                    areMeasurements={chart.areMeasurements ?? false}
-                    hasFractions={chart.hasFractions ?? false}
-                    isLong={history.stepSeconds >= 3600}
-                    marks={marks}
-                    canZoom
-                    {...(chart.unit && { unit: chart.unit })}
-                  />
-                </ChartPanel>
-              ))}
-            </SimpleGrid>
+            {shown.length === 0 ? (
+              <EmptyNote>Nothing to draw in the last {WORDS[range]}.</EmptyNote>
+            ) : (
+              <SimpleGrid cols={{ base: 1, md: 2 }}>
+                {shown.map((chart) => (
+                  <ChartPanel key={chart.title} title={chart.title}>
+                    <TimeChart
+                      label={`${chart.title} over the last ${range}`}
+                      points={points}
+                      series={chart.series}
+                      areMeasurements={chart.areMeasurements ?? false}
+                      hasFractions={chart.hasFractions ?? false}
+                      isLong={history.stepSeconds >= 3600}
+                      marks={marks}
+                      canZoom
+                      {...(chart.unit && { unit: chart.unit })}
+                    />
+                  </ChartPanel>
+                ))}
+              </SimpleGrid>
+            )}
             {!isAll && (
               <Button variant="default" size="xs" w="max-content" onClick={() => setAll(true)}>
                 Show all {charts.length} charts

@@ -19,7 +19,7 @@ export function RolloutPanel({ endpointId: id, snapshot }: { endpointId: string;
   const trial = trialText(snapshot);
   return (
     <Paper withBorder p="md">
-      <Group justify="space-between" mb="xs" wrap="nowrap" align="flex-start">
+      <Group justify="space-between" mb="xs" align="flex-start">
         <div>
           <Text size="sm">{rolloutText(rollout, endpointVersion)}</Text>
           {wait !== null && <Hint>{wait}</Hint>}
