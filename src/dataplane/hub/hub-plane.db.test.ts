@@ -14,6 +14,7 @@ import { monotonicClock } from '../../core/clock.ts';
 import { newId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { Metrics } from '../../core/metrics.ts';
+import { createSecretBox } from '../../core/secret-box.ts';
 import { type HubAccess, openHubAccess } from '../../domain/access/hub-access.ts';
 import { WebhookPolicy } from '../../domain/jobs/webhook-policy.ts';
 import { PullThroughHub, type PullThroughOptions } from '../../models/hub/pull-through-hub.ts';
@@ -33,7 +34,7 @@ let root: string;
 beforeAll(async () => {
   database = await createTestDatabase();
   for (const id of ['anna', 'bert']) await database.pool.query('insert into users (id, name) values ($1, $1)', [id]);
-  access = await openHubAccess(database.pool);
+  access = await openHubAccess(database.pool, createSecretBox(randomBytes(32)));
 });
 afterAll(() => database.drop());
 beforeEach(async () => {

@@ -25,6 +25,8 @@ export class BlobFiles {
   async open(): Promise<void> {
     for (const folder of ['blobs', 'partial', 'links'])
       await mkdir(join(this.#root, folder), { recursive: true, mode: 0o700 });
+    for (const name of await readdir(join(this.#root, 'partial'))) // a kill may have left one half sealed
+      await chmod(join(this.#root, 'partial', name), 0o600);
   }
 
   names(): Promise<string[]> {
