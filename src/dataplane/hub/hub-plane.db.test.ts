@@ -366,6 +366,49 @@ test('files that were used longest ago leave before the budget is full', async (
   expect(origin.sent.get('b.bin')).toBe(800_000);
 });
 
+test('a user who fetches much pushes out their own files, not those of others within their share', async () => {
+  await machine.stop();
+  machine = await Machine.start({ budgetBytes: 1_000_000 });
+  const files = Object.fromEntries([...'abcdef'].map((name) => [`${name}.bin`, randomBytes(200_000)]));
+  origin.models.set('acme/many', { files });
+  const [anna, bert] = [await workerOf('anna'), await workerOf('bert')];
+  const get = (url: string, name: string) => fetch(`${url}/acme/many/resolve/main/${name}.bin`).then(bytesOf);
+  await get(anna.url, 'a');
+  for (const name of 'bcdef') await get(bert.url, name);
+  await get(anna.url, 'a');
+  expect(origin.sent.get('a.bin')).toBe(200_000);
+  await get(bert.url, 'b');
+  expect(origin.sent.get('b.bin')).toBe(400_000);
+  await machine.stop();
+  machine = await Machine.start({ budgetBytes: 1_000_000 }); // whose file it is outlives the server
+  for (const name of 'cd') await get((await workerOf('bert')).url, name);
+  await get((await workerOf('anna')).url, 'a');
+  expect(origin.sent.get('a.bin')).toBe(200_000);
+});
+
+test('all fetches together keep to the bandwidth', async () => {
+  await machine.stop();
+  machine = await Machine.start({ bytesPerSecond: 2_000_000 });
+  const { url } = await workerOf('anna');
+  const names = ['a', 'b', 'c', 'd'];
+  origin.models.set('acme/four', { files: Object.fromEntries(names.map((n) => [`${n}.bin`, randomBytes(1_000_000)])) });
+  const startedAt = performance.now();
+  await Promise.all(names.map((name) => fetch(`${url}/acme/four/resolve/main/${name}.bin`).then(bytesOf)));
+  expect(performance.now() - startedAt).toBeGreaterThan(1_000); // 4 MB, of which some may come at once
+});
+
+test('a file that is larger than the budget is passed on and not kept, and pushes nothing out', async () => {
+  await machine.stop();
+  machine = await Machine.start({ budgetBytes: 1_000_000 });
+  const files = { 'small.bin': randomBytes(400_000), 'large.bin': randomBytes(1_200_000) };
+  origin.models.set('acme/two', { files });
+  const { url } = await workerOf('anna');
+  const get = (path: keyof typeof files) => fetch(`${url}/acme/two/resolve/main/${path}`).then(digestIn);
+  for (const path of ['small.bin', 'large.bin', 'large.bin', 'small.bin'] as const)
+    expect(await get(path)).toBe(digestOf(files[path]));
+  expect(Object.fromEntries(origin.sent)).toEqual({ 'small.bin': 400_000, 'large.bin': 2_400_000 });
+});
+
 test('only so many answers are kept', async () => {
   await machine.stop();
   machine = await Machine.start({ maxAnswers: 3 });
