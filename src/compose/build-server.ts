@@ -133,7 +133,7 @@ export async function buildServer(options: Start): Promise<RunningServer> {
   const models = createModelOrigins({ hubUrl: config.hubUrl, webhooks });
   const refusals = new RefusalLog(pool);
   cleanUp.add(() => refusals.flush());
-  const hubAccess = config.models.hubBudgetBytes === null ? null : await openHubAccess(pool);
+  const hubAccess = config.models.hubBudgetBytes === null ? null : await openHubAccess(pool, identity.secretBox);
   const noticePost = await createNoticePost(config, webhooks);
   const outside = { webhooks, models, providers, own, hubAccess, notices: noticePost };
   const base = { ...observability, ...database, ...identity, ...outside, logger, runtime, facts, refusals, cleanUp };

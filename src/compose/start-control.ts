@@ -12,6 +12,7 @@ import { JobRescuer, type NotifyDispatch, rescueLeases } from '../control/jobs/r
 import { BatchRunner } from '../control/jobs/run-batches.ts';
 import { CONTROL_SESSION, Leadership, type Term } from '../control/leader.ts';
 import { keepModelsLoop } from '../control/models/keep-models.ts';
+import { pruneModelsLoop } from '../control/models/prune-models.ts';
 import { lifetimeLoop } from '../control/pods/keep-lifetimes.ts';
 import { PodRunner } from '../control/pods/run-pods.ts';
 import { type FrozenMemory, WorkerFreezer } from '../control/workers/freeze/freeze-workers.ts';
@@ -210,6 +211,7 @@ function createLoops(
     ...createDiskWatch(parts, { workers, pods, modelStore }),
     ...(modelStore ? [keepModelsLoop({ ...parts, modelStore })] : []),
     ...(modelDoor ? [modelDoor] : []),
+    pruneModelsLoop({ ...parts, hasStore: modelStore !== null }),
   ];
   return { workers, pods, loops };
 }

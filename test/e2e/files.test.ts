@@ -156,6 +156,40 @@ test(
 );
 
 test(
+  'an upload that was killed goes on with the parts that are there, unless the file has changed',
+  async () => {
+    const file = join(folder, 'large');
+    const headers = { authorization: `Bearer ${server.key}` };
+    const url = `${server.url}/s3/${volume}/resumed`;
+    const begin = async (mtimeMs: number) => {
+      const mtime = { 'x-amz-meta-mtime': (mtimeMs / 1_000).toFixed(3) };
+      const begun = await fetch(`${url}?uploads`, { method: 'POST', headers: { ...headers, ...mtime } });
+      const id = /<UploadId>(\w+)/.exec(await begun.text())![1];
+      const body = Buffer.alloc(64 * 2 ** 20, 'y'); // not what the file has there, to see that it is not sent again
+      await fetch(`${url}?partNumber=1&uploadId=${id}`, { method: 'PUT', headers, body });
+      return id;
+    };
+    const firstByte = async () => (await fetch(url, { headers: { ...headers, range: 'bytes=0-0' } })).text();
+    const { mtimeMs } = await stat(file);
+    const other = await begin(mtimeMs - 5_000);
+    await podyard(['volumes', 'cp', file, 'data:resumed'], env);
+    expect(await firstByte()).toBe('\0');
+    await podyard(['volumes', 'rm', 'data:resumed'], env);
+    await begin(mtimeMs);
+    await podyard(['volumes', 'cp', file, 'data:resumed'], env);
+    expect(await firstByte()).toBe('y');
+    const listed = JSON.parse(await podyard(['volumes', 'ls', 'data:/', '--json'], env)) as {
+      key: string;
+      size: number;
+    }[];
+    expect(listed.find(({ key }) => key === 'resumed')?.size).toBe(66 * 2 ** 20);
+    const left = await (await fetch(`${server.url}/s3/${volume}?uploads`, { headers })).text();
+    expect(left.match(/<UploadId>\w+/g)).toEqual([`<UploadId>${other}`]);
+  },
+  TIME_LIMIT_MS,
+);
+
+test(
   'a key without the scope of files is told which it needs',
   async () => {
     const secret = (await podyard(['keys', 'create', 'plain', '--scope', 'all'], env)).split('\n')[0]!;

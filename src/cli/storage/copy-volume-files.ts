@@ -8,7 +8,8 @@ import { UsageError } from '../../core/usage-error.ts';
 import { type ApiClient, ApiRefusal } from '../shared/api-client.ts';
 import type { CommandOutput } from '../shared/cli-pieces.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
-import { checkDone, encodeKey, type FoundFile, listKeys, parse } from './volume-documents.ts';
+import { type Begun, beginUpload } from './begin-upload.ts';
+import { checkDone, encodeKey, type FoundFile, listKeys } from './volume-documents.ts';
 import { explainMissing, findPlace, isPlace, type Place } from './volume-files.ts';
 
 /** Larger files are sent in parts of this size, so that what was sent survives a connection that breaks. */
@@ -103,25 +104,31 @@ async function uploadFile(
     return;
   }
   const progress = new Progress(key, blob.size, output);
-  const begun = await client.send('POST', `${url}?uploads`, { headers });
-  const { UploadId: upload } = await parse(begun, 'InitiateMultipartUploadResult');
+  const begun = await beginUpload(client, { url, volumeId, key, headers, size: blob.size, partBytes: PART_BYTES });
   try {
-    const parts: string[] = [];
-    for (let at = 0; at < blob.size; at += PART_BYTES) {
-      const number = parts.length + 1;
-      const raw = blob.slice(at, at + PART_BYTES);
-      const response = await retrying(() =>
-        client.send('PUT', `${url}?partNumber=${number}&uploadId=${upload}`, { raw }),
-      );
-      parts.push(`<Part><PartNumber>${number}</PartNumber><ETag>${response.headers.get('etag')}</ETag></Part>`);
-      progress.add(raw.size);
-    }
-    const raw = new Blob([`<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`]);
-    await checkDone(await client.send('POST', `${url}?uploadId=${upload}`, { raw }));
+    await sendParts(client, { url, blob, begun }, progress);
   } catch (error) {
-    await client.send('DELETE', `${url}?uploadId=${upload}`).catch(() => {});
+    if (!isPassing(error)) await client.send('DELETE', `${url}?uploadId=${begun.id}`).catch(() => {}); // else the next command goes on
     throw error;
   }
+}
+
+async function sendParts(
+  client: ApiClient,
+  { url, blob, begun }: { url: string; blob: Blob; begun: Begun },
+  progress: Progress,
+): Promise<void> {
+  const parts: string[] = [];
+  for (let at = 0; at < blob.size; at += PART_BYTES) {
+    const number = parts.length + 1;
+    const raw = blob.slice(at, at + PART_BYTES);
+    const send = () => client.send('PUT', `${url}?partNumber=${number}&uploadId=${begun.id}`, { raw });
+    const etag = begun.parts.get(number) ?? (await retrying(send)).headers.get('etag');
+    parts.push(`<Part><PartNumber>${number}</PartNumber><ETag>${etag}</ETag></Part>`);
+    progress.add(raw.size);
+  }
+  const raw = new Blob([`<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`]);
+  await checkDone(await client.send('POST', `${url}?uploadId=${begun.id}`, { raw }));
 }
 
 async function download(
@@ -250,12 +257,14 @@ async function retrying<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      const isPassing =
-        error instanceof ApiRefusal ? error.status === 0 || error.status === 503 : error instanceof TypeError;
-      if (!isPassing || attempt === ATTEMPTS) throw error;
+      if (!isPassing(error) || attempt === ATTEMPTS) throw error;
       await sleep(AGAIN_MS * attempt);
     }
   }
+}
+
+function isPassing(error: unknown): boolean {
+  return error instanceof ApiRefusal ? error.status === 0 || error.status === 503 : error instanceof TypeError;
 }
 
 class Progress {

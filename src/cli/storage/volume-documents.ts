@@ -35,6 +35,12 @@ export async function* listKeys(
 
 interface Documents {
   InitiateMultipartUploadResult: { UploadId: string };
+  ListMultipartUploadsResult: { Upload?: { Key: string; UploadId: string }[] };
+  ListPartsResult: {
+    IsTruncated: string;
+    NextPartNumberMarker?: string;
+    Part?: { PartNumber: string; ETag: string; Size: string }[];
+  };
   ListBucketResult: {
     IsTruncated: string;
     NextContinuationToken?: string;
@@ -46,7 +52,7 @@ interface Documents {
 const parser = new XMLParser({
   parseTagValue: false,
   trimValues: false,
-  isArray: (name) => name === 'Contents' || name === 'CommonPrefixes',
+  isArray: (name) => ['Contents', 'CommonPrefixes', 'Upload', 'Part'].includes(name),
 });
 
 /** Reads a document of S3. */

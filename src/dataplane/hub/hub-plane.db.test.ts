@@ -14,6 +14,7 @@ import { monotonicClock } from '../../core/clock.ts';
 import { newId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { Metrics } from '../../core/metrics.ts';
+import { createSecretBox } from '../../core/secret-box.ts';
 import { type HubAccess, openHubAccess } from '../../domain/access/hub-access.ts';
 import { WebhookPolicy } from '../../domain/jobs/webhook-policy.ts';
 import { PullThroughHub, type PullThroughOptions } from '../../models/hub/pull-through-hub.ts';
@@ -33,7 +34,7 @@ let root: string;
 beforeAll(async () => {
   database = await createTestDatabase();
   for (const id of ['anna', 'bert']) await database.pool.query('insert into users (id, name) values ($1, $1)', [id]);
-  access = await openHubAccess(database.pool);
+  access = await openHubAccess(database.pool, createSecretBox(randomBytes(32)));
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
@@ -363,6 +364,49 @@ test('files that were used longest ago leave before the budget is full', async (
   expect(Object.fromEntries(origin.sent)).toEqual({ 'a.bin': 400_000, 'b.bin': 400_000, 'c.bin': 400_000 });
   await fetch(`${url}/acme/three/resolve/main/b.bin`).then(bytesOf);
   expect(origin.sent.get('b.bin')).toBe(800_000);
+});
+
+test('a user who fetches much pushes out their own files, not those of others within their share', async () => {
+  await machine.stop();
+  machine = await Machine.start({ budgetBytes: 1_000_000 });
+  const files = Object.fromEntries([...'abcdef'].map((name) => [`${name}.bin`, randomBytes(200_000)]));
+  origin.models.set('acme/many', { files });
+  const [anna, bert] = [await workerOf('anna'), await workerOf('bert')];
+  const get = (url: string, name: string) => fetch(`${url}/acme/many/resolve/main/${name}.bin`).then(bytesOf);
+  await get(anna.url, 'a');
+  for (const name of 'bcdef') await get(bert.url, name);
+  await get(anna.url, 'a');
+  expect(origin.sent.get('a.bin')).toBe(200_000);
+  await get(bert.url, 'b');
+  expect(origin.sent.get('b.bin')).toBe(400_000);
+  await machine.stop();
+  machine = await Machine.start({ budgetBytes: 1_000_000 }); // whose file it is outlives the server
+  for (const name of 'cd') await get((await workerOf('bert')).url, name);
+  await get((await workerOf('anna')).url, 'a');
+  expect(origin.sent.get('a.bin')).toBe(200_000);
+});
+
+test('all fetches together keep to the bandwidth', async () => {
+  await machine.stop();
+  machine = await Machine.start({ bytesPerSecond: 2_000_000 });
+  const { url } = await workerOf('anna');
+  const names = ['a', 'b', 'c', 'd'];
+  origin.models.set('acme/four', { files: Object.fromEntries(names.map((n) => [`${n}.bin`, randomBytes(1_000_000)])) });
+  const startedAt = performance.now();
+  await Promise.all(names.map((name) => fetch(`${url}/acme/four/resolve/main/${name}.bin`).then(bytesOf)));
+  expect(performance.now() - startedAt).toBeGreaterThan(1_000); // 4 MB, of which some may come at once
+});
+
+test('a file that is larger than the budget is passed on and not kept, and pushes nothing out', async () => {
+  await machine.stop();
+  machine = await Machine.start({ budgetBytes: 1_000_000 });
+  const files = { 'small.bin': randomBytes(400_000), 'large.bin': randomBytes(1_200_000) };
+  origin.models.set('acme/two', { files });
+  const { url } = await workerOf('anna');
+  const get = (path: keyof typeof files) => fetch(`${url}/acme/two/resolve/main/${path}`).then(digestIn);
+  for (const path of ['small.bin', 'large.bin', 'large.bin', 'small.bin'] as const)
+    expect(await get(path)).toBe(digestOf(files[path]));
+  expect(Object.fromEntries(origin.sent)).toEqual({ 'small.bin': 400_000, 'large.bin': 2_400_000 });
 });
 
 test('only so many answers are kept', async () => {

@@ -86,7 +86,7 @@ export class HubPlane {
     const route = parseHubRoute(req.method!, rest);
     const [, hubToken = null] = BEARER.exec(req.headers.authorization ?? '') ?? [];
     const host = /^[\w.:[\]-]{1,200}$/.exec(req.headers.host ?? '')?.[0] ?? 'localhost';
-    const reader = { name: access.readerOf(userId, hubToken), token: hubToken };
+    const reader = { name: access.readerOf(userId, hubToken), userId, token: hubToken };
     const call = { req, res, hub, reader, base: `http://${host}/hub/${token}`, signal, metrics, clock };
     if (route.kind === 'file') await sendFile(call, route);
     else await this.#questions.run(userId, () => sendJson(call, route));

@@ -92,6 +92,6 @@ class Blocks {
   #takeFilled(): Buffer | null {
     const filling = this.#filling;
     this.#filling = null;
-    return filling && filling.subarray(0, this.#filled);
+    return filling?.subarray(0, this.#filled) ?? null;
   }
 }

@@ -128,9 +128,12 @@ export async function sendParts(call: VolumeCall): Promise<void> {
   const max = Math.min(Number(request.query.get('max-parts') ?? PAGE), PAGE);
   if (!Number.isInteger(after) || !Number.isInteger(max) || max < 0)
     throw new S3Error('InvalidArgument', 'part-number-marker and max-parts must be numbers.');
-  const parts = (await withUpload(root, upload, listParts)).filter(({ number }) => number > after);
+  const { mtime, all } = await withUpload(root, upload, async (folder, { mtime }) => ({
+    ...{ mtime, all: await listParts(folder) },
+  }));
+  const parts = all.filter(({ number }) => number > after);
   const page = parts.slice(0, max);
-  sendXml(res, 200, 'ListPartsResult', {
+  const elements = {
     ...{ Bucket: volume.id, Key: upload.key, UploadId: upload.id },
     PartNumberMarker: after,
     NextPartNumberMarker: page.at(-1)?.number,
@@ -139,7 +142,9 @@ export async function sendParts(call: VolumeCall): Promise<void> {
     Part: page.map(({ number, etag, size, modifiedMs }) => ({
       ...{ PartNumber: number, LastModified: new Date(modifiedMs).toISOString(), ETag: etag, Size: size },
     })),
-  });
+  };
+  // So that a client that was killed knows of which file it had sent parts.
+  sendXml(res, 200, 'ListPartsResult', elements, { 'x-amz-meta-mtime': mtime ?? undefined });
 }
 
 /** ListMultipartUploads. */

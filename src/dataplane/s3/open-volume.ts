@@ -5,6 +5,8 @@ import type { Access } from '../../domain/access/scopes.ts';
 import type { S3Call, VolumeCall } from './s3-call.ts';
 import { noSuchBucket, S3Error } from './s3-error.ts';
 
+const VOLUME_ID = /^[\w-]{1,64}$/;
+
 /**
  * Opens a volume for a request and closes it afterwards. Throws `AccessDenied` if the key does not permit it, whether it exists or not,
  * and `NoSuchBucket` if the user has none.
@@ -22,6 +24,7 @@ export async function openVolume<T>(
       'AccessDenied',
       `The key does not permit this: it needs the scope files:${access}, or files/${id}:${access}.`,
     );
+  if (!VOLUME_ID.test(id)) throw noSuchBucket(); // the database refuses some texts, and others' requests with them
   const volume = await deps.volumes.run({ userId: actor.userId, id: id as VolumeId });
   if (volume === undefined) throw noSuchBucket();
   const { openFiles } = deps.storage;

@@ -41,14 +41,21 @@ export interface VolumeCall extends S3Call {
 }
 
 /** Answers with an XML document, or with its end if `sendHead` has sent the beginning. */
-export function sendXml(res: S3Response, status: number, name: string, elements: XmlElements): void {
+export function sendXml(
+  res: S3Response,
+  status: number,
+  name: string,
+  elements: XmlElements,
+  headers: Readonly<Record<string, string | number | undefined>> = {},
+): void {
   const text = buildXml(name, elements);
   if (res.headersSent) {
     res.end(text);
     return;
   }
   const body = XML_HEAD + text;
-  res.writeHead(status, { 'content-type': 'application/xml', 'content-length': Buffer.byteLength(body) });
+  const length = Buffer.byteLength(body);
+  res.writeHead(status, { ...headers, 'content-type': 'application/xml', 'content-length': length });
   res.end(body);
 }
 

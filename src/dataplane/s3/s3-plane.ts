@@ -32,7 +32,12 @@ export class S3Plane {
   readonly #running = new Map<string, number>();
 
   constructor(
-    deps: Omit<S3Deps, 'charges' | 'volumes' | 'names'> & { bus: Pick<Bus, 'subscribe'>; clock: Clock; keyRing: KeyRing; secretBox: SecretBox },
+    deps: Omit<S3Deps, 'charges' | 'volumes' | 'names'> & {
+      bus: Pick<Bus, 'subscribe'>;
+      clock: Clock;
+      keyRing: KeyRing;
+      secretBox: SecretBox;
+    },
   ) {
     const volumes = new Batcher<OwnedVolume, Volume | undefined>({
       ...{ lanes: 2, maxSize: 256, isCallFault: () => false },

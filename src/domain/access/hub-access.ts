@@ -5,7 +5,9 @@
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { UserId } from '../../core/ids.ts';
-import type { Db } from '../../db/pool.ts';
+import type { SecretBox } from '../../core/secret-box.ts';
+import { type Db, type Pool, transaction } from '../../db/pool.ts';
+import { sealSecret } from '../secrets/seal-secret.ts';
 
 const TOKEN = /^([A-Za-z0-9]{1,64})\.([\w-]{43})$/;
 
@@ -39,12 +41,24 @@ export class HubAccess {
   }
 }
 
-/** Returns the installation's key for these tokens, made at the first call. */
-export async function openHubAccess(db: Db): Promise<HubAccess> {
-  const made = JSON.stringify(randomBytes(32).toString('hex'));
-  await db.query("insert into settings (key, value) values ('hub-key', $1) on conflict do nothing", [made]);
-  const result = await db.query<{ value: string }>("select value from settings where key = 'hub-key'");
-  return new HubAccess(Buffer.from(result.rows[0]!.value, 'hex'));
+const KEY = 'hub-key';
+
+/** Returns the installation's key for these tokens, made at the first call. A plain one, as versions before kept it, is sealed. */
+export async function openHubAccess(pool: Pool, secretBox: SecretBox): Promise<HubAccess> {
+  const find = async (db: Db) =>
+    (await db.query<{ value: Buffer }>('select value from sealed_settings where id = $1', [KEY])).rows[0]?.value;
+  const sealed =
+    (await find(pool)) ??
+    (await transaction(pool, async (db) => {
+      const plain = await db.query<{ value: string }>('delete from settings where key = $1 returning value', [KEY]);
+      const key = plain.rows[0]?.value ?? randomBytes(32).toString('hex');
+      await db.query('insert into sealed_settings (id, value) values ($1, $2) on conflict do nothing', [
+        KEY,
+        await sealSecret(db, secretBox, key, KEY),
+      ]);
+      return (await find(db))!; // another process may have been faster
+    }));
+  return new HubAccess(Buffer.from(secretBox.open(sealed, KEY), 'hex'));
 }
 
 /** A workload that may use the hub. */

@@ -97,6 +97,11 @@ export async function writeMachineState(db: Db, { stored, fetching, room }: Mach
   });
 }
 
+/** Forgets what a machine had: this installation's workers run elsewhere now. */
+export async function forgetMachineModels(db: Db): Promise<void> {
+  await db.query('with room as (delete from model_room) delete from machine_models');
+}
+
 /** Undefined: no machine stores models. `lock`: as long as the transaction, so that two who take room see each other. */
 export async function findModelRoom(db: Db, lock = false): Promise<ModelRoom | undefined> {
   const result = await db.query<ModelRoom>(

@@ -13,6 +13,7 @@ export const SEALED_COLUMNS = [
   { table: 'git_sources', column: 'webhook_secret' },
   { table: 'sessions', column: 'tokens' },
   { table: 'notice_destinations', column: 'secret' },
+  { table: 'sealed_settings', column: 'value' },
 ] as const;
 export type SealedColumn = (typeof SEALED_COLUMNS)[number];
 

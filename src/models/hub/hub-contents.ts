@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { Semaphore } from '../../core/flow/semaphore.ts';
+import type { UserId } from '../../core/ids.ts';
 import type { PinnedFile } from '../../domain/models/pinned-model.ts';
 import { Bandwidth } from '../fetch/bandwidth.ts';
 import type { FileOrigin } from '../fetch/fetch-file.ts';
@@ -34,7 +35,7 @@ const MAX_ANSWERS = 50_000;
 
 /**
  * What passes through the hub, by its digest, within a budget. Each is fetched once however many ask for it, and read by them while it comes. Those
- * used longest ago leave first.
+ * used longest ago leave first, of users who have more than an equal share before others.
  */
 export class HubContents {
   readonly #options: HubContentsOptions;
@@ -63,14 +64,18 @@ export class HubContents {
    * Returns the content, and fetches it from `origin` unless it is here or on its way; null: there is no room to keep it, or the byte `from`, where
    * the reader begins, would come too late.
    */
-  async open(file: PinnedFile, origin: FileOrigin, from = 0): Promise<HubContent | null> {
+  async open(
+    file: PinnedFile,
+    origin: FileOrigin,
+    { from, userId }: { from: number; userId: UserId },
+  ): Promise<HubContent | null> {
     await this.#open();
     const stored = await this.#folder.openStored(file);
     if (stored) return stored;
     for (;;) {
       const running = this.#downloads.get(file.digest);
       if (!running && from > this.#folder.begunBytes(file) + AHEAD_BYTES) return null;
-      const download = await (running ?? this.#begin(file, origin));
+      const download = await (running ?? this.#begin(file, origin, userId));
       if (download === null || from > download.size + AHEAD_BYTES) return null;
       if (!download.isStopping) return download.follow();
       await download.ended;
@@ -101,8 +106,8 @@ export class HubContents {
     return this.#opened;
   }
 
-  #begin(file: PinnedFile, origin: FileOrigin): Promise<HubDownload | null> {
-    const beginning = this.#start(file, origin);
+  #begin(file: PinnedFile, origin: FileOrigin, userId: UserId): Promise<HubDownload | null> {
+    const beginning = this.#start(file, origin, userId);
     this.#downloads.set(file.digest, beginning);
     const forget = () => {
       if (this.#downloads.get(file.digest) === beginning) this.#downloads.delete(file.digest);
@@ -111,11 +116,12 @@ export class HubContents {
     return beginning;
   }
 
-  async #start(file: PinnedFile, origin: FileOrigin): Promise<HubDownload | null> {
+  async #start(file: PinnedFile, origin: FileOrigin, userId: UserId): Promise<HubDownload | null> {
     const { counters, lingerMs = LINGER_MS, retryMs = RETRY_MS } = this.#options;
     const release = await this.#lock.acquire();
     try {
-      if (!(await this.#makeRoom(file))) return null;
+      if (!(await this.#makeRoom(file, userId))) return null;
+      await this.#folder.claim(file, userId);
       const download = new HubDownload(file, origin, {
         ...{ folder: this.#folder, bandwidth: this.#bandwidth, lingerMs, retryMs },
         onReceived: (bytes) => counters?.fetchedBytes(bytes),
@@ -129,7 +135,7 @@ export class HubContents {
   }
 
   /** Has others leave until the file fits; false, and none left, if that is not enough. Null: until the budget holds. */
-  async #makeRoom(file: PinnedFile | null): Promise<boolean> {
+  async #makeRoom(file: PinnedFile | null, userId: UserId | null = null): Promise<boolean> {
     const entries = await this.#folder.list();
     const sizeOf = (list: readonly HubEntry[]) => list.reduce((sum, { bytes }) => sum + bytes, 0);
     const comingBytes = [...this.#running].reduce((sum, { missing }) => sum + missing, 0);
@@ -144,12 +150,39 @@ export class HubContents {
     const answers = entries.filter(({ kind }) => kind === 'answer');
     const tooMany = answers.length - (this.#options.maxAnswers ?? MAX_ANSWERS);
     const mustLeave = new Set(answers.slice(0, Math.max(0, tooMany)));
-    for (const entry of mayLeave) {
-      if (missing <= 0 && !mustLeave.has(entry)) continue;
+    const leave = async (entry: HubEntry) => {
       await this.#folder.remove(entry);
       this.#options.counters?.evicted();
       missing -= entry.bytes;
+    };
+    for (const entry of mustLeave) await leave(entry);
+    const rest = mayLeave.filter((entry) => !mustLeave.has(entry));
+    const shares = new Shares(this.#options.budgetBytes, rest, { owner: userId, bytes: wanted });
+    while (missing > 0 && rest.length > 0) {
+      const entry = shares.next(rest);
+      rest.splice(rest.indexOf(entry), 1);
+      await leave(entry);
     }
     return true;
+  }
+}
+
+/** Who has how much: the files of those who have more than an equal share of the budget leave before those of others. */
+class Shares {
+  readonly #bytes = new Map<string, number>();
+  readonly #shareBytes: number;
+
+  constructor(budgetBytes: number, entries: readonly HubEntry[], coming: { owner: string | null; bytes: number }) {
+    for (const { owner, bytes } of [...entries, coming])
+      if (owner !== null) this.#bytes.set(owner, (this.#bytes.get(owner) ?? 0) + bytes);
+    this.#shareBytes = budgetBytes / Math.max(1, this.#bytes.size);
+  }
+
+  /** Returns the one that leaves next of entries in the order of their last use. */
+  next(entries: readonly HubEntry[]): HubEntry {
+    const isOver = ({ owner }: HubEntry) => owner !== null && this.#bytes.get(owner)! > this.#shareBytes;
+    const entry = entries.find(isOver) ?? entries[0]!;
+    if (entry.owner !== null) this.#bytes.set(entry.owner, this.#bytes.get(entry.owner)! - entry.bytes);
+    return entry;
   }
 }

@@ -1,7 +1,21 @@
 import { statSync } from 'node:fs';
-import { chmod, type FileHandle, link, mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import {
+  chmod,
+  type FileHandle,
+  link,
+  mkdir,
+  open,
+  readdir,
+  readlink,
+  rename,
+  rm,
+  stat,
+  symlink,
+  utimes,
+} from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import type { UserId } from '../../core/ids.ts';
 import type { PinnedFile } from '../../domain/models/pinned-model.ts';
 import { BlobFiles } from '../store/blob-files.ts';
 import { blobName } from '../store/model-paths.ts';
@@ -19,12 +33,15 @@ export interface HubEntry {
   usedAtMs: number;
   /** Null: it is no content. */
   digest: string | null;
+  /** Who had it fetched first; null: it is not known. */
+  owner: string | null;
 }
 
 /**
  * What the hub stores:
  *   blobs/<digest>                    whole contents, checked; the time of access is that of their last use
  *   partial/<machine>-<pid>/<digest>  beginnings of those that a process fetches: processes do not write to each other's
+ *   owners/<digest>                   a symbolic link to nowhere, whose target is the user who had a content fetched first
  *   answers/<key>.json                what the hub answered last
  */
 export class HubFolder {
@@ -40,7 +57,8 @@ export class HubFolder {
 
   /** Takes over the beginnings of processes that have ended. */
   async open(): Promise<void> {
-    for (const folder of [join(this.#root, 'blobs'), this.#own]) await mkdir(folder, { recursive: true, mode: 0o700 });
+    for (const folder of [join(this.#root, 'blobs'), join(this.#root, 'owners'), this.#own])
+      await mkdir(folder, { recursive: true, mode: 0o700 });
     for (const name of await readdir(join(this.#root, 'partial'))) {
       const [, host, pid] = /^(.*)-(\d+)$/.exec(name) ?? [];
       if (host !== hostname() || Number(pid) === process.pid || isRunning(Number(pid))) continue;
@@ -110,15 +128,27 @@ export class HubFolder {
         const path = join(folder, name);
         const found = await stat(path).catch(() => null); // it may have just become whole, or left
         if (!found) continue;
-        const digest = kind === 'answer' ? null : name.replace(/\.tag$/, '').replace('-', ':');
-        entries.push({ kind, path, bytes: found.size, usedAtMs: found.atimeMs, digest });
+        const blob = kind === 'answer' ? null : name.replace(/\.tag$/, '');
+        const owner = blob === null ? null : await readlink(this.#ownerOf(blob)).catch(() => null);
+        const digest = blob?.replace('-', ':') ?? null;
+        entries.push({ kind, path, bytes: found.size, usedAtMs: found.atimeMs, digest, owner });
       }
     }
     return entries.sort((one, other) => one.usedAtMs - other.usedAtMs);
   }
 
-  async remove({ path }: HubEntry): Promise<void> {
+  async remove({ path, digest }: HubEntry): Promise<void> {
     await rm(path, { force: true });
+    if (digest !== null) await rm(this.#ownerOf(digest.replace(':', '-')), { force: true });
+  }
+
+  /** Notes who has a content fetched, unless somebody had before. */
+  async claim(file: PinnedFile, userId: UserId): Promise<void> {
+    await symlink(userId, this.#ownerOf(blobName(file))).catch(() => {});
+  }
+
+  #ownerOf(blob: string): string {
+    return join(this.#root, 'owners', blob);
   }
 }
 

@@ -7,6 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import { BoundedMap } from '../../core/bounded-map.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
+import type { UserId } from '../../core/ids.ts';
 import type { PinnedFile } from '../../domain/models/pinned-model.ts';
 import { httpGet, type Reach } from '../fetch/http-get.ts';
 import type { OriginAccess } from '../fetch/origin-access.ts';
@@ -26,6 +27,7 @@ export interface PullThroughOptions extends HubContentsOptions {
 /** Somebody who asks. `name` stands for them and their token. */
 export interface HubReader {
   name: string;
+  userId: UserId;
   token: string | null;
 }
 
@@ -120,7 +122,8 @@ export class PullThroughHub {
     const file: PinnedFile = { path: at.path, size, digest };
     if (awaySinceMs !== null && !(await this.#contents.has(file))) throw this.#notHere();
     const url = this.#client.urlOf(at.name, commit, at.path);
-    return this.#contents.open(file, { url, model: at.name, access: accessOf(reader), reach: this.#reach }, from);
+    const origin = { url, model: at.name, access: accessOf(reader), reach: this.#reach };
+    return this.#contents.open(file, origin, { from, userId: reader.userId });
   }
 
   /** Gets a file's content, or a part of it, from the hub without keeping it. */

@@ -28,6 +28,8 @@ export class BlobFiles {
   async open(): Promise<void> {
     for (const folder of [join(this.#root, 'blobs'), this.#partial, join(this.#root, 'links')])
       await mkdir(folder, { recursive: true, mode: 0o700 });
+    for (const name of await readdir(this.#partial)) // a kill may have left one half sealed
+      await chmod(join(this.#partial, name), 0o600);
   }
 
   names(): Promise<string[]> {
