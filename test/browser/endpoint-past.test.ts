@@ -27,7 +27,7 @@ describe.skipIf(!hasBrowser)('the page of an endpoint', { timeout: 180_000 }, ()
     await database.pool.query(
       `insert into history (kind, subject, span, starts_at, completed, workers_idle, waits)
        select 'ENDPOINT', $1, 'minute', date_trunc('minute', now()) - n * interval '1 minute', n, 2, array[54::bigint << 32 | 4]
-       from generate_series(1, 30) n`,
+       from generate_series(1, 30) n on conflict do nothing`,
       [id],
     );
     browser = await launchBrowser();

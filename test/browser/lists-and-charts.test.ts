@@ -28,7 +28,7 @@ describe.skipIf(!hasBrowser)('lists, forms and charts', { timeout: 180_000 }, ()
     await database.pool.query(
       `insert into history (kind, subject, span, starts_at, completed)
        select 'ENDPOINT', $1, 'minute', date_trunc('minute', now()) - n * interval '1 minute', n
-       from generate_series(1, 50) n`,
+       from generate_series(1, 50) n on conflict do nothing`,
       [endpointId],
     );
     browser = await launchBrowser();
