@@ -31,7 +31,11 @@ export async function createBuilder(
       import('../builders/engine/engine-builder.ts'),
       import('../engine/engine.ts'),
     ]);
-    return createEngineBuilder({ engine: new Engine(undefined), installation: installation.id });
+    return createEngineBuilder({
+      engine: new Engine(undefined),
+      installation: installation.id,
+      mirrors: config.registryMirrors,
+    });
   }
   const [{ createProcessBuilder }, { killOrphans, MARKER }] = await Promise.all([
     import('../builders/processes/process-builder.ts'),

@@ -140,6 +140,7 @@ async function openDocker(
     publishIp: config.publishIp,
     egress: config.egress,
     preparedNetworks: config.preparedNetworks,
+    mirrors: config.registryMirrors,
     stateDir: join(config.dataDir, 'docker'),
     logger,
   });
