@@ -430,7 +430,7 @@ describe('an endpoint', () => {
         .json()
         .builds.map(({ id: one }: { id: string }) => one);
     expect(await ofEndpoint()).toEqual([failed, id]);
-    const twin = (await endpoint(image)).json().id; // of the same name
+    const twin = (await endpoint('python:3.12')).json().id; // of the same name
     const itsOwn = (await created({ name: 'e', endpointId: twin })).id;
     await pool.query("update builds set status = 'FAILED', ended_at = now() where id = $1", [itsOwn]);
     expect(await ofEndpoint()).not.toContain(itsOwn);
