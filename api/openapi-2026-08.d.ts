@@ -2228,6 +2228,7 @@ export interface components {
         [key: string]: string;
       };
       usesCache?: boolean;
+      endpointId?: string;
     };
     MissingFilesRequest: {
       files: {

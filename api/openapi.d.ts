@@ -2179,6 +2179,7 @@ export interface components {
         [key: string]: string;
       };
       usesCache?: boolean;
+      endpointId?: string;
     };
     MissingFilesRequest: {
       files: {

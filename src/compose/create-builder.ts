@@ -35,7 +35,11 @@ export async function createBuilder(
       import('../builders/engine/engine-builder.ts'),
       import('../engine/engine.ts'),
     ]);
-    return createEngineBuilder({ engine: new Engine(undefined), installation: installation.id });
+    return createEngineBuilder({
+      engine: new Engine(undefined),
+      installation: installation.id,
+      mirrors: config.registryMirrors,
+    });
   }
   const isUsed = (image: string) => isImageUsed(pool, image);
   if (runtime.name === 'kubernetes') {

@@ -141,6 +141,7 @@ async function openDocker(
     publishIp: config.publishIp,
     egress: config.egress,
     preparedNetworks: config.preparedNetworks,
+    mirrors: config.registryMirrors,
     stateDir: join(config.dataDir, 'docker'),
     logger,
   });

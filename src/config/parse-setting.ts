@@ -89,6 +89,21 @@ export function parseRegistries(name: string, value: string): readonly string[] 
   return items.length === 0 ? null : items;
 }
 
+/** Mirrors such as `docker.io=mirror.lan:5000`, separated by commas. A scheme is left out: the engine knows which hosts have TLS. */
+export function parseMirrors(name: string, value: string): ReadonlyMap<string, string> {
+  const items = value.split(',').flatMap((item) => item.trim() || []);
+  return new Map(
+    items.map((item) => {
+      const [, host, mirror] =
+        /^([a-z0-9.-]+(?::\d{1,5})?)=(?:https?:\/\/)?([a-z0-9.-]+(?::\d{1,5})?(?:\/[a-z0-9._-]+)*)\/?$/i.exec(item) ??
+        [];
+      if (host === undefined || mirror === undefined || host === mirror)
+        throw new UsageError(`${name} has '${item}', but takes mirrors, e.g. docker.io=https://mirror.lan:5000`);
+      return [host.toLowerCase(), mirror] as const;
+    }),
+  );
+}
+
 const MEMORY_UNITS = { B: 1, MB: 1e6, MIB: 2 ** 20, GB: 1e9, GIB: 2 ** 30 } as const;
 
 /** A size such as `2GiB`, in bytes. */

@@ -3,7 +3,7 @@ import { RUNTIME_NAMES } from '../core/runtime-names.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { EGRESS } from './egress.ts';
 import { PER_GPU } from './gpu-share-settings.ts';
-import { parseInteger, parseIpAddress, parseMemory, parseRegistries } from './parse-setting.ts';
+import { parseInteger, parseIpAddress, parseMemory, parseMirrors, parseRegistries } from './parse-setting.ts';
 import { asGiven, integer, oneOf, onOff, optional, setting } from './setting.ts';
 import { WEBHOOKS } from './webhook-settings.ts';
 import { WORKLOAD_OPTION_RULES } from './workload-option-settings.ts';
@@ -32,6 +32,17 @@ export const WORKLOADS = {
     parse: parseRegistries,
     page: 'Registries that images may come from: [below](#registries)',
     help: 'registries that images may come from, e.g. docker.io,*.example.com',
+  }),
+  /** By the registry's host. */
+  registryMirrors: setting({
+    variable: 'PODYARD_REGISTRY_MIRRORS',
+    flag: 'registryMirrors',
+    takes: '<mirrors>',
+    default: '',
+    shownDefault: 'none',
+    parse: parseMirrors,
+    page: 'Mirrors that open images are pulled from first, by engines: [below](#registries)',
+    help: 'mirrors that images are pulled from first, e.g. docker.io=https://mirror.lan:5000',
   }),
   webhooks: WEBHOOKS,
   allowInsecureProcesses: onOff({

@@ -33,3 +33,22 @@ test('a message without end is not held: the answer is closed', async () => {
   expect(endless.destroyed).toBe(true);
   expect(sent).toBeLessThan(64 * 2 ** 20);
 });
+
+test('a text of many megabytes is cut as it comes, wherever an escape is, and what follows is read', async () => {
+  for (const part of ['x', '\\', '"', '\u0001', 'é', '\\u12']) {
+    for (let shift = 0; shift < 8; shift += 1) {
+      const long = `${'-'.repeat(shift)}${part.repeat(2 ** 16)}${'y'.repeat(2 ** 18)}`;
+      const bytes = Buffer.from(`${JSON.stringify({ stream: long })}\n{"stream":"after"}\n`);
+      const pieces = [bytes.subarray(0, 5), bytes.subarray(5, 70_000), bytes.subarray(70_000)];
+      const [first, second, ...more] = (await readAll(Readable.from(pieces))) as { stream: string }[];
+      expect(first!.stream.length).toBeLessThan(80_000);
+      expect(first!.stream.slice(0, 8_000)).toBe(long.slice(0, 8_000));
+      expect([second, more]).toEqual([{ stream: 'after' }, []]);
+    }
+  }
+});
+
+test('a text of more than a message may have does not end the build', async () => {
+  const pieces = ['{"stream":"', ...Array.from({ length: 32 }, () => 'x'.repeat(2 ** 20)), '"}\n'];
+  expect(await readAll(Readable.from(pieces.map((piece) => Buffer.from(piece))))).toHaveLength(1);
+});

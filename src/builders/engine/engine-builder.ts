@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { Failure, messageOf } from '../../core/errors.ts';
 import { BUILT_LABEL, buildIdOf } from '../../domain/builds/build-image.ts';
 import { dockerfileOf } from '../../domain/builds/dockerfile-of.ts';
+import { NO_MIRRORS, type RegistryMirrors } from '../../domain/images/registry-mirrors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { isRefusal, Refusal } from '../../engine/refusal.ts';
 import type { Builder, BuildOptions, BuildRequest, BuiltImage, StoredImage } from '../builder.ts';
@@ -25,6 +26,8 @@ import { STEP_VARIABLE, stepHost } from './step-groups.ts';
 export interface EngineBuilderOptions {
   engine: Engine;
   installation: string;
+  /** Of registries: bases that come from one have its name. */
+  mirrors?: RegistryMirrors;
   /** What builds leave free on the disk of the engine, if it is on this machine. Default 2 GiB. */
   reserveBytes?: number;
 }
@@ -72,11 +75,11 @@ class EngineBuilder implements Builder {
   /** The hosts that mark the steps of the builds that run. */
   readonly #running = new Set<string>();
 
-  constructor({ engine, installation, reserveBytes = RESERVE_BYTES }: EngineBuilderOptions) {
+  constructor({ engine, installation, mirrors = NO_MIRRORS, reserveBytes = RESERVE_BYTES }: EngineBuilderOptions) {
     this.#engine = engine;
     this.#installation = installation;
     this.#reserveBytes = reserveBytes;
-    this.#bases = new PinnedBases(engine, installation);
+    this.#bases = new PinnedBases(engine, installation, mirrors);
   }
 
   async build(request: BuildRequest, options: BuildOptions): Promise<BuiltImage> {

@@ -7,6 +7,7 @@
 import { BoundedMap } from '../../core/bounded-map.ts';
 import { Failure } from '../../core/errors.ts';
 import { BASE_HOST } from '../../domain/builds/build-image.ts';
+import { nameAtMirror, type RegistryMirrors } from '../../domain/images/registry-mirrors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { isRefusal, orAbsent } from '../../engine/refusal.ts';
 import type { BuildRequest } from '../builder.ts';
@@ -43,6 +44,7 @@ export interface PinnedDockerfile {
 
 export class PinnedBases {
   readonly #engine: Engine;
+  readonly #mirrors: RegistryMirrors;
   /** Of the names of ours. */
   readonly #repository: string;
   /** By name, how many builds use it. */
@@ -51,8 +53,9 @@ export class PinnedBases {
   /** By id, which is the hash of the image's configuration. */
   readonly #triggers = new BoundedMap<string, readonly string[]>(MAX_KNOWN);
 
-  constructor(engine: Engine, installation: string) {
+  constructor(engine: Engine, installation: string, mirrors: RegistryMirrors) {
     this.#engine = engine;
+    this.#mirrors = mirrors;
     this.#repository = `${BASE_HOST}/${installation}`;
   }
 
@@ -70,9 +73,10 @@ export class PinnedBases {
     try {
       for (const base of bases) {
         signal.throwIfAborted();
-        if ((await this.#find(base.image)) === undefined) pulled.push(base.image);
+        const mirrored = nameAtMirror(base.image, this.#mirrors);
+        if ((await this.#find(base.image)) === undefined) pulled.push(base.image, ...(mirrored ? [mirrored] : []));
         await this.#prepare(base, { dockerfile, request, steps });
-        const image = await this.#find(base.image);
+        const image = (await this.#find(base.image)) ?? (mirrored ? await this.#find(mirrored) : undefined);
         if (image === undefined) throw new Failure('unavailable', `The image '${base.image}' is gone again.`);
         const id = image.Id.replace(/^sha256:/, '');
         const triggers = builds === 'buildah' ? await this.#readTriggers(id, signal) : (image.Config?.OnBuild ?? []);

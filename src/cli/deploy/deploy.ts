@@ -202,7 +202,17 @@ async function carryOut(
     if (json) output.print(jsonText({ ...before, changed: false }));
     return;
   }
-  const image = item.built ?? (source === null ? plan.body.image : await build(client, root, entries, source, output));
+  const image =
+    item.built ??
+    (source === null
+      ? plan.body.image
+      : await build(
+          client,
+          root,
+          entries,
+          { body: { ...source.body, ...(before && { endpointId: before.id }) } },
+          output,
+        ));
   const body = { ...plan.body, ...(image !== undefined && image !== before?.image && { image }) };
   const { models } = plan;
   if (before !== undefined && models !== null) await writeModels(client, before.id, models);

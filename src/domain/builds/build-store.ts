@@ -1,7 +1,6 @@
 import { notFound } from '../../core/errors.ts';
 import type { BuildId, EndpointId, GitSourceId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
-import type { GitSettings } from '../git-sources/git-source.ts';
 import type { Build, BuildStep, FolderEntry, GitCommit } from './build.ts';
 import { buildNameOf } from './build-image.ts';
 import { contentHashOf } from './content-hash.ts';
@@ -26,12 +25,14 @@ export interface BuildInput {
   /** Ids of registries whose credentials pull images, by the host with which those begin. */
   registries: Readonly<Record<string, string>>;
   usesCache: boolean;
+  /** Until an endpoint has taken the image, the build is listed with this one. Null or absent: with those of its name. */
+  meantFor?: EndpointId | null | undefined;
 }
 
-/** Where a build comes from. `gitSourceId`: whose endpoint takes the image, if no later commit's is there; `sighting`: its order. */
+/** Where a build comes from. `settings`: what its endpoint takes with the image, a GitSettings. `gitSourceId`: whose endpoint takes the image, if no later commit's is there; `sighting`: its order. */
 export type BuildOrigin =
   | { source: 'UPLOAD'; git: null; gitSourceId: null; sighting: null; settings: null }
-  | { source: 'GIT'; git: GitCommit; gitSourceId: GitSourceId | null; sighting: number; settings: GitSettings | null };
+  | { source: 'GIT'; git: GitCommit; gitSourceId: GitSourceId | null; sighting: number; settings: object | null };
 
 export const UPLOAD: BuildOrigin = { source: 'UPLOAD', git: null, gitSourceId: null, sighting: null, settings: null };
 
@@ -76,7 +77,7 @@ export async function listBuilds(
     name?: string | undefined;
     /** The builds whose image it took. */
     endpointId?: string | undefined;
-    /** With `endpointId`: also those for it whose image no endpoint took. They are of its repository, or have this name and no image. */
+    /** With `endpointId`: also those for it whose image no endpoint took. They are of its repository or meant for it, or have this name and no image. */
     triedName?: string | undefined;
     contentHash?: string | undefined;
     limit: number;
@@ -89,7 +90,7 @@ export async function listBuilds(
              select * from builds where user_id = $1 and ($2::text is null or name = $2)
                and ($3::text is null or endpoint_id = $3 or $7::text is not null and endpoint_id is null and (
                  git_source_id = (select id from git_sources where endpoint_id = $3)
-                 or git_source_id is null and name = $7 and status <> 'COMPLETED'))
+                 or git_source_id is null and status <> 'COMPLETED' and (meant_for = $3 or meant_for is null and name = $7)))
                and ($4::int8 is null or number < $4)
                and ($6::text is null or content_hash = $6)
              order by number desc limit $5) b order by b.number desc`,
@@ -118,11 +119,24 @@ export async function insertBuild(
     entries: readonly FolderEntry[];
   },
 ): Promise<Build> {
-  const { id, userId, name, origin, recipe, args, secrets, registries, usesCache, retryOf, entries } = build;
+  const {
+    id,
+    userId,
+    name,
+    origin,
+    recipe,
+    args,
+    secrets,
+    registries,
+    usesCache,
+    retryOf,
+    entries,
+    meantFor = null,
+  } = build;
   await db.query(
     `insert into builds (id, user_id, name, source, recipe, args, secrets, uses_cache, retry_of, content_hash,
-       git, git_source_id, sighting, registries, settings, deployment)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, case when $12::text is not null then 'PENDING' end)`,
+       git, git_source_id, sighting, registries, settings, meant_for, deployment)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, case when $12::text is not null then 'PENDING' end)`,
     [
       id,
       userId,
@@ -139,6 +153,7 @@ export async function insertBuild(
       origin.sighting,
       JSON.stringify(registries),
       origin.settings === null ? null : JSON.stringify(origin.settings),
+      meantFor,
     ],
   );
   await db.query('insert into build_folders (build_id, entries) values ($1, $2)', [id, JSON.stringify(entries)]);
@@ -153,7 +168,7 @@ export async function lockBuild(
 ): Promise<Pick<Build, 'status' | 'endedAt'> & BuildInput & { origin: BuildOrigin }> {
   const { rows } = await db.query<Pick<Build, 'status' | 'endedAt'> & BuildInput & BuildOrigin>(
     `select status, ended_at as "endedAt", source, git, git_source_id as "gitSourceId", sighting, name, recipe, args, secrets,
-            registries, settings, uses_cache as "usesCache"
+            registries, settings, meant_for as "meantFor", uses_cache as "usesCache"
      from builds where id = $1 and user_id = $2 for no key update`,
     [id, userId],
   );

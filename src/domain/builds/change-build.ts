@@ -1,5 +1,5 @@
 import { Failure } from '../../core/errors.ts';
-import { type BuildId, newId, type UserId } from '../../core/ids.ts';
+import { type BuildId, type EndpointId, newId, type UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import { PERMISSIONS } from '../access/permissions.ts';
@@ -110,6 +110,7 @@ export async function queueBuild(
   }
   await checkSecrets(db, actor, userId, Object.values(input.secrets));
   await checkRegistries(db, actor, Object.values(input.registries));
+  if (input.meantFor) await checkEndpoint(db, userId, input.meantFor);
   const missing = await findMissingFiles(db, userId, filesOf(input.entries));
   if (missing.length > 0) {
     const what = missing.length === 1 ? 'a file of the folder was' : `${missing.length} files of the folder were`;
@@ -122,6 +123,11 @@ export async function queueBuild(
   if (gitSourceId !== null) await queueCommitStatus(db, build.id, gitSourceId);
   bus.publish('build', build.id);
   return build;
+}
+
+async function checkEndpoint(db: Db, userId: UserId, id: EndpointId): Promise<void> {
+  const { rows } = await db.query('select from endpoints where id = $1 and user_id = $2 for key share', [id, userId]);
+  if (rows.length === 0) throw new Failure('badRequest', `endpointId: there is no endpoint '${id}'`);
 }
 
 /** A step may print what it mounts, so the key must be permitted to use secrets, as for an env. */

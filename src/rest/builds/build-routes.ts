@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Static } from 'typebox';
 import { Failure } from '../../core/errors.ts';
-import type { BuildId } from '../../core/ids.ts';
+import type { BuildId, EndpointId } from '../../core/ids.ts';
 import type { Build, FolderEntry } from '../../domain/builds/build.ts';
 import { findMissingFiles, storeFile, storePack } from '../../domain/builds/build-files.ts';
 import { findBuildName, getBuild, listBuilds } from '../../domain/builds/build-store.ts';
@@ -226,7 +226,7 @@ export const retryBuildRoute: RestRoute = (app, deps) => {
 
 /** Throws `unprocessable` for an entry that lacks a member, which the schema cannot say briefly. */
 function toNewBuild(body: Static<typeof CreateBuildRequest>): NewBuild {
-  const { files, args = {}, secrets = {}, registries = {}, usesCache = true, ...input } = body;
+  const { files, args = {}, secrets = {}, registries = {}, usesCache = true, endpointId, ...input } = body;
   const errors: string[] = [];
   const entries = files.map((file, i): FolderEntry => {
     const { path, digest, size, mode, link } = file;
@@ -235,7 +235,7 @@ function toNewBuild(body: Static<typeof CreateBuildRequest>): NewBuild {
     return { path, digest: digest!, size: size!, mode: mode! };
   });
   if (errors.length > 0) throw validationFailure(errors);
-  return { ...input, args, secrets, registries, usesCache, entries };
+  return { ...input, args, secrets, registries, usesCache, entries, meantFor: endpointId as EndpointId | undefined };
 }
 
 export function toBuildResponse({ userId: _, source, git, ...build }: Build): Static<typeof BuildResponse> {

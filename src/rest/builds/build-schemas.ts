@@ -135,6 +135,12 @@ export const CreateBuildRequest = closed(
     ),
     registries: Type.Optional(byDefault(registriesByHost, {})),
     usesCache: Type.Optional(byDefault(Type.Boolean({ description: 'False: every step runs anew.' }), true)),
+    endpointId: Type.Optional(
+      Type.String({
+        description:
+          'The endpoint that it is for: with `endpointId` of the list it is shown there also if it fails. Default: those of its name.',
+      }),
+    ),
   },
   { $id: 'CreateBuildRequest', description: 'Podyard only: a folder, and how it becomes an image.' },
 );

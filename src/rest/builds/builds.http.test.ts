@@ -430,6 +430,11 @@ describe('an endpoint', () => {
         .json()
         .builds.map(({ id: one }: { id: string }) => one);
     expect(await ofEndpoint()).toEqual([failed, id]);
+    const twin = (await endpoint('python:3.12')).json().id; // of the same name
+    const itsOwn = (await created({ name: 'e', endpointId: twin })).id;
+    await pool.query("update builds set status = 'FAILED', ended_at = now() where id = $1", [itsOwn]);
+    expect(await ofEndpoint()).not.toContain(itsOwn);
+    expect((await call('GET', `/v2/builds?endpointId=${twin}`)).json().builds[0].id).toBe(itsOwn);
     expect(await ofEndpoint((await rest.addPerson(newId())).key)).toEqual([]);
     await pool.query("update builds set status = 'COMPLETED' where id = $1", [failed]); // no endpoint has taken it
     expect(await ofEndpoint()).toEqual([id]);

@@ -8,6 +8,7 @@ import type { EgressSettings } from '../../config/egress.ts';
 import { notFound } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { ImageIdentity } from '../../domain/images/image-identity.ts';
+import type { RegistryMirrors } from '../../domain/images/registry-mirrors.ts';
 import { Engine } from '../../engine/engine.ts';
 import { isRefusal } from '../../engine/refusal.ts';
 import { type ExecRequest, type Execution, notRunning } from '../execution.ts';
@@ -66,6 +67,8 @@ export interface DockerRuntimeOptions {
   publishIp?: string;
   /** How many networks to have ready for workers, once one was started. Default 0. */
   preparedNetworks?: number;
+  /** Of registries. */
+  mirrors?: RegistryMirrors;
   /** Records which images are private. Without it only this process knows. */
   stateDir?: string;
   /** How long a registry's answer about credentials is cached. Default 5 minutes. */

@@ -136,7 +136,7 @@ async function create(
   const gpuSupport = machine.gpus;
   const place = { installation, network: network.name, ...where, gpus, gpuSupport, publishIp, canLimitDisk };
   const env = { ...(await missingIn(images, spec)), ...spec.env };
-  const body = containerConfig({ ...spec, env }, place);
+  const body = containerConfig({ ...spec, image: await images.nameHere(spec.image), env }, place);
   try {
     await containers.create(spec.id, body);
     return 'created';

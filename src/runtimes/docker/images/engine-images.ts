@@ -9,17 +9,18 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BoundedMap } from '../../../core/bounded-map.ts';
 import { type Clock, monotonicClock } from '../../../core/clock.ts';
-import { Failure } from '../../../core/errors.ts';
+import { Failure, messageOf } from '../../../core/errors.ts';
 import { BUILT_LABEL, isBuildImage, lostBuildImage } from '../../../domain/builds/build-image.ts';
 import { digestIn, type ImageIdentity, identityIn, repositoryOf } from '../../../domain/images/image-identity.ts';
 import { pullFailure, registryOf } from '../../../domain/images/pull-failure.ts';
+import { NO_MIRRORS, nameAtMirror, type RegistryMirrors } from '../../../domain/images/registry-mirrors.ts';
 import { checkRegistryAddress } from '../../../domain/images/registry-policy.ts';
 import { type Engine, EngineError } from '../../../engine/engine.ts';
 import { isRefusal } from '../../../engine/refusal.ts';
 import { InFlight } from '../../in-flight.ts';
 import type { PrepareOptions, RegistryAuth } from '../../runtime.ts';
 import { buildImageOn, type ExampleImage, exampleOf } from './example-images.ts';
-import { familiarName, pullImage } from './pull-image.ts';
+import { familiarName, pullImage, withTag } from './pull-image.ts';
 
 /** How long a registry's answer is cached: revoked credentials start nothing new after this. */
 const ACCESS_TTL_MS = 5 * 60_000;
@@ -48,6 +49,7 @@ export class EngineImages {
   readonly #private: RecordedNames;
   /** Images that Podyard pulled by name: only those names does a registry decide about. */
   readonly #pulled: RecordedNames;
+  readonly #mirrors: RegistryMirrors;
   readonly #accessTtlMs: number;
   readonly #clock: Clock;
   readonly #work = new InFlight<ImageIdentity>();
@@ -55,10 +57,14 @@ export class EngineImages {
   readonly #known = new BoundedMap<string, Known & { at: number }>(MAX_CACHED);
 
   /** `stateDir` records which images are private or were pulled; without it only this process knows. */
-  constructor(engine: Engine, options: { stateDir?: string; accessTtlMs?: number; clock?: Clock }) {
+  constructor(
+    engine: Engine,
+    options: { stateDir?: string; accessTtlMs?: number; clock?: Clock; mirrors?: RegistryMirrors },
+  ) {
     this.#engine = engine;
     this.#private = new RecordedNames(options.stateDir, 'private-images');
     this.#pulled = new RecordedNames(options.stateDir, 'pulled-images');
+    this.#mirrors = options.mirrors ?? NO_MIRRORS;
     this.#accessTtlMs = options.accessTtlMs ?? ACCESS_TTL_MS;
     this.#clock = options.clock ?? monotonicClock;
   }
@@ -111,9 +117,13 @@ export class EngineImages {
     if (!present && pinned) return this.#pullPinned(image, pinned, options);
     if (!present || (options.resolve === 'in registry' && this.#mayHaveMoved(image, present, options))) {
       const isOpen = await this.#pull(image, image, options);
-      return { image, isOpen, identity: identityOf(image, (await this.#find(image)) ?? present, options.pinned) };
+      return {
+        image,
+        isOpen,
+        identity: identityOf(image, (await this.#find(image)) ?? present, this.#mirrors, options.pinned),
+      };
     }
-    const known = { image, identity: pinned ?? identityOf(image, present, options.pinned) };
+    const known = { image, identity: pinned ?? identityOf(image, present, this.#mirrors, options.pinned) };
     if (!this.#isPrivate(image, present)) return { ...known, isOpen: true };
     try {
       await this.#checkAccess(image, options.auth);
@@ -149,13 +159,45 @@ export class EngineImages {
     if (example) return this.#build(example, options);
     await checkRegistryAddress(reference);
     if (options.auth) this.#private.add(familiarName(image)); // before the pull: a kill in between must not open it to all
-    await pullImage(this.#engine, reference, { ...options, clock: this.#clock });
+    if (options.auth || !(await this.#pullFromMirror(reference, options)))
+      await pullImage(this.#engine, reference, { ...options, clock: this.#clock });
     if (digestIn(reference) === null) this.#pulled.add(familiarName(reference));
     if (!options.auth) return true;
     const pulled = await this.#find(reference);
     if (pulled) this.#private.add(pulled.Id);
     this.#known.clear(); // an image open until now may be this one
     return false;
+  }
+
+  /**
+   * Resolves with false where nothing came of it. The name at the mirror stays: the engine knows the digest by that alone. A mirror
+   * never gets users' credentials, nor what takes some: it would serve that to everybody.
+   */
+  async #pullFromMirror(reference: string, { onProgress }: PrepareOptions): Promise<boolean> {
+    const full = withTag(reference);
+    const mirrored = nameAtMirror(full, this.#mirrors);
+    if (mirrored === null) return false;
+    const progress = { ...(onProgress && { onProgress }), clock: this.#clock, shownAs: reference };
+    try {
+      await pullImage(this.#engine, mirrored, progress);
+      if (digestIn(full) === null) {
+        const query = { repo: repositoryOf(full), tag: full.slice(repositoryOf(full).length + 1) };
+        await this.#engine.json({ method: 'POST', path: `/images/${inPath(mirrored)}/tag`, query });
+      }
+      onProgress?.(`It came from the mirror ${registryOf(mirrored)}`);
+      return true;
+    } catch (error) {
+      const registry = registryOf(reference);
+      onProgress?.(`The mirror of ${registry} failed, so ${registry} itself is asked: ${messageOf(error)}`);
+      return false;
+    }
+  }
+
+  /** Returns the name by which the engine has an image: that at the mirror for a digest that came from there. */
+  async nameHere(image: string): Promise<string> {
+    const mirrored = nameAtMirror(image, this.#mirrors);
+    if (mirrored === null || (await this.#findAs(image)) !== undefined) return image;
+    return (await this.#findAs(mirrored)) === undefined ? image : mirrored;
   }
 
   /** The examples are in no registry: they are made here of what this program has with it. */
@@ -172,12 +214,12 @@ export class EngineImages {
    */
   #mayHaveMoved(image: string, present: PresentImage, { pinned }: PrepareOptions): boolean {
     if (isBuildImage(image) || digestIn(image) !== null || exampleOf(image)) return false;
-    if (registryDigests(image, present).length === 0) return false;
+    if (registryDigests(image, present, this.#mirrors).length === 0) return false;
     const registry = registryOf(image);
     const isShort = registry === 'docker.io' || registry === 'localhost';
     if (isShort && !this.#pulled.has(familiarName(image))) return false;
     // The operator has given the name to another image meanwhile: that is the answer.
-    return pinned === undefined || identityOf(image, present, pinned).digest === pinned.digest;
+    return pinned === undefined || identityOf(image, present, this.#mirrors, pinned).digest === pinned.digest;
   }
 
   /** A tag that nobody pulled with credentials was made by the operator, even if the image has private names too. */
@@ -203,6 +245,12 @@ export class EngineImages {
   }
 
   async #find(image: string): Promise<PresentImage | undefined> {
+    const found = await this.#findAs(image);
+    const mirrored = found ? null : nameAtMirror(image, this.#mirrors);
+    return mirrored === null ? found : this.#findAs(mirrored);
+  }
+
+  async #findAs(image: string): Promise<PresentImage | undefined> {
     try {
       return await this.#engine.json<PresentImage>({ method: 'GET', path: `/images/${inPath(image)}/json` });
     } catch (error) {
@@ -225,20 +273,26 @@ function isBuiltUnderOtherName(image: string, { RepoTags, Config }: PresentImage
 }
 
 /** Returns what a name stands for. Where the registry knows the image by several digests, a fixed or earlier one counts. */
-function identityOf(image: string, present: PresentImage | undefined, pinned?: ImageIdentity): ImageIdentity {
+function identityOf(
+  image: string,
+  present: PresentImage | undefined,
+  mirrors: RegistryMirrors,
+  pinned?: ImageIdentity,
+): ImageIdentity {
   if (!present) throw new Failure('unavailable', `Image '${image}' is not present on this machine`);
-  const digests = registryDigests(image, present);
+  const digests = registryDigests(image, present, mirrors);
   const known = [digestIn(image), pinned?.digest].find((digest) => digest && digests.includes(digest));
   const digest = known ?? digests[0];
   return digest === undefined ? { digest: present.Id, reference: present.Id } : identityIn(image, digest);
 }
 
-/** Returns the digests by which the repository of this name has the image. */
-function registryDigests(image: string, { RepoDigests }: PresentImage): string[] {
-  const repository = familiarName(repositoryOf(image));
+/** Returns the digests by which the repository of this name, or its mirror, has the image. */
+function registryDigests(image: string, { RepoDigests }: PresentImage, mirrors: RegistryMirrors): string[] {
+  const repository = repositoryOf(image);
+  const names = [repository, nameAtMirror(repository, mirrors)].flatMap((name) => (name ? [familiarName(name)] : []));
   return (RepoDigests ?? []).flatMap((one) => {
     const [name, digest] = one.split('@') as [string, string];
-    return familiarName(name) === repository ? [digest] : [];
+    return names.includes(familiarName(name)) ? [digest] : [];
   });
 }
 

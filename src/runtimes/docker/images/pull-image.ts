@@ -28,16 +28,16 @@ export function familiarName(image: string): string {
   return withTag(image.replace(/^(index\.)?docker\.io\//, '').replace(/^library\//, ''));
 }
 
-/** Pulls an image. Rejects with a Failure whose text is fit for users. */
+/** Pulls an image. `shownAs`: its name in lines, if another. Rejects with a Failure whose text is fit for users. */
 export async function pullImage(
   engine: Engine,
   image: string,
-  options: { auth?: RegistryAuth; onProgress?: OnProgress; clock?: Clock },
+  options: { auth?: RegistryAuth; onProgress?: OnProgress; clock?: Clock; shownAs?: string },
 ): Promise<void> {
-  const { auth, onProgress = () => {}, clock = monotonicClock } = options;
+  const { auth, onProgress = () => {}, clock = monotonicClock, shownAs = image } = options;
   const stall = new AbortController();
   const timer = setTimeout(() => stall.abort(), STALL_MS);
-  const progress = new PullProgress(image, onProgress, clock);
+  const progress = new PullProgress(shownAs, onProgress, clock);
   try {
     const stream = await engine.stream({
       method: 'POST',
