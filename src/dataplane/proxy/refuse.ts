@@ -29,7 +29,7 @@ function page({ status, title, detail }: Problem, link: Link | null): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>${status} ${title}</title>
-<style>html{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:20vh auto;padding:0 1rem}a{color:light-dark(#1864ab,#74c0fc)}</style>
+<style>html{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:20vh auto;padding:0 1rem;color:#1a1b1e;background:#fff}a{color:#1864ab}@media(prefers-color-scheme:dark){body{color:#e9ecef;background:#1a1b1e}a{color:#74c0fc}}</style>
 <main>
 <h1>${status} ${title}</h1>
 <p>${escapeHtml(detail)}</p>
