@@ -438,6 +438,10 @@ export interface paths {
     post: operations["createInvitation"];
     delete: operations["deleteInvitation"];
   };
+  "/v2/account/users/{id}/password": {
+    parameters: {};
+    delete: operations["removeUserPassword"];
+  };
   "/v2/teams": {
     parameters: {};
     get: operations["listTeams"];
@@ -5081,6 +5085,16 @@ export interface operations {
     };
   };
   deleteInvitation: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      204: {};
+    };
+  };
+  removeUserPassword: {
     parameters: {
       path: {
         id: string;

@@ -426,6 +426,10 @@ export interface paths {
     post: operations["createInvitation"];
     delete: operations["deleteInvitation"];
   };
+  "/v2/account/users/{id}/password": {
+    parameters: {};
+    delete: operations["removeUserPassword"];
+  };
   "/v2/teams": {
     parameters: {};
     get: operations["listTeams"];
@@ -4984,6 +4988,16 @@ export interface operations {
     };
   };
   deleteInvitation: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      204: {};
+    };
+  };
+  removeUserPassword: {
     parameters: {
       path: {
         id: string;

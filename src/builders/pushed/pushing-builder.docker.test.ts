@@ -1,3 +1,4 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { builderContract } from '../../../test/builder-contract/contract.ts';
 import { DOCKERFILE, makeBase, writeDockerfile } from '../../../test/builder-contract/dockerfile-projects.ts';
@@ -8,7 +9,7 @@ import { findProcesses } from '../../../test/find-processes.ts';
 import { newId } from '../../core/ids.ts';
 import { type BuildRegistry, pulledName } from '../../domain/builds/build-registry.ts';
 import { Engine } from '../../engine/engine.ts';
-import type { BuildEvent, Builder } from '../builder.ts';
+import type { BuildEvent, Builder, BuildRequest } from '../builder.ts';
 import { createPushingBuilder } from './pushing-builder.ts';
 
 /** Against Debian's docker-registry, which takes a password. */
@@ -77,12 +78,14 @@ describe.skipIf(!isThere)('with an engine and a registry', () => {
     return names.filter((name) => name.includes('/contract:') || name.startsWith(`${place.host}/`));
   }
 
-  const build = async (builder: Builder, folder: string) => {
+  const build = async (builder: Builder, folder: string, more: Partial<BuildRequest> = {}) => {
     const id = newId<string>();
     const events: BuildEvent[] = [];
     const request = {
       ...{ id, image: `builds.podyard.internal/contract:${id.toLowerCase()}`, folder, recipe: DOCKERFILE },
       ...{ args: {}, secrets: {}, registries: {}, usesCache: true, cacheScope: 'a', admitBase: async () => {} },
+      prepareBase: async () => {}, // the builder's own
+      ...more,
     };
     const limits = { cpus: 1, memoryBytes: 1e9, timeoutMs: 100_000, maxImageBytes: 2e9 };
     const onEvent = (event: BuildEvent) => void events.push(event);
@@ -91,7 +94,6 @@ describe.skipIf(!isThere)('with an engine and a registry', () => {
     return { id, events, outcome };
   };
   const folder = async (): Promise<string> => {
-    const { mkdtemp, writeFile } = await import('node:fs/promises');
     const path = await mkdtemp('/tmp/podyard-pushed-');
     await writeFile(`${path}/note.txt`, 'a note');
     await writeDockerfile('plain', path);
@@ -131,6 +133,26 @@ describe.skipIf(!isThere)('with an engine and a registry', () => {
     expect(outcome).toMatchObject({ error: { kind: 'unavailable' } });
     expect(JSON.stringify([hindrance, String((outcome as { error: Error }).error)])).not.toContain('wrong-8462');
     expect(await namesInEngine()).toEqual([]);
+  });
+
+  test('a private base is pulled with the credentials of the build alone, and not left to the next', async () => {
+    const name = await registry!.push('localhost/podyard/test-base:1', 'team/base', 'v1');
+    const builder = open(newId<string>());
+    const context = await folder();
+    await writeFile(`${context}/Dockerfile`, `FROM ${name}\nWORKDIR /app\nCOPY . .\nRUN echo building\n`);
+    const registries = { [registry!.host]: registry!.auth };
+    const allowed = await build(builder, context, { registries });
+    expect(allowed.outcome).toMatchObject({ image: expect.any(String) });
+    expect(allowed.events.some((event) => event.kind === 'step' && event.name === `Pull ${name}`)).toBe(true);
+    const refused = await build(builder, context, {});
+    expect(refused.outcome).toMatchObject({
+      error: {
+        kind: 'unprocessable',
+        message: expect.stringMatching(/^Dockerfile, line 1: .*needs registry credentials/),
+      },
+    });
+    expect(await namesInEngine()).toEqual([]);
+    await builder.remove(allowed.id);
   });
 
   test('tidy removes from the engine what a killed server had not pushed', async () => {

@@ -5,8 +5,10 @@
 import { Failure } from '../../core/errors.ts';
 import { BUILT_LABEL, buildIdOf } from '../../domain/builds/build-image.ts';
 import { type BuildRegistry, buildTagOf, imageOfBuildTag } from '../../domain/builds/build-registry.ts';
+import { parseImageReference } from '../../domain/images/image-reference.ts';
+import { pullFailure, registryOf } from '../../domain/images/pull-failure.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { isRefusal, Refusal } from '../../engine/refusal.ts';
+import { isRefusal, orAbsent, Refusal } from '../../engine/refusal.ts';
 import type { Builder, BuildOptions, BuildRequest, BuiltImage, StoredImage } from '../builder.ts';
 import { readMessages } from '../engine/build-messages.ts';
 import { BuildRefusal } from '../engine/build-plan.ts';
@@ -22,8 +24,22 @@ export interface PushingBuilderOptions {
 }
 
 const PUSH = 'push';
+/** Until the engine answers; then it pulls as long as the build may take. */
+const PULL_TIMEOUT_MS = 120_000;
 /** Docker has no image without names but in its cache. */
 const NO_NAME = '<none>:<none>';
+
+/** The member used of `GET /images/{name}/json`: none for what was never pulled or pushed. */
+interface BaseImage {
+  RepoDigests?: string[] | null;
+}
+
+/** Members used of the engine's messages about a pull. */
+interface PullMessage {
+  id?: string;
+  status?: string;
+  progressDetail?: { total?: number };
+}
 
 /** Makes no request before the first call. */
 export function createPushingBuilder(options: PushingBuilderOptions): Builder {
@@ -46,7 +62,9 @@ class PushingBuilder implements Builder {
     const { image } = request;
     const tag = buildTagOf(image, this.#options.installation)!;
     const startedAt = Date.now();
-    const { sizeBytes } = await this.#inner.build(request, options);
+    const prepareBase: BuildRequest['prepareBase'] = (base, onProgress) =>
+      this.#pullBase(base, request.registries, { onProgress, signal: options.signal });
+    const { sizeBytes } = await this.#inner.build({ ...request, prepareBase }, options);
     options.onEvent({ kind: 'pushing' });
     const step = { kind: 'step', step: PUSH, name: `Push to ${this.#repository}` } as const;
     options.onEvent({ ...step, state: 'RUNNING', at: new Date() });
@@ -108,6 +126,37 @@ class PushingBuilder implements Builder {
 
   async hindrance(): Promise<string | null> {
     return (await this.#inner.hindrance()) ?? (await this.#registry.hindrance());
+  }
+
+  /**
+   * Nodes pull images of workloads, so the engine has none but its own. It asks the registry each time: what is there may be of a build
+   * whose credentials this one lacks. Images that somebody made or loaded there are bases for everybody.
+   */
+  async #pullBase(
+    image: string,
+    registries: BuildRequest['registries'],
+    { onProgress, signal }: { onProgress: (line: string) => void; signal: AbortSignal },
+  ): Promise<void> {
+    const { engine } = this.#options;
+    const parsed = parseImageReference(image);
+    const auth = 'fault' in parsed ? undefined : registries[parsed.registry];
+    const present = await orAbsent(engine.json<BaseImage>({ method: 'GET', path: `/images/${image}/json` }));
+    if (present && (present.RepoDigests ?? []).length === 0) return;
+    try {
+      const answer = await engine.stream({
+        method: 'POST',
+        path: '/images/create',
+        query: { fromImage: /[:@][^/]*$/.test(image) ? image : `${image}:latest` },
+        ...(auth && { auth: { ...auth, serverAddress: registryOf(image) } }),
+        timeoutMs: PULL_TIMEOUT_MS,
+        signal,
+      });
+      for await (const { id, status, progressDetail } of readMessages(answer) as AsyncIterable<PullMessage>)
+        if (status && !progressDetail?.total) onProgress(id === undefined ? status : `${id}: ${status}`);
+    } catch (error) {
+      if (signal.aborted || error instanceof Failure) throw error;
+      throw pullFailure(image, error, auth);
+    }
   }
 
   get #repository(): string {
