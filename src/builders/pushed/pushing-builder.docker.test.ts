@@ -7,7 +7,7 @@ import { hasRegistryProgram, PrivateRegistry } from '../../../test/containers/pr
 import { docker, hasEngine } from '../../../test/engine.ts';
 import { findProcesses } from '../../../test/find-processes.ts';
 import { newId } from '../../core/ids.ts';
-import { type BuildRegistry, pulledName } from '../../domain/builds/build-registry.ts';
+import { type BuildRegistry, pulledName } from '../../domain/images/build-registry.ts';
 import { Engine } from '../../engine/engine.ts';
 import type { BuildEvent, Builder, BuildRequest } from '../builder.ts';
 import { createPushingBuilder } from './pushing-builder.ts';

@@ -4,7 +4,7 @@
  */
 import { Failure } from '../../core/errors.ts';
 import { BUILT_LABEL, buildIdOf } from '../../domain/builds/build-image.ts';
-import { type BuildRegistry, buildTagOf, imageOfBuildTag } from '../../domain/builds/build-registry.ts';
+import { type BuildRegistry, buildTagOf, imageOfBuildTag } from '../../domain/images/build-registry.ts';
 import { parseImageReference } from '../../domain/images/image-reference.ts';
 import { pullFailure, registryOf } from '../../domain/images/pull-failure.ts';
 import type { Engine } from '../../engine/engine.ts';
@@ -140,13 +140,14 @@ class PushingBuilder implements Builder {
     const { engine } = this.#options;
     const parsed = parseImageReference(image);
     const auth = 'fault' in parsed ? undefined : registries[parsed.registry];
+    const isTagged = !('fault' in parsed) && (parsed.tag ?? parsed.digest) !== null;
     const present = await orAbsent(engine.json<BaseImage>({ method: 'GET', path: `/images/${image}/json` }));
     if (present && (present.RepoDigests ?? []).length === 0) return;
     try {
       const answer = await engine.stream({
         method: 'POST',
         path: '/images/create',
-        query: { fromImage: /[:@][^/]*$/.test(image) ? image : `${image}:latest` },
+        query: { fromImage: image, ...(isTagged ? {} : { tag: 'latest' }) }, // without a tag it pulls all
         ...(auth && { auth: { ...auth, serverAddress: registryOf(image) } }),
         timeoutMs: PULL_TIMEOUT_MS,
         signal,

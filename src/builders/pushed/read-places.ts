@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { messageOf } from '../../core/errors.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import type { BuildRegistry } from '../../domain/builds/build-registry.ts';
+import type { BuildRegistry } from '../../domain/images/build-registry.ts';
 import type { EngineAddress } from '../../engine/engine.ts';
 
 /** The members used of the file that `docker login` writes. */

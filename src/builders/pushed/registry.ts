@@ -1,7 +1,7 @@
 /** What a builder asks a registry, by the OCI distribution specification: which tags there are, what they name, and to delete. */
 import { createHash } from 'node:crypto';
 import { Failure, messageOf } from '../../core/errors.ts';
-import type { BuildRegistry } from '../../domain/builds/build-registry.ts';
+import type { BuildRegistry } from '../../domain/images/build-registry.ts';
 
 export interface StoredManifest {
   digest: string;
@@ -36,8 +36,6 @@ const MANIFESTS = [
 const LOCAL = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/;
 /** `realm="…",service="…"`, as RFC 9110 has them. */
 const PARAMETER = /\b([a-z]+)="([^"]*)"/gi;
-/** `</v2/…>; rel="next"` */
-const NEXT_PAGE = /<([^>]+)>;\s*rel="?next"?/;
 
 /** Requests about one repository. Rejects with a Failure `unavailable` that names the registry, never with credentials. */
 export class Registry {
@@ -60,9 +58,7 @@ export class Registry {
       if (response.status === 404) return tags;
       const page = (await this.#accept(response).json()) as { tags?: string[] | null };
       tags.push(...(page.tags ?? []));
-      const next: string | undefined = NEXT_PAGE.exec(response.headers.get('link') ?? '')?.[1];
-      const url: URL | undefined = next === undefined ? undefined : new URL(next, this.#base);
-      path = url && url.pathname + url.search;
+      path = this.#nextPage(response.headers.get('link'));
     }
     return tags;
   }
@@ -101,6 +97,13 @@ export class Registry {
     } catch (error) {
       return `${messageOf(error)}.`;
     }
+  }
+
+  /** `link`: `</v2/…>; rel="next"`, or null after the last page. */
+  #nextPage(link: string | null): string | undefined {
+    if (!link?.startsWith('<') || !link.includes('next')) return undefined;
+    const { pathname, search } = new URL(link.slice(1, link.indexOf('>')), this.#base);
+    return pathname + search;
   }
 
   /** Has a tag name an artifact without content, that no other tag names. Returns its digest. */

@@ -1,10 +1,10 @@
 import { rmdir, unlink } from 'node:fs/promises';
 import { codeOf, within } from '../../runtimes/directories/folder.ts';
 import { parseKey } from './object-key.ts';
-import { readPayload, readSmallBody } from './payload.ts';
 import { sendXml, type VolumeCall } from './s3-call.ts';
 import { fromFileError, S3Error } from './s3-error.ts';
 import { malformedXml, parseXml } from './s3-xml.ts';
+import { readPayload, readSmallBody } from './uploads/payload.ts';
 
 const MAX_KEYS = 1_000;
 const MAX_BODY_BYTES = 2 * 2 ** 20;

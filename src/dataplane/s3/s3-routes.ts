@@ -2,13 +2,21 @@ import type { Access } from '../../domain/access/scopes.ts';
 import { headBucket, listBuckets, sendLocation, sendVersioning } from './bucket-operations.ts';
 import { deleteObject, deleteObjects } from './delete-objects.ts';
 import { listObjectsV1, listObjectsV2 } from './list-objects.ts';
-import { abortUpload, beginUpload, completeUpload, copyPart, sendParts, sendUploads, uploadPart } from './multipart.ts';
 import { openVolume } from './open-volume.ts';
 import { readObject } from './read-object.ts';
 import type { S3Call, VolumeCall } from './s3-call.ts';
 import { S3Error } from './s3-error.ts';
 import { headerOf, type S3Request } from './s3-request.ts';
-import { copyObject, putObject } from './write-object.ts';
+import {
+  abortUpload,
+  beginUpload,
+  completeUpload,
+  copyPart,
+  sendParts,
+  sendUploads,
+  uploadPart,
+} from './uploads/multipart.ts';
+import { copyObject, putObject } from './uploads/write-object.ts';
 
 type Run = (call: VolumeCall) => Promise<void>;
 

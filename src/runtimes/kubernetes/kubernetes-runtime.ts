@@ -8,7 +8,7 @@ import type { KubernetesSettings } from '../../config/kubernetes-settings.ts';
 import { Semaphore } from '../../core/flow/semaphore.ts';
 import type { Logger } from '../../core/logger.ts';
 import { isBuildImage, lostBuildImage } from '../../domain/builds/build-image.ts';
-import { type BuildRegistry, pulledName } from '../../domain/builds/build-registry.ts';
+import { type BuildRegistry, pulledName } from '../../domain/images/build-registry.ts';
 import { digestIn, type ImageIdentity, identityIn } from '../../domain/images/image-identity.ts';
 import { isRefusal } from '../../engine/refusal.ts';
 import { type ExecRequest, type Execution, notRunning } from '../execution.ts';

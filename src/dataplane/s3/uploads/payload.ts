@@ -1,9 +1,9 @@
 import { createHash, type Hash } from 'node:crypto';
+import { S3Error } from '../s3-error.ts';
+import { headerOf, type S3Request } from '../s3-request.ts';
+import { isSame, type Signing, sha256, sign } from '../signature.ts';
 import { readBlocks } from './body-blocks.ts';
 import { type Checksum, Crc32, Crc32c, Crc64Nvme } from './crc.ts';
-import { S3Error } from './s3-error.ts';
-import { headerOf, type S3Request } from './s3-request.ts';
-import { isSame, type Signing, sha256, sign } from './signature.ts';
 
 /** The largest file of one request: as S3's. Larger ones come in parts. */
 const MAX_PUT_BYTES = 5 * 2 ** 30;

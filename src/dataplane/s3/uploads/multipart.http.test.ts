@@ -14,8 +14,8 @@ import {
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type S3Person, type S3TestServer, startS3Server } from '../../../test/s3-server.ts';
-import type { VolumeId } from '../../core/ids.ts';
+import { type S3Person, type S3TestServer, startS3Server } from '../../../../test/s3-server.ts';
+import type { VolumeId } from '../../../core/ids.ts';
 
 const MIB = 2 ** 20;
 

@@ -1,9 +1,9 @@
 import { opendir, rmdir, unlink } from 'node:fs/promises';
-import { newId } from '../../core/ids.ts';
-import { codeOf, type Folder, within } from '../../runtimes/directories/folder.ts';
-import { HIDDEN_FOLDER } from '../../runtimes/directories/sweep-uploads.ts';
-import { etagOf } from './etag.ts';
-import { S3Error } from './s3-error.ts';
+import { newId } from '../../../core/ids.ts';
+import { codeOf, type Folder, within } from '../../../runtimes/directories/folder.ts';
+import { HIDDEN_FOLDER } from '../../../runtimes/directories/sweep-uploads.ts';
+import { etagOf } from '../etag.ts';
+import { S3Error } from '../s3-error.ts';
 import { writePart } from './write-file.ts';
 
 export const MAX_PARTS = 10_000;

@@ -1,14 +1,14 @@
-import type { Folder } from '../../runtimes/directories/folder.ts';
-import { withSource } from './copy-source.ts';
-import { etagOf } from './etag.ts';
-import { parseKey } from './object-key.ts';
+import type { Folder } from '../../../runtimes/directories/folder.ts';
+import { withSource } from '../copy-source.ts';
+import { etagOf } from '../etag.ts';
+import { parseKey } from '../object-key.ts';
+import { checkConditions, parseRange } from '../read-object.ts';
+import { keepingAlive, sendXml, type VolumeCall } from '../s3-call.ts';
+import { S3Error } from '../s3-error.ts';
+import { headerOf } from '../s3-request.ts';
+import { malformedXml, parseXml } from '../s3-xml.ts';
+import { encodeStrictly } from '../signature.ts';
 import { readPayload, readSmallBody } from './payload.ts';
-import { checkConditions, parseRange } from './read-object.ts';
-import { keepingAlive, sendXml, type VolumeCall } from './s3-call.ts';
-import { S3Error } from './s3-error.ts';
-import { headerOf } from './s3-request.ts';
-import { malformedXml, parseXml } from './s3-xml.ts';
-import { encodeStrictly } from './signature.ts';
 import {
   createUpload,
   listParts,

@@ -1,5 +1,5 @@
-import type { CallRequest } from '../../http/call-messages.ts';
-import { S3Error } from './s3-error.ts';
+import type { CallRequest } from '../../../http/call-messages.ts';
+import { S3Error } from '../s3-error.ts';
 
 /** What is worth a hash and a trip to the disk. */
 const BLOCK_BYTES = 2 ** 19;

@@ -1,12 +1,12 @@
-import { codeOf, within } from '../../runtimes/directories/folder.ts';
-import { withSource } from './copy-source.ts';
-import { etagOf } from './etag.ts';
-import { type ObjectKey, parseKey } from './object-key.ts';
+import { codeOf, within } from '../../../runtimes/directories/folder.ts';
+import { withSource } from '../copy-source.ts';
+import { etagOf } from '../etag.ts';
+import { type ObjectKey, parseKey } from '../object-key.ts';
+import { checkConditions, openObject } from '../read-object.ts';
+import { keepingAlive, sendXml, type VolumeCall } from '../s3-call.ts';
+import { noSuchKey, S3Error } from '../s3-error.ts';
+import { headerOf, type S3Request } from '../s3-request.ts';
 import { type Payload, readPayload } from './payload.ts';
-import { checkConditions, openObject } from './read-object.ts';
-import { keepingAlive, sendXml, type VolumeCall } from './s3-call.ts';
-import { noSuchKey, S3Error } from './s3-error.ts';
-import { headerOf, type S3Request } from './s3-request.ts';
 import { writeFile } from './write-file.ts';
 
 /** PutObject. */

@@ -1,10 +1,10 @@
 import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, link, open, rename, unlink } from 'node:fs/promises';
-import { newId } from '../../core/ids.ts';
-import { codeOf, type Folder, within } from '../../runtimes/directories/folder.ts';
-import { HIDDEN_FOLDER } from '../../runtimes/directories/sweep-uploads.ts';
-import type { ObjectKey } from './object-key.ts';
-import { S3Error } from './s3-error.ts';
+import { newId } from '../../../core/ids.ts';
+import { codeOf, type Folder, within } from '../../../runtimes/directories/folder.ts';
+import { HIDDEN_FOLDER } from '../../../runtimes/directories/sweep-uploads.ts';
+import type { ObjectKey } from '../object-key.ts';
+import { S3Error } from '../s3-error.ts';
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 const ANYBODY = 0o666;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { BuildId } from '../../core/ids.ts';
-import { buildImageOf } from './build-image.ts';
+import { buildImageOf } from '../builds/build-image.ts';
 import { buildTagOf, imageOfBuildTag, pulledName } from './build-registry.ts';
 
 const ID = 'b7k2m9x4c1v8zt' as BuildId;

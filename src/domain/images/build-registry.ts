@@ -2,8 +2,9 @@
  * Built images that a cluster's nodes pull: all of an installation are in one repository, each under a tag that names its build.
  * Records keep the name that the build gave (build-image.ts).
  */
-import { identityIn, repositoryOf } from '../images/image-identity.ts';
-import { BUILD_HOST, buildIdOf, isBuildImage } from './build-image.ts';
+
+import { BUILD_HOST, buildIdOf, isBuildImage } from '../builds/build-image.ts';
+import { identityIn, repositoryOf } from './image-identity.ts';
 
 export interface BuildRegistry {
   /** As in the names of images: `registry.example.com:5000`. */
