@@ -1,5 +1,5 @@
 import type { Schemas } from '../../api/client.ts';
-import { formatUsd } from '../../ui/text/format.ts';
+import { formatCost, formatUsd } from '../../ui/text/format.ts';
 import { shortReason } from '../../ui/text/reason.ts';
 import { limitBars, type UserLimits } from '../limits/limit-values.ts';
 
@@ -86,7 +86,7 @@ function podItem({ id, name, reason }: AttentionSources['pods'][number]): Attent
 
 function budgetItem(budget: AttentionSources['budgets'][number]): AttentionItem {
   const { id, endpointName, amount, spent, isStopped } = budget;
-  const use = `${formatUsd(Number(spent))} of ${formatUsd(Number(amount))} are used this month`;
+  const use = `${formatCost(Number(spent))} of ${formatUsd(Number(amount))} are used this month`;
   return {
     key: id,
     severity: isStopped ? 'broken' : 'scarce',

@@ -57,6 +57,8 @@ export function TimeChart(props: {
   const points = pointsIn(props.points, range);
   const isPart = points !== props.points;
   const span = spanOf(points);
+  /** A label right of its line would be cut off from here on. */
+  const lateFrom = (points.at(-1)?.at ?? 0) - span / 10;
   const formatTime = props.isLong ? dateOf : span < SECONDS_UP_TO_MS ? timeOf : minuteOf;
   // Counts have no stroke: an area of height 0 would draw its line over those below it.
   const form = props.areMeasurements
@@ -123,7 +125,10 @@ export function TimeChart(props: {
                 x={at}
                 stroke={line.isBad ? bad : text}
                 strokeDasharray={line.isBad ? '2 3' : '4 2'}
-                label={{ value: line.label, position: 'insideTopLeft', fontSize: 10, fill: line.isBad ? bad : text }}
+                label={{
+                  ...{ value: line.label, fontSize: 10, fill: line.isBad ? bad : text },
+                  position: at > lateFrom ? 'insideTopRight' : 'insideTopLeft',
+                }}
               />
             ),
         )}

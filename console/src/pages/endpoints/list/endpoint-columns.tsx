@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { Sparkline } from '../../../ui/charts/sparkline.tsx';
 import { Hint } from '../../../ui/hint.tsx';
 import type { Column } from '../../../ui/tables/record-table.tsx';
-import { formatDuration, formatNumber, formatRate, formatUsd, NO_VALUE } from '../../../ui/text/format.ts';
+import { formatCost, formatDuration, formatNumber, formatRate, NO_VALUE } from '../../../ui/text/format.ts';
 import { shortReason } from '../../../ui/text/reason.ts';
 import { Name, RecordLink } from '../../../ui/text/record-name.tsx';
 import { Status } from '../../../ui/text/status.tsx';
@@ -72,7 +72,7 @@ export const ENDPOINT_COLUMNS: readonly Column<EndpointRow>[] = [
       figures === undefined || figures.costToday === 0 ? (
         <Text c="dimmed">{NO_VALUE}</Text>
       ) : (
-        formatUsd(figures.costToday)
+        formatCost(figures.costToday)
       ),
   },
 ];
