@@ -109,6 +109,7 @@ describe('serve', () => {
       'publicUrl',
       'rateLimit',
       'registries',
+      'registryMirrors',
       'restRevision',
       'restV1',
       'roles',

@@ -60,7 +60,7 @@ export const BUILDS = {
     variable: 'PODYARD_BUILD_ENGINE',
     shownDefault: 'none',
     parse: parseEngine,
-    page: 'With Kubernetes: the Docker or Podman that [builds](guide/builds.md#on-kubernetes) images: `tcp://<host>:<port>`, or `unix:///<path>`',
+    page: 'With Kubernetes: the Docker or Podman that [builds](guide/builds.md#for-a-cluster) images: `tcp://<host>:<port>`, or `unix:///<path>`',
     chart: { value: 'builds.engine', as: 'text' },
   }),
   /** Null: it has no TLS. */

@@ -218,7 +218,7 @@ test('the description is OpenAPI 3.1, needs no key, lists every operation and th
     .map((operation) => operation.operationId);
   expect(operations.toSorted()).toEqual(
     [
-      ...['createInvitation', 'getInvitation', 'deleteInvitation'],
+      ...['createInvitation', 'getInvitation', 'deleteInvitation', 'removeUserPassword'],
       ...['createNoticeDestination', 'deleteNoticeDestination', 'listNoticeDeliveries', 'listNoticeDestinations'],
       ...['testNoticeDestination', 'updateNoticeDestination', 'rotateUserApiKey', 'updateUserApiKey'],
       ...['endSession', 'endUserSession', 'listSessions', 'listUserSessions'],

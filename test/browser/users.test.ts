@@ -141,6 +141,36 @@ describe.skipIf(!hasBrowser)('users in the console', { timeout: 120_000 }, () =>
     expect(await statusFor(annasKey)).toBe(200);
   });
 
+  test('an admin disables a key of another user, enables it, and replaces it', async () => {
+    const save = async (label: string) => {
+      await button(label, dialog() as unknown as Page).click();
+      await dialog().waitFor({ state: 'hidden' });
+    };
+    const inKeys = (name: string) => button(name, page.getByRole('table', { name: 'API keys' }) as unknown as Page);
+    const enabled = () => dialog().getByRole('switch', { name: 'Enabled' });
+    await inKeys('Edit').click();
+    await enabled().setChecked(false, { force: true }); // the label lies over the input
+    await expectAccessible();
+    await save('Save');
+    await page.getByText('Disabled', { exact: true }).waitFor();
+    expect(await statusFor(annasKey)).toBe(401);
+    await inKeys('Edit').click();
+    await enabled().setChecked(true, { force: true });
+    await save('Save');
+    await page.getByText('Disabled', { exact: true }).waitFor({ state: 'hidden' });
+    expect(await statusFor(annasKey)).toBe(200);
+
+    await inKeys('Rotate').click();
+    await dialog().getByLabel('Hours until the old key ends').fill('0');
+    await button('Create the new key', dialog() as unknown as Page).click();
+    await dialog().getByText("You won't be able to view it again").waitFor();
+    const former = annasKey;
+    annasKey = (await dialog().locator('pre').textContent())!;
+    await page.keyboard.press('Escape');
+    await dialog().waitFor({ state: 'hidden' });
+    expect([await statusFor(former), await statusFor(annasKey)]).toEqual([401, 200]);
+  });
+
   test('others see neither the page nor its link, and see how their keys are used', async () => {
     const annas = await signedIn('dark', 390, annasKey);
     await button('Menu', annas).click();

@@ -175,8 +175,10 @@ function checkBodyRule(request: FuzzRequest, { status, body }: Answer): void {
     !/\\u0000|\\ud[89a-f]/i.test(request.body) && !/^(create|update)ApiKey$/.test(found.operation.operationId ?? '');
   const isForQuery = /"query(?:\/[^:"]*)?: /.test(body); // its rules are not those of the body
   const isForRecord = /this endpoint is a|"\/templateId: /.test(body); // it depends on the endpoint or template
+  const isForMember = /additional property '(?:__proto__|constructor|prototype)' is not allowed/.test(body); // at any depth
   const isForFolder = /"The folder cannot be built\."/.test(body); // its recipe names files that are not among its files
-  if (status === 422 && problem === null && isStorable && !isForQuery && !isForRecord && !isForFolder)
+  const isOther = isForQuery || isForRecord || isForMember || isForFolder;
+  if (status === 422 && problem === null && isStorable && !isOther)
     throw new Error(`the description allows its body: ${body}`);
 }
 

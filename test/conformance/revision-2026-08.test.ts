@@ -75,6 +75,7 @@ const REFUSED = [
   'replaceWorkloadOptions', // the operator permits none by default
   ...['createS3Key', 'deleteS3Key'], // the key has no scope of files
   ...['createInvitation', 'getInvitation', 'deleteInvitation'], // nor one to invite with
+  'removeUserPassword', // nobody has one
   'renewEndpointLease', // the endpoint has none
   ...['fetchMachineModel', 'updateMachineModel', 'removeMachineModel'], // no machine stores any, and there is no hub
   ...['endSession', 'endUserSession'], // no browser is signed in

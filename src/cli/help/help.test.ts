@@ -11,8 +11,12 @@ function build(printed: string[] = []): Command {
   return buildCli(pieces as unknown as CliPieces);
 }
 
+/** Run by init containers, and by nobody else. */
+const INTERNAL = 'copy-models';
+
 function walk(command: Command, path: readonly string[] = []): [path: string, command: Command][] {
-  const below = command.commands.flatMap((child) => walk(child, [...path, child.name()]));
+  const children = command.commands.filter((child) => child.name() !== INTERNAL);
+  const below = children.flatMap((child) => walk(child, [...path, child.name()]));
   return path.length === 0 ? below : [[path.join(' '), command], ...below];
 }
 

@@ -166,6 +166,6 @@ test('every statement that ends a worker, or orders it to leave, stores a decisi
     return /update workers[\s\S]{0,80}set (\$\{set\}|wanted = '|phase = 'EXITED')/.test(source);
   });
   const silent = changing.filter((path) => !readFileSync(join('src', path), 'utf8').includes('storeDecisions('));
-  expect(silent).toEqual(['domain/workers/stop-workers.ts']); // with its endpoint, whose decisions go too
+  expect(silent).toEqual(['domain/endpoints/delete-endpoint.ts']); // with its endpoint, whose decisions go too
   expect(changing.length).toBeGreaterThan(2);
 });
