@@ -163,11 +163,11 @@ describe.skipIf(!hasBrowser)('users in the console', { timeout: 120_000 }, () =>
     await inKeys('Rotate').click();
     await dialog().getByLabel('Hours until the old key ends').fill('0');
     await button('Create the new key', dialog() as unknown as Page).click();
-    await dialog().getByText("You won't be able to view it again").waitFor();
+    await page.getByText("You won't be able to view it again").waitFor(); // in a dialog that follows the other
     const former = annasKey;
-    annasKey = (await dialog().locator('pre').textContent())!;
+    annasKey = (await page.getByRole('dialog').locator('pre').textContent())!;
     await page.keyboard.press('Escape');
-    await dialog().waitFor({ state: 'hidden' });
+    await page.getByText("You won't be able to view it again").waitFor({ state: 'hidden' });
     expect([await statusFor(former), await statusFor(annasKey)]).toEqual([401, 200]);
   });
 
