@@ -8,7 +8,7 @@ import { lazyPart } from './ui/lazy-part.ts';
 /** Where a pod's port sends a browser that is not signed in there; no menu leads to it. */
 const OpenPod = lazyPart(() => import('./pages/pods/open-pod.tsx'), 'OpenPodPage');
 const Invitation = lazyPart(() => import('./pages/invitation/invitation.tsx'), 'InvitationPage');
-/** What most people open next. */
+/** The pages that most people open next. */
 const PRELOADED = ['/endpoints', '/endpoints/:id/:tab?'];
 
 /** Loads the scripts of the pages that most people open next. A failure is not ours: the page loads its script again. */

@@ -1,11 +1,11 @@
 import { UsageError } from '../core/usage-error.ts';
 import { parseInteger } from './parse-setting.ts';
 
-/** What the server that starts a worker on a cluster tells the container that gets its models. */
+/** Settings that the server passes to the container that copies a worker's models to its node. */
 export interface NodeSettings {
   /** A secret. */
   url: string;
-  /** What models may take of the disk; null: half of what they use and what is free. */
+  /** The disk space for models; null: half of the sum of what they use and what is free. */
   budgetBytes: number | null;
 }
 

@@ -2,7 +2,7 @@
 export interface EngineKind {
   /** As people say it: `Podman 4.3.1`. */
   name: string;
-  /** What it runs: `linux/amd64`. */
+  /** The platform of its images: `linux/amd64`. */
   platform: string;
   /** A network's bridge exists as long as the network; else only while a container is on it. */
   keepsBridges: boolean;

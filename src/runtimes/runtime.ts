@@ -93,7 +93,7 @@ export interface WorkloadSpec {
 export interface CopiedModels {
   /** Where they are copied from. A secret. */
   url: string;
-  /** Of the models. */
+  /** The ids of the models. */
   ids: readonly string[];
   bytes: number;
   /** Where the workload may write beside them. */

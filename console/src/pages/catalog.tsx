@@ -55,7 +55,7 @@ const GPU_COLUMNS: Column<Gpu>[] = [
   },
 ];
 
-/** What is here has figures of it. */
+/** Figures are only known for GPUs that are here. */
 function columnsHere(capacity: Capacity | undefined): Column<Gpu>[] {
   const free = new Map(capacity?.map((type) => [type.id, type]));
   const [name, ...rest] = GPU_COLUMNS;

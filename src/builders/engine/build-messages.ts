@@ -3,7 +3,7 @@ import { type BuildMessage, BuildRefusal } from './build-plan.ts';
 
 /** An engine may make one message of a line that a step prints, however long it is. */
 const MAX_MESSAGE_BYTES = 16 * 2 ** 20;
-/** Of a message that is a step's text alone, more is left out as it comes: the line is cut in any case. */
+/** The rest of a longer text of a step is dropped as it arrives: the line would be cut in any case. */
 const MAX_TEXT_BYTES = 64 * 1024;
 const TEXT = Buffer.from('{"stream":"');
 

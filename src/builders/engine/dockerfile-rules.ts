@@ -35,7 +35,7 @@ export interface BaseLine {
   image: string;
   /** The line, with another image in its place. */
   replaced(reference: string): string;
-  /** What its triggers mean by the names in them. */
+  /** Values of the variables that its triggers name. */
   names: Names;
 }
 
@@ -44,7 +44,7 @@ interface Rules extends Pick<BuildRequest, 'args' | 'admitBase'> {
   platform: string;
 }
 
-/** What instructions mean by the names in them. */
+/** Values of the variables that instructions name. */
 interface Names {
   stages: ReadonlySet<string>;
   values: Readonly<Record<string, string>>;
@@ -145,7 +145,7 @@ function baseOf(
   return { line, image: resolve(words[at]!, values), replaced };
 }
 
-/** What FROM lines have without an ARG. */
+/** Variables that FROM lines have without an ARG. */
 function platformValues(platform: string): Record<string, string> {
   const [os = '', arch = ''] = platform.split('/');
   const of = (name: string) => ({ [`${name}PLATFORM`]: platform, [`${name}OS`]: os, [`${name}ARCH`]: arch });

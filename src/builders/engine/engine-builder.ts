@@ -26,7 +26,7 @@ import { STEP_VARIABLE, stepHost } from './step-groups.ts';
 export interface EngineBuilderOptions {
   engine: Engine;
   installation: string;
-  /** Of registries: bases that come from one have its name. */
+  /** Mirrors of registries: a base that comes from one has the mirror's name in the engine. */
   mirrors?: RegistryMirrors;
   /** What builds leave free on the disk of the engine, if it is on this machine. Default 2 GiB. */
   reserveBytes?: number;

@@ -36,7 +36,7 @@ interface PinnedOptions {
 
 export interface PinnedDockerfile {
   text: string;
-  /** What the names of ours stand for. */
+  /** The image that each of our names stands for. */
   shown: ReadonlyMap<string, string>;
   /** Call after the build. Removes what was only there for it. */
   release(): Promise<void>;
@@ -45,7 +45,7 @@ export interface PinnedDockerfile {
 export class PinnedBases {
   readonly #engine: Engine;
   readonly #mirrors: RegistryMirrors;
-  /** Of the names of ours. */
+  /** Of our names. */
   readonly #repository: string;
   /** By name, how many builds use it. */
   readonly #used = new Map<string, number>();

@@ -111,7 +111,7 @@ class PushingBuilder implements Builder {
     return this.#inner.trimCache(maxBytes);
   }
 
-  /** What the engine has of ours was not pushed when its server ended. */
+  /** Images that the engine still has were not pushed when their server ended. */
   async tidy(): Promise<void> {
     await this.#inner.tidy();
     const { engine, installation } = this.#options;

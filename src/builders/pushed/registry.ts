@@ -1,4 +1,4 @@
-/** What a builder asks a registry, by the OCI distribution specification: which tags there are, what they name, and to delete. */
+/** The part of the OCI distribution specification that a builder needs: list tags, read what they name, delete. */
 import { createHash } from 'node:crypto';
 import { Failure, messageOf } from '../../core/errors.ts';
 import type { BuildRegistry } from '../../domain/images/build-registry.ts';
@@ -19,7 +19,7 @@ interface Request {
   path: string;
   accept?: string;
   body?: string;
-  /** Of the body. */
+  /** The media type of the body. */
   type?: string;
 }
 

@@ -213,7 +213,7 @@ export class BuildRunner {
     }
   }
 
-  /** What a build may begin with: images of the user's builds, and those for which it has the credentials it takes. */
+  /** Base images that a build may use: those of the user's builds, and those that its credentials give access to. */
   #basesOf(userId: UserId, registries: OpenedSecrets['registries']): Pick<BuildRequest, 'admitBase' | 'prepareBase'> {
     const { pool, runtime } = this.#deps;
     const credentialsFor = (image: string) => {

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { UserId } from '../ids.ts';
 
-/** What a user may open at once after a pause, and in a second from then on. */
+/** How many a user may open at once after a pause, and per second from then on. */
 interface Pace {
   burst: number;
   perSecond: number;

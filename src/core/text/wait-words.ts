@@ -1,4 +1,4 @@
-/** What a queued job waits for, by stage, in the words of every interface: the API's reason, the command line, the console. */
+/** Why a queued job waits, by stage: the same words in the API's reason, the command line and the console. */
 export const WAIT_WORDS = {
   queue: 'the workers that are ready have other jobs, or ask for none',
   worker: 'no worker has been started for it yet',

@@ -29,7 +29,7 @@ const ASK_PASSWORD: RawHeaders = [
 
 /** Where the console brings a browser back to, with a ticket. The pod never sees this path while it is private. */
 const POD_SIGN_IN_PATH = '/.well-known/podyard/sign-in';
-/** What a browser is let in with, and what it comes back with: each at one pod's port alone. */
+/** The cookie that lets a browser in, and the one that it comes back with: each for one port of one pod. */
 const COOKIE = `${SESSION_COOKIE}pod`;
 const TRY_COOKIE = `${SESSION_COOKIE}pod_try`;
 const TRY_MS = 10 * 60_000;
@@ -52,7 +52,7 @@ export interface PrivatePort extends PodPort {
   owner: UserId;
 }
 
-/** What opened a private pod, and the headers that the pod must not see. */
+/** Who opened a private pod, and the headers that the pod must not see. */
 export interface Admission {
   actor: Credential;
   withheld: ReadonlySet<string>;
@@ -164,7 +164,7 @@ export class PodDoor {
     return { actor, withheld };
   }
 
-  /** What the ring knows a browser's cookie by; null without one, and for a request that a page of another origin made. */
+  /** Returns the secret by which the ring finds a browser's cookie; null without one, and for requests of another origin's page. */
   #cookieSecret(exchange: ClientExchange, pod: PrivatePort): string | null {
     const { cookie } = exchange.headers.record;
     if (!cookie?.includes(COOKIE) || !isOwnRequest(exchange)) return null;
@@ -196,7 +196,7 @@ function name(cookie: string, isSecure: boolean): string {
   return `${isSecure ? SECURE_PREFIX : ''}${cookie}`;
 }
 
-/** What the console is told of a nonce, which stays in the browser's cookie. */
+/** Returns what the console learns of a nonce, which itself stays in the browser's cookie. */
 function stateOf(nonce: string): string {
   return hash('sha256', nonce, 'base64url');
 }

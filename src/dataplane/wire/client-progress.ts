@@ -1,7 +1,7 @@
 import { isTooSlow } from '../../http/floods/slow-bodies.ts';
 import { READER_MIN_BYTES } from '../../http/floods/taken-bytes.ts';
 
-/** What a connection has sent, as far as the kernel took it, and received, in bytes. */
+/** Bytes that a connection has received, and sent as far as the kernel took them. */
 interface Counted {
   readonly sentBytes: number;
   readonly receivedBytes: number;

@@ -26,11 +26,11 @@ export interface GitTarget {
   /** In the repository, without a slash at either end. Empty: all of it. */
   folder: string;
   build: GitBuildOptions;
-  /** What podyard.yaml of a commit says of the endpoint is set with its image. */
+  /** True: the settings in podyard.yaml of a commit are applied with its image. */
   applySettings: boolean;
 }
 
-/** What the endpoint of a commit takes together with its image. */
+/** Settings that an endpoint takes together with a commit's image. */
 export interface GitSettings {
   change: Omit<EndpointChange, 'image' | 'template'>;
   schedule: FloorSchedule | null;

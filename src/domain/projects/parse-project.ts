@@ -15,7 +15,7 @@ export interface ProjectFields {
   secrets?: Record<string, string>;
 }
 
-/** What the file may be called. */
+/** Names that the file may have. */
 export const PROJECT_FILES = ['podyard.yaml', 'podyard.yml'];
 const SCHEMA = new URL('../../../api/podyard-yaml.json', import.meta.url);
 const MAX_CHARS = 1_000_000;
@@ -60,7 +60,7 @@ interface Fault {
   text: string;
 }
 
-/** What the schema cannot say. */
+/** Rules that the schema cannot express. */
 function ownFaults({ endpoints, ...rest }: Project): Fault[] {
   if (endpoints === undefined) return faultsOf(rest, []);
   const [beside] = Object.keys(rest);

@@ -13,7 +13,7 @@ import { findSessionForShare } from './session-store.ts';
 const TICKET_PREFIX = 'pyo';
 const TICKET_SECONDS = 60;
 const COOKIE_PREFIX = 'pyb';
-/** Of one session; another one takes the place of the oldest. */
+/** Per session; another one replaces the oldest. */
 const MAX_OF_SESSION = 100;
 
 /** An HTTP port of a pod. */

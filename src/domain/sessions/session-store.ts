@@ -106,7 +106,7 @@ interface FoundRow {
   allowedNetworks: string[];
 }
 
-/** What a look-up reads of a session that has not ended, also of one of a suspended user. */
+/** Columns of a session that has not ended, also of a suspended user's. */
 const FOUND = `select s.id, s.user_id as "userId", s.key_id as "keyId", k.scopes, k.rest_revision as "restRevision",
     case s.made_by when 'PROXY' then s.subject end as voucher, s.last_used_at as "lastUsedAt", ${ENDS_AT} as "endsAt", u.suspended_at is not null as "isSuspended",
     u.removing_at is not null as "isRemoving", coalesce(k.allowed_networks, '{}') as "allowedNetworks"

@@ -4,7 +4,7 @@ import type { WorkerId } from '../../core/ids.ts';
 import type { UsedModel } from '../store/worker-views.ts';
 import { NodeStore, type NodeStoreOptions } from './node-store.ts';
 
-/** What the door of the models (model-door.ts) tells a worker's init container. */
+/** The answer of the models' door (model-door.ts) to a worker's init container. */
 export interface ModelOffer {
   workerId: WorkerId;
   models: UsedModel[];

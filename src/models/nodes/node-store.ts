@@ -27,7 +27,7 @@ import { withNodeLock } from './node-lock.ts';
 export interface NodeStoreOptions {
   /** Belongs to one installation. */
   root: string;
-  /** What models may take of the disk; null: half of what they use and what is free. */
+  /** The disk space for models; null: half of the sum of what they use and what is free. */
   budgetBytes: number | null;
   readDisk?: typeof readDisk;
   retryMs?: number;
@@ -45,7 +45,7 @@ export interface NodeBringing {
   signal: AbortSignal;
 }
 
-/** Of one worker; others fetch at the same time. */
+/** One worker's fetches; others fetch at the same time. */
 const PARALLEL = 4;
 const RETRY_MS = 500;
 /** How often files that left between their fetch and their use are fetched again. */

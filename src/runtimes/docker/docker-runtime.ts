@@ -67,7 +67,7 @@ export interface DockerRuntimeOptions {
   publishIp?: string;
   /** How many networks to have ready for workers, once one was started. Default 0. */
   preparedNetworks?: number;
-  /** Of registries. */
+  /** Mirrors of registries. */
   mirrors?: RegistryMirrors;
   /** Records which images are private. Without it only this process knows. */
   stateDir?: string;

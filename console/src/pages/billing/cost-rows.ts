@@ -73,7 +73,7 @@ export function groupLink(
   return page === undefined || isDeleted || userId !== ownId ? undefined : `${page}/${id}`;
 }
 
-/** None of those that mean a state. */
+/** Without the colors that mean a state. */
 const COLORS = ['teal', 'violet', 'ochre', 'blue', 'pink', 'brown'] as const;
 const OTHER: Series = { name: 'other', label: 'Other', color: 'gray' };
 

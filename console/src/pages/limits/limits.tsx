@@ -81,7 +81,7 @@ function usageColumn(name: 'endpoints' | 'pods' | 'queuedJobs' | 'workers' | 'gp
   };
 }
 
-/** Which limits are reached stands below the state. */
+/** The limits that are reached stand below the state. */
 function StateCell({ user }: { user: UserLimits }) {
   const full = limitBars(user).filter(({ isFull }) => isFull);
   return (

@@ -45,7 +45,7 @@ export function paletteItem(
 }
 
 const MAX_SHOWN = 50;
-/** What follows is offered for this many of the best matches. */
+/** How many of the best matches also offer their parts and actions. */
 const MAX_FOLLOWED = 5;
 /** Shorter words are too often the beginning of something. */
 const MIN_FOLLOW_UP = 2;

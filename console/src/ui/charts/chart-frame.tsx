@@ -9,7 +9,7 @@ import { formatIn, formatTick, type Series, type Unit } from './series.ts';
 
 interface ChartFrameProps {
   label: string;
-  /** What the chart draws, as a table: a row for each time. */
+  /** The chart's values as a table: a row for each time. */
   rows: readonly { title: string; values: Readonly<Record<string, unknown>> }[];
   series: readonly Series[];
   unit: Unit | undefined;
@@ -99,7 +99,7 @@ export function ChartValues({ title, texts = [], series, payload = [], unit }: V
   );
 }
 
-/** What both axes of every chart have in common. */
+/** Common to both axes of every chart. */
 export function axis(color: string) {
   return { stroke: color, fontSize: 11, axisLine: false, tickLine: false } as const;
 }

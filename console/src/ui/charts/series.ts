@@ -17,7 +17,7 @@ export const CHART_COLORS = {
   ochre: { light: '#7a6a00', dark: '#d4c35a' },
 } as const;
 
-/** What the values of a chart are; absent: counts. */
+/** The unit of a chart's values; absent: counts. */
 export type Unit = 'ms' | 's' | 'usd';
 
 /** Returns a value with its unit: `1.2 s`, `$0.42`, `1,204`. */

@@ -15,10 +15,10 @@ interface RecordFormProps<Values extends object> {
   initial: Values;
   /** The list to read again after a save. */
   queryKey: string;
-  /** Of the record that is changed: unsaved changes are kept for it. */
+  /** The id of the record that is changed: unsaved changes are kept by it. */
   recordId?: string;
   submitLabel?: string;
-  /** What the values amount to, beside the fields. */
+  /** Shown beside the fields: the price and the effect of the values. */
   summary?: (values: Values) => SummaryText;
   onSubmit: (values: Values) => Promise<unknown>;
   children: (form: UseFormReturnType<Values>) => ReactNode;

@@ -5,7 +5,7 @@ type Gpu = Schemas['GpuType'];
 type Cpu = Schemas['CpuFlavor'];
 type Capacity = Schemas['GpuCapacity']['gpus'];
 
-/** What prices are computed from; empty while it loads. */
+/** The catalog's prices; empty while it loads. */
 export interface PriceList {
   gpus?: readonly Gpu[] | undefined;
   cpus?: readonly Cpu[] | undefined;

@@ -3,17 +3,17 @@ import { Hint } from '../hint.tsx';
 import { visibleText } from '../text/visible-text.ts';
 import type { Change } from './changes.ts';
 
-/** What a form amounts to, as text. */
+/** The price and the effect of a form's values, as text. */
 export interface SummaryText {
   /** Absent: the record itself costs nothing. Null: not known yet, and `priceNote` says why. */
   price?: string | null;
-  /** What the price is for: `per worker and hour`. */
+  /** The price's unit: `per worker and hour`. */
   priceNote?: string;
-  /** What would start, what it may cost, what is free. */
+  /** Lines about what would start, its cost, and what is free. */
   facts: readonly { label: string; value: string }[];
-  /** Of an existing record. */
+  /** Only for an existing record. */
   changes?: readonly Change[];
-  /** What the changes do to what runs. */
+  /** The effect of the changes on running workers. */
   effect?: string;
   /** Why it would not work, or not yet. */
   warning?: string | null;

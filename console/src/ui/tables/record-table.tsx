@@ -16,7 +16,7 @@ export interface Column<Item> {
   isNumber?: boolean;
   /** Names the order by this column in the URL, if its title can be clicked. */
   sortKey?: string;
-  /** What a RecordList sorts by. */
+  /** The value that a RecordList sorts by. */
   sortValue?: (item: Item) => SortValue;
 }
 

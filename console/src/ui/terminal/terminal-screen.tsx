@@ -98,7 +98,7 @@ function open(
     onNotice,
     onEnd,
   }: {
-    /** Of what is typed. */
+    /** Applied to typed text. */
     transform: (text: string) => string;
     onNotice: (text: string) => void;
     onEnd: (end: TerminalEnd) => void;

@@ -1,7 +1,7 @@
 import type { CallRequest } from '../../../http/call-messages.ts';
 import { S3Error } from '../s3-error.ts';
 
-/** What is worth a hash and a trip to the disk. */
+/** The size of one hash update and one write. */
 const BLOCK_BYTES = 2 ** 19;
 
 /**

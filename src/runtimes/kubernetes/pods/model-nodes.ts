@@ -1,10 +1,10 @@
 import { BoundedMap } from '../../../core/bounded-map.ts';
 
 const MAX_MODELS = 1_000;
-/** Of a model: the scheduler looks at each preference for each node. */
+/** Nodes that are named for a model: the scheduler looks at each preference for each node. */
 const MAX_NODES = 20;
 
-/** Which nodes got which models since this process began, for pods to prefer them. What it does not know costs a copy. */
+/** The nodes that got each model since this process began, for pods to prefer them. A node that it does not know costs a copy. */
 export class ModelNodes {
   readonly #nodes = new BoundedMap<string, Set<string>>(MAX_MODELS);
 

@@ -1,4 +1,4 @@
-/** What gets models to the node of a pod (docs/decisions/0125-models-on-nodes.md). */
+/** The init container that copies models to a pod's node (docs/decisions/0125-models-on-nodes.md). */
 import { posix } from 'node:path';
 import { Failure } from '../../../core/errors.ts';
 import type { WorkloadSpec } from '../../runtime.ts';

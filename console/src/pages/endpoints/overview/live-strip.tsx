@@ -14,7 +14,7 @@ interface Figure {
   course?: (point: HistoryPoint) => number;
 }
 
-/** What the endpoint does at this moment, on one line. */
+/** The endpoint's work at this moment, on one line. */
 export function LiveStrip({ endpoint, snapshot }: EndpointTabProps) {
   const points = useHistory(snapshot);
   return (

@@ -202,7 +202,7 @@ function PlaceFields({ form }: { form: Form }) {
   );
 }
 
-/** What records are called whose ids an endpoint has. */
+/** Names of the records whose ids an endpoint has. */
 function useRecordNames(): ReadonlyMap<string, string> {
   const registries = useQuery(registriesQuery).data?.registries ?? [];
   const volumes = useQuery(volumesQuery).data?.networkVolumes ?? [];
