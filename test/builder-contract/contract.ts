@@ -269,8 +269,9 @@ export function builderContract(name: string, makeBuilder: () => Promise<Builder
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-/** What is in memory, without garbage. */
+/** What is in memory, without garbage. The first collection frees buffers in the background, and the second waits for that. */
 function heldBytes(): number {
+  collect();
   collect();
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
