@@ -60,7 +60,7 @@ test(
     if (first === null) return context.skip('the history has no version 0.1.0');
     const layer = await mkdtemp(`${folder}/first-`);
     await run('cp', ['-al', first, `${layer}/first`]);
-    await run('chmod', ['755', layer]);
+    await run('chmod', ['755', layer, `${layer}/first`]); // the system user starts it
     const on = await boot([layer]);
     const key = 'pyk_of-the-first-version-0123456789';
     const started = await on.sh(`useradd --system --user-group --home-dir ${DATA} --no-create-home podyard
