@@ -105,8 +105,10 @@ beforeAll(async () => {
       GITHUB_REPOSITORY_OWNER: 'Team',
     },
     REGISTRY_AUTH_FILE: `${folder}/auth.json`,
-    ...{ npm_config_registry: `http://${npmHost}/`, [`npm_config_//${npmHost}/:_authToken`]: 'npm-token' },
+    ...{ npm_config_registry: `http://${npmHost}/`, npm_config_globalconfig: `${folder}/global-npmrc` },
   };
+  // The workflow names the public npm. A shell would drop a variable with such a name.
+  await writeFile(`${folder}/global-npmrc`, `//${npmHost}/:_authToken=\${NODE_AUTH_TOKEN}\n`);
 }, 600_000);
 afterAll(async () => {
   npm?.close();
