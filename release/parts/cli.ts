@@ -11,7 +11,7 @@ import { publishedPackage, runsAtRunTime } from './app.ts';
  * is in the archive.
  */
 const OF_THE_SERVER =
-  /^(server|compose\/(?!end-on-signal|process-messages).*|runtimes\/.*|cli\/server\/demo|cli\/doctor\/doctor)\.js$/;
+  /^(server|compose\/(?!process\/(end-on-signal|process-messages)\.).*|runtimes\/.*|cli\/server\/demo|cli\/doctor\/doctor)\.js$/;
 const INSTEAD = `throw new Error('this is the command line alone, which has no server: install Podyard for this command');\n`;
 
 /** Imports in the JavaScript that tsc writes. */
