@@ -118,7 +118,7 @@ test('a move killed halfway changes nothing; a complete one carries everything t
 }, 180_000);
 
 test('a backup that is killed leaves no connection and no file that looks like one, and the next one removes its part', async () => {
-  const { url, pool } = databases[0]!;
+  const { url, pool } = databases[1]!; // nothing was moved away from it
   const place = await mkdtemp(join(tmpdir(), 'podyard-killed-'));
   const args = ['backup', join(place, 'kept'), '--data-dir', elsewhere.dataDir, '--database-url', url];
   try {
