@@ -32,6 +32,7 @@ describe.skipIf(!hasBrowser)('the trial of a release', { timeout: 180_000 }, () 
 
   const save = async (args: string) => {
     await page.goto(`${server.url}/#/endpoints/${id}/settings`);
+    await page.getByText('Advanced').click();
     await page.getByRole('textbox', { name: 'Arguments' }).fill(args);
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByText('Changes saved.').first().waitFor();
