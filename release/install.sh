@@ -324,7 +324,9 @@ unpack() {
   need_disk "$VERSIONS" "$needed"
   say "… unpacking into $TREE"
   mkdir -p "$part"
-  if [ -d "$SOURCE" ]; then cp -R -P --preserve=mode,timestamps "$SOURCE/." "$part/"; else
+  if [ -d "$SOURCE" ]; then # without the compile cache: only who ran it there can read that
+    tar -c -C "$SOURCE" --exclude=./app/node_modules/.cache . | tar -xp -C "$part" --no-same-owner
+  else
     tar -xzf "$SOURCE" -C "$part" --strip-components=1 --no-same-owner
   fi
   check_tree "$part" || die "what was unpacked is damaged: bring the archive here again"

@@ -1,6 +1,6 @@
 /** The installer and the hardened unit under a systemd that has booted; install.test.ts has the rest, with a stand-in for it. */
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -18,6 +18,8 @@ beforeAll(async () => {
   await mkdir(`${folder}/opt/podyard`, { recursive: true });
   await promisify(execFile)('cp', ['-al', release.tree, `${folder}/opt/podyard/${release.version}`]); // as if unpacked before
   await promisify(execFile)('cp', ['-al', release.tree, `${folder}/unpacked`]);
+  await mkdir(`${folder}/unpacked/app/node_modules/.cache/podyard`, { recursive: true });
+  await writeFile(`${folder}/unpacked/app/node_modules/.cache/podyard/of-root`, '', { mode: 0o600 }); // as if run there
   await cp(`${release.tree}/install.sh`, `${folder}/install.sh`);
   machine = await Machine.boot(debian, [folder]);
   const { code, output } = await machine.run(['sh', '/install.sh', '--from', `/opt/podyard/${release.version}`]);
