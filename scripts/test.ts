@@ -29,7 +29,7 @@ const SUITES: Record<string, Suite> = {
   cluster: { projects: ['cluster', 'cluster-alone'], needs: ['containers', 'cluster'] },
 };
 
-/** If more files fail, it is no accident. */
+/** If more files fail, it is not an accident. */
 const SECOND_TRIES = 12;
 
 const isCI = process.env.CI === 'true';

@@ -13,7 +13,7 @@ import { SETTINGS } from '../src/config/settings.ts';
 const ROOT = new URL('../', import.meta.url);
 const CHART = 'deploy/helm/podyard';
 const COMPOSE = 'deploy/compose.yaml';
-/** What names the files of a release, as they are called. */
+/** Files that name the files of a release. */
 const NAMING_THE_VERSION = [
   COMPOSE,
   `${CHART}/README.md`,

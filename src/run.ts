@@ -26,7 +26,7 @@ const { print, note, ...output } = createOutput(process.env);
 const INTERRUPTED = 130;
 
 let isServing = false;
-// What reads the output has ended, as in `podyard batch results … | head`. A server continues without it.
+// The reader of the output has ended, as in `podyard batch results … | head`. A server continues without it.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   if (!isServing) process.exit();
@@ -145,7 +145,7 @@ async function keptKey(dataDir: string): Promise<string> {
   return key;
 }
 
-/** What the environment says of other servers and their data is not for this one. */
+/** Variables that point to other servers and their data are not for this one. */
 async function withServer(
   flags: Flags & { dataDir: string },
   work: (target: { url: string; key: string }) => Promise<void>,

@@ -10,7 +10,7 @@ import { explainFullDisk } from './db/full-disk.ts';
 
 export type { RunningServer };
 
-/** What a data process runs: beside this file, compiled like it. */
+/** The program of a data process: beside this file, compiled like it. */
 const DATA_PROCESS_FILE = join(import.meta.dirname, `data-process${extname(import.meta.filename)}`);
 
 /**

@@ -17,7 +17,7 @@ export interface Answer {
   headers: OutgoingHttpHeaders;
   /** Undefined when it was not kept, and is then not checked. */
   body: string | undefined;
-  /** What answered. Default: the revision in the path, else the oldest. */
+  /** The revision that answered. Default: the one in the path, else the oldest. */
   revision?: RestRevision;
 }
 

@@ -10,14 +10,14 @@ import { testTerminal } from './test-terminal.ts';
 
 export interface CliRun {
   status: number;
-  /** What was printed, and written without a line break. */
+  /** The output: printed lines, and text written without a line break. */
   out: string;
   err: string;
 }
 
 interface RunOptions {
   env?: Record<string, string>;
-  /** What stdin holds. */
+  /** The content of stdin. */
   input?: string;
   /** Makes the terminal interactive: one answer per prompt. */
   answers?: readonly string[];

@@ -1,4 +1,4 @@
-/** What holds for every page of the documentation. */
+/** Rules that hold for every page of the documentation. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { Marked, type Token, type Tokens } from 'marked';
 import { expect, test } from 'vitest';

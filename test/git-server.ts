@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-/** Of the tests' own commits, whatever the machine's configuration. */
+/** The author of the tests' own commits, whatever the machine's configuration. */
 const ENV = {
   PATH: process.env.PATH!,
   GIT_CONFIG_NOSYSTEM: '1',
@@ -24,7 +24,7 @@ export class GitServer {
   readonly #root: string;
   readonly #server: Server;
   readonly #children = new Set<ChildProcess>();
-  /** What a client must send as `Authorization`; null: nothing. */
+  /** The `Authorization` that a client must send; null: none. */
   authorization: string | null = null;
   /** Answers instead of git. */
   intercept: ((req: IncomingMessage, res: ServerResponse) => void) | null = null;

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-/** What a tool returned. */
+/** The result of a tool. */
 export interface ToolResult {
   isError: boolean;
   text: string;

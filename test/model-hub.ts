@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What the hub has of a model. */
+/** A model on the hub. */
 export interface HubModel {
   /** Paths, with their sizes; `lfs`: all but small text files are. */
   files: Record<string, { size: number; lfs?: boolean }>;
@@ -122,7 +122,7 @@ export class ModelHub {
   }
 }
 
-/** What the hub says of a model at a commit. */
+/** Returns the hub's record of a model at a commit. */
 function infoOf(name: string, sha: string, { files, task, gatedFor, privateFor }: HubModel): object {
   return {
     ...{ _id: sha1(name).slice(0, 24), id: name, modelId: name, author: name.split('/')[0], sha },

@@ -2,7 +2,7 @@ import type { Person, RestFixture } from './rest-app.ts';
 
 const GPU = 'NVIDIA GeForce RTX 4090';
 
-/** What a person made who has one of everything. */
+/** The records of a person who has one of everything. */
 export interface Owned {
   endpoint: string;
   pod: string;

@@ -22,7 +22,7 @@ export class PublicHub {
   readonly leaked: string[] = [];
   /** Bytes of bodies that were sent of each path in a model. */
   readonly sent = new Map<string, number>();
-  /** Of requests for contents. */
+  /** The `Range` of requests for contents. */
   readonly ranges: (string | undefined)[] = [];
   /** Bodies wait after their first half until it resolves. */
   halfUntil: Promise<unknown> | null = null;

@@ -85,7 +85,7 @@ export interface CallOptions {
   key?: string;
   body?: unknown;
   headers?: Record<string, string>;
-  /** What the key asks for, if it does. */
+  /** The revision that the key asks for, if it does. */
   revision?: RestRevision;
 }
 
@@ -106,7 +106,7 @@ export async function startRestApp(
     vouchers?: Vouchers;
     /** Where models come from: nowhere, unless a test has a hub. */
     hubUrl?: string;
-    /** What plain `/v2` speaks. */
+    /** The revision of plain `/v2`. */
     restRevision?: RestRevision;
     mail?: MailSettings;
     allowPrivateWebhooks?: boolean;

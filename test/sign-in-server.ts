@@ -12,7 +12,7 @@ import { SignInApp } from '../src/sign-in/sign-in-app.ts';
 import type { SignInDeps } from '../src/sign-in/sign-in-deps.ts';
 import { type RestFixture, startRestApp } from './rest-app.ts';
 
-/** What a browser keeps of a session, and sends with every request. */
+/** A browser's part of a session, sent with every request. */
 export interface BrowserSession {
   id: string;
   cookie: string;

@@ -6,7 +6,7 @@ const HAS_CREDENTIAL = 64;
 const base64url = (bytes: Buffer) => bytes.toString('base64url');
 const sha256 = (data: string | Buffer) => createHash('sha256').update(data).digest();
 
-/** What a test may do otherwise than an authenticator and a browser would. */
+/** A test's deviations from an authenticator and a browser. */
 export interface Odd {
   origin?: string;
   rpId?: string;

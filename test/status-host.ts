@@ -51,7 +51,7 @@ export class StatusHost {
   });
   #heard: (() => void) | null = null;
   readonly posted: PostedStatus[] = [];
-  /** What was wrong with requests. */
+  /** Faults of requests. */
   readonly faults: string[] = [];
   token: string | undefined = 'ghp_0123456789abcdef';
   /** Answers instead. */

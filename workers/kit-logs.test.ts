@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readLogRecord, tracebackLines } from '../src/core/text/log-record.ts';
 
-/** What the server keeps of a line. */
+/** Characters that the server keeps of a line. */
 const KEPT = 16_384;
 const SECRET = 'not-for-the-log';
 

@@ -11,7 +11,7 @@ import { type ApiSubject, PLAYED_ON, playApi, startSubjects } from './subjects.t
 
 /** Enough to keep both processors busy, and fewer than the endpoints in use. */
 const CONNECTIONS = 8;
-/** Of each subject, before the first round: a PATCH runs several times as much code as the bare one, which V8 optimizes as it runs. */
+/** Before the first round of each subject: a PATCH runs several times as much code as the bare one, which V8 optimizes as it runs. */
 const WARM_UP_SECONDS = 3;
 
 /** `node bench/main.ts api`: see bench/README.md. Prints a table, writes JSON. */

@@ -25,7 +25,7 @@ type Counts = Record<string, number>;
 
 interface Phase {
   seconds: number;
-  /** Of one processor, in percent. */
+  /** Share of one processor, in percent. */
   controlCpu: number;
   apiServerCpu: number;
   rssMb: number;

@@ -6,7 +6,7 @@ const ENDPOINTS = 10_000;
 const BUSY = 1_000;
 const OPENED = 7;
 
-/** Copies the endpoint until there are 10,000, of which 1,000 have an hour of history. */
+/** Copies the endpoint until there are 10,000; 1,000 have an hour of history. */
 export async function copyEndpoint(server: ServerProcess, id: string): Promise<void> {
   const [{ columns }] = (await server.query(
     `select string_agg(quote_ident(column_name), ', ') as columns from information_schema.columns

@@ -95,7 +95,7 @@ async function timesOf(
   return times;
 }
 
-/** Of the folder that `dev` has served before. */
+/** Measures a folder that `dev` has served before. */
 async function measureServer(
   folder: string,
   home: string,

@@ -153,7 +153,7 @@ async function costOf({ pid }: Place, work: () => Promise<unknown>): Promise<Cos
   return { ms: performance.now() - startedAt, cpuMs: (await cpuMsOf(pid)) - cpuBefore };
 }
 
-/** Of a process and its children. */
+/** Returns the CPU time of a process and its children. */
 async function cpuMsOf(pid: number): Promise<number> {
   const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).split(' ').filter(Boolean);
   let ticks = 0;

@@ -8,7 +8,7 @@ import { median } from '../median.ts';
 import { type PostgresServer, query } from './postgres.ts';
 import { usageOfTree } from './process-usage.ts';
 
-/** What a job with an input and an output of this size costs the database. */
+/** The database's cost of a job with an input and an output of this size. */
 export interface PayloadRun {
   kind: 'text' | 'base64';
   bytes: number;

@@ -5,7 +5,7 @@ import { query } from './postgres.ts';
 import { playOn } from './subject.ts';
 import { podyardSubject, type Setup } from './systems.ts';
 
-/** What jobs of 1 KiB cost the database's log and its connections, in one mode of load. */
+/** The cost of jobs of 1 KiB for the database's log and its connections, in one mode of load. */
 export interface WalRun {
   mode: 'paced' | 'saturated';
   jobs: number;

@@ -16,7 +16,7 @@ const AT_ONCE = 4;
 /** The rate of the target, per second. */
 const RATE = 1_000 / 60;
 
-/** Of one round. CPU in ms per sign-in. */
+/** Figures of one round. CPU in ms per sign-in. */
 interface Round {
   perSecond: number;
   latenciesMs: Percentiles | null;
@@ -63,7 +63,7 @@ export async function benchSignIn(args: string[]): Promise<void> {
   }
 }
 
-/** Groups of which some make people members of a team, as in a company. */
+/** Groups; some make people members of a team, as in a company. */
 async function writeSettings(dir: string, { issuer }: OidcServer): Promise<string> {
   const file = join(dir, 'sign-in.json');
   const acme = { name: 'acme', issuer, clientId: CLIENT_ID, clientSecret: CLIENT_SECRET };

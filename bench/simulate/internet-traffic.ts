@@ -35,7 +35,7 @@ export class InternetTraffic {
     for (;;) {
       at += -Math.log(1 - this.#random()) / (this.#perMs * (1 + SWING));
       const endpoint = this.#choose(this.#random());
-      // Of arrivals at the highest rate, as many are kept as come at this time of the day.
+      // Arrivals come at the highest rate; the share that comes at this time of the day is kept.
       if (this.#random() * (1 + SWING) < activityOf(endpoint, at)) return { at, endpoint };
     }
   }

@@ -1,5 +1,5 @@
 /**
- * A day of very many endpoints, of which few work at any time. Unlike world.ts, which looks at all endpoints, it holds only those
+ * A day of very many endpoints, few of them at work at any time. Unlike world.ts, which looks at all endpoints, it holds only those
  * that work, and keeps count of free GPUs instead of summing them. The decisions are those of src/scaling.
  */
 import { decideWorkers, type ScalingAction } from '../../src/scaling/decide-workers.ts';

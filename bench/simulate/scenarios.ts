@@ -31,7 +31,7 @@ export interface Tenant {
 
 export interface Scenario {
   name: string;
-  /** What it shows, in one sentence. */
+  /** The point that it shows, in one sentence. */
   about: string;
   durationMs: number;
   tenants: Tenant[];

@@ -17,7 +17,7 @@ test.each(Object.entries(WAIT_WORDS))('a job that waits for the stage %s says so
   expect(stepsOf(job).at(-1)!.label.toLowerCase()).toBe(words.toLowerCase());
 });
 
-/** What a notice in the console's form and the message that is sent must share. */
+/** Words that a notice in the console's form and the message that is sent must share. */
 const NOTICES = {
   ENDPOINT_FAILING: /endpoint\b.* fails/i,
   WAITING_FOR_CAPACITY: /endpoint\b.* waits for capacity/i,

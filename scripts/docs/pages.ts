@@ -16,7 +16,7 @@ export interface Page {
   slug: string;
   part: Part;
   title: string;
-  /** What the menu calls it, if not by its title. */
+  /** Its name in the menu, if that is not its title. */
   menuTitle?: string;
   /** Without what only the repository's readers need. Empty for a page that has no file. */
   markdown: string;
@@ -31,7 +31,7 @@ export interface Heading {
   id: string;
 }
 
-/** What search finds: a heading with the text below it. */
+/** A result of the search: a heading with the text below it. */
 export interface Section {
   href: string;
   page: string;

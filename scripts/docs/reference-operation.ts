@@ -2,7 +2,7 @@
 import { escapeHtml } from './html.ts';
 import { fieldsOf, type Schema, textOf, typeOf } from './reference-fields.ts';
 
-/** What of an OpenAPI description the pages show. */
+/** The part of an OpenAPI description that the pages show. */
 export interface Description {
   tags: { name: string; description?: string }[];
   paths: Record<string, Record<string, Operation>>;

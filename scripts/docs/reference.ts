@@ -13,11 +13,11 @@ interface Edition {
   slug: string;
   file: string;
   title: string;
-  /** What the menu calls it. */
+  /** Its name in the menu. */
   name: string;
   /** Before the paths of the description. */
   prefix: string;
-  /** What search finds beside the guide: operations of one edition are enough. */
+  /** Whether search finds it beside the guide: operations of one edition are enough. */
   isSearched: boolean;
   about: string;
 }

@@ -19,7 +19,7 @@ export interface IndexedSection {
 
 const MAX_HITS = 12;
 const MAX_HITS_OF_PAGE = 3;
-/** What a word is worth that was not typed itself: another word for it, one that begins with it, one that is a letter off. */
+/** The weight of a word that was not typed itself: another word for it, one that begins with it, one that is a letter off. */
 const OTHER_WORD = 0.7;
 const LONGER_WORD = 0.6;
 const MISTYPED = 0.5;

@@ -37,13 +37,13 @@ export interface BuildRequest {
 export interface BuildLimits {
   cpus: number;
   memoryBytes: number;
-  /** Of the whole build. */
+  /** Limit of the whole build. */
   timeoutMs: number;
-  /** Of the image. */
+  /** Limit of the image's size. */
   maxImageBytes: number;
 }
 
-/** What happens in a build, in order. `step` is unique in the build. */
+/** Events of a build, in order. `step` is unique in the build. */
 export type BuildEvent =
   /** The image is made, and is sent to where it will be pulled from. */
   | { kind: 'pushing' }
@@ -66,7 +66,7 @@ export interface BuiltImage {
 
 /** An image that a builder made, and that is still there. */
 export interface StoredImage {
-  /** Of its build. */
+  /** The build that made it. */
   buildId: string;
   image: string;
   sizeBytes: number;

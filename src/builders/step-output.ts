@@ -8,7 +8,7 @@ export interface OutputLine {
 
 /** Longer lines are cut. */
 const MAX_LINE_CHARACTERS = 8 * 1024;
-/** What a step prints after this many characters is left out. */
+/** The output of a step is cut after this many characters. */
 const MAX_STEP_CHARACTERS = 2 ** 20;
 const LAST_LINES = 8;
 

@@ -19,7 +19,7 @@ import type { Runtime } from '../runtimes/runtime.ts';
 import { buildLimitsOf } from './create-builder.ts';
 import { readDiskOf } from './describe-installation.ts';
 
-/** Of one look at a repository. */
+/** Limit of one look at a repository. */
 const LOOK_TIMEOUT_MS = 600_000;
 
 interface Parts {

@@ -65,7 +65,7 @@ export async function createBuilder(
   });
 }
 
-/** What each build may have of this machine. */
+/** Returns the limits of a build on this machine. */
 export function buildLimitsOf({ builds }: Config): BuildLimits {
   const { cpus, memory, timeoutMs, imageBytes } = builds;
   return {

@@ -16,7 +16,7 @@ export function describeInstallation(
     notices: readonly string[];
     allowInsecureProcesses: boolean;
     dataDir: string;
-    /** What is wrong with the GPUs now; null while all answer. */
+    /** The current problem of the GPUs; null while all answer. */
     gpuProblem: () => string | null;
   },
 ): InstallationFacts {
@@ -57,7 +57,7 @@ interface Disk {
 }
 
 interface ProblemSources {
-  /** What is wrong with the GPUs, without a period; null while all answer. */
+  /** The problem of the GPUs, without a period; null while all answer. */
   gpuProblem: () => string | null;
   /** Rejects if the disk cannot be read. */
   readDisk: () => Promise<Disk>;

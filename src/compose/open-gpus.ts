@@ -92,7 +92,7 @@ function createInventory({ pool, logger }: Parts, source: GpuSource, first: GpuR
   });
 }
 
-/** What the process that starts workers has read. */
+/** The last reading of the process that starts workers. */
 class RecordedGpus implements GpuSource {
   readonly name = 'the record of the process that starts workers';
   readonly #pool: Pool;

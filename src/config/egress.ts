@@ -5,7 +5,7 @@ import { optional, readSettings, setting, type ValuesOf } from './setting.ts';
 const MODES = ['internet', 'lan', 'all'] as const;
 
 /**
- * What workloads can reach. `lan`: the internet and private networks. `internet`: no private networks. Both close services
+ * Reach of workloads. `lan`: the internet and private networks. `internet`: no private networks. Both close services
  * of the machine itself, other than the worker API and DNS, and link-local addresses. `all`: no limits.
  */
 export type EgressMode = (typeof MODES)[number];

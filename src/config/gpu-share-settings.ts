@@ -6,7 +6,7 @@ import { setting, type ValuesOf } from './setting.ts';
 const MIN_MEMORY_BYTES = 64 * 2 ** 20;
 const MAX_CPUS = 1_024;
 
-/** What a workload gets for each of its GPUs. `auto`: its share of the machine by GPU; null: no limit. */
+/** A workload's share for each of its GPUs. `auto`: its share of the machine by GPU; null: no limit. */
 export const PER_GPU = {
   memory: setting({
     variable: 'PODYARD_MEMORY_PER_GPU',

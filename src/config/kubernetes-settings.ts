@@ -104,7 +104,7 @@ export const KUBERNETES = {
     page: 'How long a pod may stay unscheduled before its worker is replaced',
     chart: { value: 'workloads.pendingSeconds', as: 'integer' },
   }),
-  /** Of workloads with PRIORITY_FLASHBOOT, and of all others. */
+  /** For workloads with PRIORITY_FLASHBOOT, and for all others. */
   priorityClasses: setting({
     variable: 'PODYARD_KUBERNETES_PRIORITY_CLASSES',
     default: '',

@@ -46,7 +46,7 @@ function parseReceiver(item: string): AllowedReceiver {
   return { host: wildcard + host, port };
 }
 
-/** Returns a name as URLs have it; null for one that is no name there, such as 300.1.1.1, or another spelling of an address. */
+/** Returns a name as URLs have it; null for one that is not a name there, such as 300.1.1.1, or another spelling of an address. */
 function hostOf(name: string): string | null {
   if (name === '' || !URL.canParse(`http://${name}`)) return null;
   const host = new URL(`http://${name}`).hostname.replace(/\.$/, '');

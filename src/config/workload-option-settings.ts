@@ -8,7 +8,7 @@ export const METADATA_NAME = /^([a-z0-9][-.a-z0-9]{0,251}[a-z0-9]\/)?[A-Za-z0-9]
 const RESERVED = /^(podyard\.dev|app\.kubernetes\.io)\//;
 const GIB = 2 ** 30;
 
-/** What the operator lets endpoints set for their workers. Nothing by default: a label can open a network, and memory is others' too. */
+/** The options that the operator lets endpoints set for their workers. None by default: a label can open a network, and memory is shared. */
 export const WORKLOAD_OPTION_RULES = {
   podMetadata: setting({
     variable: 'PODYARD_KUBERNETES_ENDPOINT_METADATA',

@@ -1,7 +1,7 @@
 import { Failure } from '../core/errors.ts';
 import type { EvictionGuard, GpuSleep, GroupNetworks, Runtime } from '../runtimes/runtime.ts';
 
-/** What changes a workload. Everything else only reads. */
+/** Methods that change a workload. The others only read. */
 const CHANGES: ReadonlySet<string | symbol> = new Set<keyof Runtime>([
   'start',
   'stop',

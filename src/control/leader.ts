@@ -40,7 +40,7 @@ const HOLDER = `
   where l.locktype = 'advisory' and l.granted and l.classid = 0 and l.objid = $1 and l.objsubid = 1
     and l.database = (select oid from pg_database where datname = current_database())`;
 
-/** What a process runs while it leads. */
+/** The work of a process while it leads. */
 export interface Term {
   /** Called before `start`; when it fails, the lock is released. */
   prepare(): Promise<void>;

@@ -5,7 +5,7 @@ interface RosterMember {
 }
 
 /**
- * What is in progress now: a long-lived set of short-lived objects, in no order. Not a Set: V8 replaces the table of a busy one
+ * The work in progress: a long-lived set of short-lived objects, in no order. Not a Set: V8 replaces the table of a busy one
  * again and again, and the tables before, once they are old, keep all their former members in memory until the next full
  * collection (docs/decisions/0059-requests-that-stay-young.md).
  */

@@ -44,7 +44,7 @@ interface Head {
   opcode: number;
   length: number;
   mask: Buffer | null;
-  /** Of the head. */
+  /** Bytes of the head. */
   bytes: number;
 }
 

@@ -14,7 +14,7 @@ import {
 } from '../domain/endpoints/served-models.ts';
 import { EntryCache } from './entry-cache.ts';
 
-/** What `model` means: the endpoints that it may be, of which exactly one is called. */
+/** The endpoints that a `model` may name; exactly one of them is called. */
 interface ModelEntry {
   endpoints: readonly ModelEndpoint[];
 }
@@ -56,7 +56,7 @@ export class ModelDirectory {
     return endpoints.filter(({ id }) => scopesPermit(actor.scopes, { invoke: id, access: 'read' }));
   }
 
-  /** Stores a worker's answer to `GET /v1/models`; ignores what is no list of models. */
+  /** Stores a worker's answer to `GET /v1/models`; ignores anything but a list of models. */
   async remember(endpointId: EndpointId, answer: unknown): Promise<void> {
     const models = readModelIds(answer);
     if (models === null) return;

@@ -8,7 +8,7 @@ import { type BodyBudget, SMALL_BYTES, yieldedBody } from './body-budget.ts';
 /** How long the rest of a refused body is read and dropped before the connection is cut. */
 const DRAIN_MS = 60_000;
 
-/** A large body of which nothing arrives for this long gives up its memory. */
+/** A large body that does not grow for this long gives up its memory. */
 const STALL_MS = 30_000;
 
 /** Where a body comes from and what it may take. */
@@ -26,7 +26,7 @@ export interface BodySource {
 
 /**
  * Reads the whole body and calls `use` with it. Its memory is reserved before the first byte is read and until `use`
- * settles. A request for which there is no room waits unread, so that its socket pushes back, and fails with `unavailable`
+ * settles. A request without room waits unread, so that its socket pushes back, and fails with `unavailable`
  * when there is none in time. Throws `tooLarge` without reading when the announced size is over the limit.
  */
 export async function withBody<T>(

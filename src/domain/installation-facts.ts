@@ -14,7 +14,7 @@ export interface InstallationFacts {
   areGpusSimulated: boolean;
   /** False on a process runtime that may serve only one user. */
   takesSeveralUsers: boolean;
-  /** What FlashBoot does with an idle worker: `freezer` stops execution, `parked` leaves it little CPU, null does nothing. */
+  /** How FlashBoot rests an idle worker: `freezer` stops execution, `parked` leaves it little CPU; null: not at all. */
   freeze: 'freezer' | 'parked' | null;
   /** Looks at the machine the first time. */
   sleep: () => Promise<SleepSupport>;

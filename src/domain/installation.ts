@@ -1,7 +1,7 @@
 import { newId } from '../core/ids.ts';
 import type { Db } from '../db/pool.ts';
 
-/** What stays the same for the life of a database: which workloads belong to it, and where they reach it. */
+/** Constant for the life of a database: which workloads belong to it, and where they reach it. */
 export interface Installation {
   /** Labels workloads, so that installations that share an engine ignore each other's. */
   id: string;

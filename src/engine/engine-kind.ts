@@ -12,7 +12,7 @@ export interface EngineKind {
   callsUserChain: boolean;
   /** It refuses to mount a directory that does not exist; else it creates the directory. */
   refusesMissingMounts: boolean;
-  /** What builds images, or null if it is too old for that. */
+  /** The program that builds images, or null if the engine is too old. */
   builds: 'buildkit' | 'buildah' | null;
   /** It always says that a container was killed because it ran out of memory. */
   reportsOutOfMemory: boolean;

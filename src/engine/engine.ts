@@ -48,7 +48,7 @@ interface ModemError extends Error {
   code?: string;
 }
 
-/** What a request resolves with: the parsed body, the body as a stream, or the connection. */
+/** How a request resolves: with the parsed body, the body as a stream, or the connection. */
 type AnswerKind = 'json' | 'stream' | 'connection';
 
 const TIMEOUT_MS = 30_000;

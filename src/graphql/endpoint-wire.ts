@@ -211,7 +211,7 @@ function toPools(input: EndpointInput): { pools: string[]; count: number } | und
   return { pools, count: readNumber(input.gpuCount, 'gpuCount', { min: 1, fallback: 1 }) };
 }
 
-/** Throws `badRequest` for what is no CUDA version: no GPU would ever fit. */
+/** Throws `badRequest` for an invalid CUDA version: no GPU would ever fit. */
 function toGpuRule({ gpuIds, allowedCudaVersions, minCudaVersion }: EndpointInput): Omit<GpuChange, 'pools' | 'count'> {
   const given = { allowedCudaVersions, minCudaVersion };
   for (const [field, list] of Object.entries(given)) {

@@ -16,7 +16,7 @@ import { checkPermission } from '../http/authenticate.ts';
 import type { RateLimiter } from '../http/floods/rate-limiter.ts';
 import { AnswerSize } from './answer-size.ts';
 
-/** What the resolvers depend on. */
+/** The dependencies of the resolvers. */
 export interface GraphqlDeps extends Context {
   bus: Pick<Bus, 'publish' | 'subscribe'>;
   keyRing: KeyRing;

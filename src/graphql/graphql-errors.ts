@@ -69,7 +69,7 @@ export function fieldError(error: GraphQLError, log: (message: string, cause: un
   };
 }
 
-/** Returns the outage of the database of which a field failed, if any: the client repeats the request. */
+/** Returns the outage of the database that failed a field, if any: the client repeats the request. */
 export function findOutage(errors: readonly GraphQLError[]): Failure | undefined {
   return errors
     .map(({ originalError }) => databaseFailure((originalError as Error)?.cause ?? originalError))

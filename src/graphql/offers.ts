@@ -15,7 +15,7 @@ import { readList, readNumber } from './inputs.ts';
 
 export const STOCK_STATUS: Record<Availability, string> = { HIGH: 'High', MEDIUM: 'Medium', LOW: 'Low', NONE: 'None' };
 
-/** What clients require of a machine with GPUs. Any field may be null. */
+/** A client's requirements of a machine with GPUs. Any field may be null. */
 export interface StockInput {
   gpuCount?: number | null;
   secureCloud?: boolean | null;

@@ -88,7 +88,7 @@ function mapped(fields: Fields, map: (field: AnyField) => unknown): object {
   return Object.fromEntries(values.filter(([, value]) => value !== undefined));
 }
 
-/** What an answer of a map consists of. `blank` has all single members already: adding them one by one takes longer. */
+/** The parts of an answer made from a map. `blank` has all single members already: adding them one by one takes longer. */
 interface AnswerPlan {
   readonly blank: object;
   readonly shown: readonly (readonly [name: string, toAnswer: ToAnswer<never, never>])[];

@@ -21,7 +21,7 @@ export function toFailure(error: unknown): Failure {
   return new Failure('internal', 'An unexpected error occurred.', { cause: error });
 }
 
-/** Like `toFailure`, for what a request failed with: a client that disconnects while it sends is no error of the server. */
+/** Like `toFailure`, for what a request failed with: a client that disconnects while it sends is not an error of the server. */
 export function toRequestFailure(error: unknown, { complete, destroyed }: IncomingMessage): Failure {
   if (complete || !destroyed || error instanceof Failure) return toFailure(error);
   return new Failure('badRequest', 'The connection was closed before the request was complete.', { cause: error });

@@ -10,7 +10,7 @@ const SEVERITIES: Record<AuditEntry['outcome'], { syslog: number; otlp: number; 
   refused: { syslog: 4, otlp: 13, text: 'WARN' },
   failed: { syslog: 3, otlp: 17, text: 'ERROR' },
 };
-/** What structured data of an example organization is called; ours has no number. */
+/** The id of structured data, under the number reserved for examples: Podyard has none of its own. */
 const SD_ID = 'podyard@32473';
 const BOM = '\ufeff';
 const MAX_MSGID = 32;

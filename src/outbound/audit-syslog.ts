@@ -14,7 +14,7 @@ export interface SyslogServer {
 }
 
 const TIMEOUT_MS = 10_000;
-/** What a datagram carries. */
+/** The most bytes that a datagram carries. */
 const MAX_DATAGRAM = 65_000;
 
 /**

@@ -1,10 +1,10 @@
-/** What messages say of each event: what happened, and what to do. */
+/** The texts of messages about each event: what happened, and what to do. */
 import type { NoticeItem, NoticeMessage } from '../domain/notices/notice.ts';
 
 interface EventText {
-  /** Of one record, or of the installation. */
+  /** For one record, or the installation. */
   one: (name: string) => string;
-  /** Of several. */
+  /** For several records. */
   many: (count: number) => string;
   ended: (name: string) => string;
   advice: string;

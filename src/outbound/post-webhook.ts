@@ -5,7 +5,7 @@ import type { TraceContext } from '../core/trace-context.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 
 const TIMEOUT_MS = 10_000;
-/** Of a refusal. */
+/** Length of a refusal that is kept. */
 const MAX_ANSWER_CHARS = 1_000;
 
 /** The receiver answered, but not with a 2xx. */

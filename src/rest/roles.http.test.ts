@@ -22,7 +22,7 @@ const OWNERS = new Set([
   ...['createNoticeDestination', 'updateNoticeDestination', 'deleteNoticeDestination', 'testNoticeDestination'],
   ...['deleteTeam', 'addTeamMember', 'updateTeamMember', 'removeTeamMember'],
 ]);
-/** Of no team: what admins do, and which other roles in the installation may. */
+/** Routes that belong to no team: admins may call them, and these other roles of the installation. */
 const INSTALLATION: Record<string, readonly Role[]> = {
   ...all(['ADMIN', 'AUDITOR'], ['listUsers', 'getUser', 'planUserRemoval', 'getUserLimits', 'getUserRateLimit']),
   ...all(['ADMIN', 'AUDITOR'], ['listUserApiKeys', 'getInstallationLimits', 'getInstallationHistory', 'getSimulation']),
@@ -35,7 +35,7 @@ const INSTALLATION: Record<string, readonly Role[]> = {
   ...all(['ADMIN'], ['updateUserApiKey', 'rotateUserApiKey']),
   ...all(['ADMIN'], ['simulate', 'createTeam', 'updateTeam']),
 };
-/** What auditors do not see of other accounts: secrets, and payloads of jobs. */
+/** Hidden from auditors of other accounts: secrets, and payloads of jobs. */
 const HIDDEN = new Set([
   ...['listSecrets', 'getSecret', 'getPodJupyter', 'watchPods'],
   ...['getJob', 'getJobInput', 'getJobOutput', 'getJobError'],

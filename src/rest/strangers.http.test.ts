@@ -9,7 +9,7 @@ import { REST_REVISIONS } from '../core/rest-revisions.ts';
 let rest: RestFixture;
 let owner: Person;
 let stranger: string;
-/** What the owner has, by the beginning of the paths that name it. */
+/** The owner's records, by the beginning of the paths that name them. */
 let owned: Record<string, Record<string, string>>;
 
 beforeAll(async () => {
@@ -68,7 +68,7 @@ beforeAll(async () => {
 });
 afterAll(() => rest.close());
 
-/** Of the installation, not of an account. */
+/** These belong to the installation, not to an account. */
 const NOBODYS = /^\/v2\/(catalog|models|builds\/files)\//;
 
 function bodyOf(operation: Operation, schemas: Record<string, object>): unknown {

@@ -3,7 +3,7 @@ import { findCheckpointHindrance, resumeProcesses, suspendProcesses } from './cu
 import { readUsedGpuMemory } from './gpus/gpu-usage.ts';
 import type { GpuSleep } from './runtime.ts';
 
-/** What a GPU without programs may have in use. */
+/** The memory that a GPU without programs may have in use. */
 const UNUSED_GPU_BYTES = 512 * 2 ** 20;
 
 interface Deps {

@@ -24,13 +24,13 @@ export interface GpuCapacity {
   machine?: { cpus: number; memoryBytes: number; gpus: number };
   /** The CUDA version that the driver supports. Absent: unknown. */
   cudaVersion?: string;
-  /** Of each GPU. Absent: what the catalog says. */
+  /** Memory of each GPU. Absent: as in the catalog. */
   memoryGb?: number;
 }
 
 export interface Capacity {
   gpus: GpuCapacity[];
-  /** What is wrong with GPUs that are not in the list, in one sentence without a period. */
+  /** The problem of GPUs that are not in the list, in one sentence without a period. */
   gpuProblem?: string;
   memoryBytes: number;
   cpus: number;
@@ -81,7 +81,7 @@ export interface WorkloadSpec {
   models?: CopiedModels;
   /** The group whose network it is also on, which `groups.ensure` created. Absent: none. */
   group?: { id: string; rank: number };
-  /** Of a worker: where the runtime can, workers of one endpoint are spread over machines. */
+  /** The endpoint of a worker: where the runtime can, workers of one endpoint are spread over machines. */
   endpointId?: string;
   /** More labels and annotations, where the runtime has such. */
   metadata?: { labels: Readonly<Record<string, string>>; annotations: Readonly<Record<string, string>> };
@@ -122,7 +122,7 @@ export interface PublishedPort {
 export interface Whereabouts {
   address: string | null;
   publishedPorts: PublishedPort[];
-  /** What it runs, where that is known only now. */
+  /** The image that it runs, where that is known only now. */
   image?: ImageIdentity;
 }
 
@@ -318,7 +318,7 @@ export interface Runtime {
   close(): Promise<void>;
 }
 
-/** What storage belongs to: a network volume, or the persistent storage of one pod. */
+/** The owner of storage: a network volume, or the persistent storage of one pod. */
 export type StorageOwner = { kind: 'volume'; dataCenterId: string; id: string } | { kind: 'pod'; id: string };
 
 /** The size of the storage, and its speed where there is a choice. */

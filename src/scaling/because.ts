@@ -19,7 +19,7 @@ export function seenBy({ kind, name, userId }: Claimant, viewer: UserId): SeenCl
   return { kind, name: userId === viewer ? name : null };
 }
 
-/** What a worker holds that others may need. */
+/** Resources of a worker that others may need. */
 export type Held = 'GPUs' | 'vCPUs';
 
 /** A budget that is used up. `amount`: USD, exact; `until`: the day of its next month (UTC), as `2026-12-01`. */

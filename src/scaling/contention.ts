@@ -16,6 +16,11 @@ const PREEMPT_AFTER_MS = 60_000;
  * minutes in which no endpoint preempts another twice, so that two of them take turns of equal length.
  */
 const TURN_MS = 150_000;
+/**
+ * An endpoint without any GPU comes before everybody else once it has waited this long, times the endpoints of its user, who may
+ * hold a whole share elsewhere.
+ */
+const STARVING_MS = 900_000;
 
 /** GPUs and workers that were chosen already, by endpoint and by user. */
 interface Given {
@@ -35,8 +40,10 @@ export class Contention {
   readonly #past: Set<string>;
   /** By request: the least needy worker for which no other user's worker leaves. One may leave for a needier worker. */
   readonly #withoutVictims = new Map<string, { held: number; beyond: number }>();
-  /** Endpoints of which a worker was placed in this run. */
+  /** Endpoints that got a place for a worker in this run. */
   readonly #starting = new Set<string>();
+  /** Places in which a starving endpoint waits for the turns of all the others to end: no new one begins there. */
+  readonly #claimed: GpuPlace[] = [];
   /** By endpoint and place: what earlier workers of the endpoint wait for already. */
   readonly #spokenFor = new Map<string, number>();
 
@@ -111,6 +118,12 @@ export class Contention {
     this.#holdings.give(worker, count);
   }
 
+  /** True when an endpoint got nothing for very long. */
+  isStarving({ endpointId, userId, waitsSince }: WaitingWorker): boolean {
+    const waitedMs = (this.#sharing.now - waitsSince) / this.endpointsOf(userId);
+    return waitedMs >= STARVING_MS && this.heldBy(endpointId) === 0;
+  }
+
   /** True when something was left for an endpoint that waits. */
   hasReservation(endpointId: string): boolean {
     return this.#kept.some((one) => one.endpointId === endpointId);
@@ -156,7 +169,10 @@ export class Contention {
     const cause = this.hasQuota(worker, request) ? 'quota' : 'share';
     if (cause === 'share' && !this.#hasWaitedLong(worker)) return [];
     const mayPreempt = this.#sharing.recordOf?.(worker.endpointId).mayPreempt ?? true;
-    const places = placesFor(request, this.visibleTo(worker.endpointId)).filter(({ total }) => total >= request.count);
+    const isClaimed = (place: GpuPlace) => cause === 'share' && this.#claimed.some((one) => isSamePlace(one, place));
+    const places = placesFor(request, this.visibleTo(worker.endpointId)).filter(
+      (place) => place.total >= request.count && !isClaimed(place),
+    );
     for (const place of places) {
       const coming = this.#comingTo(worker.endpointId, place);
       const isEnough = coming >= request.count;
@@ -172,6 +188,7 @@ export class Contention {
       request.count > 1 &&
       places.find((place) => this.#choose(worker, request, place, this.#comingTo(worker.endpointId, place), false));
     if (inReach) this.#keep(worker.endpointId, inReach, request.count);
+    if (inReach && this.isStarving(worker)) this.#claimed.push(inReach);
     return [];
   }
 

@@ -1,6 +1,6 @@
 /** Versions of CUDA, as a driver supports them: `12.8`. Compared part by part, so that 12.10 is newer than 12.9. */
 
-/** What an endpoint requires of the driver. */
+/** An endpoint's requirements of the driver. */
 export interface CudaRule {
   /** Only these versions. */
   allowed?: readonly string[];

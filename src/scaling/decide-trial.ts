@@ -1,6 +1,6 @@
-/** What becomes of the trial of an endpoint's newest release (docs/states.md, "Release"). Pure. */
+/** Decides the trial of an endpoint's newest release (docs/states.md, "Release"). Pure. */
 
-/** What is stored of a trial; of one that is ASKED, the workers show how far it is. */
+/** The stored state of a trial; while it is ASKED, the workers show how far it is. */
 export type TrialState = 'ASKED' | 'PASSED' | 'FAILED' | 'SKIPPED';
 
 export interface TrialFacts {

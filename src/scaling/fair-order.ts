@@ -2,12 +2,6 @@ import type { Contention } from './contention.ts';
 import type { Sharing, WaitingWorker } from './sharing.ts';
 import { MAX_PAUSE_MS } from './start-record.ts';
 
-/**
- * An endpoint without any GPU comes before everybody else once it has waited this long, times the endpoints of its user, who may
- * hold a whole share elsewhere.
- */
-const STARVING_MS = 900_000;
-
 /** The waiting workers of an endpoint, the one that has waited longest first. */
 export interface Turn {
   endpointId: string;
@@ -60,10 +54,7 @@ export function fairOrder({ waiting, recordOf, now }: Sharing, contention: Conte
   const hasReservation = (turn: Turn) => !turn.isLast && contention.hasReservation(turn.endpointId);
   // These are served first: what they do not take is free for the others in the same run.
   const reserved = all.filter(hasReservation);
-  const isStarving = (turn: Turn) => {
-    const waitedMs = (now - turn.workers[0]!.waitsSince) / contention.endpointsOf(turn.userId);
-    return !turn.isLast && waitedMs >= STARVING_MS && contention.heldBy(turn.endpointId) === 0;
-  };
+  const isStarving = (turn: Turn) => !turn.isLast && contention.isStarving(turn.workers[0]!);
   const others = all.filter((turn) => !hasReservation(turn));
   const starving = others.filter(isStarving);
   const inTurn = others.filter((turn) => !isStarving(turn));

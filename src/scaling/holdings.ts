@@ -1,6 +1,6 @@
 import type { HoldingWorker, WaitingWorker } from './sharing.ts';
 
-/** What an endpoint has. */
+/** GPUs and workers of an endpoint. */
 export type Usage = { gpus: number; workers: number };
 
 /** Who holds what: kept up to date while capacity is shared. */

@@ -17,7 +17,7 @@ export interface ReclaimableWorker {
   gpuTypeId: string | null;
   dataCenterId: string;
   count: number;
-  /** What frees its GPUs. `leaving`: it ends or falls asleep already. */
+  /** How it frees its GPUs. `leaving`: it ends or falls asleep already. */
   by: 'leaving' | 'sleep' | 'eviction';
   isFrozen: boolean;
   /** PRIORITY_FLASHBOOT: it is evicted after others. */

@@ -171,6 +171,18 @@ describe('in any world', () => {
     expect(inVain).toEqual([]);
   });
 
+  test('turns of others that never end at the same time starve no endpoint that needs all of their GPUs', () => {
+    const wants = [
+      { id: 'e0', userId: 'u3', workers: 2, gpus: 1, pools: ['A'] },
+      { id: 'e1', userId: 'u1', workers: 1, gpus: 1, pools: ['A'] },
+      { id: 'e2', userId: 'u2', workers: 1, gpus: 2, pools: ['A'] },
+      { id: 'e3', userId: 'u3', workers: 1, gpus: 3, pools: ['A'] },
+    ];
+    const { rounds } = new Game({ capacities: [gpus('A', 3)], wants }).play(40 * MINUTE_ROUNDS);
+    const held = new Set(rounds.flatMap(({ holding }) => holding.map(({ endpointId }) => endpointId)));
+    expect([...held].sort()).toEqual(['e0', 'e1', 'e2', 'e3']);
+  });
+
   test('no GPU is idle while an endpoint waits for it', () => {
     fc.assert(
       fc.property(anyWorld(1), (world) => {

@@ -97,7 +97,7 @@ function makeRoom(
   }
 }
 
-/** What the runtime lacks for a new worker, an old one of the same endpoint has. */
+/** Has an old worker of the same endpoint leave: it holds what the runtime lacks for the new one. */
 function askOwn(worker: WaitingWorker, { recordOf }: Sharing, contention: Contention, share: Share): void {
   if (recordOf?.(worker.endpointId).isBroken) return;
   share.yields.push(...(contention.replaceOwn(worker, null) ?? []));

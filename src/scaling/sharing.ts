@@ -29,7 +29,7 @@ export interface HoldingWorker {
   since: number;
   isReady: boolean;
   isBusy: boolean;
-  /** Of its release (releases.ts). 0: it leaves for new workers of its endpoint. */
+  /** The weight of its release (releases.ts). 0: it leaves for new workers of its endpoint. */
   weight: number;
   /** It is leaving already: its GPUs become free. */
   isLeaving: boolean;

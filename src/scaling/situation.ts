@@ -17,7 +17,7 @@ export interface LimitCut {
 export interface ScalingEndpoint extends Releases {
   /** `workers.min`, or the scheduled floor if that is larger; during a trial at least 1. */
   min: number;
-  /** Of an endpoint with a schedule. */
+  /** The schedule of an endpoint that has one. */
   schedule?: {
     /** `min` is the scheduled floor. */
     isFloor: boolean;
@@ -66,14 +66,14 @@ export interface ScalingWorker {
   /** When it was added: created, or ordered to thaw. */
   createdAt: number;
   /**
-   * Of a ready worker without work: since when it has been idle (its last work, or when it became ready by a start or a thaw,
+   * For a ready worker without work: since when it has been idle (its last work, or when it became ready by a start or a thaw,
    * whichever is later), and from when on that is certain.
    */
   idleSince: number | null;
   certainlyIdleAt: number | null;
   /** It has done work, so its memory is worth keeping. */
   hasWorked: boolean;
-  /** What it holds, or would hold, while frozen. */
+  /** Memory that it holds, or would hold, while frozen. */
   memoryBytes: number;
   frozenAt: number | null;
 }

@@ -1,11 +1,11 @@
-/** What an endpoint's last starts say about the next one. Pure. */
+/** Judges an endpoint's next start by its last ones. Pure. */
 import { isNewest } from './releases.ts';
 
 /** A start counts as slow when it takes longer than this multiple of the usual. */
 const SLOW_FACTOR = 2;
 /** Differences below this are noise. */
 const MIN_USUAL_MS = 10_000;
-/** What a start may take as long as none is known: the default of RUNPOD_INIT_TIMEOUT. */
+/** The usual time of a start while none is known: the default of RUNPOD_INIT_TIMEOUT. */
 const UNKNOWN_USUAL_MS = 420_000;
 /** Starts from which the usual time is taken. */
 const SAMPLES = 10;
@@ -21,7 +21,7 @@ export interface PastStart {
   isLost: boolean;
 }
 
-/** What an endpoint may do to get a place for its next worker. */
+/** The rights of an endpoint that needs a place for its next worker. */
 export interface StartRecord {
   /** Starts of the newest release that failed in a row, since one became ready. */
   failures: number;

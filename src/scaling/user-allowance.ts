@@ -2,7 +2,7 @@
 import { type Because, type BudgetStop, because } from './because.ts';
 import type { LimitCut, ScalingEndpoint, UserCut } from './situation.ts';
 
-/** What an endpoint's user may have, and has over all endpoints and pods. Null: unlimited. */
+/** Limits of an endpoint's user, and use over all endpoints and pods. Null: unlimited. */
 export interface UserAllowance {
   workerLimit: number | null;
   gpuLimit: number | null;
@@ -52,7 +52,7 @@ export function whyNoMore({ max, userCut }: ScalingEndpoint): Because {
   return userCut.name === 'budget' ? because('OVER_BUDGET', userCut) : because('OVER_USER_LIMIT', userCut);
 }
 
-/** What a user holds by right: the GPUs that count as the user's quota when workers compete for them. Pure. */
+/** The GPUs that a user holds by right: they count as the quota when workers compete. Pure. */
 export interface UserQuota {
   /** Null: no quota. */
   gpuQuota: number | null;

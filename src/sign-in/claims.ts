@@ -3,7 +3,7 @@ import type { Role } from '../domain/access/roles.ts';
 import type { JoinedIdentity } from '../domain/sessions/join-identity.ts';
 import type { Provider } from './read-providers.ts';
 
-/** What a provider says about somebody. */
+/** A provider's statements about somebody. */
 export type Claims = Readonly<Record<string, unknown>>;
 
 const MAX_GROUPS = 1_000;

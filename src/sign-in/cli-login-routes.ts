@@ -39,7 +39,7 @@ const host = { type: 'string', pattern: '^[ -~]{1,100}$' } as const;
 const secret = { type: 'string', minLength: 1, maxLength: 200 } as const;
 const days = { type: 'integer', minimum: 1, maximum: 365 } as const;
 
-/** Compiles a body of which every member is required. */
+/** Compiles a body whose members are all required. */
 function body<T>(properties: Record<keyof T, object>): (value: unknown) => T {
   const required = Object.keys(properties);
   const schema = { type: 'object', required, properties, additionalProperties: false };

@@ -6,7 +6,7 @@ import type { Provider } from './read-providers.ts';
 
 const TIMEOUT_MS = 10_000;
 const PAGE_SIZE = 100;
-/** Of organizations, and of teams. */
+/** Pages of organizations, and of teams. */
 const MAX_PAGES = 10;
 
 interface Account {

@@ -54,7 +54,7 @@ const refresh = async ({ id }: BrowserSession) => {
   await server.rest.database.pool.query('update sessions set refresh_at = now() where id = $1', [id]);
   await server.refresh();
 };
-/** What the callback answers to a sign-in that is refused. */
+/** Returns the callback's answer to a sign-in that is refused. */
 async function refusal(): Promise<{ status: number; text: string }> {
   const someone = visitor();
   const response = await someone.get(await someone.toCallback());

@@ -1,4 +1,4 @@
-/** What groups of a provider give, and what goes with them. */
+/** Roles and teams that come with groups of a provider, and go with them. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type BrowserSession, type SignInServer, startSignInServer } from '../../test/sign-in-server.ts';
 import { SignInVisitor } from '../../test/sign-in-visitor.ts';

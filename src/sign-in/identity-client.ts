@@ -1,15 +1,15 @@
 import type { Claims } from './claims.ts';
 import type { Provider } from './read-providers.ts';
 
-/** What a provider vouches for, after a sign-in or a refresh. */
+/** A provider's word for somebody, after a sign-in or a refresh. */
 export interface Vouched {
   claims: Claims;
-  /** What the provider is asked again with. */
+  /** The token with which the provider is asked again. */
   refreshToken: string | null;
   idToken: string | null;
 }
 
-/** What the answer of a provider has to match. */
+/** Values that the answer of a provider has to match. */
 export interface Checks {
   state: string;
   nonce: string;

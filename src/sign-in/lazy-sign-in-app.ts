@@ -11,7 +11,7 @@ export function isSignInPath(url: string): boolean {
   return url.startsWith('/sign-in/');
 }
 
-/** What the sign-in page and the providers talk to, loaded at the first request. */
+/** The app that the sign-in page and the providers talk to, loaded at the first request. */
 export function lazySignInApp(deps: Omit<SignInDeps, 'clients' | 'hasher'>, providers: readonly Provider[]): LazyApp {
   const load = async () => {
     const { SignInApp } = await import('./sign-in-app.ts');

@@ -26,7 +26,7 @@ const ATTEMPT_RECORD = 'sign-in attempt';
 /** A page of the console: a path behind its `#`. */
 const PAGE = /^\/[\w\-./?=&%:]{0,500}$/;
 
-/** What has to match when the browser comes back, sealed in a cookie of that browser. */
+/** Values that have to match when the browser comes back, sealed in a cookie of that browser. */
 interface Attempt {
   provider: string;
   state: string;

@@ -57,7 +57,7 @@ const accountOf = async (session: BrowserSession) => (await server.send('/v2/acc
 const status = async (session: BrowserSession) => (await server.send('/v2/account', { session })).status;
 const countUsers = async () => (await server.rest.database.pool.query('select from users')).rowCount;
 
-/** What the callback answers to a sign-in that is refused; the page has to say `text`. */
+/** Returns the callback's status for a sign-in that is refused; the page has to say `text`. */
 async function refusal(visitor: Visitor, url: string, text: RegExp): Promise<number> {
   const before = [await countUsers(), (await server.rest.database.pool.query('select from sessions')).rowCount];
   const response = await visitor.get(url);

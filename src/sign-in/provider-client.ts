@@ -126,7 +126,7 @@ export class ProviderClient implements BackChannelClient {
     }
   }
 
-  /** What went wrong, for the log; for people, only what they can do about it. */
+  /** Logs the cause; people read only what they can do about it. */
   #refused(cause: unknown): Failure {
     if (isNoAnswer(cause)) return this.#away(cause);
     const { title } = this.provider;

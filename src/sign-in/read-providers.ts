@@ -9,7 +9,7 @@ const GITHUB = 'https://github.com';
 
 /** An identity provider, as the operator's file describes it (docs/guide/sign-in.md). */
 export interface Provider {
-  /** What it speaks: OpenID Connect, or GitHub's OAuth. */
+  /** Its protocol: OpenID Connect, or GitHub's OAuth. */
   type: 'oidc' | 'github';
   /** In URLs: lower-case letters, digits and hyphens. */
   name: string;

@@ -17,7 +17,7 @@ import type { SignInDeps } from './sign-in-deps.ts';
 export const REFRESH_MS = 10 * 60_000;
 const AT_ONCE = 20;
 
-/** What the refresh depends on. */
+/** The dependencies of the refresh. */
 export type RefreshDeps = Pick<SignInDeps, 'pool' | 'bus' | 'logger' | 'secretBox' | 'facts' | 'clients'>;
 
 /**

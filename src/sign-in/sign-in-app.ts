@@ -52,7 +52,7 @@ function oidcRoutes(deps: SignInDeps, client: IdentityClient): Record<string, Ha
 
 const NO_WAYS = { hasPasswords: false, hasPasskeys: false };
 
-/** What to offer beside providers and keys: nothing before somebody has a password. While the database is away, providers are still shown. */
+/** Local ways to sign in, beside providers and keys: none before somebody has a password. While the database is away, providers are still shown. */
 async function localWays({ own, pool }: SignInDeps): Promise<typeof NO_WAYS> {
   return own.isLocalOn ? findLocalWays(pool).catch(() => NO_WAYS) : NO_WAYS;
 }
@@ -63,7 +63,7 @@ async function proxyWay({ proxy }: SignInDeps, req: IncomingMessage): Promise<{ 
   return subject ? { proxy: { title: proxy!.settings.title } } : {};
 }
 
-/** What the sign-in page of the console, and the providers, talk to. */
+/** The app that the console's sign-in page, and the providers, talk to. */
 export class SignInApp implements LoadedApp {
   readonly #deps: SignInDeps;
   readonly #routes: Record<string, Handler>;

@@ -11,7 +11,7 @@ import type { PasswordHasher } from './local/password-hasher.ts';
 import type { ProxySignIn } from './local/proxy-sign-in.ts';
 import type { OwnSignIn } from './local/read-own-sign-in.ts';
 
-/** What signing in depends on. */
+/** The dependencies of signing in. */
 export interface SignInDeps extends Context {
   keyRing: KeyRing;
   secretBox: SecretBox;
@@ -24,7 +24,7 @@ export interface SignInDeps extends Context {
   /** The name under which pods are served. */
   podHost: string;
   lifetime: SessionLifetime;
-  /** What the operator's file says besides providers. */
+  /** The operator's settings beside providers. */
   own: Pick<OwnSignIn, 'isLocalOn'>;
   /** Null: no proxy signs people in. */
   proxy: ProxySignIn | null;

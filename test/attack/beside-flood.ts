@@ -6,7 +6,7 @@ import { peakRssMb, resetPeakRss } from './peak-rss.ts';
 
 /** Times as long as without the flood, at p99. */
 const MAX_RATIO = process.env.CI ? 5 : 3;
-/** Of less than this the machine's own noise is a multiple. */
+/** Below this, the machine's own noise decides. */
 const MIN_ALONE_MS = 6;
 /** With fewer, one stall of the machine is the p99. */
 const MIN_SAMPLES = 101;

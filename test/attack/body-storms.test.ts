@@ -17,9 +17,9 @@ const isThorough = process.env.PODYARD_TEST_THOROUGH === 'true';
 const SUBMITS = { count: isThorough ? 200 : 60, bytes: 8 * 2 ** 20 };
 const RESULTS = { count: isThorough ? 80 : 24, bytes: 15 * 2 ** 20 };
 const MAX_RSS_MB = 700;
-/** Of the neighbor, in a storm of few seconds on a busy machine. */
+/** For the neighbor, in a storm of a few seconds on a busy machine. */
 const MAX_P99_MS = 1_000;
-/** Of /healthz on a busy machine. */
+/** For /healthz on a busy machine. */
 const MAX_HEALTH_MS = 3_000;
 const TOKEN = 'pyw_storm';
 

@@ -1,4 +1,4 @@
-/** What is open with a key ends with it (docs/guide/security.md, "Keys"). */
+/** Streams and terminals end with the key that opened them (docs/guide/security.md, "Keys"). */
 import { createServer, type IncomingMessage, request, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 
-/** What a flood sends, and how. */
+/** The requests of a flood, and how they are sent. */
 export interface FloodTask {
   port: number;
   /** Its address; default: 127.0.0.1. */
@@ -42,7 +42,7 @@ export class Flood {
     });
   }
 
-  /** What it had got when it last said so. */
+  /** Its answers when it last reported them. */
   get counts(): FloodCounts {
     return this.#counts;
   }

@@ -10,7 +10,7 @@ export type Plane = (typeof PLANES)[number];
 /** Records and addresses that requests name. All are the attacker's own, except `foreign`: ids of the neighbor. */
 export interface Known {
   keys: readonly string[];
-  /** Of `@name` in requests of arbitrary-request.ts. */
+  /** Values of `@name` in requests of arbitrary-request.ts. */
   records: Readonly<Record<string, string>>;
   queue: string;
   balanced: string;

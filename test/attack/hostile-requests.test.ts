@@ -31,7 +31,7 @@ const TIME_LIMIT_MS = 120_000 + REQUESTS * 30;
 /** Part of every record of the neighbor, and of no request. */
 const FOREIGN = 'neighbors-own-7f3a9c';
 const INTERNAL = /node_modules|\.ts:\d+|\bat [\w.<>]+ \(|SQLSTATE|syntax error at/;
-/** What the OpenAI routes answer when the job itself failed (docs/interface/queue.md, "Errors of OpenAI routes"). */
+/** The OpenAI routes' answer when the job itself failed (docs/interface/queue.md, "Errors of OpenAI routes"). */
 const FAILED_JOB = /"code":"worker_error"/;
 
 /** Answers any request, also one that it cannot read. */
@@ -68,7 +68,7 @@ afterAll(async () => {
   await server?.dispose();
 });
 
-/** What stays for the whole run: endpoints with a worker each, and a pod that serves one of its two ports. */
+/** Makes the records of the whole run: endpoints with a worker each, and a pod that serves one of its two ports. */
 async function makeTargets(): Promise<Omit<Known, 'records' | 'foreign'>> {
   const queue = await api.createEndpoint({ name: 'queue', workers: { min: 1, max: 1 }, timeout: 5_000 });
   const balanced = await api.createEndpoint({
@@ -180,7 +180,7 @@ function mayFailUpstream({ plane, bytes }: HostileRequest): boolean {
   return isOdd || known.podNames.slice(1).some((name) => bytes.includes(name));
 }
 
-/** What is wrong with an answer, or null. */
+/** Returns the fault of an answer, or null. */
 function faultOf(request: HostileRequest, { statuses, text }: WireAnswer): string | null {
   const { bytes } = request;
   const isOwnFault = (status: number) =>

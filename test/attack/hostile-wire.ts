@@ -8,7 +8,7 @@ export interface Manner {
   endsHalf: boolean;
 }
 
-/** What came back on a connection. */
+/** The answer on a connection. */
 export interface WireAnswer {
   statuses: number[];
   text: string;

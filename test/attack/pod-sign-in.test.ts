@@ -91,7 +91,7 @@ async function signIn(key = server.key): Promise<BrowserSession> {
   return { ...((await response.json()) as { id: string; token: string }), cookie };
 }
 
-/** What the page of a private pod leads to, and the cookie that it sets. */
+/** Returns the link that the page of a private pod leads to, and the cookie that it sets. */
 async function knock(at: Pod, path = '/', cookie?: string): Promise<{ link: URL; state: string; cookie: string }> {
   const answer = await ask(at, path, { ...NAVIGATION, ...(cookie && { cookie }) });
   expect(answer.status).toBe(401);

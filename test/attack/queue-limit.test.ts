@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { QueuePlaneFixture } from '../queue-plane.ts';
 
-/** Of an endpoint with `workers.max` 0. */
+/** The limit of an endpoint with `workers.max` 0. */
 const LIMIT = 50;
 
 let plane: QueuePlaneFixture;

@@ -238,7 +238,7 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 180_000 }, (
     await expectFocus('greeter');
     await opened.getByRole('tab', { name: 'Settings' }).click();
     await opened.getByLabel('Image').waitFor();
-    await expectFocus('Settings'); // a tab is no other page
+    await expectFocus('Settings'); // a tab is not another page
     await opened.goBack();
     await expectFocus('Endpoints');
     await opened.goForward();

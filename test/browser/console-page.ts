@@ -7,7 +7,7 @@ const EXPECTED_ERROR = /the server responded with a status of 4|ERR_NETWORK_CHAN
 
 let axeSource: Promise<string> | undefined;
 
-/** What the source of axe-core defines in a page. */
+/** Defined in a page by the source of axe-core. */
 declare const axe: {
   run: (options: { resultTypes: string[] }) => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }>;
 };
@@ -18,7 +18,7 @@ interface PageOptions {
   colorScheme?: 'light' | 'dark';
   /** Gets what the page throws and the errors in its console, such as violations of its content security policy. */
   complaints?: string[];
-  /** Errors in the console that are no complaints. */
+  /** Errors in the console that are not faults. */
   expected?: RegExp;
 }
 

@@ -1,4 +1,4 @@
-/** What an endpoint's page shows of the past, and its schedule. On simulated workers: nothing of it needs a real one. */
+/** The past on an endpoint's page, and its schedule. On simulated workers: nothing here needs a real one. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../database.ts';

@@ -190,7 +190,7 @@ describe.skipIf(!hasBrowser)('logs in the console', { timeout: 180_000 }, () => 
       const oldest = await log().locator('[data-index="0"]').textContent();
       await page.getByRole('button', { name: 'Load older lines' }).click();
       await expect.poll(() => log().evaluate((box) => box.scrollHeight)).toBeGreaterThan((n + 2) * 500 * 20 - 1);
-      // What the reader saw is still in view.
+      // The reader's lines are still in view.
       await log()
         .getByText(/line \d+/.exec(oldest!)![0], { exact: false })
         .first()

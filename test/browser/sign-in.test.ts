@@ -61,7 +61,7 @@ describe.skipIf(!hasBrowser)('signing in to the console', { timeout: 120_000 }, 
     return (await response.json()) as Record<string, string>;
   };
   const heading = (page: Page, name: string) => page.getByRole('heading', { name, level: 1, exact: true }).waitFor();
-  /** Of a browser of its own. Its other tabs share what it stores. */
+  /** Opens the first tab of a browser of its own. Its other tabs share what it stores. */
   const firstTab = async (colorScheme: 'light' | 'dark') => {
     const context = await browser.newContext({ colorScheme, viewport: { width: 1280, height: 900 } });
     const page = await context.newPage();

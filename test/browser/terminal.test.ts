@@ -34,7 +34,7 @@ describe.skipIf(!hasBrowser)('a terminal in the browser', { timeout: 120_000 }, 
     await server?.dispose();
   });
 
-  /** What the screen shows, as a reader of it reads it. */
+  /** Returns the screen's text, in the order in which people read it. */
   const screen = async () => {
     const lines = await page.locator('.xterm-rows > div').allTextContents();
     return lines.join('\n').replaceAll('\u00a0', ' ');

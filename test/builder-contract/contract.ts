@@ -12,7 +12,7 @@ const LIMITS: BuildLimits = { cpus: 2, memoryBytes: 1e9, timeoutMs: 100_000, max
 
 /** How soon a cancelled build must have ended, and its programs with it. */
 const CANCEL_MS = 15_000;
-/** What a builder may hold of a step that prints 72 MiB. */
+/** Bytes that a builder may hold of a step that prints 72 MiB. */
 const MAX_HELD_BYTES = 24 * 2 ** 20;
 const MEASURE_MS = 150;
 /** The lines of one step together, and one line. */
@@ -41,7 +41,7 @@ export function builderContract(name: string, makeBuilder: () => Promise<Builder
     let builder: Builder;
     let folder: string;
     const installation = newId<string>();
-    /** Of this run: what is in the cache from an earlier one says nothing. */
+    /** Names this run: the cache of an earlier one must not decide a test. */
     const scope = newId<string>();
 
     /** Builds a project in a new folder, and resolves however it ends. */
@@ -269,7 +269,7 @@ export function builderContract(name: string, makeBuilder: () => Promise<Builder
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-/** What is in memory, without garbage. The first collection frees buffers in the background, and the second waits for that. */
+/** Returns the bytes in memory, without garbage. The first collection frees buffers in the background, and the second waits for that. */
 function heldBytes(): number {
   collect();
   collect();

@@ -1,4 +1,4 @@
-/** What the contract suite is given, and what it asks each builder to build. */
+/** The contract suite's input, and the projects that each builder builds for it. */
 import type { Builder } from '../../src/builders/builder.ts';
 import type { Recipe } from '../../src/domain/builds/recipe.ts';
 

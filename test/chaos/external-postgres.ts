@@ -9,7 +9,7 @@ import { until } from '../e2e/api.ts';
 
 /** Where Debian puts the oldest PostgreSQL that is tested. */
 const PROGRAMS = '/usr/lib/postgresql/15/bin';
-/** What the tests install (scripts/setup-tests.sh, `programs`). */
+/** Installed for the tests by scripts/setup-tests.sh, `programs`. */
 export const hasPostgres15 = existsSync(join(PROGRAMS, 'postgres'));
 
 /** A throwaway cluster of Debian's PostgreSQL 15 on loopback, as an operator's own server. */

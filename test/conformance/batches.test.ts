@@ -1,4 +1,4 @@
-/** What clients of batches can rely on: docs/interface/batches.md. */
+/** Guarantees for clients of batches: docs/interface/batches.md. */
 import { request } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -3,7 +3,7 @@ import type { GpuStock } from '../../src/domain/catalog/capacity-source.ts';
 import { type RestFixture, startRestApp } from '../rest-app.ts';
 
 /**
- * What public clients send, in their manner: a Python SDK writes every value into the document, with enum literals and without names of
+ * Requests of public clients, in their manner: a Python SDK writes every value into the document, with enum literals and without names of
  * operations; command line tools and JavaScript send one typed `$input`; infrastructure tools mix variables into object
  * literals and read back every field that they manage. The documents are our own.
  */

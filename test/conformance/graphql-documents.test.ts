@@ -39,7 +39,7 @@ async function send({ query, variables }: Pick<ClientDocument, 'query' | 'variab
 
 let count = 0;
 const make = async (mutation: string) => (await send({ query: `mutation { made: ${mutation} { id } }` })).made.id;
-/** What the words in `<…>` of a document stand for: a record made for it. */
+/** Records for the words in `<…>` of a document, made for it. */
 const RECORDS: Record<string, () => Promise<string>> = {
   name: async () => `name_${count++}`,
   pod: () => make(`podFindAndDeployOnDemand(input: {imageName: "i:1", gpuTypeId: "${RTX_4090}"})`),

@@ -1,4 +1,4 @@
-/** What processes report for the history. */
+/** Reports of processes for the history. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { addPacked, type Buckets, percentile } from '../../src/core/log-histogram.ts';
 import { QueuePlaneFixture } from '../queue-plane.ts';

@@ -1,4 +1,4 @@
-/** What a user may have on the queue plane: docs/interface/queue.md, "Limits by user". */
+/** Limits of a user on the queue plane: docs/interface/queue.md, "Limits by user". */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { EndpointId } from '../../src/core/ids.ts';

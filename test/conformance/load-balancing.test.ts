@@ -5,7 +5,7 @@ import type { EndpointId } from '../../src/core/ids.ts';
 import { QueuePlaneFixture, until } from '../queue-plane.ts';
 
 /**
- * What clients of load-balancing endpoints can rely on (docs/interface/queue.md), over HTTP; a worker is a row, with a
+ * Guarantees for clients of load-balancing endpoints (docs/interface/queue.md), over HTTP; a worker is a row, with a
  * server of this test behind it.
  */
 let plane: QueuePlaneFixture;

@@ -1,4 +1,4 @@
-/** What clients of queue-based endpoints can rely on: docs/interface/queue.md. */
+/** Guarantees for clients of queue-based endpoints: docs/interface/queue.md. */
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** What ends by itself, and what is never lost. */
+/** Jobs that end by themselves, and jobs that are never lost. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { EndpointId } from '../../src/core/ids.ts';
 import type { FakeWorker } from '../fake-worker.ts';

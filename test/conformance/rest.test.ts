@@ -97,7 +97,7 @@ describe('Requests and responses', () => {
   });
 });
 
-/** Field, a value, and what is no value of it. */
+/** Field, a value, and an invalid value. */
 const FIELDS: [field: string, value: unknown, wrong: unknown[]][] = [
   ['name', 'after', ['', 7, null, {}]],
   ['gpu', { pools: ['AMPERE_80'], count: 3 }, ['ADA_24', null, {}, [], { pools: [] }, { pools: 'ADA_24' }]],
@@ -515,7 +515,7 @@ describe('Update a serverless endpoint: effect timing', () => {
   }
   const wantedOf = (endpointId: EndpointId): Promise<{ id: string; wanted: string }[]> =>
     plane.sql('select id, wanted from workers where endpoint_id = $1', endpointId);
-  /** Of several, so that a busy machine is not taken for a slow server. */
+  /** The median of several, so that a busy machine is not taken for a slow server. */
   const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 
   test('a change of workers is applied promptly, one right after another too', async () => {

@@ -67,7 +67,7 @@ function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** What this test cannot bring about: nothing runs and no job is sent, and a simulation needs a simulating server. */
+/** Answers that this test cannot bring about: nothing runs and no job is sent, and a simulation needs a simulating server. */
 const REFUSED = [
   ...['getBuild', 'getPodJupyter', 'getSimulation', 'getWorker', 'simulate'],
   ...['createPodTerminal', 'createWorkerTerminal', 'endTerminal'],

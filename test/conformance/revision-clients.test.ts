@@ -65,7 +65,7 @@ test('a job sent to a revision that does not exist is a 404 that names the ones 
   expect(answer.body.detail).toContain("no revision '2025-01' of the API, only '2026-07' and '2026-08'");
 });
 
-/** What only a revision's own types accept. */
+/** Settings that only a revision's own types accept. */
 const SCALING = {
   '2026-07': "type: 'QUEUE_BASED', scaling: { type: 'QUEUE_DELAY', value: 2, idleTimeout: 7 }",
   '2026-08': "type: 'QUEUE', scaling: { type: 'QUEUE_DELAY', queueDelay: 2 }, workers: { idleTimeout: 7 }",

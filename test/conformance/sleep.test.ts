@@ -28,7 +28,7 @@ const becomes = (id: string, wanted: object) =>
     () => row(id),
     (found) => Object.entries(wanted).every(([name, value]) => found[name] === value),
   );
-/** Takes until the answer is no plain 204: a job, or an order to sleep or wake. */
+/** Takes until the answer is not a plain 204: a job, or an order to sleep or wake. */
 async function take(worker: FakeWorker, more = ''): Promise<WorkerAnswer> {
   for (;;) {
     const answer = await worker.take(`job_in_progress=0&can_sleep=1${more}`);

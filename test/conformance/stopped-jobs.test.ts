@@ -5,7 +5,7 @@ import type { FakeWorker } from '../fake-worker.ts';
 import { QueuePlaneFixture, until } from '../queue-plane.ts';
 
 const JOB_STOP_MS = 1_500;
-/** Of a test that is not about the end of that time. */
+/** For a test that is not about the end of that time. */
 const AMPLE_MS = 30_000;
 
 let strict: QueuePlaneFixture;

@@ -1,5 +1,5 @@
 /**
- * What worker images for the public interface can rely on, and how a lying worker is handled:
+ * Guarantees for worker images of the public interface, and how a lying worker is handled:
  * docs/interface/worker-api.md.
  */
 import { request } from 'node:http';

@@ -91,7 +91,7 @@ describeWithEngine('egress', () => {
     return known;
   };
   type Opened = Awaited<ReturnType<typeof open>>;
-  /** What a container that starts now reaches. */
+  /** Returns the addresses that a container that starts now reaches. */
   const reachOf = async (server: Opened) => {
     const spec = workloadSpec(IDLE);
     await server.runtime.start(spec);

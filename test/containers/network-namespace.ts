@@ -12,7 +12,7 @@ export function canChangeNetwork(): boolean {
   }
 }
 
-/** Stands in for other machines: a network namespace with the given addresses, of which each answers `there` on port 80. */
+/** Stands in for other machines: a network namespace with the given addresses, each of them answers `there` on port 80. */
 export class OtherMachine {
   readonly #name: string;
   readonly #server: ChildProcess;

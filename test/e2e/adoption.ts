@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { Api, type Job, type LogEvent, leaveNothing, until } from './api.ts';
 import { type RuntimePlace, ServerProcess, type TestedRuntime } from './server-process.ts';
 
-/** What survives a restart of the server. It uses the embedded database, which is adopted too. */
+/** Workloads that survive a restart of the server. It uses the embedded database, which is adopted too. */
 export function adoptionTests(runtime: TestedRuntime, place: () => RuntimePlace = () => ({})): void {
   let server: ServerProcess;
   let api: Api;

@@ -48,7 +48,7 @@ send();
 `;
 const GPU = 'NVIDIA GeForce RTX 4090';
 
-/** What else a test on one runtime does with a running cluster. */
+/** Further steps of a test on one runtime with a running cluster. */
 export interface ClusterTestContext {
   api: Api;
   server: ServerProcess;

@@ -7,7 +7,7 @@ const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 /** `podyard dev --remote` as a developer has it open in a terminal. */
 export class RemoteDev {
   readonly child: ChildProcess;
-  /** What it has printed so far. */
+  /** Its output so far. */
   printed = '';
   /** The id of its endpoint. */
   id = '';

@@ -129,7 +129,7 @@ describe('in a checkout', () => {
 });
 test.skipIf(isMissing).each([ALONE])(TITLE, { timeout: PAGE_LIMIT_MS }, (page) => runPage(page));
 
-/** What no test machine has: commands of pages on installation. */
+/** Commands of pages on installation that no test machine can run. */
 const NEEDS_A_PLACE = new Set(
   ['gpus', 'a-cluster', 'a-domain', 'your-repository', 'the-hub'].map((place) => `sh not-run=needs-${place}`),
 );

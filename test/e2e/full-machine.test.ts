@@ -4,7 +4,7 @@ import { run, runToFailure } from './podyard-command.ts';
 import { ServerProcess } from './server-process.ts';
 import { WebClient, WebLoad } from './web-load.ts';
 
-/** What may pass besides the start of the new worker. */
+/** Time that may pass beside the start of the new worker. */
 const ROLL_OUT_MS = 2_000;
 
 interface Releases {

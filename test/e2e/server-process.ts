@@ -25,7 +25,7 @@ const KEPT_OUTPUT = 200_000;
 /** `simulated`: workloads that do nothing and end with the server. */
 export type TestedRuntime = RuntimeName;
 
-/** What tests that run on several runtimes need to know of a cluster; empty elsewhere. */
+/** Facts about a cluster for tests that run on several runtimes; empty elsewhere. */
 export interface RuntimePlace extends Pick<ServerProcessOptions, 'env' | 'openRuntime'> {
   /** Undefined: the GPUs of the cluster instead of simulated ones. */
   gpus?: string | undefined;
@@ -58,7 +58,7 @@ export class ServerProcess {
   /** The output of the latest process on stdout and stderr. */
   stdout = '';
   stderr = '';
-  /** What all its processes have logged so far. */
+  /** Bytes that all its processes have logged so far. */
   loggedBytes = 0;
   readonly #options: ServerProcessOptions;
   #child: ChildProcess | undefined;

@@ -6,7 +6,7 @@ import { ServerProcess, type TestedRuntime } from './server-process.ts';
 
 const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 
-/** What a client sees of `podyard simulate` on a running server with real workers. */
+/** A client's view of `podyard simulate` on a running server with real workers. */
 export function shortageTests(runtime: TestedRuntime): void {
   let server: ServerProcess;
   let api: Api;

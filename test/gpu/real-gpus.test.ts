@@ -1,5 +1,5 @@
 /**
- * What stand-ins cannot show: the GPUs of this machine, with the real driver. Where there are none, every test is skipped.
+ * The GPUs of this machine, with the real driver: stand-ins cannot show them. Where there are none, every test is skipped.
  * At the end it prints what could not be done here, and why.
  */
 import { execFileSync } from 'node:child_process';
@@ -100,7 +100,7 @@ async function firstOf(id: string): Promise<Said> {
   throw new Error('it printed nothing');
 }
 
-/** What the driver says that processes of this machine have allocated on the GPU, in MiB. */
+/** Returns the MiB that processes of this machine have allocated on the GPU, as the driver reports them. */
 function usedMib(gpu: Gpu): number {
   const args = ['-i', gpu.uuid, '--query-gpu=memory.used', '--format=csv,noheader,nounits'];
   return Number(execFileSync('nvidia-smi', args, { encoding: 'utf8' }).trim());

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { until } from '../e2e/api.ts';
 import { Cluster, describeOnOwnCluster } from './cluster.ts';
 
-/** What the other files in this folder rely on. */
+/** The other files in this folder rely on this. */
 describeOnOwnCluster('the cluster of the tests', () => {
   let cluster: Cluster;
   let namespace: string;

@@ -22,7 +22,7 @@ interface Job {
   chunks: number[];
 }
 
-/** What the queue must look like. */
+/** The expected state of the queue. */
 interface Model {
   jobs: Job[];
   ids: Map<string, string>;
@@ -30,7 +30,7 @@ interface Model {
   stopped: Set<number>;
 }
 
-/** The server: two processes, the second of which is restarted, and two workers. */
+/** The server: two processes, the second is restarted, and two workers. */
 interface Real {
   endpointId: EndpointId;
   workerIds: string[];

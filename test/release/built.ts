@@ -13,7 +13,7 @@ const BUILDS = 'release-test';
 /** The first build asks the registry for some hundred packages. */
 const TIMEOUT_MS = 300_000;
 
-/** What is built beside the archive, in one go. */
+/** Parts that are built beside the archive, in one go. */
 export const OTHER_PARTS = ['deb', 'image', 'npm', 'cli', 'chart', 'sbom', 'notes'];
 
 /** The archive of this checkout as it is, with its changes, for one processor. */
@@ -36,7 +36,7 @@ export async function builtRelease(architecture = process.arch as Architecture):
   return { version, archive, tree: `${home}/unpacked/${name}` };
 }
 
-/** Builds the other artifacts for this machine's processor, likewise, and returns the folder that they are in. */
+/** Builds the other artifacts for this machine's processor in the same way, and returns the folder that they are in. */
 export async function builtArtifacts(): Promise<string> {
   const { home } = await homeOfBuild();
   await once(`${home}/artifacts`, (folder) => buildParts(OTHER_PARTS, folder));

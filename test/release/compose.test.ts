@@ -33,7 +33,7 @@ interface Place {
 
 describeWithEngine('deploy/compose.yaml', () => {
   const docker = new Docker();
-  /** What PODYARD_REGISTRY names; both images are from there. */
+  /** The value of PODYARD_REGISTRY; both images are from there. */
   const registry = `localhost/podyard-test-${newId(6).toLowerCase()}`;
   let work: string;
   let images: [server: string, postgres: string] | undefined;
@@ -107,7 +107,7 @@ describeWithEngine('deploy/compose.yaml', () => {
     });
   }
 
-  /** What the kernel says about the server's process. */
+  /** Returns the kernel's status of the server's process. */
   async function statusOf(place: Place): Promise<string> {
     const id = (await compose(place, 'ps', '--quiet', 'server')).trim();
     const { HostConfig, State } = await docker.getContainer(id).inspect();

@@ -105,7 +105,7 @@ export class Machine {
     this.#pid = pid;
   }
 
-  /** What was written since the start, as a layer for other machines; complete once this one is `halt`ed. */
+  /** The files written since the start, as a layer for other machines; complete once this one is `halt`ed. */
   get layer(): string {
     return `${this.#home}/upper`;
   }

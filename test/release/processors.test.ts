@@ -16,7 +16,7 @@ const MACHINES: Record<Architecture, number> = { x64: 62, arm64: 183 };
 const ARCHIVE_MAX_BYTES = 130e6;
 const BUILD_TIMEOUT_MS = 600_000;
 
-/** Returns the processor that a file is for; undefined if it is no ELF file. */
+/** Returns the processor that a file is for; undefined if it is not an ELF file. */
 async function machineOf(path: string): Promise<number | undefined> {
   const file = await open(path);
   try {

@@ -1,4 +1,4 @@
-/** What the contract suite is given, and how it observes a runtime: by its list, its logs and its ports. */
+/** The contract suite's input, and how it observes a runtime: by its list, its logs and its ports. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -31,7 +31,7 @@ export interface RuntimeUnderTest {
   close?(): Promise<void>;
 }
 
-/** What the parts of the suite share. `runtime` is known once the suite runs. */
+/** Shared by the parts of the suite. `runtime` is known once the suite runs. */
 export interface Suite {
   under(): RuntimeUnderTest;
   runtime(): Runtime;

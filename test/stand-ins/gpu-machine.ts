@@ -21,7 +21,7 @@ export interface StandInMachine {
   cuda?: string | null;
   gpus?: StandInGpu[];
   cards?: { uniqueId: string; series: string; bytes: number; bus: string }[];
-  /** What programs have allocated. */
+  /** Memory that programs have allocated. */
   ledger?: { uuid: string; pid: number; mib: number }[];
 }
 

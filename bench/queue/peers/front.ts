@@ -8,7 +8,7 @@ export interface FrontJob {
   input: string;
 }
 
-/** What a queue must implement. Bodies are texts: a queue parses only what it needs. */
+/** The interface of a queue. Bodies are texts: a queue parses only what it needs. */
 export interface FrontQueue {
   /** Stores the job of a submit body (`{"input":…}`). Returns its id once it is durable. */
   submit(body: string, id?: string): Promise<string>;

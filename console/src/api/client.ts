@@ -47,7 +47,7 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
 
 /**
  * Like `request`, but returns the response whatever its status: a worker's 401 must not end the session. Throws ApiError when there
- * is no response.
+ * is not a response.
  */
 export async function requestAny(path: string, init: RequestInit = {}): Promise<Response> {
   const headers = { ...REVISION, ...authorization(), ...(init.headers as Record<string, string> | undefined) };

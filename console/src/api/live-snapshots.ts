@@ -37,7 +37,7 @@ export interface EndpointSnapshot {
   summary: WorkerSummary;
   endpointVersion: number;
   rollout: LiveRollout;
-  /** Of the jobs that finished since the last snapshot; null when none did. */
+  /** Times of the jobs that finished since the last snapshot; null when none did. */
   times: { waitMs: Percentiles; executionMs: Percentiles } | null;
 }
 

@@ -9,7 +9,7 @@ import { notifySuccess } from './notify.ts';
 import { visibleText } from './text/visible-text.ts';
 
 interface ConfirmDeleteProps {
-  /** What is deleted, as in “Delete endpoint”. */
+  /** The kind of record, as in “Delete endpoint”. */
   what: string;
   name: string;
   /** A sentence, or what else is to be read or chosen before. */

@@ -3,7 +3,7 @@ import { pullFailure } from '../../domain/images/pull-failure.ts';
 import type { BuildLimits, BuildRequest } from '../builder.ts';
 import type { FailedStep } from './build-steps.ts';
 
-/** What is known of a build that failed. */
+/** The facts about a build that failed. */
 export interface FailedBuild {
   request: BuildRequest;
   limits: BuildLimits;

@@ -4,14 +4,14 @@ import type { BuildSession } from './build-session.ts';
 import type { BuildSteps } from './build-steps.ts';
 import type { AddedFile } from './context-archive.ts';
 
-/** What a build sends to the engine, whichever program of the engine builds. */
+/** The request of a build to the engine, whichever program of the engine builds. */
 export interface BuildPlan {
   request: BuildRequest;
   limits: BuildLimits;
   /** Its path in the archive. */
   dockerfile: string;
   labels: Readonly<Record<string, string>>;
-  /** Of the build, with the one that marks its steps. */
+  /** The build's arguments, with the one that marks its steps. */
   args: Readonly<Record<string, string>>;
   /** Makes the archive, once. */
   archive(added?: readonly AddedFile[]): Readable;

@@ -8,7 +8,7 @@ import type { Engine } from '../../engine/engine.ts';
 import type { BuildRequest } from '../builder.ts';
 import { readText, writeTexts } from './protobuf.ts';
 
-/** Of gRPC. */
+/** A status of gRPC. */
 const NOT_FOUND = 5;
 const UNIMPLEMENTED = 12;
 

@@ -24,7 +24,7 @@ test('an image that its owner may not use is refused with its line, wherever it 
   }
   named.length = 0;
   await check('FROM open/b AS first\nFROM scratch\nCOPY --from=first /a /\nCOPY --from=0 /a /');
-  expect(named).toEqual(['open/b']); // stages are no images
+  expect(named).toEqual(['open/b']); // stages are not images
 });
 
 describe('what the engine would fetch from the network of the machine is refused', () => {

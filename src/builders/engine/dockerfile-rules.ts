@@ -1,5 +1,5 @@
 /**
- * What a Dockerfile may make the engine itself fetch. Steps have the network of containers, but the images that a Dockerfile
+ * Limits what a Dockerfile may make the engine itself fetch. Steps have the network of containers, but the images that a Dockerfile
  * names, and the addresses of an ADD, are asked for by the engine, in the network of the machine: they could name a cloud's
  * metadata service, or Podyard itself. Images follow the policy of registries, and an ADD takes files of the folder alone.
  *

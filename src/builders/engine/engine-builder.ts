@@ -28,7 +28,7 @@ export interface EngineBuilderOptions {
   installation: string;
   /** Mirrors of registries: a base that comes from one has the mirror's name in the engine. */
   mirrors?: RegistryMirrors;
-  /** What builds leave free on the disk of the engine, if it is on this machine. Default 2 GiB. */
+  /** Bytes that builds leave free on the disk of the engine, if it is on this machine. Default 2 GiB. */
   reserveBytes?: number;
 }
 
@@ -134,7 +134,7 @@ class EngineBuilder implements Builder {
     await this.#untag(found.image).catch((error) => Promise.reject(isRefusal(error, 409) ? inUse : error));
   }
 
-  /** Podman keeps steps as images, of which it does not know when they were used. */
+  /** Podman keeps steps as images, and does not know when they were used. */
   async trimCache(maxBytes: number): Promise<number> {
     if ((await this.#engine.kind()).builds !== 'buildkit') return 0;
     const bytes = String(maxBytes);

@@ -1,4 +1,4 @@
-/** What goes wrong in a build of an engine, for real: the sentence, and that nothing is left. */
+/** Builds that fail on a real engine: the sentence they end with, and that nothing is left behind. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, statfs, symlink, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** What a base image brings along, on the real engine: it asks no address of the machine's network, and is gone afterwards. */
+/** Base images on the real engine: they ask no address of the machine's network, and are gone afterwards. */
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';

@@ -45,7 +45,7 @@ export interface PinnedDockerfile {
 export class PinnedBases {
   readonly #engine: Engine;
   readonly #mirrors: RegistryMirrors;
-  /** Of our names. */
+  /** The repository of our names. */
   readonly #repository: string;
   /** By name, how many builds use it. */
   readonly #used = new Map<string, number>();

@@ -204,7 +204,7 @@ function checkSize(bytes: number, { limits }: BuildOptions): void {
   throw new Failure('unprocessable', `The image has ${size}, and may have ${most}.`);
 }
 
-/** What a recipe asks for that only an image of an engine has. */
+/** Warns of parts of a recipe that only an engine's image can have. */
 function warn({ recipe: { systemPackages, base } }: BuildRequest, { onEvent }: BuildOptions): void {
   const say = (text: string) => onEvent({ kind: 'line', step: null, stream: 'system', text, at: new Date() });
   if (systemPackages.length > 0) {

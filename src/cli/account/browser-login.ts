@@ -81,7 +81,7 @@ interface DeviceLogin {
   intervalSeconds: number;
 }
 
-/** What this machine calls itself, in letters that need no encoding. */
+/** Returns this machine's name for itself, in letters that need no encoding. */
 function hostName(): string {
   return (
     hostname()

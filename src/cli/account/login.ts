@@ -14,7 +14,7 @@ import { openInBrowser } from './open-in-browser.ts';
 /** How to sign in. Without either, a browser of this machine is opened, unless there is nobody at a terminal. */
 export interface LoginOptions {
   url: string;
-  /** Of the context. */
+  /** Name of the context. */
   name: string;
   /** A browser on any machine approves it, by a short code. */
   device?: boolean;

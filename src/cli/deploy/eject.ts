@@ -9,7 +9,7 @@ import { writeFiles } from './init-folder.ts';
 import { findRecipe } from './read-folder.ts';
 import { readProject } from './read-project.ts';
 
-/** Where a build has the kit is no place for a user's files: a server's data may be there. */
+/** The kit's place in a build is not for a user's files: a server's data may be there. */
 const [BUILT_IN, EJECTED] = ['.podyard/', 'podyard-kit/'];
 
 /** Writes the Dockerfile that a deploy would generate, and the worker kit that it copies, so that `docker build` works unchanged. */

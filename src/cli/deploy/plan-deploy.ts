@@ -1,4 +1,4 @@
-/** What a deploy would do, as a diff: pure, from what podyard.yaml wants and what the server has. */
+/** Plans a deploy as a diff. Pure: from podyard.yaml and the server's records. */
 import { isDeepStrictEqual } from 'node:util';
 import { BUILD_HOST } from '../../domain/builds/build-image.ts';
 import type { Endpoint } from '../records/kinds.ts';
@@ -21,7 +21,7 @@ export interface Plan {
   risks: string[];
 }
 
-/** What a build adds: the image that is there already, or null where one has to be built. */
+/** The image of a build: the one that is there already, or null where one has to be built. */
 export interface PlannedImage {
   image: string | null;
   /** For people: `build it with npm`. */
@@ -89,7 +89,7 @@ export function planChange(
   };
 }
 
-/** `gpu` and `cpu` are members of which a record has one; a record has one CPU flavor. */
+/** A record has one of `gpu` and `cpu`, and one CPU flavor. */
 function currentOf(field: string, before: Endpoint): unknown {
   if (field === 'cpu') return before.cpu ? [{ id: before.cpu.id, vcpuCount: before.cpu.vcpuCount }] : undefined;
   return before[field as keyof Endpoint] ?? undefined;

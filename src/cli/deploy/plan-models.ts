@@ -1,4 +1,4 @@
-/** What a deploy would do to the models of an endpoint: pure, from what they stand for now and what the endpoint has. */
+/** Plans a deploy's changes to the models of an endpoint. Pure: from what they stand for now and what the endpoint has. */
 import { isDeepStrictEqual } from 'node:util';
 import { bytesText } from '../../core/text/bytes-text.ts';
 import { type EndpointModel, type ModelRequest, type ResolvedModel, shortCommit } from '../models/endpoint-models.ts';

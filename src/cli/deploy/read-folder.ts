@@ -17,7 +17,7 @@ import type { ProjectEndpoint } from './read-project.ts';
 /** An endpoint that has its name. */
 export type NamedEndpoint = ProjectEndpoint & { name: string };
 
-/** What is built for an endpoint. */
+/** The folder that is built for an endpoint. */
 export interface Source {
   recipe: Recipe;
   body: Schemas['CreateBuildRequest'];

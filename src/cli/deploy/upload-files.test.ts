@@ -18,7 +18,7 @@ const KIB = 1024;
 let root: string;
 let server: Server;
 let requests: { method: string; path: string; body: Buffer }[];
-/** What the next requests that send files are refused with. */
+/** The refusals of the next requests that send files. */
 let refusals: [status: number, headers: Record<string, string>][];
 
 beforeEach(async () => {

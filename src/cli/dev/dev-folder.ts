@@ -22,7 +22,7 @@ export interface DevFolder {
   secrets: Record<string, string>;
   /** Starts the handler, in the folder. */
   command: string[];
-  /** Variables that podyard.yaml takes from secrets, of which the file of variables has no value. */
+  /** Variables that podyard.yaml takes from secrets, and that have no value in the file of variables. */
   missing: string[];
 }
 
@@ -70,7 +70,7 @@ async function readVariables(path: string, file: string | undefined): Promise<Re
   return parseEnv(text) as Record<string, string>;
 }
 
-/** What a worker gets: the endpoint's own variables, those of the file, and secrets by the values in the file. */
+/** Returns a worker's environment: the endpoint's own variables, those of the file, and secrets by the values in the file. */
 function environment(
   { env = {}, secrets = {} }: ProjectEndpoint,
   given: Record<string, string>,

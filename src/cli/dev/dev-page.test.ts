@@ -7,7 +7,7 @@ import { type DevEndpoint, type DevPage, openDevPage } from './dev-page.ts';
 
 let upstream: Server;
 let page: DevPage | undefined;
-/** What has reached the API. */
+/** The requests that have reached the API. */
 let reached: string[];
 
 beforeEach(async () => {

@@ -9,7 +9,7 @@ import type { Target } from '../shared/api-client.ts';
 
 const PAGE = new URL('../../../workers/dev/page.html', import.meta.url);
 
-/** What the page sends jobs to. */
+/** The endpoint that the page sends jobs to. */
 export interface DevEndpoint {
   id: string;
   name: string;
@@ -116,7 +116,7 @@ function passedPath({ id, type }: DevEndpoint, method: string | undefined, url: 
   return `/v2/${id}/${action}/${job}`;
 }
 
-/** Of the browser's headers only those count that say what is sent, what is wanted, and where a stream goes on. */
+/** Headers of the browser that are passed on: what is sent, what is wanted, and where a stream goes on. */
 const HEADERS = ['content-type', 'accept', 'last-event-id'];
 
 async function passOn(

@@ -15,7 +15,7 @@ import type { CliPieces } from '../shared/cli-pieces.ts';
 const SUMS = 'SHA256SUMS';
 const SIGNATURE = 'SHA256SUMS.sig';
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Of the unpacked archive, when this is the program in it. */
+/** The tree of the unpacked archive, when this is the program in it. */
 const OWN_TREE = resolve(import.meta.dirname, '../../../..');
 
 interface UpgradeOptions {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ApiClient } from './api-client.ts';
 
-/** What the server does with one request for a stream. */
+/** The server's answer to one request for a stream. */
 type Answer = (response: ServerResponse) => void;
 
 let server: Server;

@@ -204,7 +204,7 @@ function readProblem(text: string): Problem | undefined {
   }
 }
 
-/** What the server says of a request that no scope of the key covers. */
+/** The server's answer to a request that no scope of the key covers. */
 const DENIED = 'access denied';
 const NO_SCOPE = `${DENIED}: no scope of your key covers`;
 

@@ -179,7 +179,7 @@ async function listVersions(client: ApiClient, volumeId: string, prefix: string)
   return versions;
 }
 
-/** Of an answer to HEAD. */
+/** Reads the version from an answer to HEAD. */
 const versionAt = (headers: Headers): Version => ({
   size: Number(headers.get('content-length')),
   ms: Number(headers.get('x-amz-meta-mtime')) * 1_000,
@@ -191,7 +191,7 @@ function absent(error: unknown): undefined {
 
 const versionIn = ({ size, modified }: FoundFile): Version => ({ size, ms: Date.parse(modified ?? '') });
 
-/** Of a file of this machine; one that is not there is the same as none. */
+/** Returns the version of a file of this machine; the size is -1 if it is not there. */
 async function versionOf(path: string): Promise<Version> {
   return stat(path).then(
     ({ size, mtimeMs: ms }) => ({ size, ms }),

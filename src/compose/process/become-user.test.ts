@@ -8,7 +8,7 @@ const FOLDER = mkdtempSync(join(tmpdir(), 'podyard-become-user-'));
 chmodSync(FOLDER, 0o755);
 afterAll(() => rmSync(FOLDER, { recursive: true }));
 
-/** Prints who it is once it is no longer to become anybody. */
+/** Prints who it is once it has become the user. */
 const PROGRAM = `
   import { readFileSync, readdirSync } from 'node:fs';
   import { becomeUser } from '${new URL('become-user.ts', import.meta.url)}';

@@ -11,7 +11,7 @@ import { appendEvents, type StepUpdate, type StoredLine } from '../../domain/bui
 /** How long events are collected before they are stored together. */
 const COLLECT_MS = 200;
 const RETRY_MS = 1_000;
-/** Of the text of all lines that are stored; after them, only the last ones are. */
+/** Bytes of all lines that are stored; after them, only the last ones are. */
 const MAX_BYTES = 4 * 2 ** 20;
 const MAX_LINES = 50_000;
 const LAST_LINES = 100;
@@ -20,7 +20,7 @@ const MAX_STEPS = 500;
 const MAX_STEP_NAME = 500;
 const FOREIGN_KEY_VIOLATION = '23503';
 
-/** What stands for a secret's value. */
+/** Replaces a secret's value. */
 const MASK = '***';
 
 /**

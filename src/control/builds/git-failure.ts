@@ -5,7 +5,7 @@ import type { GitResult } from './run-git.ts';
 
 const MAX_CHARS = 300;
 
-/** What failed may succeed later: the look is repeated. */
+/** A failure that may pass: the look is repeated. */
 export class PassingGitFailure extends Failure {}
 
 /**

@@ -12,7 +12,7 @@ import { addressOf } from '../../domain/git-sources/git-url.ts';
 import { gitFailure } from './git-failure.ts';
 import { runGit } from './run-git.ts';
 
-/** Of a list of refs or files. */
+/** Length of a list of refs or files. */
 const MAX_OUTPUT_BYTES = 32 * 2 ** 20;
 const MAX_TEXT = 200;
 /** A variable by which what a killed server has left is found. */
@@ -40,7 +40,7 @@ interface Access {
 interface Limits {
   /** Where git and ssh are: `PATH`. */
   path: string;
-  /** Of what is fetched, and of each file. */
+  /** Bytes of everything that is fetched, and of each file. */
   maxBytes: number;
   signal: AbortSignal;
 }

@@ -16,7 +16,7 @@ interface Deps {
   builder: Builder;
   /** Images of each name that stay. */
   kept: number;
-  /** What the builder may keep of steps. */
+  /** Bytes of steps that the builder may keep. */
   cacheBytes: number;
   readDisk(): Promise<{ freeBytes: number; totalBytes: number }>;
 }

@@ -16,7 +16,7 @@ import type { DueSource } from '../../domain/git-sources/git-source-store.ts';
 import type { CheckedOut } from './git-repository.ts';
 
 const LFS_POINTER = 'version https://git-lfs.github.com/spec/';
-/** Of a pointer, as its specification says. */
+/** Length of a pointer, by its specification. */
 const MAX_POINTER_BYTES = 1_023;
 
 /** Returns the build that `podyard deploy` would make of the folder. Throws a `Failure` that says why there is none. */
@@ -51,7 +51,7 @@ async function refuseSubmodules(root: string, submodules: readonly string[]): Pr
   }
 }
 
-/** Throws `unprocessable` with a file of which the repository has only the pointer. */
+/** Throws `unprocessable` with a file that the repository has only as a pointer. */
 async function refuseLfsPointers(root: string, entries: readonly FolderEntry[]): Promise<void> {
   for (const entry of entries) {
     if (!('digest' in entry) || entry.size < LFS_POINTER.length || entry.size > MAX_POINTER_BYTES) continue;

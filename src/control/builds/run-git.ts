@@ -19,7 +19,7 @@ interface GitRun {
   args: readonly string[];
   folder: string;
   env: Readonly<Record<string, string>>;
-  /** Of each file that it writes. */
+  /** Limit of each file that it writes. */
   maxFileBytes: number;
   maxOutputBytes: number;
   signal: AbortSignal;

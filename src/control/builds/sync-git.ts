@@ -39,7 +39,7 @@ const FIRST_RETRY_SECONDS = 30;
 const MAX_RETRY_SECONDS = 3_600;
 /** After so many failures in a row, only a poll or somebody who asks looks again. */
 const MAX_FAILURES = 6;
-/** Of a folder, in an error. */
+/** Faults of a folder that an error names. */
 const MAX_FAULTS = 5;
 
 interface Deps {
@@ -52,10 +52,10 @@ interface Deps {
   folder: string;
   /** `PATH`, to find git. */
   path: string;
-  /** Of what is fetched. */
+  /** Limit of what is fetched. */
   maxBytes: number;
   readFields: ReadFields;
-  /** Of one look. */
+  /** Limit of one look. */
   timeoutMs: number;
 }
 

@@ -2,7 +2,7 @@ import type { ClusterMember, ControlledCluster } from '../../domain/clusters/clu
 import { isWaitingForPlace } from '../../domain/pods/pod-lifecycle.ts';
 import { nextStartAt } from '../../scaling/start-record.ts';
 
-/** What a decision depends on of a cluster's row and its pods. */
+/** The facts of a cluster's row and its pods that a decision depends on. */
 export type ClusterFacts = Pick<ControlledCluster, 'wanted' | 'phase' | 'attempts' | 'notBefore' | 'members'>;
 
 export type ClusterAction =

@@ -41,9 +41,9 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** What the simulated world does; tests set it before they act. */
+/** Behaviour of the simulated world; tests set it before they act. */
 let behave: (spec: WorkloadSpec) => Partial<Behaviour>;
-/** Of workloads whose start finds no place. */
+/** True for workloads whose start finds no place. */
 let hasNoPlace: (spec: WorkloadSpec) => boolean;
 let now: number;
 let started: WorkloadSpec[];

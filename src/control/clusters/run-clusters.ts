@@ -173,7 +173,7 @@ export class ClusterRunner {
   }
 }
 
-/** What is free is read from the database for each cluster; what there is, once for all of them. */
+/** Free capacity is read from the database for each cluster; the machine's, once for all of them. */
 function once<T>(read: () => Promise<T>): () => Promise<T> {
   let reading: Promise<T> | undefined;
   return () => {

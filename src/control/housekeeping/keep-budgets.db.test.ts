@@ -19,7 +19,7 @@ let keeper: Loop;
 let deliverer: WebhookDeliverer;
 const logged: object[] = [];
 const arrived: { percent: number; month: string }[] = [];
-/** What the receiver answers next; 200 once it is empty. */
+/** The receiver's next statuses; 200 once it is empty. */
 const answers: number[] = [];
 const receiver = createServer(async (req, res) => {
   const body = JSON.parse((await req.toArray()).join(''));

@@ -16,7 +16,7 @@ const TICK_MS = 30_000;
  */
 const REST_FACTOR = 10;
 const MAX_AT_ONCE = 4;
-/** What a workload may write, in units of its disk: programs cannot tell to the byte what they write. */
+/** The most that a workload may write, in units of its disk: programs cannot tell to the byte what they write. */
 const TOLERANCE = 1.1;
 const GIBIBYTE = 2 ** 30;
 

@@ -50,7 +50,7 @@ const RETRY_LATER = `
 
 const WEBHOOK_SPAN = { name: 'job webhook', kind: 'client' } as const;
 
-/** What is sent, and the trace it belongs to. */
+/** A message, and the trace that it belongs to. */
 interface Message {
   body: string;
   context: TraceContext | null;
@@ -69,7 +69,7 @@ interface Delivery {
   attempt: number;
 }
 
-/** What a try came to: the receiver's status, if there is one, and why it failed, if it did. */
+/** The outcome of a try: the receiver's status, if there is one, and why it failed, if it did. */
 interface Try {
   status: number | null;
   error: string | null;

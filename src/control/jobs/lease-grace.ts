@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.ts';
 /** A clock may be off by this much, and a check late by this much, without consequences. */
 const TOLERANCE_MS = 2_000;
 
-/** What a check found about the time since the one before. */
+/** A check's finding about the time since the one before. */
 export interface Interruption {
   /** Nobody checked for this long beyond the planned pause: this process, the machine or the database stood still. */
   lateMs: number;

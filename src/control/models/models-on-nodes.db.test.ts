@@ -26,7 +26,7 @@ const node = join(root, 'node');
 const store = join(root, 'store');
 const { signal } = new AbortController();
 const started: WorkloadSpec[] = [];
-/** What models may take of the node. */
+/** The bytes that models may take of the node. */
 let nodeBytes = 100_000_000;
 let hub: ModelHubFiles;
 let control: ControlLoops;

@@ -21,9 +21,9 @@ interface Deps {
   pool: Pool;
   clock: Clock;
   logger: Logger;
-  /** Of this term. */
+  /** The epoch of this term. */
   epoch: number;
-  /** What is wrong with the disk, a sentence without a period; null: nothing. Rejects if it cannot be read. */
+  /** The problem of the disk, a sentence without a period; null: none. Rejects if it cannot be read. */
   readDisk: () => Promise<string | null>;
   /** Called after a look: there may be something to send. */
   onLook: () => void;
@@ -55,7 +55,7 @@ export function noticeLoop(deps: Deps): Pick<Loop, 'start' | 'stop' | 'runOnce'>
     runOnce: () => loop.runOnce(),
     stop: async () => {
       await loop.stop();
-      await forgetLook(pool, epoch).catch(() => {}); // refused to one that was replaced, of which the next one tells
+      await forgetLook(pool, epoch).catch(() => {}); // refused to a leader that was replaced; its successor tells
     },
   };
 }

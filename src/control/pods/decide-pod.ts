@@ -2,7 +2,7 @@ import type { ControlledPod } from '../../domain/pods/pod-lifecycle.ts';
 import type { DuePod } from '../../domain/pods/pod-lifetime.ts';
 import type { ObservedState } from '../../runtimes/runtime.ts';
 
-/** What a decision depends on of a pod's row. */
+/** The facts of a pod's row that a decision depends on. */
 export type PodFacts = Pick<ControlledPod, 'wanted' | 'revision' | 'phase' | 'phaseRevision' | 'notBefore'>;
 
 /** Its container by the runtime's list; `unknown` when no list is newer than the last action on the pod. */
@@ -48,7 +48,7 @@ export type DeadlineAction =
   /** The pod does not run when it was to be stopped: the time is over. */
   | { do: 'forget' };
 
-/** What the times of a pod require now. Pure. A locked pod is stopped when it is unlocked, as its lock says. */
+/** Decides what the times of a pod require now. Pure. A locked pod is stopped when it is unlocked, as its lock says. */
 export function decideDeadline(pod: Omit<DuePod, 'id' | 'userId'>, nowMs: number): DeadlineAction {
   const { stopAt, terminateAt } = pod;
   if (terminateAt && terminateAt.getTime() <= nowMs) {

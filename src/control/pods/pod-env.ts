@@ -21,7 +21,7 @@ export function podEnv(
     publicIp: string | null;
     /** Private port → public port. */
     tcpPorts: ReadonlyMap<number, number>;
-    /** Of a cluster's pod: its place there, and the network. */
+    /** The place of a cluster's pod in the cluster, and the network. */
     cluster?: (ClusterPlace & GroupNetwork) | null;
   },
 ): Record<string, string> {

@@ -51,11 +51,11 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** What the simulated world does; tests set it before they act. */
+/** Behaviour of the simulated world; tests set it before they act. */
 let behave: (spec: WorkloadSpec) => Partial<Behaviour>;
 let pull: (image: string) => { ms: number } | { failure: string };
 let isAway: boolean;
-/** What each start fails with. */
+/** The failure of each start. */
 let startFailure: Error | null;
 let now: number;
 let started: WorkloadSpec[];

@@ -29,7 +29,7 @@ const OTHERS_DELAY_MS = 1_000;
 const MAX_GRACE_MS = 10_000;
 /** A container that ran this long was not in a crash loop, however it ended. */
 const HEALTHY_MS = 600_000;
-/** Of a pod that ends by itself, without a pause. */
+/** Starts without a pause of a pod that ends by itself. */
 const FREE_STARTS = 3;
 /** The pause after a start that found no capacity. */
 const UNPLACED_PAUSE_MS = 5_000;

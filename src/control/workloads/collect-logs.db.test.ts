@@ -15,7 +15,7 @@ vi.setConfig({ testTimeout: 30_000 });
 let database: TestDatabase;
 let userId: UserId;
 let collector: LogCollector;
-/** What each workload prints. */
+/** The output of each workload. */
 let outputs: Map<string, () => AsyncIterable<LogLine> | Iterable<LogLine>>;
 
 beforeAll(async () => {

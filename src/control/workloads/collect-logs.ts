@@ -33,7 +33,7 @@ const REPORT_MS = 1_000;
 
 interface Buffered {
   line: NewLogLine;
-  /** What it counts for its user today; absent for `system` lines. */
+  /** Its bytes, counted for its user today; absent for `system` lines. */
   cost?: { userId: UserId; bytes: number };
 }
 
@@ -41,7 +41,7 @@ interface Followed {
   workloadId: string;
   gate: LogGate;
   owner: LogOwner | undefined;
-  /** Of the last line that was stored; the lines of a traceback continue it. */
+  /** The level of the last line that was stored; the lines of a traceback continue it. */
   level: LogLevel | null;
 }
 

@@ -1,7 +1,7 @@
 import type { PerGpuSettings } from '../../config/gpu-share-settings.ts';
 import type { Capacity } from '../../runtimes/runtime.ts';
 
-/** What a workload may use; null: no limit. See `WorkloadSpec`. */
+/** Limits of a workload; null: none. See `WorkloadSpec`. */
 export interface WorkloadLimits {
   cpus: number | null;
   memoryBytes: number | null;
@@ -29,7 +29,7 @@ interface Machine {
 const MEBIBYTE = 2 ** 20;
 /** A tenth of the machine is left to the system, Podyard and its database. */
 const USABLE_SHARE = 0.9;
-/** Of that, what a cluster sets aside: its nodes also run pods that Podyard may not see. */
+/** The part of it that a cluster sets aside: its nodes also run pods that Podyard may not see. */
 const REQUESTED_SHARE = 5 / 6;
 /** With simulated GPUs, a machine has far more of them than it could have. */
 const MIN_CPUS = 1;
@@ -46,7 +46,7 @@ export function decideLimits(
   return gpuShare(gpu, capacity, settings);
 }
 
-/** What programs are told that they have: the limits, or the machine where there are none. */
+/** Returns the resources that programs are told of: the limits, or the machine where there are none. */
 export function visibleLimits(
   { cpus, memoryBytes }: WorkloadLimits,
   capacity: Capacity,

@@ -11,7 +11,7 @@ import { overDay } from '../../domain/quotas/over-limit.ts';
 export const DROP_MS = 10_000;
 /** A full bucket holds what is allowed in this time: output of a start passes, and a traceback. */
 const BURST_SECONDS = 16;
-/** What a line takes in the database besides its text. */
+/** Bytes that a line takes in the database beside its text. */
 const LINE_BYTES = 64;
 /** The last lines before the end of a workload are kept even if they were dropped: they say why it ended. */
 const KEPT_LINES = 20;
@@ -46,7 +46,7 @@ export class TokenBucket {
   }
 }
 
-/** What a user has stored today, and may store; null: unlimited. */
+/** Bytes that a user has stored today, and may store; null: unlimited. */
 export interface LogAllowance {
   limit: number | null;
   usedToday(nowMs: number): number;

@@ -24,7 +24,7 @@ export interface ReleaseImageDeps {
 }
 
 /**
- * What releases run. The name of an image is resolved once for each release, and all its workers run exactly that
+ * The images of releases. The name of an image is resolved once for each release, and all its workers run exactly that
  * (docs/decisions/0103-identity-of-images.md). What is resolved never changes, so it is read once.
  */
 export class ReleaseImages {

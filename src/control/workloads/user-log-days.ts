@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
 /** How long a change of a limit may go unnoticed if its hint is lost. */
 const TTL_MS = 60_000;
 
-/** What a user has stored today. */
+/** Bytes that a user has stored today. */
 class UserDay implements LogAllowance {
   limit: number | null;
   #day: number;

@@ -2,7 +2,7 @@
 import { reachableAddress } from '../../runtimes/reachable-address.ts';
 import type { Capacity } from '../../runtimes/runtime.ts';
 
-/** What a workload has, and where it is. */
+/** A workload's hardware, and where it is. */
 export interface Hardware {
   gpuCount: number;
   /** Null without GPUs, or where the type is unknown. */

@@ -7,7 +7,7 @@ const TICK_MS = 2_000;
 /** Listing and comparing may take this share of the time: with more workloads, events lead to a list less often. */
 const LIST_SHARE = 0.05;
 
-/** What the runtime had when the mark was taken. */
+/** The runtime's workloads when the mark was taken. */
 export interface WorkloadList {
   workloads: readonly Observed[];
   mark: number;

@@ -7,7 +7,7 @@ import type { Volume } from '../../domain/volumes/volume.ts';
 import { listVolumesById } from '../../domain/volumes/volume-store.ts';
 import type { Mount, StorageOwner, StorageRequest, WorkloadStorage } from '../../runtimes/runtime.ts';
 
-/** What a start needs of storage: the mounts, and the variables that describe them to the workload. */
+/** Storage of a start: the mounts, and the variables that describe them to the workload. */
 export interface MountedStorage {
   mounts: Mount[];
   env: Record<string, string>;

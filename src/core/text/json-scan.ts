@@ -249,7 +249,7 @@ export class JsonScan {
     return true;
   }
 
-  /** Position of the first byte from `at` that is no digit. */
+  /** Position of the first byte from `at` that is not a digit. */
   #digits(at: number): number {
     let end = at;
     while (isDigit(this.#bytes[end])) end += 1;

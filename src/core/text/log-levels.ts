@@ -2,7 +2,7 @@
 export const LOG_LEVELS = ['DEBUG', 'INFO', 'WARN', 'ERROR'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** What loggers call their levels, in lower case. */
+/** Loggers' names of levels, in lower case. */
 export const LEVEL_NAMES: Readonly<Record<string, LogLevel>> = {
   trace: 'DEBUG',
   verbose: 'DEBUG',

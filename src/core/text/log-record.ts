@@ -5,7 +5,7 @@
 
 import { LEVEL_MEMBERS, type LogLevel, levelOf } from './log-levels.ts';
 
-/** What a line of JSON says. */
+/** The record in a line of JSON. */
 export interface LogRecord {
   level: LogLevel | null;
   /** Its message. Members without a place of their own follow as `name=value`: nothing that a program logged is hidden. */

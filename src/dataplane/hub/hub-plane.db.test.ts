@@ -394,7 +394,7 @@ test('all fetches together keep to the bandwidth', async () => {
   origin.models.set('acme/four', { files: Object.fromEntries(names.map((n) => [`${n}.bin`, randomBytes(1_000_000)])) });
   const startedAt = performance.now();
   await Promise.all(names.map((name) => fetch(`${url}/acme/four/resolve/main/${name}.bin`).then(bytesOf)));
-  expect(performance.now() - startedAt).toBeGreaterThan(1_000); // 4 MB, of which some may come at once
+  expect(performance.now() - startedAt).toBeGreaterThan(1_000); // 4 MB: some may come at once
 });
 
 test('a file that is larger than the budget is passed on and not kept, and pushes nothing out', async () => {

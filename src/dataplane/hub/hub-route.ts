@@ -9,7 +9,7 @@ export type HubRoute =
 const PREFIX = '/hub/';
 const NAME = /^[A-Za-z0-9_](?:[\w.-]{0,94}[A-Za-z0-9_])?$/;
 const MAX_PATH = 4_000;
-/** What is asked about a model, and with which method; `null`: the model itself. */
+/** Questions about a model, with their methods; `null`: the model itself. */
 const QUESTIONS = new Map<string | null, 'GET' | 'POST'>([
   [null, 'GET'],
   ['revision', 'GET'],

@@ -8,7 +8,7 @@ import type { HubRoute } from './hub-route.ts';
 
 type FileRoute = Extract<HubRoute, { kind: 'file' }>;
 
-/** What is sent of a file: from `start` to before `end`. */
+/** The part of a file that is sent: from `start` to before `end`. */
 interface Part {
   status: 200 | 206;
   start: number;

@@ -190,7 +190,7 @@ export class UpstreamConnection implements TransportReader, Timed {
     return { transport: this.transport, head: this.#held ?? Buffer.alloc(0) };
   }
 
-  /** Of the response's head, or of an idle connection. */
+  /** The deadline of the response's head, or of an idle connection, has passed. */
   onDeadline(): void {
     this.#fail('it did not respond in time', true);
   }

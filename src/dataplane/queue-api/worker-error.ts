@@ -34,7 +34,7 @@ const HTTP_STATUS =
 const NO_SUCH_ROUTE =
   /^(?:[\w.]{1,100}:\s*){0,2}(?:(?:invalid|unsupported|unknown|unrecognized|no such)\s+(?:openai[\s_-]?)?(?:api\s+)?(?:route|path|url)\b|(?:openai[\s_-]?)?(?:route|endpoint|path)\s+\S{1,200}\s+(?:(?:is|was)\s+)?not\s+(?:found|supported|implemented)\b|no route (?:for|matches)\b)/i;
 
-/** What the public SDK adds to an exception of a generator: `handler: <text> \ntraceback: <lines>`. */
+/** The public SDK's wrapping of a generator's exception: `handler: <text> \ntraceback: <lines>`. */
 const SDK_EXCEPTION = /^handler: (.*?) ?\ntraceback: /s;
 
 /** Errors within errors beyond this depth are text. */

@@ -5,7 +5,7 @@ type Identity = Pick<BigIntStats, 'ino' | 'size' | 'mtimeNs'>;
 
 /**
  * Returns a file's ETag, with its quotes: another one after each change of its content, whoever changed it. The `-1` is S3's mark of an
- * ETag that is no MD5, so that no client compares it with one.
+ * ETag that is not an MD5, so that no client compares it with one.
  */
 export function etagOf({ ino, size, mtimeNs }: Identity): string {
   const hash = createHash('sha256').update(`${ino}/${size}/${mtimeNs}`).digest('hex');

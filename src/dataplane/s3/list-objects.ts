@@ -91,7 +91,7 @@ async function readPage(
     found.push(one);
   }
   const facts = await readFacts(root, found);
-  // What went away since its name was read is no longer there to be listed.
+  // Objects that went away since their names were read are left out.
   const present = found.filter(({ key, isPrefix }) => isPrefix || facts.has(key));
   return { found: present, facts, next: isTruncated ? found.at(-1)!.key : null };
 }

@@ -6,7 +6,7 @@ import { NameRuns } from './name-runs.ts';
 
 /** Smaller directories are read again for each page. */
 const MIN_NAMES = 5_000;
-/** What is remembered of all directories; one larger one is remembered alone. */
+/** The most that is remembered of all directories; a larger one is remembered alone. */
 const MAX_BYTES = 32 * 2 ** 20;
 /** For so long the later pages of a listing may go on with the names as they were at its first. */
 const CONTINUED_MS = 60_000;

@@ -76,7 +76,7 @@ describe('files are objects', () => {
   test.each(['CRC32C', 'CRC64NVME', 'SHA1', 'SHA256'])(
     'the checksum %s is compared with the content',
     async (algorithm) => {
-      // Of the bytes 123456789: the check values of the algorithms' definitions.
+      // Check values of the bytes 123456789 from the algorithms' definitions.
       const right = {
         CRC32C: 'e3069283',
         CRC64NVME: 'ae8b14860a799888',

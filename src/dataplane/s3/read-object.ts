@@ -35,7 +35,7 @@ const TYPES: Record<string, string> = {
   '.zip': 'application/zip',
 };
 
-/** What clients may have the response say instead. */
+/** Headers of the response that clients may replace. */
 const OVERRIDES = [
   'content-type',
   'content-language',

@@ -13,7 +13,7 @@ import type { S3Response } from './s3-response.ts';
 import { buildXml, XML_HEAD, type XmlElements } from './s3-xml.ts';
 import type { Signing } from './signature.ts';
 
-/** What the operations of S3 share in a process. */
+/** Shared by the operations of S3 in a process. */
 export interface S3Deps {
   pool: Pool;
   /** Reads volumes: requests of the same moment share a query. */

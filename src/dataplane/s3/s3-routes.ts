@@ -20,7 +20,7 @@ import { copyObject, putObject } from './uploads/write-object.ts';
 
 type Run = (call: VolumeCall) => Promise<void>;
 
-/** What parts of S3 are named by in a query. Those without a route are not offered. */
+/** Names of S3's parts in a query. Those without a route are not offered. */
 const SUBRESOURCES = new Set(
   `accelerate acl analytics attributes cors delete encryption intelligent-tiering inventory legal-hold lifecycle location logging
    metadataConfiguration metadataTable metrics notification object-lock ownershipControls partNumber policy policyStatus

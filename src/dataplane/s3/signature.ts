@@ -12,7 +12,7 @@ const MAX_SKEW_MS = 15 * 60_000;
 const MAX_EXPIRY_SECONDS = 7 * 86_400;
 const MAX_KEYS = 1_000;
 
-/** What a request says of its signature. */
+/** A request's statement of its signature. */
 export interface Claim {
   readonly accessKeyId: string;
   /** `20261126/EU-RO-1/s3/aws4_request`. */

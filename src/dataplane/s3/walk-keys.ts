@@ -2,7 +2,7 @@ import { codeOf, type Folder, within } from '../../runtimes/directories/folder.t
 import { HIDDEN_FOLDER } from '../../runtimes/directories/sweep-uploads.ts';
 import type { NameCache } from './name-cache.ts';
 
-/** What a listing finds, in the order of keys. Keys here have a character for each byte; a directory's key ends with a slash. */
+/** An entry of a listing, in the order of keys. Keys here have a character for each byte; a directory's key ends with a slash. */
 export interface FoundKey {
   key: string;
   /** All keys that begin with it, as one: a directory of a listing by directories. */

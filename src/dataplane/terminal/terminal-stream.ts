@@ -37,7 +37,7 @@ export class TerminalStream implements WebSocketListener {
   readonly #monotonic: Clock;
   readonly #onEnd: (end: StreamEnd) => void;
   #execution: Execution | null = null;
-  /** Input that waits for the program, or for what came before: one write for many messages, each of which would cost a kilobyte. */
+  /** Input that waits for the program, or for what came before: one write for many messages, since each would cost a kilobyte. */
   #pending: Buffer[] = [];
   #isWriting = false;
   #hasEnd = false;

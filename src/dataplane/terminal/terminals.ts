@@ -241,7 +241,7 @@ export class Terminals {
   }
 }
 
-/** What it was opened with, and ends with. */
+/** The credential that it was opened with: it ends with that. */
 function openerOf({ userId, keyId, sessionId }: TerminalSession): Credential {
   return sessionId === null ? { userId, keyId } : { userId, keyId, sessionId };
 }

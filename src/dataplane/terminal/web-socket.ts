@@ -28,7 +28,7 @@ export interface WebSocketListener {
   onBinary(bytes: Buffer): void;
   /** A frame of the client arrived, if only a pong. */
   onAlive(): void;
-  /** What was written has been sent, after `isFull`. */
+  /** Called after `isFull`, when everything written has been sent. */
   onDrain(): void;
   onClosed(): void;
   /** The client broke the protocol or a limit. Followed by `onClosed`. */

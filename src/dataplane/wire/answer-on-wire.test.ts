@@ -68,7 +68,7 @@ async function open(): Promise<Socket> {
   return socket;
 }
 
-/** What differs between the two on purpose, and what changes with time. */
+/** Removes what differs between the two on purpose, or changes with time. */
 function normalized(answer: string): string {
   const kept = answer
     .toLowerCase()

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { mayReadOn } from './bulk-reads.ts';
 
-/** A connection of which so many large pieces can be read, as long as it may. */
+/** A connection with so many large pieces to read, as long as it may. */
 class Source {
   read = 0;
   readonly #size: number;

@@ -1,7 +1,7 @@
 /** Passing on a full read takes a tenth of a millisecond, so that these take about one. */
 const MAX_IN_A_TURN = 8;
 
-/** A connection of which a large piece was read. */
+/** A connection from which a large piece was read. */
 export interface BulkReader {
   /** Reads the next one. */
   readOn(): void;

@@ -49,7 +49,7 @@ export class ClientConnection implements TransportReader, Timed, ExchangeConnect
   #isReading = false;
   #isLingering = false;
   #isDetached = false;
-  /** Ended responses of which a part has not left yet. */
+  /** Ended responses whose last part has not left yet. */
   readonly #sending: SentWatcher[] = [];
 
   constructor(transport: SocketTransport, owner: ConnectionOwner, client: ConnectionClient & { pace: ConnectionPace }) {

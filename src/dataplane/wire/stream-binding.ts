@@ -3,7 +3,7 @@ export interface WriteRequest {
   oncomplete?: (status: number) => void;
 }
 
-/** What node's streams write with (`process.binding`, which is undocumented). */
+/** The binding that node's streams write with (`process.binding`, which is undocumented). */
 interface StreamBinding {
   WriteWrap: new () => WriteRequest;
   streamBaseState: Int32Array;

@@ -20,13 +20,13 @@ export interface Actor {
   readonly scopes: readonly Scope[];
   /** Where the request came from. Absent: from no request. */
   readonly origin?: Origin;
-  /** What plain `/v2` speaks to this key. Absent or null: what the server is set to. */
+  /** The revision of plain `/v2` for this key. Absent or null: the server's setting. */
   readonly restRevision?: RestRevision | null;
 }
 
 /** Where a request came from, for the audit log. */
 export interface Origin {
-  /** What the client speaks or is: `rest`, `v1`, `graphql`, `cli` or `console`. */
+  /** The client's interface: `rest`, `v1`, `graphql`, `cli` or `console`. */
   readonly interface: string;
   readonly address: string;
   readonly requestId: string;
@@ -49,7 +49,7 @@ export function isPermitted(actor: Actor, permission: Permission): boolean {
 }
 
 /**
- * What a stream that stays open depends on: its key or session, and for a person who acts for a team also that they still may, as
+ * Names the right that an open stream depends on: its key or session, and for a person who acts for a team also that they still may, as
  * before.
  */
 export function useIdOf({

@@ -63,7 +63,7 @@ export function checkNewKey(clock: Clock, { scopes, expiresAt }: Pick<NewApiKey,
   }
 }
 
-/** What a key that is made may have, and the key behind it; null: a person whom no key restricts. */
+/** The most that a new key may have, and the key that makes it; null: a person whom no key restricts. */
 interface Grant extends Pick<NewApiKey, 'scopes' | 'expiresAt'> {
   keyId: KeyId | null;
   allowedNetworks: readonly string[];

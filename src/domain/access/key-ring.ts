@@ -34,7 +34,7 @@ const SESSIONS: SecretKind = {
 /** Cookies of pods' hosts: each stands for the session that it ends with. */
 const POD_SESSIONS: SecretKind = { ...SESSIONS, find: findSessionByPodSecretHash };
 
-/** What a request came with, a key or a session, and for whom it acts. */
+/** The key or session of a request, and for whom it acts. */
 export type Credential = Pick<Actor, 'keyId' | 'sessionId' | 'userId' | 'personId' | 'actingRole'>;
 
 /** Says whom a proxy in front of the server vouches for with a request; null for nobody. */
@@ -61,7 +61,7 @@ export class KeyRing extends SecretRing {
   constructor({ vouchers = null, ...deps }: RingDeps & { vouchers?: Vouchers | null }) {
     super(KEYS, deps);
     this.#vouchers = vouchers;
-    const { onRefused: _, ...others } = deps; // a browser that was signed out is no stranger
+    const { onRefused: _, ...others } = deps; // a browser that was signed out is not a stranger
     this.sessions = new SecretRing(SESSIONS, others);
     this.podSessions = new SecretRing(POD_SESSIONS, others);
     this.teams = new TeamRing(deps);

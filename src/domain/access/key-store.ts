@@ -13,7 +13,7 @@ export interface ApiKey {
   createdAt: Date;
   /** Null: never. */
   expiresAt: Date | null;
-  /** What plain `/v2` speaks to it. Null: what the server is set to. */
+  /** The revision of plain `/v2` for it. Null: the server's setting. */
   restRevision: RestRevision | null;
   /** To about a minute. Null: never, or before version 0.2 recorded it. */
   lastUsedAt: Date | null;

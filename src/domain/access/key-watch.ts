@@ -2,10 +2,10 @@ import type { Clock } from '../../core/clock.ts';
 import { Roster } from '../../core/roster.ts';
 import type { Db } from '../../db/pool.ts';
 
-/** Half of what a stream may outlive its key by, so that a lost hint is no matter. */
+/** Half of what a stream may outlive its key by, so that a lost hint does not matter. */
 const POLL_MS = 1_000;
 
-/** What ended: the key or session, or what its person may do for the account that they act for. */
+/** The end of a key or session, or of its person's membership in the account that they act for. */
 export type UseEnd = 'CREDENTIAL' | 'MEMBERSHIP';
 
 /** In place of an end, of a use whose key or session goes on: its person no longer acts as they did. */

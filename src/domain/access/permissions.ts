@@ -18,7 +18,7 @@ export const PERMISSIONS = {
   writeEndpoint: permit('serverless', 'write'),
   deleteEndpoint: permit('serverless', 'write', 'OPERATOR'),
   rollBackRelease: permit('serverless', 'write', 'OPERATOR'),
-  /** What status and stream need. */
+  /** The permission for status and stream. */
   readJob: ({ id }: { id?: string }): Permission => ({ invoke: id as EndpointId, access: 'read' }),
   /** `id`: of a pod, or of an endpoint. */
   exec: ({ id }: { id?: string }): Permission => ({ exec: id! }),
@@ -55,7 +55,7 @@ export const PERMISSIONS = {
   writeKeys: (): Permission => ({ area: 'account', access: 'write', orArea: 'users' }),
   /** Entries of one's own records; as an admin, of all. */
   readAudit: (): Permission => ({ area: 'account', access: 'read', orArea: 'users' }),
-  // Of admins alone: see check-operator.ts.
+  // For admins alone: see check-operator.ts.
   readUsers: (): Permission => ({ area: 'users', access: 'read' }),
   writeUsers: (): Permission => ({ area: 'users', access: 'write' }),
   readUserLimits: (): Permission => ({ area: 'users', access: 'read', orArea: 'account' }),

@@ -1,5 +1,5 @@
 /**
- * What roles permit: in the installation, and in a team. With the permission that each operation names (permissions.ts) and the
+ * Rights of roles in the installation, and in a team. With the permission that each operation names (permissions.ts) and the
  * scopes of a key, this is all that decides a request of REST, GraphQL, v1, the queue API, terminals, console and command line
  * (docs/decisions/0116-teams-are-owners.md).
  */
@@ -8,11 +8,11 @@ import { TEAM_ROLES, type TeamRole } from './team-roles.ts';
 
 export { TEAM_ROLES, type TeamRole } from './team-roles.ts';
 
-/** What a user may do beyond their own account. Each role includes what a USER may do. */
+/** Roles beyond one's own account. Each includes the rights of a USER. */
 export const ROLES = ['ADMIN', 'USER', 'AUDITOR', 'BILLING'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** What concerns the whole installation or other accounts, and the roles that may do it. */
+/** Actions on the whole installation or other accounts, and the roles that may do them. */
 export const OPERATOR_ACTIONS = {
   /** Users and teams with what they may have, have and hold: limits, names of keys, terminals. */
   readUsers: ['ADMIN', 'AUDITOR'],
@@ -31,7 +31,7 @@ export type OperatorAction = keyof typeof OPERATOR_ACTIONS;
 /** As what a person acts for an account: as a member, or as somebody who may read every account. */
 export type ActingRole = TeamRole | 'AUDITOR';
 
-/** What a member must be to write: DEVELOPER in the areas that say no more. */
+/** The role that a member needs to write: DEVELOPER in areas without an entry. */
 const WRITERS: Partial<Record<string, TeamRole>> = { account: 'OWNER', users: 'OWNER', billing: 'OWNER' };
 
 /**

@@ -31,7 +31,7 @@ const MAX_ENTRIES = 10_000;
 const MAX_SECRET_LENGTH = 256;
 const NONE_TRUSTED: TrustedAddresses = { has: () => false };
 
-/** What one kind of secrets is: how it is looked up, and what is recorded of it. */
+/** A kind of secrets: how it is looked up, and how its use is recorded. */
 export interface SecretKind {
   /** The topics that name a key or a session. */
   topics: readonly ('key' | 'session')[];
@@ -42,7 +42,7 @@ export interface SecretKind {
   updateUsed(db: Db, ids: readonly string[]): Promise<void>;
 }
 
-/** What a look-up finds. */
+/** The secret that a look-up finds. */
 export interface FoundSecret {
   id: string;
   actor: Actor;
@@ -66,7 +66,7 @@ interface Known {
   untilMs: number;
 }
 
-/** What a look-up ends with: an actor, a secret that is valid but refused, or nothing. */
+/** The outcome of a look-up: an actor, a secret that is valid but refused, or nothing. */
 type Outcome = Actor | Refused | Bound | undefined;
 
 /** A secret that may be used from some networks only. */
@@ -83,7 +83,7 @@ interface Refused {
   untilMs: number;
 }
 
-/** What a ring needs. */
+/** The dependencies of a ring. */
 export interface RingDeps {
   pool: Db;
   bus: Pick<Bus, 'subscribe'>;

@@ -3,7 +3,7 @@ import { newId, type UserId } from '../../core/ids.ts';
 import { type Db, isUniqueViolation } from '../../db/pool.ts';
 import type { Role } from './roles.ts';
 
-/** What happens to a suspended user's workloads: they go on, or endpoints are scaled to zero and pods stopped. */
+/** Fates of a suspended user's workloads: they go on, or endpoints are scaled to zero and pods stopped. */
 export const SUSPENDED_WORKLOADS = ['KEEP', 'STOP'] as const;
 export type SuspendedWorkloads = (typeof SUSPENDED_WORKLOADS)[number];
 

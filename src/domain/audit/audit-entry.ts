@@ -11,7 +11,7 @@ export type ActorKind = (typeof ACTOR_KINDS)[number];
 export const OUTCOMES = ['done', 'refused', 'failed'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** What changed: by field, the value before and after; null where there was none. Hidden values are `HIDDEN`. */
+/** Changes by field: the value before and after; null where there was none. Hidden values are `HIDDEN`. */
 export type AuditChanges = Record<string, [before: unknown, after: unknown]>;
 
 /** An entry as it is written. The database adds its number and its time. */
@@ -31,7 +31,7 @@ export interface NewEntry {
   requestId: string | null;
   outcome: Outcome;
   reason: string | null;
-  /** Of a refusal: how many alike it stands for. */
+  /** Number of refusals of the same kind that the entry stands for. */
   repeats: number;
   changes: AuditChanges | null;
 }

@@ -1,5 +1,5 @@
 /**
- * What an entry shows of each kind of record: these columns, and no others. A column that is not named here is never read, so that a new
+ * The columns of each kind of record that an entry shows, and no others. A column that is not named here is never read, so that a new
  * one with a secret in it cannot end up in the log. Values of what is `hidden` are compared, and shown as `***`.
  */
 import type { Db } from '../../db/pool.ts';
@@ -8,7 +8,7 @@ import { diffRecords, type Fields, type Hiding } from './diff-records.ts';
 import { LOCAL_ACCOUNT_RECORDS } from './local-account-records.ts';
 
 interface AuditedRecord {
-  /** What follows `from`; `$1` is the record's id. */
+  /** The SQL after `from`; `$1` is the record's id. */
   from: string;
   owner: string;
   name: string;
@@ -34,7 +34,7 @@ const CONTAINER = {
   registryId: 'registry_id',
 };
 
-/** Of a table with `id`, `user_id` and `name`. */
+/** For a table with `id`, `user_id` and `name`. */
 const OWNED = { owner: 'user_id', name: 'name' };
 
 const ENDPOINT_GPU = `case when gpu_pools is not null then jsonb_build_object('pools', gpu_pools, 'count', gpu_count) || gpu_rule end`;

@@ -13,7 +13,7 @@ const LEFT_OUT = '(left out: too long)';
 /** The members of a record that an entry may show, by name. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** What of a record's fields must not be shown: `maps` have names that may be, and values that may not. */
+/** Fields of a record that must not be shown: of `maps` the names may be, and the values may not. */
 export interface Hiding {
   maps: readonly string[];
   values: readonly string[];

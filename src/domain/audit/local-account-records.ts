@@ -1,6 +1,6 @@
 const PERSON = { from: 'users t where t.id = $1', owner: 'id', name: 'name' };
 
-/** What entries show of local accounts: never a hash, and nothing of a key but that it is there. */
+/** Columns of local accounts that entries show: never a hash, and of a key only that it is there. */
 export const LOCAL_ACCOUNT_RECORDS = {
   invitation: { ...PERSON, fields: { expiresAt: '(select i.expires_at from invitations i where i.user_id = t.id)' } },
   password: { ...PERSON, fields: { changedAt: '(select p.changed_at from passwords p where p.user_id = t.id)' } },

@@ -3,7 +3,7 @@ import type { Admin } from '../access/actor.ts';
 import { type AuditChanges, authorOf, type Outcome } from './audit-entry.ts';
 import { insertEntry } from './insert-entry.ts';
 
-/** Something that is no operation: a sign-in, a budget that is used up, old entries that were removed. */
+/** An event that is not an operation: a sign-in, a budget that is used up, old entries that were removed. */
 export interface AuditEvent {
   /** `<record>.<verb>`, fixed for good. */
   operation: `${string}.${string}`;

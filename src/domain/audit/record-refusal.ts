@@ -7,11 +7,11 @@ import { insertEntry } from './insert-entry.ts';
 const MAX_REASON = 500;
 const FAULT = 500;
 
-/** What was not done, and why. */
+/** A refused request, and why it was refused. */
 export interface Refused {
   operation: string;
   recordId: string | null;
-  /** What was asked for, where no operation was reached. */
+  /** The request, where no operation was reached. */
   what?: string;
   error: unknown;
 }

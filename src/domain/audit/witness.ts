@@ -5,7 +5,7 @@ import { changesOf, lockSnapshot, type RecordSnapshot, readSnapshot } from './au
 import type { Fields } from './diff-records.ts';
 import { insertEntry, type WritingStatement, withEntry } from './insert-entry.ts';
 
-/** What an operation changed, as it saw it. Members that AUDITED_RECORDS does not name are not shown. */
+/** A change as the operation saw it. Members that AUDITED_RECORDS does not name are not shown. */
 export interface SeenChange {
   recordId: string;
   recordName: string;
@@ -13,7 +13,7 @@ export interface SeenChange {
   after: object;
 }
 
-/** What a witness knows of an operation. */
+/** An operation, as far as a witness knows it. */
 interface Watched<Who extends Admin, Input, Result> {
   readonly name: string;
   subject(input: Input, result: Result): string;

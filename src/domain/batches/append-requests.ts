@@ -42,7 +42,7 @@ export interface Uploaded {
 /**
  * Adds a portion to a DRAFT in one commit: the requests, their numbers and the counts. Numbers are those of the lines that
  * the batch has received. `expected`: the lines it must have received before; null: any. Throws `badRequest` and adds nothing
- * if the batch is no draft, has received another number of lines, or would become too large.
+ * if the batch is not a draft, has received another number of lines, or would become too large.
  */
 export async function appendRequests(
   db: Db,

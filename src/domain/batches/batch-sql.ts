@@ -9,7 +9,7 @@ const SUMS = {
 };
 
 /**
- * What the statement that ends jobs does for those of a batch (domain/jobs/job-sql.ts): it keeps the result beside the batch
+ * The part for batches of the statement that ends jobs (domain/jobs/job-sql.ts): it keeps the result beside the batch
  * and counts it, so that a request ends exactly when its job does. `ended`: a CTE with the ended jobs; `lane`: as in
  * `addToCounters`.
  */

@@ -18,13 +18,13 @@ export const MAX_NAME_LENGTH = 200;
 /** Matches valid batch ids. */
 export const BATCH_ID = /^batch_[a-z0-9]{14}$/;
 
-/** A line that is no request, and why. Lines count from 1. */
+/** A line that is not a request, and why. Lines count from 1. */
 export interface Rejection {
   line: number;
   reason: string;
 }
 
-/** What a client may set. */
+/** The fields that a client may set. */
 export interface BatchSettings {
   name: string | null;
   webhook: string | null;
@@ -37,7 +37,7 @@ export interface BatchSettings {
 export interface Measured {
   requests: number;
   executionMs: number;
-  /** What a worker of the endpoint cost then; null: unknown. */
+  /** The price of a worker of the endpoint then; null: unknown. */
   usdPerHour: number | null;
 }
 

@@ -1,4 +1,4 @@
-/** What a running batch does next: pure, time is an argument (docs/decisions/0043-batches.md). */
+/** Decides what a running batch does next: pure, time is an argument (docs/decisions/0043-batches.md). */
 
 /** Jobs that the batches of an endpoint have queued together: enough for hundreds of workers until the next portion. */
 export const WINDOW = 500;

@@ -45,7 +45,7 @@ export function renderBatch(batch: Batch): Record<string, unknown> {
   });
 }
 
-/** What the whole batch takes, if the other requests are like the first ones. */
+/** Estimates the whole batch, if the other requests are like the first ones. */
 function renderEstimate({ measured, accepted }: Batch): Record<string, unknown> | null {
   if (measured === null) return null;
   const { requests, executionMs, usdPerHour } = measured;

@@ -48,7 +48,7 @@ export interface LineSize {
   bytes: number;
 }
 
-/** What to read. */
+/** The lines to read. */
 export interface LineQuery {
   id: BatchId;
   status: BatchStatus;

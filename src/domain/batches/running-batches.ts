@@ -34,7 +34,7 @@ export interface RunningBatch {
   workersMax: number;
   /** Running batches of the endpoint that may run. */
   siblings: number;
-  /** What the user has queued on all endpoints, batches included. */
+  /** Jobs that the user has queued on all endpoints, batches included. */
   userQueued: number;
   userQueuedBytes: number;
   ownLimits: OwnLimits;

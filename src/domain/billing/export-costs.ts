@@ -4,7 +4,7 @@ import type { CostScope } from './cost-scope.ts';
 import { dayOf } from './read-costs.ts';
 import type { UsageKind } from './usage.ts';
 
-/** What one resource used and cost on one UTC day. */
+/** One resource's use and cost on one UTC day. */
 interface ExportRow {
   day: string;
   userId: string;
@@ -90,7 +90,7 @@ function toLine({ day, userId, userName, kind, resourceId, resourceName, numbers
   return [day, ...texts, ...numbers].join(',') + END;
 }
 
-/** What spreadsheets take for the beginning of a formula (OWASP, "CSV Injection"). */
+/** Characters that spreadsheets take for the beginning of a formula (OWASP, "CSV Injection"). */
 const FORMULA = /^[=+\-@\t\r\n]/;
 const QUOTED = /[",\r\n]/;
 

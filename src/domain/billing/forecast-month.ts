@@ -1,5 +1,5 @@
 /**
- * What a month will cost. Pure: the days and the time are arguments. The method is one that people can check with a pencil: what was
+ * Forecasts the cost of a month. Pure: the days and the time are arguments. The method is one that people can check with a pencil: what was
  * spent, and the average day for each day that is left.
  */
 import { bucketStart } from './buckets.ts';

@@ -3,7 +3,7 @@ import type { Db } from '../../db/pool.ts';
 import type { BucketRange } from './buckets.ts';
 import type { UsageKind } from './usage.ts';
 
-/** What a group of resources used and cost in a bucket. */
+/** The use and cost of a group of resources in a bucket. */
 export interface UsageSum {
   bucketAt: Date;
   /** The resource or the item (GPU type or CPU flavor) of the group; empty if everything is added up. */
@@ -16,7 +16,7 @@ export interface UsageSum {
   seconds: number;
   /** The largest disk of a resource, in GB, added up over the resources. */
   diskGb: number;
-  /** Of it, on fast network storage. */
+  /** The part of it on fast network storage. */
   fastDiskGb: number;
 }
 

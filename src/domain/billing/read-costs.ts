@@ -5,7 +5,7 @@ import type { CostScope } from './cost-scope.ts';
 import { amountSql } from './money.ts';
 import type { UsageKind } from './usage.ts';
 
-/** What costs are grouped by, and the kind of resources that this covers; null: all kinds. */
+/** Groupings of costs, with the kind of resources that each covers; null: all kinds. */
 export const COST_GROUPS = {
   product: null,
   endpoint: 'SERVERLESS',
@@ -29,7 +29,7 @@ export interface CostQuery {
   limit: number;
 }
 
-/** What one resource, product or user cost. Amounts are exact decimal text, in USD. */
+/** The cost of one resource, product or user. Amounts are exact decimal text, in USD. */
 export interface CostGroup {
   /** The resource, the user or, by product, the kind of resources. */
   id: string;

@@ -8,7 +8,7 @@ import { dayOf } from './read-costs.ts';
 const AMOUNT = 'gpu_amount + cpu_amount + storage_amount';
 
 /**
- * Returns what the current month will cost. The day of the first usage is no full day; one without usage after it is free. What is not metered yet,
+ * Returns what the current month will cost. The day of the first usage is not a full day; one without usage after it is free. What is not metered yet,
  * at most some minutes, counts as time that is left.
  */
 export async function readForecast(db: Db, scope: CostScope, nowMs: number): Promise<Forecast> {

@@ -7,7 +7,7 @@ import { IS_STOPPED, SPENT, THIS_MONTH } from './budget-sql.ts';
 
 export const MAX_BUDGETS = 1_000;
 
-/** What was spent in a month that is over counts no more. */
+/** Spending of a month that is over does not count. */
 const COLUMNS = `
   b.id, b.user_id as "userId", u.name as "userName", b.endpoint_id as "endpointId", e.name as "endpointName",
   b.owner = 'ADMIN' as "isByAdmin", trim_scale(b.amount)::text as amount, b.action, b.notify_at as "notifyAt", b.webhook,

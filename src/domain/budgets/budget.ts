@@ -1,6 +1,6 @@
 import type { BudgetId, EndpointId, UserId } from '../../core/ids.ts';
 
-/** What happens when a budget is used up: only notices, or no more workers and pods start. */
+/** Actions when a budget is used up: only notices, or no more workers and pods start. */
 export const BUDGET_ACTIONS = ['NOTIFY', 'STOP'] as const;
 export type BudgetAction = (typeof BUDGET_ACTIONS)[number];
 

@@ -11,7 +11,7 @@ import { decideNotices, isPassed } from './decide-notices.ts';
 export interface BudgetNotice extends Pick<Budget, 'userId' | 'endpointId' | 'month' | 'amount' | 'spent' | 'action'> {
   id: number;
   budgetId: BudgetId;
-  /** Of the amount. */
+  /** Percent of the amount. */
   percent: number;
   at: Date;
   /** It is used up, and nothing more is started. */

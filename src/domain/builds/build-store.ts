@@ -15,7 +15,7 @@ const COLUMNS = `
      'name', s.name, 'status', s.status, 'startedAt', s.started_at, 'endedAt', s.ended_at) order by s.number), '[]')
    from build_steps s where s.build_id = b.id) as steps`;
 
-/** What a build is made from, as its row holds it. */
+/** The input of a build, as its row holds it. */
 export interface BuildInput {
   name: string;
   recipe: Recipe;

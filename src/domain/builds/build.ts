@@ -13,7 +13,7 @@ export interface BuildStep {
 
 /** A commit that was built, as the repository describes it. */
 export interface GitCommit {
-  /** Of the repository, without credentials. */
+  /** URL of the repository, without credentials. */
   url: string;
   commit: string;
   /** `refs/heads/main`, for instance. */
@@ -31,7 +31,7 @@ export interface Build {
   status: BuildStatus;
   /** Null: there is none, or it was removed. */
   image: string | null;
-  /** Of the image: `sha256:` and 64 hexadecimal digits. */
+  /** The image's digest: `sha256:` and 64 hexadecimal digits. */
   digest: string | null;
   sizeBytes: number | null;
   /** Why it failed or was cancelled, or what it waits for. */
@@ -46,7 +46,7 @@ export interface Build {
   /** The endpoint that took the image last. */
   endpointId: EndpointId | null;
   retryOf: BuildId | null;
-  /** Of what is built, in hexadecimal (content-hash.ts). */
+  /** Hash of the content that is built, in hexadecimal (content-hash.ts). */
   contentHash: string;
   createdAt: Date;
   startedAt: Date | null;

@@ -50,7 +50,7 @@ function pathFault(path: string): string | null {
 }
 
 /**
- * A link may begin with '..', as often as it is deep, and has none later: the folders above it are no links, and where its names lead
+ * A link may begin with '..', as often as it is deep, and has none later: the folders above it are not links, and where its names lead
  * through other links, those lead inward as well. So no chain of links leaves the folder.
  */
 function linkFault(entry: FolderEntry): string | null {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { FolderEntry } from './build.ts';
 import type { Recipe } from './recipe.ts';
 
-/** What an image depends on, as far as its user decides. */
+/** The user's part of what an image depends on. */
 export interface BuildContent {
   entries: readonly FolderEntry[];
   recipe: Recipe;

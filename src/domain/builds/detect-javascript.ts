@@ -56,7 +56,7 @@ export async function detectJavaScript(folder: FolderListing, wishes: RecipeWish
   };
 }
 
-/** What package.json starts is what its `build` has made. A file that runs as it is needs none. */
+/** True if package.json starts a file that its `build` makes. A file that runs as it is needs no build. */
 function needsBuild(entry: Entry, manifest: Manifest | null): boolean {
   return (
     manifest?.scripts.build !== undefined &&

@@ -17,7 +17,7 @@ type Entry = NonNullable<Recipe['entry']>;
 const STARTS_SDK = /\brunpod\.serverless\.start ?\(|^ ?from podyard_worker import\b|^ ?import podyard_worker\b/m;
 const IMPORTS_START = /^ ?from runpod\.serverless import\b/m;
 const HANDLER = /^(?:async )?def handler ?\(|^handler ?(?::|=(?!=))/m;
-/** Of one line. */
+/** An app's assignment, on one line. */
 const APP = /^(\w+) ?(?::[^=]*)?= ?(?:\w+\.)?(FastAPI|Starlette|Quart|Litestar|Flask) ?\(/;
 const SERVES_ITSELF = /\buvicorn\.run ?\(|\bserve_forever ?\(|^ app\.run ?\(|\bweb\.run_app ?\(/m;
 

@@ -29,7 +29,7 @@ function findDockerfile({ paths }: FolderListing, { dockerfile }: RecipeWishes):
   throw refuse(`build.dockerfile is '${dockerfile}', but the folder has no such file`);
 }
 
-/** What says nothing beside a Dockerfile must not look as if it did. */
+/** Fields without effect beside a Dockerfile: they are refused there, so that nobody relies on them. */
 const GENERATED = ['handler', 'command', 'base', 'python', 'node', 'systemPackages'] as const;
 
 async function fromDockerfile(folder: FolderListing, dockerfile: string, wishes: RecipeWishes): Promise<Recipe> {

@@ -8,7 +8,7 @@ export interface FolderListing {
   read(path: string): Promise<string>;
 }
 
-/** What the user said about the build (`build` in podyard.yaml). What is absent is detected. */
+/** The user's settings of the build (`build` in podyard.yaml). Absent ones are detected. */
 export interface RecipeWishes {
   /** The workers take jobs from a queue, or answer HTTP requests. */
   serves: 'jobs' | 'requests';

@@ -82,7 +82,7 @@ export async function findNodePackages(
   return { installer: LOCK_FILES[lock]!, lockFiles: [lock, 'package.json', ...settings] };
 }
 
-/** Of several lock files, the one of `packageManager`. */
+/** Chooses among several lock files the one of `packageManager`. */
 function chooseLock(locks: readonly string[], { packageManager }: Manifest): string | undefined {
   if (locks.length <= 1) return locks[0];
   const named = locks.find((lock) => packageManager?.startsWith(`${LOCK_FILES[lock]}@`));

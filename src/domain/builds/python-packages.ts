@@ -2,7 +2,7 @@ import { Failure, messageOf } from '../../core/errors.ts';
 import type { FolderListing } from './folder-listing.ts';
 import type { Recipe } from './recipe.ts';
 
-/** What a Python folder installs. */
+/** The packages of a Python folder. */
 export interface PythonPackages {
   installer: Extract<Recipe['installer'], 'pip' | 'uv'> | null;
   lockFiles: string[];

@@ -8,9 +8,9 @@ export interface Recipe {
   target: string | null;
   /** The image to begin with. Null: a slim one of the language. */
   base: string | null;
-  /** Of Python or Node.js, such as `3.12` or `24`. Null: the builder's default. */
+  /** Version of Python or Node.js, such as `3.12` or `24`. Null: the builder's default. */
   version: string | null;
-  /** What installs the dependencies. Null: there are none. */
+  /** The program that installs the dependencies. Null: there are none. */
   installer: 'pip' | 'uv' | 'npm' | 'pnpm' | 'yarn' | null;
   /** The files that alone decide what is installed, by their paths in the folder. The first is the lock file, if there is one. */
   lockFiles: string[];

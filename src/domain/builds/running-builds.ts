@@ -1,4 +1,4 @@
-/** What control reads and writes of builds. Only the leader does. */
+/** Control's reads and writes of builds: only the leader makes them. */
 import { Failure } from '../../core/errors.ts';
 import type { BuildId, RegistryId, UserId } from '../../core/ids.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
@@ -44,7 +44,7 @@ export async function listUnfinishedBuilds(db: Db): Promise<UnfinishedBuild[]> {
 export interface StartedBuild extends BuildInput {
   id: BuildId;
   userId: UserId;
-  /** Of the lines that an earlier, interrupted run has printed. */
+  /** Number of the last line that an earlier, interrupted run has printed. */
   lastLine: number;
 }
 
@@ -151,7 +151,7 @@ export async function appendEvents(
   });
 }
 
-/** What a build is given beside its folder. */
+/** Secrets that a build is given beside its folder. */
 export interface OpenedSecrets {
   /** By id. */
   secrets: Record<string, string>;

@@ -15,7 +15,7 @@ export interface FoundFile {
   mode: number;
 }
 
-/** What a folder has for a build. */
+/** The contents of a folder that a build looks at. */
 export interface Scan {
   files: FoundFile[];
   /** Files that look like secrets, and were left out. */
@@ -24,11 +24,11 @@ export interface Scan {
   odd: string[];
 }
 
-/** Podyard's own folder: the data of a server that was started here. Git's is no part of the code either. */
+/** Podyard's own folder: the data of a server that was started here. Git's is not part of the code either. */
 const NEVER = new Set(['.git', '.podyard']);
-/** They say what is deployed, and are no part of it: a new setting builds nothing. */
+/** They say what is deployed, and are not part of it: a new setting builds nothing. */
 const PROJECT = new Set(['podyard.yaml', 'podyard.yml']);
-/** What installers and interpreters write. */
+/** Folders that installers and interpreters write. */
 const INSTALLED = new Set(['node_modules', '.venv', '__pycache__']);
 const NO_SECRET = /\.(?:example|sample|template|dist)$/;
 const SECRET =

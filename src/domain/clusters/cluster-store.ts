@@ -49,7 +49,7 @@ export async function getClusterRow(
   return rows[0];
 }
 
-/** What a create writes. */
+/** The columns that a create writes. */
 export type NewClusterRow = Omit<Cluster, 'createdAt' | 'phase' | 'phaseReason' | 'dataCenterId' | 'cidr'>;
 
 export async function insertClusterRow(db: Db, cluster: NewClusterRow): Promise<void> {

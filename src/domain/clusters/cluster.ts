@@ -1,7 +1,7 @@
 import type { ClusterId, UserId } from '../../core/ids.ts';
 import type { Cloud, PodStatus } from '../pods/pod.ts';
 
-/** What the pods are for. Kept and shown; all types start their image alike. */
+/** The purpose of the pods. Kept and shown; all types start their image alike. */
 export const CLUSTER_TYPES = ['APPLICATION', 'TRAINING', 'SLURM', 'RAY'] as const;
 export type ClusterType = (typeof CLUSTER_TYPES)[number];
 
@@ -10,7 +10,7 @@ export type ClusterWanted = 'RUN' | 'DELETE';
 /** The observed state of all pods together; only control sets it (docs/states.md, "Cluster"). */
 export type ClusterPhase = 'WAITING' | 'STARTING' | 'RUNNING' | 'FAILED';
 
-/** What each pod gets. */
+/** The compute of each pod. */
 export interface ClusterCompute {
   gpuTypeId: string;
   gpusPerPod: number;
@@ -32,7 +32,7 @@ export interface Cluster extends ClusterCompute {
   phaseReason: string | null;
   /** Where it was placed; null until then. */
   dataCenterId: string | null;
-  /** Of its network; null until known, and where the network has no range of its own. */
+  /** Range of its network; null until known, and where the network has none of its own. */
   cidr: string | null;
 }
 

@@ -22,7 +22,7 @@ export type Placing =
   | { isPlaced: false; isNewReason: boolean };
 
 type Waiting = Pick<Cluster, 'userId' | 'name' | 'podCount' | 'cloud' | 'dataCenterIds' | 'phaseReason'> & {
-  /** Of each pod. */
+  /** The GPUs of each pod. */
   gpu: PodGpu;
 };
 

@@ -19,7 +19,7 @@ export interface References {
   networkVolumeIds?: readonly string[];
   env?: Readonly<Record<string, string>>;
   models?: readonly Pick<ModelUse, 'tokenSecret'>[];
-  /** What gets them. */
+  /** The image that gets them. */
   image?: string;
   args?: string;
 }
@@ -64,7 +64,7 @@ export function checkAddedReferences(actor: Actor, before: References | null, gi
 
 interface Reference {
   area: Area;
-  /** Undefined for a secret: names are no ids, and a scope for one record does not cover them. */
+  /** Undefined for a secret: names are not ids, and a scope for one record does not cover them. */
   resourceId?: string;
   thing: string;
 }

@@ -44,7 +44,7 @@ export async function recordDecisions(
 /**
  * Returns CTEs that store a decision for workers that came or left otherwise than by the scaler, in the statement that changes
  * them: none is lost, and none is stored twice. `changed` is a CTE with `id`, `endpoint_id`, `kind`, `cause`, `reason` and
- * `wanted`, the order before: that a leaving worker left is no news. Equal ones of an endpoint are one decision, with the
+ * `wanted`, the order before: a leaving worker was expected to leave. Equal ones of an endpoint are one decision, with the
  * number of workers that was wanted before.
  */
 export function storeDecisions(changed: string): string {

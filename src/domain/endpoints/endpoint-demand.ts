@@ -6,12 +6,12 @@ import type { FloorSchedule } from '../scheduled-floors/scheduled-floors.ts';
 import type { FlashBoot, ScalerType } from './endpoint.ts';
 import { LIVE_REQUEST_DEMAND } from './request-demand.ts';
 
-/** What the scaler needs to know about an endpoint, besides its workers. */
+/** The facts about an endpoint that the scaler needs, beside its workers. */
 export interface EndpointDemand {
   id: EndpointId;
-  /** Of the release that serves. */
+  /** Version of the release that serves. */
   version: number;
-  /** Of the newest release, if it is open or has failed. */
+  /** Trial of the newest release, if it is open or has failed. */
   trial: 'ASKED' | 'FAILED' | null;
   min: number;
   max: number;

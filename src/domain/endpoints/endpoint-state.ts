@@ -22,7 +22,7 @@ export interface EndpointState {
   since: Date | null;
   /** One sentence; of a failure also the last lines of output. Null when there is nothing to explain. */
   reason: string | null;
-  /** What does not work although workers do, a sentence each without a period. */
+  /** Problems of an endpoint whose workers work, a sentence each without a period. */
   warnings: string[];
 }
 
@@ -34,7 +34,7 @@ export interface WorkerCounts {
   /** Without capacity. */
   throttled: number;
   unhealthy: number;
-  /** Of an older release than the newest, in any of these conditions. */
+  /** Workers of an older release than the newest, in any of these conditions. */
   outdated: number;
   frozen: number;
 }
@@ -59,7 +59,7 @@ export interface EndpointFacts {
   unhealthySince: Date | null;
   throttledReason: string | null;
   unhealthyReason: string | null;
-  /** Of the newest release, if its last worker was lost. */
+  /** Losses of the newest release, if its last worker was lost. */
   losses: {
     /** Starts that failed since a worker last became ready. */
     failedStarts: number;

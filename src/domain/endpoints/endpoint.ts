@@ -19,7 +19,7 @@ export interface ContainerConfig {
 }
 
 /**
- * What a create fills in where neither the request nor a template says anything (docs/interface/rest.md, "Serverless
+ * The defaults of a create where neither the request nor a template has a value (docs/interface/rest.md, "Serverless
  * endpoints"). The image has none.
  */
 export const CONTAINER_DEFAULTS: Omit<ContainerConfig, 'image'> = {
@@ -65,14 +65,14 @@ export interface Endpoint extends ContainerConfig {
   templateId: string | null;
   /** Its models as a client named them: shown as they were sent. */
   modelReferences: string[];
-  /** What they stood for when they were set. At most 20. */
+  /** The models, as they were resolved when they were set. At most 20. */
   models: readonly ModelUse[];
   /** Version of the newest release. */
   version: number;
   createdAt: Date;
 }
 
-/** What a release fixes: a change of any of these makes a new one (docs/interface/rest.md, "Effects of an update"). */
+/** The fields that a release fixes: a change of any of these makes a new one (docs/interface/rest.md, "Effects of an update"). */
 export interface ReleaseSpec extends ContainerConfig {
   gpu: GpuConfig | null;
   cpu: CpuConfig[] | null;

@@ -33,7 +33,7 @@ export function mergeGpu(before: GpuConfig, change: GpuChange): GpuConfig {
   return { pools: [...pools], count: change.count ?? before.count, ...gpuRuleOf(rule as GpuRule) };
 }
 
-/** Throws `badRequest` for a type that is in none of the pools, if no type is left, and for what is no CUDA version. */
+/** Throws `badRequest` for a type that is in none of the pools, if no type is left, and for an invalid CUDA version. */
 export function checkGpuRule(gpu: GpuConfig, field = 'gpu.excludedTypes'): void {
   const { pools, excludedTypes = [] } = gpu;
   const types = pools.flatMap((pool) => gpuTypesOfPool(pool).map(({ id }) => id));
@@ -53,7 +53,7 @@ export function checkGpuRule(gpu: GpuConfig, field = 'gpu.excludedTypes'): void 
 /** Each GPU of the stock is compared with all of them. */
 export const MAX_CUDA_VERSIONS = 50;
 
-/** Throws `badRequest` for what is no CUDA version, which no GPU would ever fit, and for too many. */
+/** Throws `badRequest` for an invalid CUDA version, which no GPU would ever fit, and for too many. */
 export function checkCudaVersions({ allowedCudaVersions = [], minCudaVersion }: GpuRule): void {
   if (allowedCudaVersions.length > MAX_CUDA_VERSIONS) {
     throw new Failure('badRequest', `allowedCudaVersions: must not list more than ${MAX_CUDA_VERSIONS} versions`);

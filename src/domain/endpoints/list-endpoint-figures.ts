@@ -5,7 +5,7 @@ import { listEndpointWork } from './account-activity.ts';
 import type { EndpointState } from './endpoint-state.ts';
 import { listEndpointStates } from './list-endpoint-states.ts';
 
-/** What a list shows of an endpoint beside its settings. */
+/** The figures of an endpoint in a list, beside its settings. */
 export interface EndpointFigures extends EndpointState, PastFigures {
   id: EndpointId;
   /** Live workers. */
@@ -13,7 +13,7 @@ export interface EndpointFigures extends EndpointState, PastFigures {
   /** Jobs or load-balanced requests that wait, and that are being processed. */
   waiting: number;
   running: number;
-  /** Of the last hour; null when nothing ended in it. Undefined in a list of all endpoints. */
+  /** Series of the last hour; null when nothing ended in it. Undefined in a list of all endpoints. */
   series?: FigureSeries | null;
 }
 

@@ -17,7 +17,7 @@ export interface ModelEndpoint {
 const MODEL_VARIABLES = ['OPENAI_SERVED_MODEL_NAME_OVERRIDE', 'SERVED_MODEL_NAME', 'MODEL_NAME'];
 
 const MAX_MODELS = 200;
-/** What a variable may name. A reference to a secret, which has braces, is no model. */
+/** The names of models that a variable may hold. A reference to a secret, which has braces, is not one. */
 const MODEL_ID = /^[^{}\p{Cc}]{1,200}$/u;
 
 const COLUMNS = `e.id, e.name, e.type, e.created_at as "createdAt", m.models, m.version = e.version as "isCurrent",

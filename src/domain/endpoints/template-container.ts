@@ -19,7 +19,7 @@ export type TemplateSource = { templateId: string } | { ownTemplate: OwnTemplate
 /** Without a name it gets a unique one, or keeps its own. */
 export type OwnTemplate = Omit<NewTemplate, 'name'> & Partial<Pick<NewTemplate, 'name'>>;
 
-/** What an endpoint takes from a template. */
+/** The settings that an endpoint takes from a template. */
 export interface TemplateSettings extends ContainerConfig {
   /** For an endpoint made from it that sets no rule of its own; empty: any. */
   allowedCudaVersions: string[];

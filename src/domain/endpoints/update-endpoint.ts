@@ -46,7 +46,7 @@ export type EndpointUpdate = EndpointChange | ((before: Endpoint) => EndpointCha
 export const updateEndpoint: Operation<Tx, { id: EndpointId; update: EndpointUpdate }, Endpoint> = {
   name: 'endpoint.update',
   permission: PERMISSIONS.writeEndpoint,
-  // What makes no release references nothing: a read, and a write if the row is still as it was read.
+  // An update without a release adds no references: a read, and a write if the row is still as it was read.
   async runAtOnce({ db, actor, bus, audited }, { id, update }) {
     publishEndpoint(bus, id);
     const { endpoint: before, rowVersion } = await getEndpointVersion(db, actor.userId, id);

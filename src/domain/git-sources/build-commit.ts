@@ -1,4 +1,4 @@
-/** What follows from a commit: a build, and, once that is there, a release with its image. */
+/** Follows a commit: a build, and, once that is there, a release with its image. */
 import { isDeepStrictEqual } from 'node:util';
 import type { BuildId, EndpointId, GitSourceId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';

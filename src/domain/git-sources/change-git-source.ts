@@ -29,7 +29,7 @@ interface GitTx extends BuildTx {
   webhooks: WebhookPolicy;
 }
 
-/** What a client says of a source. */
+/** A client's settings of a source. */
 export interface GitSourceSettings extends GitTarget {
   /** `secret`: the name of one. */
   auth: { type: 'NONE' } | { type: 'TOKEN'; secret: string } | { type: 'DEPLOY_KEY' };

@@ -3,7 +3,7 @@ import type { Db } from '../../db/pool.ts';
 import type { GitCommit } from '../builds/build.ts';
 import type { CommitState, StatusApi } from './commit-status.ts';
 
-/** What the host has to be told of a build. `b`: its row. */
+/** The state of a build that the host has to be told. `b`: its row. */
 const STATE = `case when b.ended_at is null then 'PENDING' when b.status = 'COMPLETED' then 'SUCCESS'
                     when b.status = 'CANCELLED' then 'CANCELLED' else 'FAILURE' end`;
 
@@ -31,7 +31,7 @@ export interface DueStatus {
   git: GitCommit;
   state: CommitState;
   failures: number;
-  /** Of the secret with the token; null: it was deleted. */
+  /** The secret with the token; null: it was deleted. */
   tokenSecretId: SecretId | null;
   secret: string | null;
   /** Sealed. */

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 
 const TYPE = 'ssh-ed25519';
-/** Of what is not encrypted, which is padded to it all the same. */
+/** The block size of an unencrypted key, which is padded to it all the same. */
 const BLOCK_BYTES = 8;
 
 /**

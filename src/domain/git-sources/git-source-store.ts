@@ -31,7 +31,7 @@ export async function getGitSource(db: Db, endpointId: EndpointId): Promise<GitS
   return source;
 }
 
-/** What is stored of a source when it is connected. Null: what is there stays. */
+/** The row of a source when it is connected. Null: the stored value stays. */
 export interface GitSourceRow extends GitTarget {
   id: GitSourceId;
   endpointId: EndpointId;
@@ -88,7 +88,7 @@ export async function askForLook(db: Db, id: GitSourceId): Promise<void> {
   await db.query('update git_sources set asks = asks + 1 where id = $1', [id]);
 }
 
-/** What a webhook is checked with; undefined: there is no such source. */
+/** Returns the secret that a webhook is checked with; undefined: there is no such source. */
 export async function findHook(
   db: Db,
   id: string,
@@ -122,7 +122,7 @@ export interface DueSource extends GitTarget {
   knownHosts: string;
   pollSeconds: number | null;
   asks: number;
-  /** Somebody waits for the answer: an error is no reason to look at nothing. */
+  /** Somebody asked for a look and waits for it: it is made even after an error. */
   isAsked: boolean;
   failures: number;
   lastCommit: string | null;
@@ -164,7 +164,7 @@ export async function nextLookMs(db: Db): Promise<number | null> {
 export interface LookEnd {
   /** The commit that needs no further look; null: as before. */
   seen: { commit: string; ref: string } | null;
-  /** Of that commit; without one, of the look. */
+  /** The error of that commit; without one, of the look. */
   error: string | null;
   /** When to look again; null: when asked. */
   nextSeconds: number | null;

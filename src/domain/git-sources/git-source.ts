@@ -16,7 +16,7 @@ export interface GitBuildOptions extends Omit<RecipeWishes, 'serves' | 'secretId
   registries?: Record<string, string>;
 }
 
-/** What of a repository is built for an endpoint. One of `branch` and `tags` is null. */
+/** The part of a repository that is built for an endpoint. One of `branch` and `tags` is null. */
 export interface GitTarget {
   /** `https://…`, `http://…` or `ssh://…`, without credentials. */
   url: string;
@@ -67,11 +67,11 @@ export interface GitSource extends GitTarget {
 export const MIN_POLL_SECONDS = 60;
 export const MAX_POLL_SECONDS = 604_800;
 export const MAX_URL_LENGTH = 1_000;
-/** What git allows, without what is a pattern or an option to it. */
+/** Names that git allows, without those that are a pattern or an option to it. */
 export const BRANCH = /^(?![-/.])(?!.*(?:\.\.|\/\/|@\{|\/\.|\.lock(?:\/|$)))[^\s~^:?*[\\\p{Cc}]+(?<![/.])$/u;
 export const TAG_PATTERN = /^(?![-/.])(?!.*\.\.)[A-Za-z0-9._/+*@-]+$/;
 export const MAX_REF_LENGTH = 200;
-/** Of the webhook's secret, for people and secret scanners. */
+/** Prefix of the webhook's secret, for people and secret scanners. */
 export const WEBHOOK_SECRET_PREFIX = 'pyhook';
 
 /** Returns whether a pattern names a tag: `*` stands for any characters. */

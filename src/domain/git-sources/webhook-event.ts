@@ -1,5 +1,5 @@
 /**
- * What webhooks of git hosts say, and whether they are genuine: GitHub, Gitea (and Forgejo, which sends the same) and GitLab. The
+ * Reads webhooks of git hosts and checks that they are genuine: GitHub, Gitea (and Forgejo, which sends the same) and GitLab. The
  * body is trusted for nothing but that something happened: the commit is read from the repository.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';

@@ -18,7 +18,7 @@ export type HistorySubject =
   | { kind: 'POOL'; subject: string }
   | { kind: 'INSTALLATION'; subject: '' };
 
-/** What happened within one step. Missing points are all zeros. */
+/** The figures of one step. Missing points are all zeros. */
 export interface HistoryPoint {
   at: Date;
   /** Events are sums; samples (queued, in_progress, workers) are averages over the step. */
@@ -98,7 +98,7 @@ function toPercentiles(buckets: Buckets): Percentiles | null {
   return p50 === null || p95 === null || p99 === null ? null : { p50, p95, p99 };
 }
 
-/** What endpoints did within the last hour and cost today, for lists: from the minutes and hours of the history. */
+/** Figures of endpoints in the last hour, and their costs today, for lists: from the minutes and hours of the history. */
 
 const DAY_MS = 86_400_000;
 /** Seconds per point of a series: 30 points are legible in a cell. */
@@ -112,7 +112,7 @@ const FAILED = `${FAILURE_SUM} + requests_5xx`;
 export interface PastFigures {
   /** Jobs that ended, other than cancelled ones, and load-balanced requests, within the hour. */
   requests: number;
-  /** Of them: failed and timed out jobs, and requests with a status of 5xx. */
+  /** Failed and timed out jobs among them, and requests with a status of 5xx. */
   failed: number;
   /** ms from arrival to end; null when nothing ended. */
   latencyP95Ms: number | null;

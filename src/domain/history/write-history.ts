@@ -21,7 +21,7 @@ export const SETTLE_MS = 5_000;
 /** Reports per statement: more pile up only while nothing leads. */
 const MAX_REPORTS = 50_000;
 
-/** Of which subjects a fact of an endpoint is part. */
+/** The subjects that a fact of an endpoint is part of. */
 const SUBJECTS = (alias: string) => `
   cross join lateral (values ('ENDPOINT', ${alias}.endpoint_id), ('POOL', ${alias}.pool), ('INSTALLATION', '')) as s(kind, subject)
   where s.subject is not null`;

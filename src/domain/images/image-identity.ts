@@ -1,10 +1,10 @@
 import { parseImageReference } from './image-reference.ts';
 
-/** What the name of an image stood for at a moment. */
+/** The content that an image's name stood for at a moment. */
 export interface ImageIdentity {
   /** Names the content: `sha256:` and 64 hexadecimal digits. */
   digest: string;
-  /** What a runtime is given to run exactly that: `<name>@<digest>`, or an engine's id of the image. */
+  /** The reference with which a runtime runs exactly that: `<name>@<digest>`, or an engine's id of the image. */
   reference: string;
 }
 

@@ -12,7 +12,7 @@ export interface ImageReference {
   digest: string | null;
 }
 
-/** Of domain and path together, as registries limit it. */
+/** Limit of domain and path together, as in registries. */
 const MAX_NAME_LENGTH = 255;
 export const MAX_REFERENCE_LENGTH = 512;
 
@@ -23,10 +23,10 @@ const TAG = '[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127}';
 /** By the OCI image specification, whose lengths depend on the algorithm and are left to the registry. */
 const DIGEST = '[a-z0-9]+(?:[+._-][a-z0-9]+)*:[a-zA-Z0-9=_-]+';
 
-/** What `parseImageReference` takes, but for lengths, for descriptions of the interface. */
+/** References that `parseImageReference` takes, but for lengths, for descriptions of the interface. */
 export const IMAGE_PATTERN = `^(?:${DOMAIN}/)?${PATH_COMPONENT}(?:/${PATH_COMPONENT})*(?::${TAG})?(?:@${DIGEST})?$`;
 
-/** What an image may begin with to name its registry. */
+/** The beginning of an image that names its registry. */
 export const REGISTRY_HOST = new RegExp(`^(?:${DOMAIN})$`);
 
 const [isDomain, isPathComponent, isTag, isDigest] = [DOMAIN, PATH_COMPONENT, TAG, DIGEST].map((pattern) => {

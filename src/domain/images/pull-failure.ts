@@ -13,7 +13,7 @@ const NO_UNPACKING = /failed to register layer|failed to extract layer|error cre
 
 /**
  * Returns a failed pull as a sentence for users, by the words of an engine or a node. Users choose the registry, so these
- * words could tell them which ports are open in the operator's network: whatever is no answer of a registry is the same
+ * words could tell them which ports are open in the operator's network: whatever is not an answer of a registry is the same
  * sentence. The words are the cause, for the operator's log.
  */
 export function pullFailure(image: string, error: unknown, auth: { password: string } | undefined): Failure {

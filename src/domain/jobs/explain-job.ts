@@ -8,7 +8,7 @@ import { STAGES, type TimelineMarks, workerStages } from '../workers/worker-time
 import { STOPPING_OF_WORKER } from './jobs-of-worker.ts';
 
 /**
- * What a job waited for, then its run. `queue`: other jobs came first. `worker`: no worker was starting or thawing yet. `thaw`
+ * The stages of a job: its waits, then its run. `queue`: other jobs came first. `worker`: no worker was starting or thawing yet. `thaw`
  * and the stages of a worker's start: a worker was on its way.
  */
 export const WAIT_STAGES = ['queue', 'worker', 'thaw', 'models', ...STAGES, 'running'] as const;

@@ -23,7 +23,7 @@ const MIN_MS = [
   ['ttl', 10_000],
 ] as const;
 
-/** What a resubmission changes; an absent member stays as it was. `webhook` null: none. */
+/** Changes of a resubmission; an absent member stays as it was. `webhook` null: none. */
 export type JobChanges = Partial<Omit<JobBody, 'extras' | 'hasOwnTtl'>>;
 
 /** A JSON text that was parsed. */

@@ -158,7 +158,7 @@ function rowsOf(node: Node): number {
   return (node['Actual Rows'] + removed) * node['Actual Loops'];
 }
 
-/** What the statistics know, when the jobs come. */
+/** State of the statistics when the jobs come. */
 const STATISTICS: Record<string, (client: pg.PoolClient) => Promise<unknown>> = {
   'that do not exist': async () => {},
   'of an empty table': (client) => client.query('analyze jobs'),

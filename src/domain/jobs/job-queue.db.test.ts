@@ -792,7 +792,7 @@ describe('a stream', () => {
   });
 });
 
-/** What the queue should be, in a few lines: the database is compared with it after every step. */
+/** A model of the queue in a few lines: the database is compared with it after every step. */
 interface ModelJob {
   id: JobId;
   status: string;

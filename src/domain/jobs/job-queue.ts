@@ -325,7 +325,7 @@ export class JobQueue {
     return (await this.#pool.query<EndedJob>(text, all)).rows;
   }
 
-  /** `maxRetries`: null if the jobs never reached the worker, which is no retry. */
+  /** `maxRetries`: null if the jobs never reached the worker, which is not a retry. */
   async #release(
     workers: readonly WorkerId[],
     jobs: readonly JobId[] | null,

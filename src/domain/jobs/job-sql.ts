@@ -175,7 +175,7 @@ export const FAIL_RUNNING = `${endJobs(`
   ${ENDED_VIEW}`;
 
 /**
- * $4 endpoint: all its jobs, because it is being deleted. Served by jobs_queue, and by jobs_leased, of which it reads the
+ * $4 endpoint: all its jobs, because it is being deleted. Served by jobs_queue, and by jobs_leased, where it reads the
  * leases of all endpoints: an index of all jobs by endpoint would cost each job more.
  */
 export const CANCEL_ALL = `${endJobs(`

@@ -63,7 +63,7 @@ export interface JobResult {
   error: string | null;
 }
 
-/** What a result did: ended the job; was `stale`, because the job had ended or another worker holds it; or is `unknown`. */
+/** The effect of a result: it ended the job; was `stale`, because the job had ended or another worker holds it; or is `unknown`. */
 export type FinishOutcome = { kind: 'ended'; job: EndedJob } | { kind: 'stale'; job: JobView } | { kind: 'unknown' };
 
 /**

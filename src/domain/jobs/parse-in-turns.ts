@@ -34,7 +34,7 @@ export async function scanInTurns(bytes: Buffer, owner: string, names: readonly 
   return scan;
 }
 
-/** A text of which only the wanted members are known. */
+/** A text with only its wanted members parsed. */
 export class LargeJson implements ParsedJson {
   readonly #bytes: Buffer;
   readonly #scan: JsonScan;

@@ -10,7 +10,7 @@ export interface Passkey {
   lastUsedAt: Date | null;
 }
 
-/** What a browser made, and what checks its signatures. */
+/** A passkey that a browser made, and the key that checks its signatures. */
 export interface NewPasskey {
   name: string;
   /** In base64url. */

@@ -68,7 +68,7 @@ export function withoutSequences(text: string): string {
   return text.replace(SEQUENCES, '');
 }
 
-/** What a terminal would show of a line; a progress bar overwrites itself with carriage returns. */
+/** Returns a line as a terminal would show it: a progress bar overwrites itself with carriage returns. */
 function clean(line: string): string {
   const shown = withoutSequences(line)
     .split('\r')

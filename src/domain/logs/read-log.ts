@@ -20,13 +20,13 @@ export interface LogFilter {
 
 /** A part of a log, read in one statement. */
 export interface LogPortion {
-  /** What was found, in the order of reading. */
+  /** Lines that were found, in the order of reading. */
   lines: LogEntry[];
   /** Where to read on: behind the last line that was read, or was found if no more were wanted. Null: nothing is there. */
   end: { seq: number; ts: Date } | null;
   /** True if there may be more lines behind `end`. */
   hasMore: boolean;
-  /** What was read. */
+  /** Bytes that were read. */
   bytes: number;
   count: number;
 }

@@ -1,4 +1,4 @@
-/** What admins do with the models on the machine: they may be everybody's. */
+/** Operations of admins on the models of the machine, which may be everybody's. */
 import { Failure, notFound } from '../../core/errors.ts';
 import { bytesText } from '../../core/text/bytes-text.ts';
 import type { Actor, Admin } from '../access/actor.ts';

@@ -52,7 +52,7 @@ export async function listMachineModels(
   return result.rows;
 }
 
-/** What the machine has now, as its store says. */
+/** The machine's models now, as its store reports them. */
 export interface MachineState {
   stored: readonly { model: Pick<PinnedModel, 'id'>; fetchedAt: string; usedAt: string; isHeld: boolean }[];
   fetching: readonly { id: string; bytes: number; totalBytes: number; bytesPerSecond: number }[];
@@ -63,7 +63,7 @@ export interface MachineState {
 export interface ModelRoom {
   budgetBytes: number;
   usedBytes: number;
-  /** Of models that workers use or that are kept. */
+  /** Bytes of models that workers use or that are kept. */
   stuckBytes: number;
 }
 
@@ -111,7 +111,7 @@ export async function findModelRoom(db: Db, lock = false): Promise<ModelRoom | u
   return result.rows[0];
 }
 
-/** What admins want of the models on the machine. */
+/** An order of admins about a model on the machine. */
 export interface ModelOrder {
   id: string;
   isStored: boolean;

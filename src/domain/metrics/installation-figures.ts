@@ -16,7 +16,7 @@ export interface InstallationFigures {
   /** By observed phase, without pods that are gone. */
   pods: { phase: string; count: number }[];
   webhooks: number;
-  /** Of stored models; what several have is counted for each. */
+  /** Bytes of stored models; files that several share are counted for each. */
   modelBytes: number;
 }
 

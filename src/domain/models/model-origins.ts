@@ -1,9 +1,9 @@
 import type { ModelReference } from './model-reference.ts';
 import type { PinnedModel } from './pinned-model.ts';
 
-/** What a reference stands for at its origin: all its files, sorted by path. */
+/** A reference's model at its origin: all its files, sorted by path. */
 export interface OriginModel extends Omit<PinnedModel, 'id'> {
-  /** What it is made for, in the hub's words (`text-generation`); null: the origin does not say. */
+  /** Its task, in the hub's words (`text-generation`); null: the origin does not say. */
   task: string | null;
 }
 

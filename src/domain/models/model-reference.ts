@@ -20,7 +20,7 @@ export const MAX_REFERENCE_LENGTH = 1_000;
 const HUB_PAGE = /^https:\/\/(?:www\.)?(?:huggingface\.co|hf\.co)\//i;
 /** An owner, and the name of its repository: 96 characters each, as the hub permits them. */
 const NAME = /^[\w.-]{1,96}\/[\w.-]{1,96}$/;
-/** What Git permits in a branch or tag, less what it gives a meaning in a URL. */
+/** Characters that Git permits in a branch or tag, without those that have a meaning in a URL. */
 const REVISION = /^\w[\w./+-]{0,254}$/;
 const SHA256 = /^[0-9a-f]{64}$/;
 const DIGEST = /^sha256:[0-9a-f]{64}$/;

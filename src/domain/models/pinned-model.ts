@@ -10,7 +10,7 @@ export interface PinnedFile {
   path: string;
   /** In bytes. */
   size: number;
-  /** What the origin says of its content: SHA-256, or Git's SHA-1 of a blob for a hub's small files. */
+  /** The origin's digest of its content: SHA-256, or Git's SHA-1 of a blob for a hub's small files. */
   digest: `sha256:${string}` | `git:${string}`;
 }
 
@@ -23,7 +23,7 @@ export interface PinnedModel {
   name: string;
   /** A hub's commit; the digest of the file, or of the artifact's manifest, elsewhere. */
   commit: string;
-  /** Of the files that the patterns chose, by path. */
+  /** The files that the patterns chose, by path. */
   files: readonly PinnedFile[];
 }
 
@@ -35,7 +35,7 @@ export interface ModelUse extends Pick<PinnedModel, 'id' | 'source' | 'name' | '
   exclude?: readonly string[];
   /** A branch, a tag or a commit; null where the source has none. */
   revision: string | null;
-  /** Of all its files. */
+  /** Bytes of all its files. */
   bytes: number;
   /** The owner's secret that holds the origin's token; null: none is needed. */
   tokenSecret: string | null;

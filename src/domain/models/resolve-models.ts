@@ -21,7 +21,7 @@ export const MAX_MODELS = 20;
 
 /** A model as a client asks for it. */
 export interface ModelRequest {
-  /** What `parseModelReference` reads. */
+  /** The reference, as `parseModelReference` reads it. */
   source: string;
   include?: readonly string[];
   exclude?: readonly string[];
@@ -31,7 +31,7 @@ export interface ModelRequest {
 
 /** A model that was asked for, resolved. */
 export interface ResolvedModel extends ModelUse {
-  /** What it is made for, in the hub's words; null: its origin does not say. */
+  /** Its task, in the hub's words; null: its origin does not say. */
   task: string | null;
   files: readonly PinnedFile[];
 }

@@ -8,9 +8,9 @@ import { chooseFiles, matches } from './choose-files.ts';
 /** How a model becomes an endpoint. `{model}` in `args` and `env` stands for the model's name, and `{gpus}` for the GPUs of a worker. */
 export interface Recipe {
   name: string;
-  /** What the hub says that models of this recipe are made for. */
+  /** The hub's words for the tasks of this recipe's models. */
   tasks: string[];
-  /** Patterns, of which one must match a file of the model. */
+  /** Patterns; one must match a file of the model. */
   needs: string[];
   /** Patterns of files that the image does not read. */
   exclude: string[];

@@ -33,7 +33,7 @@ import {
 } from './notice.ts';
 import { countTests, insertTest, listDeliveries } from './outbox.ts';
 
-/** Of an account, or of the installation. */
+/** Limit for an account, or for the installation. */
 export const MAX_DESTINATIONS = 20;
 export const DEFAULT_WAIT_MINUTES = 10;
 const MAX_TESTS_PER_HOUR = 10;
@@ -47,9 +47,9 @@ interface DestinationTx extends Tx {
 export interface NewDestination {
   kind: DestinationKind;
   name: string;
-  /** Of an e-mail destination alone. */
+  /** Only for e-mail. */
   email?: string | undefined;
-  /** Of all others. */
+  /** For all others. */
   url?: string | undefined;
   /** Absent: all that its owner can be told of. */
   events?: readonly NoticeEvent[] | undefined;

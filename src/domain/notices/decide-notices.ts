@@ -1,7 +1,7 @@
-/** What a destination is told next. Pure: time is an argument. */
+/** Decides what a destination is told next. Pure: time is an argument. */
 import type { Condition, NoticeEvent, NoticeItem } from './notice.ts';
 
-/** What a destination was told, and what may hold no longer. */
+/** A condition that a destination was told of, and that may hold no longer. */
 export interface OpenNotice {
   event: NoticeEvent;
   subject: string;
@@ -21,7 +21,7 @@ export interface NoticeDecision {
   returned: OpenNotice[];
 }
 
-/** What is away for a shorter time was not over: an endpoint that recovers and fails again every minute is told once. */
+/** A condition is over when it was absent for this long: an endpoint that recovers and fails again every minute is told once. */
 const QUIET_MS = 5 * 60_000;
 /** Nobody is told that these are over. */
 const WITHOUT_END: readonly NoticeEvent[] = ['BUDGET', 'KEY_EXPIRES', 'LEADER_CHANGED'];

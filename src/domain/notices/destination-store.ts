@@ -5,7 +5,7 @@ import type { Destination, DestinationId } from './notice.ts';
 /** A destination with how sending to it went. */
 export interface ListedDestination extends Destination {
   lastSentAt: Date | null;
-  /** Of a message that waits or was given up; null: the last one was sent. */
+  /** The error of a message that waits or was given up; null: the last one was sent. */
   lastError: string | null;
   /** Messages that wait to be sent. */
   waiting: number;

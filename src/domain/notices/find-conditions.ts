@@ -1,4 +1,4 @@
-/** What of the installation's facts a destination is to be told. Pure: time is an argument. */
+/** Finds the conditions in the installation's facts that a destination is to be told of. Pure: time is an argument. */
 import type { UserId } from '../../core/ids.ts';
 import { endpointState } from '../endpoints/endpoint-state.ts';
 import { withoutOutput } from '../logs/quote-output.ts';
@@ -33,7 +33,7 @@ export function findConditions(
   return all.filter(({ event, accounts }) => events.includes(event) && (userId === null || accounts.includes(userId)));
 }
 
-/** Events of which nothing is known now: what was told of them neither ended nor goes on. */
+/** Events whose state is unknown now: notices of them neither end nor go on. */
 export function unknownEvents({ disk }: Pick<NoticeFacts, 'disk'>): NoticeEvent[] {
   return disk === undefined ? ['DISK'] : [];
 }
@@ -61,7 +61,7 @@ function ofEndpoint(endpoint: EndpointNoticeFacts, waitMinutes: number, nowMs: n
   return found;
 }
 
-/** Of several thresholds that were passed, the highest. */
+/** Takes the highest of the thresholds that were passed. */
 function ofBudget({ id, userId, owner, name, month, amount, spent, passed, isStopped }: SpentBudget): Condition[] {
   const percent = Math.max(...passed);
   if (passed.length === 0) return [];

@@ -15,12 +15,12 @@ export interface EndpointNoticeFacts {
   facts: EndpointFacts;
 }
 
-/** A budget of which a threshold was passed. */
+/** A budget that passed a threshold. */
 export interface SpentBudget {
   id: string;
   userId: UserId;
   owner: string;
-  /** Of its endpoint; null: of everything. */
+  /** Name of its endpoint; null: of everything. */
   name: string | null;
   month: string;
   amount: string;
@@ -46,7 +46,7 @@ export interface NoticeFacts {
   endpoints: EndpointNoticeFacts[];
   budgets: SpentBudget[];
   keys: ExpiringKey[];
-  /** What is wrong with the disk, a sentence without a period; null: nothing; undefined: it could not be read. */
+  /** The problem of the disk, a sentence without a period; null: none; undefined: it could not be read. */
   disk: string | null | undefined;
   leader: {
     epoch: number;

@@ -2,7 +2,7 @@ import type { Id, UserId } from '../../core/ids.ts';
 
 export type DestinationId = Id<'destination'>;
 
-/** What people can be told of. Fixed for good: webhooks carry them. */
+/** Events that people can be told of. Fixed for good: webhooks carry them. */
 export const NOTICE_EVENTS = [
   'ENDPOINT_FAILING',
   'WAITING_FOR_CAPACITY',
@@ -38,7 +38,7 @@ export interface Destination {
   createdAt: Date;
 }
 
-/** What a destination of a URL has sealed. */
+/** The sealed part of a destination with a URL. */
 export interface DestinationSecret {
   url: string;
   /** Signs what is sent; null where the receiver checks no signature. */
@@ -49,7 +49,7 @@ export interface DestinationSecret {
 export interface NoticeItem {
   event: NoticeEvent | 'TEST';
   phase: 'BEGAN' | 'ENDED';
-  /** Of the record; null: the installation. */
+  /** Name of the record; null: the installation. */
   name: string | null;
   /** Whose record it is; null: the installation's. */
   owner: string | null;
@@ -68,7 +68,7 @@ export interface Condition extends NoticeItem {
   accounts: readonly UserId[];
 }
 
-/** What one message says. `more`: how many items it leaves out. */
+/** The content of one message. `more`: how many items it leaves out. */
 export interface NoticeMessage {
   /** The same for each try, so that receivers can drop what comes twice. */
   id: string;

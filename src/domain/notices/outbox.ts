@@ -233,7 +233,7 @@ export async function readLastLook(db: Db): Promise<{ epoch: number; lookedAtMs:
   return rows[0] ? { epoch: rows[0].epoch, lookedAtMs: rows[0].lookedAt.getTime() } : null;
 }
 
-/** A leader that was told to stop is no change to tell of. */
+/** A leader that was told to stop is not a change to tell of. */
 export async function forgetLook(db: Db, epoch: number): Promise<void> {
   await db.query('delete from notice_looks where epoch = $1', [epoch]);
 }

@@ -1,7 +1,7 @@
 import type { UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 
-/** What the proxy needs to know about a pod. */
+/** The facts about a pod that the proxy needs. */
 export interface PodRoute {
   isRunning: boolean;
   /** The ports that it exposes over HTTP; no others are proxied. */

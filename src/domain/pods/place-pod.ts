@@ -20,14 +20,14 @@ import type { Pod, PodGpu } from './pod.ts';
 export interface PodPlace {
   pool: string | null;
   dataCenterId: string;
-  /** Of its driver; null where it is unknown. */
+  /** CUDA version of its driver; null where it is unknown. */
   cudaVersion: string | null;
 }
 
 /** Clients look for these words (docs/interface/rest.md, "Errors"). */
 export const NO_CAPACITY = 'There are no longer any instances available';
 
-/** What needs a place. `podCount`: so many of them at once, in one place; absent: one. */
+/** A pod that needs a place. `podCount`: so many of them at once, in one place; absent: one. */
 type Placed = Pick<Pod, 'gpu' | 'cpu' | 'cloud' | 'dataCenterIds' | 'name'> &
   Partial<Pick<Pod, 'id'>> & { userId: UserId; podCount?: number };
 
@@ -160,7 +160,7 @@ function describe(gpu: PodGpu): string {
   return `${gpu.count} × ${gpu.id}${wants.length === 0 ? '' : ` with ${wants.join(', ')}`}`;
 }
 
-/** What is short: a clause; empty where no machine has that type of GPU. `few`: for GPUs. */
+/** Names what is short in a clause; empty where no machine has that type of GPU. `few`: for GPUs. */
 function whatIsShort(gpu: PodGpu, stock: Stock, few = ', but too few of these GPUs are free'): string {
   const machines = stock.gpus.filter(({ gpuTypeId, total }) => gpuTypeId === gpu.id && total > 0);
   if (machines.length === 0) return '';

@@ -35,7 +35,7 @@ export interface ControlledPod extends ContainerConfig, PodCondition {
   cluster: ClusterPlace | null;
 }
 
-/** What a start needs to know about the pod's cluster. */
+/** The facts about the pod's cluster that a start needs. */
 export interface ClusterPlace {
   id: ClusterId;
   rank: number;

@@ -20,7 +20,7 @@ export function readDeadline(text: string, field: string, nowMs: number): Date {
   throw new Failure('badRequest', `${field}: ${time.toISOString()} is over; it is ${new Date(nowMs).toISOString()}`);
 }
 
-/** What control decides about a pod whose time has come. */
+/** A pod whose time has come, which control decides about. */
 export interface DuePod extends PodLifetime {
   id: PodId;
   userId: UserId;

@@ -17,7 +17,7 @@ import { CONTAINER_COLUMNS } from '../containers/container-columns.ts';
 import { isHolding, type Pod, type PodCondition, type PodGpu, podActions, podStatus } from './pod.ts';
 import type { PodLifetime } from './pod-lifetime.ts';
 
-/** What a Pod derives from its row instead of reading it. */
+/** Members that a Pod derives from its row instead of reading them. */
 type Derived = 'status' | 'statusReason' | 'actions' | 'costPerHour';
 type PodRow = Omit<Pod, Derived> &
   PodCondition & {

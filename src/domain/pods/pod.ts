@@ -43,7 +43,7 @@ export interface PodGpu {
   allowedCudaVersions?: string[];
   /** The driver supports this CUDA version or a newer one. */
   minCudaVersion?: string;
-  /** What the machine has for each of its GPUs: GB of memory, and CPUs. */
+  /** The machine's GB of memory and CPUs for each of its GPUs. */
   minRamPerGpu?: number;
   minVcpuCountPerGpu?: number;
 }
@@ -99,7 +99,7 @@ export interface Pod extends ContainerConfig {
   changedAt: Date;
 }
 
-/** What a pod's status derives from. */
+/** The facts that a pod's status derives from. */
 export interface PodCondition {
   wanted: PodWanted;
   revision: number;

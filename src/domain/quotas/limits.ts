@@ -1,14 +1,14 @@
 /**
- * What users may have (docs/decisions/0032-limits-by-user.md). A limit is never exceeded. A quota is what a user is sure to
+ * Limits of users (docs/decisions/0032-limits-by-user.md). A limit is never exceeded. A quota is what a user is sure to
  * get: what others leave idle may be borrowed on top of it, up to the limit.
  */
 
 interface LimitKind {
   /** For users and installations without a value of their own; null: unlimited, or no quota. */
   readonly builtIn: number | null;
-  /** What is counted, as in "allows 3 endpoints". */
+  /** The unit that is counted, as in "allows 3 endpoints". */
   readonly unit: string;
-  /** What it counts goes by itself: a refused request may be tried again (429). Otherwise the user has to act (403). */
+  /** Its use falls by itself: a refused request may be tried again (429). Otherwise the user has to act (403). */
   readonly isFreedByWaiting: boolean;
 }
 
@@ -32,7 +32,7 @@ export const LIMITS = {
 export type LimitName = keyof typeof LIMITS;
 export const LIMIT_NAMES = Object.keys(LIMITS) as LimitName[];
 
-/** What applies to a user. Null: unlimited, or no quota. */
+/** The limits that apply to a user. Null: unlimited, or no quota. */
 export type Limits = Readonly<Record<LimitName, number | null>>;
 /** The values set for a user or for the installation; the others are inherited. */
 export type OwnLimits = Partial<Limits>;

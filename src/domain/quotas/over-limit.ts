@@ -4,7 +4,7 @@ import { LIMITS, type LimitName } from './limits.ts';
 /** How soon a client may try again what is too much for now. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** What a request would need on top of what the user has. */
+/** The use that a request would add to the user's. */
 export interface LimitUse {
   limit: number;
   used: number;

@@ -30,7 +30,7 @@ export async function countRecords(db: Db, userId: UserId, name: keyof typeof RE
   return result.rows[0]!.count;
 }
 
-/** What a user's workers and pods hold. Frozen workers don't count: they give way to whatever needs their GPUs. */
+/** Resources that a user's workers and pods hold. Frozen workers don't count: they give way to whatever needs their GPUs. */
 export interface ComputeUse {
   /** Workers that run, start or wait for a place, and their GPUs with those of pods that run or are to run. */
   workers: number;
@@ -69,7 +69,7 @@ export async function readComputeUse(
   return new Map(rows.map(({ userId, ...use }) => [userId, use]));
 }
 
-/** What is counted by row: endpoints, pods with stopped ones, and the queue. */
+/** Use that is counted by row: endpoints, pods with stopped ones, and the queue. */
 export interface RecordCounts {
   endpoints: number;
   pods: number;

@@ -7,7 +7,7 @@ import { effectiveLimits, type Limits, type OwnLimits } from './limits.ts';
 import { readLogUsage } from './log-usage.ts';
 import { NO_COMPUTE, readComputeUse, readRecordCounts } from './usage.ts';
 
-/** What a user has now. */
+/** A user's use now. */
 export interface Usage {
   endpoints: number;
   pods: number;
@@ -30,9 +30,9 @@ export interface QuotaUse {
 /** A user's limits and quotas, and what the user has of each. */
 export interface UserLimits {
   user: User;
-  /** What applies. */
+  /** The limits that apply. */
   limits: Limits;
-  /** What is set for the user alone. */
+  /** The limits that are set for the user alone. */
   own: OwnLimits;
   usage: Usage;
   quotas: { workers: QuotaUse; gpus: QuotaUse };

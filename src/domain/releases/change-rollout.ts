@@ -13,7 +13,7 @@ export const ROLLOUT_ACTIONS = ['pause', 'resume', 'try', 'skip-trial'] as const
 /**
  * Changes the roll-out of an endpoint's newest release. While paused, no worker is replaced, but new ones start on the newest
  * release. `try` asks for its trial, again if it failed or was skipped; `skip-trial` rolls it out without one. Repeating an
- * action is no error. Throws `notFound`.
+ * action is not an error. Throws `notFound`.
  */
 export const changeRollout: Operation<Tx, { id: EndpointId; action: (typeof ROLLOUT_ACTIONS)[number] }, Rollout> = {
   name: 'endpoint.change-rollout',

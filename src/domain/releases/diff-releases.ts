@@ -30,7 +30,7 @@ const FIELDS = {
 export const RELEASED = Object.keys(FIELDS) as (keyof ReleaseSpec)[];
 
 /**
- * What changed between two versions, in the words of the wire (docs/interface/rest.md, "Releases"); empty when a
+ * Returns the changes between two versions, in the words of the wire (docs/interface/rest.md, "Releases"); empty when a
  * release would be pointless. Fields outside the spec are not looked at. Values of `env` never appear, only the names
  * that changed.
  */

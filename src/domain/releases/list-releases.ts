@@ -15,7 +15,7 @@ export interface Rollout {
   /** 0 to 100, rounded down, so that 100 means all workers; 0 without workers. */
   percentOnLatest: number;
   isPaused: boolean;
-  /** Of the newest release. */
+  /** Trial of the newest release. */
   trial: Trial;
 }
 

@@ -1,4 +1,4 @@
-/** What the images of releases stand for. Control writes it, and nobody else; a digest that is set never changes. */
+/** The identities of releases' images. Only control writes them; a digest that is set never changes. */
 import type { EndpointId, RegistryId, ReleaseId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import type { ImageIdentity } from '../images/image-identity.ts';
@@ -71,7 +71,7 @@ export interface AskedImage extends ReleaseKey {
   userId: UserId;
   image: string;
   registryId: RegistryId | null;
-  /** What it stood for; null: it was never resolved. */
+  /** The identity that it stood for; null: it was never resolved. */
   identity: ImageIdentity | null;
   askedAt: Date;
 }

@@ -5,7 +5,7 @@ export const TRIAL_STATES = ['NOT_TRIED', 'WAITING', 'RUNNING', 'PASSED', 'FAILE
 /** The trial of an endpoint's newest release: whether one of its workers becomes ready (docs/states.md, "Release"). */
 export interface Trial {
   state: (typeof TRIAL_STATES)[number];
-  /** What it waits for, why it failed or was skipped: one sentence. */
+  /** Why it waits, failed or was skipped: one sentence. */
   reason: string | null;
   /** The last lines that a failed worker printed, for those who may read its log. */
   lines: string[];
@@ -15,7 +15,7 @@ export interface Trial {
   servingVersion: number | null;
 }
 
-/** A trial of which nothing but its state is known. */
+/** A trial with nothing but its state. */
 export const bareTrial = (state: Trial['state']): Trial => ({
   state,
   reason: null,

@@ -8,7 +8,7 @@ export interface S3Key {
   id: S3KeyId;
   userId: UserId;
   name: string;
-  /** Of the area `files` only. */
+  /** Scopes of the area `files` only. */
   scopes: Scope[];
   createdAt: Date;
   /** Null: never. */

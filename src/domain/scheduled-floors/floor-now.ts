@@ -2,7 +2,7 @@ import { type FloorSchedule, type ScheduledFloor, WEEKDAYS } from './scheduled-f
 import { offsetAt } from './time-zone.ts';
 
 /**
- * What a schedule asks for at a time. The local clock decides: a floor applies at every moment at which the clock on the wall
+ * A schedule's floor at a time. The local clock decides: a floor applies at every moment at which the clock on the wall
  * is within it. So an hour that summer time skips has no floor, and one that it repeats has its floor twice.
  */
 export interface FloorNow {

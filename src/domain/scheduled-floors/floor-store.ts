@@ -2,7 +2,7 @@ import type { EndpointId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { type FloorSchedule, NO_SCHEDULE } from './scheduled-floors.ts';
 
-/** Of `endpoint_schedules s`: the schedule, or null for a row that a left join did not find. */
+/** The schedule in `endpoint_schedules s`, or null for a row that a left join did not find. */
 export const SCHEDULE_COLUMN = `case when s.endpoint_id is not null
   then json_build_object('timeZone', s.time_zone, 'floors', s.floors) end`;
 

@@ -15,10 +15,10 @@ import { findUserOfIdentity, findUsersByEmail, type Identity, upsertIdentity } f
 import { deleteSessionsOfUser } from './session-store.ts';
 
 export interface JoinedIdentity extends Identity {
-  /** What they call themselves there. */
+  /** Their name there. */
   name: string;
   isEmailVerified: boolean;
-  /** What their groups make them; null: roles are given here. */
+  /** The role that their groups give; null: roles are given here. */
   role: Role | null;
   /** The teams that their groups make them members of. */
   teams: readonly GrantedTeam[];

@@ -4,7 +4,7 @@ import type { Db } from '../../db/pool.ts';
 /** A command line that asks for a key, as the person who decides sees it. */
 export interface LoginRequest {
   id: string;
-  /** What the machine calls itself. */
+  /** The machine's name for itself. */
   host: string;
   /** From where it asks. */
   address: string;
@@ -86,7 +86,7 @@ export async function decideRequest(
   return result.rowCount === 1;
 }
 
-/** What a poll of a command line found. */
+/** The result of a command line's poll. */
 export interface PolledRequest {
   id: string;
   state: 'PENDING' | 'APPROVED' | 'DENIED';

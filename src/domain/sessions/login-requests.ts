@@ -39,7 +39,7 @@ const DAY_MS = 86_400_000;
 const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
 const CODE_LENGTH = 8;
 
-/** What a machine without a browser shows to its user, and polls with. */
+/** The codes that a machine without a browser shows to its user, and polls with. */
 export interface DeviceLogin {
   code: string;
   userCode: string;

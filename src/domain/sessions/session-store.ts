@@ -30,9 +30,9 @@ export interface NewSession {
   userId: UserId;
   secretHash: Buffer;
   madeBy: SignInWay;
-  /** Of a session that was made with a key. */
+  /** The key of a session that was made with one. */
   keyId?: KeyId | null;
-  /** Of one that an identity provider vouches for. */
+  /** The account of a session that an identity provider vouches for. */
   account?: ProviderAccount | null;
   userAgent: string | null;
   address: string | null;
@@ -58,7 +58,7 @@ export interface SessionLifetime {
   maxMs: number;
 }
 
-/** What a session permits that no key restricts. */
+/** The scopes of a session that no key restricts. */
 const EVERYTHING: readonly Scope[] = ['all', 'exec', 'files:write'].map(parseScope);
 
 /** When it ends without another use, in SQL over `sessions s left join api_keys k`. */

@@ -22,10 +22,10 @@ import {
 
 const COOKIE_PREFIX = 'pys';
 const TOKEN_PREFIX = 'pyp';
-/** Of one user; the one that was not used for longest ends first. */
+/** Limit for one user; the session that was not used for longest ends first. */
 const MAX_SESSIONS = 100;
 
-/** What opens a session; stored nowhere. */
+/** The secrets that open a session; stored nowhere. */
 export interface SessionSecrets {
   id: SessionId;
   cookie: string;

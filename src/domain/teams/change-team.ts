@@ -1,4 +1,4 @@
-/** What is done to teams. Admins make and name them, since each has limits of its own; owners manage their members. */
+/** Operations on teams. Admins make and name them, since each has limits of its own; owners manage their members. */
 import { Failure, notFound } from '../../core/errors.ts';
 import type { UserId } from '../../core/ids.ts';
 import { isUniqueViolation } from '../../db/pool.ts';

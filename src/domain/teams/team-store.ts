@@ -8,7 +8,7 @@ export interface Team {
   name: string;
   /** SUSPENDED: nobody acts for it, and its keys are refused. DELETING: the same, and control deletes what it owned. */
   status: 'ACTIVE' | 'SUSPENDED' | 'DELETING';
-  /** What the reader is in it. Null: no member. */
+  /** The reader's role in it. Null: no member. */
   role: TeamRole | null;
   members: number;
   createdAt: Date;

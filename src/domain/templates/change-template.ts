@@ -21,7 +21,7 @@ import {
 
 type Optional = 'clientSettings' | 'startSsh' | 'startJupyter' | 'allowedCudaVersions';
 
-/** What is optional defaults to nothing. */
+/** Optional fields default to nothing. */
 export type NewTemplate = Omit<Template, 'id' | 'userId' | 'mark' | 'endpointId' | 'createdAt' | Optional> &
   Partial<Pick<Template, Optional>>;
 

@@ -3,7 +3,7 @@ import type { ContainerConfig } from '../endpoints/endpoint.ts';
 
 export type TemplateCategory = 'CPU' | 'NVIDIA' | 'AMD';
 
-/** What the operator says of a public template: it is one of the installation's own, or it was looked at. */
+/** The operator's mark on a public template: it is one of the installation's own, or was reviewed. */
 export const TEMPLATE_MARKS = ['OFFICIAL', 'VERIFIED'] as const;
 export type TemplateMark = (typeof TEMPLATE_MARKS)[number];
 
@@ -44,7 +44,7 @@ export interface Template extends ContainerConfig {
   /** Other users may read it and make something from it, but neither change nor delete it. */
   isPublic: boolean;
   mark: TemplateMark | null;
-  /** What a pod made from it starts for its user; null: it does not say. */
+  /** Whether a pod made from it starts SSH for its user; null: undecided. */
   startSsh: boolean | null;
   startJupyter: boolean | null;
   /** CUDA versions that what is made from it may run on, unless it sets its own rule; empty: any. */

@@ -104,7 +104,7 @@ export async function redeemTicket(
   return { session: (await findSession(db, opened.id))!, request: opened.request };
 }
 
-/** What became of the workload of an open session. */
+/** The fate of the workload of an open session. */
 export interface WorkloadNews {
   id: TerminalId;
   /** Why the session has to end now; null while it may go on. */

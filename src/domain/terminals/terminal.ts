@@ -58,7 +58,7 @@ export function workloadOf(target: TerminalTarget): PodId | WorkerId {
 
 /** Where a WebSocket connects. */
 export const CONNECT_PATH = '/v2/account/terminals/connect';
-/** What both sides speak (docs/interface/terminals.md). */
+/** The subprotocol that both sides speak (docs/interface/terminals.md). */
 export const TERMINAL_PROTOCOL = 'podyard.terminal.v1';
 /** Before a ticket among the subprotocols: browsers can set no header of a WebSocket, and a URL would be logged. */
 export const TICKET_PROTOCOL = 'ticket.';

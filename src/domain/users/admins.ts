@@ -6,7 +6,7 @@ import type { User } from '../access/users.ts';
 
 /**
  * Locks all active admins until the commit and returns their ids. Two admins who demote each other at once wait for each other
- * here, and the second one finds that they are no admin any more. Throws `forbidden` unless `admin` is one; null stands for the
+ * here, and the second one finds that they are not an admin any more. Throws `forbidden` unless `admin` is one; null stands for the
  * operator's tools.
  */
 export async function lockAdmins(db: Db, admin: Actor | null): Promise<ReadonlySet<UserId>> {

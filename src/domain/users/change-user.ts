@@ -1,5 +1,5 @@
 /**
- * What admins do to users. Each operation locks the active admins first, then the user, and checks both under the locks: the
+ * Operations of admins on users. Each locks the active admins first, then the user, and checks both under the locks: the
  * last active admin stays, whatever happens at the same moment.
  */
 import { Failure, notFound } from '../../core/errors.ts';

@@ -18,7 +18,7 @@ export interface HandOverPlan {
   exceeded: string[];
 }
 
-/** What was handed over, to be published after the commit. */
+/** Records that were handed over, to be published after the commit. */
 export interface HandedOver {
   endpointIds: EndpointId[];
   podIds: PodId[];

@@ -1,4 +1,4 @@
-/** What handing a user's things over to another one would do. Pure. */
+/** Plans the handover of a user's records to another user. Pure. */
 import { LIMITS, type LimitName, type Limits } from '../quotas/limits.ts';
 import type { Usage } from '../quotas/user-limits.ts';
 
@@ -10,7 +10,7 @@ export interface Renaming {
   to: string;
 }
 
-/** What of a user's use counts for the heir's limits. */
+/** The parts of a user's use that count for the heir's limits. */
 const COUNTED = [
   'endpoints',
   'pods',

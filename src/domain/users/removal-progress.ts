@@ -1,7 +1,7 @@
 import type { UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 
-/** What a user still has. Zero in all: the user is deleted within seconds. */
+/** The records that a user still has. Zero in all: the user is deleted within seconds. */
 export interface Remaining {
   endpoints: number;
   /** Containers of deleted endpoints that have not ended yet. */

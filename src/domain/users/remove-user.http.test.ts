@@ -23,7 +23,7 @@ const remove = (id: UserId, query = '') => rest.call('DELETE', `${USERS}/${id}${
 const read = (id: UserId) => rest.call('GET', `${USERS}/${id}`, { key: admin.key });
 const step = (id: UserId, pool: Pool = rest.database.pool) => removeUser({ pool, bus: rest.bus }, id);
 
-/** What outlives a user: what was used, for the books. */
+/** Tables that outlive a user: use, for the books. */
 const BOOKS = new Set(['usage', 'usage_days', 'pod_runs']);
 
 /** The tables with rows of a user. */

@@ -11,7 +11,7 @@ export interface WorkerDetail extends Omit<Worker, 'status'> {
   status: WorkerStatus | 'FROZEN' | 'EXITED';
   /** The reason of its wanted state. */
   decision: string;
-  /** What a worker of a CPU endpoint got; null without a place, and on GPUs. */
+  /** The CPUs of a CPU endpoint's worker; null without a place, and on GPUs. */
   cpu: CpuConfig | null;
   createdAt: Date;
   frozenAt: Date | null;

@@ -14,10 +14,10 @@ export interface StartingWorker {
   gpuTypeId: string | null;
   gpuCount: number;
   dataCenterId: string | null;
-  /** What a worker of a CPU endpoint gets. */
+  /** The CPUs of a CPU endpoint's worker. */
   cpu?: CpuConfig | null;
   tokenHash: Buffer;
-  /** Of its own key (access/workload-keys.ts); null: the user's env has one. */
+  /** Hash of its own key (access/workload-keys.ts); null: the user's env has one. */
   keyHash: Buffer | null;
 }
 

@@ -48,7 +48,7 @@ export interface GpuHolder {
   since: Date;
   isReady: boolean;
   isBusy: boolean;
-  /** Of its release (scaling/releases.ts). */
+  /** The weight of its release (scaling/releases.ts). */
   weight: number;
   isLeaving: boolean;
   yieldsTo: EndpointId | null;

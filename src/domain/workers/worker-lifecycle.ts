@@ -29,7 +29,7 @@ export interface ControlledWorker {
   spec: ReleaseSpec;
   /** Its endpoint has PRIORITY_FLASHBOOT. */
   isPriority: boolean;
-  /** Of a pending worker: where its endpoint may run, in order of preference; empty for any. Null for others. */
+  /** Where the endpoint of a pending worker may run, in order of preference; empty for any. Null for others. */
   dataCenterIds: string[] | null;
   gpuPool: string | null;
   gpuTypeId: string | null;

@@ -19,13 +19,13 @@ export interface LiveWorkerRow extends WorkerCondition {
   startedAt: Date | null;
 }
 
-/** Of `workers w`: was ready once, but fails its health check now; `phase_reason` says how. */
+/** True for a row of `workers w` that was ready once, but fails its health check now; `phase_reason` says how. */
 const IS_OUT_OF_SERVICE = `w.endpoint_type = 'LOAD_BALANCING' and w.phase = 'RUNNING' and w.ready_at is not null
   and w.serving_at is null`;
 
 const WORKERS = 'workers w left join worker_activity a on a.worker_id = w.id';
 
-/** Of `WORKERS`: the columns of a WorkerCondition, for both endpoint types. */
+/** The columns of `WORKERS` that make a WorkerCondition, for both endpoint types. */
 const CONDITION_COLUMNS = `
   w.phase, w.phase_reason as "phaseReason", w.is_lost as "isLost",
   case w.endpoint_type when 'LOAD_BALANCING' then w.serving_at else w.ready_at end is not null as "isReady",

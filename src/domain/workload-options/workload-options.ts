@@ -1,9 +1,9 @@
 import type { PerGpuSettings } from '../../config/gpu-share-settings.ts';
 import type { WorkloadOptionRules } from '../../config/workload-option-settings.ts';
 
-/** What an endpoint sets for its workers beside the container settings (docs/interface/rest.md, "Workload options"). */
+/** Options of an endpoint's workers beside the container settings (docs/interface/rest.md, "Workload options"). */
 export interface WorkloadOptions {
-  /** Of their pods on Kubernetes. */
+  /** Labels of their pods on Kubernetes. */
   labels: Record<string, string>;
   annotations: Record<string, string>;
   /** Null: what the operator set. */
@@ -41,7 +41,7 @@ export function isNothingPermitted({ podMetadata, maxCpusPerGpu, maxMemoryGbPerG
   return podMetadata.length === 0 && maxCpusPerGpu === null && maxMemoryGbPerGpu === null;
 }
 
-/** What is left of the options by today's rules, which may be stricter than those they were set by. */
+/** Returns the options that today's rules permit, which may be stricter than those they were set by. */
 export function permittedOptions(options: WorkloadOptions, rules: WorkloadOptionRules): WorkloadOptions {
   const permitted = (values: Record<string, string>) =>
     Object.fromEntries(Object.entries(values).filter(([name]) => rules.podMetadata.includes(name)));

@@ -19,7 +19,7 @@ function budget(maxWaiting = 1_000, timeoutMs = TIMEOUT_MS): ByteBudget {
   });
 }
 
-/** What becomes of a wait, known once the microtasks have run. */
+/** The outcome of a wait, known once the microtasks have run. */
 function watch({ granted }: ReturnType<ByteBudget['reserve']>): { got?: ByteReservation; refused?: Failure } {
   const seen: { got?: ByteReservation; refused?: Failure } = {};
   granted.then(

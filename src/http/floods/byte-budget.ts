@@ -172,7 +172,7 @@ export class ByteBudget {
     }
   }
 
-  /** Refuses the latest waiter of the owner with the most. False if that is no other than `owner`. */
+  /** Refuses the latest waiter of the owner with the most. False if that is `owner`. */
   #dropForOwner(owner: string): boolean {
     const most = [...this.#queues.values()].reduce((one, other) => (other.length > one.length ? other : one), []);
     if (most.length <= (this.#queues.get(owner)?.length ?? 0) + 1) return false;

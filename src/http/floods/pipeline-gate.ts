@@ -11,7 +11,7 @@ const COST = 4;
 const MAX_PIECES = 256;
 
 const gates = new WeakMap<object, PipelineGate>();
-/** Responses of an upstream, whose status is no refusal of ours. */
+/** Responses of an upstream, whose status is not a refusal of ours. */
 const forwarded = new WeakSet<object>();
 
 /**

@@ -140,12 +140,12 @@ export function isRefusal(status: number): boolean {
 /** Whose requests come on a connection. */
 export interface PacedClient {
   remoteAddress: string;
-  /** Of a connection from a trusted proxy, whose requests come from many clients; null for a client's own. */
+  /** For a connection from a trusted proxy, whose requests come from many clients; null for a client's own. */
   proxies: TrustedAddresses | null;
 }
 
 /**
- * What one connection has to wait for. Refusals that are the first answer of their connection have a pace of their own, for
+ * The waits of one connection. Refusals that are the first answer of their connection have a pace of their own, for
  * which new connections wait: without it, a client would open a connection for each request. On a connection from a trusted
  * proxy each request is judged alone, by the address that the proxy names.
  */

@@ -39,7 +39,7 @@ test.each([
   const { near, far } = await connection(isSecure);
   const before = takenBytes(near);
   const written = new Promise((resolve) => near.write(Buffer.alloc(BYTES), resolve));
-  expect(near.bytesWritten).toBeGreaterThanOrEqual(BYTES); // which is why it is no measure
+  expect(near.bytesWritten).toBeGreaterThanOrEqual(BYTES); // so it cannot be the measure
   expect(takenBytes(near) - before).toBeLessThan(BYTES);
 
   let read = 0;

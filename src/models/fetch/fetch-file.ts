@@ -41,7 +41,7 @@ const SLOW: SlowRule = { bytes: 1_000_000, ms: 60_000 };
 
 /** The origin answered in a way that another try may mend. */
 class Interrupted extends Error {}
-/** The same, but what came is no reason for more tries. */
+/** The same, but bytes that came do not earn more tries. */
 class TooSlow extends Interrupted {}
 
 /**

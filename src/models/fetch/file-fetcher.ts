@@ -125,7 +125,7 @@ export class FileFetcher {
     thread.postMessage({ do: 'reach', call, ...answer } satisfies ToThread);
   }
 
-  /** What it fetched goes on with the next start, in another thread. */
+  /** Its fetches go on with the next start, in another thread. */
   #lose(thread: Worker, why: string): void {
     if (this.#thread !== thread) return;
     this.#thread = null;

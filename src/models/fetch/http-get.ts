@@ -106,7 +106,7 @@ function send(url: URL, options: RequestOptions): Promise<IncomingMessage> {
   });
 }
 
-/** Everything is read into one buffer, of which the parser of HTTP takes copies. */
+/** Everything is read into one buffer; the HTTP parser takes copies of it. */
 function connectWithLargeReads(options: ClientRequestArgs): Socket {
   const callback = (bytes: number, buffer: Uint8Array) => socket.emit('data', buffer.subarray(0, bytes));
   const onread = { buffer: Buffer.allocUnsafeSlow(READ_BYTES), callback };

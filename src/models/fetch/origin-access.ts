@@ -1,7 +1,7 @@
 /** How a request is allowed to read at an origin. Nothing of it goes to another one. */
 import { createHash, createHmac } from 'node:crypto';
 
-/** What an origin is given of a secret of the owner; null: nothing. Can be sent between threads. */
+/** Credentials for an origin, from a secret of the owner; null: none. Can be sent between threads. */
 export type OriginAccess =
   | { kind: 'bearer'; token: string }
   /** Signature Version 4. Without a key requests are not signed. */

@@ -42,7 +42,7 @@ export interface HubFile {
   commit: string;
   /** Null: the hub does not say; then it is not stored. */
   size: number | null;
-  /** What clients call its content, without quotation marks. */
+  /** The ETag of its content, without quotation marks. */
   etag: string;
   /** Null: the hub gives none that can be checked; then it is not stored. */
   digest: PinnedFile['digest'] | null;

@@ -34,7 +34,7 @@ const CHECK_BYTES = 2 ** 24;
 const MAX_ANSWERS = 50_000;
 
 /**
- * What passes through the hub, by its digest, within a budget. Each is fetched once however many ask for it, and read by them while it comes. Those
+ * Contents that pass through the hub, by digest, within a budget. Each is fetched once however many ask for it, and read while it comes. Those
  * used longest ago leave first, of users who have more than an equal share before others.
  */
 export class HubContents {

@@ -31,14 +31,14 @@ export interface HubEntry {
   path: string;
   bytes: number;
   usedAtMs: number;
-  /** Null: it is no content. */
+  /** Null: it is not content. */
   digest: string | null;
   /** Who had it fetched first; null: it is not known. */
   owner: string | null;
 }
 
 /**
- * What the hub stores:
+ * The hub's folder:
  *   blobs/<digest>                    whole contents, checked; the time of access is that of their last use
  *   partial/<machine>-<pid>/<digest>  beginnings of those that a process fetches: processes do not write to each other's
  *   owners/<digest>                   a symbolic link to nowhere, whose target is the user who had a content fetched first

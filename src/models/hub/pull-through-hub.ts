@@ -185,7 +185,7 @@ export class PullThroughHub {
     return file && { value: file.value, atMs: commit?.atMs ?? file.atMs };
   }
 
-  /** What everybody may have, a reader with a token may have too. */
+  /** Returns answers that everybody may have to readers with a token, too. */
   async #keptFor<T>(
     reader: HubReader,
     find: (name: string) => Promise<KeptAnswer<T> | null>,

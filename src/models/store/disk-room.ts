@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import { Failure } from '../../core/errors.ts';
 
-/** What models may take of a disk. */
+/** Limits of models on a disk. */
 export interface DiskLimits {
   /** Null: half of what they use and what is free. */
   budgetBytes: number | null;
@@ -13,12 +13,12 @@ export interface DiskState {
   freeBytes: number;
   /** Stored models, with the beginnings of those that are being fetched. */
   usedBytes: number;
-  /** What running fetches still bring. */
+  /** Bytes that running fetches still bring. */
   comingBytes: number;
 }
 
 const DEFAULT_SHARE = 0.5;
-/** What stays free for everything else: a twentieth of the disk, at most 10 GB. */
+/** The share that stays free for everything else: a twentieth of the disk, at most 10 GB. */
 const MARGIN_SHARE = 0.05;
 const MAX_MARGIN_BYTES = 10e9;
 

@@ -4,7 +4,7 @@ import { gigabytes } from './disk-room.ts';
 /** How far the fetch of a model is. */
 export interface FetchProgress {
   totalBytes: number;
-  /** What is there of each file, by digest. */
+  /** Bytes that are there of each file, by digest. */
   sizes: Map<string, number>;
 }
 
@@ -49,7 +49,7 @@ export function describe(bytes: number, total: number, bytesPerSecond: number): 
   return `${gigabytes(bytes)} of ${gigabytes(total)}, ${gigabytes(Math.max(0, bytesPerSecond))}/s${left}`;
 }
 
-/** What is there of the files. */
+/** Returns the bytes that are there of the files. */
 export function doneBytes({ sizes }: FetchProgress): number {
   let bytes = 0;
   for (const size of sizes.values()) bytes += size;

@@ -39,7 +39,7 @@ export function hubFolder(name: string): string {
   return `models--${name.split('/').join('--')}`;
 }
 
-/** Where the files of a model that is no repository of a hub are, below the cache. */
+/** Where the files of a model that is not a repository of a hub are, below the cache. */
 export function fileFolder({ source, name }: Pick<PinnedModel, 'source' | 'name'>): string {
   if (source === 'OCI') return name.replace('oci://', 'oci/').replaceAll(/[:[\]]/g, '_');
   if (source === 'S3') {

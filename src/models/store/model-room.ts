@@ -22,7 +22,7 @@ export interface RoomOptions extends DiskLimits {
   readDisk?: typeof readDisk;
 }
 
-/** What starts and workers need of the store now. */
+/** The models that starts and workers need now. */
 export interface RoomUses {
   /** Fetches that run. */
   coming(): Iterable<FetchProgress>;
@@ -32,11 +32,11 @@ export interface RoomUses {
   isHeld(id: string): boolean;
 }
 
-/** What models may take of a disk and what they take, in bytes; each file is counted once. */
+/** The room that models may take and do take on a disk, in bytes; each file is counted once. */
 export interface ModelsRoom {
   budgetBytes: number;
   usedBytes: number;
-  /** Of models that cannot leave: workers use them, or they are kept. */
+  /** Bytes of models that cannot leave: workers use them, or they are kept. */
   stuckBytes: number;
 }
 
@@ -101,7 +101,7 @@ export class ModelRoom {
     return { ...disk, usedBytes: (await this.#blobs.bytes()) + begun, comingBytes };
   }
 
-  /** What kills left: beginnings, and files of models that were never whole. */
+  /** Removes what kills left behind: partial files, and files of models that were never whole. */
   async #dropLeftovers(): Promise<void> {
     const wanted = this.#wantedBlobs();
     for (const name of (await this.#blobs.partials()).keys()) {

@@ -1,4 +1,4 @@
-/** What is asked of the store of a machine's models, and what it says of them. */
+/** The questions to the store of a machine's models, and its answers. */
 import type { UserId, WorkerId } from '../../core/ids.ts';
 import type { ModelRecord } from './model-records.ts';
 import type { UsedModel } from './worker-views.ts';

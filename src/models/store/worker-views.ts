@@ -23,7 +23,7 @@ export interface UsedModel {
 }
 
 /**
- * What each worker sees of models, in a folder of its own, made of hard links:
+ * Each worker's view of models, in a folder of its own, made of hard links:
  *   workers/<id>/view.json                     the models in it: they stay as long as the folder does
  *   workers/<id>/hub/                          the hub's cache, which the worker may write to
  *   workers/<id>/models/models--ORG--NAME/     blobs, refs and snapshots as the hub lays them out, mounted read-only in it
@@ -168,7 +168,7 @@ function linkOnce(from: string, to: string): void {
   once(() => linkSync(from, to));
 }
 
-/** What is there already stays. */
+/** Makes something, unless it is there already. */
 function once(make: () => void): void {
   try {
     make();

@@ -25,7 +25,7 @@ import {
 import { MAX_PACK_BODY, readAtMost, readPack } from './read-pack.ts';
 
 const DEFAULT_LIMIT = 50;
-/** What the description of the largest folder takes. */
+/** Enough for the description of the largest folder. */
 const LARGE_BODY = { bodyLimit: 8 * 2 ** 20, maxBodyValues: 8 * MAX_FOLDER_ENTRIES };
 /** Files that are received at once; the others stay unread. Each takes 1 MiB of memory. */
 const UPLOADS = { slots: 32, perOwner: 4 };

@@ -176,7 +176,7 @@ function toNewCluster(body: Static<typeof CreateClusterRequest>): NewCluster {
   };
 }
 
-/** What is not known is left out; `include=REASON` adds `reason`. */
+/** Unknown values are left out; `include=REASON` adds `reason`. */
 function toClusterResponse(cluster: ClusterWithPods, query: { include?: string } = {}): Static<typeof ClusterResponse> {
   const { podId, status, sshEndpoint } = cluster.primary;
   return {

@@ -7,7 +7,7 @@ import { dateTime, MAX_INTEGER, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 import { EndpointStateResponse } from './state-schemas.ts';
 
-/** What every revision says about endpoints in the same words. */
+/** Schemas of endpoints that all revisions share. */
 
 const name = Type.String({ minLength: 1, description: 'Endpoint name.' });
 const dataCenterIds = Type.Array(Type.String(), {

@@ -12,7 +12,7 @@ export interface EndpointWire<Create = unknown, Update = unknown> extends Wire {
   readonly CreateRequest: TUnsafe<Create>;
   readonly UpdateRequest: TUnsafe<Update>;
   readonly Response: TUnsafe<object>;
-  /** What a create may fail with, besides what every create does. */
+  /** Failures of a create, beside those that every create has. */
   readonly createFailures?: FailureKind[];
   /** Fills in the defaults of a create, except those of the container, which a template may provide. */
   toNew(body: Create): NewEndpoint;

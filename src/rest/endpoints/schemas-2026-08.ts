@@ -132,7 +132,7 @@ const isOf = (endpointType: string, scaler: object) => ({
 /** A failure of it is answered with its description. */
 const mustBeAbsent = (description: string) => ({ not: {}, description });
 
-/** What the members of a create require of each other. */
+/** How the members of a create depend on each other. */
 // biome-ignore-start lint/suspicious/noThenProperty: the word of JSON Schema
 export const CREATE_RULES = [
   { if: { not: { required: ['templateId'] } }, then: { required: ['image'] } },

@@ -13,7 +13,7 @@ const TYPES: readonly Record<RestRevision, string>[] = [
   { '2026-07': 'LOAD_BALANCING', '2026-08': 'LOAD_BALANCER' },
 ];
 
-/** What the older revision has no words for in a body. */
+/** Members that the older revision has no words for in a body. */
 const ONLY_NEWER = ['/gpu/excludedTypes', '/gpu/allowedCudaVersions', '/gpu/minCudaVersion', '/cpu/0'];
 
 /** Returns what is known of refused bodies of endpoints. */

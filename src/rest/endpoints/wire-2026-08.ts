@@ -168,7 +168,7 @@ function checkCudaRule(given: CudaRule, after: CudaRule): void {
   throw new Failure('badRequest', 'gpu: allowedCudaVersions and minCudaVersion exclude each other: clear one of them');
 }
 
-/** What the description of an update cannot say: it depends on the endpoint. Throws `unprocessable`. */
+/** Checks what the schema of an update cannot express, since it depends on the endpoint. Throws `unprocessable`. */
 function checkScaling(
   { type: endpointType, scaling: before }: Endpoint,
   { scaling: given, workers }: UpdateBody,

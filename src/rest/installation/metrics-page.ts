@@ -168,7 +168,7 @@ export class MetricsPage {
     out.gauge('podyard_models_bytes', 'Size of stored models.', [[{}, modelBytes]]);
   }
 
-  /** Of endpoints that have a label already: idle ones must not take the labels of those with work. */
+  /** Only of endpoints that have a label already: idle ones must not take the labels of those with work. */
   #addEndpointStates(out: Exposition, states: InstallationFigures['states']): void {
     const { metrics } = this.#deps;
     const { labelled } = metrics.jobs;

@@ -25,7 +25,7 @@ export function readLogStart(lastEventId: string | undefined, query: { tail?: nu
   return { tail: query.tail ?? DEFAULT_TAIL };
 }
 
-/** What an event says of its line besides the fields of the public API. */
+/** Fields of an event beside those of the public API. */
 export type LogExtras = readonly ('level' | 'workerId')[];
 
 /**

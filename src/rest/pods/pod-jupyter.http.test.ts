@@ -13,7 +13,7 @@ const pod = { name: 'notebook', image: 'i', cpu: { id: 'cpu3c', vcpuCount: 2 }, 
 const create = async (more: object = {}): Promise<PodId> =>
   (await rest.call('POST', '/v2/pods', { key: rest.alice.key, body: { ...pod, ...more } })).json().id;
 const read = (id: string, key = rest.alice.key) => rest.call('GET', `/v2/pods/${id}/jupyter`, { key });
-/** What control does at the first start. */
+/** Does what control does at the first start. */
 const start = (id: PodId) => makeJupyterPassword({ pool: rest.database.pool, secretBox: rest.secretBox }, { id });
 
 test('the owner reads the password of a pod that started Jupyter, and it is in no other answer', async () => {

@@ -21,7 +21,7 @@ interface AppOptions {
   /** Those with an `$id`. */
   schemas: readonly object[];
   hints?: Hints;
-  /** What the app speaks. */
+  /** The revision that the app speaks. */
   revision: RestRevision;
   api: 'rest' | 'v1';
   handOver: HandOver | null;

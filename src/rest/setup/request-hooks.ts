@@ -24,7 +24,7 @@ export type HandOver = (revision: RestRevision, req: IncomingMessage, res: Serve
 
 interface Hooks {
   deps: RestDeps;
-  /** What the app speaks. */
+  /** The revision that the app speaks. */
   revision: RestRevision;
   /** For the audit log. */
   api: 'rest' | 'v1';

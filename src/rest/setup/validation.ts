@@ -88,7 +88,7 @@ function imageFault({ params, data }: ErrorObject): string | null {
   return params.pattern === IMAGE_PATTERN ? findImageFault(data as string) : null;
 }
 
-/** The names in a `oneOf` of members of which exactly one is required, the only kind there is. */
+/** The names in a `oneOf` of members that require exactly one, the only kind there is. */
 function alternatives(schema: unknown): string[] {
   return (schema as { required?: string[] }[]).flatMap(({ required = [] }) => required);
 }

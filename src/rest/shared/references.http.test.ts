@@ -43,7 +43,7 @@ beforeEach(async () => {
   id = await made('/v2/serverless', ENDPOINT);
 });
 
-/** What is added, the detail of the refusal, and the scope with which it is allowed. */
+/** The addition, the detail of the refusal, and the scope with which it is allowed. */
 const ADDITIONS = () =>
   [
     [{ env: SECRET }, needs("secret 'HUB_TOKEN'", 'account:read'), 'account:read'],
@@ -63,7 +63,7 @@ test.each([0, 1, 2])('an update of an endpoint adds no reference the key may not
   expect((await send('GET', `/v2/serverless/${id}`)).json()).toMatchObject({ env: {}, networkVolumes: [] });
   const wide = await rest.keyFor(rest.alice, `serverless/${id}:write`, scope);
   expect((await send('PATCH', `/v2/serverless/${id}`, change, wide)).statusCode).toBe(200);
-  // What is there may stay, whatever else changes.
+  // Existing references may stay, whatever else changes.
   const kept = await send('PATCH', `/v2/serverless/${id}`, { ...change, name: 'renamed', disk: 30 }, narrow);
   expect(kept.statusCode).toBe(200);
 });

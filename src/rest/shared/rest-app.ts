@@ -35,7 +35,7 @@ import type { LogSearches } from '../logs/log-searches.ts';
 
 export { PERMISSIONS } from '../../domain/access/permissions.ts';
 
-/** What the routes depend on: plain values, not Fastify decorators. */
+/** The dependencies of the routes: plain values, not Fastify decorators. */
 export interface RestDeps extends Context {
   bus: Pick<Bus, 'publish' | 'subscribe'>;
   keyRing: KeyRing;
@@ -68,7 +68,7 @@ export interface RestDeps extends Context {
   notices: NoticeSender;
   /** Why this server builds no images, one sentence; null: it does. */
   builds: { hindrance: string | null };
-  /** What endpoints may set for their workers. */
+  /** The options that endpoints may set for their workers. */
   workloadOptions: WorkloadOptionRules;
   /** True if the server serves REST v1 as well. */
   hasV1?: boolean;
@@ -106,11 +106,11 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     /**
-     * What the key must permit; `public` if no key is needed; `none` for a route that always rejects. Every route
+     * The permission that the key must grant; `public` if no key is needed; `none` for a route that always rejects. Every route
      * declares one.
      */
     permission?: 'public' | 'none' | ((params: Record<string, string>) => Permission);
-    /** What the caller's role in the installation must permit as well. */
+    /** An action that the caller's role in the installation must permit as well. */
     operator?: OperatorAction;
     /** The scraper's token is accepted instead of a key; there is no actor then. */
     takesMetricsToken?: true;

@@ -1,7 +1,7 @@
 import { toArgs } from './command.ts';
 
 /**
- * What the public Terraform provider writes in its own way (docs/decisions/0101-terraform.md). A body that is refused is read
+ * The public Terraform provider's own ways of writing (docs/decisions/0101-terraform.md). A body that is refused is read
  * again with these words; what they cannot say is explained.
  */
 type Body = Record<string, unknown>;

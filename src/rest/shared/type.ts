@@ -21,7 +21,7 @@ type Constructors = Pick<
   | 'Unsafe'
 >;
 
-/** Not enumerable, so that it is no part of the JSON Schema. */
+/** Not enumerable, so that it is not part of the JSON Schema. */
 const OPTIONAL = '~optional';
 
 /** Also copies what is not enumerable. */

@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import type { Examples } from './example-values.ts';
 import type { RestRoute } from './rest-app.ts';
 
-/** What is known of refused bodies: how other clients and the other revision write. */
+/** How other clients and the other revision write bodies that this one refuses. */
 export interface Hint {
   /** Explanations that are added to the errors. */
   explain(body: unknown): string[];
@@ -10,7 +10,7 @@ export interface Hint {
   read?(body: unknown): unknown;
 }
 
-/** What one revision says about one resource. A resource that all revisions spell alike has none. */
+/** One revision's schemas and translations of one resource. A resource that all revisions spell alike has none. */
 export interface Wire {
   /** Its named schemas, in the order of the description. */
   readonly schemas: readonly TSchema[];

@@ -141,7 +141,7 @@ export const V1Endpoints = Type.Array(ref(V1Endpoint), { $id: 'Endpoints' });
 type Create = Static<typeof EndpointCreateInput>;
 type Update = Static<typeof EndpointUpdateInput>;
 
-/** What belongs to the other kind of hardware is ignored in a create, as version 1 has it. */
+/** Fields of the other kind of hardware are ignored in a create, as in version 1. */
 const FIELDS = {
   id: shown('id', Type.String()),
   name: field('name', name, 'my endpoint'),

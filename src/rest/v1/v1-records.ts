@@ -6,7 +6,7 @@ import { Type } from '../shared/type.ts';
  * Clients send back the record that they read, as a whole: docs/interface/rest-v1.md, "Records that are sent back".
  */
 
-/** Members of a record that a request may repeat although they are no settings. */
+/** Members of a record that a request may repeat although they are not settings. */
 export function repeated<const N extends string>(names: readonly N[]) {
   const member = Type.Optional(Type.Unsafe<unknown>({ readOnly: true, description: 'As in the record.' }));
   return Object.fromEntries(names.map((name) => [name, member])) as Record<N, typeof member>;

@@ -6,7 +6,7 @@ export const HIDDEN_FOLDER = '.podyard-s3';
 
 /** A file that nobody has written to for this long belongs to a server that was killed. */
 const FILE_AGE_MS = 24 * 3_600_000;
-/** An upload in parts of which no part came for this long is given up. */
+/** An upload in parts is given up when no part came for this long. */
 const UPLOAD_AGE_MS = 7 * 24 * 3_600_000;
 
 /** Removes what uploads that never ended have left in a volume. */

@@ -61,7 +61,7 @@ export interface DockerRuntimeOptions {
   describePool?: DescribePool;
   /** The bridge network, shared by all installations on the engine. Default `podyard`. */
   network?: string;
-  /** What workloads can reach, once `egress` was started. Default: everything. */
+  /** The networks that workloads can reach, once `egress` was started. Default: everything. */
   egress?: EgressSettings;
   /** The address of this machine on which TCP ports are published. Default 127.0.0.1. */
   publishIp?: string;
@@ -78,10 +78,10 @@ export interface DockerRuntimeOptions {
 
 const UNLIMITED: EgressSettings = { mode: 'all', allow: [], isExplicit: false };
 
-/** What operators see and set of a runtime on a container engine, beside what all runtimes have. */
+/** The operator's view of a runtime on a container engine, beside what all runtimes have. */
 export interface EngineRuntime extends Runtime {
   readonly egress: EgressGuard;
-  /** What operators should know about the disks of containers; null when the engine limits them. */
+  /** A notice to operators about the disks of containers; null when the engine limits them. */
   diskNotice(): Promise<string | null>;
 }
 

@@ -4,7 +4,7 @@ import { gpuTypes } from '../../domain/catalog/catalog.ts';
 import { poolOf } from '../../domain/catalog/part-types.ts';
 import type { Gpu, GpuReading } from './gpu.ts';
 
-/** What a container needs besides its GPU's own files: the interface for computing. */
+/** The interface for computing: a container needs it beside its GPU's own files. */
 export const KFD = '/dev/kfd';
 const DRM = '/sys/class/drm';
 const QUERY = ['rocm-smi', '--showproductname', '--showuniqueid', '--showbus', '--showmeminfo', 'vram', '--json'];

@@ -25,7 +25,7 @@ function isWanted({ pool, gpuTypeId }: WantedGpus, gpu: Gpu): boolean {
 }
 
 /**
- * What there is and what is free by pool, type and CUDA version. A shared GPU is an entry of its own, because its shares
+ * Total and free GPUs by pool, type and CUDA version. A shared GPU is an entry of its own, because its shares
  * are not several GPUs. `own`: held by workloads of this installation; GPUs that others hold do not count at all.
  */
 export function capacityOf(gpus: readonly Gpu[], own: HeldGpus, others: HeldGpus, dataCenterId: string): GpuCapacity[] {

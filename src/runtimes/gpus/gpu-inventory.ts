@@ -8,7 +8,7 @@ export interface GpuInventoryOptions {
   /** Between two checks. Each costs a program or a container, so nothing waits for one but the first. */
   intervalMs?: number;
   monotonic?: Clock;
-  /** What detection has read already. */
+  /** A reading that detection has made already. */
   first?: GpuReading;
   /** Called with each later reading that differs from the one before. */
   onReading?: (reading: GpuReading) => void;
@@ -92,7 +92,7 @@ export class GpuInventory {
     return [...this.#known.values()].some(({ misses }) => misses >= CHECKS_UNTIL_LOST);
   }
 
-  /** What is wrong, in one sentence without a period; null when every GPU answers. */
+  /** The problem, in one sentence without a period; null when every GPU answers. */
   get problem(): string | null {
     if (this.#unreadable !== null) return `the GPUs cannot be read: ${this.#unreadable}`;
     const faulty = [...this.#known.values()].filter(({ fault }) => fault !== null);

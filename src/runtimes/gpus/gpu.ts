@@ -8,7 +8,7 @@ export interface Gpu {
   pool: string;
   vendor: 'NVIDIA' | 'AMD';
   memoryMib: number;
-  /** What the driver supports; null when it does not say, and for AMD. */
+  /** The newest CUDA version that the driver supports; null when it does not say, and for AMD. */
   cudaVersion: string | null;
   /** How many workloads get it at once: 1, unless the operator shares GPUs (`--share-gpus`). */
   shares: number;
@@ -18,7 +18,7 @@ export interface Gpu {
 
 /** A GPU that is there but does not answer. */
 export interface FaultyGpu {
-  /** What is known of it: its UUID, or its address on the PCI bus. */
+  /** Its UUID, or its address on the PCI bus, whichever is known. */
   uuid: string | null;
   busId: string | null;
   /** In the tool's words, without a period. */
@@ -26,7 +26,7 @@ export interface FaultyGpu {
 }
 
 /**
- * What was read of a machine's GPUs. `absent`: it has none, as far as can be seen. `unreadable`: it has, or the engine says
+ * A reading of a machine's GPUs. `absent`: it has none, as far as can be seen. `unreadable`: it has, or the engine says
  * so, but their state is unknown.
  */
 export type GpuReading =

@@ -123,7 +123,7 @@ interface Slice {
   profile: string;
 }
 
-/** A GPU with MIG is no device itself: its slices are. */
+/** A GPU with MIG is not a device itself: its slices are. */
 function toSlices(row: Row, slices: readonly Slice[], cudaVersion: string | null): Gpu[] {
   return slices
     .filter(({ parentUuid }) => parentUuid === row.uuid)

@@ -77,7 +77,7 @@ interface Parts {
   createSlots: Semaphore;
 }
 
-/** Pods created concurrently, each with its Secret. More are no faster and starve other requests. */
+/** Pods created concurrently, each with its Secret. More are not faster, and starve other requests. */
 const CONCURRENT_CREATES = 16;
 
 /** Makes no request before the first call, and writes only for starts, stops, freezes and the like. */

@@ -27,7 +27,7 @@ import { Semaphore } from '../../core/flow/semaphore.ts';
 import { newId } from '../../core/ids.ts';
 import type { ProcessImage } from './images-file.ts';
 
-/** What is copied at most: a folder beyond that holds more than code. */
+/** The most that is copied: a larger folder holds more than code. */
 const LIMITS = { bytes: 2 * 2 ** 30, entries: 100_000 };
 /** A copy that nothing refers to may be one that a release is about to get. */
 const FRESH_MS = 10 * 60_000;
@@ -54,7 +54,7 @@ export class FolderImages {
   /** By folder and command: the digest, and the listing that it was computed for. */
   readonly #digests = new BoundedMap<string, { listing: string; digest: string }>(MAX_REMEMBERED);
 
-  /** `apart`: folders that are no part of an image although they are in its folder, such as the server's own data. */
+  /** `apart`: folders that are not part of an image although they are in its folder, such as the server's own data. */
   constructor(root: string, options: { apart: readonly string[]; limits?: typeof LIMITS }) {
     this.#root = root;
     this.#apart = new Set(options.apart);

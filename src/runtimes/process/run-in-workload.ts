@@ -123,7 +123,7 @@ async function readDevice(stream: Readable): Promise<string> {
   return text.trim();
 }
 
-/** What is written to a program without input is gone. */
+/** Discards what is written to a program without input. */
 function noInput(): Writable {
   return new Writable({ write: (_chunk, _encoding, done) => done() });
 }

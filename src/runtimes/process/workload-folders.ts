@@ -57,7 +57,7 @@ export class WorkloadFolders {
     return readdirSync(this.#root).filter((name) => FOLDER_NAME.test(name));
   }
 
-  /** Throws `badRequest` for an id that is no folder name. */
+  /** Throws `badRequest` for an id that is not a folder name. */
   pathOf(id: string): string {
     if (!FOLDER_NAME.test(id)) throw new Failure('badRequest', `'${id}' is not a valid workload id`);
     return join(this.#root, id);

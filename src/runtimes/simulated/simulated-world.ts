@@ -48,7 +48,7 @@ const QUIET: Behaviour = {
   lines: () => undefined,
 };
 
-/** What outlives a runtime: the simulated machines with their images and workloads. */
+/** The simulated machines with their images and workloads: they outlive a runtime. */
 export class SimulatedWorld {
   readonly clock: TimerClock;
   readonly memoryBytes: number;
@@ -57,7 +57,7 @@ export class SimulatedWorld {
   readonly pull: NonNullable<SimulatedWorldOptions['pull']>;
   /** Images that are present, by name and by reference. */
   readonly images = new Set<string>();
-  /** What names stand for, in the registry and on the machine, besides themselves. May change at any time. */
+  /** Contents behind names, in the registry and on the machine, if not the names themselves. May change at any time. */
   readonly contents = new Map<string, string>();
   readonly workloads = new Map<string, SimulatedWorkload>();
   /** May change at any time. Running workloads keep what they have. */

@@ -34,14 +34,14 @@ const CHALLENGE_RECORD = 'passkey challenge';
 const ALGORITHMS = [-8, -7, -257];
 const MAX_NAME = 100;
 
-/** What has to match when the browser answers. `for`: the user who adds a passkey, or null for signing in. */
+/** A value that has to match when the browser answers. `for`: the user who adds a passkey, or null for signing in. */
 interface Challenge {
   challenge: string;
   for: string | null;
   startedMs: number;
 }
 
-/** What the sign-in page and the account's page call. */
+/** Routes of the sign-in page and the account's page. */
 export function passkeyRoutes(deps: SignInDeps): Record<string, Handler> {
   return {
     'GET /sign-in/account': (req, res) => showAccount(deps, req, res),

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** What the browser sends with a request: its cookies, and the header of a session. */
+/** The browser's part of a request: its cookies, and the header of a session. */
 interface Sent {
   session?: BrowserSession | undefined;
   cookie?: string | undefined;

@@ -33,7 +33,7 @@ export type Handler = (req: IncomingMessage, res: ServerResponse) => Promise<voi
 const MAX_LOGIN = 320;
 const EVERYTHING = ['all', 'exec', 'files:write'].map(parseScope);
 
-/** What the sign-in page, the page of an invitation and the account's page call. */
+/** Routes of the sign-in page, the page of an invitation and the account's page. */
 export function passwordRoutes(deps: SignInDeps): Record<string, Handler> {
   return {
     'POST /sign-in/password': (req, res) => signInWithPassword(deps, req, res),
@@ -129,7 +129,7 @@ async function replacePassword(deps: SignInDeps, req: IncomingMessage, res: Serv
 }
 
 /**
- * What changes how somebody signs in takes their password, or a sign-in of the last ten minutes that permits everything: neither a
+ * To change how somebody signs in takes their password, or a sign-in of the last ten minutes that permits everything: neither a
  * browser that was left open nor the session of a narrow key is enough. Throws `conflict` without a local account.
  */
 export async function proveAgain(

@@ -9,7 +9,7 @@ import { answerSignedIn, readObject, recordRefusedSignIn, senderOf, withSender }
 import type { Handler } from './password-routes.ts';
 import type { ProxySignIn } from './proxy-sign-in.ts';
 
-/** What the sign-in page calls behind a proxy that signs people in. */
+/** Routes of the sign-in page behind a proxy that signs people in. */
 export function proxyRoutes(deps: SignInDeps, proxy: ProxySignIn): Record<string, Handler> {
   return { 'POST /sign-in/proxy': (req, res) => signInByProxy(deps, proxy, req, res) };
 }

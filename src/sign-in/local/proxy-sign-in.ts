@@ -24,7 +24,7 @@ export interface ProxySettings {
   groupsHeader: string | null;
   /** Who signs the assertions, for whom, and with which keys; null: `header` is believed as it is. */
   assertion: { issuer: string; audience: string; keysUrl: string } | null;
-  /** What its groups mean. */
+  /** How its groups map to roles and teams. */
   provider: Provider;
 }
 
@@ -41,7 +41,7 @@ const TOLERANCE_SECONDS = 60;
 export class ProxySignIn implements Vouchers {
   readonly settings: ProxySettings;
   readonly #deps: { trustedProxies: TrustedAddresses; logger: Pick<Logger, 'warn'> };
-  /** What was verified, until it expires: a browser sends the same assertion with each request. */
+  /** Verified assertions, until they expire: a browser sends the same one with each request. */
   readonly #verified = new BoundedMap<string, Claims & { exp: number }>(MAX_ASSERTIONS);
   #hasWarned = false;
 

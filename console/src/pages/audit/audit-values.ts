@@ -29,7 +29,7 @@ export function originText({ interface: by, address }: AuditEntry): string {
   return address === null ? by : `${by}, ${address}`;
 }
 
-/** What changed, a sentence each: “workers.max: 3 → 7”, “env: TOKEN changed”. */
+/** Describes the changes, a sentence each: “workers.max: 3 → 7”, “env: TOKEN changed”. */
 export function changeTexts({ changes }: Pick<AuditEntry, 'changes'>): string[] {
   return Object.entries(changes ?? {}).flatMap(([field, [before, after]]) => changesOf(field, before, after));
 }
@@ -61,7 +61,7 @@ function valueText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** What the page filters by, as its URL has it. */
+/** The page's filters, as its URL has them. */
 export interface AuditFilters {
   operation: string;
   recordId: string;

@@ -46,7 +46,7 @@ export interface BuildFailure {
   output: string;
 }
 
-/** What programs print below the line that says why they failed. */
+/** Lines that programs print below the one that says why they failed. */
 const NOISE = /^(\[notice\]|npm (notice|warn)|npm error A complete log of this run|note: )|^\s*$/i;
 const TELLING = /error|exception|failed|fatal|cannot|can't|could not|not found|no such|no matching|denied|unknown/i;
 

@@ -18,7 +18,7 @@ import { asSentence, BUILD_STATUSES, type Build, failureOf, hasEnded, lacksScope
 
 const PARENT = { to: '/builds', label: 'Builds' };
 const BUSY_MS = 1_000;
-/** Of a build that has ended: an endpoint may take its image, and the image may be removed. */
+/** The pause between reads of a build that has ended: an endpoint may take its image, and the image may be removed. */
 const QUIET_MS = 10_000;
 
 export function BuildPage() {

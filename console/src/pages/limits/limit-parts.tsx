@@ -14,7 +14,7 @@ import {
   type UserLimits,
 } from './limit-values.ts';
 
-/** A figure in a list: `7 of 50`, of which the limit is dimmed. */
+/** A figure in a list: `7 of 50`, with the limit dimmed. */
 export function Use({ text }: { text: string }) {
   const [used, limit] = text.split(' of ');
   return (

@@ -80,7 +80,7 @@ export const LIMIT_STATES = {
   WITHIN: { label: 'Within limits', color: 'green' },
 } as const satisfies Record<string, StatusLook>;
 
-/** A quota that is used up is no limit: more may be borrowed. */
+/** A quota that is used up is not a limit: more may be borrowed. */
 export function limitState(of: UserLimits): keyof typeof LIMIT_STATES {
   if (limitBars(of).some(({ name, isFull }) => isFull && !LIMITS[name].isQuota)) return 'FULL';
   return of.quotas.gpus.borrowed + of.quotas.workers.borrowed > 0 ? 'BORROWING' : 'WITHIN';

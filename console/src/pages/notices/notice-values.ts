@@ -78,7 +78,7 @@ export function stateOf({ enabled, lastError }: Pick<Destination, 'enabled' | 'l
   return lastError === null ? 'OK' : 'FAILING';
 }
 
-/** What a message says, in one line. */
+/** Returns a message in one line. */
 export function deliveryText({ items, more }: Pick<Delivery, 'items' | 'more'>): string {
   const texts = items.map(({ event, phase, name }) => {
     const label = EVENTS.find(({ value }) => value === event)?.label ?? 'A test';

@@ -10,7 +10,7 @@ export interface AttentionItem {
   key: string;
   /** `broken`: it does not work. `scarce`: it waits for something, or soon will. */
   severity: 'broken' | 'scarce';
-  /** What it is about. */
+  /** The record that it is about. */
   what: string;
   /** The name of the record; absent for what concerns everything. */
   name?: string;

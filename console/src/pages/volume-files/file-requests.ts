@@ -13,7 +13,7 @@ export interface FoundFile {
 
 export interface FilePage {
   files: FoundFile[];
-  /** What the next page begins after; null: it is the last. */
+  /** The name that the next page begins after; null: it is the last. */
   next: string | null;
 }
 

@@ -19,7 +19,7 @@ import { FilePreview } from './file-preview.tsx';
 import { deleteFile, type FoundFile, listFiles, readFile, uploadFile } from './file-requests.ts';
 
 const PARENT = { to: '/volumes', label: 'Network volumes' };
-/** What a page can hold in memory. */
+/** The most bytes that a page can hold in memory. */
 const MAX_DOWNLOAD_BYTES = 2 ** 30;
 
 /** The files of a network volume. The directory is in the address, so that it can be shared and the browser goes back. */

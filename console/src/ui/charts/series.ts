@@ -2,7 +2,7 @@ import { formatCost, formatDuration, formatNumber } from '../text/format.ts';
 
 /**
  * Colors of chart series, legible on the background of each color scheme. Green is done or running, orange waits, red failed, blue
- * comes or goes, teal is idle or the only series; gray is the rest. What is no state has one of the last five.
+ * comes or goes, teal is idle or the only series; gray is the rest. Series that are not states have one of the last five.
  */
 export const CHART_COLORS = {
   gray: { light: '#868e96', dark: '#909296' },

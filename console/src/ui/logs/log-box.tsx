@@ -24,7 +24,7 @@ const ROW_PX = 20;
 
 interface LogBoxProps {
   log: LogState;
-  /** What is marked in the lines. */
+  /** Text that is marked in the lines. */
   marked: string;
   isWrapped: boolean;
   hasWorkers: boolean;

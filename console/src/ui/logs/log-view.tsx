@@ -20,7 +20,7 @@ interface LogViewProps {
   place: LogPlace;
   filter: LogFilter;
   onFilter: (filter: LogFilter) => void;
-  /** What is marked in the lines besides what is searched for. */
+  /** Text that is marked in the lines beside what is searched for. */
   marked?: string;
 }
 

@@ -36,7 +36,7 @@ export interface RecordTableProps<Item> {
   hasBlocks?: boolean;
   /** Columns have their width and share the rest, whatever their content: the table is never wider than the page. */
   isFixed?: boolean;
-  /** What is above the table on the page, in rem. */
+  /** The height above the table on the page, in rem. */
   aboveRem?: number;
 }
 

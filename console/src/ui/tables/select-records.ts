@@ -4,7 +4,7 @@ export interface Sort {
   isDescending: boolean;
 }
 
-/** What a record is sorted by. Null comes last in both directions. */
+/** A value that records are sorted by. Null comes last in both directions. */
 export type SortValue = string | number | null;
 
 /** `-cost` is descending by cost. */

@@ -20,7 +20,7 @@ const SUPERVISOR = new URL('../../../../workers/dev/run-remote.sh', import.meta.
 /** How long the server keeps the endpoint of a command that says nothing any more. */
 export const LEASE_SECONDS = 60;
 
-/** What a folder's development endpoint is made of. */
+/** The plan of a folder's development endpoint. */
 export interface RemotePlan {
   name: string;
   /** Without its image. */

@@ -8,7 +8,7 @@ import { watchFolder } from '../watch-folder.ts';
 /** The files of a folder by path, each with what tells it from another content. */
 export type FolderState = ReadonlyMap<string, FolderEntry>;
 
-/** What makes one state of another: paths to remove, then files to write. */
+/** The difference between two states: paths to remove, then files to write. */
 export interface FolderChange {
   write: FolderEntry[];
   remove: string[];

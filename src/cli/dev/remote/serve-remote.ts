@@ -97,9 +97,9 @@ class RemoteSync {
   #endpoint: Endpoint;
   #contentHash: string;
   #args: string | undefined;
-  /** Of the state that the image was last compared with. */
+  /** The needs of the state that the image was last compared with. */
   #needs: string | undefined;
-  /** What each worker has; null: unknown. */
+  /** The state of each worker; null: unknown. */
   #sent = new Map<string, FolderState | null>();
   #isChanged = true;
   #complaint = '';

@@ -40,7 +40,7 @@ const IDLE_TICK_MS = 60_000;
 const IDLE_PAUSE_MS = 100;
 
 export interface FrozenMemory {
-  /** What all frozen workers together may hold; 0: nothing is ever frozen. */
+  /** The most bytes that all frozen workers together may hold; 0: nothing is ever frozen. */
   budgetBytes(): Promise<number>;
   /** True when the machine of the frozen workers is running out of memory. */
   isScarce(): boolean;
@@ -67,7 +67,7 @@ export class WorkerFreezer {
   readonly #tasks: WorkloadTasks;
   readonly #waker: WorkerWaker;
   #hasReleased = false;
-  /** Of the last run. */
+  /** Whether the last run found any. */
   #hasAny = false;
 
   constructor({ monotonic = monotonicClock, ...deps }: Omit<Deps, 'monotonic'> & { monotonic?: Clock }) {

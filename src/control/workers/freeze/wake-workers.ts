@@ -18,7 +18,7 @@ import type { CapacityLedger } from '../place/capacity-ledger.ts';
 import { regainGpus } from './regain-gpus.ts';
 import { runSleepHook } from './sleep-hooks.ts';
 
-/** A slower thaw is no better than a start. */
+/** A thaw that is slower than this is not worth it: a start is as good. */
 const THAW_TIMEOUT_MS = 1_000;
 /** Others are ordered to give up GPUs at most this often for a worker that waits: each order takes a moment to have its effect. */
 const ORDER_INTERVAL_MS = 500;

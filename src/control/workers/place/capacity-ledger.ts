@@ -27,7 +27,7 @@ export class CapacityLedger {
   /** The table as last read, and what was written to it since. */
   #inUse: InUse | undefined;
   #settled: GpusInUse[] = [];
-  /** What was written since a read began that nobody waits for; undefined while there is none. */
+  /** Writes since a read began that nobody waits for; undefined while there is none. */
   #settledMeanwhile: GpusInUse[] | undefined;
   readonly #promisedCpus = new Map<string, CpusInUse>();
   #capacity: Capacity = { gpus: [], memoryBytes: 0, cpus: 1 };
@@ -108,7 +108,7 @@ export class CapacityLedger {
     return [...this.#inUse.byWorkers, ...this.#settled, ...promised];
   }
 
-  /** Ends a promise of which nothing was written. */
+  /** Ends a promise before anything was written. */
   withdraw(workloadId: string): void {
     this.#promised.delete(workloadId);
   }

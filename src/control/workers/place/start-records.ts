@@ -8,7 +8,7 @@ import { NO_FAILURES, type StartRecord, startRecordOf } from '../../../scaling/s
 const TTL_MS = 5_000;
 const MAX_CACHED = 20_000;
 
-/** What the last starts of endpoints that wait for capacity say about the next one, cached for a moment. */
+/** Records of the last starts of endpoints that wait for capacity, cached for a moment. */
 export class StartRecords {
   readonly #pool: Pool;
   readonly #known = new BoundedMap<EndpointId, { record: StartRecord; readAt: number }>(MAX_CACHED);

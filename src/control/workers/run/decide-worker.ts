@@ -8,7 +8,7 @@ const SETTLE_MS = 150;
 const IDLE_GRACE_MS = 5_000;
 const DEFAULT_INIT_TIMEOUT_SECONDS = 420;
 
-/** What a decision depends on of a worker's row. */
+/** The facts of a worker's row that a decision depends on. */
 export type WorkerFacts = Pick<
   ControlledWorker,
   | 'endpointType'
@@ -84,7 +84,7 @@ function decidePending({ wanted, wantedReason, notBefore }: WorkerFacts, nowMs: 
   return { do: 'wait', untilMs: notBefore.getTime() };
 }
 
-/** What the runtime's list calls for; undefined when row and container agree. */
+/** Returns the action that the runtime's list calls for; undefined when row and container agree. */
 function reconcileContainer({ phase, wanted, readyAt }: WorkerFacts, seen: SeenContainer): WorkerAction | undefined {
   if (seen === 'unknown') return undefined;
   const container = seen === 'absent' ? undefined : seen;
@@ -96,7 +96,7 @@ function reconcileContainer({ phase, wanted, readyAt }: WorkerFacts, seen: SeenC
   }
   if (phase === 'STARTING' && (!container || container.state === 'created')) {
     // A process was killed while it started the container. The worker is replaced rather than started again: the container
-    // may still appear, with a token that only that process knew. It is no failed start.
+    // may still appear, with a token that only that process knew. It is not a failed start.
     return { do: 'finalize', code: null, ...because('START_INTERRUPTED'), isLost: false };
   }
   const code = container?.exitCode ?? null;
@@ -142,7 +142,7 @@ function decideLeaving(
   return untilMs <= nowMs ? stop : { do: 'wait', untilMs };
 }
 
-/** What is left of the time to stop a job. Less than a second is nothing: runtimes round up. */
+/** Returns the rest of the time to stop a job, in ms. Less than a second is 0: runtimes round up. */
 function timeLeft(since: Date | null, nowMs: number, jobStopMs: number): number {
   const left = jobStopMs - (nowMs - (since?.getTime() ?? 0));
   return left < 1_000 ? 0 : Math.min(left, jobStopMs);

@@ -43,7 +43,7 @@ export type Place = {
   dataCenterId: string | null;
   /** The driver's CUDA version, where the endpoint has a rule for it. */
   cudaVersion?: string;
-  /** What a worker of a CPU endpoint gets. */
+  /** The CPUs of a CPU endpoint's worker. */
   cpu?: CpuConfig;
 };
 
@@ -67,7 +67,7 @@ export interface LaunchDeps {
   apiUrl: string;
   leaseMs: number;
   perGpu: PerGpuSettings;
-  /** What endpoints may set for their workers. */
+  /** The options that endpoints may set for their workers. */
   workloadOptions: WorkloadOptionRules;
   /** The address on which TCP ports of workers are published; null: that of the machine, which the runtime sets. */
   publishIp: string | null;
@@ -106,7 +106,7 @@ export async function launchWorker(
   };
   let marked = Promise.resolve();
   const onModels = (areThere: boolean) => {
-    marked = marked.then(() => markCopying(deps.pool, worker.id, areThere)).catch(() => {}); // likewise
+    marked = marked.then(() => markCopying(deps.pool, worker.id, areThere)).catch(() => {}); // as above
   };
   const { image, isPinned } = await deps.images.referenceOf(worker);
   const built = await buildSpec(deps, worker, place, { token, apiKey: key?.secret ?? null, publicKeys });

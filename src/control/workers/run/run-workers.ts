@@ -30,13 +30,13 @@ const IDLE_TICK_MS = 10_000;
 /** Freed GPUs lead to another placement of the waiting workers, at most this often, and in a tenth of the time. */
 const PLACE_INTERVAL_MS = 200;
 const PLACE_PAUSES = 10;
-/** What a worker that broke a limit gets to end by itself. */
+/** The time in which a worker that broke a limit may end by itself. */
 const BROKEN_LIMIT_GRACE_MS = 5_000;
 /** Workers remembered as not ready yet, for the log line when they become ready. */
 const MAX_UNREADY = 10_000;
 const MAX_REFUSED = 10_000;
 
-/** What differs between the runtime's list and the cache; `mark` is the age of the list. */
+/** Differences between the runtime's list and the cache; `mark` is the age of the list. */
 interface Difference {
   containers: ReadonlyMap<WorkerId, SeenContainer>;
   mark: number;
@@ -65,7 +65,7 @@ export class WorkerRunner {
   readonly #loop: Loop;
   /** Actions in progress. */
   readonly #tasks: WorkloadTasks;
-  /** Workers whose containers are being stopped: their end is no news. */
+  /** Workers whose containers are being stopped: their end is expected. */
   readonly #stopping = new Set<string>();
   readonly #unready = new BoundedSet<WorkerId>(MAX_UNREADY);
   readonly #cache: WorkerCache;

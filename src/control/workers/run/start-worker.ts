@@ -12,7 +12,7 @@ import { type FinalizeDeps, recordExit } from './end-worker.ts';
 import { type LaunchDeps, launchWorker, type Place } from './launch-worker.ts';
 import type { ImageDeps } from './worker-images.ts';
 
-/** What brings images and models. */
+/** The dependencies that bring images and models. */
 export type BroughtDeps = Pick<ImageDeps & ModelDeps, 'releaseImages' | 'modelStore' | 'modelDoor'>;
 
 /** The pause after a start that found no capacity or could not reach the runtime. */
@@ -27,7 +27,7 @@ export type StartDeps = LaunchDeps &
 
 /**
  * Starts a worker in its place, or records why it did not start. A start that found no capacity, could not reach the
- * runtime, or was cancelled is no failed start: the worker is PENDING again. Never throws for a reason in the worker itself.
+ * runtime, or was cancelled is not a failed start: the worker is PENDING again. Never throws for a reason in the worker itself.
  */
 export async function startWorker(
   deps: StartDeps,

@@ -7,7 +7,7 @@ import { finalizeWorker, stopWorker } from './end-worker.ts';
 const worker = (phase: ControlledWorker['phase']) =>
   ({ id: 'w' as WorkerId, endpointId: 'e' as EndpointId, phase }) as ControlledWorker;
 
-/** What the actions did, in order. */
+/** The effects of the actions, in order. */
 let done: string[] = [];
 beforeEach(() => {
   done = [];

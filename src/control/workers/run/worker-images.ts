@@ -10,7 +10,7 @@ import type { ControlledWorker } from '../../../domain/workers/worker-lifecycle.
 import type { OnProgress, WorkloadSpec } from '../../../runtimes/runtime.ts';
 import type { ReleaseImages } from '../../workloads/release-images.ts';
 
-/** Of a worker that waits for longer, the runtime is asked again whether the image is there and the user may use it. */
+/** When a worker waits for longer, the runtime is asked again whether the image is there and the user may use it. */
 const PRESENT_MS = 300_000;
 const MAX_REMEMBERED = 50_000;
 

@@ -46,7 +46,7 @@ interface Deps {
   /** Measures intervals. */
   monotonic: Clock;
   logger: Logger;
-  /** What all frozen workers together may hold, bytes; 0 where nothing can or may be frozen. */
+  /** The most bytes that all frozen workers together may hold; 0 where nothing can or may be frozen. */
   frozenBudget: () => Promise<number>;
   /** Receives new workers, whose rows need not be read again. */
   onInserted: (worker: ControlledWorker) => void;

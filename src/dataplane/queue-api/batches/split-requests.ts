@@ -33,7 +33,7 @@ export class RequestSplitter {
   #isDropping = false;
   /** Bytes dropped so far of a piece that is over the limit. */
   #droppedBytes = 0;
-  /** Of the array element: brackets inside each other, and whether the last byte was in a string, after a backslash. */
+  /** State within the array element: nested brackets, and whether the last byte was in a string, after a backslash. */
   #depth = 0;
   #isInString = false;
   #isEscaped = false;
@@ -135,7 +135,7 @@ export class RequestSplitter {
         start = at + 1;
         const isEmptyArray = piece === null && byte === CLOSE_BRACKET && this.#elements === 0;
         if (!isEmptyArray) {
-          pieces.push(piece ?? Buffer.alloc(0)); // nothing between two commas is no request
+          pieces.push(piece ?? Buffer.alloc(0)); // nothing between two commas is not a request
           this.#elements += 1;
         }
         if (byte === CLOSE_BRACKET) {

@@ -5,7 +5,7 @@ import { S3Error } from '../s3-error.ts';
 const BLOCK_BYTES = 2 ** 19;
 
 /**
- * Yields the body of a request in blocks, each of which is used again once the next is taken. While one is used, another is filled;
+ * Yields the body of a request in blocks; each is used again once the next is taken. While one is used, another is filled;
  * then the client waits. A buffer for each read would have the collector of memory take more time than all else.
  */
 export async function* readBlocks(req: CallRequest): AsyncGenerator<Buffer> {

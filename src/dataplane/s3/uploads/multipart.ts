@@ -143,7 +143,7 @@ export async function sendParts(call: VolumeCall): Promise<void> {
       ...{ PartNumber: number, LastModified: new Date(modifiedMs).toISOString(), ETag: etag, Size: size },
     })),
   };
-  // So that a client that was killed knows of which file it had sent parts.
+  // So that a client that was killed knows the file whose parts it had sent.
   sendXml(res, 200, 'ListPartsResult', elements, { 'x-amz-meta-mtime': mtime ?? undefined });
 }
 

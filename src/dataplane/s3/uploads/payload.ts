@@ -113,7 +113,7 @@ async function* gathered(content: AsyncIterable<Buffer>, length: number): AsyncG
   if (size > 0) yield joined!.subarray(0, size);
 }
 
-/** What the content is compared with at its end. */
+/** Values that the content is compared with at its end. */
 interface Checks {
   update(chunk: Buffer): void;
   /** A checksum that came after the content. */

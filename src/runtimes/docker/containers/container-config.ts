@@ -35,7 +35,7 @@ const DROPPED_CAPABILITIES = ['MKNOD', 'NET_RAW', 'SETPCAP'];
 /** The kind of containers that only hold a network. */
 export const HOLDER_KIND = 'network';
 
-/** What the create request needs besides the workload spec. */
+/** The facts that the create request needs beside the workload spec. */
 export interface ContainerPlace {
   installation: string;
   network: string;

@@ -13,7 +13,7 @@ const MAX_FROZEN = 10_000;
 export class ContainerFreezer {
   readonly #containers: Containers;
   readonly #root: string;
-  /** Of workloads that this process froze. */
+  /** The freezers of workloads that this process froze. */
   readonly #frozen = new BoundedMap<string, CgroupFreezer>(MAX_FROZEN);
   /** That of any container, which leads to those of others; null: not here. */
   #example: CgroupFreezer | null | undefined;

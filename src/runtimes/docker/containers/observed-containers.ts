@@ -17,7 +17,7 @@ export class ObservedContainers {
   readonly #containers: Containers;
   readonly #freezer: ContainerFreezer;
   readonly #network: string;
-  /** Of ended containers, by container id. Final once known. */
+  /** How ended containers ended, by container id. Final once known. */
   readonly #endings = new Map<string, Ending>();
   /** When this process started a workload; the engine's list has only the creation, in whole seconds. */
   readonly #startedAt = new Map<string, Date>();

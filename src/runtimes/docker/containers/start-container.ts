@@ -15,7 +15,7 @@ import type { PreparedNetworks } from '../network/prepared-networks.ts';
 import { type ContainerPlace, containerConfig } from './container-config.ts';
 import type { Containers } from './containers.ts';
 
-/** What a start needs of the docker runtime. */
+/** The parts of the docker runtime that a start needs. */
 export interface StartParts {
   installation: string;
   engine: Pick<Engine, 'kind'>;

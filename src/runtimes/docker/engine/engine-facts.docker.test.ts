@@ -13,7 +13,7 @@ import { buildImage } from '../images/example-images.ts';
 /** Its own: servers that run beside this test limit what containers on theirs reach. */
 const NETWORK = 'podyard-test';
 
-/** What only a real engine can show. docker-runtime.docker.test.ts reports when there is none. */
+/** Facts that only a real engine can show. docker-runtime.docker.test.ts reports when there is none. */
 describe.skipIf(!hasEngine)('containers of a real engine', () => {
   const installation = newId<string>();
   let runtime: EngineRuntime;

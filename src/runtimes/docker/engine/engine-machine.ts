@@ -19,7 +19,7 @@ interface EngineInfo {
   DiscoveredDevices?: { Source: string; ID: string }[] | null;
 }
 
-/** What the engine says about GPUs. An engine may be able to give containers GPUs and say nothing of it. */
+/** The engine's report of GPUs. An engine may be able to give containers GPUs and not report it. */
 export interface GpuSupport {
   /** It has NVIDIA's runtime, or CDI devices of NVIDIA's. */
   hasNvidia: boolean;

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { startFakeEngine } from '../../../../test/fake-engine.ts';
 import { EngineGpus, type EngineGpusOptions } from './engine-gpus.ts';
 
-/** What NVIDIA's toolkit makes of the script in a container with one GPU. */
+/** The script's output in a container with one GPU, by NVIDIA's toolkit. */
 const OUTPUT = `### query
 GPU-00000000-0000-0000-0000-000000000001, NVIDIA L4, 23034, 570.86.15, [N/A], 00000000:01:00.0
 

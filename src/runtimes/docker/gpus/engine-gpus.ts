@@ -104,7 +104,7 @@ export class EngineGpus implements GpuSource {
     }
   }
 
-  /** What a server left that was killed between create and start. Once started, the engine itself removes it at its end. */
+  /** Removes containers that a server left when it was killed between create and start. Started ones are removed by the engine at their end. */
   async #removeLeft(): Promise<void> {
     const filters = JSON.stringify({
       label: [`${LABEL}=${this.#options.installation}`],

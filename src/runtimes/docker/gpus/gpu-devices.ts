@@ -119,7 +119,7 @@ export class GpuDevices {
     return this.#containers.isOwn(container) && this.#lending.isLent(container.Labels[LABELS.id]!);
   }
 
-  /** What those have that do not sleep. */
+  /** Returns the GPUs of workloads that are not asleep. */
   #awake(own: ReadonlyMap<string, readonly string[]>): (readonly string[])[] {
     return [...own].flatMap(([id, uuids]) => (this.#lending.isLent(id) ? [] : [uuids]));
   }

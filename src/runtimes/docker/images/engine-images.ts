@@ -36,7 +36,7 @@ interface PresentImage {
   Config?: { Env?: string[] | null; Labels?: Record<string, string> | null } | null;
 }
 
-/** What is known of an image that is present. */
+/** The facts about an image that is present. */
 interface Known {
   image: string;
   identity: ImageIdentity;
@@ -81,7 +81,7 @@ export class EngineImages {
     return this.#work.run(resolve ? `${resolve} ${key}` : key, async () => {
       const at = this.#clock.now();
       const found = await this.#ensure(image, options, known !== undefined);
-      // What starts next is pinned to it: nothing needs to be asked for that.
+      // The next start is pinned to it, and has nothing to ask for.
       for (const each of [key, keyOf(found.identity.reference)]) this.#known.set(each, { ...found, at });
       return found.identity;
     });
@@ -301,7 +301,7 @@ function inPath(image: string): string {
   return image.split('/').map(encodeURIComponent).join('/');
 }
 
-/** Names and ids of images of which something is recorded. Each is an empty file, so that processes share them. */
+/** Names and ids of images with a record. Each is an empty file, so that processes share them. */
 class RecordedNames {
   readonly #directory: string | undefined;
   readonly #added = new Set<string>();

@@ -188,7 +188,7 @@ function base(user: string): ImageFile[] {
   ];
 }
 
-/** What a terminal and a copy of files need of an image, as far as this machine has it: 3 MB. */
+/** Programs that a terminal and a copy of files need in an image, as far as this machine has them: 3 MB. */
 const SHELL_PROGRAMS = ['sh', 'cat', 'env', 'grep', 'ls', 'mkdir', 'mv', 'ps', 'rm', 'sleep', 'stty', 'tar', 'tty'];
 
 function shellPrograms(): ImageFile[] {

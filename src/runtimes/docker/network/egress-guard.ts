@@ -216,7 +216,7 @@ export class EgressGuard {
   async #tidy(): Promise<void> {
     const { engine, network } = this.#options;
     const run = this.#run ?? (await findRunner(engine, network.name).catch(() => undefined))?.run;
-    if (run) await tryAgain(() => this.#tidyOnce(run)); // without rights there are no rules of ours either
+    if (run) await tryAgain(() => this.#tidyOnce(run)); // without rights there are none of our rules
   }
 
   async #tidyOnce(run: RunOnHost): Promise<void> {

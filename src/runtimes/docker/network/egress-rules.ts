@@ -55,7 +55,7 @@ const REJECT: Record<Family, string> = {
  * wait, and those that wait while the container moves to another network are lost for two minutes. A reset comes at once.
  */
 const RESET = '-p tcp -j REJECT --reject-with tcp-reset';
-/** What is not the internet: IANA's special-purpose registries. */
+/** Networks that are not the internet: IANA's special-purpose registries. */
 export const PRIVATE_NETWORKS: Record<Family, readonly string[]> = {
   4: [
     '0.0.0.0/8',

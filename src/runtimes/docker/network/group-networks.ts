@@ -14,7 +14,7 @@ const LABELS = { installation: 'podyard.group.installation', id: 'podyard.group'
  * Docker's own ranges would be used up after about 30 networks.
  */
 const SUBNETS = 512;
-/** Of the 254 addresses, the first is the gateway's, which the engine keeps although the bridge has none. */
+/** A network has 254 addresses; the first is the gateway's, which the engine keeps although the bridge has none. */
 export const MAX_GROUP_SIZE = 252;
 const FIRST_ADDRESS = 2;
 /** The engine attaches the common network first. */

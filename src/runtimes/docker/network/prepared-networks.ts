@@ -24,7 +24,7 @@ import type { BridgeNetwork } from './bridge-network.ts';
 import type { EgressGuard } from './egress-guard.ts';
 
 export interface PreparedNetwork {
-  /** Of the container that holds it. */
+  /** Id of the container that holds it. */
   id: string;
   address: string;
 }

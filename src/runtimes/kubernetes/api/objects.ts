@@ -113,7 +113,7 @@ export function timeOf(text: string | undefined): Date | null {
   return text === undefined ? null : new Date(text);
 }
 
-/** What is kept of an object of the cluster. */
+/** The part of an object of the cluster that is kept. */
 export interface CachedObject {
   /** Unique within the cache. */
   key: string;

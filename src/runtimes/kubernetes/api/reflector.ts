@@ -173,7 +173,7 @@ export class Reflector<T extends CachedObject> {
     return failures + 1;
   }
 
-  /** The end of a watch is no failure by itself: servers are restarted. If the next request has no answer, `ApiOutage` says so. */
+  /** The end of a watch is not a failure by itself: servers are restarted. If the next request has no answer, `ApiOutage` says so. */
   #report(error: unknown, failures: number): void {
     const { logger, name: resource, isOptional } = this.#options;
     if (isOptional && this.#isRefused(error)) logger.debug({ resource }, 'not in this cluster');

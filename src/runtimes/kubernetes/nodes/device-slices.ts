@@ -31,7 +31,7 @@ interface DeviceClass extends ApiObject {
   spec: { extendedResourceName?: string; selectors?: { cel?: { expression?: string } }[] };
 }
 
-/** What is cached of a slice: its devices' types, such as `gpu` or `mig`. */
+/** The cached part of a slice: its devices' types, such as `gpu` or `mig`. */
 interface SliceRecord extends CachedObject {
   driver: string;
   pool: string;
@@ -40,7 +40,7 @@ interface SliceRecord extends CachedObject {
   types: (string | null)[];
 }
 
-/** What is cached of a class: the resource that stands for it, and which devices it means. Null matches all. */
+/** The cached part of a class: the resource that stands for it, and the devices that it selects. Null matches all. */
 interface ClassRecord extends CachedObject {
   resource: string | null;
   driver: string | null;
@@ -62,7 +62,7 @@ export function toSliceRecord(object: ApiObject): SliceRecord {
 }
 
 /**
- * A class selects by CEL expressions, of which the two conditions are read that GPU drivers use: the driver's name and the
+ * A class selects by CEL expressions; two of their conditions are read, those that GPU drivers use: the driver's name and the
  * attribute `type`. Others are ignored: then the count may be too high, and a pod too many waits for its node.
  */
 export function toClassRecord(object: ApiObject): ClassRecord {

@@ -4,7 +4,7 @@ import { migTypeOf, poolOf, sharedTypeOf } from '../../../domain/catalog/part-ty
 import type { Capacity, GpuCapacity } from '../../runtime.ts';
 import { type ApiObject, amountOf, type CachedObject, type Node, type Taint, timeOf } from '../api/objects.ts';
 
-/** What is cached of a node. */
+/** The cached part of a node. */
 export interface NodeRecord extends CachedObject {
   /** Whether our workloads may be scheduled there. */
   isUsable: boolean;
@@ -13,7 +13,7 @@ export interface NodeRecord extends CachedObject {
   /** The GPU label's value. */
   gpuProduct: string | null;
   gpus: number;
-  /** What its driver supports; null without the labels of GPU feature discovery. */
+  /** The CUDA version that its driver supports; null without the labels of GPU feature discovery. */
   cudaVersion: string | null;
   dataCenterId: string | null;
   memoryBytes: number;
@@ -142,7 +142,7 @@ export function gpuOfProduct(product: string): { pool: string; gpuTypeId: string
   return { pool: product, gpuTypeId: product };
 }
 
-/** Slices and shared GPUs have a suffix, and are no GPUs of the whole one's pool. */
+/** Slices and shared GPUs have a suffix, and are not in the pool of whole ones. */
 function partOfProduct(product: string): { pool: string; gpuTypeId: string } | null {
   const shared = /^(.+)-SHARED$/i.exec(product);
   if (shared) return sharedTypeOf(gpuOfProduct(shared[1]!).gpuTypeId, 0);

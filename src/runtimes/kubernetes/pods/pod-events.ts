@@ -92,7 +92,7 @@ function toEventRecord(object: ApiObject): EventRecord {
   return { key: name, uid, resourceVersion, podName, podUid, reason, message: message.trim(), isOfWorkload };
 }
 
-/** Returns null for events that are no progress. */
+/** Returns null for events that are not progress. */
 export function progressLine(reason: string, message: string): string | null {
   if (NOT_PROGRESS.has(reason)) return null;
   if (reason === 'Scheduled') return `Assigned to node ${/ to (\S+)$/.exec(message)?.[1] ?? 'of the cluster'}`;

@@ -24,7 +24,7 @@ const OWN_ADDRESS = { name: 'NODE_ADDR', valueFrom: { fieldRef: { fieldPath: 'st
 const GPU_VARIABLE = 'NVIDIA_VISIBLE_DEVICES';
 const NO_GPUS = { name: GPU_VARIABLE, value: 'void' };
 
-/** What is in no Secret. */
+/** Returns the variables that are in no Secret. */
 function environmentOf(spec: WorkloadSpec, { settings, gpuProducts }: PodPlace): { env?: object[] } {
   const env = [
     ...(needsAddress(spec) && settings.publicIp === null ? [NODE_ADDRESS] : []),

@@ -1,7 +1,7 @@
 import type { KubernetesSettings } from '../../../config/kubernetes-settings.ts';
 import { Failure } from '../../../core/errors.ts';
 
-/** What a manifest needs besides the workload spec. */
+/** The facts that a manifest needs beside the workload spec. */
 export interface PodPlace {
   installation: string;
   settings: KubernetesSettings;

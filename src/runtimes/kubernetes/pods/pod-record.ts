@@ -6,9 +6,9 @@ export const LABELS = {
   installation: 'podyard.dev/installation',
   id: 'podyard.dev/id',
   kind: 'podyard.dev/kind',
-  /** Of a worker. */
+  /** The endpoint of a worker. */
   endpoint: 'podyard.dev/endpoint',
-  /** Of pods on a network of their own, and of that network's objects. */
+  /** The group of pods on a network of their own, and of that network's objects. */
   group: 'podyard.dev/group',
 } as const;
 
@@ -28,7 +28,7 @@ export const ANNOTATIONS = {
   cpus: 'podyard.dev/cpus',
 } as const;
 
-/** What is cached of our pods: about 500 bytes of 6 KB. */
+/** The cached part of our pods: about 500 bytes of 6 KB. */
 export interface PodRecord extends CachedObject {
   id: string;
   kind: 'worker' | 'pod';
@@ -66,7 +66,7 @@ export interface PodRecord extends CachedObject {
     ended: { exitCode: number; message: string } | null;
   } | null;
   runningSince: Date | null;
-  /** What its image was, as the node says it; '' until it is known. */
+  /** Id of its image, as the node reports it; '' until it is known. */
   imageId: string;
   ended: { exitCode: number; reason: string; message: string; startedAt: Date | null; finishedAt: Date | null } | null;
   /** Why the cluster ended it, e.g. PreemptionByScheduler. */

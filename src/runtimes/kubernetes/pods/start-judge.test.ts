@@ -131,5 +131,5 @@ test('a pod that a scheduling gate holds waits with that reason, for as long as 
   for (let i = 0; i < 3; i++) expect(patient.judge(toPodRecord(held), null)).toBeUndefined();
   expect(told).toEqual(["Held by the cluster's queue (scheduling gate kueue.x-k8s.io/admission)"]);
   const released = { ...held, spec: { containers: [{ name: 'workload' }] }, status: { phase: 'Pending' as const } };
-  expect(patient.judge(toPodRecord(released), null)).toBeUndefined(); // the time at the gate is no stall
+  expect(patient.judge(toPodRecord(released), null)).toBeUndefined(); // the time at the gate is not a stall
 });

@@ -28,7 +28,7 @@ export class StartJudge {
   readonly #onWaiting: StartOptions['onWaiting'];
   #unschedulableSince: number | undefined;
   #missing = '';
-  /** When it was last held by a gate, or got models, for however long: that is no stall. */
+  /** When it was last held by a gate, or got models, for however long: that is not a stall. */
   #heldUntil = Number.NEGATIVE_INFINITY;
 
   constructor(

@@ -24,7 +24,7 @@ export interface PodStarter {
   services: PodServices;
   registries: RegistrySecrets;
   modelNodes: ModelNodes;
-  /** Limits concurrent creates: a thousand at once are no faster and starve other requests. */
+  /** Limits concurrent creates: a thousand at once are not faster, and starve other requests. */
   createSlots: Semaphore;
   installation: string;
   /** Pods request no GPUs where they are simulated. */
@@ -34,9 +34,9 @@ export interface PodStarter {
 const TRIES = 5;
 /** A pod that never ran needs no time to end. */
 const NO_GRACE_SECONDS = 1;
-/** The namespace's quota; there may be room later. A quota for what the pod does not name is no shortage. */
+/** The namespace's quota; there may be room later. A quota for what the pod does not name is not a shortage. */
 const OVER_QUOTA = /exceeded quota/i;
-/** What an administrator's setting or a policy of the cluster refuses; another try would fail alike. */
+/** Statuses of refusals by an administrator's setting or a policy of the cluster: another try would fail in the same way. */
 const FORBIDDEN = new Set([400, 403, 422]);
 /** Podyard's own rights, or a namespace that is being removed: nothing is wrong with the workload. */
 const NOT_ITS_FAULT = /cannot create resource|is being terminated/i;

@@ -116,7 +116,7 @@ function ReleaseCard(props: {
   );
 }
 
-/** What the workers of a release run, and why they cannot. */
+/** Shows the image that the workers of a release run, and why they cannot. */
 function ReleaseImage({ image: { image, digest, isResolving, problem } }: { image: Image }) {
   return (
     <Stack gap={4} mt={4}>

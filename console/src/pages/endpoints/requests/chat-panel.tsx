@@ -118,7 +118,7 @@ function Conversation({ messages, isAnswering }: { messages: readonly ChatMessag
   const end = useRef<HTMLDivElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: each piece scrolls
   useEffect(() => {
-    end.current?.scrollIntoView({ block: 'nearest' }); // newer browsers return a promise, which is no clean-up
+    end.current?.scrollIntoView({ block: 'nearest' }); // newer browsers return a promise, which is not a clean-up function
   }, [messages]);
   const isWaiting = isAnswering && messages.at(-1)?.role === 'user';
   return (

@@ -29,7 +29,7 @@ export interface EndpointValues
   /** In order of preference. */
   cpu: CpuChoice[];
   workers: Required<NonNullable<Body['workers']>>;
-  /** Of a new one; those of another have a page of their own. */
+  /** Models of a new endpoint; those of an existing one have a page of their own. */
   models: ModelRequest[];
   /** `queueDelay` or `requestCount` counts. */
   scaling: { type: Body['scaling']['type']; queueDelay: number; requestCount: number };
