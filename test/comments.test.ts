@@ -8,7 +8,9 @@ const FOLDERS = ['src', 'console/src', 'workers', 'bench', 'scripts', 'test'];
 const POOR_OPENER = /\/\*\*(?:\n *\*)? (?:What|Of) /;
 
 test('a comment begins with the thing it names, or with what a function does', () => {
-  const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard', ...FOLDERS], { encoding: 'utf8' }).split('\n');
+  const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard', ...FOLDERS], { encoding: 'utf8' }).split(
+    '\n',
+  );
   const found = files.filter((file) => /\.[jt]sx?$/.test(file) && POOR_OPENER.test(readFileSync(file, 'utf8')));
   expect(found).toEqual([]);
 });
