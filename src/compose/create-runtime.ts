@@ -239,7 +239,7 @@ async function simulateGpus(
   const runtime = new ShortageRuntime({ inner, inventory, simulation: await getSimulation(pool) });
   const refresh = async () => {
     const simulation = await findSimulation(pool);
-    if (simulation) runtime.pretend(simulation);
+    if (simulation) runtime.simulate(simulation);
   };
   bus.subscribe('simulation', () => {
     refresh().catch((error) => logger.warn({ err: error }, 'the simulation could not be read'));

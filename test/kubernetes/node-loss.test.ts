@@ -63,13 +63,13 @@ describeOnOwnCluster('a lost node', () => {
       console.log(`${how}: the next pod runs after ${Date.now() - lostAt} ms`);
       expect(nodes).toContain(await nodeOf(second));
       expect(await nodeOf(second)).not.toBe(node);
-      const heir = await life.play(second);
-      expect(await heir.take()).toMatchObject({ status: 200, body: { id: job.id } });
-      await heir.done(job.id, JSON.stringify({ output: 'of the heir' }));
+      const replacement = await life.play(second);
+      expect(await replacement.take()).toMatchObject({ status: 200, body: { id: job.id } });
+      await replacement.done(job.id, JSON.stringify({ output: 'of the replacement' }));
       await fallen.done(job.id, JSON.stringify({ output: 'too late' }));
       expect(await life.api.ended(id, job.id)).toMatchObject({
         status: 'COMPLETED',
-        output: 'of the heir',
+        output: 'of the replacement',
         workerId: second,
         retries: 1,
       });

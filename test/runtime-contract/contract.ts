@@ -28,7 +28,7 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       await runtime.start(wanted);
       return wanted.id;
     };
-    const ready = async (program: 'idle' | 'deaf') => {
+    const ready = async (program: 'idle' | 'stubborn') => {
       const id = await started(program);
       await lineOf(runtime, id, (line) => line === 'ready');
       return id;
@@ -178,7 +178,7 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
     });
 
     test('a stop kills a workload that does not end within the grace period', async () => {
-      const id = await ready('deaf');
+      const id = await ready('stubborn');
       const begin = performance.now();
       await Promise.all([runtime.stop(id, 1000), runtime.stop(id, 1000)]);
       expect(performance.now() - begin).toBeGreaterThan(900);
@@ -239,15 +239,15 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       expect((await former.list()).map((seen) => seen.id)).toEqual([id]);
       await former.close();
       const stranger = await open(`${installation}x`);
-      const heir = await open(installation);
+      const second = await open(installation);
       expect(await stranger.list()).toEqual([]);
       await stranger.stop(id, 0);
-      expect((await heir.list()).map((seen) => seen.id)).toEqual([id]);
-      await lineOf(heir, id, (line) => line === 'tick 5');
-      await heir.freeze(id);
+      expect((await second.list()).map((seen) => seen.id)).toEqual([id]);
+      await lineOf(second, id, (line) => line === 'tick 5');
+      await second.freeze(id);
       if (under.seesOthersLate) await until(runtime, id, (seen) => seen?.state === 'frozen');
       expect(await observe(runtime, id)).toMatchObject({ state: 'frozen' });
-      await heir.stop(id, 0);
+      await second.stop(id, 0);
       if (under.seesOthersLate) await until(runtime, id, (seen) => seen === undefined);
       expect(await runtime.list()).toEqual([]);
     });

@@ -39,7 +39,7 @@ export interface Suite {
   /** Starts a workload and returns its id. */
   started(program: Program, more?: Partial<WorkloadSpec>): Promise<string>;
   /** The same, once the program has printed `ready`. */
-  ready(program: 'idle' | 'deaf'): Promise<string>;
+  ready(program: 'idle' | 'stubborn'): Promise<string>;
 }
 
 /** Why a test is skipped. */
@@ -127,7 +127,7 @@ export async function collect(lines: AsyncIterable<LogLine>): Promise<LogLine[]>
 /**
  * The programs that the suite's workloads run:
  * - idle: prints `ready`, runs until SIGTERM, then exits with 0
- * - deaf: the same, but ignores SIGTERM
+ * - stubborn: the same, but ignores SIGTERM
  * - env: prints `GREETING=<value>` and `LEAK=<value or none>` of the variables GREETING and PODYARD_TEST_LEAK, then idles
  * - exit7: prints `going` and exits with 7
  * - crash: prints `going`, then `oops 1` … `oops 30` to stderr, and exits with 1
@@ -137,14 +137,14 @@ export async function collect(lines: AsyncIterable<LogLine>): Promise<LogLine[]>
  * - store: appends WORD to the file `words` in RUNPOD_VOLUME_PATH, prints the file's lines joined by commas, and exits
  * - missing: a command that does not exist
  */
-export type Program = 'idle' | 'deaf' | 'env' | 'exit7' | 'crash' | 'tick' | 'burst' | 'serve' | 'store' | 'missing';
+export type Program = 'idle' | 'stubborn' | 'env' | 'exit7' | 'crash' | 'tick' | 'burst' | 'serve' | 'store' | 'missing';
 
 /** The programs as `args` for an image with node. */
 export const NODE_PROGRAMS: Record<Program, string> = {
   ...Object.fromEntries(
     Object.entries({
       idle: "process.on('SIGTERM', () => process.exit(0)); setInterval(() => {}, 1000); console.log('ready');",
-      deaf: "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); console.log('ready');",
+      stubborn: "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); console.log('ready');",
       env: "const { GREETING, PODYARD_TEST_LEAK } = process.env; console.log('GREETING=' + GREETING); console.error('LEAK=' + (PODYARD_TEST_LEAK ?? 'none')); setInterval(() => {}, 1000);",
       exit7: "console.log('going'); process.exitCode = 7;",
       crash: "console.log('going'); for (let n = 1; n <= 30; n++) console.error('oops ' + n); process.exitCode = 1;",

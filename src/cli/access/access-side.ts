@@ -50,8 +50,8 @@ export interface AccessSide {
   inviteUser(id: string, hours: number): Promise<Schemas['CreatedInvitation']>;
   revokeInvitation(id: string): Promise<void>;
   removePassword(id: string): Promise<void>;
-  planRemoval(id: string, heirId: string | null): Promise<Schemas['RemovalPlan']>;
-  removeUser(id: string, heirId: string | null): Promise<User>;
+  planRemoval(id: string, newOwnerId: string | null): Promise<Schemas['RemovalPlan']>;
+  removeUser(id: string, newOwnerId: string | null): Promise<User>;
   /** Null once the user is deleted. */
   readRemoval(id: string): Promise<User | null>;
   listKeys(owner: KeyOwner): Promise<Schemas['ApiKey'][]>;

@@ -113,12 +113,12 @@ export class DatabaseSide implements AccessSide {
     await change(this.#context, null, revokeInvitation, { id: id as UserId });
   }
 
-  async planRemoval(id: string, heirId: string | null): Promise<Schemas['RemovalPlan']> {
-    return planRemoval(this.#context.pool, id as UserId, heirId as UserId | null);
+  async planRemoval(id: string, newOwnerId: string | null): Promise<Schemas['RemovalPlan']> {
+    return planRemoval(this.#context.pool, id as UserId, newOwnerId as UserId | null);
   }
 
-  async removeUser(id: string, heirId: string | null): Promise<User> {
-    await change(this.#context, null, requestRemoval, { id: id as UserId, heirId: heirId as UserId | null });
+  async removeUser(id: string, newOwnerId: string | null): Promise<User> {
+    await change(this.#context, null, requestRemoval, { id: id as UserId, newOwnerId: newOwnerId as UserId | null });
     return this.#read(id);
   }
 

@@ -14,7 +14,7 @@ import {
   type User,
 } from './access-side.ts';
 
-const removalQuery = (heirId: string | null) => (heirId === null ? {} : { handOverTo: heirId });
+const removalQuery = (newOwnerId: string | null) => (newOwnerId === null ? {} : { handOverTo: newOwnerId });
 
 /** Users and keys over the API. */
 export class ServerSide implements AccessSide {
@@ -82,13 +82,13 @@ export class ServerSide implements AccessSide {
     await this.#client.call('delete', '/v2/account/users/{id}/password', { path: { id } });
   }
 
-  planRemoval(id: string, heirId: string | null): Promise<Schemas['RemovalPlan']> {
-    const request = { path: { id }, query: removalQuery(heirId) };
+  planRemoval(id: string, newOwnerId: string | null): Promise<Schemas['RemovalPlan']> {
+    const request = { path: { id }, query: removalQuery(newOwnerId) };
     return this.#client.call('get', '/v2/account/users/{id}/removal', request);
   }
 
-  removeUser(id: string, heirId: string | null): Promise<User> {
-    return this.#client.call('delete', '/v2/account/users/{id}', { path: { id }, query: removalQuery(heirId) });
+  removeUser(id: string, newOwnerId: string | null): Promise<User> {
+    return this.#client.call('delete', '/v2/account/users/{id}', { path: { id }, query: removalQuery(newOwnerId) });
   }
 
   readRemoval(id: string): Promise<User | null> {

@@ -127,13 +127,15 @@ export async function deleteUser(
   output: CommandOutput,
 ): Promise<void> {
   const { userId, name } = await side.findUser(options.name);
-  const heir = options.handOverTo === undefined ? null : await side.findUser(options.handOverTo);
-  const plan = await side.planRemoval(userId, heir?.userId ?? null);
+  const newOwner = options.handOverTo === undefined ? null : await side.findUser(options.handOverTo);
+  const plan = await side.planRemoval(userId, newOwner?.userId ?? null);
   const owned = inWords(plan.owned) || 'nothing';
   for (const { kind, from, to } of plan.renamed) output.note(`The ${kind} ${from} will be named ${to}.`);
-  const what = heir ? `the user ${name}, and gives ${owned} to ${heir.name}` : `the user ${name}, with ${owned}`;
+  const what = newOwner
+    ? `the user ${name}, and gives ${owned} to ${newOwner.name}`
+    : `the user ${name}, with ${owned}`;
   await confirmDeletion(output, { what, name, id: userId }, options);
-  const user = await side.removeUser(userId, heir?.userId ?? null);
+  const user = await side.removeUser(userId, newOwner?.userId ?? null);
   if (options.wait) await waitForEnd(side, userId, output);
   if (options.json) return output.print(jsonText(options.wait ? { userId, name, deleted: true } : user));
   output.note(

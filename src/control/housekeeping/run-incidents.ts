@@ -26,7 +26,7 @@ export function incidentLoop({ pool, bus, logger, runtime, onChange }: Deps): Lo
     subscribe: (wake) => [bus.subscribe('simulation', wake)],
     runOnce: async () => {
       const simulation = await findSimulation(pool);
-      if (simulation) runtime.pretend(simulation);
+      if (simulation) runtime.simulate(simulation);
       for (const incident of await takeIncidents(pool)) {
         logger.info({ incident }, 'simulating incident');
         void runtime

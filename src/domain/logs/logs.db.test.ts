@@ -116,9 +116,9 @@ test('how far a workload is stored: its latest time, with the lines of that time
 
 test('a follower without hints still finds new lines after the quiet time, and reports the quiet', async () => {
   const controller = new AbortController();
-  const deaf = { subscribe: () => () => {} };
+  const silentBus = { subscribe: () => () => {} };
   const options = { scope: W, start: { tail: 1 }, filter: {}, quietMs: 20, signal: controller.signal };
-  const log = followLog({ db: database.pool, bus: deaf }, options);
+  const log = followLog({ db: database.pool, bus: silentBus }, options);
   await append(['a', 'b']);
   expect((await log.next()).value).toEqual({ lines: [] });
   expect(texts((await log.next()).value!.lines)).toEqual(['b']);

@@ -60,19 +60,19 @@ function nameTaken(name: string): Failure {
 }
 
 /**
- * Begins the deletion of a team: nobody acts for it from now on. It must own nothing, or an heir gets everything, who for an owner of the
- * team is themselves or another team that they own. Throws `notFound`, `conflict` for what it owns and for limits of the heir.
+ * Begins the deletion of a team: nobody acts for it from now on. It must own nothing, or a new owner gets everything, who for an owner of the
+ * team is themselves or another team that they own. Throws `notFound`, `conflict` for what it owns and for limits of the new owner.
  */
-export const removeTeam: Operation<Tx<Admin>, { id: UserId; heirId: UserId | null }, Team> = {
+export const removeTeam: Operation<Tx<Admin>, { id: UserId; newOwnerId: UserId | null }, Team> = {
   name: 'team.remove',
   permission: PERMISSIONS.writeTeam,
-  async run(tx, { id, heirId }) {
+  async run(tx, { id, newOwnerId }) {
     const { db, actor } = tx;
-    await lockBoth(db, id, heirId);
+    await lockBoth(db, id, newOwnerId);
     const { team, isAdmin } = await lockManagedTeam(db, actor, id);
-    if (heirId === null) refuseOwned(team.name, await readRemaining(db, id));
-    else if (!isAdmin && actor !== null) await checkOwnHeir(db, actor.personId ?? actor.userId, heirId);
-    await beginRemoval(tx, await getUser(db, id), heirId, actor?.personId ?? actor?.userId ?? null);
+    if (newOwnerId === null) refuseOwned(team.name, await readRemaining(db, id));
+    else if (!isAdmin && actor !== null) await checkOwnsNewOwner(db, actor.personId ?? actor.userId, newOwnerId);
+    await beginRemoval(tx, await getUser(db, id), newOwnerId, actor?.personId ?? actor?.userId ?? null);
     return { ...team, status: 'DELETING' };
   },
   subject: ({ id }) => id,
@@ -86,9 +86,9 @@ function refuseOwned(name: string, owned: Remaining): void {
 }
 
 /** Another account is as unknown as none. */
-async function checkOwnHeir(db: Tx['db'], personId: UserId, heirId: UserId): Promise<void> {
-  if (heirId === personId) return;
-  if ((await findMember(db, heirId, personId))?.role !== 'OWNER') throw notFound('User to hand over to');
+async function checkOwnsNewOwner(db: Tx['db'], personId: UserId, newOwnerId: UserId): Promise<void> {
+  if (newOwnerId === personId) return;
+  if ((await findMember(db, newOwnerId, personId))?.role !== 'OWNER') throw notFound('User to hand over to');
 }
 
 /** Adds a person. Throws `notFound` for a team or person who does not exist, `conflict` for a member. */

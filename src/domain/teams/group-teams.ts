@@ -16,7 +16,7 @@ export interface GrantedTeam {
   role: TeamRole;
 }
 
-interface Standing {
+interface TeamRow {
   id: UserId;
   name: string;
   /** Null: no member. */
@@ -36,28 +36,28 @@ export async function applyGroupTeams(
   granted: readonly GrantedTeam[],
 ): Promise<boolean> {
   let hasChanged = false;
-  for (const standing of await lockTeams(db, user.id, issuer, granted)) {
-    const wanted = highestRole(granted, standing.name);
-    const isTheirs = standing.role !== null && standing.grantedBy !== issuer;
-    if (isTheirs || wanted === standing.role) continue;
-    const isKept = standing.role === 'OWNER' && !(await hasOtherOwner(db, standing.id, user.id));
-    if (!isKept) await setRole(db, user.id, standing.id, issuer, wanted);
+  for (const team of await lockTeams(db, user.id, issuer, granted)) {
+    const wanted = highestRole(granted, team.name);
+    const isTheirs = team.role !== null && team.grantedBy !== issuer;
+    if (isTheirs || wanted === team.role) continue;
+    const isKept = team.role === 'OWNER' && !(await hasOtherOwner(db, team.id, user.id));
+    if (!isKept) await setRole(db, user.id, team.id, issuer, wanted);
     hasChanged ||= !isKept;
-    await recordEvent(db, systemActor(standing.id), {
+    await recordEvent(db, systemActor(team.id), {
       operation: 'team.update-member',
-      recordId: standing.id,
-      recordName: standing.name,
+      recordId: team.id,
+      recordName: team.name,
       outcome: isKept ? 'refused' : 'done',
       reason: `groups of ${issuer}${isKept ? `, but '${user.name}' is the only active owner` : ''}`,
-      changes: { members: [{ [user.id]: standing.role }, { [user.id]: wanted }] },
+      changes: { members: [{ [user.id]: team.role }, { [user.id]: wanted }] },
     });
   }
   return hasChanged;
 }
 
 /** Locks the teams before their owners, as everything does that may take an owner away. */
-async function lockTeams(db: Db, userId: UserId, issuer: string, granted: readonly GrantedTeam[]): Promise<Standing[]> {
-  const result = await db.query<Standing>(
+async function lockTeams(db: Db, userId: UserId, issuer: string, granted: readonly GrantedTeam[]): Promise<TeamRow[]> {
+  const result = await db.query<TeamRow>(
     `select t.id, t.name, m.role, m.granted_by as "grantedBy"
      from users t left join team_members m on m.team_id = t.id and m.user_id = $1
      where t.kind = 'TEAM' and t.removing_at is null and (t.name = any($3) or m.granted_by = $2)

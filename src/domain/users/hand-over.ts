@@ -14,7 +14,7 @@ import { findExceeded, type Renaming, renameTaken, secretNameFrom, templateNameF
 
 export interface HandOverPlan {
   renamed: Renaming[];
-  /** Limits of the heir that are too low, as sentences. */
+  /** Limits of the new owner that are too low, as sentences. */
   exceeded: string[];
 }
 
@@ -26,14 +26,14 @@ export interface HandedOver {
   workerIds: WorkerId[];
 }
 
-export async function planHandOver(db: Db, from: User, heir: User): Promise<HandOverPlan> {
-  const [own, others] = [await readUserLimits(db, [from.id]), await readUserLimits(db, [heir.id])];
+export async function planHandOver(db: Db, from: User, newOwner: User): Promise<HandOverPlan> {
+  const [own, others] = [await readUserLimits(db, [from.id]), await readUserLimits(db, [newOwner.id])];
   const named = async (table: 'templates' | 'secrets', id: UserId) =>
     (await db.query<{ id: string; name: string }>(`select id, name from ${table} where user_id = $1 order by id`, [id]))
       .rows;
   const rename = async (kind: Renaming['kind'], join: (name: string, suffix: string) => string) => {
     const table = kind === 'template' ? 'templates' : 'secrets';
-    const taken = (await named(table, heir.id)).map(({ name }) => name);
+    const taken = (await named(table, newOwner.id)).map(({ name }) => name);
     return renameTaken(kind, await named(table, from.id), taken, join);
   };
   return {
@@ -45,20 +45,20 @@ export async function planHandOver(db: Db, from: User, heir: User): Promise<Hand
   };
 }
 
-/** Throws `conflict` if a limit of the heir is too low. The caller holds the locks of both users' rows. */
-export async function handOver(db: Db, from: User, heir: User): Promise<HandedOver> {
-  const { renamed, exceeded } = await planHandOver(db, from, heir);
+/** Throws `conflict` if a limit of the new owner is too low. The caller holds the locks of both users' rows. */
+export async function handOver(db: Db, from: User, newOwner: User): Promise<HandedOver> {
+  const { renamed, exceeded } = await planHandOver(db, from, newOwner);
   if (exceeded.length > 0) {
     throw new Failure(
       'conflict',
-      `'${heir.name}' cannot take this over: ${exceeded.join('; ')}: raise the limit first`,
+      `'${newOwner.name}' cannot take this over: ${exceeded.join('; ')}: raise the limit first`,
     );
   }
   await rewriteReferences(db, from.id, renamed);
   for (const { kind, id, to } of renamed) {
     await db.query(`update ${kind === 'template' ? 'templates' : 'secrets'} set name = $2 where id = $1`, [id, to]);
   }
-  return move(db, from.id, heir.id);
+  return move(db, from.id, newOwner.id);
 }
 
 async function move(db: Db, from: UserId, to: UserId): Promise<HandedOver> {

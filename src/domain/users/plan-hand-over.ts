@@ -2,7 +2,7 @@
 import { LIMITS, type LimitName, type Limits } from '../quotas/limits.ts';
 import type { Usage } from '../quotas/user-limits.ts';
 
-/** A record that gets another name, because the heir has one of that name. */
+/** A record that gets another name, because the new owner has one of that name. */
 export interface Renaming {
   kind: 'template' | 'secret';
   id: string;
@@ -10,7 +10,7 @@ export interface Renaming {
   to: string;
 }
 
-/** The parts of a user's use that count for the heir's limits. */
+/** The parts of a user's use that count for the new owner's limits. */
 const COUNTED = [
   'endpoints',
   'pods',
@@ -20,14 +20,14 @@ const COUNTED = [
   'queuedBytes',
 ] as const satisfies readonly (LimitName & keyof Usage)[];
 
-/** Returns a sentence for each limit of the heir that both users' use together would exceed. */
-export function findExceeded(heir: { limits: Limits; usage: Usage }, added: Usage): string[] {
+/** Returns a sentence for each limit of the new owner that both users' use together would exceed. */
+export function findExceeded(newOwner: { limits: Limits; usage: Usage }, added: Usage): string[] {
   return COUNTED.flatMap((name) => {
-    const limit = heir.limits[name];
-    const sum = heir.usage[name] + added[name];
+    const limit = newOwner.limits[name];
+    const sum = newOwner.usage[name] + added[name];
     if (limit === null || added[name] === 0 || sum <= limit) return [];
     const { unit } = LIMITS[name];
-    return `the limit '${name}' allows ${limit} ${unit}; ${heir.usage[name]} are in use, and this needs ${added[name]} more`;
+    return `the limit '${name}' allows ${limit} ${unit}; ${newOwner.usage[name]} are in use, and this needs ${added[name]} more`;
   });
 }
 
@@ -37,7 +37,7 @@ interface Named {
 }
 
 /**
- * Returns new names for those records whose name the heir has taken: the name with the former user's, and a number if that is
+ * Returns new names for those records whose name the new owner has taken: the name with the former user's, and a number if that is
  * taken as well. `join` makes a name of the two and a suffix.
  */
 export function renameTaken(
@@ -47,9 +47,9 @@ export function renameTaken(
   join: (name: string, suffix: string) => string,
 ): Renaming[] {
   const used = new Set([...taken, ...records.map(({ name }) => name)]);
-  const takenByHeir = new Set(taken);
+  const takenByNewOwner = new Set(taken);
   return records.flatMap(({ id, name }) => {
-    if (!takenByHeir.has(name)) return [];
+    if (!takenByNewOwner.has(name)) return [];
     let to = join(name, '');
     for (let number = 2; used.has(to); number++) to = join(name, String(number));
     used.add(to);

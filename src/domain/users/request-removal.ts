@@ -15,72 +15,74 @@ export interface RemovalPlan extends HandOverPlan {
   owned: Remaining;
 }
 
-/** Returns what a deletion would delete, or hand over to `heirId`, and what stands in its way. Throws `notFound`. */
-export async function planRemoval(db: Db, id: UserId, heirId: UserId | null): Promise<RemovalPlan> {
+/** Returns what a deletion would delete, or hand over to `newOwnerId`, and what stands in its way. Throws `notFound`. */
+export async function planRemoval(db: Db, id: UserId, newOwnerId: UserId | null): Promise<RemovalPlan> {
   const user = await findUser(db, id);
   if (!user) throw notFound('User');
   const owned = await readRemaining(db, id);
-  if (heirId === null) return { owned, renamed: [], exceeded: [] };
-  return { owned, ...(await planHandOver(db, user, checkHeir(user, await findUser(db, heirId)))) };
+  if (newOwnerId === null) return { owned, renamed: [], exceeded: [] };
+  return { owned, ...(await planHandOver(db, user, checkNewOwner(user, await findUser(db, newOwnerId)))) };
 }
 
 /**
  * Begins the deletion of a user: their keys are refused from now on, and control deletes what they own, and then the user. With
- * an heir, what they own is handed over first, in the same transaction. Throws `notFound`; `conflict` for the last active admin, for
- * a user who is being deleted, and for an heir who cannot take it.
+ * a new owner, what they own is handed over first, in the same transaction. Throws `notFound`; `conflict` for the last active admin, for
+ * a user who is being deleted, and for a new owner who cannot take it.
  */
-export const requestRemoval: Operation<Tx<Admin>, { id: UserId; heirId: UserId | null }, User> = {
+export const requestRemoval: Operation<Tx<Admin>, { id: UserId; newOwnerId: UserId | null }, User> = {
   name: 'user.remove',
   permission: PERMISSIONS.writeUsers,
-  async run({ db, actor: admin, bus }, { id, heirId }) {
+  async run({ db, actor: admin, bus }, { id, newOwnerId }) {
     const admins = await lockAdmins(db, admin);
-    await lockBoth(db, id, heirId);
+    await lockBoth(db, id, newOwnerId);
     const before = await getUser(db, id);
     refuseRemoved(before);
     keepLastAdmin(admins, before, 'deleted');
     await keepOwnersOfTeams(db, before);
-    await beginRemoval({ db, bus }, before, heirId, admin?.userId ?? null);
+    await beginRemoval({ db, bus }, before, newOwnerId, admin?.userId ?? null);
     return getUser(db, id);
   },
   subject: ({ id }) => id,
 };
 
-/** Marks an account, whose row and heir's are locked, as being deleted, and hands over what it owns. Throws as `requestRemoval`. */
+/** Marks an account, whose row and the new owner's are locked, as being deleted, and hands over what it owns. Throws as `requestRemoval`. */
 export async function beginRemoval(
   { db, bus }: Pick<Tx, 'db' | 'bus'>,
   before: User,
-  heirId: UserId | null,
+  newOwnerId: UserId | null,
   removedBy: UserId | null,
 ): Promise<void> {
-  const moved = heirId === null ? null : await handOver(db, before, checkHeir(before, await findUser(db, heirId)));
+  const moved =
+    newOwnerId === null ? null : await handOver(db, before, checkNewOwner(before, await findUser(db, newOwnerId)));
   await db.query(
     `update users set removing_at = now(), removed_by = $2, suspended_at = coalesce(suspended_at, now()),
        suspended_workloads = 'STOP' where id = $1`,
     [before.id, removedBy],
   );
   await publishUser(db, bus, before.id);
-  if (moved && heirId) publishHandedOver(bus, heirId, moved);
+  if (moved && newOwnerId) publishHandedOver(bus, newOwnerId, moved);
 }
 
 /** So that nothing that is being created refers to the former user: an insert locks the row of its user as well. */
-export async function lockBoth(db: Db, id: UserId, heirId: UserId | null): Promise<void> {
-  await db.query('select from users where id = any($1::text[]) order by id for update', [[id, heirId ?? id]]);
+export async function lockBoth(db: Db, id: UserId, newOwnerId: UserId | null): Promise<void> {
+  await db.query('select from users where id = any($1::text[]) order by id for update', [[id, newOwnerId ?? id]]);
 }
 
 /** Throws `conflict` for a user who cannot take over, `notFound` for one who does not exist. */
-function checkHeir(user: User, heir: User | undefined): User {
-  if (!heir) throw notFound('User to hand over to');
-  if (heir.id === user.id) throw new Failure('conflict', `'${user.name}' cannot be handed over to the same user`);
-  if (heir.suspension !== null) throw new Failure('conflict', `'${heir.name}' is suspended and cannot take over`);
-  return heir;
+function checkNewOwner(user: User, newOwner: User | undefined): User {
+  if (!newOwner) throw notFound('User to hand over to');
+  if (newOwner.id === user.id) throw new Failure('conflict', `'${user.name}' cannot be handed over to the same user`);
+  if (newOwner.suspension !== null)
+    throw new Failure('conflict', `'${newOwner.name}' is suspended and cannot take over`);
+  return newOwner;
 }
 
-function publishHandedOver(bus: Tx['bus'], heirId: UserId, moved: HandedOver): void {
+function publishHandedOver(bus: Tx['bus'], newOwnerId: UserId, moved: HandedOver): void {
   for (const id of moved.endpointIds) {
     for (const topic of ['endpoint', 'demand', 'batch'] as const) bus.publish(topic, id);
   }
   for (const id of moved.workerIds) bus.publish('worker', id);
   for (const id of moved.podIds) bus.publish('pod', id);
   for (const id of moved.clusterIds) bus.publish('cluster', id);
-  for (const topic of ['limits', 'secret'] as const) bus.publish(topic, heirId);
+  for (const topic of ['limits', 'secret'] as const) bus.publish(topic, newOwnerId);
 }

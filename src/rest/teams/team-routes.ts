@@ -124,7 +124,7 @@ const deleteTeamRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.writeTeam, failures: ['notFound', 'conflict', 'unprocessable'] },
     },
     async ({ actor, params, query }, reply) => {
-      const input = { id: params.id as UserId, heirId: (query.handOverTo as UserId | undefined) ?? null };
+      const input = { id: params.id as UserId, newOwnerId: (query.handOverTo as UserId | undefined) ?? null };
       return reply.code(202).send(toTeam(await change(deps, actor, removeTeam, input)));
     },
   );

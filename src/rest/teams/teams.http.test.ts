@@ -324,7 +324,7 @@ describe('a suspended team', () => {
 });
 
 describe('deleting a team', () => {
-  test('needs it empty, or an heir, who for an owner is themselves or another team of theirs', async () => {
+  test('needs it empty, or a new owner, who for an owner is themselves or another team of theirs', async () => {
     const [team, other] = [await newTeam(), await newTeam()];
     await act('POST', '/v2/serverless', team.owner, team.id, { body: ENDPOINT });
     const path = `/v2/teams/${team.id}`;

@@ -188,9 +188,9 @@ export const deleteUserRoute: RestRoute = (app, deps) => {
     },
     async ({ actor, params, query }, reply) => {
       const id = params.id as UserId;
-      const heirId = (query.handOverTo as UserId | undefined) ?? null;
-      await change(deps, actor, requestRemoval, { id, heirId });
-      deps.logger.warn({ userId: id, by: actor.userId, heirId }, 'user is to be deleted');
+      const newOwnerId = (query.handOverTo as UserId | undefined) ?? null;
+      await change(deps, actor, requestRemoval, { id, newOwnerId });
+      deps.logger.warn({ userId: id, by: actor.userId, newOwnerId }, 'user is to be deleted');
       return reply.code(202).send(renderUserAccount(await getUserAccount(deps.pool, id)));
     },
   );

@@ -40,7 +40,7 @@ export class GpuInventory {
   readonly #onReading: (reading: GpuReading) => void;
   readonly #known = new Map<string, Known>();
   /** Faults of GPUs that were never seen to work. */
-  #strangers: readonly string[] = [];
+  #neverSeen: readonly string[] = [];
   #unreadable: string | null = null;
   #dueAt = Number.NEGATIVE_INFINITY;
   #last: GpuReading | undefined;
@@ -96,7 +96,7 @@ export class GpuInventory {
   get problem(): string | null {
     if (this.#unreadable !== null) return `the GPUs cannot be read: ${this.#unreadable}`;
     const faulty = [...this.#known.values()].filter(({ fault }) => fault !== null);
-    const all = [...faulty.map((known) => `${nameOf(known)} ${known.fault}`), ...this.#strangers];
+    const all = [...faulty.map((known) => `${nameOf(known)} ${known.fault}`), ...this.#neverSeen];
     return all.length === 0 ? null : all.join('; ');
   }
 
@@ -136,7 +136,7 @@ export class GpuInventory {
       const fault = found ? `does not answer: ${found.fault}` : 'is no longer listed by the driver';
       this.#known.set(uuid, { ...known, fault, misses: found ? CHECKS_UNTIL_LOST : known.misses + 1 });
     }
-    this.#strangers = faulty
+    this.#neverSeen = faulty
       .filter((one) => ![...this.#known.values()].some(({ gpu }) => isThe(gpu, one)))
       .map(({ uuid, busId, fault }) => `GPU ${uuid ?? busId} does not answer: ${fault}`);
   }

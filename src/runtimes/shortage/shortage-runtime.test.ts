@@ -23,7 +23,7 @@ test('capacity is the simulated one, by pool and data center, and changes at onc
     { pool: 'ADA_24', dataCenterId: 'EU-RO-1', total: 0 },
     { pool: 'ADA_24', dataCenterId: 'US-KS-2', total: 3 },
   ];
-  runtime.pretend({ gpus, slowPull: null });
+  runtime.simulate({ gpus, slowPull: null });
   expect((await runtime.capacity()).gpus.map(({ dataCenterId, total }) => [dataCenterId, total])).toEqual([
     ['EU-RO-1', 0],
     ['US-KS-2', 3],

@@ -49,7 +49,7 @@ export class ShortageRuntime implements Runtime {
     this.#inventory = options.inventory;
     this.#describe = options.describePool ?? describePool;
     this.#simulation = options.simulation;
-    this.pretend(options.simulation);
+    this.simulate(options.simulation);
   }
 
   get name() {
@@ -65,7 +65,7 @@ export class ShortageRuntime implements Runtime {
   }
 
   /** Applies the simulation from now on. Running workloads keep what they have. */
-  pretend(simulation: Simulation): void {
+  simulate(simulation: Simulation): void {
     this.#simulation = simulation;
     const totals = new Map<string, number>();
     for (const { pool, total } of simulation.gpus) totals.set(pool, (totals.get(pool) ?? 0) + total);

@@ -16,7 +16,7 @@ const listed =
 
 const SCRIPTS: Record<Program, (spec: WorkloadSpec) => Partial<Behaviour>> = {
   idle: () => ({ lines: listed('ready') }),
-  deaf: () => ({ lines: listed('ready'), endAfterTermMs: null }),
+  stubborn: () => ({ lines: listed('ready'), endAfterTermMs: null }),
   env: ({ env }) => ({ lines: listed(...`GREETING=${env.GREETING}\nLEAK=none`.split('\n')) }),
   crash: () => ({
     lines: listed('going', ...Array.from({ length: 30 }, (_, n) => `oops ${n + 1}`)),

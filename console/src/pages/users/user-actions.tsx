@@ -139,10 +139,10 @@ export function SuspendButton({ user }: { user: User }) {
 /** Deletes a user once their name is typed, with everything they own or after handing it over. */
 export function RemoveUser({ user, onDone }: { user: User; onDone: () => void }) {
   const [isOpen, { open, close }] = useDisclosure(false);
-  const [heirId, setHeirId] = useState<string | null>(null);
+  const [newOwnerId, setNewOwnerId] = useState<string | null>(null);
   const queries = useQueryClient();
   const { userId: id, name } = user;
-  const query = heirId === null ? {} : { handOverTo: heirId };
+  const query = newOwnerId === null ? {} : { handOverTo: newOwnerId };
   return (
     <>
       <Button variant="default" size="compact-sm" className="danger-text" onClick={open}>
@@ -152,7 +152,7 @@ export function RemoveUser({ user, onDone }: { user: User; onDone: () => void })
         isOpen={isOpen}
         what="user"
         name={name}
-        consequence={<Consequence user={user} isOpen={isOpen} heirId={heirId} onHeir={setHeirId} />}
+        consequence={<Consequence user={user} isOpen={isOpen} newOwnerId={newOwnerId} onNewOwner={setNewOwnerId} />}
         onClose={close}
         onConfirm={() => unwrap(api.DELETE('/v2/account/users/{id}', { params: { path: { id }, query } }))}
         onDone={() => {
@@ -167,37 +167,43 @@ export function RemoveUser({ user, onDone }: { user: User; onDone: () => void })
 interface ConsequenceProps {
   user: User;
   isOpen: boolean;
-  heirId: string | null;
-  onHeir: (id: string | null) => void;
+  newOwnerId: string | null;
+  onNewOwner: (id: string | null) => void;
 }
 
-function Consequence({ user, isOpen, heirId, onHeir }: ConsequenceProps) {
+function Consequence({ user, isOpen, newOwnerId, onNewOwner }: ConsequenceProps) {
   const { data: users = [] } = useQuery({ ...usersQuery, enabled: isOpen });
-  const heirs = users.filter((other) => other.userId !== user.userId && stateOf(other) === 'ACTIVE');
+  const newOwners = users.filter((other) => other.userId !== user.userId && stateOf(other) === 'ACTIVE');
   return (
     <Stack gap="sm">
       <Select
         label="What they own"
         data={[
           { value: '', label: 'Delete everything' },
-          ...heirs.map(({ userId, name }) => ({ value: userId, label: `Hand over to ${visibleText(name)}` })),
+          ...newOwners.map(({ userId, name }) => ({ value: userId, label: `Hand over to ${visibleText(name)}` })),
         ]}
-        value={heirId ?? ''}
-        onChange={(value) => onHeir(value || null)}
+        value={newOwnerId ?? ''}
+        onChange={(value) => onNewOwner(value || null)}
         allowDeselect={false}
-        searchable={heirs.length > 10}
+        searchable={newOwners.length > 10}
       />
-      {isOpen && <Plan id={user.userId} heirId={heirId} heir={heirs.find(({ userId }) => userId === heirId)?.name} />}
+      {isOpen && (
+        <Plan
+          id={user.userId}
+          newOwnerId={newOwnerId}
+          newOwner={newOwners.find(({ userId }) => userId === newOwnerId)?.name}
+        />
+      )}
     </Stack>
   );
 }
 
 /** The consequences of a removal, which the server computes without carrying it out. */
-function Plan({ id, heirId, heir }: { id: string; heirId: string | null; heir: string | undefined }) {
+function Plan({ id, newOwnerId, newOwner }: { id: string; newOwnerId: string | null; newOwner: string | undefined }) {
   const { data, error } = useQuery({
-    queryKey: ['users', id, 'removal', heirId],
+    queryKey: ['users', id, 'removal', newOwnerId],
     queryFn: () => {
-      const query = heirId === null ? {} : { handOverTo: heirId };
+      const query = newOwnerId === null ? {} : { handOverTo: newOwnerId };
       return unwrap(api.GET('/v2/account/users/{id}/removal', { params: { path: { id }, query } }));
     },
   });
@@ -206,7 +212,7 @@ function Plan({ id, heirId, heir }: { id: string; heirId: string | null; heir: s
   const owned = countsText(data.owned);
   return (
     <>
-      <Text size="sm">{visibleText(sentence(owned, heir))}</Text>
+      <Text size="sm">{visibleText(sentence(owned, newOwner))}</Text>
       {data.renamed.length > 0 && (
         <Notes title="These names are taken, and change">
           {data.renamed.map(({ id: recordId, kind, from, to }) => (
@@ -219,7 +225,7 @@ function Plan({ id, heirId, heir }: { id: string; heirId: string | null; heir: s
       {data.exceeded.length > 0 && (
         <Alert color="red">
           <Text fw={600}>
-            Raise the limits of <Name>{heir ?? ''}</Name> first
+            Raise the limits of <Name>{newOwner ?? ''}</Name> first
           </Text>
           <Text size="sm">{data.exceeded.join('; ')}.</Text>
         </Alert>
@@ -228,10 +234,10 @@ function Plan({ id, heirId, heir }: { id: string; heirId: string | null; heir: s
   );
 }
 
-function sentence(owned: string | null, heir: string | undefined): string {
+function sentence(owned: string | null, newOwner: string | undefined): string {
   const keys = 'Their keys are refused at once.';
   if (owned === null) return `They own nothing. ${keys}`;
-  if (heir !== undefined) return `${heir} gets ${owned}, and is charged from now on. ${keys}`;
+  if (newOwner !== undefined) return `${newOwner} gets ${owned}, and is charged from now on. ${keys}`;
   return `${owned} will be deleted, with all data. You can't undo this. ${keys}`;
 }
 
