@@ -256,6 +256,26 @@ test('a process that starts while another one stops gets a server that keeps run
   expect(await findPostmaster(join(dataDir, 'postgres'))).toEqual({ state: 'none' });
 });
 
+test('a process that starts does not get a server that was told to stop, however late that hears it', async () => {
+  const dataDir = await madeDataDir();
+  const first = await start(dataDir);
+  const [postmaster, url] = [await postmasterPid(dataDir), first.databaseUrl];
+  const other = new pg.Client({ connectionString: `${url}&application_name=podyard+test` });
+  await other.connect();
+  const stopping = first.stop(); // waits a moment for the other client, and holds off who starts
+  const starting = start(dataDir);
+  const waiting = "select from pg_stat_activity where application_name = 'podyard keeper' and wait_event = 'advisory'";
+  await expect.poll(() => other.query(waiting).then(({ rowCount }) => rowCount), { interval: 5 }).toBe(1);
+  process.kill(postmaster, 'SIGSTOP');
+  await other.end();
+  await Promise.race([starting, sleep(500)]);
+  process.kill(postmaster, 'SIGCONT');
+  const second = await starting;
+  await stopping;
+  expect(await postmasterPid(dataDir)).not.toBe(postmaster);
+  expect(await query(second.databaseUrl, 'select 1 as one')).toEqual([{ one: 1 }]);
+});
+
 test('a path too long for a socket works through a private temporary directory', async () => {
   const dataDir = join(newDataDir(), 'd'.repeat(120));
   onTestFinished(() => endServer(dataDir));

@@ -116,9 +116,11 @@ class KeptServer implements EmbeddedServer {
     await this.#restarting;
     const { keeper, pid } = this.#running;
     const isLast = await isLastUser(keeper).catch(() => false);
-    if (isLast && (await isPostgresIn(this.#place.pgData, pid))) process.kill(pid, 'SIGINT'); // fast shutdown
+    if (isLast && (await isPostgresIn(this.#place.pgData, pid))) {
+      process.kill(pid, 'SIGINT'); // fast shutdown, which ends the keeper: until then, its lock holds off who starts
+      await this.#untilGone(pid);
+    }
     await keeper.end().catch(() => {});
-    if (isLast) await this.#untilGone(pid);
   }
 
   async #untilGone(pid: number): Promise<void> {
