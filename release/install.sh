@@ -311,6 +311,7 @@ unpack() {
   if check_tree "$TREE" && { [ ! -d "$SOURCE" ] || cmp -s "$SOURCE/VERSION" "$TREE/VERSION"; }; then return; fi
   [ "$OLD" != "$VERSION" ] || say "$TREE is damaged, or of another commit: it is replaced"
   if [ -n "${URL:-}" ]; then
+    need_disk "$PARTS" 130 # no archive has more
     say "… downloading $URL/$NAME"
     fetch "$NAME" || die "$URL/$NAME cannot be read"
   fi

@@ -294,7 +294,13 @@ test('a directory that someone reaches over HTTP is a place, too', async () => {
   // Stands in for curl, which the tree does not have: -fsSL -o FILE URL
   const curl = '#!/bin/sh\nexec cp "/archives/$(basename "$4")" "$3" 2>/dev/null\n';
   await writeFile(`${on.root}/usr/local/bin/curl`, curl, { mode: 0o755 });
-  const { code, output } = await install(on, '--from', 'https://mirror.example.com/podyard/');
+  const from = ['--from', 'https://mirror.example.com/podyard/'];
+  await on.sh('mount -t tmpfs -o size=200m,mode=1777 tmpfs /tmp');
+  expect(await refusal(on, ...from)).toMatch(
+    /\/tmp\/\S+ has 200 MB left, and this needs 230: free some, and run it again/,
+  );
+  await on.sh('umount /tmp');
+  const { code, output } = await install(on, ...from);
   expect(output).toContain(`downloading https://mirror.example.com/podyard/${NAME}.tar.gz`);
   expect(code).toBe(0);
   expect(await on.sh('podyard add one; ls /tmp')).toMatchObject({ code: 0, stdout: '' });
