@@ -83,6 +83,8 @@ choose_places() {
     PROGRAM=$HOME/.local/bin/podyard UNIT=$HOME/.config/systemd/user/podyard.service
   else
     [ "$(id -u)" = 0 ] || die "this needs root: run it with sudo, or add --user to install into your home directory"
+    [ "$(readlink /usr/bin/podyard)" != /opt/podyard/current/bin/podyard ] ||
+      die "the Debian package podyard is installed here: upgrade that with apt-get install ./podyard_<version>_$(dpkg --print-architecture).deb, or remove it first, which keeps data and settings: apt-get remove podyard"
     BASE=/opt/podyard VERSIONS=/opt/podyard PREFIX=''
     DATA=/var/lib/podyard SETTINGS=/etc/podyard.env
     PROGRAM=/usr/local/bin/podyard UNIT=/etc/systemd/system/podyard.service
@@ -309,6 +311,7 @@ unpack() {
   if check_tree "$TREE" && { [ ! -d "$SOURCE" ] || cmp -s "$SOURCE/VERSION" "$TREE/VERSION"; }; then return; fi
   [ "$OLD" != "$VERSION" ] || say "$TREE is damaged, or of another commit: it is replaced"
   if [ -n "${URL:-}" ]; then
+    need_disk "$PARTS" 130 # no archive has more
     say "… downloading $URL/$NAME"
     fetch "$NAME" || die "$URL/$NAME cannot be read"
   fi
@@ -316,7 +319,7 @@ unpack() {
   rm -rf "$VERSIONS"/.part-* "$VERSIONS"/.damaged-*
   if [ -d "$SOURCE" ]; then
     check_signature "$SOURCE"
-    needed=$(du -sm "$SOURCE" | cut -f 1)
+    needed=$(files_of "$SOURCE" | tr '\n' '\0' | (cd "$SOURCE" && du -cm --files0-from=-) | tail -n 1 | cut -f 1)
   else
     check_archive
     needed=$(($(du -m "$SOURCE" | cut -f 1) * 4))
@@ -324,8 +327,9 @@ unpack() {
   need_disk "$VERSIONS" "$needed"
   say "… unpacking into $TREE"
   mkdir -p "$part"
-  if [ -d "$SOURCE" ]; then # without the compile cache: only who ran it there can read that
-    tar -c -C "$SOURCE" --exclude=./app/node_modules/.cache . | tar -xp -C "$part" --no-same-owner
+  if [ -d "$SOURCE" ]; then
+    files_of "$SOURCE" | tar -c -C "$SOURCE" --verbatim-files-from -T - | tar -x -C "$part" --no-same-owner
+    chmod -R u=rwX,go=rX "$part" # who unpacked it may have kept it from others
   else
     tar -xzf "$SOURCE" -C "$part" --strip-components=1 --no-same-owner
   fi
@@ -339,6 +343,9 @@ unpack() {
   rm -rf "$VERSIONS"/.damaged-*
   if command -v restorecon >/dev/null 2>&1 && [ "$SCOPE" = system ]; then restorecon -R "$TREE" || true; fi
 }
+
+# $1: tree. Prints what came with it. Whoever ran the program there has left more: its data, compiled code.
+files_of() { (cd "$1" && cut -c 67- SHA256SUMS && echo SHA256SUMS && find app -name .cache -prune -o -type l -print); }
 
 # $1: tree. Prints the major version of its PostgreSQL.
 postgres_of() {
@@ -371,7 +378,9 @@ make_places() {
   if [ "$SCOPE" = system ]; then
     id podyard >/dev/null 2>&1 || useradd --system --user-group --home-dir "$DATA" --no-create-home --shell /usr/sbin/nologin podyard
     ! getent group docker >/dev/null || usermod -a -G docker podyard
-    [ -d "$DATA" ] || install -d -m 700 -o podyard -g podyard "$DATA"
+    # Also one that somebody has made for it, as for a disk of its own.
+    [ -n "$(find "$DATA" -mindepth 1 ! -name lost+found -print -quit 2>/dev/null)" ] ||
+      install -d -m 700 -o podyard -g podyard "$DATA"
   else
     mkdir -p "$(dirname "$SETTINGS")" "$(dirname "$PROGRAM")"
     [ -d "$DATA" ] || install -d -m 700 "$DATA"
@@ -387,7 +396,13 @@ make_places() {
     )
     mv "$SETTINGS.new" "$SETTINGS"
   elif [ -n "$PORT" ] && [ "$PORT" != "${PODYARD_PORT:-8080}" ]; then
-    die "$SETTINGS is there already: set PODYARD_PORT=$PORT in it instead of --port"
+    [ -z "$OLD" ] || die "$SETTINGS is there already: set PODYARD_PORT=$PORT in it instead of --port"
+    (
+      umask 077
+      sed '/^PODYARD_PORT=/d' "$SETTINGS" >"$SETTINGS.new"
+      say "PODYARD_PORT=$PORT" >>"$SETTINGS.new"
+    )
+    mv "$SETTINGS.new" "$SETTINGS"
   fi
   load_settings
 }
@@ -412,7 +427,7 @@ check_machine() {
   fi
   doctor=$(as_user "$TREE/bin/podyard" doctor --data-dir "$DATA" 2>&1) && is_fit=yes || is_fit=no
   if ! is_served && printf '%s\n' "$doctor" | grep -q '^note  port'; then
-    die "a Podyard that this script did not start serves at $(address): stop it, and run this again"
+    die "a Podyard that this script did not start serves at $(address): stop it, and run this again$([ "$SCOPE" = system ] || echo ', or choose another port with --port')"
   elif ! is_served && printf '%s\n' "$doctor" | grep -q '^MISS  port'; then
     die "$(address) is in use by another program: choose another port with --port, or PODYARD_PORT in $SETTINGS"
   fi

@@ -47,11 +47,12 @@ export async function builtArtifacts(): Promise<string> {
 export async function buildParts(
   parts: string[],
   folder: string,
-  { architecture = process.arch, isFresh = false, env = {} } = {},
+  { architecture = process.arch, isFresh = false, env = {}, umask = '022' } = {},
 ): Promise<void> {
   const args = ['release/main.ts', '--only', parts.join(','), '--arch', architecture, '--out', folder];
   if (isFresh) args.push('--fresh');
-  await run(process.execPath, args, { cwd: ROOT, env: { ...process.env, ...env }, timeout: TIMEOUT_MS });
+  const command = ['-c', `umask ${umask}; exec "$@"`, 'sh', process.execPath, ...args];
+  await run('sh', command, { cwd: ROOT, env: { ...process.env, ...env }, timeout: TIMEOUT_MS });
 }
 
 async function homeOfBuild(): Promise<{ version: string; home: string }> {

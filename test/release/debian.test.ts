@@ -29,7 +29,7 @@ const IS_READY = `/opt/podyard/current/node/bin/node -e '
 let release: BuiltRelease;
 /** A layer that has the archive and the package in /artifacts. */
 let folder: string;
-const machines: Machine[] = [];
+const machines = new Map<string, Machine>();
 
 beforeAll(async () => {
   release = await builtRelease();
@@ -38,16 +38,17 @@ beforeAll(async () => {
   await mkdir(`${folder}/artifacts`);
   await cp(release.archive, `${folder}/artifacts/podyard.tar.gz`);
   const architecture = DEBIAN_ARCHITECTURE[process.arch as Architecture];
+  await cp(`${release.tree}/install.sh`, `${folder}/artifacts/install.sh`);
   await cp(`${artifacts}/podyard_${release.version}_${architecture}.deb`, `${folder}/artifacts/podyard.deb`);
 }, 600_000);
 afterAll(async () => {
-  for (const machine of machines) await machine.remove();
+  for (const machine of machines.values()) await machine.remove();
   if (folder) await rm(folder, { recursive: true, force: true });
 });
 
 async function machineOf(suite: (typeof SUITES)[number]): Promise<Machine> {
-  const machine = await Machine.start(await debianTree(suite), [folder]);
-  machines.push(machine);
+  const machine = machines.get(suite) ?? (await Machine.start(await debianTree(suite), [folder]));
+  machines.set(suite, machine);
   return machine;
 }
 
@@ -73,13 +74,12 @@ test.each(SUITES)(
       `after the archive was unpacked, ready in ${secondsTo('is ready at')} s, first job in ${secondsTo('first job')} s`,
     );
     expect(firstJobMs).toBeLessThan(FIRST_JOB_MS);
-    await machine.remove();
   },
   MACHINE_TIMEOUT_MS,
 );
 
 test.each(['bullseye', 'trixie'] as const)(
-  'on Debian %s the package and the installer make a service that is ready, and take it away again',
+  'on Debian %s the package makes a service that is ready, and so does the installer from where the demo ran; both take it away again',
   async (suite) => {
     const machine = await machineOf(suite);
     const done = async (script: string) => {
@@ -90,12 +90,11 @@ test.each(['bullseye', 'trixie'] as const)(
     await done('dpkg --install /artifacts/podyard.deb');
     await until('the package’s service is ready', async () => (await machine.sh(IS_READY)).code === 0);
     await done('dpkg --purge podyard');
-    await done('mkdir /unpacked && tar -xzf /artifacts/podyard.tar.gz -C /unpacked');
-    const installed = await done('sh /unpacked/podyard-*/install.sh');
+    const installed = await done('sh /home/someone/podyard-*/install.sh');
     expect(installed).toContain('one job ran in');
     expect(installed).toContain(`Podyard ${release.version} is ready at http://127.0.0.1:8080`);
     await done(IS_READY);
-    expect(await done('sh /unpacked/podyard-*/install.sh --uninstall --purge')).toContain('Podyard is removed');
+    expect(await done('sh /home/someone/podyard-*/install.sh --uninstall --purge')).toContain('Podyard is removed');
     await machine.remove();
   },
   MACHINE_TIMEOUT_MS,
@@ -119,14 +118,13 @@ test('nothing in the archive needs a glibc newer than 2.31, or a library that is
 
 describe('the Debian package', { timeout: MACHINE_TIMEOUT_MS }, () => {
   let machine: Machine;
-  const install = 'dpkg --install /artifacts/podyard.deb';
 
   beforeAll(async () => {
     machine = await machineOf('bookworm');
   });
 
   test('installs the program, its user, its data folder and settings, and starts the service', async () => {
-    const installed = await machine.sh(install);
+    const installed = await machine.sh('dpkg --install /artifacts/podyard.deb');
     expect(installed, installed.output).toMatchObject({ code: 0 });
     const { stdout } = await machine.sh(
       'podyard --version; stat -c "%U %a" /var/lib/podyard /etc/podyard.env; id -un podyard',
@@ -141,22 +139,45 @@ describe('the Debian package', { timeout: MACHINE_TIMEOUT_MS }, () => {
     expect(await machine.sh('dpkg --verify podyard')).toMatchObject({ code: 0, output: '' });
   });
 
-  test('is upgraded in place: the service runs anew, and its data and settings stay', async () => {
+  test('is upgraded in place: the new version runs, its data and settings stay, and nothing of the old one', async () => {
     await machine.sh('echo PODYARD_LOG_LEVEL=warn >/etc/podyard.env; touch /var/lib/podyard/mine');
-    const upgraded = await machine.sh(install);
+    const { version } = release;
+    // The same package, as a later version, of which root has run the one before.
+    const made =
+      await machine.sh(`podyard --version && dpkg-deb --raw-extract /artifacts/podyard.deb /next && cd /next &&
+      mv opt/podyard/${version} opt/podyard/9.0.0 && ln -sfn 9.0.0 opt/podyard/current &&
+      sed -i 's/"version": "${version}"/"version": "9.0.0"/' opt/podyard/9.0.0/app/package.json &&
+      sed -i 's/^Version:.*/Version: 9.0.0/' DEBIAN/control &&
+      (find opt usr -type f -print0 | xargs -0 md5sum) >DEBIAN/md5sums && dpkg-deb -Znone --build . /next.deb`);
+    expect(made, made.output).toMatchObject({ code: 0 });
+    expect(machine.has(`/opt/podyard/${version}/app/node_modules/.cache`)).toBe(true);
+    const upgraded = await machine.sh('dpkg --install /next.deb');
     expect(upgraded, upgraded.output).toMatchObject({ code: 0 });
+    expect(upgraded.output).not.toContain('warning');
+    expect((await machine.sh('podyard --version; ls /opt/podyard')).stdout).toBe('9.0.0\n9.0.0\ncurrent\n');
     expect(await machine.read('/etc/podyard.env')).toBe('PODYARD_LOG_LEVEL=warn\n');
     expect(machine.has('/var/lib/podyard/mine')).toBe(true);
-    expect(await machine.sh('systemctl is-active --quiet podyard')).toMatchObject({ code: 0 });
+    await until('the service is ready', async () => (await machine.sh(IS_READY)).code === 0);
+    expect(await machine.sh('dpkg --verify podyard')).toMatchObject({ code: 0, output: '' });
+  });
+
+  test('install.sh and `podyard upgrade` leave it to dpkg, and say so', async () => {
+    const refused = await machine.sh('sh /artifacts/install.sh --upgrade --from /artifacts/podyard.tar.gz');
+    expect(refused.output).toContain('the Debian package podyard is installed here: upgrade that with apt-get install');
+    const upgrade = await machine.sh('podyard upgrade --from /artifacts');
+    expect(upgrade.output).toContain(
+      'this Podyard was not installed by install.sh: upgrade it the way it was installed',
+    );
+    expect([refused.code, upgrade.code]).toEqual([1, 1]);
   });
 
   test('refuses a machine on which install.sh has installed, and says what to do', async () => {
     await machine.sh('ln -s /opt/podyard/current/bin/podyard /usr/local/bin/podyard');
-    const refused = await machine.sh(install);
+    const refused = await machine.sh('dpkg --install /next.deb');
     expect(refused.code).not.toBe(0);
     expect(refused.output).toContain('install.sh --uninstall');
     await machine.sh('rm /usr/local/bin/podyard');
-    expect(await machine.sh(install)).toMatchObject({ code: 0 });
+    expect(await machine.sh('dpkg --install /next.deb')).toMatchObject({ code: 0 });
   });
 
   test('keeps data and settings when it is removed, and takes both and the user when it is purged', async () => {

@@ -1,6 +1,6 @@
 /**
  * The installer is killed at lines spread over its run, and run again. The program is a stand-in, which keeps its data as carefully
- * as the real one and starts in a moment; install.test.ts shows the same of the real one, with fewer kills.
+ * as the real one and starts in a moment; install.test.ts kills it once over the real one.
  */
 import { cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

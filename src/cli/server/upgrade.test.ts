@@ -24,12 +24,17 @@ beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'podyard-upgrade-test-'));
   [mirror, tree, key] = [join(root, 'mirror'), join(root, 'podyard/0.2.0'), join(root, 'key.pub')];
   await mkdir(mirror);
-  await mkdir(tree, { recursive: true });
-  await writeFile(join(tree, 'VERSION'), '0.2.0\nabc\n');
+  await installTree();
   await writeFile(key, publicKey.export({ type: 'spki', format: 'pem' }));
   [printed, noted] = [[], []];
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
+
+async function installTree(): Promise<void> {
+  await mkdir(tree, { recursive: true });
+  await writeFile(join(tree, 'VERSION'), '0.2.0\nabc\n');
+  await writeFile(join(tree, 'install.sh'), '');
+}
 
 /** Puts an archive into the mirror whose installer writes down its arguments. */
 async function publish(version: string, signedBy: KeyObject = privateKey): Promise<void> {
@@ -65,8 +70,7 @@ test('the newest version of a directory is checked and its own installer called'
 test('an archive may be named, and one in a home directory stays there', async () => {
   for (const version of ['0.3.0', '0.4.0']) await publish(version);
   tree = join(root, 'versions/0.2.0');
-  await mkdir(tree, { recursive: true });
-  await writeFile(join(tree, 'VERSION'), '0.2.0\nabc\n');
+  await installTree();
   expect(await run({ from: join(mirror, `${TOP('0.3.0')}.tar.gz`) })).toBe(0);
   expect(await called()).toMatch(/^0\.3\.0 --upgrade --yes --from \S+ --user\n$/);
 });
@@ -92,11 +96,13 @@ test.each([
   ['another archive', 'is not what SHA256SUMS says', () => appendFile(join(mirror, `${TOP('0.3.0')}.tar.gz`), 'x')],
   ['other sums', 'SHA256SUMS is not signed by that key', () => appendFile(join(mirror, 'SHA256SUMS'), '\n')],
   ['no signature', 'SHA256SUMS.sig is missing', () => rm(join(mirror, 'SHA256SUMS.sig'))],
-  ['no sums', 'SHA256SUMS', () => rm(join(mirror, 'SHA256SUMS'))],
+  ['no sums', '/mirror/SHA256SUMS: --from names an archive', () => rm(join(mirror, 'SHA256SUMS'))],
+  ['no archive', `there is no /.*/mirror/${TOP('0.3.0')}`, () => rm(join(mirror, `${TOP('0.3.0')}.tar.gz`))],
+  ['no key', 'there is no key /', () => rm(key)],
 ])('%s: refused before anything runs', async (_, refusal, spoil) => {
   await publish('0.3.0');
   await spoil();
-  await expect(run({ key })).rejects.toThrow(refusal);
+  await expect(run({ key })).rejects.toThrow(new RegExp(refusal));
   expect(await called()).toBeNull();
 });
 
@@ -136,7 +142,10 @@ test('without a place it looks nowhere, and an installation of another kind is t
   expect(await runCli(pieces as unknown as CliPieces, ['upgrade'])).toBe(2);
   expect(noted.at(-1)).toContain('--from or PODYARD_UPGRADE_FROM');
   expect(await runCli(pieces as unknown as CliPieces, ['upgrade', '--from', mirror])).toBe(1);
-  expect(noted.at(-1)).toContain('this Podyard was not installed from an archive');
+  expect(noted.at(-1)).toContain('this Podyard was not installed by install.sh');
+  await publish('0.3.0');
+  await rm(join(tree, 'install.sh')); // as in the Debian package
+  await expect(run()).rejects.toThrow('this Podyard was not installed by install.sh');
 });
 
 test('the installer has the archive, the checksums and the signature beside it, which it checks again', async () => {

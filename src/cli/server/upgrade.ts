@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { once } from 'node:events';
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { copyFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -83,7 +83,10 @@ export async function upgrade(
     await requireOwner(tree);
     await writeFile(join(folder, SUMS), sums);
     if (signature !== null) await writeFile(join(folder, SIGNATURE), signature); // the installer checks it, too
-    await place.copy(archive.name, join(folder, archive.name));
+    await place.copy(archive.name, join(folder, archive.name)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOSPC') throw error;
+      throw new Error(`${tmpdir()} has no room for ${archive.name}: free some, or name another folder as TMPDIR`);
+    });
     await checkSum(join(folder, archive.name), archive.sum);
     return await runInstaller(folder, archive.name, tree, key);
   } finally {
@@ -93,9 +96,10 @@ export async function upgrade(
 
 async function readInstalledVersion(tree: string): Promise<string> {
   const text = await readFile(join(tree, 'VERSION'), 'utf8').catch(() => null);
-  if (text !== null) return text.split('\n')[0]!;
+  // The Debian package has no installer in its tree.
+  if (text !== null && existsSync(join(tree, 'install.sh'))) return text.split('\n')[0]!;
   throw new Error(
-    'this Podyard was not installed from an archive: upgrade it the way it was installed (docs/guide/upgrade.md)',
+    'this Podyard was not installed by install.sh: upgrade it the way it was installed (docs/guide/upgrade.md)',
   );
 }
 
@@ -111,10 +115,15 @@ function openPlace(from: string): Place {
   if (/^https?:\/\//.test(from))
     return openRemote(archive === null ? from : from.slice(0, from.lastIndexOf('/')), archive);
   const folder = resolve(archive === null ? from : dirname(from));
+  const explained = <T>(name: string, read: Promise<T>): Promise<T> =>
+    read.catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error;
+      throw new Error(`there is no ${join(folder, name)}: --from names an archive, or the directory that has it`);
+    });
   return {
     archive,
-    read: (name) => readFile(join(folder, name)),
-    copy: (name, to) => copyFile(join(folder, name), to),
+    read: (name) => explained(name, readFile(join(folder, name))),
+    copy: (name, to) => explained(name, copyFile(join(folder, name), to)),
   };
 }
 
@@ -140,10 +149,14 @@ function openRemote(url: string, archive: string | null): Place {
 
 /** Returns the key that was given, or else the one with which this installation was made. */
 async function findKey(given: string | null, tree: string): Promise<string | null> {
-  if (given !== null) return readFile(given, 'utf8');
   const versions = dirname(tree);
   const base = basename(versions) === 'versions' ? dirname(versions) : versions; // with --user
-  return readFile(join(base, 'podyard.pub'), 'utf8').catch(() => null);
+  const file = given ?? join(base, 'podyard.pub');
+  return readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    if (given !== null) throw new Error(`there is no key ${given}`);
+    return null;
+  });
 }
 
 async function checkSignature(
