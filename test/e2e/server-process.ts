@@ -40,6 +40,8 @@ export interface ServerProcessOptions {
   /** Default: the embedded server in the data directory. */
   databaseUrl?: string;
   gpus?: string | undefined;
+  /** Where it listens, for one whose public URL is another's. */
+  port?: number;
   env?: Record<string, string>;
   /** The program; default: this version's. */
   main?: string;
@@ -100,7 +102,7 @@ export class ServerProcess {
   /** Starts on the same port as before. Resolves when ready; rejects with the output if the process ends first. */
   async start(): Promise<void> {
     const child = this.#spawn();
-    const url = await new Promise<string>((resolve, reject) => {
+    const publicUrl = await new Promise<string>((resolve, reject) => {
       const fail = (why: string) => reject(new Error(`the server ${why}:\n${this.stderr}`));
       const timer = setTimeout(() => fail('was not ready in time'), READY_TIMEOUT_MS);
       child.stdout.on('data', (chunk) => {
@@ -115,6 +117,8 @@ export class ServerProcess {
         fail(`ended with ${code ?? signal}`);
       });
     });
+    const { port } = this.#options;
+    const url = port === undefined ? publicUrl : `http://127.0.0.1:${port}`;
     if (this.url !== '' && url !== this.url) throw new Error(`it came back at ${url}, not at ${this.url}`);
     this.url = url;
     this.#installation ??= await this.#readInstallation();
@@ -224,10 +228,10 @@ export class ServerProcess {
   }
 
   #spawn(): ChildProcessByStdio<null, Readable, Readable> {
-    const port = this.url === '' ? '0' : new URL(this.url).port;
+    const port = this.#options.port ?? (this.url === '' ? 0 : new URL(this.url).port);
     this.stdout = '';
     this.stderr = '';
-    const child = spawn(process.execPath, [this.#options.main ?? MAIN, 'serve', '--port', port], {
+    const child = spawn(process.execPath, [this.#options.main ?? MAIN, 'serve', '--port', `${port}`], {
       env: this.#env(),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
