@@ -17,10 +17,10 @@ import { NO_MIRRORS, nameAtMirror, type RegistryMirrors } from '../../../domain/
 import { checkRegistryAddress } from '../../../domain/images/registry-policy.ts';
 import { type Engine, EngineError } from '../../../engine/engine.ts';
 import { isRefusal } from '../../../engine/refusal.ts';
-import { InFlight } from '../../in-flight.ts';
 import type { PrepareOptions, RegistryAuth } from '../../runtime.ts';
 import { buildImageOn, type ExampleImage, exampleOf } from './example-images.ts';
 import { familiarName, pullImage, withTag } from './pull-image.ts';
+import { ToldWork } from './told-work.ts';
 
 /** How long a registry's answer is cached: revoked credentials start nothing new after this. */
 const ACCESS_TTL_MS = 5 * 60_000;
@@ -52,7 +52,7 @@ export class EngineImages {
   readonly #mirrors: RegistryMirrors;
   readonly #accessTtlMs: number;
   readonly #clock: Clock;
-  readonly #work = new InFlight<ImageIdentity>();
+  readonly #work = new ToldWork<ImageIdentity>();
   /** By image, what is pinned, and credentials: when access was last confirmed. For images open to all it does not expire. */
   readonly #known = new BoundedMap<string, Known & { at: number }>(MAX_CACHED);
 
@@ -78,9 +78,9 @@ export class EngineImages {
     const known = this.#known.get(key);
     const isKnown = known && (known.isOpen || this.#clock.now() - known.at < this.#accessTtlMs);
     if (isKnown && !resolve) return known.identity;
-    return this.#work.run(resolve ? `${resolve} ${key}` : key, async () => {
+    return this.#work.run(resolve ? `${resolve} ${key}` : key, options.onProgress, async (onProgress) => {
       const at = this.#clock.now();
-      const found = await this.#ensure(image, options, known !== undefined);
+      const found = await this.#ensure(image, { ...options, onProgress }, known !== undefined);
       // What starts next is pinned to it: nothing needs to be asked for that.
       for (const each of [key, keyOf(found.identity.reference)]) this.#known.set(each, { ...found, at });
       return found.identity;
