@@ -53,6 +53,8 @@ export class EngineImages {
   readonly #accessTtlMs: number;
   readonly #clock: Clock;
   readonly #work = new ToldWork<ImageIdentity>();
+  /** By name: an engine may fetch layers twice that two pulls need at the same time. */
+  readonly #pulls = new ToldWork<boolean>();
   /** By image, what is pinned, and credentials: when access was last confirmed. For images open to all it does not expire. */
   readonly #known = new BoundedMap<string, Known & { at: number }>(MAX_CACHED);
 
@@ -154,7 +156,17 @@ export class EngineImages {
   }
 
   /** Pulls `reference`, which is that of the image or fixes a digest of it. Resolves with true when it is open to all. */
-  async #pull(image: string, reference: string, options: PrepareOptions): Promise<boolean> {
+  #pull(image: string, reference: string, options: PrepareOptions): Promise<boolean> {
+    return this.#pulls.runAfter(familiarName(image), options.onProgress, async (onProgress, hasWaited) => {
+      if (hasWaited && !options.auth && options.resolve !== 'in registry') {
+        const present = await this.#find(reference);
+        if (present && !this.#isPrivate(image, present)) return true; // the others have brought it
+      }
+      return this.#pullNow(image, reference, { ...options, onProgress });
+    });
+  }
+
+  async #pullNow(image: string, reference: string, options: PrepareOptions): Promise<boolean> {
     const example = exampleOf(reference);
     if (example) return this.#build(example, options);
     await checkRegistryAddress(reference);

@@ -49,15 +49,16 @@ describe.skipIf(!hasEngine || !hasRegistryProgram())('an image that many wait fo
     return Promise.all(waiting);
   }
 
-  function expectOncePerBlob(): void {
-    const asked = door.asked.filter((one) => /^GET .*\/blobs\/sha256:/.test(one));
-    expect(asked).toHaveLength(LAYERS + 1); // and its configuration
-    expect(new Set(asked).size).toBe(asked.length);
+  /** The layers, and the configuration. */
+  function blobsAsked(): string[] {
+    return door.asked.filter((one) => /^GET .*\/blobs\/sha256:/.test(one));
   }
 
   test('is pulled once, each layer too, and all of them hear how the pull goes', async () => {
     const heard = await wait(() => ({ resolve: 'here' }));
-    expectOncePerBlob();
+    const asked = blobsAsked();
+    expect(asked).toHaveLength(LAYERS + 1);
+    expect(new Set(asked).size).toBe(asked.length);
     for (const lines of heard) {
       expect(lines[0]).toBe(`Pulling image ${image}`);
       expect(lines.at(-1)).toMatch(`Pulled image ${image} in `);
@@ -70,6 +71,8 @@ describe.skipIf(!hasEngine || !hasRegistryProgram())('an image that many wait fo
     await runtime.close();
     runtime = createDockerRuntime({ installation: newId<string>(), gpus: new Map(), logger: silentLogger });
     await wait((i) => (i % 2 === 0 ? { pinned } : { resolve: 'here' }));
-    expectOncePerBlob();
+    const asked = blobsAsked();
+    expect(new Set(asked).size).toBe(LAYERS + 1);
+    expect(asked.length).toBeLessThanOrEqual(LAYERS + 2); // Podman reads the configuration again to give it its name
   });
 });

@@ -29,3 +29,34 @@ test('work is done once for all who wait, and each hears how it goes, a later on
   end('again');
   expect(await again).toBe('again');
 });
+
+test('work that differs a little begins when the one before has ended, also badly, and hears of that meanwhile', async () => {
+  const work = new ToldWork<string>();
+  const heard: string[] = [];
+  const events: string[] = [];
+  let fail = () => {};
+  const first = work.runAfter('image', undefined, (tell) => {
+    tell('half');
+    return new Promise((_, reject) => {
+      fail = () => reject(new Error('gone'));
+    });
+  });
+  const later = (name: string) =>
+    work.runAfter(
+      'image',
+      (line) => heard.push(`${name} ${line}`),
+      async (_, hasWaited) => {
+        events.push(`${name} begins, waited: ${hasWaited}`);
+        await Promise.resolve();
+        events.push(`${name} ends`);
+        return name;
+      },
+    );
+  const others = [later('a'), later('b')];
+  expect(events).toEqual([]);
+  fail();
+  await expect(first).rejects.toThrow('gone');
+  expect(await Promise.all(others)).toEqual(['a', 'b']);
+  expect(events).toEqual(['a begins, waited: true', 'a ends', 'b begins, waited: true', 'b ends']);
+  expect(heard).toEqual(['a half', 'b half']);
+});

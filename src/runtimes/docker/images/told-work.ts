@@ -12,12 +12,21 @@ export class ToldWork<T = void> {
 
   /** A call that joins work in progress hears the last line first. */
   run(key: string, onProgress: OnProgress | undefined, begin: (onProgress: OnProgress) => Promise<T>): Promise<T> {
-    const { result, listeners, last } = this.#work.get(key) ?? this.#begin(key, begin);
-    if (onProgress) {
-      listeners.add(onProgress);
-      if (last !== undefined) onProgress(last);
+    return join(this.#work.get(key) ?? this.#begin(key, begin), onProgress);
+  }
+
+  /** Begins when the work of others with that key has ended, however that was, and hears how it goes. `hasWaited`: there was some. */
+  async runAfter(
+    key: string,
+    onProgress: OnProgress | undefined,
+    begin: (onProgress: OnProgress, hasWaited: boolean) => Promise<T>,
+  ): Promise<T> {
+    let hasWaited = false;
+    for (let others = this.#work.get(key); others; others = this.#work.get(key)) {
+      hasWaited = true;
+      await join(others, onProgress).catch(() => {});
     }
-    return result;
+    return this.run(key, onProgress, (tell) => begin(tell, hasWaited));
   }
 
   #begin(key: string, begin: (onProgress: OnProgress) => Promise<T>): Work<T> {
@@ -30,4 +39,12 @@ export class ToldWork<T = void> {
     this.#work.set(key, work);
     return work;
   }
+}
+
+function join<T>({ result, listeners, last }: Work<T>, onProgress: OnProgress | undefined): Promise<T> {
+  if (onProgress) {
+    listeners.add(onProgress);
+    if (last !== undefined) onProgress(last);
+  }
+  return result;
 }
