@@ -34,9 +34,16 @@ runtime = "$(command -v $runtime >/dev/null 2>&1 && echo $runtime || echo runc)"
 events_logger = "file"
 CONF
 
+# Docker takes registries on this machine without TLS, too.
+cat >"$HOME_DIR/registries.conf" <<CONF
+[[registry]]
+location = "127.0.0.1"
+insecure = true
+CONF
+
 # From /: in a folder that is deleted, it could start no container any more.
 cd /
-CONTAINERS_CONF=$HOME_DIR/containers.conf setsid podman \
+CONTAINERS_CONF=$HOME_DIR/containers.conf CONTAINERS_REGISTRIES_CONF=$HOME_DIR/registries.conf setsid podman \
   --root "$HOME_DIR/storage" --runroot "$HOME_DIR/run" --tmpdir "$HOME_DIR/tmp" --network-config-dir "$HOME_DIR/networks" \
   system service --time 0 "$SOCKET" >>"$HOME_DIR/log" 2>&1 </dev/null &
 

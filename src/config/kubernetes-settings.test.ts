@@ -23,6 +23,7 @@ test('without variables, a cluster with NVIDIA’s default names is assumed', ()
     podAnnotations: {},
     pendingMs: 120_000,
     modelsImage: null,
+    pullSecrets: [],
     modelsPath: null,
     modelsGb: null,
     serviceType: 'NodePort',

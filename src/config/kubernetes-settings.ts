@@ -173,6 +173,14 @@ export const KUBERNETES = {
     page: 'Image of Podyard that copies [models](guide/kubernetes.md#models) to nodes',
     chart: { value: 'image', as: 'template' },
   }),
+  pullSecrets: setting({
+    variable: 'PODYARD_KUBERNETES_PULL_SECRETS',
+    default: '',
+    shownDefault: 'none; the chart’s own',
+    parse: (_, given) => itemsOf(given),
+    page: 'Secrets of the workloads’ namespace that pull that image: `<name>,…`',
+    chart: { value: 'imagePullSecrets', as: 'template' },
+  }),
   /** Null: each worker has its own copy. */
   modelsPath: optional({
     variable: 'PODYARD_KUBERNETES_MODELS_PATH',

@@ -142,6 +142,8 @@ export interface StartOptions {
   onWaiting?: (missing: string) => void;
   /** Called when the models of the workload begin to be copied to its machine, and when they are there. */
   onModels?: (areThere: boolean) => void;
+  /** Called every few seconds with how far its machine is, while that brings the image or the models; null: it goes on. */
+  onBringing?: (how: string | null) => void;
   /** Cancels the start: one that still waits rejects soon, leaving nothing behind. */
   signal?: AbortSignal;
 }

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { readKubernetesSettings } from '../../src/config/kubernetes-settings.ts';
 import { MACHINE_SERVICES } from '../../src/domain/images/network-list.ts';
 import { PRIVATE_NETWORKS } from '../../src/runtimes/docker/network/egress-rules.ts';
 import { CHART, EVERYTHING, type Manifest, MINIMUM, render, renderText, withValues } from './chart.ts';
@@ -114,6 +115,15 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
       const { containers, imagePullSecrets } = one(everything, 'Deployment', 'py-podyard-control').spec.template.spec;
       expect(containers[0].image).toMatch(/^registry\.example\.com:5000\/mirror\/team\/podyard@sha256:/);
       expect(imagePullSecrets).toEqual([{ name: 'of-all' }, { name: 'registry' }, { name: 'more' }]);
+    });
+
+    test('is pulled with the same secrets where workers run it to get their models', async () => {
+      const settings = one(everything, 'ConfigMap', 'py-podyard-settings').data;
+      const { modelsImage, pullSecrets } = readKubernetesSettings(settings);
+      expect(modelsImage).toMatch(/^registry\.example\.com:5000\/mirror\/team\/podyard@sha256:/);
+      expect(pullSecrets).toEqual(['of-all', 'registry', 'more']);
+      const without = one(await render(programs, MINIMUM), 'ConfigMap', 'py-podyard-settings').data;
+      expect(readKubernetesSettings(without).pullSecrets).toEqual([]);
     });
   });
 

@@ -14,6 +14,7 @@ import { jsonText } from '../terminal/terminal-text.ts';
 import { checkBuilds } from './check-builds.ts';
 import { checkEgress, checkUsers } from './check-egress.ts';
 import { checkGit } from './check-git.ts';
+import { checkModels } from './check-models.ts';
 import { checkNames } from './check-names.ts';
 import type { Finding } from './finding.ts';
 
@@ -32,6 +33,7 @@ export async function runDoctor(config: Config, isJson: boolean, output: CliOutp
     checkRuntime(config),
     checkDatabase(config),
     checkDisk(config),
+    config.runtime === 'simulated' ? [] : checkModels(config),
     checkPort(config),
     checkSettings(config),
   ]).then((all) => all.flat());

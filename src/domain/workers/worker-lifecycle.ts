@@ -166,8 +166,8 @@ export async function markBlocked(db: Db, id: WorkerId, reason: string): Promise
   ]);
 }
 
-/** Stores what a starting worker waits for. */
-export async function markWaiting(db: Db, id: WorkerId, reason: string): Promise<void> {
+/** Stores what a starting worker waits for; null: it goes on. */
+export async function markWaiting(db: Db, id: WorkerId, reason: string | null): Promise<void> {
   await db.query(`update workers set phase_reason = $2 where id = $1 and phase = 'STARTING'`, [id, reason]);
 }
 
@@ -182,17 +182,21 @@ export async function markUnplaced(db: Db, id: WorkerId, reason: string, until: 
   );
 }
 
-/** Stores in a waiting worker's timeline when the pull of its image, or the fetch of its models, began and ended. */
+/**
+ * Stores in a waiting worker's timeline when the pull of its image, or the fetch of its models, began and ended, and how far it is. One that
+ * failed before keeps the reason of that.
+ */
 export async function markBringing(
   db: Db,
   id: WorkerId,
   stage: 'pull' | 'models',
-  { begunAt, endedAt }: { begunAt: Date; endedAt: Date | null },
+  { begunAt, endedAt, progress }: { begunAt: Date; endedAt: Date | null; progress: string | null },
 ): Promise<void> {
   await db.query(
-    `update workers set timeline = timeline || jsonb_strip_nulls(jsonb_build_object($4 || 'From', $2::timestamptz, $4 || 'At', $3::timestamptz))
+    `update workers set phase_reason = case when is_lost then phase_reason else $5 end,
+       timeline = timeline || jsonb_strip_nulls(jsonb_build_object($4 || 'From', $2::timestamptz, $4 || 'At', $3::timestamptz))
      where id = $1 and phase = 'PENDING'`,
-    [id, begunAt, endedAt, stage],
+    [id, begunAt, endedAt, stage, progress],
   );
 }
 

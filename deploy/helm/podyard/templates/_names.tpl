@@ -38,6 +38,15 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- end -}}
 {{- end -}}
 
+{{- /* The names of the Secrets that pull the image, as a JSON list. */ -}}
+{{- define "podyard.pullSecrets" -}}
+{{- $names := list -}}
+{{- range concat .Values.global.imagePullSecrets .Values.imagePullSecrets .Values.image.pullSecrets -}}
+{{- $names = append $names .name -}}
+{{- end -}}
+{{- $names | uniq | toJson -}}
+{{- end -}}
+
 {{- define "podyard.account" -}}
 {{- $given := index .root.Values.serviceAccounts .component -}}
 {{- if $given }}{{ $given }}{{ else if .root.Values.serviceAccounts.create }}{{ include "podyard.fullname" .root }}-{{ .component }}{{ else }}default{{ end -}}

@@ -9,6 +9,7 @@
   "PODYARD_WORKER_API_HOST" (include "podyard.workerApiHost" .)
   "PODYARD_EGRESS" (ternary .Values.egress "all" .Values.networkPolicy.enabled)
   "PODYARD_KUBERNETES_MODELS_IMAGE" (include "podyard.image" .)
+  "PODYARD_KUBERNETES_PULL_SECRETS" (include "podyard.pullSecrets" . | fromJsonArray | join ",")
   "PODYARD_KUBERNETES_NAMESPACE" (include "podyard.workloadNamespace" .)
   "PODYARD_KUBERNETES_TOLERATIONS" (include "podyard.tolerations" .Values.workloads.tolerations)
 -}}

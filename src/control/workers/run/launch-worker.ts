@@ -100,18 +100,23 @@ export async function launchWorker(
   const onCreated = () => {
     createMs = sincePlaced();
   };
+  let marked = Promise.resolve();
+  const mark = (write: () => Promise<void>) => {
+    marked = marked.then(write).catch(() => {}); // best effort: it is shown only
+  };
   const onWaiting = (missing: string) => {
     onProgress(`waits: ${NO_CAPACITY}: ${missing}`);
-    markWaiting(deps.pool, worker.id, `${NO_CAPACITY}: ${missing}`).catch(() => {}); // best effort: it is shown only
+    mark(() => markWaiting(deps.pool, worker.id, `${NO_CAPACITY}: ${missing}`));
   };
-  let marked = Promise.resolve();
-  const onModels = (areThere: boolean) => {
-    marked = marked.then(() => markCopying(deps.pool, worker.id, areThere)).catch(() => {}); // as above
-  };
+  const onModels = (areThere: boolean) => mark(() => markCopying(deps.pool, worker.id, areThere));
+  const onBringing = (how: string | null) => mark(() => markWaiting(deps.pool, worker.id, how));
   const { image, isPinned } = await deps.images.referenceOf(worker);
   const built = await buildSpec(deps, worker, place, { token, apiKey: key?.secret ?? null, publicKeys });
   const { address, image: found } = await startOnPorts(deps, worker.spec.ports, (tcpPorts) =>
-    deps.runtime.start({ ...built(tcpPorts), image, registry }, { onProgress, onCreated, onWaiting, onModels, signal }),
+    deps.runtime.start(
+      { ...built(tcpPorts), image, registry },
+      { onProgress, onCreated, onWaiting, onModels, onBringing, signal },
+    ),
   );
   await Promise.all([marked, deps.models.started(worker)]);
   if (found && !isPinned) await deps.images.settle(worker, found);

@@ -31,7 +31,10 @@ const one = { workers: { min: 1, max: 1 } };
 const isRunning = (id: EndpointId) =>
   vi.waitFor(async () => expect(await control.workers(id)).toMatchObject([{ phase: 'RUNNING' }]), soon);
 const rows = (id: EndpointId) =>
-  control.sql('select phase, gpu_pool as pool, timeline, is_lost as "isLost" from workers where endpoint_id = $1', id);
+  control.sql(
+    'select phase, phase_reason as reason, gpu_pool as pool, timeline, is_lost as "isLost" from workers where endpoint_id = $1',
+    id,
+  );
 
 test('while its image is pulled a worker holds no GPU: another one runs on it meanwhile', async () => {
   const slow = await control.endpoint({ ...one, image: 'slow:v1' });
@@ -40,9 +43,13 @@ test('while its image is pulled a worker holds no GPU: another one runs on it me
       { phase: 'PENDING', pool: null, timeline: { pullFrom: expect.any(String) } },
     ]);
   }, soon);
+  await vi.waitFor(async () => {
+    expect((await rows(slow))[0].reason).toBe('pulling image slow:v1'); // as a queued job is told, too
+  }, soon);
   const quick = await control.endpoint(one);
   await isRunning(quick);
   await vi.waitFor(async () => expect((await rows(slow))[0].timeline).toHaveProperty('pullAt'), soon);
+  expect((await rows(slow))[0].reason).not.toBe('pulling image slow:v1');
   await control.sql('update endpoints set workers_min = 0, workers_max = 0 where id = $1', quick);
   await isRunning(slow);
   const [{ timeline }] = await rows(slow);

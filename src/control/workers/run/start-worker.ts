@@ -1,13 +1,13 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { BoundedSet } from '../../../core/bounded-map.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { isReported, messageOf } from '../../../core/errors.ts';
 import type { WorkerId } from '../../../core/ids.ts';
-import { type ControlledWorker, markBringing, markUnplaced } from '../../../domain/workers/worker-lifecycle.ts';
+import { type ControlledWorker, markUnplaced } from '../../../domain/workers/worker-lifecycle.ts';
 import { NO_CAPACITY } from '../../../domain/workers/worker-status.ts';
 import { NoCapacity, type OnProgress } from '../../../runtimes/runtime.ts';
 import { because } from '../../../scaling/because.ts';
 import type { ModelDeps } from '../../models/worker-models.ts';
+import { BringProgress } from './bring-progress.ts';
 import { type FinalizeDeps, recordExit } from './end-worker.ts';
 import { type LaunchDeps, launchWorker, type Place } from './launch-worker.ts';
 import type { ImageDeps } from './worker-images.ts';
@@ -78,9 +78,6 @@ async function putBack({ pool, bus, clock, logs }: StartDeps, worker: Controlled
   bus.publish('worker', worker.id);
 }
 
-/** A pull or a fetch that takes longer is a stage of the worker's timeline. */
-const WORTH_A_STAGE_MS = 100;
-
 /**
  * Pulls the image of a worker that has no place yet, and fetches its models; or records why that failed, and returns false. When
  * `signal` aborts, it stops waiting: the pull itself continues for the next worker, and a fetch ends when no worker waits for it.
@@ -107,38 +104,15 @@ async function bringOne(
   worker: ControlledWorker,
   { stage, bring, signal }: Bringing,
 ): Promise<boolean> {
-  const begunAt = new Date(deps.clock.now());
-  const done = new AbortController();
-  let marked: Promise<boolean> | undefined;
-  const onProgress = (line: string) => {
-    deps.logs.system(worker.id, line);
-    marked ??= markSoon(deps, worker, { stage, begunAt, signal: AbortSignal.any([signal, done.signal]) }); // none where it is there
-  };
+  const progress = new BringProgress(deps, worker, stage);
   try {
-    await bring(onProgress);
-    done.abort();
-    if (await marked) await markBringing(deps.pool, worker.id, stage, { begunAt, endedAt: new Date(deps.clock.now()) });
+    await bring((line) => progress.take(line));
+    await progress.end(true);
     return true;
   } catch (error) {
-    done.abort();
-    await marked;
+    await progress.end(false);
     await recordFailedStart(deps, worker, error, signal.aborted);
     return false;
-  }
-}
-
-/** True when it lasted long enough to be marked. */
-async function markSoon(
-  deps: StartDeps,
-  { id }: ControlledWorker,
-  { stage, begunAt, signal }: { stage: 'pull' | 'models'; begunAt: Date; signal: AbortSignal },
-): Promise<boolean> {
-  try {
-    await sleep(WORTH_A_STAGE_MS, undefined, { signal, ref: false });
-    await markBringing(deps.pool, id, stage, { begunAt, endedAt: null });
-    return true;
-  } catch {
-    return false; // it ended before, or the mark was not written: it is shown only
   }
 }
 

@@ -17,10 +17,10 @@ import { NO_MIRRORS, nameAtMirror, type RegistryMirrors } from '../../../domain/
 import { checkRegistryAddress } from '../../../domain/images/registry-policy.ts';
 import { type Engine, EngineError } from '../../../engine/engine.ts';
 import { isRefusal } from '../../../engine/refusal.ts';
-import { InFlight } from '../../in-flight.ts';
 import type { PrepareOptions, RegistryAuth } from '../../runtime.ts';
 import { buildImageOn, type ExampleImage, exampleOf } from './example-images.ts';
 import { familiarName, pullImage, withTag } from './pull-image.ts';
+import { ToldWork } from './told-work.ts';
 
 /** How long a registry's answer is cached: revoked credentials start nothing new after this. */
 const ACCESS_TTL_MS = 5 * 60_000;
@@ -52,7 +52,9 @@ export class EngineImages {
   readonly #mirrors: RegistryMirrors;
   readonly #accessTtlMs: number;
   readonly #clock: Clock;
-  readonly #work = new InFlight<ImageIdentity>();
+  readonly #work = new ToldWork<ImageIdentity>();
+  /** By name: an engine may fetch layers twice that two pulls need at the same time. */
+  readonly #pulls = new ToldWork<boolean>();
   /** By image, what is pinned, and credentials: when access was last confirmed. For images open to all it does not expire. */
   readonly #known = new BoundedMap<string, Known & { at: number }>(MAX_CACHED);
 
@@ -78,9 +80,9 @@ export class EngineImages {
     const known = this.#known.get(key);
     const isKnown = known && (known.isOpen || this.#clock.now() - known.at < this.#accessTtlMs);
     if (isKnown && !resolve) return known.identity;
-    return this.#work.run(resolve ? `${resolve} ${key}` : key, async () => {
+    return this.#work.run(resolve ? `${resolve} ${key}` : key, options.onProgress, async (onProgress) => {
       const at = this.#clock.now();
-      const found = await this.#ensure(image, options, known !== undefined);
+      const found = await this.#ensure(image, { ...options, onProgress }, known !== undefined);
       // The next start is pinned to it, and has nothing to ask for.
       for (const each of [key, keyOf(found.identity.reference)]) this.#known.set(each, { ...found, at });
       return found.identity;
@@ -154,7 +156,17 @@ export class EngineImages {
   }
 
   /** Pulls `reference`, which is that of the image or fixes a digest of it. Resolves with true when it is open to all. */
-  async #pull(image: string, reference: string, options: PrepareOptions): Promise<boolean> {
+  #pull(image: string, reference: string, options: PrepareOptions): Promise<boolean> {
+    return this.#pulls.runAfter(familiarName(image), options.onProgress, async (onProgress, hasWaited) => {
+      if (hasWaited && !options.auth && options.resolve !== 'in registry') {
+        const present = await this.#find(reference);
+        if (present && !this.#isPrivate(image, present)) return true; // the others have brought it
+      }
+      return this.#pullNow(image, reference, { ...options, onProgress });
+    });
+  }
+
+  async #pullNow(image: string, reference: string, options: PrepareOptions): Promise<boolean> {
     const example = exampleOf(reference);
     if (example) return this.#build(example, options);
     await checkRegistryAddress(reference);

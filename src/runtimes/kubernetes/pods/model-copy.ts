@@ -16,27 +16,32 @@ export class ModelCopy {
 
   /** Tells what has happened since the last call. */
   look(pod: PodRecord): void {
-    const { onModels, onProgress } = this.#options;
+    const { onModels, onBringing } = this.#options;
     if (pod.models === null) return;
     const { isRunning, ended } = pod.models;
     if (this.#state === 'before' && (isRunning || ended !== null)) {
       this.#state = 'running';
       onModels?.(false);
-      if (onProgress) void this.#follow(pod, onProgress);
+      void this.#follow(pod);
     }
     if (this.#state === 'running' && ended?.exitCode === 0) {
       this.#state = 'ended';
       onModels?.(true);
+      onBringing?.(null);
     }
   }
 
   /** Lines that are lost on the way are missed by nobody: the end of the container says how it went. */
-  async #follow(pod: PodRecord, onProgress: NonNullable<StartOptions['onProgress']>): Promise<void> {
+  async #follow(pod: PodRecord): Promise<void> {
+    const { onProgress, onBringing } = this.#options;
     try {
       const path = this.#cluster.path('pods', pod.key, 'log');
       const query = { container: MODELS_CONTAINER, follow: true };
       const stream = await this.#cluster.api.stream({ method: 'GET', path, query, timeoutMs: 3_600_000 });
-      for await (const line of createInterface({ input: stream })) onProgress(line);
+      for await (const line of createInterface({ input: stream })) {
+        onProgress?.(line);
+        if (this.#state === 'running') onBringing?.(line);
+      }
     } catch {
       // see above
     }

@@ -88,7 +88,7 @@ export function podManifest(spec: WorkloadSpec, place: PodPlace): object {
       tolerations: [...settings.tolerations, ...nodeTolerations()],
       ...(priorityClass !== null && { priorityClassName: priorityClass }),
       ...(needsGpus(spec, place) && settings.gpuRuntimeClass && { runtimeClassName: settings.gpuRuntimeClass }),
-      ...(spec.registry && { imagePullSecrets: [{ name: registrySecretName(spec.registry.id) }] }),
+      ...pullSecretsOf(spec, place),
       ...modelContainer(spec, place, resourcesOf({ ...spec, gpu: null }, place, isSimulated(spec, place))),
       containers: [containerOf(spec, place)],
       volumes: [
@@ -102,6 +102,12 @@ export function podManifest(spec: WorkloadSpec, place: PodPlace): object {
       ],
     },
   };
+}
+
+/** The user's own comes first; those of the operator are for the image that copies models. */
+function pullSecretsOf({ registry, models }: WorkloadSpec, { settings }: PodPlace): object {
+  const names = [...(registry ? [registrySecretName(registry.id)] : []), ...(models ? settings.pullSecrets : [])];
+  return names.length === 0 ? {} : { imagePullSecrets: names.map((name) => ({ name })) };
 }
 
 function containerOf(spec: WorkloadSpec, place: PodPlace): object {

@@ -50,6 +50,22 @@ test('an init container without rights gets models into the pod’s own folder, 
   expect(spec.containers[0].resources.limits['ephemeral-storage']).toBe(String(20 * 2 ** 30 + 1_000));
 });
 
+test('the operator’s secrets pull that image, and no pod without models gets them', () => {
+  const place = placeOf({ PODYARD_KUBERNETES_PULL_SECRETS: 'ours, more' });
+  const secretsOf = (spec: typeof SPEC) =>
+    (podManifest(spec, place) as { spec: { imagePullSecrets?: object[] } }).spec.imagePullSecrets;
+  const registry = { id: 'R1', auth: { username: 'u', password: 'p' } };
+  expect(secretsOf({ ...SPEC, registry })).toEqual([
+    { name: 'podyard-registry-r1' },
+    { name: 'ours' },
+    { name: 'more' },
+  ]);
+  const { models, ...without } = SPEC;
+  expect(models).toBeDefined();
+  expect(secretsOf({ ...without, registry })).toEqual([{ name: 'podyard-registry-r1' }]);
+  expect(secretsOf(without)).toBeUndefined();
+});
+
 test('the workload sees models read-only, in a folder that it may write to', () => {
   expect(manifest().spec.containers[0].volumeMounts.slice(1)).toEqual([
     { name: 'hub', mountPath: HUB },

@@ -15,6 +15,7 @@ import { checkEnvironment, environmentSecret, podManifest } from './pod-manifest
 import { checkModels } from './pod-models.ts';
 import { nameOf, type PodPlace } from './pod-place.ts';
 import type { PodRecord } from './pod-record.ts';
+import { PullWatch } from './pull-watch.ts';
 import type { RegistrySecrets } from './registry-secrets.ts';
 import { StartJudge } from './start-judge.ts';
 
@@ -71,10 +72,12 @@ export async function startPod(
     }
     release();
     const models = new ModelCopy(cluster, options);
+    const pull = new PullWatch(progress, spec.image, options.onBringing);
     const judge = new StartJudge(spec, cluster.settings.pendingMs, progress, options.onWaiting);
     const running = await cluster.until(pod, (now) => {
       if (signal.aborted) throw stoppedFailure();
       if (now) models.look(now);
+      pull.look();
       return judge.judge(now, now ? cluster.lostSince(now) : null);
     });
     if (spec.models && running.nodeName !== null) starter.modelNodes.note(spec.models.ids, running.nodeName);

@@ -7,7 +7,7 @@ export type WorkerStatus = Schemas['WorkerDetail']['status'];
 export const WORKER_STATUSES = {
   RUNNING: { label: 'Running', color: 'green', reasonColor: 'orange' },
   IDLE: { label: 'Idle', color: 'cyan', reasonColor: 'orange' },
-  INITIALIZING: { label: 'Initializing', color: 'blue', reasonColor: 'orange' },
+  INITIALIZING: { label: 'Initializing', color: 'blue', reasonColor: 'blue' },
   THROTTLED: { label: 'Throttled', color: 'orange', reasonColor: 'orange' },
   UNHEALTHY: { label: 'Unhealthy', color: 'red', reasonColor: 'red' },
   FROZEN: { label: 'Frozen', color: 'indigo', reasonColor: 'orange' },

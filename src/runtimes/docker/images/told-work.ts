@@ -1,0 +1,50 @@
+import type { OnProgress } from '../../runtime.ts';
+
+interface Work<T> {
+  result: Promise<T>;
+  listeners: Set<OnProgress>;
+  last?: string;
+}
+
+/** Merges concurrent calls with the same key into one piece of work, and tells each of them how it goes. */
+export class ToldWork<T = void> {
+  readonly #work = new Map<string, Work<T>>();
+
+  /** A call that joins work in progress hears the last line first. */
+  run(key: string, onProgress: OnProgress | undefined, begin: (onProgress: OnProgress) => Promise<T>): Promise<T> {
+    return join(this.#work.get(key) ?? this.#begin(key, begin), onProgress);
+  }
+
+  /** Begins when the work of others with that key has ended, however that was, and hears how it goes. `hasWaited`: there was some. */
+  async runAfter(
+    key: string,
+    onProgress: OnProgress | undefined,
+    begin: (onProgress: OnProgress, hasWaited: boolean) => Promise<T>,
+  ): Promise<T> {
+    let hasWaited = false;
+    for (let others = this.#work.get(key); others; others = this.#work.get(key)) {
+      hasWaited = true;
+      await join(others, onProgress).catch(() => {});
+    }
+    return this.run(key, onProgress, (tell) => begin(tell, hasWaited));
+  }
+
+  #begin(key: string, begin: (onProgress: OnProgress) => Promise<T>): Work<T> {
+    const told: Pick<Work<T>, 'listeners' | 'last'> = { listeners: new Set() };
+    const result = begin((line) => {
+      told.last = line;
+      for (const listener of told.listeners) listener(line);
+    }).finally(() => this.#work.delete(key));
+    const work = Object.assign(told, { result });
+    this.#work.set(key, work);
+    return work;
+  }
+}
+
+function join<T>({ result, listeners, last }: Work<T>, onProgress: OnProgress | undefined): Promise<T> {
+  if (onProgress) {
+    listeners.add(onProgress);
+    if (last !== undefined) onProgress(last);
+  }
+  return result;
+}
