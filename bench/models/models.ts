@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,10 +9,11 @@ import type { UserId, WorkerId } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import type { PinnedModel } from '../../src/domain/models/pinned-model.ts';
 import { ModelStore } from '../../src/models/store/model-store.ts';
-import { createProcessRuntime } from '../../src/runtimes/process/process-runtime.ts';
+import { createDockerRuntime } from '../../src/runtimes/docker/docker-runtime.ts';
+import { buildImage } from '../../src/runtimes/docker/images/example-images.ts';
 import type { WorkloadSpec } from '../../src/runtimes/runtime.ts';
 import { median } from '../median.ts';
-import { needPrograms } from '../needs.ts';
+import { Missing, needPrograms } from '../needs.ts';
 import { renderTable } from '../queue/table.ts';
 import { describeMachine, type Machine, writeResults } from '../results.ts';
 import { benchModel } from './content.ts';
@@ -29,7 +30,7 @@ interface Report {
   curlMs: number[];
   /** Bytes that the origin sent for 20 starts at once, in units of the model. */
   sentShare: number;
-  /** Starts of a process, without models and with 50 files that are there. */
+  /** Of a container, without models and with 50 files that are there. */
   bareStartMs: number[];
   modelStartMs: number[];
 }
@@ -63,15 +64,15 @@ export async function benchModels(args: string[]): Promise<void> {
   }
 }
 
-function openStore(root: string, hubUrl: string): ModelStore {
+function openStore(root: string, hubUrl: string, isShown = false): ModelStore {
   const limits = { parallel: 8, bytesPerSecond: null, budgetBytes: null };
-  return new ModelStore({ root, hubUrl, ...limits, reach: null, isShown: false });
+  return new ModelStore({ root, hubUrl, ...limits, reach: null, isShown });
 }
 
 let workers = 0;
 async function bring(store: ModelStore, model: PinnedModel): Promise<WorkerId> {
   workers += 1;
-  const workerId = `w${workers}` as WorkerId;
+  const workerId = `bench-w${workers}` as WorkerId;
   const { id, source, name, commit } = model;
   const use = { id, source, name, commit, revision: null, bytes: 0, tokenSecret: null };
   const { signal } = new AbortController();
@@ -118,37 +119,27 @@ async function measureShare(home: string, hubUrl: string): Promise<number> {
   return ((await sent()) - before) / sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** From the decision until the program runs. */
+/** From the decision until the container runs. */
 async function measureStarts(home: string, hubUrl: string, rounds: number) {
-  const images = join(home, 'images.json');
-  await mkdir(join(home, 'image'));
-  await writeFile(images, JSON.stringify({ 'bench:v1': { directory: 'image', command: ['sleep', '60'] } }));
-  const runtime = createProcessRuntime({
-    stateDir: join(home, 'process'),
-    imagesFiles: [images],
-    installation: 'bench',
-    gpus: new Map(),
-    logger: silentLogger,
-    hostEnv: { PATH: process.env.PATH ?? '' },
-  });
-  const store = openStore(join(home, 'starts'), hubUrl);
-  const model = benchModel(
-    'org/many',
-    Array.from({ length: 50 }, (_, i) => 10_000 + i),
-  );
+  const { image, status, note } = await buildImage({ name: 'podyard/echo-js', tag: 'dev' });
+  if (status === 'skipped') throw new Missing(`needs a container engine: ${note}`);
+  const runtime = createDockerRuntime({ installation: 'models-bench', gpus: new Map(), logger: silentLogger });
+  const store = openStore(join(home, 'starts'), hubUrl, true);
+  const sizes = Array.from({ length: 50 }, (_, i) => 10_000 + i);
+  const model = benchModel('org/many', sizes);
   await bring(store, model);
   const bareStartMs: number[] = [];
   const modelStartMs: number[] = [];
   try {
     for (let i = 0; i < rounds; i++) {
-      const bare: WorkloadSpec = { ...SPEC, id: `bare${i}` };
+      const bare: WorkloadSpec = { ...SPEC, image, id: `bench-bare${i}` };
       bareStartMs.push(await timed(() => runtime.start(bare)));
       await runtime.stop(bare.id, 0);
       let id = '' as WorkerId;
       const start = async () => {
         id = await bring(store, model);
         const { mounts, defaults } = await store.mountsOf(id);
-        await runtime.start({ ...SPEC, id, mounts, imageDefaults: defaults });
+        await runtime.start({ ...SPEC, image, id, mounts, imageDefaults: defaults });
       };
       modelStartMs.push(await timed(start));
       await runtime.stop(id, 0);
@@ -159,11 +150,10 @@ async function measureStarts(home: string, hubUrl: string, rounds: number) {
   return { bareStartMs, modelStartMs };
 }
 
-const SPEC: Omit<WorkloadSpec, 'id'> = {
+const SPEC: Omit<WorkloadSpec, 'id' | 'image'> = {
   kind: 'worker',
-  image: 'bench:v1',
   registry: null,
-  args: '',
+  args: JSON.stringify({ entrypoint: ['sh', '-c', 'sleep 60'], cmd: [] }),
   env: {},
   diskGb: 1,
   ports: [],
@@ -179,7 +169,7 @@ function render(report: Report): string {
   const { megabytes, fetchMs, curlMs, sentShare, bareStartMs, modelStartMs, machine } = report;
   const speed = (ms: number[]) => `${Math.round((megabytes * 1000) / median(ms))} MB/s`;
   const ratio = median(curlMs) / median(fetchMs);
-  const more = median(modelStartMs) - median(bareStartMs);
+  const starts = median(modelStartMs) / median(bareStartMs);
   const rows = [
     [`fetch ${megabytes} MB, synced`, speed(fetchMs), `curl ${speed(curlMs)}`, `${ratio.toFixed(2)} x`],
     [`bytes of ${STARTS} starts at once`, `${sentShare.toFixed(2)} x`, 'the model', ''],
@@ -187,7 +177,7 @@ function render(report: Report): string {
       'start, 50 files there',
       `${median(modelStartMs).toFixed(1)} ms`,
       `bare ${median(bareStartMs).toFixed(1)} ms`,
-      `+${more.toFixed(1)} ms`,
+      `${starts.toFixed(2)} x`,
     ],
   ];
   return `Models, ${machine.cpus}\n\n${renderTable([['', 'podyard', 'beside', 'ratio'], ...rows])}\n`;
