@@ -1,3 +1,4 @@
+import './endpoints.css';
 import { Badge, Button, Group, Stack, Tabs, Text } from '@mantine/core';
 import { IconCopyPlus, IconMapOff, IconTrash } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
