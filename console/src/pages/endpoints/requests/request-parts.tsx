@@ -41,7 +41,7 @@ function CodeSamples({ samples }: { samples: readonly { language: string; code: 
       {samples.map(({ language, code }) => (
         <Tabs.Panel key={language} value={language} pt="xs" pos="relative">
           <CopyIcon text={code} />
-          <Code block tabIndex={0}>
+          <Code block tabIndex={0} pr={52}>
             {code}
           </Code>
         </Tabs.Panel>
