@@ -54,7 +54,7 @@ export function eventsOf(scope: Scope): typeof EVENTS {
 /** `An endpoint fails, a key expires soon`, or that it is all of them. */
 export function eventsText(scope: Scope, events: readonly Event[]): string {
   const all = eventsOf(scope);
-  if (all.every(({ value }) => events.includes(value))) return 'Told of everything';
+  if (all.every(({ value }) => events.includes(value))) return 'Everything';
   const labels = all.filter(({ value }) => events.includes(value)).map(({ label }) => label);
   return labels
     .map((label, index) => (index === 0 ? label : label.charAt(0).toLowerCase() + label.slice(1)))

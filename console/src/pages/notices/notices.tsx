@@ -11,6 +11,7 @@ import { type Column, RecordList } from '../../ui/tables/record-list.tsx';
 import { RecordName, Truncated } from '../../ui/text/record-name.tsx';
 import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
 import { Status } from '../../ui/text/status.tsx';
+import { visibleText } from '../../ui/text/visible-text.ts';
 import { EditDestination, NewDestination, SigningSecret } from './change-destination.tsx';
 import { Deliveries } from './deliveries.tsx';
 import { type Destination, eventsText, type Scope, STATES, stateOf } from './notice-values.ts';
@@ -84,8 +85,9 @@ const COLUMNS: Column<Destination>[] = [
     render: (destination) => <NameCell destination={destination} />,
   },
   {
-    title: 'To',
-    render: ({ kind, address }) => <Truncated text={`${labelOfKind(kind)}: ${address}`} maw={260} />,
+    title: 'Told of',
+    isWide: true,
+    render: ({ scope, events }) => <Truncated text={eventsText(scope, events)} maw={320} />,
   },
   {
     title: 'State',
@@ -103,9 +105,9 @@ const COLUMNS: Column<Destination>[] = [
   { title: 'Actions', width: '330px', render: (destination) => <Actions destination={destination} /> },
 ];
 
-/** What it is told of stands below its name. */
-function NameCell({ destination: { name, scope, events } }: { destination: Destination }) {
-  const text = eventsText(scope, events);
+/** Its address stands below its name. */
+function NameCell({ destination: { name, kind, address } }: { destination: Destination }) {
+  const text = visibleText(`${labelOfKind(kind)}: ${address}`);
   return (
     <>
       <RecordName>{name}</RecordName>
@@ -124,7 +126,7 @@ function StateCell({ destination }: { destination: Destination }) {
   return (
     <>
       <Status table={STATES} value={stateOf(destination)} />
-      {enabled && lastError !== null && <Truncated text={lastError} maw={240} isDimmed />}
+      {enabled && lastError !== null && <Truncated text={lastError} maw={200} isDimmed />}
     </>
   );
 }
