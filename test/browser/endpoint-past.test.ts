@@ -107,7 +107,8 @@ describe.skipIf(!hasBrowser)('the page of an endpoint', { timeout: 180_000 }, ()
     await page.getByLabel('End of floor 1').fill('19:30');
     await page.getByRole('button', { name: 'Set schedule' }).click();
     await page.getByText('Schedule set.').waitFor();
-    await page.getByText(/Now: (no floor|1 worker), until /).waitFor();
+    const summary = page.getByRole('region', { name: 'Summary of the schedule' });
+    await summary.getByText(/^(no floor|1 worker), until /).waitFor();
     expect(await violationsOf(page)).toEqual([]);
     await page.reload();
     expect(await page.getByLabel('End of floor 1').inputValue()).toBe('19:30');

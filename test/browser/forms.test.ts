@@ -133,13 +133,13 @@ describe.skipIf(!hasBrowser)('forms in the console', { timeout: 120_000 }, () =>
     await page.goto(`${server.url}/#/endpoints/${id}/settings`);
     const rule = page.getByRole('group', { name: 'Which GPUs of its pools' });
     await rule.getByLabel('Oldest CUDA version').fill('12.4');
-    await rule.getByRole('button', { name: 'Set rule' }).click();
+    await page.getByRole('button', { name: 'Set rule' }).click();
     await page.getByText('GPU rule set.').waitFor();
     expect(await new Api(server).call('GET', `/v2/serverless/${id}/gpu-rule`)).toMatchObject({
       minCudaVersion: '12.4',
     });
     await rule.getByLabel('Oldest CUDA version').fill('new');
-    await rule.getByRole('button', { name: 'Set rule' }).click();
+    await page.getByRole('button', { name: 'Set rule' }).click();
     await rule
       .getByText(/^Oldest CUDA version/)
       .nth(1)

@@ -74,7 +74,7 @@ describe.skipIf(!hasBrowser)('notices in the console', { timeout: 120_000 }, () 
       expect([item.event, item.url.startsWith(`${server.url}/#/`)]).toEqual(['TEST', true]);
       status = 500;
       await button('Send a test').click();
-      await page.getByText('it was answered with status 500').waitFor();
+      await page.locator('[data-row]').getByText('it was answered with status 500').waitFor();
       await page.getByText('Fails', { exact: true }).waitFor();
       await button('Deliveries').click();
       await dialog.getByText('Given up').waitFor();

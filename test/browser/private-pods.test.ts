@@ -65,8 +65,10 @@ describe.skipIf(!hasBrowser)('a private pod in a browser', { timeout: 120_000 },
     expect(await toggle.isChecked()).toBe(false);
     await toggle.click();
     await until('it is private', async () => toggle.isChecked());
-    await console.getByLabel('Stop after').fill('2099-01-31T12:00');
     await console.getByRole('button', { name: 'Set times' }).click();
+    await console.getByLabel('Stop after').fill('2099-01-31T12:00');
+    expect(await violationsOf(console)).toEqual([]);
+    await console.getByRole('button', { name: 'Save', exact: true }).click();
     await console.getByText('Times set.').waitFor();
     const { stopAfter } = await api.call<{ stopAfter: string }>('GET', `/v2/pods/${podId}/lifetime`);
     expect(stopAfter).toBe(new Date(2099, 0, 31, 12).toISOString());

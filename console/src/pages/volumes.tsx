@@ -25,7 +25,7 @@ const COLUMNS: Column<Volume>[] = [
   { title: 'Name', render: ({ name }) => <RecordName>{name}</RecordName> },
   { title: 'Size', render: ({ size }) => <span className="figure">{size} GB</span> },
   { title: 'Data center', render: ({ dataCenter }) => dataCenter },
-  { title: 'Tier', isSecondary: true, render: ({ type }) => enumLabel(type) },
+  { title: 'Tier', isWide: true, render: ({ type }) => enumLabel(type) },
   { title: 'Actions', width: '190px', render: (volume) => <Actions volume={volume} /> },
 ];
 const idOf = ({ id }: Volume) => id;

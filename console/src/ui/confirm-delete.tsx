@@ -7,6 +7,7 @@ import { useNavigate } from 'react-router';
 import { ErrorAlert } from './error-alert.tsx';
 import { notifySuccess } from './notify.ts';
 import { visibleText } from './text/visible-text.ts';
+import { useAsked } from './use-asked.ts';
 
 interface ConfirmDeleteProps {
   /** The kind of record, as in “Delete endpoint”. */
@@ -82,12 +83,7 @@ type RemovalProps = Omit<ConfirmDeleteProps, 'onClose' | 'onDone'> & {
 };
 
 /** Deletes a record once its name is typed. `children` is the button that asks for it. */
-export function Removal({
-  queryKey,
-  to,
-  children,
-  ...props
-}: RemovalProps & { children: (ask: () => void) => ReactNode }) {
+function Removal({ queryKey, to, children, ...props }: RemovalProps & { children: (ask: () => void) => ReactNode }) {
   const [isOpen, { open, close }] = useDisclosure(false);
   const queries = useQueryClient();
   const navigate = useNavigate();
@@ -106,6 +102,20 @@ export function Removal({
         }}
       />
     </>
+  );
+}
+
+/** Deletes the record of a page: one of the page's buttons, and `?do=delete`. */
+export function RemoveRecord(props: RemovalProps & { to: string }) {
+  return <Removal {...props}>{(ask) => <AskButton verb={props.verb ?? 'Delete'} onAsk={ask} />}</Removal>;
+}
+
+function AskButton({ verb, onAsk }: { verb: string; onAsk: () => void }) {
+  useAsked('do', verb.toLowerCase(), onAsk);
+  return (
+    <Button variant="default" leftSection={<IconTrash size={16} aria-hidden />} onClick={onAsk}>
+      {verb}…
+    </Button>
   );
 }
 

@@ -20,7 +20,7 @@ export function Figures({ figures }: { figures: readonly Figure[] }) {
           {value === undefined ? (
             <Skeleton h={30} w={60} />
           ) : (
-            <Text size="xl" fw={650} className="figure" lh={1.3}>
+            <Text size={isSentence(value) ? 'md' : 'xl'} fw={650} className="figure" lh={isSentence(value) ? 1.6 : 1.3}>
               {typeof value === 'number' ? formatNumber(value) : value}
               {note && (
                 <Text span size="xs" c="dimmed" fw={400} ml={6}>
@@ -33,4 +33,9 @@ export function Figures({ figures }: { figures: readonly Figure[] }) {
       ))}
     </SimpleGrid>
   );
+}
+
+/** A value that would break into lines if it were as large as figures are. */
+function isSentence(value: number | string): boolean {
+  return typeof value === 'string' && value.length > 16;
 }

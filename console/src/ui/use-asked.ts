@@ -1,24 +1,34 @@
 import { useEffect, useRef } from 'react';
 import { useSearchParams } from 'react-router';
 
-const PARAMETER = 'do';
+/** The link that was followed: a page may have the same button twice. */
+let followed: string | null = null;
 
-/** Calls `ask` if a link asks for an action: `?do=pause`. It goes from the URL, so that going back does not ask again. */
-export function useAsked(action: string, ask: () => void): void {
+/**
+ * Calls `act` if the URL asks for it: `?do=pause`, or `?new` with the value ''. Null asks for nothing. The parameter goes from the URL,
+ * so that going back does not ask again.
+ */
+export function useAsked(name: 'do' | 'new', value: string | null, act: () => void): void {
   const [params, setParams] = useSearchParams();
-  const isAsked = params.get(PARAMETER) === action;
-  const current = useRef(ask);
-  current.current = ask;
+  const isAsked = value !== null && params.get(name) === value;
+  const link = `${name}=${value}`;
+  const current = useRef(act);
+  current.current = act;
   useEffect(() => {
-    if (!isAsked) return;
+    if (!isAsked) {
+      if (followed === link) followed = null;
+      return;
+    }
+    if (followed === link) return;
+    followed = link;
     current.current();
     setParams(
       (now) => {
         const next = new URLSearchParams(now);
-        next.delete(PARAMETER);
+        next.delete(name);
         return next;
       },
       { replace: true },
     );
-  }, [isAsked, setParams]);
+  }, [isAsked, name, link, setParams]);
 }

@@ -108,11 +108,12 @@ function columnsFor(show: (entry: AuditEntry) => void): Column<AuditEntry>[] {
           <Button
             variant="subtle"
             size="compact-sm"
+            px={4}
             maw="100%"
             aria-label={`Details of entry ${entry.seq}: ${text}`}
             onClick={() => show(entry)}
           >
-            {text}
+            <span className="second-line">{text}</span>
           </Button>
         );
       },
@@ -163,17 +164,20 @@ function Filters(props: {
     <Group gap="sm" align="flex-end">
       <TextInput
         label="Operation"
+        className="audit-filter"
         placeholder="endpoint, or endpoint.update"
         value={filters.operation}
         onChange={(event) => onChange('operation', event.currentTarget.value)}
       />
       <TextInput
         label="Record id"
+        className="audit-filter"
         value={filters.recordId}
         onChange={(event) => onChange('recordId', event.currentTarget.value)}
       />
       <Select
         label="Outcome"
+        className="audit-filter"
         placeholder="Any"
         clearable
         data={outcomes}
@@ -182,6 +186,7 @@ function Filters(props: {
       />
       <Select
         label="Time"
+        className="audit-filter"
         placeholder="Any"
         clearable
         data={PERIODS}

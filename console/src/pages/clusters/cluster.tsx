@@ -1,8 +1,8 @@
-import { Button, Stack, Table, Text } from '@mantine/core';
+import { Stack, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from 'react-router';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
-import { Removal } from '../../ui/confirm-delete.tsx';
+import { RemoveRecord } from '../../ui/confirm-delete.tsx';
 import { CopyableId } from '../../ui/copyable-id.tsx';
 import { Figures } from '../../ui/figures.tsx';
 import { Loaded, LoadedPage, Page } from '../../ui/page.tsx';
@@ -114,19 +114,13 @@ function MemberRow({ pod }: { pod: Schemas['Pod'] }) {
 
 function DeleteCluster({ cluster: { id, name } }: { cluster: Cluster }) {
   return (
-    <Removal
+    <RemoveRecord
       what="cluster"
       name={name}
       queryKey="clusters"
       to="/clusters"
       consequence="Stops all its pods and deletes their persistent storage. Network volumes are kept. You can't undo this."
       onConfirm={() => unwrap(api.DELETE('/v2/clusters/{id}', { params: { path: { id } } }))}
-    >
-      {(ask) => (
-        <Button size="xs" color="red" variant="light" onClick={ask}>
-          Delete…
-        </Button>
-      )}
-    </Removal>
+    />
   );
 }

@@ -14,9 +14,9 @@ const REFRESH_MS = 5_000;
 const COLUMNS: Column<Cluster>[] = [
   { title: 'Name', render: (cluster) => <RecordLink to={linkOf(cluster)} name={cluster.name} /> },
   { title: 'Pods', render: ({ pods }) => <Text size="sm">{describePods(pods)}</Text> },
-  { title: 'Type', isSecondary: true, render: ({ type }) => <Text size="sm">{enumLabel(type)}</Text> },
-  { title: 'Compute', isSecondary: true, render: ({ compute }) => <Text size="sm">{describeCompute(compute)}</Text> },
-  { title: 'Why', isSecondary: true, render: ({ reason }) => <ReasonCell reason={reason} /> },
+  { title: 'Type', isWide: true, render: ({ type }) => <Text size="sm">{enumLabel(type)}</Text> },
+  { title: 'Compute', render: ({ compute }) => <Text size="sm">{describeCompute(compute)}</Text> },
+  { title: 'Why', render: ({ reason }) => <ReasonCell reason={reason} /> },
 ];
 const idOf = ({ id }: Cluster) => id;
 const textOf = ({ id, name, type }: Cluster) => `${id} ${name} ${type}`;

@@ -1,5 +1,6 @@
+import './endpoints.css';
 import { Badge, Button, Group, Stack, Tabs, Text } from '@mantine/core';
-import { IconCopyPlus, IconMapOff, IconTrash } from '@tabler/icons-react';
+import { IconCopyPlus, IconMapOff } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Suspense } from 'react';
 import { Link, Navigate, useLocation, useNavigate, useParams } from 'react-router';
@@ -7,13 +8,12 @@ import { api, BASE_URL, unwrap } from '../../api/client.ts';
 import { useLive } from '../../api/events.ts';
 import type { EndpointSnapshot } from '../../api/live-snapshots.ts';
 import { modelsQuery } from '../../api/queries.ts';
-import { Removal } from '../../ui/confirm-delete.tsx';
+import { RemoveRecord } from '../../ui/confirm-delete.tsx';
 import { CopyableId } from '../../ui/copyable-id.tsx';
 import { LiveBadge } from '../../ui/live-badge.tsx';
 import { EmptyState, LoadedPage, Page, RowsSkeleton } from '../../ui/page.tsx';
 import { Status } from '../../ui/text/status.tsx';
 import { visibleText } from '../../ui/text/visible-text.ts';
-import { useAsked } from '../../ui/use-asked.ts';
 import { ENDPOINT_STATES } from './endpoint-states.ts';
 import type { EndpointTabProps } from './endpoint-tab-props.ts';
 import { type EndpointTab, endpointTabs, FORMER_SECTIONS } from './endpoint-tabs.ts';
@@ -156,25 +156,14 @@ function EndpointActions({ endpoint }: { endpoint: Endpoint }) {
       >
         Duplicate
       </Button>
-      <Removal
+      <RemoveRecord
         what="endpoint"
         name={name}
         queryKey="endpoints"
         to="/endpoints"
         consequence="Stops all workers immediately and cancels queued and running jobs. You can't undo this."
         onConfirm={() => unwrap(api.DELETE('/v2/serverless/{id}', { params: { path: { id } } }))}
-      >
-        {(ask) => <DeleteButton onAsk={ask} />}
-      </Removal>
+      />
     </>
-  );
-}
-
-function DeleteButton({ onAsk }: { onAsk: () => void }) {
-  useAsked('delete', onAsk);
-  return (
-    <Button variant="default" leftSection={<IconTrash size={16} aria-hidden />} onClick={onAsk}>
-      Delete…
-    </Button>
   );
 }

@@ -13,8 +13,8 @@ import { type Endpoint, NEW_ENDPOINT } from './settings/endpoint-values.ts';
 export function PauseButton({ endpoint }: { endpoint: Endpoint }) {
   const [isOpen, { open, close }] = useDisclosure(false);
   const isPaused = endpoint.workers.max === 0;
-  useAsked('pause', () => !isPaused && open());
-  useAsked('resume', () => isPaused && open());
+  useAsked('do', 'pause', () => !isPaused && open());
+  useAsked('do', 'resume', () => isPaused && open());
   return (
     <>
       <Button

@@ -46,11 +46,12 @@ export function KeyList({ keys, queryKey, revoke, changes }: KeyListProps) {
     },
     {
       title: 'Made',
+      isWide: true,
       sortKey: 'made',
       sortValue: ({ createdAt }) => timeOf(createdAt),
       render: (key) => <Made apiKey={key} />,
     },
-    { title: 'Revision', render: ({ restRevision }) => restRevision ?? "The server's" },
+    { title: 'Revision', isWide: true, render: ({ restRevision }) => restRevision ?? "The server's" },
     {
       title: 'Actions',
       width: changes ? '230px' : '90px',
@@ -95,7 +96,7 @@ function StateCell({ apiKey }: { apiKey: ApiKey }) {
     <div>
       <Status table={KEY_STATES} value={stateOf(apiKey)} />
       {warnings.length > 0 && (
-        <Text size="xs" className="key-warning">
+        <Text size="xs" className="key-warning nowrap">
           {warnings.join(' · ')}
         </Text>
       )}
@@ -119,7 +120,7 @@ function Made({ apiKey }: { apiKey: ApiKey }) {
 
 function Scopes({ scopes }: { scopes: readonly string[] }) {
   return (
-    <Group gap={4}>
+    <Group gap={4} className="scopes">
       {scopes.map((scope) => (
         <Badge key={scope} variant="light" tt="none" title={scope}>
           {scope}

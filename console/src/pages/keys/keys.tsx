@@ -63,7 +63,7 @@ function SshKeys() {
       label="SSH keys"
       title="SSH keys"
       submitLabel="Save"
-      isInRow
+      isPlain
       queryKey="ssh-keys"
       initial={{ keys: data.keys.join('\n') }}
       onSubmit={(values) => unwrap(api.PUT('/v2/account/ssh-keys', { body: { keys: linesOf(values.keys) } }))}

@@ -28,7 +28,7 @@ export function Use({ text }: { text: string }) {
 /** A user's limits and their use. */
 export function Bars({ limits }: { limits: UserLimits }) {
   return (
-    <SimpleGrid cols={{ base: 1, xs: 2, md: 3, lg: 4, xl: 6 }} spacing="sm">
+    <SimpleGrid cols={{ base: 1, xs: 2, md: 3, lg: 4 }} spacing="sm">
       {fullFirst(limitBars(limits)).map((bar) => (
         <Bar key={bar.name} bar={bar} />
       ))}
@@ -43,15 +43,15 @@ function fullFirst(bars: readonly LimitBar[]): LimitBar[] {
 function Bar({ bar: { name, label, text, percent, isFull } }: { bar: LimitBar }) {
   return (
     <Paper withBorder p="sm">
-      <Group justify="space-between" gap="xs" wrap="nowrap">
-        <Hint size="xs">{label}</Hint>
-        <Text size="xs" c="dimmed" ff="monospace" className="anywhere">
+      <Hint size="xs">{label}</Hint>
+      <Group justify="space-between" gap="0 8px" align="baseline">
+        <Text fw={600} className="figure">
+          {text}
+        </Text>
+        <Text size="xs" c="dimmed" ff="monospace">
           {name}
         </Text>
       </Group>
-      <Text fw={600} className="figure">
-        {text}
-      </Text>
       {percent !== null && (
         <Progress value={percent} mt={6} aria-label={`${label}: ${text}`} color={isFull ? 'orange' : 'blue'} />
       )}

@@ -48,9 +48,15 @@ const COLUMNS: Column<UserLimits>[] = [
     render: (user) => <StateCell user={user} />,
   },
   ...(['endpoints', 'pods', 'queuedJobs', 'workers', 'gpus'] as const).map(usageColumn),
-  { title: 'GPU quota', isNumber: true, render: ({ quotas }) => limitText('gpuQuota', quotas.gpus.quota) },
+  {
+    title: 'GPU quota',
+    isNumber: true,
+    isWide: true,
+    render: ({ quotas }) => limitText('gpuQuota', quotas.gpus.quota),
+  },
   {
     title: 'Borrowed',
+    isWide: true,
     isNumber: true,
     sortKey: 'borrowed',
     sortValue: ({ quotas }) => quotas.gpus.borrowed,

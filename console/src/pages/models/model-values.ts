@@ -1,10 +1,23 @@
 import { bytesText } from '../../../../src/core/text/bytes-text.ts';
 import type { Schemas } from '../../api/client.ts';
 import { formatDuration } from '../../ui/text/format.ts';
+import type { StatusLook } from '../../ui/text/labels.ts';
 
 export type StoredModel = Schemas['MachineModel'];
 export type ModelRoom = NonNullable<Schemas['MachineModelList']['room']>;
 export type ResolvedModel = Schemas['ResolvedModels']['models'][number];
+
+/** What needs somebody first. */
+export const MODEL_STATES = {
+  FAILED: { label: 'Failed', color: 'red' },
+  FETCHING: { label: 'Fetching', color: 'blue' },
+  STORED: { label: 'Stored', color: 'green' },
+} satisfies Record<string, StatusLook>;
+
+export function modelState({ state, problem }: Pick<StoredModel, 'state' | 'problem'>): keyof typeof MODEL_STATES {
+  if (problem !== null) return 'FAILED';
+  return state === 'STORED' ? 'STORED' : 'FETCHING';
+}
 
 /** The first characters of a commit or digest. */
 export function shortCommit(commit: string): string {

@@ -8,7 +8,7 @@ import { accountQuery } from '../../api/queries.ts';
 import { DeleteButton } from '../../ui/confirm-delete.tsx';
 import { FormButton } from '../../ui/forms/form-button.tsx';
 import { Hint } from '../../ui/hint.tsx';
-import { type Column, RecordPage } from '../../ui/tables/record-page.tsx';
+import { type Column, NewLink, RecordPage } from '../../ui/tables/record-page.tsx';
 import { NO_VALUE } from '../../ui/text/format.ts';
 import { Name, RecordName } from '../../ui/text/record-name.tsx';
 import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
@@ -16,7 +16,9 @@ import { visibleText } from '../../ui/text/visible-text.ts';
 import {
   fetchPercent,
   fetchText,
+  MODEL_STATES,
   type ModelRoom,
+  modelState,
   patternsOf,
   roomBar,
   type StoredModel,
@@ -24,18 +26,37 @@ import {
 } from './model-values.ts';
 import { storedModelsQuery, useSecretNames } from './models-query.ts';
 
+const STATE_ORDER = Object.keys(MODEL_STATES);
+const STATES = { table: MODEL_STATES, of: modelState };
 const COLUMNS: Column<StoredModel>[] = [
   {
     title: 'Model',
+    sortKey: 'name',
+    sortValue: ({ name }) => name,
     render: ({ name, commit }) => <RecordName title={visibleText(`${name}@${shortCommit(commit)}`)}>{name}</RecordName>,
   },
-  { title: 'Size', width: '90px', isNumber: true, render: ({ bytes }) => bytesText(bytes) },
-  { title: 'State', width: '260px', render: (model) => <State model={model} /> },
-  { title: 'Endpoints', isSecondary: true, render: ({ endpoints }) => <Endpoints endpoints={endpoints} /> },
+  {
+    title: 'Size',
+    width: '90px',
+    isNumber: true,
+    sortKey: 'size',
+    sortValue: ({ bytes }) => bytes,
+    render: ({ bytes }) => bytesText(bytes),
+  },
+  {
+    title: 'State',
+    width: '260px',
+    sortKey: 'state',
+    sortValue: (model) => STATE_ORDER.indexOf(modelState(model)),
+    render: (model) => <State model={model} />,
+  },
+  { title: 'Endpoints', render: ({ endpoints }) => <Endpoints endpoints={endpoints} /> },
   {
     title: 'Last used',
     width: '120px',
-    isSecondary: true,
+    isWide: true,
+    sortKey: 'used',
+    sortValue: ({ usedAt }) => (usedAt ? Date.parse(usedAt) : null),
     render: ({ usedAt }) => (usedAt ? <RelativeTime at={usedAt} /> : NO_VALUE),
   },
 ];
@@ -65,6 +86,8 @@ export function ModelsPage() {
       columns={isAdmin ? ADMIN_COLUMNS : COLUMNS}
       idOf={idOf}
       textOf={textOf}
+      states={STATES}
+      defaultSort="state"
     >
       {query.data?.room && <Room room={query.data.room} />}
     </RecordPage>
@@ -75,9 +98,7 @@ function PageActions({ isAdmin }: { isAdmin: boolean }) {
   return (
     <>
       {isAdmin && <FetchAhead />}
-      <Button component={Link} to="/models/deploy" variant={isAdmin ? 'default' : 'filled'}>
-        Deploy a model
-      </Button>
+      <NewLink to="/models/deploy">Deploy a model</NewLink>
     </>
   );
 }
@@ -192,6 +213,7 @@ function FetchAhead() {
   return (
     <FormButton
       label="Fetch ahead"
+      isPlain
       title="Fetch a model before a start needs it"
       queryKey="stored-models"
       submitLabel="Fetch"

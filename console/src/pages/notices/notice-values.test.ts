@@ -1,6 +1,15 @@
 import { expect, test } from 'vitest';
 import { NOTICE_EVENTS } from '../../../../src/domain/notices/notice.ts';
-import { createBody, deliveryText, destinationForm, EVENTS, stateOf, updateBody } from './notice-values.ts';
+import {
+  createBody,
+  deliveryText,
+  destinationForm,
+  EVENTS,
+  eventsOf,
+  eventsText,
+  stateOf,
+  updateBody,
+} from './notice-values.ts';
 
 test('every event has a label', () => {
   expect(EVENTS.map(({ value }) => value)).toEqual([...NOTICE_EVENTS]);
@@ -30,4 +39,14 @@ test('states and messages in words', () => {
   expect(stateOf({ enabled: false, lastError: 'x' })).toBe('OFF');
   const item = { event: 'ENDPOINT_FAILING', phase: 'ENDED', name: 'llm', owner: null, detail: '' } as const;
   expect(deliveryText({ items: [item], more: 2 })).toBe('An endpoint fails: llm (over), 2 more');
+});
+
+test('the list says what a destination is told of, in short where it is all', () => {
+  expect(eventsText('ACCOUNT', ['KEY_EXPIRES', 'ENDPOINT_FAILING'])).toBe('An endpoint fails, a key expires soon');
+  expect(
+    eventsText(
+      'ACCOUNT',
+      eventsOf('ACCOUNT').map(({ value }) => value),
+    ),
+  ).toBe('Everything');
 });

@@ -24,8 +24,8 @@ export const EVENTS: { value: Event; label: string; isOfInstallation?: true }[] 
 ];
 
 export const STATES = {
-  OK: { label: 'Works', color: 'green' },
   FAILING: { label: 'Fails', color: 'red' },
+  OK: { label: 'Works', color: 'green' },
   OFF: { label: 'Off', color: 'gray' },
 } satisfies Record<string, StatusLook>;
 
@@ -49,6 +49,16 @@ export type Scope = Destination['scope'];
 
 export function eventsOf(scope: Scope): typeof EVENTS {
   return EVENTS.filter(({ isOfInstallation }) => scope === 'INSTALLATION' || !isOfInstallation);
+}
+
+/** `An endpoint fails, a key expires soon`, or that it is all of them. */
+export function eventsText(scope: Scope, events: readonly Event[]): string {
+  const all = eventsOf(scope);
+  if (all.every(({ value }) => events.includes(value))) return 'Everything';
+  const labels = all.filter(({ value }) => events.includes(value)).map(({ label }) => label);
+  return labels
+    .map((label, index) => (index === 0 ? label : label.charAt(0).toLowerCase() + label.slice(1)))
+    .join(', ');
 }
 
 /** The URL of a destination is not known: an empty one leaves it as it is. */

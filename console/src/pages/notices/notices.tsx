@@ -5,14 +5,16 @@ import { type ReactNode, useState } from 'react';
 import { api, unwrap } from '../../api/client.ts';
 import { accountQuery } from '../../api/queries.ts';
 import { DeleteButton } from '../../ui/confirm-delete.tsx';
+import { Hint } from '../../ui/hint.tsx';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
 import { type Column, RecordList } from '../../ui/tables/record-list.tsx';
 import { RecordName, Truncated } from '../../ui/text/record-name.tsx';
 import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
 import { Status } from '../../ui/text/status.tsx';
+import { visibleText } from '../../ui/text/visible-text.ts';
 import { EditDestination, NewDestination, SigningSecret } from './change-destination.tsx';
 import { Deliveries } from './deliveries.tsx';
-import { type Destination, type Scope, STATES, stateOf } from './notice-values.ts';
+import { type Destination, eventsText, type Scope, STATES, stateOf } from './notice-values.ts';
 import { SendTest } from './send-test.tsx';
 
 /** Where people are told that something needs them: the account, and for admins also the installation. */
@@ -62,7 +64,9 @@ function Destinations({ scope, add }: { scope: Scope; add: ReactNode }) {
             items={destinations}
             columns={COLUMNS}
             idOf={({ id }) => id}
-            textOf={({ name, address }) => `${name} ${address}`}
+            textOf={({ name, address, lastError }) => `${name} ${address} ${lastError ?? ''}`}
+            states={STATE_FILTER}
+            defaultSort="state"
             rowHeight={56}
           />
         )
@@ -71,25 +75,61 @@ function Destinations({ scope, add }: { scope: Scope; add: ReactNode }) {
   );
 }
 
+const STATE_ORDER = Object.keys(STATES);
+const STATE_FILTER = { table: STATES, of: stateOf };
 const COLUMNS: Column<Destination>[] = [
-  { title: 'Name', render: ({ name }) => <RecordName>{name}</RecordName> },
   {
-    title: 'To',
-    isSecondary: true,
-    render: ({ kind, address }) => <Truncated text={`${labelOfKind(kind)}: ${address}`} maw={260} />,
+    title: 'Name',
+    sortKey: 'name',
+    sortValue: ({ name }) => name,
+    render: (destination) => <NameCell destination={destination} />,
+  },
+  {
+    title: 'Told of',
+    isWide: true,
+    render: ({ scope, events }) => <Truncated text={eventsText(scope, events)} maw={320} />,
   },
   {
     title: 'State',
-    width: '110px',
-    render: (destination) => <Status table={STATES} value={stateOf(destination)} />,
+    sortKey: 'state',
+    sortValue: (destination) => STATE_ORDER.indexOf(stateOf(destination)),
+    render: (destination) => <StateCell destination={destination} />,
   },
   {
     title: 'Last accepted',
-    isSecondary: true,
+    isWide: true,
+    sortKey: 'accepted',
+    sortValue: ({ lastSentAt }) => (lastSentAt ? Date.parse(lastSentAt) : null),
     render: ({ lastSentAt }) => (lastSentAt ? <RelativeTime at={lastSentAt} /> : 'Never'),
   },
-  { title: 'Actions', width: '380px', render: (destination) => <Actions destination={destination} /> },
+  { title: 'Actions', width: '330px', render: (destination) => <Actions destination={destination} /> },
 ];
+
+/** Its address stands below its name. */
+function NameCell({ destination: { name, kind, address } }: { destination: Destination }) {
+  const text = visibleText(`${labelOfKind(kind)}: ${address}`);
+  return (
+    <>
+      <RecordName>{name}</RecordName>
+      <Hint size="xs">
+        <span className="record-name" title={text}>
+          {text}
+        </span>
+      </Hint>
+    </>
+  );
+}
+
+/** Why the last message was not accepted stands below the state. */
+function StateCell({ destination }: { destination: Destination }) {
+  const { enabled, lastError } = destination;
+  return (
+    <>
+      <Status table={STATES} value={stateOf(destination)} />
+      {enabled && lastError !== null && <Truncated text={lastError} maw={200} isDimmed />}
+    </>
+  );
+}
 
 function labelOfKind(kind: Destination['kind']): string {
   return { EMAIL: 'Email', WEBHOOK: 'Webhook', SLACK: 'Slack', TEAMS: 'Teams' }[kind];

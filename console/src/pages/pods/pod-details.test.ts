@@ -3,6 +3,8 @@ import {
   describeHardware,
   describeMounts,
   fromFieldValue,
+  lifetimeSummary,
+  lifetimeText,
   type Pod,
   podActions,
   portRows,
@@ -79,4 +81,23 @@ test('a time is shown in the zone of the browser, to the minute, and read back',
 test('no time is an empty field', () => {
   expect(toFieldValue(null)).toBe('');
   expect(fromFieldValue('')).toBeNull();
+});
+
+test('a pod that nothing ends says so, and of one that ends, when and how', () => {
+  expect(lifetimeText({ stopAfter: null, terminateAfter: null })).toBe('Never by itself');
+  const text = lifetimeText({ stopAfter: '2030-01-31T12:00:00Z', terminateAfter: '2030-02-28T12:00:00Z' });
+  expect(text).toMatch(/^Stopped at Jan 31, 2030.*, terminated at Feb 28, 2030/);
+});
+
+test('the summary of a lifetime has what changes, and warns of a stop that never comes', () => {
+  const before = { stopAfter: '', terminateAfter: '' };
+  const values = { stopAfter: '2030-02-01T08:00', terminateAfter: '2030-01-31T08:00' };
+  expect(lifetimeSummary(values, before)).toMatchObject({
+    warning: 'It is terminated before it would be stopped.',
+    changes: [
+      { label: 'Stop after', before: 'none', after: '2030-02-01 08:00' },
+      { label: 'Terminate after', before: 'none', after: '2030-01-31 08:00' },
+    ],
+  });
+  expect(lifetimeSummary({ ...values, terminateAfter: '' }, before).warning).toBeNull();
 });

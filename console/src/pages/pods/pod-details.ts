@@ -1,8 +1,12 @@
 import type { Schemas } from '../../api/client.ts';
-import { NO_VALUE } from '../../ui/text/format.ts';
+import { changesOf } from '../../ui/forms/changes.ts';
+import type { Fields } from '../../ui/forms/fields.ts';
+import type { SummaryText } from '../../ui/forms/summary.tsx';
+import { formatDate, NO_VALUE } from '../../ui/text/format.ts';
 import type { StatusLook } from '../../ui/text/labels.ts';
 
 export type Pod = Schemas['Pod'];
+type Lifetime = Schemas['PodLifetime'];
 
 /** How the states of pods are shown. */
 export const POD_STATUSES = {
@@ -74,4 +78,47 @@ export function toFieldValue(time: string | null): string {
 /** The opposite. */
 export function fromFieldValue(value: string): string | null {
   return value === '' ? null : new Date(value).toISOString();
+}
+
+export interface LifetimeValues {
+  stopAfter: string;
+  terminateAfter: string;
+}
+
+export const LIFETIME_FIELDS: Fields<LifetimeValues> = {
+  stopAfter: { label: 'Stop after', help: 'Empty: never', initial: '' },
+  terminateAfter: { label: 'Terminate after', help: 'Empty: never', initial: '' },
+};
+
+export function lifetimeValues({ stopAfter, terminateAfter }: Lifetime): LifetimeValues {
+  return { stopAfter: toFieldValue(stopAfter), terminateAfter: toFieldValue(terminateAfter) };
+}
+
+/** `Stopped at Nov 27, 2026, 12:00 PM`, or `Never by itself`. */
+export function lifetimeText({ stopAfter, terminateAfter }: Lifetime): string {
+  const ends = [
+    ...(stopAfter === null ? [] : [`stopped at ${formatDate(stopAfter)}`]),
+    ...(terminateAfter === null ? [] : [`terminated at ${formatDate(terminateAfter)}`]),
+  ].join(', ');
+  return ends === '' ? 'Never by itself' : ends.charAt(0).toUpperCase() + ends.slice(1);
+}
+
+/** Says what happens to the pod, and what changes. */
+export function lifetimeSummary(values: LifetimeValues, before: LifetimeValues): SummaryText {
+  const changes = changesOf(LIFETIME_FIELDS, before, values).map((change) => ({
+    ...change,
+    before: change.before.replace('T', ' '),
+    after: change.after.replace('T', ' '),
+  }));
+  return {
+    facts: [
+      { label: 'Stopped', value: 'its storage stays; it can be started again' },
+      { label: 'Terminated', value: 'it and its storage are deleted' },
+    ],
+    warning:
+      values.terminateAfter !== '' && values.stopAfter !== '' && values.terminateAfter <= values.stopAfter
+        ? 'It is terminated before it would be stopped.'
+        : null,
+    changes,
+  };
 }

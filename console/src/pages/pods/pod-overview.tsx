@@ -1,42 +1,18 @@
-import {
-  Anchor,
-  Button,
-  Code,
-  Group,
-  Paper,
-  Progress,
-  SimpleGrid,
-  Stack,
-  Switch,
-  Table,
-  Text,
-  TextInput,
-} from '@mantine/core';
-import { useForm } from '@mantine/form';
+import { Anchor, Code, Group, Paper, Progress, SimpleGrid, Stack, Switch, Table, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
-import { api, BASE_URL, type Schemas, unwrap } from '../../api/client.ts';
+import { api, BASE_URL, unwrap } from '../../api/client.ts';
 import { CopyableText } from '../../ui/copyable.tsx';
-import { ErrorAlert, FormAlert } from '../../ui/error-alert.tsx';
+import { ErrorAlert } from '../../ui/error-alert.tsx';
 import { Figures } from '../../ui/figures.tsx';
-import { useSave } from '../../ui/forms/use-save.ts';
 import { Hint } from '../../ui/hint.tsx';
-import { notifySuccess } from '../../ui/notify.ts';
-import { Loaded } from '../../ui/page.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { formatDuration, formatUsd, NO_VALUE } from '../../ui/text/format.ts';
 import { ReasonAlert } from '../../ui/text/reason-view.tsx';
 import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
-import {
-  describeHardware,
-  describeMounts,
-  fromFieldValue,
-  type Pod,
-  portRows,
-  portUrl,
-  toFieldValue,
-} from './pod-details.ts';
+import { describeHardware, describeMounts, type Pod, portRows, portUrl } from './pod-details.ts';
+import { PodLifetime } from './pod-lifetime.tsx';
 import { POD_FIELDS } from './pod-values.ts';
 
 /** Where images serve Jupyter. */
@@ -63,9 +39,6 @@ export function PodOverview({ pod }: { pod: Pod }) {
         </Panel>
         <Panel title="Ports" padding="md">
           <Ports pod={pod} />
-        </Panel>
-        <Panel title="Lifetime" padding="md">
-          <PodLifetime id={pod.id} />
         </Panel>
       </SimpleGrid>
       <SettingsTable pod={pod} />
@@ -149,6 +122,7 @@ function SettingsTable({ pod }: { pod: Pod }) {
     'Network volumes': network,
     Environment: Object.keys(pod.env).join(', ') || NO_VALUE,
     Created: <RelativeTime at={pod.createdAt} />,
+    Ends: <PodLifetime id={pod.id} />,
   };
   return (
     <Paper withBorder p="md">
@@ -200,60 +174,5 @@ function PodAccess({ id }: { id: string }) {
       />
       {set.error && <ErrorAlert error={set.error} />}
     </>
-  );
-}
-
-type Lifetime = Schemas['PodLifetime'];
-
-/** Shows and sets when a pod is stopped and terminated. */
-function PodLifetime({ id }: { id: string }) {
-  const query = useQuery({
-    queryKey: ['pod-lifetime', id],
-    queryFn: () => unwrap(api.GET('/v2/pods/{id}/lifetime', { params: { path: { id } } })),
-  });
-  return (
-    <Loaded query={query}>{(lifetime) => <Editor key={JSON.stringify(lifetime)} id={id} lifetime={lifetime} />}</Loaded>
-  );
-}
-
-function Editor({ id, lifetime }: { id: string; lifetime: Lifetime }) {
-  const queries = useQueryClient();
-  const form = useForm({
-    mode: 'controlled',
-    initialValues: {
-      stopAfter: toFieldValue(lifetime.stopAfter),
-      terminateAfter: toFieldValue(lifetime.terminateAfter),
-    },
-  });
-  const { submit, otherErrors, isSaving } = useSave(form, {
-    fields: ['stopAfter', 'terminateAfter'],
-    save: ({ stopAfter, terminateAfter }) =>
-      unwrap(
-        api.PUT('/v2/pods/{id}/lifetime', {
-          params: { path: { id } },
-          body: { stopAfter: fromFieldValue(stopAfter), terminateAfter: fromFieldValue(terminateAfter) },
-        }),
-      ),
-    onSaved: (saved) => {
-      queries.setQueryData(['pod-lifetime', id], saved);
-      notifySuccess('Times set.');
-    },
-  });
-  return (
-    <form onSubmit={submit} noValidate>
-      <Stack gap="xs">
-        <Hint>When the pod is stopped and terminated by itself. Empty: never.</Hint>
-        <Group grow align="start">
-          <TextInput type="datetime-local" label="Stop after" {...form.getInputProps('stopAfter')} />
-          <TextInput type="datetime-local" label="Terminate after" {...form.getInputProps('terminateAfter')} />
-        </Group>
-        <FormAlert errors={otherErrors} />
-        <Group>
-          <Button type="submit" loading={isSaving} disabled={!form.isDirty()}>
-            Set times
-          </Button>
-        </Group>
-      </Stack>
-    </form>
   );
 }

@@ -1,11 +1,10 @@
 import { Button, Skeleton, Tabs } from '@mantine/core';
-import { IconTrash } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Suspense } from 'react';
 import { useNavigate, useParams } from 'react-router';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
 import { useLive } from '../../api/events.ts';
-import { Removal } from '../../ui/confirm-delete.tsx';
+import { RemoveRecord } from '../../ui/confirm-delete.tsx';
 import { CopyableId } from '../../ui/copyable-id.tsx';
 import { lazyPart } from '../../ui/lazy-part.ts';
 import { PageLog } from '../../ui/logs/log-view.tsx';
@@ -13,7 +12,6 @@ import { LoadedPage, Page } from '../../ui/page.tsx';
 import { enumLabel } from '../../ui/text/labels.ts';
 import { Status } from '../../ui/text/status.tsx';
 import { visibleText } from '../../ui/text/visible-text.ts';
-import { useAsked } from '../../ui/use-asked.ts';
 import { POD_STATUSES, type Pod, podActions } from './pod-details.ts';
 import { PodOverview } from './pod-overview.tsx';
 
@@ -97,7 +95,7 @@ function PodActions({ pod }: { pod: Pod }) {
 
 function TerminateButton({ pod: { id, name } }: { pod: Pod }) {
   return (
-    <Removal
+    <RemoveRecord
       verb="Terminate"
       what="pod"
       name={name}
@@ -105,17 +103,6 @@ function TerminateButton({ pod: { id, name } }: { pod: Pod }) {
       to="/pods"
       consequence="Stops the container and deletes its persistent storage. Network volumes are kept. You can't undo this."
       onConfirm={() => unwrap(api.DELETE('/v2/pods/{id}', { params: { path: { id } } }))}
-    >
-      {(ask) => <AskButton onAsk={ask} />}
-    </Removal>
-  );
-}
-
-function AskButton({ onAsk }: { onAsk: () => void }) {
-  useAsked('terminate', onAsk);
-  return (
-    <Button variant="default" leftSection={<IconTrash size={16} aria-hidden />} onClick={onAsk}>
-      Terminate…
-    </Button>
+    />
   );
 }

@@ -26,7 +26,6 @@ const COLUMNS: Column<Secret>[] = [
   },
   {
     title: 'Reference',
-    isSecondary: true,
     render: ({ name }) => (
       <Code className="record-name" title={secretReference(name)}>
         {secretReference(name)}
@@ -34,7 +33,7 @@ const COLUMNS: Column<Secret>[] = [
     ),
   },
   { title: 'Used by', render: ({ usedBy }) => <Usage usedBy={usedBy} /> },
-  { title: 'Updated', isSecondary: true, render: ({ updatedAt }) => <RelativeTime at={updatedAt} /> },
+  { title: 'Updated', isWide: true, render: ({ updatedAt }) => <RelativeTime at={updatedAt} /> },
   { title: 'Actions', width: '130px', render: (secret) => <Actions secret={secret} /> },
 ];
 const idOf = ({ id }: Secret) => id;

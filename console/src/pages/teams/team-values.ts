@@ -1,13 +1,14 @@
 import type { Schemas } from '../../api/client.ts';
+import type { SummaryText } from '../../ui/forms/summary.tsx';
 
 export type Team = Schemas['Team'];
 export type Member = Schemas['TeamMember'];
 export type TeamRole = Member['role'];
 
 export const TEAM_STATES = {
-  ACTIVE: { label: 'Active', color: 'teal' },
   SUSPENDED: { label: 'Suspended', color: 'orange' },
   DELETING: { label: 'Deleting', color: 'orange' },
+  ACTIVE: { label: 'Active', color: 'green' },
 } as const;
 
 /** The roles in a team, each with what the ones before it may do. */
@@ -20,4 +21,10 @@ export const TEAM_ROLES: { value: TeamRole; label: string; text: string }[] = [
 
 export function roleLabel(role: TeamRole | null): string {
   return TEAM_ROLES.find(({ value }) => value === role)?.label ?? 'No member';
+}
+
+/** What a member with this role may do: each role also what the ones before it may. */
+export function roleSummary(role: TeamRole): SummaryText {
+  const count = TEAM_ROLES.findIndex(({ value }) => value === role) + 1;
+  return { facts: TEAM_ROLES.slice(0, count).map(({ label, text }) => ({ label, value: text })) };
 }

@@ -1,9 +1,11 @@
-import { Group, NativeSelect, Select, Stack, Table, TextInput, Title } from '@mantine/core';
+import { Button, Group, NativeSelect, Select, Stack, Table, TextInput, Title } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useParams } from 'react-router';
 import { api, unwrap } from '../../api/client.ts';
 import { accountQuery } from '../../api/queries.ts';
-import { DeleteButton } from '../../ui/confirm-delete.tsx';
+import { useTeam } from '../../api/team.ts';
+import { useSwitch } from '../../shell/account-switch.tsx';
+import { DeleteButton, RemoveRecord } from '../../ui/confirm-delete.tsx';
 import { CopyableId } from '../../ui/copyable-id.tsx';
 import { FormButton } from '../../ui/forms/form-button.tsx';
 import { Loaded, Page } from '../../ui/page.tsx';
@@ -12,7 +14,15 @@ import { Name } from '../../ui/text/record-name.tsx';
 import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
 import { Status } from '../../ui/text/status.tsx';
 import { visibleText } from '../../ui/text/visible-text.ts';
-import { type Member, roleLabel, TEAM_ROLES, TEAM_STATES, type Team, type TeamRole } from './team-values.ts';
+import {
+  type Member,
+  roleLabel,
+  roleSummary,
+  TEAM_ROLES,
+  TEAM_STATES,
+  type Team,
+  type TeamRole,
+} from './team-values.ts';
 
 const REFRESH_MS = 10_000;
 const PARENTS = [{ to: '/teams', label: 'Teams' }];
@@ -35,7 +45,7 @@ export function TeamPage() {
       parents={PARENTS}
       status={data && <Status table={TEAM_STATES} value={data.status} />}
       description={data && <Facts team={data} />}
-      actions={mayManage && <Actions team={data} isAdmin={isAdmin} />}
+      actions={data && <Actions team={data} isAdmin={isAdmin} mayManage={mayManage} />}
     >
       <Loaded query={query}>{(team) => <Members team={team} mayManage={mayManage} />}</Loaded>
     </Page>
@@ -54,16 +64,20 @@ function Facts({ team: { id, role, createdAt } }: { team: Team }) {
   );
 }
 
-function Actions({ team: { id, name }, isAdmin }: { team: Team; isAdmin: boolean }) {
+function Actions({ team, isAdmin, mayManage }: { team: Team; isAdmin: boolean; mayManage: boolean }) {
+  const { id, name, role, status } = team;
   const params = { path: { id } };
+  const act = useSwitch();
+  const isActing = useTeam() === id;
   return (
     <>
-      {isAdmin && (
+      {role !== null && status === 'ACTIVE' && !isActing && <Button onClick={() => act(id)}>Work for this team</Button>}
+      {mayManage && isAdmin && (
         <FormButton
           label="Rename"
           title={`Rename ${name}`}
           submitLabel="Save"
-          isInRow
+          isPlain
           recordId={params.path.id}
           queryKey="teams"
           initial={{ name }}
@@ -72,14 +86,16 @@ function Actions({ team: { id, name }, isAdmin }: { team: Team; isAdmin: boolean
           {(form) => <TextInput label="Name" autoComplete="off" data-autofocus {...form.getInputProps('name')} />}
         </FormButton>
       )}
-      <DeleteButton
-        what="team"
-        name={name}
-        consequence="The team must own nothing. Its keys are refused at once."
-        queryKey="teams"
-        onConfirm={() => unwrap(api.DELETE('/v2/teams/{id}', { params }))}
-        to="/teams"
-      />
+      {mayManage && (
+        <RemoveRecord
+          what="team"
+          name={name}
+          consequence="The team must own nothing. Its keys are refused at once."
+          queryKey="teams"
+          onConfirm={() => unwrap(api.DELETE('/v2/teams/{id}', { params }))}
+          to="/teams"
+        />
+      )}
     </>
   );
 }
@@ -170,6 +186,7 @@ function AddMember({ team: { id, name } }: { team: Team }) {
       queryKey="teams"
       recordId={id}
       initial={{ userId: '', role: 'VIEWER' as string }}
+      summary={({ role }) => roleSummary(role as TeamRole)}
       onSubmit={(values) => {
         const body = { userId: values.userId.trim(), role: values.role as TeamRole };
         return unwrap(api.POST('/v2/teams/{id}/members', { params: { path: { id } }, body }));
@@ -187,7 +204,6 @@ function AddMember({ team: { id, name } }: { team: Team }) {
           />
           <Select
             label="Role"
-            description={TEAM_ROLES.map(({ label, text }) => `${label}: ${text}`).join(' ')}
             data={TEAM_ROLES.map(({ value, label }) => ({ value, label }))}
             allowDeselect={false}
             {...form.getInputProps('role')}

@@ -12,12 +12,41 @@ import { Status } from '../../ui/text/status.tsx';
 import { roleLabel, TEAM_STATES, type Team } from './team-values.ts';
 
 const REFRESH_MS = 10_000;
+const STATE_ORDER = Object.keys(TEAM_STATES);
+const STATES = { table: TEAM_STATES, of: ({ status }: Team) => status };
 const COLUMNS: Column<Team>[] = [
-  { title: 'Name', render: ({ id, name }) => <RecordLink to={`/teams/${id}`} name={name} /> },
-  { title: 'State', render: ({ status }) => <Status table={TEAM_STATES} value={status} /> },
-  { title: 'Your role', render: ({ role }) => roleLabel(role) },
-  { title: 'Members', isNumber: true, render: ({ members }) => formatNumber(members) },
-  { title: 'Created', isSecondary: true, render: ({ createdAt }) => <RelativeTime at={createdAt} /> },
+  {
+    title: 'Name',
+    sortKey: 'name',
+    sortValue: ({ name }) => name,
+    render: ({ id, name }) => <RecordLink to={`/teams/${id}`} name={name} />,
+  },
+  {
+    title: 'State',
+    sortKey: 'state',
+    sortValue: ({ status }) => STATE_ORDER.indexOf(status),
+    render: ({ status }) => <Status table={TEAM_STATES} value={status} />,
+  },
+  {
+    title: 'Your role',
+    sortKey: 'role',
+    sortValue: ({ role }) => roleLabel(role),
+    render: ({ role }) => roleLabel(role),
+  },
+  {
+    title: 'Members',
+    isNumber: true,
+    width: '110px',
+    sortKey: 'members',
+    sortValue: ({ members }) => members,
+    render: ({ members }) => formatNumber(members),
+  },
+  {
+    title: 'Created',
+    sortKey: 'created',
+    sortValue: ({ createdAt }) => Date.parse(createdAt),
+    render: ({ createdAt }) => <RelativeTime at={createdAt} />,
+  },
 ];
 const idOf = ({ id }: Team) => id;
 const linkOf = ({ id }: Team) => `/teams/${id}`;
@@ -48,6 +77,8 @@ export function TeamsPage() {
       idOf={idOf}
       textOf={textOf}
       linkOf={linkOf}
+      states={STATES}
+      defaultSort="state"
     />
   );
 }

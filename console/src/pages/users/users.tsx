@@ -39,6 +39,7 @@ const COLUMNS: Column<User>[] = [
   ...(['endpoints', 'pods', 'workers', 'gpus'] as const).map(usageColumn),
   {
     title: 'Keys',
+    isWide: true,
     isNumber: true,
     sortKey: 'keys',
     sortValue: ({ apiKeys }) => apiKeys,

@@ -1,3 +1,5 @@
+import './charts.css';
+
 const WIDTH = 72;
 const HEIGHT = 20;
 

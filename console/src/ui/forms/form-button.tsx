@@ -3,9 +3,9 @@ import { type UseFormReturnType, useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
 import { IconPlus } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, useEffect, useRef, useState } from 'react';
-import { useLocation, useSearchParams } from 'react-router';
+import { type ReactNode, useRef, useState } from 'react';
 import { visibleText } from '../text/visible-text.ts';
+import { useAsked } from '../use-asked.ts';
 import { FormLayout } from './form-layout.tsx';
 import { Summary, type SummaryText } from './summary.tsx';
 import { useDraft } from './use-draft.tsx';
@@ -25,21 +25,24 @@ interface RecordFormProps<Values extends object> {
 }
 
 /**
- * A button that opens a form in a dialog: primary for a new record, small for a row of a list. `?new` in the URL
- * opens the first primary one of a page too. Unsaved changes are kept as those of pages, and closing the dialog asks.
+ * A button that opens a form in a dialog: primary for a new record, plain beside that, small for a row of a list. `?new` in the
+ * URL opens the first primary one of a page too. Unsaved changes are kept as those of pages, and closing the dialog asks.
  */
 export function FormButton<Values extends object>({
   label,
   title,
   isInRow = false,
+  isPlain = false,
   ...form
-}: RecordFormProps<Values> & { label: string; title: string; isInRow?: boolean }) {
+}: RecordFormProps<Values> & { label: string; title: string; isInRow?: boolean; isPlain?: boolean }) {
   const [isOpen, { open, close }] = useDisclosure(false);
-  useOpenByLink(!isInRow, open);
+  useAsked('new', isInRow || isPlain ? null : '', open);
   const ask = useRef(close);
   const look = isInRow
     ? { variant: 'default', size: 'compact-sm' }
-    : { size: 'sm', leftSection: <IconPlus size={16} aria-hidden /> };
+    : isPlain
+      ? { variant: 'default', size: 'sm' }
+      : { size: 'sm', leftSection: <IconPlus size={16} aria-hidden /> };
   return (
     <>
       <Button onClick={open} {...look}>
@@ -60,29 +63,6 @@ export function FormButton<Values extends object>({
       </Modal>
     </>
   );
-}
-
-/** The link that opened a dialog: a page may have the same button twice. */
-let followedKey: string | null = null;
-
-/** Opens the dialog if the URL says so, and takes that from the URL: going back does not open it again. */
-function useOpenByLink(isLinked: boolean, open: () => void): void {
-  const [params, setParams] = useSearchParams();
-  const { key } = useLocation();
-  const isWanted = isLinked && params.has('new');
-  useEffect(() => {
-    if (!isWanted || followedKey === key) return;
-    followedKey = key;
-    open();
-    setParams(
-      (now) => {
-        const next = new URLSearchParams(now);
-        next.delete('new');
-        return next;
-      },
-      { replace: true },
-    );
-  }, [isWanted, key, open, setParams]);
 }
 
 interface DialogProps {

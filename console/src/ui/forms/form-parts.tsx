@@ -1,4 +1,4 @@
-import { Badge, Group, Stack, UnstyledButton } from '@mantine/core';
+import { Badge, Box, Stack, UnstyledButton } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import type { ReactNode } from 'react';
 import { Hint } from '../hint.tsx';
@@ -21,7 +21,7 @@ export function Presets<Values extends object>(props: {
 }) {
   const { form, presets } = props;
   return (
-    <Group gap="xs" role="group" aria-label="Presets" align="stretch">
+    <Box className="presets" role="group" aria-label="Presets">
       {presets.map(({ label, help, from }) => (
         <UnstyledButton
           key={label}
@@ -33,7 +33,7 @@ export function Presets<Values extends object>(props: {
           <Hint size="xs">{help}</Hint>
         </UnstyledButton>
       ))}
-    </Group>
+    </Box>
   );
 }
 

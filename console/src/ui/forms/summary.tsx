@@ -19,11 +19,11 @@ export interface SummaryText {
   warning?: string | null;
 }
 
-/** Beside the fields of a form: the price, what would start, and what an edit changes. */
-export function Summary({ text }: { text: SummaryText }) {
+/** Beside the fields of a form: the price, what would start, and what an edit changes. Pages with several name each. */
+export function Summary({ text, label = 'Summary' }: { text: SummaryText; label?: string }) {
   const { price, priceNote, facts, changes, effect, warning } = text;
   return (
-    <section className="summary" aria-label="Summary">
+    <section className="summary" aria-label={label}>
       {price !== undefined && (
         <div className="summary-price">
           {price ?? '–'}

@@ -1,3 +1,4 @@
+import './logs.css';
 import { Button, CopyButton, Group, Text } from '@mantine/core';
 import { IconCheck, IconChevronDown, IconChevronRight, IconCopy } from '@tabler/icons-react';
 import { useVirtualizer } from '@tanstack/react-virtual';

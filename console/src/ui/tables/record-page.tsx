@@ -14,6 +14,7 @@ interface RecordPageProps<Item> extends Omit<RecordListProps<Item>, 'items'> {
   query: Loadable<readonly Item[]>;
   /** In place of an empty list: what its records are for. */
   empty: Pick<EmptyStateProps, 'icon' | 'title'> & { text: ReactNode };
+  /** Above the list. */
   children?: ReactNode;
 }
 
@@ -21,6 +22,7 @@ interface RecordPageProps<Item> extends Omit<RecordListProps<Item>, 'items'> {
 export function RecordPage<Item>({ title, action, query, empty, children, ...list }: RecordPageProps<Item>) {
   return (
     <Page title={title} actions={action}>
+      {children}
       <Loaded query={query}>
         {(items) =>
           items.length === 0 ? (
@@ -32,7 +34,6 @@ export function RecordPage<Item>({ title, action, query, empty, children, ...lis
           )
         }
       </Loaded>
-      {children}
     </Page>
   );
 }

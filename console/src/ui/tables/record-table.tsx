@@ -9,8 +9,10 @@ import { useRowKeys } from './use-row-keys.ts';
 export interface Column<Item> {
   title: string;
   render: (item: Item) => ReactNode;
-  /** Hidden on narrow screens. */
+  /** Hidden on narrow screens, where records are no blocks. */
   isSecondary?: boolean;
+  /** Hidden on screens of medium width, which have no room for all columns. */
+  isWide?: boolean;
   width?: string;
   /** Figures, at the right. */
   isNumber?: boolean;
@@ -123,6 +125,7 @@ function Header<Item>({ columns, hasBlocks, sort, onSort }: HeaderProps<Item>) {
             <Table.Th
               key={title}
               {...(hasBlocks ? {} : visibility(column))}
+              {...room(column)}
               {...alignment(column)}
               {...(width ? { w: width } : {})}
               {...(isSorted ? { 'aria-sort': sort.isDescending ? 'descending' : 'ascending' } : {})}
@@ -165,6 +168,7 @@ function Row<Item>({ index, height, item, columns, hasBlocks, measure, onOpen }:
         <Table.Td
           key={column.title}
           {...(hasBlocks ? { 'data-title': column.title } : visibility(column))}
+          {...room(column)}
           {...alignment(column)}
         >
           {column.render(item)}
@@ -176,6 +180,10 @@ function Row<Item>({ index, height, item, columns, hasBlocks, measure, onOpen }:
 
 function visibility({ isSecondary }: { isSecondary?: boolean }) {
   return isSecondary ? { visibleFrom: 'sm' } : {};
+}
+
+function room({ isWide }: { isWide?: boolean }) {
+  return isWide ? { 'data-wide': true } : {};
 }
 
 function alignment({ isNumber }: { isNumber?: boolean }) {

@@ -17,13 +17,18 @@ export const linkOf = ({ endpoint }: EndpointRow) => `/endpoints/${endpoint.id}`
 
 export const ENDPOINT_COLUMNS: readonly Column<EndpointRow>[] = [
   { title: 'Name', sortKey: 'name', render: (row) => <NameCell row={row} /> },
-  { title: 'State', sortKey: 'state', render: ({ state }) => <StateCell state={state} /> },
+  {
+    title: 'State',
+    sortKey: 'state',
+    width: 'clamp(170px, 22%, 340px)',
+    render: ({ state }) => <StateCell state={state} />,
+  },
   {
     title: 'Requests/s',
     sortKey: 'requests',
     isSecondary: true,
     isNumber: true,
-    width: '140px',
+    width: 'var(--course-width)',
     render: ({ figures }) => (
       <Course
         text={formatRate(figures?.requestsPerSecond ?? 0)}
@@ -37,6 +42,7 @@ export const ENDPOINT_COLUMNS: readonly Column<EndpointRow>[] = [
     sortKey: 'latency',
     isSecondary: true,
     isNumber: true,
+    isWide: true,
     width: '160px',
     render: ({ figures }) => (
       <Course

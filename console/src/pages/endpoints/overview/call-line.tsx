@@ -16,7 +16,9 @@ export function CallLine({ endpoint }: { endpoint: Endpoint }) {
   const { code } = samples[0]!;
   return (
     <Paper withBorder className="call-line" component="section" aria-label="Call this endpoint">
-      <code title={code}>{code.replaceAll(/ \\\n\s*/g, ' ')}</code>
+      <code className="code-line" title={code}>
+        {code.replaceAll(/ \\\n\s*/g, ' ')}
+      </code>
       <CopyIcon text={code} what="call" />
       <Text size="sm" component="div" className="nowrap">
         <Anchor component={Link} to={`/endpoints/${id}/request`} size="sm" underline="always">

@@ -45,7 +45,7 @@ export function RequestHistory({ endpointId, requests, onUse, onClear }: Request
           <Group key={request.at} gap="xs" wrap="nowrap" className="request-row">
             <UnstyledButton
               onClick={() => onUse(request)}
-              className="request-use"
+              className="code-line"
               title="Put it into the form"
               aria-label={`Use again: ${summaryOf(request)}`}
             >

@@ -1,4 +1,4 @@
-import { ActionIcon, Code, CopyButton, Paper, Tabs, Text, Title, Tooltip } from '@mantine/core';
+import { ActionIcon, Code, CopyButton, Group, Paper, Tabs, Text, Title, Tooltip } from '@mantine/core';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import type { Sample } from './samples.ts';
@@ -39,11 +39,13 @@ function CodeSamples({ samples }: { samples: readonly { language: string; code: 
         ))}
       </Tabs.List>
       {samples.map(({ language, code }) => (
-        <Tabs.Panel key={language} value={language} pt="xs" pos="relative">
-          <CopyIcon text={code} />
-          <Code block tabIndex={0}>
-            {code}
-          </Code>
+        <Tabs.Panel key={language} value={language} pt="xs">
+          <Group wrap="nowrap" align="flex-start" gap="xs">
+            <Code block tabIndex={0} flex={1} miw={0}>
+              {code}
+            </Code>
+            <CopyIcon text={code} />
+          </Group>
         </Tabs.Panel>
       ))}
     </Tabs>
@@ -55,15 +57,7 @@ function CopyIcon({ text }: { text: string }) {
     <CopyButton value={text}>
       {({ copied, copy }) => (
         <Tooltip label={copied ? 'Copied' : 'Copy'}>
-          <ActionIcon
-            variant="default"
-            onClick={copy}
-            aria-label="Copy"
-            pos="absolute"
-            top={18}
-            right={8}
-            style={{ zIndex: 1 }}
-          >
+          <ActionIcon variant="default" onClick={copy} aria-label="Copy">
             {copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
           </ActionIcon>
         </Tooltip>

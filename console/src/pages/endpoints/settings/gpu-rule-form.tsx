@@ -1,15 +1,16 @@
-import { Button, Fieldset, Group, MultiSelect, Stack, TagsInput, TextInput } from '@mantine/core';
+import { Button, Fieldset, MultiSelect, Stack, TagsInput, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { gpusQuery } from '../../../api/catalog-queries.ts';
 import { api, type Schemas, unwrap } from '../../../api/client.ts';
-import { FormAlert } from '../../../ui/error-alert.tsx';
 import { recordOptions } from '../../../ui/forms/fields.ts';
+import { FormLayout } from '../../../ui/forms/form-layout.tsx';
+import { Summary } from '../../../ui/forms/summary.tsx';
 import { useSave } from '../../../ui/forms/use-save.ts';
-import { Hint } from '../../../ui/hint.tsx';
 import { notifySuccess } from '../../../ui/notify.ts';
 import { Loaded } from '../../../ui/page.tsx';
 import type { Endpoint } from './endpoint-values.ts';
+import { type GpuRuleValues, gpuRuleSummary, gpuRuleValues, RULE_FIELDS } from './gpu-rule-values.ts';
 
 type Rule = Schemas['GpuRule'];
 
@@ -21,28 +22,16 @@ export function GpuRuleForm({ endpoint }: { endpoint: Endpoint }) {
     queryFn: () => unwrap(api.GET('/v2/serverless/{id}/gpu-rule', { params: { path } })),
   });
   return (
-    <Fieldset legend="Which GPUs of its pools" maw={820}>
-      <Loaded query={query}>{(rule) => <Editor key={JSON.stringify(rule)} endpoint={endpoint} rule={rule} />}</Loaded>
-    </Fieldset>
+    <Loaded query={query}>{(rule) => <Editor key={JSON.stringify(rule)} endpoint={endpoint} rule={rule} />}</Loaded>
   );
-}
-
-interface Values {
-  excludedGpuTypes: string[];
-  allowedCudaVersions: string[];
-  minCudaVersion: string;
 }
 
 function Editor({ endpoint, rule }: { endpoint: Endpoint; rule: Rule }) {
   const queries = useQueryClient();
   const { data } = useQuery(gpusQuery);
-  const { excludedGpuTypes, allowedCudaVersions, minCudaVersion } = rule;
-  const form = useForm<Values>({
-    mode: 'controlled',
-    initialValues: { excludedGpuTypes, allowedCudaVersions, minCudaVersion: minCudaVersion ?? '' },
-  });
+  const form = useForm<GpuRuleValues>({ mode: 'controlled', initialValues: gpuRuleValues(rule) });
   const { submit, otherErrors, isSaving } = useSave(form, {
-    fields: ['excludedGpuTypes', 'allowedCudaVersions', 'minCudaVersion'],
+    fields: Object.keys(RULE_FIELDS),
     save: (values) =>
       unwrap(
         api.PUT('/v2/serverless/{id}/gpu-rule', {
@@ -57,39 +46,41 @@ function Editor({ endpoint, rule }: { endpoint: Endpoint; rule: Rule }) {
     },
   });
   const inPools = data?.gpus.filter(({ pool }) => pool !== null && endpoint.gpu?.pools.includes(pool));
+  const { excludedGpuTypes, minCudaVersion, allowedCudaVersions } = RULE_FIELDS;
   return (
-    <form noValidate onSubmit={submit}>
-      <Stack>
-        <Hint>
-          Workers get any GPU of the endpoint’s pools, except what you exclude here. A change replaces workers on other
-          GPUs.
-        </Hint>
-        <MultiSelect
-          label="Excluded GPU types"
-          placeholder={form.values.excludedGpuTypes.length === 0 ? 'None' : ''}
-          data={recordOptions(inPools)}
-          {...form.getInputProps('excludedGpuTypes')}
-        />
-        <TextInput
-          label="Oldest CUDA version"
-          description="GPUs whose driver supports this version or a newer one, for example 12.8"
-          placeholder="Any"
-          maw={320}
-          {...form.getInputProps('minCudaVersion')}
-        />
-        <TagsInput
-          label="Allowed CUDA versions"
-          description="Exactly these versions. Press Enter to add one."
-          placeholder={form.values.allowedCudaVersions.length === 0 ? 'Any' : ''}
-          {...form.getInputProps('allowedCudaVersions')}
-        />
-        <FormAlert errors={otherErrors} />
-        <Group>
-          <Button type="submit" variant="default" loading={isSaving} disabled={!form.isDirty()}>
-            Set rule
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <FormLayout
+      onSubmit={submit}
+      summary={<Summary label="Summary of the GPU rule" text={gpuRuleSummary(form.values, rule, inPools)} />}
+      errors={otherErrors}
+      actions={
+        <Button type="submit" variant="default" loading={isSaving} disabled={!form.isDirty()}>
+          Set rule
+        </Button>
+      }
+    >
+      <Fieldset legend="Which GPUs of its pools">
+        <Stack>
+          <MultiSelect
+            label={excludedGpuTypes.label}
+            placeholder={form.values.excludedGpuTypes.length === 0 ? 'None' : ''}
+            data={recordOptions(inPools)}
+            {...form.getInputProps('excludedGpuTypes')}
+          />
+          <TextInput
+            label={minCudaVersion.label}
+            description={minCudaVersion.help}
+            placeholder="Any"
+            maw={320}
+            {...form.getInputProps('minCudaVersion')}
+          />
+          <TagsInput
+            label={allowedCudaVersions.label}
+            description={allowedCudaVersions.help}
+            placeholder={form.values.allowedCudaVersions.length === 0 ? 'Any' : ''}
+            {...form.getInputProps('allowedCudaVersions')}
+          />
+        </Stack>
+      </Fieldset>
+    </FormLayout>
   );
 }

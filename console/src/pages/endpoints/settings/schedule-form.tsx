@@ -3,19 +3,17 @@ import { useForm } from '@mantine/form';
 import { IconPlus, IconTrash } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { api, type Schemas, unwrap } from '../../../api/client.ts';
-import { FormAlert } from '../../../ui/error-alert.tsx';
+import { FormLayout } from '../../../ui/forms/form-layout.tsx';
+import { Summary } from '../../../ui/forms/summary.tsx';
 import { useSave } from '../../../ui/forms/use-save.ts';
 import { Hint } from '../../../ui/hint.tsx';
 import { notifySuccess } from '../../../ui/notify.ts';
 import { Loaded } from '../../../ui/page.tsx';
-import { formatCount, formatDate } from '../../../ui/text/format.ts';
 import { enumLabel } from '../../../ui/text/labels.ts';
+import { DAYS, type Floor, type ScheduleValues, scheduleSummary } from './schedule-values.ts';
 
 type Schedule = Schemas['Schedule'];
-type Values = Schemas['ReplaceScheduleRequest'];
-type Floor = Values['floors'][number];
 
-const DAYS: Floor['days'] = ['MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT', 'SUN'];
 const NEW_FLOOR: Floor = { days: DAYS.slice(0, 5), from: '08:00', until: '18:00', workersMin: 1 };
 
 /** Shows and replaces an endpoint's floors of workers by weekday and time of day. */
@@ -25,18 +23,16 @@ export function ScheduleForm({ endpointId }: { endpointId: string }) {
     queryFn: () => unwrap(api.GET('/v2/serverless/{id}/schedule', { params: { path: { id: endpointId } } })),
   });
   return (
-    <Fieldset legend="Scheduled floors" maw={820}>
-      <Loaded query={query}>
-        {(schedule) => <Editor key={JSON.stringify(schedule)} endpointId={endpointId} schedule={schedule} />}
-      </Loaded>
-    </Fieldset>
+    <Loaded query={query}>
+      {(schedule) => <Editor key={JSON.stringify(schedule)} endpointId={endpointId} schedule={schedule} />}
+    </Loaded>
   );
 }
 
 function Editor({ endpointId, schedule }: { endpointId: string; schedule: Schedule }) {
   const queries = useQueryClient();
   const { timeZone, floors } = schedule;
-  const form = useForm<Values>({
+  const form = useForm<ScheduleValues>({
     mode: 'controlled',
     initialValues: { timeZone: floors.length === 0 ? ownTimeZone() : timeZone, floors },
   });
@@ -51,41 +47,48 @@ function Editor({ endpointId, schedule }: { endpointId: string; schedule: Schedu
   const set = (changed: Floor[]) => form.setFieldValue('floors', changed);
   const rows = form.values.floors;
   return (
-    <form onSubmit={submit} noValidate>
-      <Stack>
-        <Hint>{describe(schedule)}</Hint>
-        <Select
-          label="Time zone"
-          data={timeZones(form.values.timeZone)}
-          searchable
-          allowDeselect={false}
-          {...form.getInputProps('timeZone')}
-        />
-        {rows.map((floor, index) => (
-          <FloorRow
-            // biome-ignore lint/suspicious/noArrayIndexKey: a row has no other identity
-            key={index}
-            floor={floor}
-            number={index + 1}
-            onChange={(changed) => set(rows.with(index, changed))}
-            onRemove={() => set(rows.toSpliced(index, 1))}
+    <FormLayout
+      onSubmit={submit}
+      summary={<Summary label="Summary of the schedule" text={scheduleSummary(form.values, schedule)} />}
+      errors={otherErrors}
+      actions={
+        <Button type="submit" variant="default" loading={isSaving} disabled={!form.isDirty()}>
+          Set schedule
+        </Button>
+      }
+    >
+      <Fieldset legend="Scheduled floors">
+        <Stack>
+          <Hint>At least so many workers at these times, up to max workers.</Hint>
+          <Select
+            label="Time zone"
+            data={timeZones(form.values.timeZone)}
+            searchable
+            allowDeselect={false}
+            {...form.getInputProps('timeZone')}
           />
-        ))}
-        <FormAlert errors={otherErrors} />
-        <Group>
-          <Button
-            variant="default"
-            leftSection={<IconPlus size={14} aria-hidden />}
-            onClick={() => set([...rows, NEW_FLOOR])}
-          >
-            Add floor
-          </Button>
-          <Button type="submit" loading={isSaving} disabled={!form.isDirty()}>
-            Set schedule
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+          {rows.map((floor, index) => (
+            <FloorRow
+              // biome-ignore lint/suspicious/noArrayIndexKey: a row has no other identity
+              key={index}
+              floor={floor}
+              number={index + 1}
+              onChange={(changed) => set(rows.with(index, changed))}
+              onRemove={() => set(rows.toSpliced(index, 1))}
+            />
+          ))}
+          <Group>
+            <Button
+              variant="default"
+              leftSection={<IconPlus size={14} aria-hidden />}
+              onClick={() => set([...rows, NEW_FLOOR])}
+            >
+              Add floor
+            </Button>
+          </Group>
+        </Stack>
+      </Fieldset>
+    </FormLayout>
   );
 }
 
@@ -132,13 +135,6 @@ function FloorRow(props: { floor: Floor; number: number; onChange: (floor: Floor
       </ActionIcon>
     </Group>
   );
-}
-
-function describe({ floors, current: { workersMin, until } }: Schedule): string {
-  const what = 'At least so many workers at these times, up to max workers.';
-  if (floors.length === 0) return what;
-  const now = workersMin === 0 ? 'no floor' : formatCount(workersMin, 'worker');
-  return `${what} Now: ${now}${until === null ? '' : `, until ${formatDate(until)}`}.`;
 }
 
 function ownTimeZone(): string {

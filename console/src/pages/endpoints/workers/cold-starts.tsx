@@ -1,3 +1,4 @@
+import '../../../ui/charts/charts.css';
 import { Anchor, Group, Stack, Table, Text, useComputedColorScheme } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
