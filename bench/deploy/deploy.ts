@@ -14,8 +14,8 @@ const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const LANGUAGES = ['javascript', 'python'] as const;
 type Language = (typeof LANGUAGES)[number];
 
-/** An editor saves no faster; what the last save has started has come to rest. */
-const PAUSE_MS = 300;
+/** Nobody saves faster; what the last save has started has come to rest. */
+const PAUSE_MS = 1_000;
 /** A job that reached the old code in the moment of its end runs again half a minute later. */
 const LOST_MS = 10_000;
 

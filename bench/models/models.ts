@@ -30,7 +30,7 @@ interface Report {
   curlMs: number[];
   /** Bytes that the origin sent for 20 starts at once, in units of the model. */
   sentShare: number;
-  /** Of a container, without models and with 50 files that are there. */
+  /** Starts of a container, without models and with 50 files that are there. */
   bareStartMs: number[];
   modelStartMs: number[];
 }

@@ -167,6 +167,32 @@ describe.skipIf(!hasBrowser)('builds in the console', { timeout: 180_000 }, () =
     await page.waitForURL(`**/#/builds/${id}`);
   });
 
+  test('an endpoint that is built from git says so, and takes settings from podyard.yaml when told to', async () => {
+    const { endpoints } = await api.call<{ endpoints: { id: string; name: string }[] }>('GET', '/v2/serverless');
+    const { id } = endpoints.find(({ name }) => name === 'sloth')!;
+    const settings = { url: 'https://git.invalid/me/app', tags: 'v*', folder: 'services/a', pollSeconds: 300 };
+    await api.call('PUT', `/v2/serverless/${id}/git-source`, { ...settings, build: { handler: 'app.py:run' } });
+    const read = () => api.call<Record<string, unknown>>('GET', `/v2/serverless/${id}/git-source`);
+    const before = await read();
+    await page.goto(`${server.url}/#/endpoints/${id}/builds`);
+    await main().getByText('https://git.invalid/me/app, the highest tag of v*, folder services/a').waitFor();
+    await main().getByText('Each commit sets the image alone.').waitFor();
+    await button('Change…').click();
+    const dialog = page.getByRole('dialog');
+    const save = dialog.getByRole('button', { name: 'Save' });
+    expect(await save.isDisabled()).toBe(true);
+    await dialog.getByLabel('Each commit sets the endpoint as its podyard.yaml says').check();
+    expect(await violationsOf(page)).toEqual([]);
+    await shoot('git-settings');
+    await save.click();
+    await main().getByText('Each commit sets the image, and what its podyard.yaml says.').waitFor();
+    const kept = ['url', 'branch', 'tags', 'folder', 'build', 'auth', 'pollSeconds', 'statuses'] as const;
+    const after = await read();
+    expect(after.applySettings).toBe(true);
+    for (const member of kept) expect(after[member]).toEqual(before[member]);
+    await api.call('DELETE', `/v2/serverless/${id}/git-source`);
+  });
+
   test('the list is filtered by status, in the URL, and walked by keyboard', async () => {
     await page.goto(`${server.url}/#/builds`);
     const region = page.getByRole('region', { name: 'builds' });

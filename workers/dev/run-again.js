@@ -1,15 +1,16 @@
 /**
  * Runs a program in a folder, and runs it anew whenever its code changes: the worker that `podyard dev` starts.
  *
- *   node run-again.js FOLDER [--of PID] [--in-turn] -- COMMAND…
+ *   node run-again.js FOLDER [--of PID] [--in-turn] [--spare] -- COMMAND…
  *
  * A handler that is told to end (SIGTERM) finishes its job while the new one already takes the next. With `--in-turn` the new
- * program waits for the end of the old one, which has its port. It ends with the process `--of`, however that ends. A program that ends by itself runs again after the next change.
+ * program waits for the end of the old one, which has its port. With `--spare` the next program is started beforehand, with
+ * PODYARD_SPARE=1: it loads what doesn't change, and waits for a line on its standard input before it reads the folder.
+ * It ends with the process `--of`, however that ends. A program that ends by itself runs again after the next change.
  * Only files of code and settings count: a handler that writes its results into the folder does not restart itself.
  */
 import { spawn } from 'node:child_process';
-import { lstatSync, readdirSync, watch } from 'node:fs';
-import { join } from 'node:path';
+import { watchFolder } from './watch-folder.js';
 
 const CODE = /\.(py|[cm]?js|[cm]?ts|[jt]sx|json|toml|ya?ml)$/;
 /** Folders that hold what others have written: packages, caches, version control. */
@@ -26,31 +27,46 @@ const [folder, ...rest] = process.argv.slice(2);
 const at = rest.indexOf('--');
 const [options, [program, ...args]] = [rest.slice(0, at), rest.slice(at + 1)];
 const isInTurn = options.includes('--in-turn');
+const hasSpare = options.includes('--spare');
 const owner = options.includes('--of') ? Number(options[options.indexOf('--of') + 1]) : null;
 
 /** Python takes compiled code for that of a file that was saved twice in a second and has the same size. */
 const env = { ...process.env, PYTHONDONTWRITEBYTECODE: '1' };
 const running = new Set();
 let current = null;
+/** Waits to become the next `current`; null while there is none. */
+let spare = null;
 let isEnding = false;
 
-function start() {
-  const startedAt = performance.now();
-  const child = spawn(program, args, { cwd: folder, env, stdio: ['ignore', 'inherit', 'inherit'] });
-  current = child;
+function run() {
+  const child = spawn(program, args, {
+    cwd: folder,
+    env: hasSpare ? { ...env, PODYARD_SPARE: '1' } : env,
+    stdio: [hasSpare ? 'pipe' : 'ignore', 'inherit', 'inherit'],
+  });
+  child.stdin?.on('error', () => {}); // it has ended, which is told below
   running.add(child);
   const over = (why) => {
     running.delete(child);
     if (isEnding) {
       if (running.size === 0) process.exit(0);
-      return;
+    } else if (child === spare) spare = null;
+    else if (child === current && !child.isReplaced) {
+      const seconds = ((performance.now() - child.startedAt) / 1000).toFixed(1);
+      console.log(`! The program ended after ${seconds} s (${why}): it runs again when you save a file`);
     }
-    if (child !== current || child.isReplaced) return;
-    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-    console.log(`! The program ended after ${seconds} s (${why}): it runs again when you save a file`);
   };
   child.once('error', (error) => over(error.message));
   child.once('exit', (code, signal) => over(signal ?? `exit code ${code}`));
+  return child;
+}
+
+function start() {
+  current = spare ?? run();
+  current.startedAt = performance.now();
+  if (!hasSpare) return;
+  current.stdin.end('\n');
+  spare = run();
 }
 
 async function restart(path) {
@@ -77,7 +93,7 @@ function ended(child) {
 let timer = null;
 let isRestarting = false;
 let changed = null;
-async function restartSoon(path) {
+function restartSoon(path) {
   changed = path;
   clearTimeout(timer);
   if (isRestarting) return; // the change is looked at afterwards
@@ -116,47 +132,11 @@ if (owner !== null) {
   }, LOOK_MS);
 }
 
-/** Elsewhere Node.js watches each file, and no longer sees one that an editor has replaced: each folder gets a watch of its own. */
-const isRecursive = process.platform === 'darwin' || process.platform === 'win32';
-/** By path in the folder. */
-const watchers = new Map();
-
-function watchFolder(path) {
-  watchers.get(path)?.close(); // of a folder of that name that is gone
-  const lost = ({ message }) => console.log(`! Changes in ${join(folder, path)} cannot be seen: ${message}`);
-  try {
-    const watcher = watch(join(folder, path), { recursive: isRecursive }, (event, name) => {
-      if (name !== null) seen(join(path, name), event);
-    });
-    watchers.set(path, watcher.on('error', lost));
-  } catch (error) {
-    if (error.code !== 'ENOENT') lost(error);
-  }
-  if (!isRecursive) for (const inner of foldersIn(path)) watchFolder(inner);
-}
-
-function seen(path, event) {
-  if (FOREIGN.test(path)) return;
-  if (CODE.test(path)) void restartSoon(path);
-  else if (event === 'rename' && !isRecursive && isFolder(path)) {
-    watchFolder(path);
-    const [code] = list(path).filter((entry) => CODE.test(entry.name)); // written before the watch was there
-    if (code) void restartSoon(join(path, code.name));
-  }
-}
-
-const list = (path) => {
-  try {
-    return readdirSync(join(folder, path), { withFileTypes: true });
-  } catch {
-    return []; // it has gone
-  }
-};
-const foldersIn = (path) =>
-  list(path)
-    .filter((entry) => entry.isDirectory() && !FOREIGN.test(join(path, entry.name)))
-    .map((entry) => join(path, entry.name));
-const isFolder = (path) => lstatSync(join(folder, path), { throwIfNoEntry: false })?.isDirectory() === true;
-
-watchFolder('');
+watchFolder(folder, {
+  isForeign: (path) => FOREIGN.test(path),
+  onChange: (path) => {
+    if (CODE.test(path)) restartSoon(path);
+  },
+  onError: ({ message }) => console.log(`! Some changes in ${folder} cannot be seen: ${message}`),
+});
 start();

@@ -4,13 +4,16 @@ import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { findProcesses } from '../../test/find-processes.ts';
 
 const RUN_AGAIN = new URL('./run-again.js', import.meta.url).pathname;
 
 let folder: string;
 let child: ChildProcess | undefined;
 let printed = '';
+let command: string[];
 beforeEach(async () => {
+  command = [process.execPath, 'main.mjs'];
   folder = await mkdtemp(join(tmpdir(), 'podyard-dev-'));
   printed = '';
 });
@@ -22,16 +25,19 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Runs a script of the folder, which prints; resolves once it has printed `text`. */
+/** Runs `command`, which prints; resolves once it has printed `text`. */
 async function run(text: string, ...options: string[]): Promise<void> {
-  const command = ['--', process.execPath, 'main.mjs'];
-  child = spawn(process.execPath, [RUN_AGAIN, folder, ...options, ...command], { stdio: ['ignore', 'pipe', 'pipe'] });
+  child = spawn(process.execPath, [RUN_AGAIN, folder, ...options, '--', ...command], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (chunk) => (printed += chunk));
   await says(text);
 }
 const says = (text: string) => vi.waitFor(() => expect(printed).toContain(text), { timeout: 8_000, interval: 10 });
 const write = (name: string, text: string) => writeFile(join(folder, name), text);
 const count = (text: string) => printed.split(text).length - 1;
+
+const RUN_HANDLER = new URL('../python/run_handler.py', import.meta.url).pathname;
 
 /** Prints `name`, and ends `delayMs` after SIGTERM. */
 const program = (name: string, delayMs = 0) => `
@@ -52,16 +58,12 @@ test('a saved file runs the new code, also one that an editor has replaced, or i
   await write('main.mjs', program('four')); // into what the editor has put there
   await says('four runs');
   await mkdir(join(folder, 'lib/deep'), { recursive: true });
-  await vi.waitFor(async () => {
-    await write('lib/deep/part.mjs', String(Math.random()));
-    expect(printed).toContain('lib/deep/part.mjs has changed');
-  });
+  await write('lib/deep/part.mjs', '1');
+  await says('lib/deep/part.mjs has changed');
   await rm(join(folder, 'lib'), { recursive: true });
   await mkdir(join(folder, 'lib'));
-  await vi.waitFor(async () => {
-    await write('lib/again.mjs', String(Math.random()));
-    expect(printed).toContain('lib/again.mjs has changed');
-  });
+  await write('lib/again.mjs', '1');
+  await says('lib/again.mjs has changed');
 });
 
 test('the new code takes over while the old one still finishes its job', async () => {
@@ -80,6 +82,42 @@ test('with --in-turn the port is free first', async () => {
   await says('next runs');
   expect(printed.indexOf('slow ended')).toBeLessThan(printed.indexOf('next runs'));
   expect(printed).toContain('slow ended');
+});
+
+test('with --spare the next program waits for the save, and has the code and the standard input of one without', async () => {
+  const code = (name: string) => `
+import sys
+print('${name} reads', repr(sys.stdin.read()), flush=True)
+def handler(job):
+    pass
+`;
+  await write('handler.py', code('one'));
+  command = ['python3', '-u', RUN_HANDLER, 'handler.py', 'handler'];
+  await run("one reads ''", '--spare');
+  for (const name of ['two', 'three']) {
+    await write('handler.py', code(name));
+    await says(`${name} reads ''`);
+  }
+  expect(count('reads')).toBe(3);
+  await write('handler.py', 'def handler(:\n');
+  await says('it runs again when you save a file');
+  await write('handler.py', code('mended'));
+  await says("mended reads ''");
+});
+
+test('a spare that has ended is replaced by the next save, and none outlives a kill', async () => {
+  await write('handler.py', 'print("runs one", flush=True)\ndef handler(job): pass\n');
+  command = ['python3', '-u', RUN_HANDLER, join(folder, 'handler.py'), 'handler'];
+  await run('runs one', '--spare');
+  const spares = () => findProcesses(folder).filter((pid) => pid !== child!.pid);
+  const [spare, ...others] = await vi.waitUntil(() => spares().length === 1 && spares(), { timeout: 8_000 });
+  expect(others).toEqual([]); // the program itself has ended: there is no server
+  process.kill(spare!, 'SIGKILL');
+  await vi.waitUntil(() => !spares().includes(spare!), { timeout: 8_000 });
+  await write('handler.py', 'print("runs two", flush=True)\ndef handler(job): pass\n');
+  await says('runs two');
+  child!.kill('SIGKILL');
+  await vi.waitUntil(() => spares().length === 0, { timeout: 8_000 });
 });
 
 test('what is no code, or was written by others, restarts nothing', async () => {

@@ -4,6 +4,7 @@
 many jobs run at once), and `on_sleep` and `on_wake`; podyard_worker.py says what they do.
 """
 
+import importlib
 import importlib.util
 import os
 import sys
@@ -41,5 +42,17 @@ def main(path, name):
     )
 
 
+def wait_as_spare():
+    """`podyard dev` starts the next program before there is code for it: returns when it is that program's turn."""
+    if not os.environ.pop("PODYARD_SPARE", None):
+        return
+    if not sys.stdin.readline():
+        os._exit(0)  # nobody needs it any more
+    with open(os.devnull) as nothing:
+        os.dup2(nothing.fileno(), 0)
+    importlib.invalidate_caches()
+
+
 if __name__ == "__main__":
+    wait_as_spare()
     main(sys.argv[1], sys.argv[2])

@@ -155,6 +155,34 @@ describe.skipIf(!isThere)('with an engine and a registry', () => {
     await builder.remove(allowed.id);
   });
 
+  test('an earlier build is a base, and a place to copy from; one that the registry lost is named', async () => {
+    const builder = open(newId<string>(), { repository: 'team/chains' });
+    const base = await build(builder, await folder());
+    const { image } = base.outcome as { image: string };
+    const context = await mkdtemp('/tmp/podyard-pushed-');
+    await writeFile(
+      `${context}/Dockerfile`,
+      `FROM ${image} AS first\nFROM scratch\nCOPY --from=first /app/note.txt /a\n`,
+    );
+    const begun = await build(builder, context);
+    expect(begun.outcome).toMatchObject({ image: expect.any(String) });
+    const steps = begun.events.flatMap((event) => (event.kind === 'step' ? [`${event.name} ${event.state}`] : []));
+    expect(steps.slice(0, 2)).toEqual([`Pull ${image} RUNNING`, `Pull ${image} COMPLETED`]);
+    await writeFile(`${context}/Dockerfile`, `FROM scratch\nCOPY --from=${image} /app/note.txt /b\n`);
+    const copied = await build(builder, context);
+    expect(copied.outcome).toMatchObject({ image: expect.any(String) });
+    expect(await namesInEngine()).toEqual([]);
+    for (const { id } of [copied, begun, base]) await builder.remove(id);
+    const late = await build(builder, context);
+    expect(late.outcome).toMatchObject({
+      error: {
+        kind: 'unprocessable',
+        message: `Dockerfile, line 2: the registry does not have the image '${image}' any more: build it again.`,
+      },
+    });
+    expect(await namesInEngine()).toEqual([]);
+  });
+
   test('tidy removes from the engine what a killed server had not pushed', async () => {
     const installation = newId<string>();
     const builder = open(installation);

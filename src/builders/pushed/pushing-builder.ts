@@ -2,8 +2,8 @@
  * Builds for a cluster, whose nodes pull: a container engine builds, and a registry keeps the images. Each image has a tag that names
  * its installation and build; the engine keeps only its cache. Nodes pull by the digest that the registry gave.
  */
-import { Failure } from '../../core/errors.ts';
-import { BUILT_LABEL, buildIdOf } from '../../domain/builds/build-image.ts';
+import { Failure, messageOf } from '../../core/errors.ts';
+import { BUILT_LABEL, buildIdOf, isBuildImage } from '../../domain/builds/build-image.ts';
 import { type BuildRegistry, buildTagOf, imageOfBuildTag } from '../../domain/images/build-registry.ts';
 import { parseImageReference } from '../../domain/images/image-reference.ts';
 import { pullFailure, registryOf } from '../../domain/images/pull-failure.ts';
@@ -23,7 +23,6 @@ export interface PushingBuilderOptions {
   isUsed(image: string): Promise<boolean>;
 }
 
-const PUSH = 'push';
 /** Until the engine answers; then it pulls as long as the build may take. */
 const PULL_TIMEOUT_MS = 120_000;
 /** Docker has no image without names but in its cache. */
@@ -62,21 +61,24 @@ class PushingBuilder implements Builder {
     const { image } = request;
     const tag = buildTagOf(image, this.#options.installation)!;
     const startedAt = Date.now();
-    const prepareBase: BuildRequest['prepareBase'] = (base, onProgress) =>
-      this.#pullBase(base, request.registries, { onProgress, signal: options.signal });
-    const { sizeBytes } = await this.#inner.build({ ...request, prepareBase }, options);
-    options.onEvent({ kind: 'pushing' });
-    const step = { kind: 'step', step: PUSH, name: `Push to ${this.#repository}` } as const;
-    options.onEvent({ ...step, state: 'RUNNING', at: new Date() });
+    /** Of earlier builds. */
+    const fetched = new Set<string>();
+    const admitBase: BuildRequest['admitBase'] = async (base) => {
+      await request.admitBase(base);
+      if (!isBuildImage(base) || fetched.has(base)) return;
+      fetched.add(base);
+      await asStep(options, `Pull ${base}`, () => this.#pullBuilt(base, options.signal));
+    };
+    const prepareBase: BuildRequest['prepareBase'] = async (base, onProgress) => {
+      if (!isBuildImage(base)) await this.#pullBase(base, request.registries, { onProgress, signal: options.signal });
+    };
     try {
-      const digest = await this.#push(image, tag, options, startedAt);
-      options.onEvent({ ...step, state: 'COMPLETED', at: new Date() });
-      return { image, digest, sizeBytes };
-    } catch (error) {
-      options.onEvent({ ...step, state: 'FAILED', at: new Date() });
-      throw error;
+      const { sizeBytes } = await this.#inner.build({ ...request, admitBase, prepareBase }, options);
+      options.onEvent({ kind: 'pushing' });
+      const push = () => this.#push(image, tag, options, startedAt);
+      return { image, digest: await asStep(options, `Push to ${this.#repository}`, push), sizeBytes };
     } finally {
-      for (const name of [`${this.#repository}:${tag}`, image]) await this.#untag(name).catch(() => {}); // else tidy does
+      for (const name of [`${this.#repository}:${tag}`, image, ...fetched]) await this.#untag(name).catch(() => {}); // else tidy does
     }
   }
 
@@ -160,6 +162,37 @@ class PushingBuilder implements Builder {
     }
   }
 
+  /** Gives the engine the image of an earlier build under its own name, for lines that begin with it or copy from it. */
+  async #pullBuilt(image: string, signal: AbortSignal): Promise<void> {
+    const { engine, registry, installation } = this.#options;
+    const tag = buildTagOf(image, installation)!;
+    if ((await this.#registry.manifest(tag)) === null)
+      throw new Failure('unprocessable', `the registry does not have the image '${image}' any more: build it again.`);
+    const name = `${this.#repository}:${tag}`;
+    const { username, password } = registry.auth ?? { username: '', password: '' };
+    try {
+      const answer = await engine.stream({
+        method: 'POST',
+        path: '/images/create',
+        query: { fromImage: name },
+        auth: { username, password, serverAddress: registry.host },
+        timeoutMs: PULL_TIMEOUT_MS,
+        signal,
+      });
+      for await (const _ of readMessages(answer)); // the last one says whether it failed
+      const [repo, id] = image.split(':');
+      await engine.json({ method: 'POST', path: `/images/${name}/tag`, query: { repo: repo!, tag: id! } });
+    } catch (error) {
+      if (signal.aborted || error instanceof Failure) throw error;
+      throw new Failure(
+        'unavailable',
+        `The image '${image}' could not be pulled from ${this.#repository}: ${messageOf(error)}`,
+      );
+    } finally {
+      await this.#untag(name).catch(() => {}); // else tidy does
+    }
+  }
+
   get #repository(): string {
     const { host, repository } = this.#options.registry;
     return `${host}/${repository}`;
@@ -210,5 +243,19 @@ class PushingBuilder implements Builder {
     } catch (error) {
       if (!isRefusal(error, 404)) throw error;
     }
+  }
+}
+
+/** Does something as a step of the build's record. */
+async function asStep<T>({ onEvent }: BuildOptions, name: string, work: () => Promise<T>): Promise<T> {
+  const step = { kind: 'step', step: name, name } as const;
+  onEvent({ ...step, state: 'RUNNING', at: new Date() });
+  try {
+    const done = await work();
+    onEvent({ ...step, state: 'COMPLETED', at: new Date() });
+    return done;
+  } catch (error) {
+    onEvent({ ...step, state: 'FAILED', at: new Date() });
+    throw error;
   }
 }

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { Failure, messageOf } from '../../core/errors.ts';
 import type { BuildRegistry } from '../../domain/images/build-registry.ts';
+import { basicOf, bearerOf, tokenServerOf } from '../../domain/images/registry-question.ts';
 
 export interface StoredManifest {
   digest: string;
@@ -34,9 +35,6 @@ const MANIFESTS = [
 ].join(', ');
 /** Registries of this machine have no TLS, as for container engines. */
 const LOCAL = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/;
-/** `realm="…",service="…"`, as RFC 9110 has them. */
-const PARAMETER = /\b([a-z]+)="([^"]*)"/gi;
-
 /** Requests about one repository. Rejects with a Failure `unavailable` that names the registry, never with credentials. */
 export class Registry {
   readonly #place: BuildRegistry;
@@ -148,23 +146,21 @@ export class Registry {
     }
   }
 
-  /** The token flow of the specification. The password goes to the registry, or with TLS to the server that it names. */
+  /** The password goes to the registry, or with TLS to the server that it names. */
   async #answer(question: string): Promise<string> {
     const { auth, host, repository } = this.#place;
-    const basic = auth && `Basic ${Buffer.from(`${auth.username}:${auth.password}`).toString('base64')}`;
-    if (!/^bearer\b/i.test(question)) {
+    const basic = auth && basicOf(auth);
+    const scope = `repository:${repository}:pull,push,delete`;
+    const server = tokenServerOf(question, { hasTls: !LOCAL.test(host), scope });
+    if (server === null) {
       if (basic === null) throw this.#failure('asks for credentials: set PODYARD_BUILD_REGISTRY_AUTH');
       return basic;
     }
-    const said = Object.fromEntries([...question.matchAll(PARAMETER)].map(([, name, value]) => [name!, value!]));
-    if (!URL.canParse(said.realm ?? '')) throw this.#failure('names no server that gives tokens');
-    const realm = new URL(said.realm!);
-    if (realm.protocol !== 'https:' && !LOCAL.test(host)) throw this.#failure('names a server for tokens without TLS');
-    if (said.service) realm.searchParams.set('service', said.service);
-    realm.searchParams.set('scope', `repository:${repository}:pull,push,delete`);
-    const response = await this.#fetch(realm.href, { headers: basic === null ? {} : { authorization: basic } });
-    const { token, access_token } = (await this.#accept(response).json()) as Record<string, string | undefined>;
-    return `Bearer ${token ?? access_token}`;
+    if ('fault' in server) throw this.#failure(server.fault);
+    const response = await this.#fetch(server.href, { headers: basic === null ? {} : { authorization: basic } });
+    const bearer = bearerOf(await this.#accept(response).text());
+    if (bearer === null) throw this.#failure(`names ${server.host} for tokens, which gives none`);
+    return bearer;
   }
 
   #accept(response: Response): Response {

@@ -16,7 +16,16 @@ test('a handler alone is served under the name of its folder', async () => {
   await write('handler.py', PYTHON);
   const { command, ...rest } = await readDevFolder(folder, {});
   expect(rest).toEqual({
-    ...{ path: folder, name: basename(folder), type: 'QUEUE', ports: [], env: {}, secrets: {}, missing: [] },
+    ...{
+      path: folder,
+      name: basename(folder),
+      type: 'QUEUE',
+      ports: [],
+      env: {},
+      secrets: {},
+      missing: [],
+      hasSpare: true,
+    },
   });
   expect(command).toEqual([
     'python3',

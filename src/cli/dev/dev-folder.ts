@@ -22,6 +22,8 @@ export interface DevFolder {
   secrets: Record<string, string>;
   /** Starts the handler, in the folder. */
   command: string[];
+  /** Whether `command` can be started before there is code for it: see workers/dev/run-again.js. */
+  hasSpare: boolean;
   /** Variables that podyard.yaml takes from secrets, and that have no value in the file of variables. */
   missing: string[];
 }
@@ -41,6 +43,7 @@ export async function readDevFolder(path: string, options: Pick<DevOptions, 'env
     ...{ path, name: project.name ?? basename(path), type, ports, env, missing },
     secrets: namedSecrets(env, given),
     command: commandOf(path, recipe),
+    hasSpare: recipe.language === 'python' && recipe.entry?.kind === 'handler',
   };
 }
 

@@ -56,8 +56,8 @@ const imageOf = ({ name }: DevFolder) => `podyard-dev/${buildNameOf(name)}`;
 async function writeImage(dataDir: string, folder: DevFolder): Promise<void> {
   const directory = join(dataDir, 'image');
   await mkdir(directory, { recursive: true });
-  const order = folder.type === 'LOAD_BALANCING' ? ['--in-turn'] : [];
-  const command = [process.execPath, RUN_AGAIN, folder.path, '--of', String(process.pid), ...order, '--'];
+  const options = [...(folder.type === 'LOAD_BALANCING' ? ['--in-turn'] : []), ...(folder.hasSpare ? ['--spare'] : [])];
+  const command = [process.execPath, RUN_AGAIN, folder.path, '--of', String(process.pid), ...options, '--'];
   const images = { [imageOf(folder)]: { command: [...command, ...folder.command], directory } };
   const file = join(dataDir, 'images.json');
   await writeFile(`${file}.new`, JSON.stringify(images));

@@ -1,9 +1,9 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { watchFolder } from '../../../../workers/dev/watch-folder.js';
 import { UsageError } from '../../../core/usage-error.ts';
 import type { FolderEntry } from '../../../domain/builds/build.ts';
 import { hashFiles, scanFolder } from '../../../domain/builds/scan-folder.ts';
-import { watchFolder } from '../watch-folder.ts';
 
 /** The files of a folder by path, each with what tells it from another content. */
 export type FolderState = ReadonlyMap<string, FolderEntry>;
