@@ -13,7 +13,7 @@ import { CLIENT_ID, CLIENT_SECRET, OidcServer } from '../stand-ins/oidc-server.t
 import { until } from './api.ts';
 import { ServerProcess } from './server-process.ts';
 
-/** What browsers and the provider see: passes each request on to the server that `to` names. */
+/** The address that browsers and the provider see: passes each request on to the server that `to` names. */
 class Balancer {
   to!: ServerProcess;
   readonly #server: Server = createServer((req, res) => this.#forward(req, res));

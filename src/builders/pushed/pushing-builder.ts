@@ -61,7 +61,7 @@ class PushingBuilder implements Builder {
     const { image } = request;
     const tag = buildTagOf(image, this.#options.installation)!;
     const startedAt = Date.now();
-    /** Of earlier builds. */
+    /** References of earlier builds that were fetched. */
     const fetched = new Set<string>();
     const admitBase: BuildRequest['admitBase'] = async (base) => {
       await request.admitBase(base);

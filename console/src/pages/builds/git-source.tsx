@@ -112,7 +112,7 @@ function Choice({ source, onClose }: { source: Source; onClose: () => void }) {
   );
 }
 
-/** What connects the endpoint as it is connected now. */
+/** Returns the request that connects the endpoint as it is connected now. */
 function requestOf(source: Source): Schemas['ReplaceGitSourceRequest'] {
   const { url, branch, tags, folder, build, auth, pollSeconds, statuses } = source;
   return {

@@ -30,7 +30,7 @@ const RECIPES = builtIn as unknown as Recipe[];
 const PARENTS = [{ to: '/models', label: 'Models' }];
 
 interface Found {
-  /** What was looked up. */
+  /** The text that was looked up. */
   key: string;
   source: string;
   tokenSecret: string | null;

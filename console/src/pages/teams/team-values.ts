@@ -23,7 +23,7 @@ export function roleLabel(role: TeamRole | null): string {
   return TEAM_ROLES.find(({ value }) => value === role)?.label ?? 'No member';
 }
 
-/** What a member with this role may do: each role also what the ones before it may. */
+/** Describes the rights of a role; each role has those of the ones before it, too. */
 export function roleSummary(role: TeamRole): SummaryText {
   const count = TEAM_ROLES.findIndex(({ value }) => value === role) + 1;
   return { facts: TEAM_ROLES.slice(0, count).map(({ label, text }) => ({ label, value: text })) };
