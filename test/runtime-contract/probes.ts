@@ -137,7 +137,17 @@ export async function collect(lines: AsyncIterable<LogLine>): Promise<LogLine[]>
  * - store: appends WORD to the file `words` in RUNPOD_VOLUME_PATH, prints the file's lines joined by commas, and exits
  * - missing: a command that does not exist
  */
-export type Program = 'idle' | 'stubborn' | 'env' | 'exit7' | 'crash' | 'tick' | 'burst' | 'serve' | 'store' | 'missing';
+export type Program =
+  | 'idle'
+  | 'stubborn'
+  | 'env'
+  | 'exit7'
+  | 'crash'
+  | 'tick'
+  | 'burst'
+  | 'serve'
+  | 'store'
+  | 'missing';
 
 /** The programs as `args` for an image with node. */
 export const NODE_PROGRAMS: Record<Program, string> = {
