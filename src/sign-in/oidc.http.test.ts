@@ -110,6 +110,21 @@ test('a state is used once, by the browser that began', async () => {
   expect(await refusal(other, mixed.href, /did not confirm/)).toBe(401);
 });
 
+test('behind https, an attempt that a page of a subdomain planted signs nobody in', async () => {
+  const start = `/sign-in/oidc/acme?to=/`;
+  const begun = await server.send(start, { headers: { 'x-forwarded-proto': 'https' } });
+  const [cookie, ...attributes] = begun.headers.getSetCookie().at(-1)!.split('; ');
+  expect(cookie).toMatch(/^__Host-podyard_attempt_[\w-]{12}=/);
+  expect(attributes).toEqual(['Path=/', 'Max-Age=600', 'HttpOnly', 'SameSite=Lax', 'Secure']);
+  const { url } = await new Visitor().follow(begun.headers.get('location')!, '/callback?');
+  const [victim, attacked] = [new Visitor(), new Visitor()];
+  const [name, value] = cookie!.split('=') as [string, string];
+  attacked.cookies.set(name.replace('__Host-', ''), value);
+  expect(await refusal(attacked, url, /began in another browser/)).toBe(401);
+  victim.cookies.set(name, value);
+  expect((await victim.get(url)).headers.get('location')).toContain('#signed-in=');
+});
+
 test('of several visits of one callback at once, one signs in', async () => {
   const visitor = new Visitor();
   const url = await visitor.toCallback();
