@@ -1,77 +1,162 @@
-import type { EndpointId, KeyId, UserId } from '../../src/core/ids.ts';
+import { systemClock } from '../../src/core/clock.ts';
+import type { EndpointId, UserId } from '../../src/core/ids.ts';
 import type { Actor } from '../../src/domain/access/actor.ts';
-import { change } from '../../src/domain/change.ts';
+import { KeyRing } from '../../src/domain/access/key-ring.ts';
+import { PERMISSIONS } from '../../src/domain/access/permissions.ts';
+import { change, type Operation, type Tx } from '../../src/domain/change.ts';
+import type { Endpoint } from '../../src/domain/endpoints/endpoint.ts';
 import { updateEndpoint } from '../../src/domain/endpoints/update-endpoint.ts';
+import { authenticateCaller, checkPermission } from '../../src/http/authenticate.ts';
+import type { CallRequest } from '../../src/http/call-messages.ts';
 import { KEY } from '../queue/podyard.ts';
-import { usageOfTree } from '../queue/process-usage.ts';
+import { cpuMicrosOfTree } from '../queue/process-usage.ts';
 import type { Served } from './audit.ts';
 
-const bus = { publish: () => {} };
+const bus = { publish: () => {}, subscribe: () => () => {} };
+
+/** Of a turn. */
+const AT_ONCE = 20;
+/** Of checks, which take a few microseconds each. */
+const CHECKS = 2_000;
+
+interface Arm {
+  pids: readonly number[];
+  /** This process carries it out. */
+  isOwn?: true;
+  count: number;
+  run(): unknown;
+}
+
+type Input = { id: EndpointId; update: { workers: { max: number } } };
+
+/** The operation of a PATCH without its entry. */
+const silent: Operation<Tx, Input, Endpoint> = {
+  ...updateEndpoint,
+  runAtOnce: (tx, input) => updateEndpoint.runAtOnce!({ ...tx, audited: (statement) => statement }, input),
+};
 
 /**
- * Compares the CPU time of a change with and without its entry, of this process and the database, in turns, with that of a whole PATCH, of
- * the server and the database. Returns rows of a table.
+ * Compares the CPU time of a PATCH, of the server and the database, with that of its operation with and without an audit entry, and with
+ * that of finding out who asks and whether they may. They take turns of a few changes each. Returns rows of a table.
  */
 export async function measureChanges(
   served: Served,
   { rounds, count }: { rounds: number; count: number },
 ): Promise<string[][]> {
+  const { pool, url, pids } = served;
   const { userId, id } = await makeEndpoint(served);
   const actor: Actor = {
-    ...{ userId, keyId: 'bench' as KeyId, scopes: [{ kind: 'all' }] },
+    ...{ userId, keyId: 'k0123456789abc' as Actor['keyId'], scopes: [{ kind: 'all' }] },
     origin: { interface: 'rest', address: '203.0.113.7', requestId: 'req_0123456789' },
   };
   let value = 0;
-  const next = () => ({ id, update: { workers: { max: (value++ % 5) + 1 } } });
-  const { pool } = served;
+  const next = (): Input => ({ id, update: { workers: { max: (value++ % 5) + 1 } } });
   const { rows } = await pool.query<{ pid: number }>('select pg_backend_pid() as pid'); // its one connection
-  const pids = { patch: [served.pids.server, served.pids.database], with: [rows[0]!.pid], without: [rows[0]!.pid] };
-  const bare = { db: pool, pool, actor, bus, audited: <T>(statement: T) => statement, saw: () => {} };
-  const arms = {
-    patch: () => patch(served.url, next()),
-    with: async () => void (await change({ pool, bus }, actor, updateEndpoint, next())),
-    without: async () => void (await updateEndpoint.runAtOnce!(bare, next())),
-  };
-  const measured = { patch: [] as number[], with: [] as number[], without: [] as number[] };
-  for (let round = -1; round < rounds; round++) {
-    for (const [name, run] of Object.entries(arms) as [keyof typeof arms, () => Promise<void>][]) {
-      const before = cpuOf(pids[name], name);
-      for (let i = 0; i < count; i++) await run();
-      if (round >= 0) measured[name].push(((cpuOf(pids[name], name) - before) * 1e6) / count); // the first one compiles
+  const all = [pids.server, pids.database];
+  const own = { pids: [rows[0]!.pid], isOwn: true, count: AT_ONCE } as const;
+  const byKey = { authorization: `Bearer ${KEY}` };
+  const bySession = await signIn(url);
+  const keyRing = new KeyRing({ pool, bus, clock: systemClock });
+  const check = async (headers: Record<string, string>) => {
+    const request = {
+      method: 'PATCH',
+      headers: { ...headers, host: new URL(url).host },
+      socket: { remoteAddress: '127.0.0.1' },
+    } as unknown as CallRequest;
+    for (let i = 0; i < CHECKS; i++) {
+      const asked = authenticateCaller(keyRing, request);
+      const found = keyRing.teams.actFor(asked instanceof Promise ? await asked : asked, undefined);
+      checkPermission(found instanceof Promise ? await found : found, PERMISSIONS.writeEndpoint({ id }));
     }
-  }
-  const least = (times: number[]) => Math.min(...times); // the least disturbed round
-  const [whole, entry, none] = [least(measured.patch), least(measured.with), least(measured.without)];
-  const row = (name: string, us: number) => [name, us.toFixed(0), `${((us / whole) * 100).toFixed(1)} %`];
+  };
+  const ring = { pids: [rows[0]!.pid], isOwn: true, count: 1 } as const;
+  const arms = {
+    patch: { pids: all, count: AT_ONCE, run: () => patch(url, byKey, next()) },
+    patchBySession: { pids: all, count: AT_ONCE, run: () => patch(url, bySession, next()) },
+    with: { ...own, run: () => change({ pool, bus }, actor, updateEndpoint, next()) },
+    without: { ...own, run: () => change({ pool, bus }, actor, silent, next()) },
+    key: { ...ring, run: () => check(byKey) },
+    session: { ...ring, run: () => check(bySession) },
+  } satisfies Record<string, Arm>;
+  const us = await takeTurns(arms, { warmUp: 10, turns: Math.ceil((rounds * count) / AT_ONCE) });
+  keyRing.close();
+  const row = (name: string, us: number, whole: number) => [
+    name,
+    us.toFixed(1),
+    `${((us / whole) * 100).toFixed(1)} %`,
+  ];
   return [
-    row('a PATCH', whole),
-    row('its operation', entry),
-    row('without an entry', none),
-    row('entry', entry - none),
+    row('a PATCH with a key', us.patch, us.patch),
+    row('its operation', us.with, us.patch),
+    row('without an entry', us.without, us.patch),
+    row('entry', us.with - us.without, us.patch),
+    row('key and permission', us.key / CHECKS, us.patch),
+    row('session and permission', us.session / CHECKS, us.patch),
+    row('a PATCH with a session', us.patchBySession, us.patch),
   ];
 }
 
-/** In seconds: of other processes, and of this one where it carries the change out. */
-function cpuOf(pids: readonly number[], name: string): number {
+/** Returns the CPU time of each, in microseconds: a quarter of the turns took less, and the others were disturbed more. */
+async function takeTurns<Name extends string>(
+  arms: Record<Name, Arm>,
+  { warmUp, turns }: { warmUp: number; turns: number },
+): Promise<Record<Name, number>> {
+  const measured = Object.fromEntries(Object.keys(arms).map((name) => [name, [] as number[]])) as Record<
+    Name,
+    number[]
+  >;
+  for (let turn = -warmUp; turn < turns; turn++) {
+    for (const [name, { pids, isOwn, count, run }] of Object.entries(arms) as [Name, Arm][]) {
+      const others = () => pids.reduce((sum, pid) => sum + cpuMicrosOfTree(pid), 0);
+      const before = others();
+      const ownBefore = ownMicros();
+      for (let i = 0; i < count; i++) await run();
+      const own = isOwn ? ownMicros() - ownBefore : 0;
+      if (turn >= 0) measured[name].push((own + others() - before) / count);
+    }
+  }
+  const quarter = (times: number[]) => times.sort((a, b) => a - b)[Math.floor(times.length / 4)]!;
+  const entries = (Object.entries(measured) as [Name, number[]][]).map(([name, times]) => [name, quarter(times)]);
+  return Object.fromEntries(entries) as Record<Name, number>;
+}
+
+function ownMicros(): number {
   const { user, system } = process.cpuUsage();
-  const own = name === 'patch' ? 0 : (user + system) / 1e6;
-  return pids.reduce((sum, pid) => sum + usageOfTree(pid).cpuSeconds, own);
+  return user + system;
 }
 
 async function makeEndpoint({ url }: Served): Promise<{ userId: UserId; id: EndpointId }> {
-  const account = (await call(url, 'GET', '/v2/account')) as { id: UserId };
+  const headers = { authorization: `Bearer ${KEY}` };
+  const account = (await call(url, 'GET', '/v2/account', headers)) as { id: UserId };
   const body = { name: 'bench', image: 'any:1', gpu: { pools: ['ADA_24'] } };
-  const { id } = (await call(url, 'POST', '/v2/serverless', body)) as { id: EndpointId };
+  const { id } = (await call(url, 'POST', '/v2/serverless', headers, body)) as { id: EndpointId };
   return { userId: account.id, id };
 }
 
-async function patch(url: string, { id, update }: { id: EndpointId; update: object }): Promise<void> {
-  await call(url, 'PATCH', `/v2/serverless/${id}`, update);
+/** Returns what the console sends with each request. */
+async function signIn(url: string): Promise<Record<string, string>> {
+  const response = await fetch(`${url}/sign-in/key`, { method: 'POST', headers: { authorization: `Bearer ${KEY}` } });
+  const { id, token } = (await response.json()) as { id: string; token: string };
+  const cookie = response.headers.getSetCookie().at(-1)!.split(';', 1)[0]!;
+  return { cookie, origin: url, 'x-podyard-session': `${id}.${token}` };
 }
 
-async function call(url: string, method: string, path: string, body?: object): Promise<unknown> {
-  const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
-  const response = await fetch(`${url}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+async function patch(url: string, headers: Record<string, string>, { id, update }: Input): Promise<void> {
+  await call(url, 'PATCH', `/v2/serverless/${id}`, headers, update);
+}
+
+async function call(
+  url: string,
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+  body?: object,
+): Promise<unknown> {
+  const response = await fetch(`${url}${path}`, {
+    method,
+    headers: { ...headers, 'content-type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) }),
+  });
   if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
   return response.json();
 }

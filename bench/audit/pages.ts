@@ -10,7 +10,7 @@ const RECORDS = 20_000;
 /** The time that the entries are spread over. */
 const DAYS = 400;
 
-/** Fills the log with entries of a thousand owners, one in ten of somebody else's, one in fifty refused. */
+/** Fills the log with entries of a thousand owners, one in ten of somebody else's, one in fifty refused, one in a million rare. */
 export async function fillLog(pool: Pool, entries: number): Promise<void> {
   const { rows } = await pool.query<{ name: string; definition: string }>(
     `select indexname as name, indexdef as definition from pg_indexes
@@ -27,7 +27,7 @@ async function fillSlice(pool: Pool, entries: number, first: number): Promise<vo
     `insert into audit_entries (at, operation, record_id, record_name, owner_id, actor_kind, actor_id, key_id, interface,
        address, request_id, outcome, changes)
      select now() - (($1::int - i)::float8 / $1::int) * interval '${DAYS} days',
-       (array['endpoint.update', 'pod.stop', 'secret.update', 'session.create'])[1 + i % 4],
+       case when i % 1000000 = 7 then 'key.rotate' else (array['endpoint.update', 'pod.stop', 'secret.update', 'session.create'])[1 + i % 4] end,
        'r' || (i::int8 * 2654435761) % ${RECORDS}, 'a record', 'u' || i % ${OWNERS}, 'key',
        'u' || (i + case when i % 10 = 0 then 1 else 0 end) % ${OWNERS}, 'k0123456789abc', 'rest', '203.0.113.7', 'req_' || i,
        case when i % 50 = 0 then 'refused' else 'done' end, '{"workers":[{"min":0,"max":3},{"min":0,"max":4}]}'
@@ -45,12 +45,17 @@ export async function measurePages(pool: Pool, rounds: number): Promise<string[]
     'an owner': { ownerId },
     'a record': { ownerId: null, recordId: 'r7' },
     'an actor': { ownerId: null, actorId: 'u8' },
-    'an operation': { ownerId: null, operation: 'secret' },
+    'a kind of record': { ownerId: null, operation: 'secret' },
+    'an operation': { ownerId: null, operation: 'pod.stop' },
+    'one that is rare': { ownerId: null, operation: 'key.rotate' },
     refused: { ownerId: null, outcome: 'refused' },
+    failed: { ownerId: null, outcome: 'failed' },
     'before 200 days ago': { ownerId: null, until: daysAgo(200) },
     'a day, 300 days ago': { ownerId: null, since: daysAgo(300), until: daysAgo(299) },
     'an owner’s day, 300 days ago': { ownerId, since: daysAgo(300), until: daysAgo(299) },
     'an owner’s refused': { ownerId, outcome: 'refused' },
+    'an owner’s rare operation': { ownerId, operation: 'key.rotate' },
+    'an owner’s kind of record': { ownerId, operation: 'secret' },
   };
   const rows: string[][] = [];
   for (const [name, filter] of Object.entries(filters)) {

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Failure } from '../core/errors.ts';
 import type { SessionId } from '../core/ids.ts';
-import { type SessionSecrets, sessionSecret } from '../domain/sessions/sessions.ts';
+import { BOUND_COOKIE_PREFIX, type SessionSecrets, sessionSecret } from '../domain/sessions/sessions.ts';
 
 /** `<session id>.<token>`, which the console sends with every request (docs/interface/sessions.md, "Requests"). */
 export const SESSION_HEADER = 'x-podyard-session';
@@ -87,8 +87,12 @@ export function readCookie(cookies: string | undefined, name: string): string | 
   return undefined;
 }
 
+/** A page of a subdomain can set the plain name: what began behind https does not count under it, or such a page could sign somebody in as another. */
 function cookieOf(cookies: string | undefined, id: string): string | undefined {
-  return readCookie(cookies, cookieName(id, true)) ?? readCookie(cookies, cookieName(id, false));
+  const plain = () => readCookie(cookies, cookieName(id, false));
+  return (
+    readCookie(cookies, cookieName(id, true)) ?? (plain()?.startsWith(`${BOUND_COOKIE_PREFIX}_`) ? undefined : plain())
+  );
 }
 
 function cookieName(id: string, isSecure: boolean): string {

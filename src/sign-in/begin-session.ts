@@ -25,9 +25,11 @@ export async function beginSession(
   const { lifetime, trustedProxies } = deps;
   const address = clientAddress(peerOf(req), trustedProxies);
   const userAgent = req.headers['user-agent']?.slice(0, MAX_USER_AGENT) ?? null;
-  const secrets = await change(deps, systemActor(userId), createSession, { ...proof, userAgent, address, lifetime });
+  const isHostBound = isSecure(deps, req);
+  const wanted = { ...proof, userAgent, address, lifetime, isHostBound };
+  const secrets = await change(deps, systemActor(userId), createSession, wanted);
   deps.logger.info({ userId, sessionId: secrets.id, by: proof.madeBy, clientAddress: address }, 'signed in');
-  return { secrets, cookie: sessionCookie(secrets, isSecure(deps, req), lifetime.maxMs) };
+  return { secrets, cookie: sessionCookie(secrets, isHostBound, lifetime.maxMs) };
 }
 
 /** True if the browser reached this server over https, itself or through a proxy. */

@@ -7,7 +7,7 @@ import { change } from '../domain/change.ts';
 import { findUserOfIdentity, useAnswerOnce } from '../domain/sessions/identity-store.ts';
 import { type JoinedIdentity, joinIdentity } from '../domain/sessions/join-identity.ts';
 import { endSessionsOfAccount } from '../domain/sessions/provider-session-store.ts';
-import { readCookie, setCookie } from '../http/session-cookie.ts';
+import { readCookie, SECURE_PREFIX, setCookie } from '../http/session-cookie.ts';
 import { readForm, redirect, sendJson } from './answers.ts';
 import { beginSession, isSecure } from './begin-session.ts';
 import { type Claims, readIdentity } from './claims.ts';
@@ -34,6 +34,8 @@ interface Attempt {
   verifier: string;
   to: string;
   startedMs: number;
+  /** It began behind https: only the cookie that no subdomain can set counts. */
+  isHostBound: boolean;
 }
 
 /** Sends the browser to the provider. `to`: the page of the console that it returns to. */
@@ -54,12 +56,12 @@ export async function startOidc(
   }
   const secret = () => randomBytes(32).toString('base64url');
   const attempt: Attempt = {
-    ...{ provider: name, to, startedMs: Date.now() },
+    ...{ provider: name, to, startedMs: Date.now(), isHostBound: isSecure(deps, req) },
     ...{ state: secret(), nonce: secret(), verifier: secret() },
   };
   const url = await client.authorizationUrl(attempt, callbackUrl(base, name));
   const sealed = deps.secretBox.seal(JSON.stringify(attempt), ATTEMPT_RECORD).toString('base64url');
-  redirect(res, url.href, [attemptCookie(deps, req, attempt.state, sealed, ATTEMPT_MS)]);
+  redirect(res, url.href, [attemptCookie(attempt, sealed, ATTEMPT_MS)]);
 }
 
 /** Signs in whom the provider vouches for. The browser's cookie must be of the same attempt, and each answer is used once. */
@@ -88,7 +90,7 @@ export async function finishOidc(
       refreshInMs: vouched.refreshToken === null ? null : REFRESH_MS,
     },
   });
-  const gone = attemptCookie(deps, req, attempt.state, '', 0);
+  const gone = attemptCookie(attempt, '', 0);
   // Behind `#`, so that neither a log nor another site sees it; without the cookie it opens nothing.
   redirect(res, `${base}/#signed-in=${secrets.id}.${secrets.token}&to=${encodeURIComponent(attempt.to)}`, [
     gone,
@@ -134,9 +136,11 @@ export function tokensOf({ refreshToken, idToken }: Pick<Vouched, 'refreshToken'
 
 function readAttempt(deps: SignInDeps, req: IncomingMessage, provider: string, query: URLSearchParams): Attempt {
   const state = query.get('state') ?? '';
-  const sealed = readCookie(req.headers.cookie, attemptCookieName(state));
+  const bound = readCookie(req.headers.cookie, attemptCookieName(state, true));
+  const sealed = bound ?? readCookie(req.headers.cookie, attemptCookieName(state, false));
   const attempt = sealed === undefined ? null : openAttempt(deps, sealed);
   if (attempt === null || attempt.state !== state || attempt.provider !== provider) throw restart();
+  if (attempt.isHostBound && bound === undefined) throw restart();
   if (Math.abs(Date.now() - attempt.startedMs) > ATTEMPT_MS) throw restart();
   return attempt;
 }
@@ -160,11 +164,12 @@ function callbackUrl(base: string, provider: string): string {
   return `${base}/sign-in/oidc/${provider}/callback`;
 }
 
-function attemptCookie(deps: SignInDeps, req: IncomingMessage, state: string, value: string, maxAgeMs: number): string {
-  return setCookie(attemptCookieName(state), value, { isSecure: isSecure(deps, req), path: '/sign-in/', maxAgeMs });
+function attemptCookie({ state, isHostBound }: Attempt, value: string, maxAgeMs: number): string {
+  const path = isHostBound ? '/' : '/sign-in/';
+  return setCookie(attemptCookieName(state, isHostBound), value, { isSecure: isHostBound, path, maxAgeMs });
 }
 
 /** One for each attempt: two tabs may sign in at once. */
-function attemptCookieName(state: string): string {
-  return `${ATTEMPT_COOKIE}${state.replace(/[^\w-]/g, '').slice(0, 12)}`;
+function attemptCookieName(state: string, isHostBound: boolean): string {
+  return `${isHostBound ? SECURE_PREFIX : ''}${ATTEMPT_COOKIE}${state.replace(/[^\w-]/g, '').slice(0, 12)}`;
 }

@@ -110,6 +110,21 @@ test('a state is used once, by the browser that began', async () => {
   expect(await refusal(other, mixed.href, /did not confirm/)).toBe(401);
 });
 
+test('behind https, an attempt that a page of a subdomain planted signs nobody in', async () => {
+  const start = `/sign-in/oidc/acme?to=/`;
+  const begun = await server.send(start, { headers: { 'x-forwarded-proto': 'https' } });
+  const [cookie, ...attributes] = begun.headers.getSetCookie().at(-1)!.split('; ');
+  expect(cookie).toMatch(/^__Host-podyard_attempt_[\w-]{12}=/);
+  expect(attributes).toEqual(['Path=/', 'Max-Age=600', 'HttpOnly', 'SameSite=Lax', 'Secure']);
+  const { url } = await new Visitor().follow(begun.headers.get('location')!, '/callback?');
+  const [victim, attacked] = [new Visitor(), new Visitor()];
+  const [name, value] = cookie!.split('=') as [string, string];
+  attacked.cookies.set(name.replace('__Host-', ''), value);
+  expect(await refusal(attacked, url, /began in another browser/)).toBe(401);
+  victim.cookies.set(name, value);
+  expect((await victim.get(url)).headers.get('location')).toContain('#signed-in=');
+});
+
 test('of several visits of one callback at once, one signs in', async () => {
   const visitor = new Visitor();
   const url = await visitor.toCallback();
@@ -149,10 +164,8 @@ test('a provider that refuses, and an answer of another provider, sign nobody in
   expect(await refusal(new Visitor(), `${server.url}/sign-in/oidc/acme/callback`, /try again/i)).toBe(401);
 });
 
-const resign = (changes: object) => (token: string) => {
-  const claims = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString());
-  return provider.sign({ ...claims, ...changes });
-};
+const claimsIn = (token: string) => JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString());
+const resign = (changes: object) => (token: string) => provider.sign({ ...claimsIn(token), ...changes });
 const unsigned = (token: string) => {
   const head = Buffer.from('{"alg":"none"}').toString('base64url');
   return `${head}.${token.split('.')[1]}.`;
@@ -174,10 +187,24 @@ test.each<[string, () => (token: string) => string, RegExp]>([
   expect(await refusal(visitor, url, text)).toBe(401);
 });
 
-test('a key that was rotated since the last sign-in is found', async () => {
-  await new Visitor().signIn();
-  provider.rotateKeys();
+test.each<[string, () => object]>([
+  ['ended half a minute ago', () => ({ exp: secondsFromNow(-30) })],
+  ['begins in half a minute', () => ({ nbf: secondsFromNow(30) })],
+  ['was made in five minutes', () => ({ iat: secondsFromNow(300) })], // its nonce and its code say that it is of now
+  ['was made five minutes ago', () => ({ iat: secondsFromNow(-300) })],
+])('clocks may differ a little: an id token that %s signs in', async (_what, changes) => {
+  provider.tamper = resign(changes());
   expect(await status(await new Visitor().signIn())).toBe(200);
+});
+
+test('a key that was rotated since the last sign-in is found, and the one before signs nobody in', async () => {
+  await new Visitor().signIn();
+  const signBefore = provider.rotateKeys();
+  expect(await status(await new Visitor().signIn())).toBe(200);
+  const visitor = new Visitor();
+  const url = await visitor.toCallback();
+  provider.tamper = (token) => signBefore(claimsIn(token));
+  expect(await refusal(visitor, url, /did not confirm/)).toBe(401);
 });
 
 test('groups decide who signs in and who is an admin, at each sign-in', async () => {

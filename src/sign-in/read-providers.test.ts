@@ -53,6 +53,30 @@ test.each<[string, unknown, RegExp]>([
     withSecret({ issuer: 'http://id.example.org' }),
     /'http:\/\/id.example.org' must be an https:\/\/ URL/,
   ],
+  [
+    'everybody’s issuer at Entra',
+    withSecret({ issuer: 'https://login.microsoftonline.com/organizations/v2.0' }),
+    /acme: issuer: '.*organizations\/v2\.0' is of every company at Entra: name your tenant/,
+  ],
+  [
+    'the template of an issuer',
+    withSecret({ issuer: 'https://login.microsoftonline.com/{tenantid}/v2.0' }),
+    /is of every company at Entra: name your tenant/,
+  ],
+  [
+    'such an issuer of assertions',
+    {
+      proxy: {
+        header: 'X-Assertion',
+        assertion: {
+          issuer: 'https://login.microsoftonline.com/common/v2.0',
+          audience: 'a',
+          keysUrl: 'https://id.example.org/keys',
+        },
+      },
+    },
+    /is of every company at Entra: name your tenant/,
+  ],
   ['no issuer', withSecret({ issuer: undefined }), /acme: give its issuer/],
   ['GitHub for everybody', withSecret({ type: 'github' }), /name your organizations in userGroups/],
   [
@@ -74,7 +98,7 @@ test.each<[string, unknown, RegExp]>([
     /two providers are named 'acme'/,
   ],
 ])('a file with %s is refused with its place', async (_what, content, text) => {
-  await expect(read(content)).rejects.toThrow(text);
+  await expect(read(content).then(() => readOwnSignIn(join(folder, 'sign-in.json')))).rejects.toThrow(text);
 });
 
 test('a file that is not there is refused', async () => {
@@ -113,5 +137,5 @@ test.each<[string, unknown, RegExp]>([
     /keysUrl: must match/,
   ],
 ])('a proxy with %s is refused with its place', async (_what, content, text) => {
-  await expect(read(content)).rejects.toThrow(text);
+  await expect(read(content).then(() => readOwnSignIn(join(folder, 'sign-in.json')))).rejects.toThrow(text);
 });

@@ -6,6 +6,8 @@ import { TEAM_ROLES, type TeamRole } from '../domain/access/team-roles.ts';
 import { OWN_MEMBERS } from './local/own-members.ts';
 
 const GITHUB = 'https://github.com';
+/** Its tokens name the tenant of whoever comes, so that no issuer to compare with is left but one of every company. */
+const EVERY_TENANT = /^https:\/\/login\.microsoftonline\.com\/(common|organizations|consumers|\{.*)(\/|$)/i;
 
 /** An identity provider, as the operator's file describes it (docs/guide/sign-in.md). */
 export interface Provider {
@@ -148,6 +150,10 @@ export async function toProvider(given: Given, file: string): Promise<Provider> 
 
 /** Plain http is for providers on this machine. */
 function checkIssuer(issuer: string, place: string): void {
+  if (EVERY_TENANT.test(issuer)) {
+    const yours = 'https://login.microsoftonline.com/<tenant id>/v2.0';
+    throw new Error(`${place}: '${issuer}' is of every company at Entra: name your tenant, ${yours}`);
+  }
   const url = URL.parse(issuer);
   const isLocal = url?.hostname === 'localhost' || url?.hostname === '127.0.0.1' || url?.hostname === '[::1]';
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLocal)) return;

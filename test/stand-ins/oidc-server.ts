@@ -52,14 +52,16 @@ export class OidcServer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Signs with a new key from now on; the one before is gone. */
-  rotateKeys(): void {
+  /** Signs with a new key from now on; the one before is gone. Returns what still signs with that. */
+  rotateKeys(): (claims: Claims) => string {
+    const before = this.#key;
     this.#rotations += 1;
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const id = `key-${this.#rotations}`;
     this.#key = { id, private: privateKey };
     const jwk = { ...privateKey.export({ format: 'jwk' }), kid: id, use: 'sig', alg: 'RS256' };
     this.#provider = new Provider(this.issuer, this.#configuration(jwk));
+    return (claims) => signed(claims, { alg: 'RS256', kid: before.id }, before.private);
   }
 
   /** Tells Podyard that an account, or one session of it, has signed out. */
@@ -85,8 +87,7 @@ export class OidcServer {
 
   /** Returns a token of these claims, signed with the provider's key. */
   sign(claims: Claims, head: Claims = { alg: 'RS256', kid: this.#key.id }): string {
-    const text = [head, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
-    return `${text}.${sign('sha256', Buffer.from(text), this.#key.private).toString('base64url')}`;
+    return signed(claims, head, this.#key.private);
   }
 
   async close(): Promise<void> {
@@ -150,6 +151,11 @@ export class OidcServer {
       },
     };
   }
+}
+
+function signed(claims: Claims, head: Claims, key: KeyObject): string {
+  const text = [head, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
+  return `${text}.${sign('sha256', Buffer.from(text), key).toString('base64url')}`;
 }
 
 /** Replaces the id token in the answer of a token endpoint. */

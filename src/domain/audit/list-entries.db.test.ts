@@ -9,7 +9,9 @@ beforeAll(async () => {
   database = await createTestDatabase();
   await database.pool.query(
     `insert into audit_entries (at, operation, record_id, owner_id, actor_id, actor_kind, interface, outcome)
-     select now() - (20000 - i) * interval '1 minute', 'pod.stop', 'p' || i % 500, 'u' || i % 50, 'u' || (i + i % 2) % 50, 'key', 'rest', 'done'
+     select now() - (20000 - i) * interval '1 minute',
+       case i % 1000 when 1 then 'secret.create' when 2 then 'secret.update' when 3 then 'secretary.hire' else 'pod.stop' end,
+       'p' || i % 500, 'u' || i % 50, 'u' || (i + i % 2) % 50, 'key', 'rest', case i % 1000 when 7 then 'refused' else 'done' end
      from generate_series(1, 20000) i`,
   );
   await database.pool.query('analyze audit_entries');
@@ -33,6 +35,12 @@ test.each<[string, AuditFilter, string]>([
   ['an owner', { ownerId: 'u7' as UserId }, 'audit_entries_by_owner'],
   ['a record', { ownerId: null, recordId: 'p7' }, 'audit_entries_by_record'],
   ['an actor', { ownerId: null, actorId: 'u8' }, 'audit_entries_by_actor'],
+  ['an operation', { ownerId: null, operation: 'secret.update' }, 'audit_entries_by_operation'],
+  ['a kind of record', { ownerId: null, operation: 'secret' }, 'audit_entries_by_operation'],
+  ['an operation that is not in the log', { ownerId: null, operation: 'volume.create' }, 'audit_entries_by_operation'],
+  ['refusals', { ownerId: null, outcome: 'refused' }, 'audit_entries_by_outcome'],
+  ['an owner’s refusals', { ownerId: 'u7' as UserId, outcome: 'refused' }, 'audit_entries_by_owner_outcome'],
+  ['failures, of which there is none', { ownerId: null, outcome: 'failed' }, 'audit_entries_by_outcome'],
   ['a time', { ownerId: null, until: new Date(Date.now() - 864_000_000) }, 'audit_entries_by_time'],
 ])('the newest entries of %s are read from an index, in its order', async (_, filter, index) => {
   const plan = await plansOf((db) => listEntries(db, filter, { limit: 50 }));
@@ -40,15 +48,24 @@ test.each<[string, AuditFilter, string]>([
   expect(plan).not.toContain('Seq Scan on audit_entries');
 });
 
-test('an actor has both what is their own and what is of others, in one order, page by page', async () => {
+test.each<[string, AuditFilter, string, number]>([
+  ['an actor, of their own and of others', { ownerId: null, actorId: 'u8' }, "actor_id = 'u8'", 800],
+  ['a kind of record', { ownerId: null, operation: 'secret' }, "operation in ('secret.create', 'secret.update')", 40],
+  [
+    'an owner’s kind',
+    { ownerId: 'u2' as UserId, operation: 'secret' },
+    "owner_id = 'u2' and operation ~ '^secret[.]'",
+    20,
+  ],
+])('the entries of %s come in one order, page by page', async (_, filter, condition, count) => {
   const seen: number[] = [];
   for (let cursor: string | undefined; ; ) {
-    const page = await listEntries(database.pool, { ownerId: null, actorId: 'u8' }, { limit: 77, cursor });
+    const page = await listEntries(database.pool, filter, { limit: 7, cursor });
     seen.push(...page.entries.map(({ seq }) => seq));
     if (page.nextCursor === null) break;
     cursor = page.nextCursor;
   }
-  const { rows } = await database.pool.query("select seq from audit_entries where actor_id = 'u8' order by seq desc");
+  const { rows } = await database.pool.query(`select seq from audit_entries where ${condition} order by seq desc`);
   expect(seen).toEqual(rows.map(({ seq }) => seq));
-  expect(seen).toHaveLength(800);
+  expect(seen).toHaveLength(count);
 });

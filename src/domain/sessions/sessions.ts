@@ -21,6 +21,8 @@ import {
 } from './session-store.ts';
 
 const COOKIE_PREFIX = 'pys';
+/** Begins a cookie that counts under its protected name alone. */
+export const BOUND_COOKIE_PREFIX = 'pyh';
 const TOKEN_PREFIX = 'pyp';
 /** Limit for one user; the session that was not used for longest ends first. */
 const MAX_SESSIONS = 100;
@@ -33,6 +35,8 @@ export interface SessionSecrets {
 }
 
 type Wanted = Omit<NewSession, 'id' | 'secretHash' | 'userId' | 'account'> & {
+  /** It began behind https, where a browser keeps the cookie from subdomains. */
+  isHostBound?: boolean;
   /** With the tokens as they are. */
   account?: ProviderAccount<string> | null;
 };
@@ -49,11 +53,12 @@ export function sessionSecret({ cookie, token }: Pick<SessionSecrets, 'cookie' |
 export const createSession: Operation<Tx & { secretBox: SecretBox }, Wanted, SessionSecrets> = {
   name: 'session.create',
   permission: PERMISSIONS.writeAccount,
-  async run({ db, bus, secretBox, actor: { userId } }, { account = null, ...input }) {
+  async run({ db, bus, secretBox, actor: { userId } }, { account = null, isHostBound = false, ...input }) {
     if (input.keyId && !(await lockKeyOfPerson(db, userId, input.keyId))) {
       throw new Failure('forbidden', 'access denied: this key opens no session');
     }
-    const secrets = { id: newId<SessionId>(), cookie: newSecret(COOKIE_PREFIX), token: newSecret(TOKEN_PREFIX) };
+    const cookie = newSecret(isHostBound ? BOUND_COOKIE_PREFIX : COOKIE_PREFIX);
+    const secrets = { id: newId<SessionId>(), cookie, token: newSecret(TOKEN_PREFIX) };
     const ended = await deleteSurplusSessions(db, userId, MAX_SESSIONS - 1);
     await recordSessionEnds(db, ended, `a user has at most ${MAX_SESSIONS} sessions`);
     for (const { id } of ended) bus.publish('session', id);
