@@ -170,8 +170,8 @@ class KubernetesRuntime implements Runtime {
         const modelNodes = this.#modelNodes;
         const starter = { ...parts, installation, modelNodes, areGpusSimulated: gpus !== null };
         const signal = options.signal ? AbortSignal.any([abort.signal, options.signal]) : abort.signal;
-        const pulled = { ...spec, ...asPulled(spec, this.#options) };
-        const pod = await startPod(starter, pulled, options, signal);
+        const pulled = asPulled(spec, this.#options);
+        const pod = await startPod(starter, { ...spec, ...pulled }, options, signal);
         const { address, publishedPorts } = this.#observe(parts, pod);
         const found = identityOf(pulled.image, pod.imageId);
         const image = found && identityIn(spec.image, found.digest);
@@ -292,13 +292,12 @@ class KubernetesRuntime implements Runtime {
   }
 
   async #makeParts(): Promise<Parts> {
-    const { settings, installation, logger, timing } = this.#options;
+    const { settings, installation, logger, timing, gpus } = this.#options;
     const api = this.#api;
     const namespace = settings.namespace ?? (await api.access()).namespace ?? 'default';
     const cluster = new ClusterView({ api, namespace, settings, installation, logger, ...(timing && { timing }) });
     const more = { cluster, installation, logger };
     const registries = new RegistrySecrets(more);
-    const areGpusSimulated = (this.#options.gpus ?? null) !== null;
     cluster.pods.subscribe((kind, pod, before) => this.#onChange(cluster, kind, pod, before));
     cluster.onLost(({ id }) => this.#notify(id));
     if (this.#isClosed) cluster.close();
@@ -307,7 +306,7 @@ class KubernetesRuntime implements Runtime {
       events: new PodEvents({ api, path: cluster.path('events'), logger }),
       services: new PodServices(more),
       registries,
-      nodePulls: new NodePulls({ ...more, registries, areGpusSimulated }),
+      nodePulls: new NodePulls({ ...more, registries, areGpusSimulated: (gpus ?? null) !== null }),
       parking: new Parking(cluster),
       logs: new PodLogs(cluster),
       usage: new PodUsage(cluster),
