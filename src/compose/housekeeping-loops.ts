@@ -7,10 +7,10 @@ import { historyLoop } from '../control/housekeeping/keep-history.ts';
 import { keptImagesLoop } from '../control/housekeeping/keep-images.ts';
 import { VolumeKeeper } from '../control/housekeeping/keep-volumes.ts';
 import { usageLoop } from '../control/housekeeping/meter-usage.ts';
-import { ImagePuller } from '../control/housekeeping/pull-ahead.ts';
 import { userRemovalLoop } from '../control/housekeeping/remove-users.ts';
 import { ImageResolver } from '../control/housekeeping/resolve-images.ts';
 import { incidentLoop } from '../control/housekeeping/run-incidents.ts';
+import { ImagePuller } from '../control/images/pull-ahead.ts';
 import type { CapacityLedger } from '../control/workers/place/capacity-ledger.ts';
 import type { LogCollector } from '../control/workloads/collect-logs.ts';
 import type { ReleaseImages } from '../control/workloads/release-images.ts';
@@ -52,7 +52,7 @@ export function createHousekeeping(
     cleanUpLoop({ pool, clock, logger, limits: config.limits }),
     userRemovalLoop({ pool, bus, logger }),
     lostProgramLoop({ pool, bus, logger, runtime }),
-    new ImagePuller({ pool, bus, logger, runtime, releaseImages }),
+    new ImagePuller({ pool, bus, logger, runtime, releaseImages, isOn: config.pullAhead }),
     new ImageResolver({ pool, bus, logger, runtime, secretBox, releaseImages }),
   ];
   if (runtime.evictions) loops.push(evictionGuardLoop({ pool, logger, guard: runtime.evictions }));

@@ -44,6 +44,12 @@ export const WORKLOADS = {
     page: 'Mirrors that open images are pulled from first, by engines: [below](#registries)',
     help: 'mirrors that images are pulled from first, e.g. docker.io=https://mirror.lan:5000',
   }),
+  pullAhead: onOff({
+    variable: 'PODYARD_PULL_AHEAD',
+    default: true,
+    page: '`false`: images are pulled [when a worker needs them](guide/images.md#pulled-ahead), and not before',
+    chart: { value: 'workloads.pullAhead', as: 'template' },
+  }),
   webhooks: WEBHOOKS,
   allowInsecureProcesses: onOff({
     variable: 'PODYARD_INSECURE_PROCESS_RUNTIME',

@@ -9,6 +9,7 @@ const CHANGES: ReadonlySet<string | symbol> = new Set<keyof Runtime>([
   'thaw',
   'tidy',
   'keepImages',
+  'pullAhead',
 ]);
 const GPU_CHANGES: ReadonlySet<string | symbol> = new Set<keyof GpuSleep>(['release', 'claim', 'suspend', 'resume']);
 

@@ -18,5 +18,16 @@ export interface PrepareOptions {
   resolve?: 'here' | 'in registry';
 }
 
+/** An image that workers may soon need, and where they may run. */
+export interface AheadImage {
+  image: string;
+  /** As of `WorkloadSpec`. */
+  registry: { id: string; auth: RegistryAuth } | null;
+  /** Empty: they have no GPUs. */
+  gpuPools: readonly string[];
+  /** Empty: anywhere. */
+  dataCenterIds: readonly string[];
+}
+
 /** Receives lines about the progress of a start; they become `system` log lines. */
 export type OnProgress = (line: string) => void;

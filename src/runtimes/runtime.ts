@@ -8,10 +8,11 @@ import type { RuntimeName } from '../core/runtime-names.ts';
 import type { ImageIdentity } from '../domain/images/image-identity.ts';
 import type { Folder } from './directories/folder.ts';
 import type { ExecRequest, Execution } from './execution.ts';
+import type { GpuSleep } from './gpu-sleep.ts';
 import type { GroupNetwork, GroupNetworks } from './groups.ts';
-import type { OnProgress, PrepareOptions, RegistryAuth } from './prepare-options.ts';
+import type { AheadImage, OnProgress, PrepareOptions, RegistryAuth } from './prepare-options.ts';
 
-export type { GroupNetwork, GroupNetworks, OnProgress, PrepareOptions, RegistryAuth };
+export type { AheadImage, GpuSleep, GroupNetwork, GroupNetworks, OnProgress, PrepareOptions, RegistryAuth };
 
 /** GPUs of a pool on one node. `free`: those held by no workload of this installation. */
 export interface GpuCapacity {
@@ -196,22 +197,6 @@ export class NoCapacity extends Failure {
   }
 }
 
-/** Lets workloads that sleep, and so hold no GPU memory, share GPUs with others. */
-export interface GpuSleep {
-  /** Makes the GPUs of a workload that sleeps free for others, until `claim` or the end of this process. Idempotent. */
-  release(id: string): Promise<void>;
-  /** Takes them back. Returns the workloads that hold one of them: it has got them when there is none. Idempotent. */
-  claim(id: string): Promise<string[]>;
-  /** Returns why `suspend` cannot work here, one sentence; null when it can. */
-  checkpointHindrance(): Promise<string | null>;
-  /** Returns how much of the memory of its GPUs is in use: what `suspend` would move. */
-  gpuMemoryBytes(id: string): Promise<number>;
-  /** Moves the GPU memory of a running workload to the machine's memory. When it rejects, the workload is as it was. */
-  suspend(id: string): Promise<void>;
-  /** Moves it back, to the GPUs that the workload was started with. */
-  resume(id: string): Promise<void>;
-}
-
 /** Measures what workloads have written to their own disks, which this runtime may be unable to limit. */
 export interface DiskMeter {
   /** Null: this one is limited, or is gone. Reads every directory entry, so call it seldom. */
@@ -307,6 +292,13 @@ export interface Runtime {
    * a second of its return, by runtimes whose engine can be away.
    */
   watch(onEvent: OnEvent, onReturn?: () => void): () => void;
+  /**
+   * Has one machine that could run workers with the image, and lacks it, pull it; false: there is none. It is asked only once.
+   * Rejects with a sentence fit for users. Absent where `prepare` pulls.
+   */
+  pullAhead?(wanted: AheadImage, signal: AbortSignal): Promise<boolean>;
+  /** Returns the disk that images are on; null where it cannot be seen. Absent where every machine looks after its own. */
+  imageDisk?(): Promise<{ totalBytes: number; freeBytes: number } | null>;
   /** Prepares what makes the starts of workers faster, from now on. Absent where nothing does. */
   expectStarts?(): void;
   /**

@@ -31,6 +31,7 @@ export async function placeOnNodes(cluster: Cluster, more: Record<string, string
   const env = {
     PODYARD_KUBECONFIG: cluster.kubeconfig,
     PODYARD_KUBERNETES_NAMESPACE: namespace,
+    PODYARD_PULL_AHEAD: 'false', // fake nodes never pull
     PODYARD_KUBERNETES_STORAGE_CLASSES: `STANDARD=${namespace},HIGH_PERFORMANCE=${namespace}`,
     ...more,
   };

@@ -1,30 +1,48 @@
 import type { EndpointId, RegistryId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import { NO_CAPACITY } from '../workers/worker-status.ts';
 
-/** The image of a release that may get workers, and the registry whose credentials pull it. */
+/** The image of a release that may get workers, the registry whose credentials pull it, and where the workers may run. */
 export interface ImageToPull {
   endpointId: EndpointId;
   version: number;
   userId: UserId;
   image: string;
   registryId: RegistryId | null;
+  /** Empty: they have no GPUs. */
+  gpuPools: string[];
+  /** Empty: anywhere. */
+  dataCenterIds: string[];
 }
 
-/** Returns the images of the newest releases of those of these endpoints that may have workers. */
-export async function listImagesToPull(db: Db, ids: readonly EndpointId[]): Promise<ImageToPull[]> {
+/** Returns the image of the newest release of an endpoint; null if it may have no workers, or is gone. */
+export async function findImageToPull(db: Db, id: EndpointId): Promise<ImageToPull | null> {
   const result = await db.query<ImageToPull>({
-    name: 'images-to-pull',
-    text: `select id as "endpointId", version, user_id as "userId", image, registry_id as "registryId" from endpoints
-           where id = any($1::text[]) and workers_max > 0`,
-    values: [ids],
+    name: 'image-to-pull',
+    text: `select id as "endpointId", version, user_id as "userId", image, registry_id as "registryId",
+             coalesce(gpu_pools, '{}') as "gpuPools", data_center_ids as "dataCenterIds"
+           from endpoints where id = $1 and workers_max > 0`,
+    values: [id],
   });
-  return result.rows;
+  return result.rows[0] ?? null;
 }
 
-/** True when any endpoint may have workers. */
-export async function hasImagesToPull(db: Db): Promise<boolean> {
+/** Returns the endpoints that may have workers: first those that may have none, whose next request would wait for a pull, then by age. */
+export async function listEndpointsToPull(db: Db, limit: number | null = null): Promise<EndpointId[]> {
+  const result = await db.query<{ id: EndpointId }>(
+    'select id from endpoints where workers_max > 0 order by workers_min > 0, created_at desc limit $1',
+    [limit],
+  );
+  return result.rows.map(({ id }) => id);
+}
+
+/** True while a worker waits for the pull of its image, or starts where a node may be pulling it. */
+export async function doWorkersPull(db: Db): Promise<boolean> {
   const result = await db.query<{ found: boolean }>(
-    'select exists(select from endpoints where workers_max > 0) as found',
+    `select exists(
+       select from workers where wanted = 'RUN' and coalesce(not starts_with(phase_reason, $1), true)
+         and (phase = 'STARTING' or (phase = 'PENDING' and timeline ? 'pullFrom' and not timeline ? 'pullAt'))) as found`,
+    [NO_CAPACITY],
   );
   return result.rows[0]!.found;
 }

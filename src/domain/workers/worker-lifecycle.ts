@@ -182,10 +182,7 @@ export async function markUnplaced(db: Db, id: WorkerId, reason: string, until: 
   );
 }
 
-/**
- * Stores in a waiting worker's timeline when the pull of its image, or the fetch of its models, began and ended, and how far it is. One that
- * failed before keeps the reason of that.
- */
+/** Stores when the pull for a waiting worker, or the fetch of its models, began and ended, and how far it is. An earlier failure stays. */
 export async function markBringing(
   db: Db,
   id: WorkerId,
@@ -204,8 +201,7 @@ export async function markBringing(
 export async function markCopying(db: Db, id: WorkerId, areThere: boolean): Promise<void> {
   const marks = areThere ? `'copyAt', now()` : `'createAt', now(), 'copyFrom', now()`;
   await db.query(
-    `update workers set timeline = (timeline - 'copyAt') || jsonb_build_object(${marks})
-     where id = $1 and phase = 'STARTING'`,
+    `update workers set timeline = (timeline - 'copyAt') || jsonb_build_object(${marks}) where id = $1 and phase = 'STARTING'`,
     [id],
   );
 }

@@ -285,6 +285,10 @@ class DockerRuntime implements EngineRuntime {
     return () => ended.abort();
   }
 
+  imageDisk() {
+    return this.#parts.machine.imageDisk();
+  }
+
   expectStarts(): void {
     this.#prepared.begin();
   }

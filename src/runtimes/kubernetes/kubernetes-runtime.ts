@@ -7,14 +7,14 @@
 import type { KubernetesSettings } from '../../config/kubernetes-settings.ts';
 import { Semaphore } from '../../core/flow/semaphore.ts';
 import type { Logger } from '../../core/logger.ts';
-import { isBuildImage, lostBuildImage } from '../../domain/builds/build-image.ts';
-import { type BuildRegistry, pulledName } from '../../domain/images/build-registry.ts';
+import type { BuildRegistry } from '../../domain/images/build-registry.ts';
 import { digestIn, type ImageIdentity, identityIn } from '../../domain/images/image-identity.ts';
 import { isRefusal } from '../../engine/refusal.ts';
 import { type ExecRequest, type Execution, notRunning } from '../execution.ts';
 import { type DescribePool, describePool, gpuCapacity, idleGpus } from '../gpu-pools.ts';
 import { InFlight } from '../in-flight.ts';
 import type {
+  AheadImage,
   Capacity,
   LogLine,
   LogsOptions,
@@ -34,7 +34,9 @@ import { accessOf, type ClusterAccess, ownAddress } from './api/cluster-access.t
 import type { Timing } from './api/reflector.ts';
 import { GroupServices } from './network/group-services.ts';
 import { PodServices } from './network/pod-services.ts';
+import { NodePulls } from './nodes/node-pulls.ts';
 import { clusterCapacity } from './nodes/nodes.ts';
+import { asPulled } from './pods/as-pulled.ts';
 import { ClaimStorage } from './pods/claim-storage.ts';
 import { ClusterView } from './pods/cluster-view.ts';
 import { DisruptionBudgets } from './pods/disruption-budgets.ts';
@@ -75,6 +77,7 @@ interface Parts {
   logs: PodLogs;
   usage: PodUsage;
   createSlots: Semaphore;
+  nodePulls: NodePulls;
 }
 
 /** Pods created concurrently, each with its Secret. More are not faster, and starve other requests. */
@@ -167,8 +170,8 @@ class KubernetesRuntime implements Runtime {
         const modelNodes = this.#modelNodes;
         const starter = { ...parts, installation, modelNodes, areGpusSimulated: gpus !== null };
         const signal = options.signal ? AbortSignal.any([abort.signal, options.signal]) : abort.signal;
-        const pulled = this.#asPulled(spec);
-        const pod = await startPod(starter, pulled, options, signal);
+        const pulled = asPulled(spec, this.#options);
+        const pod = await startPod(starter, { ...spec, ...pulled }, options, signal);
         const { address, publishedPorts } = this.#observe(parts, pod);
         const found = identityOf(pulled.image, pod.imageId);
         const image = found && identityIn(spec.image, found.digest);
@@ -179,13 +182,8 @@ class KubernetesRuntime implements Runtime {
     });
   }
 
-  /** Images that builds made have other names at their registry. */
-  #asPulled(spec: WorkloadSpec): WorkloadSpec {
-    const { builtImages = null, installation } = this.#options;
-    if (!isBuildImage(spec.image)) return spec;
-    const image = pulledName(spec.image, builtImages, installation);
-    if (image === null) throw lostBuildImage(spec.image);
-    return { ...spec, image, registry: builtImages?.auth ? { id: 'builds', auth: builtImages.auth } : null };
+  async pullAhead(wanted: AheadImage, signal: AbortSignal): Promise<boolean> {
+    return (await this.#open()).nodePulls.pullAhead({ ...wanted, ...asPulled(wanted, this.#options) }, signal);
   }
 
   /** Uses the last known state while the API server is away: pods keep running. */
@@ -294,11 +292,12 @@ class KubernetesRuntime implements Runtime {
   }
 
   async #makeParts(): Promise<Parts> {
-    const { settings, installation, logger, timing } = this.#options;
+    const { settings, installation, logger, timing, gpus } = this.#options;
     const api = this.#api;
     const namespace = settings.namespace ?? (await api.access()).namespace ?? 'default';
     const cluster = new ClusterView({ api, namespace, settings, installation, logger, ...(timing && { timing }) });
     const more = { cluster, installation, logger };
+    const registries = new RegistrySecrets(more);
     cluster.pods.subscribe((kind, pod, before) => this.#onChange(cluster, kind, pod, before));
     cluster.onLost(({ id }) => this.#notify(id));
     if (this.#isClosed) cluster.close();
@@ -306,7 +305,8 @@ class KubernetesRuntime implements Runtime {
       cluster,
       events: new PodEvents({ api, path: cluster.path('events'), logger }),
       services: new PodServices(more),
-      registries: new RegistrySecrets(more),
+      registries,
+      nodePulls: new NodePulls({ ...more, registries, areGpusSimulated: (gpus ?? null) !== null }),
       parking: new Parking(cluster),
       logs: new PodLogs(cluster),
       usage: new PodUsage(cluster),

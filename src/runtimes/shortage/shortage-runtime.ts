@@ -10,6 +10,7 @@ import type { Incident, Simulation } from '../../domain/simulation/simulation.ts
 import type { ExecRequest, Execution } from '../execution.ts';
 import { type DescribePool, describePool } from '../gpu-pools.ts';
 import type {
+  AheadImage,
   Capacity,
   GpuCapacity,
   LogLine,
@@ -158,6 +159,14 @@ export class ShortageRuntime implements Runtime {
 
   admitImage(image: string, auth?: RegistryAuth): Promise<void> {
     return this.#inner.admitImage(image, auth);
+  }
+
+  async pullAhead(wanted: AheadImage, signal: AbortSignal): Promise<boolean> {
+    return (await this.#inner.pullAhead?.(wanted, signal)) ?? false;
+  }
+
+  async imageDisk() {
+    return (await this.#inner.imageDisk?.()) ?? null;
   }
 
   expectStarts(): void {

@@ -50,6 +50,7 @@
 {{- if $value }}{{ $_ := set $settings $name $value }}{{ end -}}
 {{- end -}}
 {{- /* End of these. */ -}}
+{{- if not .Values.workloads.pullAhead }}{{ $_ := set $settings "PODYARD_PULL_AHEAD" "false" }}{{ end -}}
 {{- with include "podyard.priorityClasses" . }}{{ $_ := set $settings "PODYARD_KUBERNETES_PRIORITY_CLASSES" . }}{{ end -}}
 {{- with include "podyard.publicUrl" . }}{{ $_ := set $settings "PODYARD_PUBLIC_URL" . }}{{ end -}}
 {{- if and .Values.egressAllow .Values.networkPolicy.enabled (ne .Values.egress "all") }}{{ $_ := set $settings "PODYARD_EGRESS_ALLOW" (join "," .Values.egressAllow) }}{{ end -}}

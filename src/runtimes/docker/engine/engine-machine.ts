@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
 import { Failure } from '../../../core/errors.ts';
 import type { Engine } from '../../../engine/engine.ts';
 
@@ -9,6 +10,8 @@ interface EngineInfo {
   MemTotal: number;
   Driver: string;
   SecurityOptions?: string[] | null;
+  /** Where it keeps images. */
+  DockerRootDir?: string;
   /** Only Podman's. */
   Rootless?: boolean;
   /** Docker's and Podman's: `1` or `2`. */
@@ -42,6 +45,8 @@ export interface Machine {
   gpus: GpuSupport;
   /** The storage driver and the file system below it. */
   storage: string;
+  /** The folder of its images. */
+  folder: string | null;
 }
 
 /** The machine that the engine runs on. Asks once. */
@@ -64,6 +69,7 @@ export class EngineMachine {
         canLimitDisk: hasDiskLimits(info),
         gpus: gpuSupportOf(info),
         storage: storageOf(info),
+        folder: info.DockerRootDir ?? null,
       }),
       (error) => {
         this.#machine = undefined;
@@ -71,6 +77,13 @@ export class EngineMachine {
       },
     );
     return this.#machine;
+  }
+
+  /** See `Runtime.imageDisk`. */
+  async imageDisk(): Promise<{ totalBytes: number; freeBytes: number } | null> {
+    const { folder } = await this.read();
+    const found = folder === null ? null : await statfs(folder).catch(() => null); // the engine may be on another machine
+    return found && { totalBytes: found.blocks * found.bsize, freeBytes: found.bavail * found.bsize };
   }
 }
 

@@ -12,8 +12,8 @@ export function identityOf(image: string, reported: string): ImageIdentity | nul
   return fullName(repository) === fullName(repositoryOf(image)) ? identityIn(image, digest) : null;
 }
 
-/** Docker Hub's names have several spellings. */
-function fullName(repository: string): string {
+/** Returns one name for a repository: Docker Hub's have several spellings. */
+export function fullName(repository: string): string {
   const name = repository.replace(/^(index\.)?docker\.io\//, '');
   const [first, ...rest] = name.split('/');
   const isHub = rest.length === 0 || (!/[.:]/.test(first!) && first !== 'localhost');

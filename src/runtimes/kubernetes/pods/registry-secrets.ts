@@ -23,7 +23,7 @@ export class RegistrySecrets {
   }
 
   /** Creates or updates the Secret in one request. */
-  async ensure({ registry, image }: WorkloadSpec): Promise<void> {
+  async ensure({ registry, image }: Pick<WorkloadSpec, 'registry' | 'image'>): Promise<void> {
     if (!registry) return;
     const { cluster, installation } = this.#deps;
     const path = cluster.path('secrets', registrySecretName(registry.id));

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hasRegistryProgram, PrivateRegistry } from '../../../../test/containers/private-registry.ts';
-import { uploadRandomImage } from '../../../../test/containers/random-image.ts';
-import { RegistryDoor } from '../../../../test/containers/registry-door.ts';
-import { docker, hasEngine } from '../../../../test/engine.ts';
-import { newId } from '../../../core/ids.ts';
-import { silentLogger } from '../../../core/logger.ts';
-import type { PrepareOptions, Runtime } from '../../runtime.ts';
-import { createDockerRuntime } from '../docker-runtime.ts';
+import { newId } from '../../src/core/ids.ts';
+import { silentLogger } from '../../src/core/logger.ts';
+import { createDockerRuntime } from '../../src/runtimes/docker/docker-runtime.ts';
+import type { PrepareOptions, Runtime } from '../../src/runtimes/runtime.ts';
+import { docker, hasEngine } from '../engine.ts';
+import { hasRegistryProgram, PrivateRegistry } from './private-registry.ts';
+import { uploadRandomImage } from './random-image.ts';
+import { RegistryDoor } from './registry-door.ts';
 
 const LAYERS = 3;
 

@@ -30,7 +30,7 @@ beforeAll(async () => {
   const runtime = Object.assign(createSimulatedRuntime({ installation: 'i', world }), { expectStarts });
   const secretBox = createSecretBox(new Uint8Array(32));
   const releaseImages = new ReleaseImages({ pool: database.pool, runtime, secretBox });
-  puller = new ImagePuller({ pool: database.pool, bus, logger: silentLogger, runtime, releaseImages });
+  puller = new ImagePuller({ pool: database.pool, bus, logger: silentLogger, runtime, releaseImages, isOn: true });
   puller.start();
 });
 afterAll(async () => {
@@ -74,9 +74,75 @@ test('its end waits for what reads the database: that may be gone next', async (
   const runtime = createSimulatedRuntime({ installation: 'i', world: new SimulatedWorld({}) });
   const secretBox = createSecretBox(new Uint8Array(32));
   const releaseImages = new ReleaseImages({ pool, runtime, secretBox });
-  const ending = new ImagePuller({ pool, bus, logger: silentLogger, runtime, releaseImages });
+  const ending = new ImagePuller({ pool, bus, logger: silentLogger, runtime, releaseImages, isOn: true });
   ending.start();
   await expect.poll(() => reads).toBe(1);
   await ending.stop();
   expect(reads).toBe(0);
 });
+
+interface Asked {
+  image: string;
+  gpuPools: readonly string[];
+}
+
+/** A puller whose machines, `machines` of them, all lack images. */
+function pullerOf(machines: number, more: { isOn?: boolean; disk?: { totalBytes: number; freeBytes: number } } = {}) {
+  const asked: Asked[] = [];
+  const base = createSimulatedRuntime({ installation: 'i', world: new SimulatedWorld({}) });
+  const pullAhead = async ({ image: reference, gpuPools }: Asked) => {
+    const image = reference.split('@')[0]!;
+    const isLeft = asked.filter((one) => one.image === image).length < machines;
+    if (isLeft) asked.push({ image, gpuPools });
+    return isLeft;
+  };
+  const runtime = Object.assign(base, { pullAhead, imageDisk: async () => more.disk ?? null });
+  const { pool } = database;
+  const releaseImages = new ReleaseImages({ pool, runtime, secretBox: createSecretBox(new Uint8Array(32)) });
+  const { isOn = true } = more;
+  return { asked, made: new ImagePuller({ pool, bus, logger: silentLogger, runtime, releaseImages, isOn }) };
+}
+
+const insert = (pool: TestDatabase['pool'], id: string, min: number) =>
+  pool.query(
+    `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, gpu_pools, gpu_count, workers_min,
+       workers_max, scaler_type, scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
+     values ($1, 'ann', $1, 'QUEUE_BASED', $3, '', 1, '{}', '{}', '{ADA_24}', 1, $2, 3, 'QUEUE_DELAY', 4, 5, '{}', '{}', 0, 'OFF', 1)`,
+    [id, min, id],
+  );
+
+test('after a start the images of all endpoints are looked after, in turns, and first those without workers', async () => {
+  await database.pool.query('update endpoints set workers_max = 0, workers_min = 0');
+  await insert(database.pool, 'busy', 1);
+  await insert(database.pool, 'idle', 0);
+  const { asked, made } = pullerOf(2);
+  await made.runOnce();
+  expect(asked.map(({ image }) => image)).toEqual(['idle', 'busy', 'idle', 'busy']);
+  expect(asked[0]!.gpuPools).toEqual(['ADA_24']);
+  await made.runOnce(); // nothing changed
+  expect(asked).toHaveLength(4);
+});
+
+test('no image is pulled ahead while a worker waits for its own, on a disk that is nearly full, or if the operator wants none', async () => {
+  await database.pool.query('update endpoints set workers_max = 0, workers_min = 0');
+  await insert(database.pool, 'alone', 0);
+  for (const more of [{ disk: { totalBytes: 100e9, freeBytes: 1e9 } }, { isOn: false }]) {
+    const { asked, made } = pullerOf(1, more);
+    await made.runOnce();
+    expect(asked).toEqual([]);
+  }
+  await insertWorker(database.pool, 'w1', '{"pullFrom": "2026-11-20T10:02:09Z"}');
+  const { asked, made } = pullerOf(1);
+  await made.runOnce();
+  expect(asked).toEqual([]);
+  await database.pool.query(`update workers set timeline = timeline || '{"pullAt": "2026-11-20T10:02:19Z"}'`);
+  await made.runOnce();
+  expect(asked).toHaveLength(1);
+});
+
+const insertWorker = (pool: TestDatabase['pool'], id: string, timeline: string) =>
+  pool.query(
+    `insert into workers (id, endpoint_id, endpoint_type, user_id, version, wanted_reason, spec, gpu_count, timeline)
+     values ($1, 'alone', 'QUEUE_BASED', 'ann', 1, 'a test', '{}', 1, $2)`,
+    [id, timeline],
+  );
