@@ -29,6 +29,7 @@ import { ROOT, readReleaseFacts } from './release-facts.ts';
 const PARTS = ['archive', 'deb', 'image', 'npm', 'cli', 'chart', 'compose', 'installer', 'sbom', 'notes'] as const;
 type Part = (typeof PARTS)[number];
 
+process.umask(0o022); // npm packs files with the modes that they have
 const startedAt = performance.now();
 const { values: options } = parseArgs({
   options: {
