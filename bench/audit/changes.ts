@@ -14,9 +14,9 @@ import type { Served } from './audit.ts';
 
 const bus = { publish: () => {}, subscribe: () => () => {} };
 
-/** Of a turn. */
+/** Requests of a turn that run at once. */
 const AT_ONCE = 20;
-/** Of checks, which take a few microseconds each. */
+/** Checks of a turn, which take a few microseconds each. */
 const CHECKS = 2_000;
 
 interface Arm {

@@ -11,7 +11,7 @@ export type PullStep =
 
 const WORKERS_MS = 5_000;
 const DISK_MS = 600_000;
-/** What stays free for images that a start needs at once: a tenth of the disk, at most 50 GB. */
+/** The share that stays free for images that a start needs at once: a tenth of the disk, at most 50 GB. */
 const MARGIN_SHARE = 0.1;
 const MAX_MARGIN_BYTES = 50e9;
 
