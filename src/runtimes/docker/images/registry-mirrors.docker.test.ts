@@ -1,9 +1,7 @@
-import { once } from 'node:events';
-import { createServer, request, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { BASE, makeBase } from '../../../../test/builder-contract/dockerfile-projects.ts';
 import { hasRegistryProgram, PrivateRegistry } from '../../../../test/containers/private-registry.ts';
+import { RegistryDoor } from '../../../../test/containers/registry-door.ts';
 import { docker, hasEngine } from '../../../../test/engine.ts';
 import { workloadSpec } from '../../../../test/workload-spec.ts';
 import { newId } from '../../../core/ids.ts';
@@ -13,44 +11,10 @@ import { Engine } from '../../../engine/engine.ts';
 import type { Runtime } from '../../runtime.ts';
 import { createDockerRuntime } from '../docker-runtime.ts';
 
-/** A way to Debian's registry that needs no password, counts what is asked, and can be away. */
-class Door {
-  readonly asked: string[] = [];
-  isOpen = true;
-  readonly #server: Server;
-
-  constructor(registry: PrivateRegistry) {
-    const [, port] = registry.host.split(':');
-    const { username, password } = registry.auth;
-    const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
-    this.#server = createServer(({ method, url, headers }, answer) => {
-      if (!this.isOpen) return void answer.destroy();
-      this.asked.push(`${method} ${url}`);
-      const onward = request({ port, method, path: url, headers: { ...headers, authorization } }, (from) => {
-        answer.writeHead(from.statusCode!, from.headers);
-        from.pipe(answer);
-      });
-      onward.on('error', () => answer.destroy());
-      onward.end();
-    });
-  }
-
-  async open(): Promise<string> {
-    this.#server.listen(0, '127.0.0.1');
-    await once(this.#server, 'listening');
-    return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
-
-  close(): void {
-    this.#server.closeAllConnections();
-    this.#server.close();
-  }
-}
-
 describe.skipIf(!hasEngine || !hasRegistryProgram())('a registry with a mirror', { timeout: 60_000 }, () => {
   let registry: PrivateRegistry;
-  let origin: Door;
-  let mirror: Door;
+  let origin: RegistryDoor;
+  let mirror: RegistryDoor;
   let [originHost, mirrorHost, image] = ['', '', ''];
   let runtime: Runtime;
 
@@ -60,7 +24,7 @@ describe.skipIf(!hasEngine || !hasRegistryProgram())('a registry with a mirror',
     await engine.close();
     registry = await PrivateRegistry.start();
     await registry.push(BASE, 'team/echo', 'v1');
-    [origin, mirror] = [new Door(registry), new Door(registry)];
+    [origin, mirror] = [new RegistryDoor(registry), new RegistryDoor(registry)];
     originHost = await origin.open();
     mirrorHost = await mirror.open();
     image = `${originHost}/team/echo:v1`;
