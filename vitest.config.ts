@@ -9,6 +9,7 @@ const MAIN_JOB = 'test/e2e/main-job.test.ts';
 /** The tests of containers that run with Podman, too: what engines do differently. scripts/podman-up.sh starts it. */
 const WITH_PODMAN = [
   'src/runtimes/docker/{,containers/,engine/,network/}{bridge-network,container-freezer,docker-runtime,engine-facts,prepared-networks}.docker.test.ts',
+  'src/runtimes/docker/images/registry-mirrors.docker.test.ts',
   'src/builders/engine/*.docker.test.ts',
   'test/containers/{adoption,clusters,demo,deploy,egress,flashboot,pulled-once}.test.ts',
 ];

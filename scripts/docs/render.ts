@@ -1,6 +1,6 @@
 /** Renders the markdown of a page. Fails on a link to a missing page, heading or picture. */
 import { statSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Marked } from 'marked';
 import { escapeHtml } from './html.ts';
 import { DOCS, type Page, plain } from './pages.ts';
@@ -81,7 +81,7 @@ function addressOf(href: string, page: Page, pages: readonly Page[]): string | n
   if (href.startsWith('http://127.0.0.1:8080/')) return href.replace('http://127.0.0.1:8080/', '../');
   if (/^[a-z]+:/.test(href)) return href;
   const [path = '', anchor] = href.split('#');
-  const file = path === '' ? page.file : relative('.', join(dirname(page.file), path));
+  const file = path === '' ? page.file : join(dirname(page.file), path).replace(/\/$/, '');
   const target = pages.find((other) => other.file === file);
   if (!target) {
     const listed = pages.find((other) => other.file === `${file}/README.md`);

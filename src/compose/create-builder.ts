@@ -50,7 +50,8 @@ export async function createBuilder(
     ]);
     const [address, registry] = await Promise.all([readBuildEngine(config), readBuildRegistry(config)]);
     const engine = new Engine(address);
-    return createPushingBuilder({ engine, registry: registry!, installation: installation.id, isUsed });
+    const mirrors = config.registryMirrors;
+    return createPushingBuilder({ engine, registry: registry!, installation: installation.id, mirrors, isUsed });
   }
   const [{ createProcessBuilder }, { killOrphans, MARKER }] = await Promise.all([
     import('../builders/processes/process-builder.ts'),

@@ -1,6 +1,10 @@
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -191,6 +195,78 @@ describe('the images of processes', { timeout: 120_000 }, () => {
     const [greeting, file] = (await run(command, files)).split('\n');
     expect(greeting).toBe('hello from a wheel');
     expect(file).toContain(join(files, '.podyard/venv/lib'));
+  });
+
+  describe('with an index of packages over HTTP', () => {
+    const WHEEL = 'greet_pkg-1.0-py3-none-any.whl';
+    let index: Server;
+    let url: string;
+    let wheel: Buffer;
+
+    beforeAll(async () => {
+      const wheels = await mkdtemp(join(root, 'index-'));
+      await makeWheel(wheels);
+      wheel = await readFile(join(wheels, WHEEL));
+      index = createServer(({ url: path }, answer) => {
+        if (path === `/files/${WHEEL}`) return void answer.end(wheel);
+        if (path !== '/simple/greet-pkg/') return void answer.writeHead(404).end();
+        answer.setHeader('content-type', 'text/html');
+        answer.end(`<!DOCTYPE html><a href="/files/${WHEEL}#sha256=${digest()}">${WHEEL}</a>`);
+      });
+      index.listen(0, '127.0.0.1');
+      await once(index, 'listening');
+      url = `http://127.0.0.1:${(index.address() as AddressInfo).port}/simple/`;
+    });
+    afterAll(() => {
+      index?.closeAllConnections();
+      index?.close();
+    });
+    const digest = () => createHash('sha256').update(wheel).digest('hex');
+    const install = (...lines: string[]) =>
+      build(
+        {
+          ...{ ...RECIPE, installer: 'pip', lockFiles: ['requirements.txt'] },
+          entry: { kind: 'program', command: ['greet'] },
+        },
+        { 'requirements.txt': `--index-url ${url}\n${lines.join('\n')}\n` },
+      );
+
+    test('pip installs from it, with the hash that the lock file has', async () => {
+      const { files, command } = await install(`greet-pkg==1.0 --hash=sha256:${digest()}`);
+      expect(await run(command, files)).toBe('hello from a wheel');
+    });
+
+    test.each([
+      [
+        'a hash that disagrees',
+        `greet-pkg==1.0 --hash=sha256:${'0'.repeat(64)}`,
+        /DO NOT MATCH THE HASHES.*greet-pkg==1\.0.*Expected sha256 0{64}/s,
+      ],
+      ['a version that is not there', 'greet-pkg==2.0', /No matching distribution found for greet-pkg==2\.0/],
+      [
+        'two lines that disagree',
+        'greet-pkg==1.0\ngreet-pkg==1.1',
+        /The user requested greet-pkg==1\.0.*The user requested greet-pkg==1\.1/s,
+      ],
+      ['a package that is not there', 'unknown-pkg', /No matching distribution found for unknown-pkg/],
+    ])('%s is named, and there is no image', async (_what, line, reason) => {
+      await expect(install(line)).rejects.toMatchObject({
+        kind: 'unprocessable',
+        message: expect.stringMatching(reason),
+      });
+    });
+
+    test('an index that is away is named, with the package that it should have given', async () => {
+      index.closeAllConnections();
+      await new Promise((resolve) => index.close(resolve));
+      const { message } = await install('greet-pkg==1.0').then(
+        () => expect.fail('it is away'),
+        (error: Error) => error,
+      );
+      expect(message).toContain('Connection refused');
+      expect(message).toContain('/simple/greet-pkg/');
+      expect(message).toContain('No matching distribution found for greet-pkg==1.0');
+    });
   });
 
   test('an image is read-only, and of the same files is the same', async () => {

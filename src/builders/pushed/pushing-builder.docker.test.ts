@@ -4,6 +4,7 @@ import { builderContract } from '../../../test/builder-contract/contract.ts';
 import { DOCKERFILE, makeBase, writeDockerfile } from '../../../test/builder-contract/dockerfile-projects.ts';
 import { readFromImage } from '../../../test/builder-contract/read-from-image.ts';
 import { hasRegistryProgram, PrivateRegistry } from '../../../test/containers/private-registry.ts';
+import { RegistryDoor } from '../../../test/containers/registry-door.ts';
 import { docker, hasEngine } from '../../../test/engine.ts';
 import { findProcesses } from '../../../test/find-processes.ts';
 import { newId } from '../../core/ids.ts';
@@ -153,6 +154,36 @@ describe.skipIf(!isThere)('with an engine and a registry', () => {
     });
     expect(await namesInEngine()).toEqual([]);
     await builder.remove(allowed.id);
+  });
+
+  test('an open base comes from the mirror of its registry; while that is away, from the registry', async () => {
+    await registry!.push('localhost/podyard/test-base:1', 'team/base', 'v2');
+    const [origin, mirror] = [new RegistryDoor(registry!), new RegistryDoor(registry!)];
+    const [host, mirrorHost] = [await origin.open(), await mirror.open()];
+    const options = { engine, registry: place, installation: newId<string>(), isUsed: async () => false };
+    const builder = createPushingBuilder({ ...options, mirrors: new Map([[host, mirrorHost]]) });
+    const context = await folder();
+    await writeFile(`${context}/Dockerfile`, `FROM ${host}/team/base:v2\nCOPY note.txt /\n`);
+    const linesOf = async () => {
+      const { id, events, outcome } = await build(builder, context);
+      expect(outcome).toMatchObject({ image: expect.any(String) });
+      await builder.remove(id);
+      const names = (await docker.listImages()).flatMap(({ RepoTags, RepoDigests }) => [
+        ...(RepoTags ?? []),
+        ...(RepoDigests ?? []),
+      ]);
+      expect(names.filter((name) => name.startsWith(host) || name.startsWith(mirrorHost))).toEqual([]);
+      return events.flatMap((event) => (event.kind === 'line' ? [event.text] : []));
+    };
+    try {
+      origin.isOpen = false;
+      expect(await linesOf()).toContain(`It came from the mirror ${mirrorHost}`);
+      [origin.isOpen, mirror.isOpen] = [true, false];
+      expect((await linesOf()).join('\n')).toContain(`The mirror of ${host} failed, so ${host} itself is asked: `);
+    } finally {
+      origin.close();
+      mirror.close();
+    }
   });
 
   test('an earlier build is a base, and a place to copy from; one that the registry lost is named', async () => {

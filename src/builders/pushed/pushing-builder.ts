@@ -5,8 +5,10 @@
 import { Failure, messageOf } from '../../core/errors.ts';
 import { BUILT_LABEL, buildIdOf, isBuildImage } from '../../domain/builds/build-image.ts';
 import { type BuildRegistry, buildTagOf, imageOfBuildTag } from '../../domain/images/build-registry.ts';
+import { digestIn, repositoryOf } from '../../domain/images/image-identity.ts';
 import { parseImageReference } from '../../domain/images/image-reference.ts';
 import { pullFailure, registryOf } from '../../domain/images/pull-failure.ts';
+import { NO_MIRRORS, nameAtMirror, type RegistryMirrors } from '../../domain/images/registry-mirrors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { isRefusal, orAbsent, Refusal } from '../../engine/refusal.ts';
 import type { Builder, BuildOptions, BuildRequest, BuiltImage, StoredImage } from '../builder.ts';
@@ -19,6 +21,8 @@ export interface PushingBuilderOptions {
   engine: Engine;
   registry: BuildRegistry;
   installation: string;
+  /** Mirrors of registries, which bases come from first. */
+  mirrors?: RegistryMirrors;
   /** True while a workload uses the image. */
   isUsed(image: string): Promise<boolean>;
 }
@@ -38,6 +42,12 @@ interface PullMessage {
   id?: string;
   status?: string;
   progressDetail?: { total?: number };
+}
+
+interface PullOptions {
+  auth?: { username: string; password: string };
+  onProgress?: (line: string) => void;
+  signal: AbortSignal;
 }
 
 /** Makes no request before the first call. */
@@ -145,43 +155,66 @@ class PushingBuilder implements Builder {
     const isTagged = !('fault' in parsed) && (parsed.tag ?? parsed.digest) !== null;
     const present = await orAbsent(engine.json<BaseImage>({ method: 'GET', path: `/images/${image}/json` }));
     if (present && (present.RepoDigests ?? []).length === 0) return;
+    const full = isTagged ? image : `${image}:latest`; // without a tag the engine pulls all
+    if (!auth && (await this.#pullFromMirror(full, { onProgress, signal }))) return;
     try {
-      const answer = await engine.stream({
-        method: 'POST',
-        path: '/images/create',
-        query: { fromImage: image, ...(isTagged ? {} : { tag: 'latest' }) }, // without a tag it pulls all
-        ...(auth && { auth: { ...auth, serverAddress: registryOf(image) } }),
-        timeoutMs: PULL_TIMEOUT_MS,
-        signal,
-      });
-      for await (const { id, status, progressDetail } of readMessages(answer) as AsyncIterable<PullMessage>)
-        if (status && !progressDetail?.total) onProgress(id === undefined ? status : `${id}: ${status}`);
+      await this.#pull(full, { ...(auth && { auth }), onProgress, signal });
     } catch (error) {
       if (signal.aborted || error instanceof Failure) throw error;
       throw pullFailure(image, error, auth);
     }
   }
 
+  /** Resolves with false where nothing came of it. Both names go when the build ends. */
+  async #pullFromMirror(full: string, { onProgress, signal }: PullOptions & { onProgress: (line: string) => void }) {
+    const mirrored = nameAtMirror(full, this.#options.mirrors ?? NO_MIRRORS);
+    if (mirrored === null) return false;
+    const from = registryOf(mirrored);
+    try {
+      await this.#pull(mirrored, { onProgress, signal });
+      if (digestIn(full) === null) await this.#name(mirrored, full);
+      onProgress(`It came from the mirror ${from}`);
+      return true;
+    } catch (error) {
+      if (signal.aborted) throw error;
+      const registry = registryOf(full);
+      onProgress(
+        `The mirror of ${registry} failed, so ${registry} itself is asked: ${messageOf(pullFailure(mirrored, error, undefined))}`,
+      );
+      return false;
+    }
+  }
+
+  async #pull(name: string, { auth, onProgress, signal }: PullOptions): Promise<void> {
+    const answer = await this.#options.engine.stream({
+      method: 'POST',
+      path: '/images/create',
+      query: { fromImage: name },
+      ...(auth && { auth: { ...auth, serverAddress: registryOf(name) } }),
+      timeoutMs: PULL_TIMEOUT_MS,
+      signal,
+    });
+    // The last message says whether it failed.
+    for await (const { id, status, progressDetail } of readMessages(answer) as AsyncIterable<PullMessage>)
+      if (status && !progressDetail?.total) onProgress?.(id === undefined ? status : `${id}: ${status}`);
+  }
+
+  async #name(image: string, name: string): Promise<void> {
+    const repo = repositoryOf(name);
+    const query = { repo, tag: name.slice(repo.length + 1) };
+    await this.#options.engine.json({ method: 'POST', path: `/images/${image}/tag`, query });
+  }
+
   /** Gives the engine the image of an earlier build under its own name, for lines that begin with it or copy from it. */
   async #pullBuilt(image: string, signal: AbortSignal): Promise<void> {
-    const { engine, registry, installation } = this.#options;
+    const { registry, installation } = this.#options;
     const tag = buildTagOf(image, installation)!;
     if ((await this.#registry.manifest(tag)) === null)
       throw new Failure('unprocessable', `the registry does not have the image '${image}' any more: build it again.`);
     const name = `${this.#repository}:${tag}`;
-    const { username, password } = registry.auth ?? { username: '', password: '' };
     try {
-      const answer = await engine.stream({
-        method: 'POST',
-        path: '/images/create',
-        query: { fromImage: name },
-        auth: { username, password, serverAddress: registry.host },
-        timeoutMs: PULL_TIMEOUT_MS,
-        signal,
-      });
-      for await (const _ of readMessages(answer)); // the last one says whether it failed
-      const [repo, id] = image.split(':');
-      await engine.json({ method: 'POST', path: `/images/${name}/tag`, query: { repo: repo!, tag: id! } });
+      await this.#pull(name, { ...(registry.auth && { auth: registry.auth }), signal });
+      await this.#name(name, image);
     } catch (error) {
       if (signal.aborted || error instanceof Failure) throw error;
       throw new Failure(
