@@ -4,7 +4,7 @@ import { PERMISSIONS } from '../../domain/access/permissions.ts';
 import type { Access } from '../../domain/access/scopes.ts';
 import type { Volume } from '../../domain/volumes/volume.ts';
 import type { S3Call, VolumeCall } from './s3-call.ts';
-import { noSuchBucket, S3Error } from './s3-error.ts';
+import { noSuchBucket, onlyFromPods, S3Error } from './s3-error.ts';
 
 const VOLUME_ID = /^[\w-]{1,64}$/;
 
@@ -42,10 +42,4 @@ export async function openVolume<T>(
   } finally {
     await root.close();
   }
-}
-
-/** `why`: the rest of a sentence. */
-export function onlyFromPods(why: string): S3Error {
-  const text = `Files of network volumes can be reached from their pods only: ${why}. Start a pod with the volume, and copy with: podyard cp <file> <pod>:/workspace/`;
-  return new S3Error('NotImplemented', text);
 }

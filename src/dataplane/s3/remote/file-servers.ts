@@ -6,8 +6,7 @@ import type { Bus } from '../../../db/bus.ts';
 import type { Pool } from '../../../db/pool.ts';
 import { openHubAccess } from '../../../domain/access/hub-access.ts';
 import type { FileServerPods } from '../../../runtimes/runtime.ts';
-import { onlyFromPods } from '../open-volume.ts';
-import { S3Error } from '../s3-error.ts';
+import { onlyFromPods, S3Error } from '../s3-error.ts';
 
 interface Deps {
   pool: Pool;
