@@ -42,6 +42,7 @@ process.exitCode = await runCli(
     withServer,
     prove,
     copyModels,
+    serveFiles,
     withDatabase,
     storage,
     systemdUnit,
@@ -187,6 +188,17 @@ async function copyModels(root: string): Promise<void> {
   const { readNodeSettings } = await import('./config/node-settings.ts');
   const { signal } = new AbortController();
   await copy({ root, ...readNodeSettings(process.env) }, { onProgress: print, signal });
+}
+
+/** Runs until nobody has asked for a while, or a signal. */
+async function serveFiles(root: string, port: number): Promise<void> {
+  const { serveFiles: serve } = await import('./dataplane/s3/remote/serve-files.ts');
+  const { readFileServerSettings } = await import('./config/node-settings.ts');
+  const logger = await openLogger(readConfig({}, process.env));
+  const server = await serve({ root, port, logger, ...readFileServerSettings(process.env) });
+  const signal = new Promise<void>((resolve) => process.once('SIGTERM', () => resolve()));
+  await Promise.race([server.idle, signal]);
+  await server.close();
 }
 
 /** Null: a worker for the proof can run. */

@@ -80,6 +80,7 @@ export async function runRemote(args: readonly string[], options: RunOptions): P
     withServer: async () => unused(),
     prove: async () => unused(),
     copyModels: async () => unused(),
+    serveFiles: async () => unused(),
     withDatabase: async () => unused(),
     doctor: async () => unused(),
     storage: unused,

@@ -8,7 +8,7 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { systemClock } from '../src/core/clock.ts';
 import { newId, type UserId, type VolumeId } from '../src/core/ids.ts';
 import { silentLogger } from '../src/core/logger.ts';
-import { createSecretBox } from '../src/core/secret-box.ts';
+import { createSecretBox, type SecretBox } from '../src/core/secret-box.ts';
 import { S3Plane } from '../src/dataplane/s3/s3-plane.ts';
 import { answerOnWire } from '../src/dataplane/wire/wire-response.ts';
 import { WireServer } from '../src/dataplane/wire/wire-server.ts';
@@ -22,6 +22,7 @@ import { createS3Key, revokeS3Key } from '../src/domain/s3-keys/change-s3-key.ts
 import { createVolume } from '../src/domain/volumes/change-volume.ts';
 import { StorageDirectories } from '../src/runtimes/directories/storage-directories.ts';
 import { StorageQuotas } from '../src/runtimes/directories/storage-quotas.ts';
+import type { FileServerPods, WorkloadStorage } from '../src/runtimes/runtime.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 
 export interface S3Person {
@@ -53,8 +54,15 @@ export interface S3TestServer {
 
 const DATA_CENTER = 'EU-RO-1';
 
-/** Starts S3 on a port of its own, with its own database and directories. */
-export async function startS3Server(): Promise<S3TestServer> {
+/**
+ * Starts S3 on a port of its own, with its own database and directories. `serveRemotely`: returns what serves the volumes in the
+ * server's place.
+ */
+export async function startS3Server(
+  serveRemotely?: (
+    server: Pick<S3TestServer, 'database' | 'pathOf'> & { bus: Bus; secretBox: SecretBox },
+  ) => FileServerPods,
+): Promise<S3TestServer> {
   const database = await createTestDatabase();
   const { pool } = database;
   const root = await mkdtemp(join(tmpdir(), 'podyard-s3-'));
@@ -63,7 +71,13 @@ export async function startS3Server(): Promise<S3TestServer> {
   const storage = new StorageDirectories({ root, quotas: new StorageQuotas({ root, logger: silentLogger }) });
   const keyRing = new KeyRing({ pool, bus, clock: systemClock });
   const deps = { pool, bus, clock: systemClock, secretBox, logger: silentLogger };
-  const plane = new S3Plane({ ...deps, keyRing, storage });
+  const pathOf = (volume: VolumeId) => join(root, 'volumes', DATA_CENTER, volume);
+  const fileServers = serveRemotely?.({ database, pathOf, bus, secretBox });
+  const plane = new S3Plane({
+    ...deps,
+    keyRing,
+    storage: fileServers ? { ...remoteOnly(storage), fileServers } : storage,
+  });
   const wire = new WireServer({
     ...{ tls: null, trustedProxies: null, limits: { maxHeadBytes: 16_384, idleTimeoutMs: 75_000 } },
     dispatch: () => (exchange) => answerOnWire(exchange, exchange.target, '', (req, res) => plane.handle(req, res)),
@@ -90,7 +104,7 @@ export async function startS3Server(): Promise<S3TestServer> {
       await storage.ensure({ kind: 'volume', dataCenterId: DATA_CENTER, id: volume.id }, volume);
       return volume.id;
     },
-    pathOf: (volume) => join(root, 'volumes', DATA_CENTER, volume),
+    pathOf,
     addKey: async (person, ...scopes) => {
       const { actor } = await actorOf(person);
       const input = { name: 'test', scopes: scopes.map(parseScope), expiresAt: null };
@@ -112,5 +126,14 @@ export async function startS3Server(): Promise<S3TestServer> {
       await database.drop();
       await rm(root, { recursive: true, force: true });
     },
+  };
+}
+
+/** The storage of a process that mounts no volumes. */
+function remoteOnly(storage: StorageDirectories): WorkloadStorage {
+  return {
+    ensure: (...args) => storage.ensure(...args),
+    remove: (owner) => storage.remove(owner),
+    usedBytes: (owner) => storage.usedBytes(owner),
   };
 }

@@ -36,6 +36,7 @@ beforeEach(() => {
     withServer: async () => {},
     prove: async () => {},
     copyModels: async () => {},
+    serveFiles: async () => {},
     withDatabase: (flags, work) => {
       opened.push(flags);
       return work({ pool: database.pool, bus: { publish: () => {} } });

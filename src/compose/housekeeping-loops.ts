@@ -3,6 +3,7 @@ import { cleanUpLoop } from '../control/housekeeping/clean-up.ts';
 import { lostProgramLoop } from '../control/housekeeping/end-lost-programs.ts';
 import { evictionGuardLoop } from '../control/housekeeping/guard-evictions.ts';
 import { budgetLoop } from '../control/housekeeping/keep-budgets.ts';
+import { fileServersLoop } from '../control/housekeeping/keep-file-servers.ts';
 import { historyLoop } from '../control/housekeeping/keep-history.ts';
 import { keptImagesLoop } from '../control/housekeeping/keep-images.ts';
 import { VolumeKeeper } from '../control/housekeeping/keep-volumes.ts';
@@ -58,6 +59,8 @@ export function createHousekeeping(
   if (runtime.evictions) loops.push(evictionGuardLoop({ pool, logger, guard: runtime.evictions }));
   if (runtime.keepImages) loops.push(keptImagesLoop({ pool, logger, runtime }));
   if (storage) loops.push(new VolumeKeeper({ pool, bus, logger, logs, storage }));
+  const fileServers = storage?.fileServers;
+  if (fileServers) loops.push(fileServersLoop({ pool, bus, logger, secretBox, fileServers }));
   if (runtime instanceof ShortageRuntime) {
     const onChange = () => {
       capacity.forget();

@@ -166,11 +166,11 @@ export const KUBERNETES = {
     page: 'Access mode of network volumes; `ReadWriteOnce`: one node at a time',
     chart: { value: 'workloads.accessMode', as: 'text' },
   }),
-  /** Null: workers of the cluster cannot have models. */
+  /** Null: workers of the cluster cannot have models, and files of volumes are not served. */
   modelsImage: text({
     variable: 'PODYARD_KUBERNETES_MODELS_IMAGE',
     shownDefault: 'none; the chart’s own',
-    page: 'Image of Podyard that copies [models](guide/kubernetes.md#models) to nodes',
+    page: 'Image of Podyard that copies [models](guide/kubernetes.md#models) and serves [files](guide/kubernetes.md#files-of-volumes)',
     chart: { value: 'image', as: 'template' },
   }),
   pullSecrets: setting({

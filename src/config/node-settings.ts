@@ -15,3 +15,19 @@ export function readNodeSettings({ MODELS_URL: url, PODYARD_MODELS_GB: gb }: Nod
   const budget = gb ? parseInteger('PODYARD_MODELS_GB', gb, { min: 1, max: 1_000_000, fallback: 0 }) : null;
   return { url, budgetBytes: budget === null ? null : budget * 1e9 };
 }
+
+/** Settings of the program that serves the files of a network volume. */
+export interface FileServerSettings {
+  /** A secret. */
+  token: string;
+  idleMs: number;
+}
+
+/** Throws an error that names the variable. */
+export function readFileServerSettings({
+  FILES_TOKEN: token,
+  FILES_IDLE_SECONDS: idle,
+}: NodeJS.ProcessEnv): FileServerSettings {
+  if (!token) throw new UsageError('FILES_TOKEN is not set: a server sets it where it starts this command');
+  return { token, idleMs: parseInteger('FILES_IDLE_SECONDS', idle, { min: 1, max: 86_400, fallback: 600 }) * 1_000 };
+}

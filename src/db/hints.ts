@@ -45,6 +45,8 @@ interface HintTopics {
   secret: string;
   /** A network volume was deleted: its files can be removed. Payload: volume id. */
   volume: string;
+  /** Somebody asks for the files of a network volume that no program serves. Payload: volume id. */
+  files: string;
   /** A webhook is due. Payload: empty. */
   webhook: string;
   /** The simulation changed, or an incident is pending. Payload: empty. */

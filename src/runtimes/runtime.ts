@@ -321,6 +321,18 @@ export interface StorageRequest {
   type: 'STANDARD' | 'HIGH_PERFORMANCE';
 }
 
+/** Programs that mount a network volume each and serve its files (docs/decisions/0138-files-of-volumes-on-a-cluster.md). */
+export interface FileServerPods {
+  /** Null: there can be some. Else why not, as the rest of a sentence. */
+  readonly hindrance: string | null;
+  /** Finds the one of a volume. Null: there is none, or it has ended. `waits`: why it does not run yet. */
+  find(volumeId: string): Promise<{ host: string; port: number } | { waits: string } | null>;
+  /** Starts the one of a volume unless there is one. `token`: what it asks of those who talk to it. */
+  start(owner: StorageOwner & { kind: 'volume' }, request: StorageRequest, token: string): Promise<void>;
+  /** Removes those that have ended. */
+  sweep(): Promise<void>;
+}
+
 /** Storage of a runtime's workloads that outlives them. */
 export interface WorkloadStorage {
   /** Creates or grows the storage as needed. Returns the `source` of its `Mount`. Rejects with a sentence fit for users. */
@@ -332,6 +344,8 @@ export interface WorkloadStorage {
    * files.
    */
   openFiles?(owner: StorageOwner, request: StorageRequest): Promise<Folder>;
+  /** Programs of ours that serve the files; absent where this process opens them itself. */
+  readonly fileServers?: FileServerPods;
   /** Removes what uploads that never ended have left in it. Absent where there are none. */
   sweepUploads?(owner: StorageOwner): Promise<void>;
   /** Bytes in use; null where it cannot be measured. */

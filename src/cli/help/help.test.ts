@@ -11,11 +11,11 @@ function build(printed: string[] = []): Command {
   return buildCli(pieces as unknown as CliPieces);
 }
 
-/** Run by init containers, and by nobody else. */
-const INTERNAL = 'copy-models';
+/** Run by containers that a server starts, and by nobody else. */
+const INTERNAL = ['copy-models', 'serve-files'];
 
 function walk(command: Command, path: readonly string[] = []): [path: string, command: Command][] {
-  const children = command.commands.filter((child) => child.name() !== INTERNAL);
+  const children = command.commands.filter((child) => !INTERNAL.includes(child.name()));
   const below = children.flatMap((child) => walk(child, [...path, child.name()]));
   return path.length === 0 ? below : [[path.join(' '), command], ...below];
 }

@@ -81,6 +81,7 @@ async function podyard(args: string[], run: Run = {}) {
     withServer: unused,
     prove: unused,
     copyModels: unused,
+    serveFiles: unused,
     withDatabase: unused,
     doctor: unused,
     storage: unusedNow,

@@ -8,7 +8,7 @@ const ENVIRONMENT = `
 Every option can also be set by a variable, such as PODYARD_PORT or PODYARD_DATA_DIR; an option wins over its variable.
 DATABASE_URL is read as well. PODYARD_ADMIN_KEY sets the first user's key; without it, one is generated and shown once.`;
 
-/** Adds `serve`, `demo`, `prove` and `copy-models`. */
+/** Adds `serve`, `demo`, `prove`, `copy-models` and `serve-files`. */
 export function addServerCommands(program: Command, pieces: CliPieces): void {
   addServerOptions(program.command('serve', { isDefault: true }))
     .description('run the server (the default command)')
@@ -27,6 +27,12 @@ export function addServerCommands(program: Command, pieces: CliPieces): void {
     .argument('<folder>')
     .description('copy the models of a worker to its node; a server on Kubernetes starts it')
     .action((folder: string) => pieces.copyModels(folder));
+  program
+    .command('serve-files', { hidden: true })
+    .argument('<folder>')
+    .requiredOption('--port <port>')
+    .description('serve the files of a network volume to servers; a server on Kubernetes starts it')
+    .action((folder: string, { port }: { port: string }) => pieces.serveFiles(folder, Number(port)));
 }
 
 export function addDoctor(program: Command, pieces: CliPieces): void {

@@ -1,11 +1,10 @@
 import { isPermitted } from '../../domain/access/actor.ts';
 import { PERMISSIONS } from '../../domain/access/permissions.ts';
-import { listVolumeRows } from '../../domain/volumes/volume-store.ts';
 import { type S3Call, sendXml, type VolumeCall } from './s3-call.ts';
 
 /** ListBuckets: the volumes that the key may read. */
 export async function listBuckets({ deps, actor, res }: S3Call): Promise<void> {
-  const volumes = (await listVolumeRows(deps.pool, actor.userId)).filter(({ id }) =>
+  const volumes = (await deps.listVolumes(actor.userId)).filter(({ id }) =>
     isPermitted(actor, PERMISSIONS.readFiles({ id })),
   );
   sendXml(res, 200, 'ListAllMyBucketsResult', {

@@ -1,13 +1,13 @@
-import type { Batcher } from '../../core/flow/batcher.ts';
+import type { UserId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { Pool } from '../../db/pool.ts';
 import type { Actor } from '../../domain/access/actor.ts';
 import type { Volume } from '../../domain/volumes/volume.ts';
 import type { VolumeCharges } from '../../domain/volumes/volume-charges.ts';
-import type { OwnedVolume } from '../../domain/volumes/volume-store.ts';
+import type { listVolumeRows, OwnedVolume } from '../../domain/volumes/volume-store.ts';
 import type { Folder } from '../../runtimes/directories/folder.ts';
 import type { WorkloadStorage } from '../../runtimes/runtime.ts';
 import type { NameCache } from './name-cache.ts';
+import type { FileServers } from './remote/file-servers.ts';
 import type { S3Request } from './s3-request.ts';
 import type { S3Response } from './s3-response.ts';
 import { buildXml, XML_HEAD, type XmlElements } from './s3-xml.ts';
@@ -15,11 +15,13 @@ import type { Signing } from './signature.ts';
 
 /** Shared by the operations of S3 in a process. */
 export interface S3Deps {
-  pool: Pool;
-  /** Reads volumes: requests of the same moment share a query. */
-  volumes: Batcher<OwnedVolume, Volume | undefined>;
-  charges: VolumeCharges;
-  storage: WorkloadStorage;
+  /** Reads a volume. */
+  volumes: { run: (volume: OwnedVolume) => Promise<Volume | undefined> };
+  listVolumes: (userId: UserId) => ReturnType<typeof listVolumeRows>;
+  charges: Pick<VolumeCharges, 'add'>;
+  storage: Pick<WorkloadStorage, 'openFiles'>;
+  /** Where the files of volumes are served that this process does not mount; null: it mounts them. */
+  fileServers: FileServers | null;
   names: NameCache;
   logger: Logger;
 }

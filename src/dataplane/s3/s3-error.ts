@@ -65,6 +65,12 @@ export function noSuchKey(): S3Error {
   return new S3Error('NoSuchKey', 'There is no file with this key.');
 }
 
+/** `why`: the rest of a sentence. */
+export function onlyFromPods(why: string): S3Error {
+  const text = `Files of network volumes can be reached from their pods only: ${why}. Start a pod with the volume, and copy with: podyard cp <file> <pod>:/workspace/`;
+  return new S3Error('NotImplemented', text);
+}
+
 /** Turns an error of the file system into one that says what stands in the way; others stay as they are. */
 export function fromFileError(error: unknown): unknown {
   switch (codeOf(error)) {

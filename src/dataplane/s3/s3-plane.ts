@@ -1,22 +1,24 @@
 import type { Clock } from '../../core/clock.ts';
-import { FAILURES, Failure, isReported } from '../../core/errors.ts';
 import { Batcher } from '../../core/flow/batcher.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import { TEAM_HEADER } from '../../core/team-header.ts';
 import type { Bus } from '../../db/bus.ts';
-import { databaseFailure } from '../../db/database-fault.ts';
+import type { Pool } from '../../db/pool.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
 import { S3KeyRing } from '../../domain/s3-keys/s3-key-ring.ts';
 import type { Volume } from '../../domain/volumes/volume.ts';
 import { VolumeCharges } from '../../domain/volumes/volume-charges.ts';
-import { findVolumeRows, type OwnedVolume } from '../../domain/volumes/volume-store.ts';
+import { findVolumeRows, listVolumeRows, type OwnedVolume } from '../../domain/volumes/volume-store.ts';
 import { authenticateCaller } from '../../http/authenticate.ts';
 import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
 import { newRequestId } from '../../http/problem.ts';
 import { SESSION_HEADER } from '../../http/session-cookie.ts';
+import type { WorkloadStorage } from '../../runtimes/runtime.ts';
 import { NameCache } from './name-cache.ts';
-import { type S3Call, type S3Deps, sendXml } from './s3-call.ts';
-import { fromFileError, S3Error } from './s3-error.ts';
+import { refuse } from './refuse.ts';
+import { FileServers } from './remote/file-servers.ts';
+import type { S3Call, S3Deps } from './s3-call.ts';
+import { S3Error } from './s3-error.ts';
 import { headerOf, parseS3Request, type S3Request } from './s3-request.ts';
 import { S3Response } from './s3-response.ts';
 import { runOperation } from './s3-routes.ts';
@@ -32,8 +34,10 @@ export class S3Plane {
   readonly #running = new Map<string, number>();
 
   constructor(
-    deps: Omit<S3Deps, 'charges' | 'volumes' | 'names'> & {
-      bus: Pick<Bus, 'subscribe'>;
+    deps: Pick<S3Deps, 'logger'> & {
+      pool: Pool;
+      storage: WorkloadStorage;
+      bus: Pick<Bus, 'subscribe' | 'publish'>;
       clock: Clock;
       keyRing: KeyRing;
       secretBox: SecretBox;
@@ -43,14 +47,22 @@ export class S3Plane {
       ...{ lanes: 2, maxSize: 256, isCallFault: () => false },
       flush: (calls) => findVolumeRows(deps.pool, calls),
     });
-    this.#deps = { ...deps, volumes, charges: new VolumeCharges(deps.pool), names: new NameCache() };
+    const { fileServers } = deps.storage;
+    this.#deps = {
+      ...deps,
+      volumes,
+      listVolumes: (userId) => listVolumeRows(deps.pool, userId),
+      charges: new VolumeCharges(deps.pool),
+      fileServers: fileServers ? new FileServers({ ...deps, pods: fileServers }) : null,
+      names: new NameCache(),
+    };
     this.#s3Keys = new S3KeyRing(deps);
   }
 
   /** Answers a request whose path `isS3Path`. */
   handle(req: CallRequest, res: CallResponse): void {
     const response = new S3Response(res, newRequestId());
-    this.#answer(req, response).catch((thrown) => this.#refuse(req, response, thrown));
+    this.#answer(req, response).catch((thrown) => refuse(this.#deps.logger, { req, res: response }, thrown));
   }
 
   close(): void {
@@ -94,38 +106,5 @@ export class S3Plane {
         'There is no S3 key with this access key id, or it was revoked or has expired.',
       );
     return { actor: signer.actor, signing: checkSignature(request, claim, signer.secret) };
-  }
-
-  #refuse(req: CallRequest, res: S3Response, thrown: unknown): void {
-    const { requestId } = res;
-    const { status, code, message } = this.#describe(thrown, requestId);
-    if (res.isOver) return;
-    if (res.headersSent && !res.isXmlOpen) {
-      res.destroy();
-      return;
-    }
-    if (req.method === 'HEAD') {
-      res.writeHead(status, {});
-      res.end();
-      return;
-    }
-    const [Resource] = req.url!.split('?');
-    sendXml(res, status, 'Error', { Code: code, Message: message, Resource, RequestId: requestId });
-  }
-
-  #describe(thrown: unknown, requestId: string): { status: number; code: string; message: string } {
-    const error = fromFileError(databaseFailure(thrown) ?? thrown);
-    if (error instanceof S3Error) return { status: error.status, code: error.code, message: error.message };
-    if (error instanceof Failure) {
-      const code =
-        error.kind === 'unavailable'
-          ? 'ServiceUnavailable'
-          : error.kind === 'tooManyRequests'
-            ? 'SlowDown'
-            : 'AccessDenied';
-      return { status: FAILURES[error.kind].status, code, message: error.message };
-    }
-    if (!isReported(error)) this.#deps.logger.error({ err: thrown, requestId }, 's3 request failed');
-    return { status: 500, code: 'InternalError', message: 'The server failed; its log says why.' };
   }
 }

@@ -2,8 +2,9 @@ import type { Access } from '../../domain/access/scopes.ts';
 import { headBucket, listBuckets, sendLocation, sendVersioning } from './bucket-operations.ts';
 import { deleteObject, deleteObjects } from './delete-objects.ts';
 import { listObjectsV1, listObjectsV2 } from './list-objects.ts';
-import { openVolume } from './open-volume.ts';
+import { findVolume, openVolume } from './open-volume.ts';
 import { readObject } from './read-object.ts';
+import { forward } from './remote/forward.ts';
 import type { S3Call, VolumeCall } from './s3-call.ts';
 import { S3Error } from './s3-error.ts';
 import { headerOf, type S3Request } from './s3-request.ts';
@@ -37,11 +38,12 @@ export async function runOperation(call: S3Call): Promise<void> {
     if (method === 'GET' && names.length === 0) return listBuckets(call);
     throw notOffered(request, names);
   }
-  if (key === '' && method === 'PUT' && names.length === 0)
-    return openVolume(call, bucket, 'read', async () => exists());
+  if (key === '' && method === 'PUT' && names.length === 0) return findVolume(call, bucket, 'read').then(exists);
   const route = (key === '' ? bucketRoute : objectRoute)(request, names.join('&'));
   if (route === null) throw notOffered(request, names);
   const [access, run] = route;
+  const { fileServers } = call.deps;
+  if (fileServers) return forward(call, await findVolume(call, bucket, access), fileServers);
   return openVolume(call, bucket, access, run);
 }
 

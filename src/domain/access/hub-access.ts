@@ -31,6 +31,11 @@ export class HubAccess {
     return isRight ? id : null;
   }
 
+  /** Returns the secret between servers and the program that serves a volume's files. */
+  fileServerToken(volumeId: string): string {
+    return this.#mac(`files ${volumeId}`);
+  }
+
   /** Returns a name for whoever asks with a hub's token, from which the token cannot be found. */
   readerOf(userId: UserId, hubToken: string | null): string {
     return hubToken === null ? 'everybody' : this.#mac(`reader ${userId} ${hubToken}`);

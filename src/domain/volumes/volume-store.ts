@@ -48,6 +48,11 @@ export async function findVolumeRows(db: Db, wanted: readonly OwnedVolume[]): Pr
   });
 }
 
+/** Returns those of these volumes that exist, whoever owns them. */
+export async function listVolumesWithIds(db: Db, ids: readonly string[]): Promise<Volume[]> {
+  return (await db.query<Volume>(`select ${COLUMNS} from network_volumes where id = any($1::text[])`, [ids])).rows;
+}
+
 export async function insertVolumeRow(db: Db, volume: Volume): Promise<void> {
   await db.query(
     'insert into network_volumes (id, user_id, name, size_gb, data_center_id, type) values ($1, $2, $3, $4, $5, $6)',

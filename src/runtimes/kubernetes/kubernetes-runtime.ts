@@ -124,8 +124,10 @@ class KubernetesRuntime implements Runtime {
     this.storage = new ClaimStorage({
       api: this.#api,
       path: async () => (await this.#open()).cluster.path('persistentvolumeclaims'),
+      view,
       settings,
       installation,
+      areGpusSimulated: (options.gpus ?? null) !== null,
       usedBytes: async (claim) => (await this.#open()).usage.claimBytes(claim),
     });
   }

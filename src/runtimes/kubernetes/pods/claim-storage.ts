@@ -4,6 +4,8 @@ import { isRefusal, orAbsent } from '../../../engine/refusal.ts';
 import type { StorageOwner, StorageRequest, WorkloadStorage } from '../../runtime.ts';
 import { ApiError, type ApiServer, MERGE_PATCH } from '../api/api-server.ts';
 import { type ApiObject, amountOf, type Quantities } from '../api/objects.ts';
+import type { ClusterView } from './cluster-view.ts';
+import { FilePods } from './file-pods.ts';
 import { LABELS } from './pod-record.ts';
 
 interface Claim extends ApiObject {
@@ -17,6 +19,8 @@ export interface ClaimStorageOptions {
   settings: KubernetesSettings;
   installation: string;
   usedBytes: (claim: string) => Promise<number | null>;
+  view: () => Promise<ClusterView>;
+  areGpusSimulated: boolean;
 }
 
 /**
@@ -25,10 +29,16 @@ export interface ClaimStorageOptions {
  * claim is deleted.
  */
 export class ClaimStorage implements WorkloadStorage {
+  readonly fileServers: FilePods;
   readonly #options: ClaimStorageOptions;
 
   constructor(options: ClaimStorageOptions) {
     this.#options = options;
+    this.fileServers = new FilePods({
+      ...options,
+      isSimulated: options.areGpusSimulated,
+      ensure: (owner, request) => this.ensure(owner, request),
+    });
   }
 
   async ensure(owner: StorageOwner, request: StorageRequest): Promise<string> {
@@ -47,6 +57,7 @@ export class ClaimStorage implements WorkloadStorage {
 
   async remove(owner: StorageOwner): Promise<void> {
     const { api, path } = this.#options;
+    if (owner.kind === 'volume') await this.fileServers.remove(owner.id); // a claim in use stays
     await orAbsent(api.json({ method: 'DELETE', path: `${await path()}/${claimName(owner)}` }));
   }
 
