@@ -4,12 +4,17 @@ import { expect, test } from 'vitest';
 import { WAIT_WORDS } from '../../src/core/text/wait-words.ts';
 import { showItem } from '../../src/outbound/notice-texts.ts';
 import { because, CAUSES } from '../../src/scaling/because.ts';
+import { BUILD_STATUSES } from './pages/builds/build-values.ts';
+import { BATCH_STATES } from './pages/endpoints/batches/batch-values.ts';
 import { ENDPOINT_STATES } from './pages/endpoints/endpoint-states.ts';
 import { JOB_STATUSES } from './pages/endpoints/jobs/job-status.ts';
 import { type JobDetail, stepsOf } from './pages/endpoints/jobs/job-steps.ts';
 import { WORKER_STATUSES } from './pages/endpoints/workers/worker-status.ts';
 import { KEY_STATES } from './pages/keys/key-values.ts';
-import { EVENTS } from './pages/notices/notice-values.ts';
+import { MODEL_STATES } from './pages/models/model-values.ts';
+import { DELIVERY_STATES, EVENTS } from './pages/notices/notice-values.ts';
+import { POD_STATUSES } from './pages/pods/pod-details.ts';
+import { TEAM_STATES } from './pages/teams/team-values.ts';
 
 test.each(Object.entries(WAIT_WORDS))('a job that waits for the stage %s says so in one wording', (stage, words) => {
   const attempts = [{ stages: [{ stage, from: null, to: null, ms: 1, reason: null }], workerId: null }];
@@ -40,8 +45,14 @@ test.each([
   ['a state of an endpoint', ENDPOINT_STATES, []],
   ['a state of a job', JOB_STATUSES, []],
   ['a state of a worker', WORKER_STATUSES, []],
+  ['a state of a pod', POD_STATUSES, []],
+  ['a state of a build', BUILD_STATUSES, []],
+  ['a state of a batch', BATCH_STATES, []],
+  ['a state of a team', TEAM_STATES, []],
+  ['a state of a message to a destination', DELIVERY_STATES, []],
   // The console's own: the API has no word for them.
   ['a state of a key', KEY_STATES, ['UNUSED']],
+  ['a state of a model on a machine', MODEL_STATES, ['FAILED']],
 ] as const)('%s is the API’s own word', (_, table, own) => {
   for (const [value, { label }] of Object.entries(table)) {
     if ((own as readonly string[]).includes(value)) continue;
@@ -69,6 +80,7 @@ const GONE: readonly [words: RegExp, now: string][] = [
   [/(?:queue|endpoint) is overloaded/i, 'is full'],
   [/out of capacity|no free GPUs/i, 'no capacity'],
   [/job (?:has )?timed-out|time-out\b/i, 'timed out, timeout'],
+  [/rejected immediately/, 'refused at once'],
   [/\bhealthcheck\b/i, 'health check, health path'],
   [/image could not be downloaded|download(?:ing)? the image/i, 'pull'],
   [/key is no longer valid|key is outdated/i, 'has expired'],

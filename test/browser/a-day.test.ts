@@ -68,7 +68,7 @@ describe.skipIf(!hasBrowser)('a day with the console', { timeout: 120_000 }, () 
 
   step('sign in', 1, () => signIn(page, server));
 
-  step('deploy, and run a job', 8, async () => {
+  step('deploy, and run a job', 6, async () => {
     await page.getByRole('link', { name: 'your own image' }).click();
     await page.getByRole('textbox', { name: 'Name', exact: true }).fill('shop');
     await page.getByRole('textbox', { name: 'Image' }).fill('podyard/echo-js:dev');

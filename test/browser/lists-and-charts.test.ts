@@ -84,7 +84,7 @@ describe.skipIf(!hasBrowser)('lists, forms and charts', { timeout: 180_000 }, ()
 
   test('beside the form of an endpoint stands what it costs and starts, and of an edit what it replaces', async () => {
     await open('endpoints/new');
-    const summary = page.getByRole('region', { name: 'Summary' });
+    const summary = page.getByRole('region', { name: 'Summary', exact: true });
     await page.getByRole('combobox', { name: 'GPU pools' }).click();
     await page.getByRole('option', { name: /^ADA_24/ }).click();
     await page.keyboard.press('Escape');

@@ -101,7 +101,7 @@ describe.skipIf(!hasBrowser)('models', { timeout: 120_000 }, () => {
     await page.getByText('has no model org/none').waitFor();
     await page.getByRole('textbox', { name: 'Model' }).fill('hf:org/chat');
     await page.getByRole('button', { name: 'Look it up' }).click();
-    const plan = page.getByRole('region', { name: 'Summary' });
+    const plan = page.getByRole('region', { name: 'Summary', exact: true });
     await plan.getByText('text generation, because the hub says text-generation').waitFor();
     await plan.getByText('5.4 GB of GPU memory for a worker').waitFor();
     await plan.getByText('It fits: 4.0 GB of 10.0 GB are free.').waitFor();

@@ -78,7 +78,7 @@ describe.skipIf(!hasBrowser)('notices in the console', { timeout: 120_000 }, () 
       await page.getByText('Fails', { exact: true }).waitFor();
       await button('Deliveries').click();
       await dialog.getByText('Given up').waitFor();
-      await dialog.getByText('Accepted').waitFor();
+      await dialog.getByText('Sent', { exact: true }).first().waitFor();
       await expectAccessible(page);
       await page.keyboard.press('Escape');
       await dialog.waitFor({ state: 'hidden' });

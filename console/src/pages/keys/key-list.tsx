@@ -62,7 +62,7 @@ export function KeyList({ keys, queryKey, revoke, changes }: KeyListProps) {
             what="API key"
             name={key.name}
             queryKey={queryKey}
-            consequence="Requests with this key will be rejected immediately. You can't undo this."
+            consequence="Requests with this key are refused at once. You can't undo this."
             onConfirm={() => revoke(key.id)}
           />
         </Group>

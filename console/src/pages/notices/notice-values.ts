@@ -30,7 +30,7 @@ export const STATES = {
 } satisfies Record<string, StatusLook>;
 
 export const DELIVERY_STATES: Readonly<Record<Delivery['status'], StatusLook>> = {
-  SENT: { label: 'Accepted', color: 'green' },
+  SENT: { label: 'Sent', color: 'green' },
   WAITING: { label: 'Waiting', color: 'yellow' },
   GIVEN_UP: { label: 'Given up', color: 'red' },
 };

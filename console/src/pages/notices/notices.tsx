@@ -1,4 +1,4 @@
-import { Group, Stack, Tabs } from '@mantine/core';
+import { Box, Group, Stack, Tabs } from '@mantine/core';
 import { IconBell } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
@@ -87,7 +87,7 @@ const COLUMNS: Column<Destination>[] = [
   {
     title: 'Told of',
     isWide: true,
-    render: ({ scope, events }) => <Truncated text={eventsText(scope, events)} maw={320} />,
+    render: ({ scope, events }) => <Truncated text={eventsText(scope, events)} maw={240} />,
   },
   {
     title: 'State',
@@ -96,9 +96,9 @@ const COLUMNS: Column<Destination>[] = [
     render: (destination) => <StateCell destination={destination} />,
   },
   {
-    title: 'Last accepted',
+    title: 'Last sent',
     isWide: true,
-    sortKey: 'accepted',
+    sortKey: 'sent',
     sortValue: ({ lastSentAt }) => (lastSentAt ? Date.parse(lastSentAt) : null),
     render: ({ lastSentAt }) => (lastSentAt ? <RelativeTime at={lastSentAt} /> : 'Never'),
   },
@@ -124,10 +124,10 @@ function NameCell({ destination: { name, kind, address } }: { destination: Desti
 function StateCell({ destination }: { destination: Destination }) {
   const { enabled, lastError } = destination;
   return (
-    <>
+    <Box miw={0}>
       <Status table={STATES} value={stateOf(destination)} />
-      {enabled && lastError !== null && <Truncated text={lastError} maw={200} isDimmed />}
-    </>
+      {enabled && lastError !== null && <Truncated text={lastError} maw={170} isDimmed />}
+    </Box>
   );
 }
 
