@@ -112,8 +112,13 @@ describeOnCluster('files of volumes on a cluster', () => {
       await rm(folder, { recursive: true });
       expect(await podyard(['volumes', 'ls', `${volume}:`], env)).toContain('large');
 
-      await api.delete(id);
       s3.destroy();
+      await api.delete(id);
+      const remove = () => api.call('DELETE', `/v2/network-volumes/${volume}`).then(() => true);
+      await until('its worker is gone, and the volume with it', remove, 90_000);
+      const isEmpty = async () => (await life.cluster.client.list(life.path('persistentvolumeclaims'))).length === 0;
+      await until('the claim is gone', isEmpty, 90_000);
+      expect(await filesPod(volume)).toBeUndefined();
     },
     LIMIT_MS,
   );
