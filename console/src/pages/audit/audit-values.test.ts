@@ -41,12 +41,13 @@ test('operations and who did them are named', () => {
 });
 
 test('filters become the query; an admin sees everybody unless they want their own', () => {
-  const none = { operation: '', recordId: '', outcome: '', days: '', own: '' };
+  const none = { operation: '', recordId: '', actorId: '', outcome: '', days: '', own: '' };
   expect(auditQuery(none, false, 0)).toEqual({});
   expect(auditQuery(none, true, 0)).toEqual({ userId: 'all' });
   const now = Date.parse('2026-11-08T10:00:30Z');
-  expect(auditQuery({ ...none, operation: ' endpoint ', days: '7', own: 'yes' }, true, now)).toEqual({
+  expect(auditQuery({ ...none, operation: ' endpoint ', actorId: 'u1 ', days: '7', own: 'yes' }, true, now)).toEqual({
     operation: 'endpoint',
+    actorId: 'u1',
     since: '2026-11-01T10:00:00.000Z',
   });
 });

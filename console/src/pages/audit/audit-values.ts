@@ -65,6 +65,8 @@ function valueText(value: unknown): string {
 export interface AuditFilters {
   operation: string;
   recordId: string;
+  /** The user who did it. */
+  actorId: string;
   outcome: string;
   days: string;
   /** Only of one's own records. */
@@ -81,11 +83,12 @@ const DAY_MS = 86_400_000;
 
 /** Returns the query of the API; `now` in ms. Empty filters are left out. */
 export function auditQuery(filters: AuditFilters, isAdmin: boolean, now: number) {
-  const { operation, recordId, outcome, days, own } = filters;
+  const { operation, recordId, actorId, outcome, days, own } = filters;
   const since = days === '' ? '' : new Date(Math.floor(now / 60_000) * 60_000 - Number(days) * DAY_MS).toISOString();
   const all = {
     operation: operation.trim(),
     recordId: recordId.trim(),
+    actorId: actorId.trim(),
     outcome,
     since,
     userId: isAdmin && own === '' ? 'all' : '',
@@ -93,6 +96,7 @@ export function auditQuery(filters: AuditFilters, isAdmin: boolean, now: number)
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== '')) as {
     operation?: string;
     recordId?: string;
+    actorId?: string;
     outcome?: AuditEntry['outcome'];
     since?: string;
     userId?: string;

@@ -25,7 +25,7 @@ import {
 } from './audit-values.ts';
 
 const PAGE_SIZE = 50;
-const NO_FILTERS: AuditFilters = { operation: '', recordId: '', outcome: '', days: '', own: '' };
+const NO_FILTERS: AuditFilters = { operation: '', recordId: '', actorId: '', outcome: '', days: '', own: '' };
 
 /** Who changed what: for admins everything, for others what concerns their own records. */
 export function AuditPage() {
@@ -78,7 +78,7 @@ export function AuditPage() {
           }}
         </Loaded>
       </Stack>
-      <Details entry={shown} onClose={() => setShown(null)} />
+      <Details entry={shown} onFilter={setFilter} onClose={() => setShown(null)} />
     </Page>
   );
 }
@@ -175,6 +175,12 @@ function Filters(props: {
         value={filters.recordId}
         onChange={(event) => onChange('recordId', event.currentTarget.value)}
       />
+      <TextInput
+        label="User id"
+        className="audit-filter"
+        value={filters.actorId}
+        onChange={(event) => onChange('actorId', event.currentTarget.value)}
+      />
       <Select
         label="Outcome"
         className="audit-filter"
@@ -205,7 +211,17 @@ function Filters(props: {
   );
 }
 
-function Details({ entry, onClose }: { entry: AuditEntry | null; onClose: () => void }) {
+interface DetailsProps {
+  entry: AuditEntry | null;
+  onFilter: (name: keyof AuditFilters, value: string) => void;
+  onClose: () => void;
+}
+
+function Details({ entry, onFilter, onClose }: DetailsProps) {
+  const narrow = (name: 'actorId' | 'recordId', value: string) => {
+    onFilter(name, value);
+    onClose();
+  };
   return (
     <Modal opened={entry !== null} onClose={onClose} title={entry && operationText(entry.operation)} size="lg">
       {entry && (
@@ -224,6 +240,18 @@ function Details({ entry, onClose }: { entry: AuditEntry | null; onClose: () => 
           </Table.Tbody>
         </Table>
       )}
+      <Group gap="sm" mt="md">
+        {entry?.actorId && (
+          <Button variant="default" size="xs" onClick={() => narrow('actorId', entry.actorId!)}>
+            All by {visibleText(entry.actorName ?? entry.actorId)}
+          </Button>
+        )}
+        {entry?.recordId && (
+          <Button variant="default" size="xs" onClick={() => narrow('recordId', entry.recordId!)}>
+            All of this record
+          </Button>
+        )}
+      </Group>
     </Modal>
   );
 }
