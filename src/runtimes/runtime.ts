@@ -6,12 +6,12 @@
 import { Failure } from '../core/errors.ts';
 import type { RuntimeName } from '../core/runtime-names.ts';
 import type { ImageIdentity } from '../domain/images/image-identity.ts';
-import type { Folder } from './directories/folder.ts';
 import type { ExecRequest, Execution } from './execution.ts';
 import type { GpuSleep } from './gpu-sleep.ts';
 import type { GroupNetwork, GroupNetworks } from './groups.ts';
 import type { AheadImage, OnProgress, PrepareOptions, RegistryAuth } from './prepare-options.ts';
 
+export type { FileServerPods, StorageOwner, StorageRequest, WorkloadStorage } from './storage.ts';
 export type { AheadImage, GpuSleep, GroupNetwork, GroupNetworks, OnProgress, PrepareOptions, RegistryAuth };
 
 /** GPUs of a pool on one node. `free`: those held by no workload of this installation. */
@@ -310,44 +310,4 @@ export interface Runtime {
   tidy?(): Promise<void>;
   /** Releases connections, and what was prepared for starts. Workloads keep running. */
   close(): Promise<void>;
-}
-
-/** The owner of storage: a network volume, or the persistent storage of one pod. */
-export type StorageOwner = { kind: 'volume'; dataCenterId: string; id: string } | { kind: 'pod'; id: string };
-
-/** The size of the storage, and its speed where there is a choice. */
-export interface StorageRequest {
-  sizeGb: number;
-  type: 'STANDARD' | 'HIGH_PERFORMANCE';
-}
-
-/** Programs that mount a network volume each and serve its files (docs/decisions/0138-files-of-volumes-on-a-cluster.md). */
-export interface FileServerPods {
-  /** Null: there can be some. Else why not, as the rest of a sentence. */
-  readonly hindrance: string | null;
-  /** Finds the one of a volume. Null: there is none, or it has ended. `waits`: why it does not run yet. */
-  find(volumeId: string): Promise<{ host: string; port: number } | { waits: string } | null>;
-  /** Starts the one of a volume unless there is one. `token`: what it asks of those who talk to it. */
-  start(owner: StorageOwner & { kind: 'volume' }, request: StorageRequest, token: string): Promise<void>;
-  /** Removes those that have ended. */
-  sweep(): Promise<void>;
-}
-
-/** Storage of a runtime's workloads that outlives them. */
-export interface WorkloadStorage {
-  /** Creates or grows the storage as needed. Returns the `source` of its `Mount`. Rejects with a sentence fit for users. */
-  ensure(owner: StorageOwner, request: StorageRequest): Promise<string>;
-  /** Removes the storage and its contents. Does nothing when it does not exist. Called again after a failure. */
-  remove(owner: StorageOwner): Promise<void>;
-  /**
-   * Creates it as `ensure` does and opens its top directory, to be closed by the caller. Absent where this process cannot see the
-   * files.
-   */
-  openFiles?(owner: StorageOwner, request: StorageRequest): Promise<Folder>;
-  /** Programs of ours that serve the files; absent where this process opens them itself. */
-  readonly fileServers?: FileServerPods;
-  /** Removes what uploads that never ended have left in it. Absent where there are none. */
-  sweepUploads?(owner: StorageOwner): Promise<void>;
-  /** Bytes in use; null where it cannot be measured. */
-  usedBytes(owner: StorageOwner): Promise<number | null>;
 }

@@ -114,7 +114,7 @@ class KubernetesRuntime implements Runtime {
 
   constructor(options: KubernetesRuntimeOptions) {
     this.#options = options;
-    const { settings, installation, logger } = options;
+    const { settings, installation, logger, gpus = null } = options;
     this.#outage = new ApiOutage({ logger });
     this.#api = new ApiServer(options.access ?? (() => accessOf(settings)), this.#outage);
     this.#programs = new PodPrograms(this.#api);
@@ -123,7 +123,6 @@ class KubernetesRuntime implements Runtime {
     this.evictions = new DisruptionBudgets(view, installation);
     this.storage = new ClaimStorage({
       api: this.#api,
-      path: async () => (await this.#open()).cluster.path('persistentvolumeclaims'),
       view,
       settings,
       installation,

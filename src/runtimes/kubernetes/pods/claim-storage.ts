@@ -14,8 +14,6 @@ interface Claim extends ApiObject {
 
 export interface ClaimStorageOptions {
   api: ApiServer;
-  /** Returns the path of claims in our namespace. */
-  path: () => Promise<string>;
   settings: KubernetesSettings;
   installation: string;
   usedBytes: (claim: string) => Promise<number | null>;
@@ -42,9 +40,9 @@ export class ClaimStorage implements WorkloadStorage {
   }
 
   async ensure(owner: StorageOwner, request: StorageRequest): Promise<string> {
-    const { api, path } = this.#options;
+    const { api } = this.#options;
     const name = claimName(owner);
-    const claims = await path();
+    const claims = await this.#path();
     const claim = await orAbsent(api.json<Claim>({ method: 'GET', path: `${claims}/${name}` }));
     if (!claim) await this.#create(claims, owner, request);
     else if (claim.metadata.deletionTimestamp) {
@@ -56,9 +54,9 @@ export class ClaimStorage implements WorkloadStorage {
   }
 
   async remove(owner: StorageOwner): Promise<void> {
-    const { api, path } = this.#options;
+    const { api } = this.#options;
     if (owner.kind === 'volume') await this.fileServers.remove(owner.id); // a claim in use stays
-    await orAbsent(api.json({ method: 'DELETE', path: `${await path()}/${claimName(owner)}` }));
+    await orAbsent(api.json({ method: 'DELETE', path: `${await this.#path()}/${claimName(owner)}` }));
   }
 
   usedBytes(owner: StorageOwner): Promise<number | null> {
@@ -92,6 +90,11 @@ export class ClaimStorage implements WorkloadStorage {
       if (isRefusal(error, 409)) return; // created concurrently
       throw refused(error, `The storage '${claimName(owner)}' could not be created`);
     }
+  }
+
+  /** Returns the path of claims in our namespace. */
+  async #path(): Promise<string> {
+    return (await this.#options.view()).path('persistentvolumeclaims');
   }
 
   async #grow(path: string, name: string, { sizeGb }: StorageRequest): Promise<void> {
