@@ -122,11 +122,7 @@ class KubernetesRuntime implements Runtime {
     this.groups = new GroupServices(view, installation);
     this.evictions = new DisruptionBudgets(view, installation);
     this.storage = new ClaimStorage({
-      api: this.#api,
-      view,
-      settings,
-      installation,
-      areGpusSimulated: (options.gpus ?? null) !== null,
+      ...{ api: this.#api, view, settings, installation, areGpusSimulated: gpus !== null },
       usedBytes: async (claim) => (await this.#open()).usage.claimBytes(claim),
     });
   }
