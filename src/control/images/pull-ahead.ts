@@ -77,7 +77,10 @@ export class ImagePuller {
       const step = decidePull(this.#queue, await this.#readFacts());
       if (step === 'done') return undefined;
       if ('wait' in step) {
-        this.#deps.logger.debug({ endpoints: this.#queue.length }, `images are not pulled ahead now: ${step.wait}`);
+        this.#deps.logger.debug(
+          { pauseMs: step.inMs },
+          `${this.#queue.length} images are not pulled ahead now: ${step.wait}`,
+        );
         return { inMs: step.inMs };
       }
       await this.#pull(step.pull);

@@ -69,6 +69,15 @@ test('models whose patterns overlap share the bytes that both have', async () =>
   expect(hub.sentBytes - 3 * MB - 100).toBeLessThanOrEqual(2); // a byte each proves that the user may have the rest
 });
 
+test('a file that another fetch brought while this one was busy with others is not fetched again', async () => {
+  const large = { 'a.bin': 2 * MB, 'b.bin': 2 * MB, 'c.bin': 2 * MB, 'd.bin': 2 * MB };
+  const all = hub.add('org/behind', { ...large, 'e.bin': 5_000 });
+  const last = { ...all, id: 'c'.repeat(64), files: all.files.filter(({ path }) => path === 'e.bin') };
+  hub.sent.clear();
+  await Promise.all([bring([all], () => {}), bring([last], () => {})]);
+  expect(hub.sentBytes - 8 * MB - 5_000).toBeLessThanOrEqual(1); // a byte proves that the user may have it
+});
+
 test('an origin that goes on failing is named in the failure', async () => {
   const model = hub.add('org/away', { 'model.safetensors': MB });
   hub.faults.set('*', { status: 503 });

@@ -279,6 +279,7 @@ export class ModelStore {
     for (;;) {
       let isOwn = false;
       const fetch = async (stillWanted: AbortSignal) => {
+        if (canProve && this.#blobs.isIntact(file)) return; // another one ended since this file was missing
         isOwn = true;
         await this.#fetcher.fetch(origin, file, { path, onSize, signal: stillWanted });
         await this.#blobs.seal(file);
