@@ -3234,6 +3234,7 @@ export interface operations {
     parameters: {
       query?: {
         include?: string;
+        limit?: number;
       };
     };
     responses: {

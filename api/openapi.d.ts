@@ -3186,6 +3186,7 @@ export interface operations {
     parameters: {
       query?: {
         include?: string;
+        limit?: number;
       };
     };
     responses: {

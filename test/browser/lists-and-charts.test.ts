@@ -205,4 +205,36 @@ describe.skipIf(!hasBrowser)('lists, forms and charts', { timeout: 180_000 }, ()
     }
     await zoomed.close();
   });
+
+  test('a long list shows its first endpoints before it has all, unless it is narrowed', async () => {
+    await database.pool.query(
+      `insert into endpoints
+       select (jsonb_populate_record(e, jsonb_build_object('id', 'copy' || n, 'name', 'copy-' || n, 'created_at', e.created_at + n * interval '1 s'))).*
+       from endpoints e, generate_series(1, 299) n where e.id = $1`,
+      [endpointId],
+    );
+    const opened = async (path: string, to: string) => {
+      const { promise: isRead, resolve: read } = Promise.withResolvers<void>();
+      const tab = await openPage(browser, { complaints });
+      await tab.route(`${server.url}/v2/serverless`, (route) => isRead.then(() => route.continue()));
+      await tab.goto(`${server.url}/#/keys`);
+      await signIn(tab, server);
+      await tab.goto(`${server.url}/#/${path}`);
+      await tab.locator(to).first().waitFor();
+      return { tab, read };
+    };
+    const { tab, read } = await opened('endpoints', '[data-row]');
+    await tab.getByRole('status').filter({ hasText: '…' }).waitFor();
+    expect(await tab.locator('[data-row="0"]').textContent()).toContain('sorter');
+    read();
+    await tab.getByRole('status').filter({ hasText: '300' }).waitFor();
+    expect(await tab.locator('[data-row="0"]').textContent()).toContain('sorter');
+    await tab.close();
+
+    const narrowed = await opened('endpoints?sort=-name', '[aria-busy=true]');
+    expect(await narrowed.tab.locator('[data-row]').count()).toBe(0);
+    narrowed.read();
+    await narrowed.tab.locator('[data-row="0"]').getByText('sorter').waitFor();
+    await narrowed.tab.close();
+  });
 });

@@ -1,5 +1,5 @@
-import { queryOptions } from '@tanstack/react-query';
-import { api, request, unwrap } from './client.ts';
+import { queryOptions, skipToken } from '@tanstack/react-query';
+import { api, request, type Schemas, unwrap } from './client.ts';
 
 /** Queries that several pages share, so that each has one cache entry. */
 export const accountQuery = queryOptions({ queryKey: ['account'], queryFn: () => unwrap(api.GET('/v2/account')) });
@@ -11,9 +11,25 @@ export const teamsQuery = queryOptions({
   queryFn: () => unwrap(api.GET('/v2/teams', { headers: { 'podyard-team': '' } })),
 });
 
+/** More than a screen has. */
+const FIRST_ENDPOINTS = 100;
+
+/** The first of a long list of endpoints, which is there before the whole. Nothing if the list is short. */
+export const firstEndpointsQuery = queryOptions<Schemas['EndpointList']>({
+  queryKey: ['first-endpoints'],
+  queryFn: skipToken,
+});
+
 export const endpointsQuery = queryOptions({
   queryKey: ['endpoints'],
-  queryFn: () => unwrap(api.GET('/v2/serverless')),
+  queryFn: async ({ client, queryKey }) => {
+    if (client.getQueryData(queryKey) === undefined) {
+      const first = await unwrap(api.GET('/v2/serverless', { params: { query: { limit: FIRST_ENDPOINTS } } }));
+      if (first.endpoints.length < FIRST_ENDPOINTS) return first;
+      client.setQueryData(firstEndpointsQuery.queryKey, first);
+    }
+    return unwrap(api.GET('/v2/serverless'));
+  },
 });
 
 export const endedWorkersQuery = (id: string) =>

@@ -62,9 +62,15 @@ const PAGE_SIZE = 250;
 
 /**
  * Yields the user's endpoints, oldest first, in pages, so that a list of thousands does not block other requests. One that
- * exists throughout appears exactly once; one created or deleted meanwhile may be missing. Served by `endpoints_by_user`.
+ * exists throughout appears exactly once; one created or deleted meanwhile may be missing. `limit`: at most so many. Served by
+ * `endpoints_by_user`.
  */
-export async function* listEndpointPages(db: Db, userId: UserId): AsyncGenerator<Endpoint[]> {
+export async function* listEndpointPages(
+  db: Db,
+  userId: UserId,
+  limit = Number.POSITIVE_INFINITY,
+): AsyncGenerator<Endpoint[]> {
+  let left = limit;
   let last: { id: string; sortKey: string } | undefined; // the time as text: a Date would lose its microseconds
   for (;;) {
     const { rows } = await db.query<Endpoint & { sortKey: string }>({
@@ -75,8 +81,9 @@ export async function* listEndpointPages(db: Db, userId: UserId): AsyncGenerator
       values: last ? [userId, last.sortKey, last.id] : [userId],
     });
     last = rows.at(-1);
-    yield rows.map(({ sortKey, ...endpoint }) => endpoint);
-    if (rows.length < PAGE_SIZE) return;
+    yield rows.slice(0, left).map(({ sortKey, ...endpoint }) => endpoint);
+    left -= rows.length;
+    if (rows.length < PAGE_SIZE || left <= 0) return;
   }
 }
 

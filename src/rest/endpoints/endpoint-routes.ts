@@ -35,7 +35,7 @@ export const listEndpointsRoute = (wire: EndpointWire): RestRoute => {
       async (request, reply) => {
         const bases = { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost };
         const serialize = reply.compileSerializationSchema(Item);
-        const pages = listEndpointPages(deps.pool, request.actor.userId);
+        const pages = listEndpointPages(deps.pool, request.actor.userId, request.query.limit);
         const more = includes(request.query, 'STATE') ? { states: await readStates(deps, request.actor.userId) } : {};
         const render = (endpoint: Endpoint) => serialize(wire.toResponse(endpoint, bases) as Record<string, unknown>);
         const json = await renderList('endpoints', pages, render, more);

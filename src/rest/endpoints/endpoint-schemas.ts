@@ -72,6 +72,15 @@ export const EndpointList = Type.Object(
   { $id: 'EndpointList', description: 'The endpoints of the account, oldest first.' },
 );
 
-export const EndpointQuery = includeQuery('`STATE`: adds the state of each endpoint, as `states`.');
+export const EndpointQuery = Type.Object({
+  ...includeQuery('`STATE`: adds the state of each endpoint, as `states`.').properties,
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1_000,
+      description: 'Podyard only. At most so many endpoints, the oldest ones. Default: all.',
+    }),
+  ),
+});
 
 export const EndpointParams = Type.Object({ id: Type.String({ description: 'Endpoint identifier.' }) });

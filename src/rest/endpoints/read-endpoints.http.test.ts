@@ -45,6 +45,15 @@ test('a list of hundreds, read in pages, has each endpoint once and in order, ev
   ]);
   expect(ids).toHaveLength(750);
   expect(ids).toEqual(stored.rows.map(({ id }) => id));
+  for (const limit of [1, 250, 251, 750, 751]) {
+    const { endpoints } = (await rest.call('GET', `/v2/serverless?limit=${limit}`, { key: carol.key })).json();
+    expect(endpoints.map((endpoint: { id: string }) => endpoint.id)).toEqual(ids.slice(0, limit));
+  }
+  for (const limit of ['0', '1001', 'all', '1.5']) {
+    const refused = await rest.call('GET', `/v2/serverless?limit=${limit}`, { key: carol.key });
+    expect(refused.statusCode).toBe(422);
+    expect(refused.body).toContain('limit');
+  }
 });
 
 test('an unknown query parameter is ignored', async () => {

@@ -16,7 +16,8 @@ const KINDS = choiceOptions(ENDPOINT_FIELDS.type.choices!);
 /** Search, kind and image; below them a button for each state that some endpoint has. */
 export function EndpointFilters(props: {
   rows: readonly EndpointRow[];
-  foundCount: number;
+  /** Null until all rows are there. */
+  foundCount: number | null;
   narrowing: EndpointFilterState;
 }) {
   const { rows, foundCount, narrowing } = props;
@@ -53,9 +54,7 @@ export function EndpointFilters(props: {
         w={{ base: 180, sm: 240 }}
       />
       <Text size="sm" c="dimmed" className="figure" role="status">
-        {foundCount === rows.length
-          ? formatNumber(rows.length)
-          : `${formatNumber(foundCount)} of ${formatNumber(rows.length)}`}
+        {foundText(foundCount, rows.length)}
       </Text>
       <StateFilter
         table={ENDPOINT_STATES}
@@ -65,6 +64,11 @@ export function EndpointFilters(props: {
       />
     </Group>
   );
+}
+
+function foundText(found: number | null, all: number): string {
+  if (found === null) return '…';
+  return found === all ? formatNumber(all) : `${formatNumber(found)} of ${formatNumber(all)}`;
 }
 
 function imagesOf(rows: readonly EndpointRow[]): string[] {

@@ -2,10 +2,11 @@ import { Button, Code, Stack, Text } from '@mantine/core';
 import { IconServerBolt } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useState } from 'react';
+import { useSearchParams } from 'react-router';
 import { api, unwrap } from '../../../api/client.ts';
 import { useLive } from '../../../api/events.ts';
 import type { AccountSnapshot } from '../../../api/live-snapshots.ts';
-import { endpointsQuery } from '../../../api/queries.ts';
+import { endpointsQuery, firstEndpointsQuery } from '../../../api/queries.ts';
 import { EmptyState, Loaded, Page } from '../../../ui/page.tsx';
 import { NewLink } from '../../../ui/tables/record-page.tsx';
 import { RecordTable } from '../../../ui/tables/record-table.tsx';
@@ -32,7 +33,12 @@ const idOf = ({ endpoint }: EndpointRow) => endpoint.id;
 
 export function EndpointsPage() {
   const { snapshot } = useLive<AccountSnapshot>('/v2/account/live');
-  const query = useEndpoints(snapshot?.endpoints);
+  const whole = useEndpoints(snapshot?.endpoints);
+  const first = useQuery(firstEndpointsQuery);
+  const [params] = useSearchParams();
+  // Until all are there, the first of the order without a filter stay where they are.
+  const isPartial = whole.data === undefined && first.data !== undefined && params.size === 0;
+  const query = isPartial ? first : whole;
   return (
     <Page title="Endpoints" actions={<NewLink to="/endpoints/new">New endpoint</NewLink>}>
       <Loaded query={query}>
@@ -47,7 +53,7 @@ export function EndpointsPage() {
               <Code>podyard/echo-js:dev</Code>.
             </EmptyState>
           ) : (
-            <EndpointTable endpoints={endpoints} live={snapshot} />
+            <EndpointTable endpoints={endpoints} isPartial={isPartial} live={snapshot} />
           )
         }
       </Loaded>
@@ -66,7 +72,12 @@ function useEndpoints(liveCount: number | undefined) {
   return query;
 }
 
-function EndpointTable({ endpoints, live }: { endpoints: readonly Endpoint[]; live: AccountSnapshot | undefined }) {
+function EndpointTable(props: {
+  endpoints: readonly Endpoint[];
+  isPartial: boolean;
+  live: AccountSnapshot | undefined;
+}) {
+  const { endpoints, isPartial, live } = props;
   const narrowing = useEndpointFilter();
   const { filter, sort } = narrowing;
   const [visibleIds, setVisibleIds] = useState<readonly string[]>([]);
@@ -83,7 +94,7 @@ function EndpointTable({ endpoints, live }: { endpoints: readonly Endpoint[]; li
   return (
     <Stack gap="sm" className="record-list">
       {endpoints.length >= FILTERS_FROM && (
-        <EndpointFilters rows={rows} foundCount={found.length} narrowing={narrowing} />
+        <EndpointFilters rows={rows} foundCount={isPartial ? null : found.length} narrowing={narrowing} />
       )}
       <RecordTable
         label="endpoints"
