@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runCli } from './cli/program.ts';
 import type { Storage } from './cli/shared/cli-pieces.ts';
@@ -14,6 +14,7 @@ import { endOnSignal } from './compose/process/end-on-signal.ts';
 import { FIRST_PROCESS } from './compose/process/process-messages.ts';
 import { type Config, type Flags, ROLES, readConfig } from './config/config.ts';
 import type { Logger } from './core/logger.ts';
+import { makeDataDir } from './core/make-data-dir.ts';
 import type { MasterKeySource } from './core/master-key.ts';
 import { READY } from './core/ready-channel.ts';
 import type { Context } from './domain/context.ts';
@@ -141,7 +142,7 @@ async function keptKey(dataDir: string): Promise<string> {
   const known = await readFile(file, 'utf8').catch(() => '');
   if (known.trim() !== '') return known.trim();
   const key = `pyk_${randomBytes(24).toString('base64url')}`;
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  await makeDataDir(dataDir);
   await writeFile(file, key, { mode: 0o600 });
   return key;
 }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { newId } from '../core/ids.ts';
+import { makeDataDir } from '../core/make-data-dir.ts';
 import { type EmbeddedBinaries, findEmbeddedBinaries, linkLibraries } from './embedded-binaries.ts';
 import { isAlive } from './postmaster.ts';
 
@@ -68,7 +69,7 @@ export async function prepareEmbeddedPlace(
   onInitialise: () => void,
 ): Promise<EmbeddedPlace> {
   const binaries = await findEmbeddedBinaries();
-  await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
+  await makeDataDir(dataDirectory);
   const dataDir = await realpath(dataDirectory);
   const socketDir = await makeSocketDir(dataDir);
   const place: EmbeddedPlace = {
