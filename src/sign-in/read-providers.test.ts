@@ -136,6 +136,11 @@ test.each<[string, unknown, RegExp]>([
     { proxy: { header: 'X', assertion: { issuer: 'a', audience: 'b', keysUrl: 'http://x/' } } },
     /keysUrl: must match/,
   ],
+  [
+    'the title of a provider',
+    { providers: [{ ...OWN, clientSecret: 's' }], proxy: { header: 'X-Who', title: 'acme' } },
+    /proxy: a provider is named 'acme', so give it another title/,
+  ],
 ])('a proxy with %s is refused with its place', async (_what, content, text) => {
   await expect(read(content).then(() => readOwnSignIn(join(folder, 'sign-in.json')))).rejects.toThrow(text);
 });

@@ -14,6 +14,7 @@ export interface OwnSignIn {
 
 interface Given {
   localAccounts?: boolean;
+  providers?: readonly Pick<Provider, 'name'>[];
   proxy?: Pick<ProxySettings, 'header'> &
     Partial<Pick<ProxySettings, 'title' | 'emailHeader' | 'nameHeader' | 'groupsHeader' | 'assertion'>> &
     Partial<Pick<Provider, 'adminGroups' | 'userGroups' | 'joinByEmail'>>;
@@ -27,7 +28,10 @@ const HEADER_ISSUER = 'https://proxy.invalid';
 export async function readOwnSignIn(file: string | null): Promise<OwnSignIn> {
   const given: unknown = file === null ? {} : JSON.parse(await readFile(file, 'utf8'));
   if (!validate(given)) throw new Error(`the sign-in file ${file}: ${validate.errors?.[0]?.message}`);
-  const { localAccounts = true, proxy } = given;
+  const { localAccounts = true, proxy, providers = [] } = given;
+  // Sessions name where they began: those of the proxy would end with the provider's.
+  if (providers.some(({ name }) => name === proxy?.title))
+    throw new Error(`the sign-in file ${file}: proxy: a provider is named '${proxy?.title}', so give it another title`);
   return { isLocalOn: localAccounts, proxy: proxy === undefined ? null : await toProxy(proxy, file!) };
 }
 
