@@ -1,6 +1,6 @@
 /** The commands about teams and their members. `--team`, which every command has, acts for one. */
 import { type Command, Option } from 'commander';
-import { TEAM_ROLES, type TeamRole } from '../../domain/access/roles.ts';
+import { describeTeamRoles, TEAM_ROLES, type TeamRole } from '../../domain/access/team-roles.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
 import {
   addCommon,
@@ -85,7 +85,10 @@ function addMembers(parent: Command, pieces: CliPieces): void {
 type Lower<T extends string> = Lowercase<T>;
 
 function addRole(command: Command, standard?: Lower<TeamRole>): Command {
-  const option = new Option('--role <role>', 'viewer reads; developer also changes; operator also deletes; owner: all');
+  const option = new Option(
+    '--role <role>',
+    describeTeamRoles((role) => role.toLowerCase()),
+  );
   const choices = option.choices(TEAM_ROLES.map((role) => role.toLowerCase()));
   return command.addOption(standard === undefined ? choices.makeOptionMandatory() : choices.default(standard));
 }

@@ -1,4 +1,4 @@
-import { TEAM_ROLES } from '../../domain/access/roles.ts';
+import { describeTeamRoles, TEAM_ROLES } from '../../domain/access/team-roles.ts';
 import { CREATED_AT, type Examples, USER_ID } from '../shared/example-values.ts';
 import { closed, dateTime, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
@@ -11,9 +11,7 @@ const name = () =>
     pattern: NAME,
     description: 'Unique among users and teams. No blank at the beginning or the end.',
   });
-const ROLE =
-  'A VIEWER reads; a DEVELOPER also creates, changes and sends work; an OPERATOR also deletes, rolls back and opens terminals; an OWNER also manages members, keys and budgets.';
-const role = () => stringEnum(TEAM_ROLES, { description: ROLE });
+const role = () => stringEnum(TEAM_ROLES, { description: `${describeTeamRoles((role) => role)}.` });
 
 export const TeamResponse = Type.Object(
   {

@@ -1,3 +1,4 @@
+import { TEAM_ROLE_RIGHTS } from '../../../../src/domain/access/team-roles.ts';
 import type { Schemas } from '../../api/client.ts';
 import type { SummaryText } from '../../ui/forms/summary.tsx';
 
@@ -13,11 +14,16 @@ export const TEAM_STATES = {
 
 /** The roles in a team, each with what the ones before it may do. */
 export const TEAM_ROLES: { value: TeamRole; label: string; text: string }[] = [
-  { value: 'VIEWER', label: 'Viewer', text: 'Reads everything, also results of jobs.' },
-  { value: 'DEVELOPER', label: 'Developer', text: 'Also creates, changes and runs, and sends jobs.' },
-  { value: 'OPERATOR', label: 'Operator', text: 'Also deletes, rolls back and opens terminals.' },
-  { value: 'OWNER', label: 'Owner', text: 'Also manages members, keys and budgets.' },
+  { value: 'VIEWER', label: 'Viewer', text: rights('VIEWER') },
+  { value: 'DEVELOPER', label: 'Developer', text: rights('DEVELOPER') },
+  { value: 'OPERATOR', label: 'Operator', text: rights('OPERATOR') },
+  { value: 'OWNER', label: 'Owner', text: rights('OWNER') },
 ];
+
+function rights(role: TeamRole): string {
+  const text = TEAM_ROLE_RIGHTS[role];
+  return `${text[0]!.toUpperCase()}${text.slice(1)}.`;
+}
 
 export function roleLabel(role: TeamRole | null): string {
   return TEAM_ROLES.find(({ value }) => value === role)?.label ?? 'No member';
