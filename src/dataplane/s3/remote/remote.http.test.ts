@@ -136,6 +136,7 @@ test('a volume takes no more than its size', async () => {
   await pool.query('update network_volumes set used_bytes = size_gb * 1073741824::int8 - 10 where id = $1', [volume]);
   await put('ten', '0123456789');
   await expect(put('more', 'x')).rejects.toMatchObject({ name: 'QuotaExceeded' });
+  await expect(put('more', randomBytes(20 * 2 ** 20))).rejects.toMatchObject({ name: 'QuotaExceeded' });
   await pool.query('update network_volumes set used_bytes = 0 where id = $1', [volume]);
   await put('more', 'x');
 });
