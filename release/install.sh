@@ -425,7 +425,7 @@ check_machine() {
       note "SELinux is enforcing, and $TREE cannot be labeled without restorecon: install policycoreutils and run this again"
     note "SELinux is enforcing: containers may use volumes after: semanage fcontext -a -t container_file_t '$DATA/storage(/.*)?' && restorecon -R $DATA/storage"
   fi
-  doctor=$(as_user "$TREE/bin/podyard" doctor --data-dir "$DATA" 2>&1) && is_fit=yes || is_fit=no
+  doctor=$(as_user "$TREE/bin/podyard" doctor --offline --data-dir "$DATA" 2>&1) && is_fit=yes || is_fit=no
   if ! is_served && printf '%s\n' "$doctor" | grep -q '^note  port'; then
     die "a Podyard that this script did not start serves at $(address): stop it, and run this again$([ "$SCOPE" = system ] || echo ', or choose another port with --port')"
   elif ! is_served && printf '%s\n' "$doctor" | grep -q '^MISS  port'; then

@@ -7,7 +7,7 @@ import { channel } from 'node:diagnostics_channel';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runCli } from './cli/program.ts';
-import type { Storage } from './cli/shared/cli-pieces.ts';
+import type { DoctorOptions, Storage } from './cli/shared/cli-pieces.ts';
 import type { SystemdUnit } from './cli/storage/systemd-unit.ts';
 import { createOutput, createTerminal } from './cli/terminal/process-terminal.ts';
 import { endOnSignal } from './compose/process/end-on-signal.ts';
@@ -252,9 +252,9 @@ function allowsInsecureProcesses(flags: Flags, more: Env = {}): boolean {
   return readConfig(flags, { ...more, ...process.env }).allowInsecureProcesses;
 }
 
-async function doctor(flags: Flags, isJson: boolean, more: Env = {}): Promise<boolean> {
+async function doctor(flags: Flags, options: DoctorOptions, more: Env = {}): Promise<boolean> {
   const { runDoctor } = await import('./cli/doctor/doctor.ts');
-  return runDoctor(readConfig(flags, { ...more, ...process.env }), isJson, { print, note });
+  return runDoctor(readConfig(flags, { ...more, ...process.env }), options, { print, note });
 }
 
 async function openLogger(config: Config): Promise<Logger> {

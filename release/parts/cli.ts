@@ -52,7 +52,7 @@ async function reachableModules(dist: string): Promise<{ entries: Entry[]; packa
   const entries = new Map<string, Entry>();
   const packageNames = new Set<string>();
   const visit = async (path: string): Promise<void> => {
-    if (entries.has(path)) return;
+    if (entries.has(path) || path.startsWith('../workers/')) return; // the kits are packed as they are
     const isOfServer = OF_THE_SERVER.test(path);
     entries.set(path, isOfServer ? textEntry(path, INSTEAD) : fileEntry(path, join(dist, path)));
     if (isOfServer) return;

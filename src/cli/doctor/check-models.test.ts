@@ -27,7 +27,7 @@ afterEach(async () => {
 
 test('doctor says what models may take, what they have, and that their hub answers, and makes no folder', async () => {
   const folder = join(dataDir, 'models');
-  const [store, answer] = await checkModels({ dataDir, hubUrl, models: { ...MODELS, budgetBytes: 1e9 } });
+  const [store, answer] = await checkModels({ dataDir, hubUrl, models: { ...MODELS, budgetBytes: 1e9 } }, false);
   expect(store).toMatchObject({ what: 'models', verdict: 'ok' });
   expect(store!.found).toMatch(
     new RegExp(`^${folder} may take 1\\.0 GB and has 0\\.0 MB; \\S+ [MG]B of the disk are free$`),
@@ -36,16 +36,22 @@ test('doctor says what models may take, what they have, and that their hub answe
   expect(existsSync(folder)).toBe(false);
   await mkdir(folder);
   await writeFile(join(folder, 'weights'), Buffer.alloc(5e6));
-  const [half] = await checkModels({ dataDir, hubUrl, models: MODELS });
+  const [half] = await checkModels({ dataDir, hubUrl, models: MODELS }, false);
   expect(half!.found).toMatch(/ and has 5\.\d MB;/);
 });
 
+test('offline, the hub is not asked', async () => {
+  hub.on('request', () => expect.unreachable());
+  const findings = await checkModels({ dataDir, hubUrl, models: MODELS }, true);
+  expect(findings.map(({ found }) => found)).toEqual([expect.stringContaining('of the disk are free')]);
+});
+
 test('a budget that the disk cannot hold, and a folder that cannot be used, are noted', async () => {
-  const [store] = await checkModels({ dataDir, hubUrl, models: { ...MODELS, budgetBytes: 1e15 } });
+  const [store] = await checkModels({ dataDir, hubUrl, models: { ...MODELS, budgetBytes: 1e15 } }, false);
   expect(store).toMatchObject({ verdict: 'note', advice: expect.stringContaining('--models-gb') });
   const file = join(dataDir, 'file');
   await writeFile(file, '');
-  const [blocked] = await checkModels({ dataDir: file, hubUrl, models: MODELS });
+  const [blocked] = await checkModels({ dataDir: file, hubUrl, models: MODELS }, false);
   expect(blocked).toMatchObject({ verdict: 'note', advice: expect.stringContaining('--data-dir') });
 });
 
@@ -53,7 +59,7 @@ test('a hub that is away or fails is noted, with what to set', async () => {
   const host = new URL(hubUrl).host;
   const advice = 'Models of a hub cannot be fetched. Let this machine reach it, or name a mirror with --hub-url.';
   status = 503;
-  const [, failing] = await checkModels({ dataDir, hubUrl, models: MODELS });
+  const [, failing] = await checkModels({ dataDir, hubUrl, models: MODELS }, false);
   expect(failing).toEqual({
     what: 'models',
     verdict: 'note',
@@ -62,7 +68,7 @@ test('a hub that is away or fails is noted, with what to set', async () => {
   });
   hub.close();
   await once(hub, 'close');
-  const [, away] = await checkModels({ dataDir, hubUrl, models: MODELS });
+  const [, away] = await checkModels({ dataDir, hubUrl, models: MODELS }, false);
   expect(away).toMatchObject({ verdict: 'note', advice });
   expect(away!.found).toMatch(`the hub ${host} cannot be reached: `);
 });

@@ -10,9 +10,12 @@ import type { Finding } from './finding.ts';
 const what = 'models';
 const HUB_TIMEOUT_MS = 3_000;
 
-/** Tries where models of endpoints are kept, and the hub that they come from. */
-export function checkModels(config: Pick<Config, 'dataDir' | 'hubUrl' | 'models'>): Promise<Finding[]> {
-  return Promise.all([checkStore(config), checkHub(config.hubUrl)]);
+/** Tries where models of endpoints are kept, and the hub that they come from, unless `isOffline`. */
+export function checkModels(
+  config: Pick<Config, 'dataDir' | 'hubUrl' | 'models'>,
+  isOffline: boolean,
+): Promise<Finding[]> {
+  return Promise.all([checkStore(config), ...(isOffline ? [] : [checkHub(config.hubUrl)])]);
 }
 
 async function checkStore({ dataDir, models }: Pick<Config, 'dataDir' | 'models'>): Promise<Finding> {

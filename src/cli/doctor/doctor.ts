@@ -9,7 +9,7 @@ import { messageOf } from '../../core/errors.ts';
 import { useCatalog } from '../../domain/catalog/catalog.ts';
 import { readCatalogFile } from '../../domain/catalog/read-catalog-file.ts';
 import type { Gpu, GpuSource } from '../../runtimes/gpus/gpu.ts';
-import type { CliOutput } from '../shared/cli-pieces.ts';
+import type { CliOutput, DoctorOptions } from '../shared/cli-pieces.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
 import { checkBuilds } from './check-builds.ts';
 import { checkEgress, checkUsers } from './check-egress.ts';
@@ -26,14 +26,18 @@ const MARKS: Record<Finding['verdict'], string> = { ok: 'ok  ', note: 'note', mi
  * Prints what a server with this configuration would use of this machine or cluster, and how to fix what is missing.
  * Resolves with true if it can run.
  */
-export async function runDoctor(config: Config, isJson: boolean, output: CliOutput): Promise<boolean> {
+export async function runDoctor(
+  config: Config,
+  { isJson, isOffline }: DoctorOptions,
+  output: CliOutput,
+): Promise<boolean> {
   const findings = await Promise.all([
     checkNode(),
     checkMachine(),
     checkRuntime(config),
     checkDatabase(config),
     checkDisk(config),
-    config.runtime === 'simulated' ? [] : checkModels(config),
+    config.runtime === 'simulated' ? [] : checkModels(config, isOffline),
     checkPort(config),
     checkSettings(config),
   ]).then((all) => all.flat());

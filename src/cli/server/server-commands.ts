@@ -39,10 +39,12 @@ export function addDoctor(program: Command, pieces: CliPieces): void {
   addServerOptions(program.command('doctor'))
     .description('check what a server would use on this machine, and how to fix what is missing')
     .option('--json', 'print JSON, for programs')
-    .action(async ({ json, ...flags }: Flags & { json?: boolean }) => {
+    .option('--offline', 'do not ask whether the hub of models answers')
+    .action(async ({ json = false, offline = false, ...flags }: Flags & { json?: boolean; offline?: boolean }) => {
       const { unitVariables } = await import('../storage/installation.ts');
       const more = await unitVariables(pieces, flags);
-      if (!(await pieces.doctor(flags, json === true, more))) throw new Error('a server cannot run here yet');
+      if (!(await pieces.doctor(flags, { isJson: json, isOffline: offline }, more)))
+        throw new Error('a server cannot run here yet');
     });
 }
 

@@ -36,6 +36,12 @@ export interface Storage {
 /** Variables of a server, which count less than those of the environment. */
 type Env = Readonly<Record<string, string>>;
 
+export interface DoctorOptions {
+  isJson: boolean;
+  /** Nothing is asked that the operator's settings do not name. */
+  isOffline: boolean;
+}
+
 /** The parts that the commands act on, each from flags, environment and `more` variables. Injected, so that `--help` loads none of it. */
 export interface CliPieces extends CliOutput {
   /** Runs the server until a signal stops it. */
@@ -66,7 +72,7 @@ export interface CliPieces extends CliOutput {
   /** Returns whether several users may share the process runtime. */
   allowsInsecureProcesses(flags: Flags, more?: Env): boolean;
   /** Checks this machine for a server with these flags. Resolves with false if it cannot run. */
-  doctor(flags: Flags, isJson: boolean, more?: Env): Promise<boolean>;
+  doctor(flags: Flags, options: DoctorOptions, more?: Env): Promise<boolean>;
   /** The user's terminal, for commands that talk to a server or run for long. */
   terminal: Terminal;
 }
