@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { newId } from '../core/ids.ts';
-import { makeDataDir } from '../core/make-data-dir.ts';
 import { type EmbeddedBinaries, findEmbeddedBinaries, linkLibraries } from './embedded-binaries.ts';
+import { makeDataDir } from './make-data-dir.ts';
 import { isAlive } from './postmaster.ts';
 
 /** Where an embedded server keeps its files, as real paths. */

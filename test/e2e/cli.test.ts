@@ -153,7 +153,15 @@ test('an endpoint without batches says how to submit one', async () => {
 });
 
 test('doctor reports what this machine has', async () => {
-  const { status, out } = await podyard('doctor', '--offline', '--port', '0', '--data-dir', join(home, 'data'), '--json');
+  const { status, out } = await podyard(
+    'doctor',
+    '--offline',
+    '--port',
+    '0',
+    '--data-dir',
+    join(home, 'data'),
+    '--json',
+  );
   expect(status).toBe(0);
   const findings = JSON.parse(out) as { what: string; verdict: string }[];
   expect(findings.map(({ what }) => what)).toEqual([

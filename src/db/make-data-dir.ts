@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises';
-import { messageOf } from './errors.ts';
+import { messageOf } from '../core/errors.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
