@@ -23,8 +23,9 @@ import { notifySuccess } from '../../ui/notify.ts';
 import { Page } from '../../ui/page.tsx';
 import type { Endpoint } from '../endpoints/settings/endpoint-values.ts';
 import { fitText, type ResolvedModel } from './model-values.ts';
-import { storedModelsQuery, useSecretNames } from './models-query.ts';
+import { storedModelsQuery } from './models-query.ts';
 import { resolveModel } from './resolve-model.ts';
+import { TokenSelect } from './token-select.tsx';
 
 const RECIPES = builtIn as unknown as Recipe[];
 const PARENTS = [{ to: '/models', label: 'Models' }];
@@ -59,7 +60,6 @@ export function DeployModelPage() {
 /** Its button looks the model up first, and deploys once the plan stands beside the fields. */
 function DeployForm() {
   const form = useForm({ mode: 'controlled', initialValues: INITIAL });
-  const secrets = useSecretNames();
   const stored = useQuery(storedModelsQuery).data;
   const queries = useQueryClient();
   const navigate = useNavigate();
@@ -101,13 +101,7 @@ function DeployForm() {
         {...form.getInputProps('source')}
       />
       <Group grow align="flex-start">
-        <Select
-          label="Token"
-          description="The secret with a token, for a gated or private model"
-          data={secrets}
-          clearable
-          {...form.getInputProps('tokenSecret')}
-        />
+        <TokenSelect {...form.getInputProps('tokenSecret')} />
         <Select
           label="Recipe"
           description="By default, what the hub says that the model is for decides"

@@ -1,4 +1,4 @@
-import { Anchor, Badge, Button, Checkbox, Group, Paper, Progress, Select, Stack, Text, TextInput } from '@mantine/core';
+import { Anchor, Badge, Button, Checkbox, Group, Paper, Progress, Stack, Text, TextInput } from '@mantine/core';
 import { IconBrain, IconPin, IconPinnedOff } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from 'react-router';
@@ -24,7 +24,8 @@ import {
   type StoredModel,
   shortCommit,
 } from './model-values.ts';
-import { storedModelsQuery, useSecretNames } from './models-query.ts';
+import { storedModelsQuery } from './models-query.ts';
+import { TokenSelect } from './token-select.tsx';
 
 const STATE_ORDER = Object.keys(MODEL_STATES);
 const STATES = { table: MODEL_STATES, of: modelState };
@@ -209,7 +210,6 @@ function Pin({ model: { id, name, pinned } }: { model: StoredModel }) {
 }
 
 function FetchAhead() {
-  const secrets = useSecretNames();
   return (
     <FormButton
       label="Fetch ahead"
@@ -242,13 +242,7 @@ function FetchAhead() {
             autoComplete="off"
             {...form.getInputProps('exclude')}
           />
-          <Select
-            label="Token"
-            description="The secret with a token, for a gated or private model"
-            data={secrets}
-            clearable
-            {...form.getInputProps('tokenSecret')}
-          />
+          <TokenSelect {...form.getInputProps('tokenSecret')} />
           <Checkbox
             label="Pin it, so that it is never removed to make room"
             {...form.getInputProps('pinned', { type: 'checkbox' })}

@@ -85,7 +85,7 @@ const COLUMNS: Column<Destination>[] = [
     render: (destination) => <NameCell destination={destination} />,
   },
   {
-    title: 'Told of',
+    title: 'Events',
     isWide: true,
     render: ({ scope, events }) => <Truncated text={eventsText(scope, events)} maw={240} />,
   },
