@@ -14,17 +14,44 @@ const WITH_PODMAN = [
   'test/containers/{adoption,clusters,demo,deploy,egress,flashboot,pulled-once}.test.ts',
 ];
 
+const cores = availableParallelism();
+/** Files that mostly wait, for containers, servers and timers: twice as many run as there are cores. */
+const WAITING = Math.min(8, 2 * cores);
+const BUSY = Math.min(8, Math.max(2, cores));
+const MIXED = Math.round((WAITING + BUSY) / 2);
+
+/** The order of projects, and how many files of each run at a time: those of one group share the machine. */
+const GROUPS = {
+  quick: { groupOrder: 0, maxWorkers: MIXED },
+  /** They measure how long a request waits. */
+  attack: { groupOrder: 1, maxWorkers: BUSY },
+  whole: { groupOrder: 2, maxWorkers: WAITING },
+  /** Chromium ends all requests when a network interface comes or goes (ERR_NETWORK_CHANGED), as those of containers do. */
+  browser: { groupOrder: 3, maxWorkers: MIXED },
+  /** One cluster for all, after everything else. Most tests wait for its kubelet. */
+  cluster: { groupOrder: 4, maxWorkers: MIXED },
+  clusterAlone: { groupOrder: 5, maxWorkers: 1 },
+};
+
+/** A group's part of a project's settings. */
+const inGroup = (group: keyof typeof GROUPS) => {
+  const { groupOrder, maxWorkers } = GROUPS[group];
+  return { maxWorkers, sequence: { groupOrder } };
+};
+
 /** A project of tests that start whole servers. */
 const slowProject = (
   name: string,
+  group: keyof typeof GROUPS,
   include: string[],
-  options: { exclude?: string[]; sequence?: object; env?: Record<string, string> } = {},
+  options: { exclude?: string[]; env?: Record<string, string> } = {},
 ) =>
   ({
     extends: true,
     test: {
       name,
       include,
+      ...inGroup(group),
       isolate: true,
       testTimeout: 60_000,
       hookTimeout: 120_000,
@@ -38,18 +65,17 @@ const ALONE_ON_CLUSTER = ['api-server-away', 'chart', 'cluster', 'doctor', 'fail
   (name) => `test/kubernetes/${name}.test.ts`,
 );
 
-/** Tests that use the cluster, which runs them after the projects of lower groups. */
 const clusterProject = (
   name: string,
-  groupOrder: number,
-  files: { include: string[]; exclude?: string[]; maxWorkers: number },
+  group: 'cluster' | 'clusterAlone',
+  files: { include: string[]; exclude?: string[] },
 ) => ({
   extends: true,
   test: {
     name,
     ...files,
+    ...inGroup(group),
     globalSetup: ['test/global-setup.ts', 'test/kubernetes/global-setup.ts'],
-    sequence: { groupOrder },
     isolate: true,
     env: { PODYARD_TEST_TIMEOUT_MS: '90000' },
     testTimeout: 240_000,
@@ -65,7 +91,6 @@ export default defineConfig({
     pool: 'forks',
     // One process runs many files and loads each module once: loading them takes more than most tests do.
     isolate: false,
-    maxWorkers: Math.min(8, Math.max(2, availableParallelism())),
     testTimeout: 10_000,
     hookTimeout: 30_000,
     // Vitest's own second is too short for a machine that has more to do.
@@ -76,30 +101,35 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'fast',
+          ...inGroup('quick'),
           include: ['{src,console/src,bench,scripts}/**/*.test.ts', 'test/*.test.ts'],
           exclude: ['**/node_modules/**', NOT_FAST],
         },
       },
-      slowProject('conformance', ['test/conformance/**/*.test.ts']),
-      slowProject('main-job', [MAIN_JOB]),
-      slowProject('programs', ['test/{e2e,helm,model}/**/*.test.ts', 'workers/**/*.test.ts', 'src/**/*.slow.test.ts'], {
-        exclude: [MAIN_JOB],
+      slowProject('conformance', 'quick', ['test/conformance/**/*.test.ts']),
+      slowProject('main-job', 'quick', [MAIN_JOB]),
+      slowProject(
+        'programs',
+        'whole',
+        ['test/{e2e,helm,model}/**/*.test.ts', 'workers/**/*.test.ts', 'src/**/*.slow.test.ts'],
+        {
+          exclude: [MAIN_JOB],
+        },
+      ),
+      slowProject('attack', 'attack', ['test/attack/**/*.test.ts']),
+      slowProject('containers', 'whole', ['test/containers/**/*.test.ts', 'src/**/*.docker.test.ts']),
+      slowProject('podman', 'whole', WITH_PODMAN, {
+        env: { DOCKER_HOST: `unix://${tmpdir()}/podyard-podman/podman.sock` },
       }),
-      slowProject('attack', ['test/attack/**/*.test.ts']),
-      slowProject('containers', ['test/containers/**/*.test.ts', 'src/**/*.docker.test.ts']),
-      slowProject('podman', WITH_PODMAN, { env: { DOCKER_HOST: `unix://${tmpdir()}/podyard-podman/podman.sock` } }),
-      slowProject('release', ['test/release/**/*.test.ts']),
-      slowProject('gpu', ['test/gpu/**/*.test.ts']),
-      slowProject('chaos', ['test/chaos/**/*.test.ts']),
-      // Chromium ends all requests when a network interface comes or goes (ERR_NETWORK_CHANGED), as those of containers do.
-      slowProject('browser', ['test/browser/**/*.test.ts'], { sequence: { groupOrder: 1 } }),
-      // One cluster for all, after everything else. Most tests wait for its kubelet, so two files run at a time.
-      clusterProject('cluster', 2, {
+      slowProject('release', 'whole', ['test/release/**/*.test.ts']),
+      slowProject('gpu', 'whole', ['test/gpu/**/*.test.ts']),
+      slowProject('chaos', 'whole', ['test/chaos/**/*.test.ts']),
+      slowProject('browser', 'browser', ['test/browser/**/*.test.ts']),
+      clusterProject('cluster', 'cluster', {
         include: ['test/kubernetes/**/*.test.ts', 'src/**/*.kube.test.ts'],
         exclude: ALONE_ON_CLUSTER,
-        maxWorkers: 2,
       }),
-      clusterProject('cluster-alone', 3, { include: ALONE_ON_CLUSTER, maxWorkers: 1 }),
+      clusterProject('cluster-alone', 'clusterAlone', { include: ALONE_ON_CLUSTER }),
     ],
   },
 });

@@ -1,17 +1,7 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Projects, the one with the longest file first. */
-const ORDER = [
-  'chaos',
-  'main-job',
-  'containers',
-  'programs',
-  'browser',
-  'conformance',
-  'fast',
-  'cluster',
-  'cluster-alone',
-];
+const ORDER = ['main-job', 'release', 'chaos', 'containers', 'programs', 'podman', 'conformance', 'fast'];
 
 /** Starts the projects with the longest files first, so that none of these files runs alone at the end. */
 export class LongestFirst extends BaseSequencer {

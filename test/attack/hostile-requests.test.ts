@@ -32,7 +32,7 @@ const TIME_LIMIT_MS = 120_000 + REQUESTS * 30;
 const FOREIGN = 'neighbors-own-7f3a9c';
 const INTERNAL = /node_modules|\.ts:\d+|\bat [\w.<>]+ \(|SQLSTATE|syntax error at/;
 /** The OpenAI routes' answer when the job itself failed (docs/interface/queue.md, "Errors of OpenAI routes"). */
-const FAILED_JOB = /"code":"worker_error"/;
+const FAILED_JOB = /"code":"(worker_error|job_cancelled)"/;
 
 /** Answers any request, also one that it cannot read. */
 const POD_PROGRAM = `
