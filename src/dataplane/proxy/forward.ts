@@ -167,7 +167,12 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, Forwarded {
     connection.begin(this, exchange.method === 'HEAD');
     this.#options.onConnected?.();
     const { target = exchange.target, withheld = NONE_WITHHELD } = this.#options;
-    this.#unsent = upstreamRequestHead(exchange, target, withheld);
+    const head = upstreamRequestHead(exchange, target, withheld);
+    if (typeof head !== 'string') {
+      connection.transport.writeKept(head);
+      return;
+    }
+    this.#unsent = head;
     if (!this.#isRequestSent) exchange.readBody(this); // what came with the head is sent with the head
     this.#flush();
   }
@@ -187,7 +192,12 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, Forwarded {
       return;
     }
     const { transport } = this.#connection;
-    this.#unsent = writeBody(transport, this.#unsent, chunk, this.#exchange.bodyLength === 'chunked');
+    this.#unsent = writeBody(
+      transport,
+      this.#unsent,
+      { bytes: chunk, start: 0, end: chunk.length },
+      this.#exchange.bodyLength === 'chunked',
+    );
     this.#flush();
     if (transport.isFull) this.#exchange.pauseBody();
   }
@@ -229,8 +239,8 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, Forwarded {
     if (!this.#exchange.inform(status, reason, clientHeaders(headers, NO_HEADERS))) this.#pauseAnswer();
   }
 
-  onAnswerData(chunk: Buffer): void {
-    if (!this.#exchange.write(chunk)) this.#pauseAnswer();
+  onAnswerData(bytes: Buffer, start: number, end: number): void {
+    if (!this.#exchange.write(bytes, start, end)) this.#pauseAnswer();
   }
 
   #pauseAnswer(): void {

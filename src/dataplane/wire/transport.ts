@@ -5,23 +5,17 @@ import { stayPaused } from '../../http/floods/stay-paused.ts';
 import { takenBytes } from '../../http/floods/taken-bytes.ts';
 import { type BulkReader, mayReadOn } from './bulk-reads.ts';
 import type { Transport, TransportReader } from './client-exchange.ts';
+import { readBuffer, viewOf } from './read-buffer.ts';
 import { streamBinding, type WriteRequest } from './stream-binding.ts';
 
-const READ_BYTES = 262_144;
 /** Up to this size a copy comes from node's buffer pool. */
 const SMALL_BYTES = 4096;
 const MAX_SPARE = 32;
 /** Up to this size node tries to write synchronously. */
 const MAX_PAST_STREAM = 16_384;
-const MAX_VIEWS = 2048;
 const KEEP_ALIVE_AFTER_MS = 60_000;
 /** Reads of this size are those of a peer that sends as fast as it is read. */
 const BULK_BYTES = 65_536;
-
-/** The buffer of every read: used or copied before the next one. Separate buffers would cost a quarter of the time. */
-const readBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
-/** Views of its start, by length: most reads are short, and creating a view costs as much as finding the end of a head. */
-const views: (Buffer | undefined)[] = new Array<Buffer | undefined>(MAX_VIEWS).fill(undefined);
 
 /**
  * Buffers for copies of what was read, returned once written. A new buffer for each piece of a large body would keep the
@@ -29,11 +23,16 @@ const views: (Buffer | undefined)[] = new Array<Buffer | undefined>(MAX_VIEWS).f
  */
 const spare: Buffer[] = [];
 
+/** Undocumented in node: calls `onread` with every read, whose size or error is in `streamBaseState`. */
+interface Handle {
+  onread: (this: Handle, bytes: ArrayBuffer | undefined) => unknown;
+  writeLatin1String(request: WriteRequest, text: string): number;
+  writeBuffer(request: WriteRequest, bytes: Buffer): number;
+}
+
 /** Undocumented in node: a socket's handle, which another Socket can take over. */
 interface HandleHolder {
-  _handle: {
-    writeLatin1String(request: WriteRequest, text: string): number;
-  } | null;
+  _handle: Handle | null;
   /** Counts the connection until it is closed. */
   _server: unknown;
 }
@@ -56,8 +55,10 @@ export class SocketTransport implements Transport, BulkReader {
   readonly socket: Socket;
   #error: Error | null = null;
   readonly #isShared: boolean;
-  /** Text to write at the end of this turn of the event loop. */
-  #corked = '';
+  /** Text to write at the end of this turn of the event loop; bytes when nothing else was written in it. */
+  #corked: string | Buffer = '';
+  /** Something may wait in the stream, which then takes what follows. */
+  #usesStream = false;
   /** Characters written past the stream that the kernel has not fully taken. */
   #pendingChars = 0;
   #isPaused = false;
@@ -108,12 +109,13 @@ export class SocketTransport implements Transport, BulkReader {
   }
 
   get isFull(): boolean {
-    return this.unsentBytes >= this.socket.writableHighWaterMark;
+    const { unsentBytes } = this;
+    return unsentBytes > 0 && unsentBytes >= this.socket.writableHighWaterMark;
   }
 
   /** Bytes that the kernel has not taken yet, without those written in this turn of the event loop. */
   get unsentBytes(): number {
-    return this.#pendingChars + this.socket.writableLength;
+    return this.#usesStream ? this.#pendingChars + this.socket.writableLength : this.#pendingChars;
   }
 
   /** Bytes that the kernel has taken. */
@@ -130,9 +132,23 @@ export class SocketTransport implements Transport, BulkReader {
   }
 
   writeText(text: string): void {
-    if (this.#corked.length + text.length > MAX_PAST_STREAM) this.#uncork();
-    if (this.#corked === '' && corked.push(this) === 1) setImmediate(SocketTransport.#uncorkAll);
-    this.#corked += text;
+    const before = this.#corked;
+    if (before === '') this.#cork(text);
+    else if (before.length + text.length > MAX_PAST_STREAM) {
+      this.#uncork();
+      this.#cork(text);
+    } else this.#corked = (typeof before === 'string' ? before : before.toString('latin1')) + text;
+  }
+
+  /** Writes without a copy what must never change. */
+  writeKept(bytes: Buffer): void {
+    if (this.#corked === '') this.#cork(bytes);
+    else this.writeText(bytes.toString('latin1'));
+  }
+
+  #cork(what: string | Buffer): void {
+    if (corked.push(this) === 1) setImmediate(SocketTransport.#uncorkAll);
+    this.#corked = what;
   }
 
   writeBytes(chunk: Buffer): void {
@@ -141,8 +157,9 @@ export class SocketTransport implements Transport, BulkReader {
       return;
     }
     this.#uncork();
-    const copy = spare.pop() ?? Buffer.allocUnsafeSlow(READ_BYTES);
+    const copy = spare.pop() ?? Buffer.allocUnsafeSlow(readBuffer.length);
     const size = chunk.copy(copy);
+    this.#usesStream = true;
     this.socket.write(copy.subarray(0, size), () => {
       if (spare.length < MAX_SPARE) spare.push(copy);
       this.#onWritten();
@@ -153,6 +170,7 @@ export class SocketTransport implements Transport, BulkReader {
   /** Writes without a copy: the chunk must not change any more. */
   writeOwned(chunk: Buffer): void {
     this.flush();
+    this.#usesStream = true;
     this.socket.write(chunk, this.#onWritten);
   }
 
@@ -182,11 +200,13 @@ export class SocketTransport implements Transport, BulkReader {
 
   end(): void {
     this.#uncork();
+    this.#usesStream = true;
     this.socket.end();
   }
 
   closeSoon(): void {
     this.#uncork();
+    this.#usesStream = true;
     this.socket.end(() => this.socket.destroy());
   }
 
@@ -220,45 +240,46 @@ export class SocketTransport implements Transport, BulkReader {
   }
 
   #uncork(): void {
-    const text = this.#corked;
-    if (text === '') return;
+    const what = this.#corked;
+    if (what === '') return;
     this.#corked = '';
-    if (this.#mayPassStream(text)) this.#writePastStream(text);
-    else if (!this.socket.destroyed) this.#writeToStream(text);
+    const handle = (this.socket as unknown as HandleHolder)._handle;
+    if (handle !== null && this.#mayPassStream(what)) this.#writePastStream(handle, what);
+    else if (!this.socket.destroyed) this.#writeToStream(what);
   }
 
-  #writeToStream(text: string): void {
+  #writeToStream(what: string | Buffer): void {
     if (streamBinding === null) SocketTransport.onFallback();
-    this.socket.write(text, 'latin1', this.#onWritten);
+    this.#usesStream = true;
+    if (typeof what === 'string') this.socket.write(what, 'latin1', this.#onWritten);
+    else this.socket.write(what, this.#onWritten);
   }
 
   /** Only when nothing is pending: handle and stream each keep the order of their own writes only. */
-  #mayPassStream(text: string): boolean {
-    const { socket } = this;
-    return (
-      this.#isShared &&
-      streamBinding !== null &&
-      this.#pendingChars === 0 &&
-      socket.writableLength === 0 &&
-      !socket.writableEnded &&
-      !socket.destroyed &&
-      text.length <= MAX_PAST_STREAM
-    );
+  #mayPassStream({ length }: string | Buffer): boolean {
+    if (!this.#isShared || streamBinding === null || this.#pendingChars > 0 || length > MAX_PAST_STREAM) return false;
+    if (!this.#usesStream) return true;
+    const { writableLength, writableEnded, destroyed } = this.socket;
+    if (writableLength > 0 || writableEnded || destroyed) return false;
+    this.#usesStream = false;
+    return true;
   }
 
   /**
    * Makes the call that the stream would make in the end. Mostly the kernel takes everything at once, and there is nothing
    * to wait for. What it does not take is pending in the handle, before later writes, and counts for `isFull`.
    */
-  #writePastStream(text: string): void {
+  #writePastStream(handle: Handle, what: string | Buffer): void {
     const { WriteWrap, streamBaseState, kLastWriteWasAsync } = streamBinding!;
     const request = spareRequest ?? new WriteWrap();
-    const code = (this.socket as unknown as HandleHolder)._handle!.writeLatin1String(request, text);
+    const isText = typeof what === 'string';
+    const code = isText ? handle.writeLatin1String(request, what) : handle.writeBuffer(request, what);
     const isPending = code === 0 && streamBaseState[kLastWriteWasAsync] !== 0;
     spareRequest = isPending ? null : request;
     if (code !== 0) this.#failWrite(code);
     if (!isPending) return;
-    this.#pendingChars = text.length;
+    this.#pendingChars = what.length;
+    if (!isText) request.bytes = what;
     request.oncomplete = (status) => {
       this.#pendingChars = 0;
       if (this.socket.destroyed) return;
@@ -280,12 +301,6 @@ export class SocketTransport implements Transport, BulkReader {
     this.reader.onBytes(viewOf(size));
     return true;
   }
-}
-
-function viewOf(size: number): Buffer {
-  if (size >= MAX_VIEWS) return readBuffer.subarray(0, size);
-  views[size] ??= readBuffer.subarray(0, size);
-  return views[size];
 }
 
 /** Takes over a connection that reads into the shared buffer, as its handle goes on to do, for readers that keep what they get. */
