@@ -2,6 +2,7 @@ import { FAILURES, Failure } from '../../core/errors.ts';
 import { CLIENT_GONE } from '../../core/metrics.ts';
 import type { BodySink, ClientExchange, ExchangeWatcher, RawHeaders } from '../wire/client-exchange.ts';
 import type { ResponseHead } from '../wire/message-head.ts';
+import { readClock } from '../wire/read-clock.ts';
 import { lastChunk, writeBody } from '../wire/write-body.ts';
 import { clientHead, clientHeaders, upstreamRequestHead } from './header-rules.ts';
 import { refuse } from './refuse.ts';
@@ -162,7 +163,7 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, Forwarded {
     const exchange = this.#exchange;
     const { answerTimeoutMs } = this.#settings;
     this.#connection = connection;
-    this.#sentAt = performance.now();
+    this.#sentAt = readClock.now();
     if (answerTimeoutMs > 0) connection.deadlineAt = this.#sentAt + answerTimeoutMs;
     connection.begin(this, exchange.method === 'HEAD');
     this.#options.onConnected?.();
@@ -235,7 +236,7 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, Forwarded {
       this.#fail(`it sent more than ${MAX_INTERIMS} interim responses (1xx)`);
       return;
     }
-    if (answerTimeoutMs > 0) this.#connection!.deadlineAt = performance.now() + answerTimeoutMs;
+    if (answerTimeoutMs > 0) this.#connection!.deadlineAt = readClock.now() + answerTimeoutMs;
     if (!this.#exchange.inform(status, reason, clientHeaders(headers, NO_HEADERS))) this.#pauseAnswer();
   }
 
@@ -279,7 +280,7 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, Forwarded {
   onUpstreamFailed(reason: string, hasTimedOut: boolean): void {
     const wasUsed = this.#connection !== null && this.#connection.answers > 0;
     this.#connection = null;
-    const isStale = wasUsed && performance.now() - this.#sentAt < STALE_WITHIN_MS;
+    const isStale = wasUsed && readClock.now() - this.#sentAt < STALE_WITHIN_MS;
     if (this.#answer === null && isStale && this.#isRepeatable && !this.#wasRepeated) {
       this.#wasRepeated = true;
       this.#connect();

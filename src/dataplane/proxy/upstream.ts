@@ -2,6 +2,7 @@ import { BodyReader } from '../wire/body-reader.ts';
 import type { BodyLength, RawHeaders, Transport, TransportReader, TunnelEnd } from '../wire/client-exchange.ts';
 import { Deadlines, type Timed } from '../wire/deadlines.ts';
 import { BadHead, parseResponseHead, type ResponseHead } from '../wire/message-head.ts';
+import { readClock } from '../wire/read-clock.ts';
 import { RepeatedBytes } from '../wire/repeated-bytes.ts';
 import { SocketTransport } from '../wire/transport.ts';
 
@@ -55,7 +56,7 @@ export class Upstream {
   take(maxIdleMs: number): UpstreamConnection | undefined {
     const connection = this.#idle.at(-1);
     if (!connection) return undefined;
-    if (maxIdleMs < IDLE_TIMEOUT_MS && performance.now() - connection.idleSince > maxIdleMs) return undefined;
+    if (maxIdleMs < IDLE_TIMEOUT_MS && readClock.now() - connection.idleSince > maxIdleMs) return undefined;
     this.#idle.pop();
     connection.deadlineAt = Number.POSITIVE_INFINITY;
     return connection;
@@ -82,7 +83,7 @@ export class Upstream {
       connection.destroy();
       return;
     }
-    connection.idleSince = performance.now();
+    connection.idleSince = readClock.now();
     connection.deadlineAt = connection.idleSince + IDLE_TIMEOUT_MS;
     this.#idle.push(connection);
   }
@@ -258,7 +259,7 @@ export class UpstreamConnection implements TransportReader, Timed {
   /** Reads a head into `#latest`. Returns where it ends; -1 when more bytes are needed. */
   #readHead(bytes: Buffer, at: number): number {
     const latest = this.#latest?.isHead === this.#isHead ? this.#latest : null;
-    if (latest !== null && latest.bytes?.isAt(bytes, at)) return at + latest.bytes.length;
+    if (latest?.bytes?.isAt(bytes, at)) return at + latest.bytes.length;
     const end = bytes.indexOf(HEAD_END, at) + 4;
     if (end < 4) return -1;
     const text = bytes.toString('latin1', at, end);

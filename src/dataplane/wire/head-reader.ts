@@ -33,7 +33,7 @@ export class HeadReader {
   /** Returns the first request of `bytes`; null until its head is complete. Throws `BadHead`, `HeadTooLarge`. */
   read(bytes: Buffer): ReadRequest | null {
     const repeated = this.#repeated;
-    if (repeated !== null && repeated.bytes.isAt(bytes, 0)) return repeated;
+    if (repeated?.bytes.isAt(bytes, 0)) return repeated;
     let start = 0;
     while (bytes[start] === CR && bytes[start + 1] === LF) start += 2; // some clients send an empty line after a body
     const last = bytes.indexOf(HEAD_END, start);

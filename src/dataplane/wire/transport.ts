@@ -1,4 +1,4 @@
-import { connect, Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { getSystemErrorName } from 'node:util';
 import { stayPaused } from '../../http/floods/stay-paused.ts';
@@ -6,6 +6,8 @@ import { takenBytes } from '../../http/floods/taken-bytes.ts';
 import { type BulkReader, mayReadOn } from './bulk-reads.ts';
 import type { Transport, TransportReader } from './client-exchange.ts';
 import { readBuffer, viewOf } from './read-buffer.ts';
+import { enterRead, leaveRead } from './read-clock.ts';
+import { type Handle, handleOf, onRead, takeOver } from './socket-handle.ts';
 import { streamBinding, type WriteRequest } from './stream-binding.ts';
 
 /** Up to this size a copy comes from node's buffer pool. */
@@ -22,20 +24,6 @@ const BULK_BYTES = 65_536;
  * garbage collector busy and grow the process by 100 MB.
  */
 const spare: Buffer[] = [];
-
-/** Undocumented in node: calls `onread` with every read, whose size or error is in `streamBaseState`. */
-interface Handle {
-  onread: (this: Handle, bytes: ArrayBuffer | undefined) => unknown;
-  writeLatin1String(request: WriteRequest, text: string): number;
-  writeBuffer(request: WriteRequest, bytes: Buffer): number;
-}
-
-/** Undocumented in node: a socket's handle, which another Socket can take over. */
-interface HandleHolder {
-  _handle: Handle | null;
-  /** Counts the connection until it is closed. */
-  _server: unknown;
-}
 
 let spareRequest: WriteRequest | null = null;
 
@@ -77,7 +65,7 @@ export class SocketTransport implements Transport, BulkReader {
       port: options.port,
       noDelay: true,
       allowHalfOpen: true,
-      onread: { buffer: readBuffer, callback: (size) => transport.#deliver(size) },
+      onread: { buffer: readBuffer, callback: (size) => transport.#deliverAll(size) },
     });
     socket.once('connect', options.onConnect);
     transport = new SocketTransport(socket, true);
@@ -92,7 +80,7 @@ export class SocketTransport implements Transport, BulkReader {
       return transport;
     }
     let transport: SocketTransport;
-    const onread = { buffer: readBuffer, callback: (size: number) => transport.#deliver(size) };
+    const onread = { buffer: readBuffer, callback: (size: number) => transport.#deliverAll(size) };
     transport = new SocketTransport(takeOver(accepted, { onread }), true);
     return transport;
   }
@@ -106,6 +94,7 @@ export class SocketTransport implements Transport, BulkReader {
     socket.on('end', () => this.reader.onEnd());
     socket.on('close', this.#onClose);
     stayPaused(socket);
+    if (isShared) onRead(socket, (size) => this.#deliver(size));
   }
 
   get isFull(): boolean {
@@ -243,7 +232,7 @@ export class SocketTransport implements Transport, BulkReader {
     const what = this.#corked;
     if (what === '') return;
     this.#corked = '';
-    const handle = (this.socket as unknown as HandleHolder)._handle;
+    const handle = handleOf(this.socket);
     if (handle !== null && this.#mayPassStream(what)) this.#writePastStream(handle, what);
     else if (!this.socket.destroyed) this.#writeToStream(what);
   }
@@ -288,18 +277,28 @@ export class SocketTransport implements Transport, BulkReader {
     };
   }
 
+  /** The same for node, which would stop reading for any answer but true. */
+  #deliverAll(size: number): boolean {
+    this.#deliver(size);
+    return true;
+  }
+
   #failWrite(status: number): void {
     const code = getSystemErrorName(status);
     this.socket.destroy(Object.assign(new Error(`write ${code}`), { code }));
   }
 
-  #deliver(size: number): boolean {
+  #deliver(size: number): void {
     if (size >= BULK_BYTES && !this.#isResting && !mayReadOn(this)) {
       this.#isResting = true;
       this.socket.pause();
     }
-    this.reader.onBytes(viewOf(size));
-    return true;
+    enterRead();
+    try {
+      this.reader.onBytes(viewOf(size));
+    } finally {
+      leaveRead();
+    }
   }
 }
 
@@ -308,26 +307,5 @@ function takeOverCopying(old: Socket): Socket {
   let socket: Socket;
   const callback = (size: number) => socket.push(Buffer.from(viewOf(size)));
   socket = takeOver(old, { onread: { buffer: readBuffer, callback } });
-  return socket;
-}
-
-/**
- * Returns a new Socket for the connection of an old one, which is destroyed without it. The only way to use `onread` on an
- * accepted connection: node offers it to clients only. Whoever waits for the old one's `close`, and the server that counts
- * its connections, hear of the end of the connection.
- */
-function takeOver(old: Socket, options: { onread?: { buffer: Buffer; callback: (size: number) => boolean } }): Socket {
-  const holder = old as unknown as HandleHolder;
-  const handle = holder._handle;
-  holder._handle = null;
-  const init: object = { handle, allowHalfOpen: true, ...options };
-  const socket = new Socket(init);
-  if (!old.destroyed) {
-    (socket as unknown as HandleHolder)._server = holder._server;
-    holder._server = null;
-  }
-  for (const listener of old.listeners('close')) socket.on('close', listener as () => void);
-  old.removeAllListeners('close');
-  old.destroy();
   return socket;
 }
