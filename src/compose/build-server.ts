@@ -1,12 +1,12 @@
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config, Role } from '../config/config.ts';
-import { monotonicClock } from '../core/clock.ts';
 import { newId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { Metrics } from '../core/metrics.ts';
 import type { Tracing } from '../core/tracing.ts';
 import { DataPlane } from '../dataplane/data-plane.ts';
+import { readClock } from '../dataplane/wire/read-clock.ts';
 import { streamBinding } from '../dataplane/wire/stream-binding.ts';
 import { SocketTransport } from '../dataplane/wire/transport.ts';
 import { TrustedProxies } from '../dataplane/wire/trusted-proxies.ts';
@@ -182,7 +182,7 @@ async function prepareDatabase(
   cleanUp.add(async () => health.stop());
   await migrate(pools.pool);
   await refuseMoved(pools.pool);
-  const clock = new DatabaseClock({ pool: pools.pool, monotonic: monotonicClock, logger });
+  const clock = new DatabaseClock({ pool: pools.pool, monotonic: readClock, logger });
   await clock.adopt();
   clock.start();
   cleanUp.add(() => clock.stop());
@@ -229,7 +229,7 @@ function createDataPlane(config: Config, parts: Omit<ServerParts, 'data' | 'read
   const { runtime } = parts;
   return new DataPlane({
     ...parts,
-    monotonic: monotonicClock,
+    monotonic: readClock,
     limits: config.limits,
     loadBalancing: config.loadBalancing,
     hub: config.roles.has('data') ? createHub(config, parts) : null,

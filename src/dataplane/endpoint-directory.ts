@@ -71,6 +71,8 @@ export class EndpointDirectory {
    * however well it is known here: its time must not tell that it exists.
    */
   findReachable(id: string, userId: UserId): EndpointEntry | undefined | Promise<EndpointEntry | undefined> {
+    const fresh = this.#cache.fresh(id);
+    if (fresh?.userId === userId) return fresh;
     const owner = this.#cache.peek(id)?.userId;
     if (owner === userId) return this.#cache.find(id);
     if (owner !== undefined && this.#deps.teams.peek(userId)?.has(owner)) return this.#cache.find(id);

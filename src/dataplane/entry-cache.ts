@@ -28,6 +28,12 @@ export class EntryCache<Entry extends object> {
     return this.#loads.get(id) ?? this.#startLoad(id);
   }
 
+  /** The cached entry, if it is fresh enough for `find`. */
+  fresh(id: string): Entry | undefined {
+    const known = this.#entries.get(id);
+    return known && this.#monotonic.now() - known.loadedAt < TTL_MS ? known.entry : undefined;
+  }
+
   /** The cached entry, however old. */
   peek(id: string): Entry | undefined {
     return this.#entries.get(id)?.entry;

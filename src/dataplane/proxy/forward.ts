@@ -2,6 +2,7 @@ import { FAILURES, Failure } from '../../core/errors.ts';
 import { CLIENT_GONE } from '../../core/metrics.ts';
 import type { BodySink, ClientExchange, ExchangeWatcher, RawHeaders } from '../wire/client-exchange.ts';
 import type { ResponseHead } from '../wire/message-head.ts';
+import { readClock } from '../wire/read-clock.ts';
 import { lastChunk, writeBody } from '../wire/write-body.ts';
 import { clientHead, clientHeaders, upstreamRequestHead } from './header-rules.ts';
 import { refuse } from './refuse.ts';
@@ -162,12 +163,17 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, Forwarded {
     const exchange = this.#exchange;
     const { answerTimeoutMs } = this.#settings;
     this.#connection = connection;
-    this.#sentAt = performance.now();
+    this.#sentAt = readClock.now();
     if (answerTimeoutMs > 0) connection.deadlineAt = this.#sentAt + answerTimeoutMs;
     connection.begin(this, exchange.method === 'HEAD');
     this.#options.onConnected?.();
     const { target = exchange.target, withheld = NONE_WITHHELD } = this.#options;
-    this.#unsent = upstreamRequestHead(exchange, target, withheld);
+    const head = upstreamRequestHead(exchange, target, withheld);
+    if (typeof head !== 'string') {
+      connection.transport.writeKept(head);
+      return;
+    }
+    this.#unsent = head;
     if (!this.#isRequestSent) exchange.readBody(this); // what came with the head is sent with the head
     this.#flush();
   }
@@ -187,7 +193,12 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, Forwarded {
       return;
     }
     const { transport } = this.#connection;
-    this.#unsent = writeBody(transport, this.#unsent, chunk, this.#exchange.bodyLength === 'chunked');
+    this.#unsent = writeBody(
+      transport,
+      this.#unsent,
+      { bytes: chunk, start: 0, end: chunk.length },
+      this.#exchange.bodyLength === 'chunked',
+    );
     this.#flush();
     if (transport.isFull) this.#exchange.pauseBody();
   }
@@ -225,12 +236,12 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, Forwarded {
       this.#fail(`it sent more than ${MAX_INTERIMS} interim responses (1xx)`);
       return;
     }
-    if (answerTimeoutMs > 0) this.#connection!.deadlineAt = performance.now() + answerTimeoutMs;
+    if (answerTimeoutMs > 0) this.#connection!.deadlineAt = readClock.now() + answerTimeoutMs;
     if (!this.#exchange.inform(status, reason, clientHeaders(headers, NO_HEADERS))) this.#pauseAnswer();
   }
 
-  onAnswerData(chunk: Buffer): void {
-    if (!this.#exchange.write(chunk)) this.#pauseAnswer();
+  onAnswerData(bytes: Buffer, start: number, end: number): void {
+    if (!this.#exchange.write(bytes, start, end)) this.#pauseAnswer();
   }
 
   #pauseAnswer(): void {
@@ -269,7 +280,7 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, Forwarded {
   onUpstreamFailed(reason: string, hasTimedOut: boolean): void {
     const wasUsed = this.#connection !== null && this.#connection.answers > 0;
     this.#connection = null;
-    const isStale = wasUsed && performance.now() - this.#sentAt < STALE_WITHIN_MS;
+    const isStale = wasUsed && readClock.now() - this.#sentAt < STALE_WITHIN_MS;
     if (this.#answer === null && isStale && this.#isRepeatable && !this.#wasRepeated) {
       this.#wasRepeated = true;
       this.#connect();

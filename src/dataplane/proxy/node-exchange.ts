@@ -119,8 +119,8 @@ class NodeExchange implements ClientExchange {
     this.#res.writeHead(status, reason, [...headers, ...framing]);
   }
 
-  write(chunk: Buffer): boolean {
-    return this.#res.write(Buffer.from(chunk));
+  write(bytes: Buffer, start: number, end: number): boolean {
+    return this.#res.write(Buffer.from(bytes.subarray(start, end)));
   }
 
   flush(): void {

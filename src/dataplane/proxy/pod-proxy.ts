@@ -9,6 +9,7 @@ import { logFailure } from '../../http/problem.ts';
 import { toFailure } from '../../http/to-failure.ts';
 import { EntryCache } from '../entry-cache.ts';
 import type { ClientExchange } from '../wire/client-exchange.ts';
+import { readClock } from '../wire/read-clock.ts';
 import { type Forwarded, type ForwardOutcome, type ForwardSettings, forward, statusOf } from './forward.ts';
 import { type Admission, isSignInPath, PodDoor, type PodDoorDeps, type PrivatePort, WITHHELD_KEY } from './pod-door.ts';
 import { refuse } from './refuse.ts';
@@ -70,9 +71,9 @@ export class PodProxy {
 
   /** Serves one request. Never throws. */
   async handle(exchange: ClientExchange, podId: string, port: number): Promise<void> {
-    const startedAt = performance.now();
+    const startedAt = readClock.now();
     const status = await this.#serve(exchange, podId, port);
-    this.#deps.metrics.proxyEnded('pod', status, performance.now() - startedAt);
+    this.#deps.metrics.proxyEnded('pod', status, readClock.now() - startedAt);
   }
 
   /** Returns the status that the client got. */

@@ -1,8 +1,9 @@
 import { BodyReader } from '../wire/body-reader.ts';
-import type { RawHeaders, Transport, TransportReader, TunnelEnd } from '../wire/client-exchange.ts';
+import type { BodyLength, RawHeaders, Transport, TransportReader, TunnelEnd } from '../wire/client-exchange.ts';
 import { Deadlines, type Timed } from '../wire/deadlines.ts';
 import { BadHead, parseResponseHead, type ResponseHead } from '../wire/message-head.ts';
-import { copyOf, hasAt } from '../wire/repeated-bytes.ts';
+import { readClock } from '../wire/read-clock.ts';
+import { RepeatedBytes } from '../wire/repeated-bytes.ts';
 import { SocketTransport } from '../wire/transport.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
@@ -11,14 +12,16 @@ const IDLE_TIMEOUT_MS = 4000;
 const MAX_IDLE = 1024;
 const MAX_HEAD_BYTES = 65_536;
 const HEAD_END = Buffer.from('\r\n\r\n');
+const NO_TRAILERS: RawHeaders = [];
 
 /** `refused`: nothing listens there. */
 export type ConnectFailure = 'refused' | 'timedOut' | 'unreachable';
 
-/** Reads the response to a request it has sent. A chunk is valid only during the call. */
+/** Reads the response to a request it has sent. Bytes are valid only during the call. */
 export interface AnswerReader {
   onAnswerHead(head: ResponseHead): void;
-  onAnswerData(chunk: Buffer): void;
+  /** A piece of the body: the bytes from `start` to `end`. */
+  onAnswerData(bytes: Buffer, start: number, end: number): void;
   onAnswerEnd(trailers: RawHeaders): void;
   /** All bytes of one read were passed on: a good moment to flush. */
   onAnswerPause(): void;
@@ -53,7 +56,7 @@ export class Upstream {
   take(maxIdleMs: number): UpstreamConnection | undefined {
     const connection = this.#idle.at(-1);
     if (!connection) return undefined;
-    if (maxIdleMs < IDLE_TIMEOUT_MS && performance.now() - connection.idleSince > maxIdleMs) return undefined;
+    if (maxIdleMs < IDLE_TIMEOUT_MS && readClock.now() - connection.idleSince > maxIdleMs) return undefined;
     this.#idle.pop();
     connection.deadlineAt = Number.POSITIVE_INFINITY;
     return connection;
@@ -80,7 +83,7 @@ export class Upstream {
       connection.destroy();
       return;
     }
-    connection.idleSince = performance.now();
+    connection.idleSince = readClock.now();
     connection.deadlineAt = connection.idleSince + IDLE_TIMEOUT_MS;
     this.#idle.push(connection);
   }
@@ -150,10 +153,12 @@ export class UpstreamConnection implements TransportReader, Timed {
   #isHead = false;
   #isHeadRead = false;
   /** The latest head: within a second, servers mostly repeat it. `bytes`: once it came twice in a row. */
-  #latest: { text: string; bytes: Buffer | null; isHead: boolean; head: ResponseHead } | null = null;
+  #latest: { text: string; bytes: RepeatedBytes | null; isHead: boolean; head: ResponseHead } | null = null;
+  #bodyLength: BodyLength = 0;
+  /** Null until its first bytes, and for a body that comes with its head. */
   #body: BodyReader | null = null;
   #held: Buffer | null = null;
-  readonly #onData = (data: Buffer): void => this.#reader?.onAnswerData(data);
+  readonly #onData = (data: Buffer): void => this.#reader?.onAnswerData(data, 0, data.length);
 
   constructor(upstream: Upstream, transport: Transport) {
     this.#upstream = upstream;
@@ -248,17 +253,17 @@ export class UpstreamConnection implements TransportReader, Timed {
       this.#beginAnswer(this.#latest!.head, bytes, at);
       if (this.#reader === null) return; // the reader has detached or given up
     }
-    this.#readBody(at === 0 ? bytes : bytes.subarray(at));
+    this.#readBody(bytes, at);
   }
 
   /** Reads a head into `#latest`. Returns where it ends; -1 when more bytes are needed. */
   #readHead(bytes: Buffer, at: number): number {
     const latest = this.#latest?.isHead === this.#isHead ? this.#latest : null;
-    if (latest !== null && latest.bytes !== null && hasAt(bytes, at, latest.bytes)) return at + latest.bytes.length;
+    if (latest?.bytes?.isAt(bytes, at)) return at + latest.bytes.length;
     const end = bytes.indexOf(HEAD_END, at) + 4;
     if (end < 4) return -1;
     const text = bytes.toString('latin1', at, end);
-    if (latest?.text === text) latest.bytes = copyOf(bytes.subarray(at, end));
+    if (latest?.text === text) latest.bytes = new RepeatedBytes(bytes.subarray(at, end));
     else this.#latest = { text, bytes: null, isHead: this.#isHead, head: parseResponseHead(text, this.#isHead) };
     return end;
   }
@@ -268,19 +273,29 @@ export class UpstreamConnection implements TransportReader, Timed {
     if (head.status >= 200) {
       this.#isHeadRead = true;
       this.#isEndedByClose = head.bodyLength === 'untilClose';
-      this.#body = head.bodyLength === 0 ? null : new BodyReader(head.bodyLength);
+      this.#bodyLength = head.bodyLength;
     }
     this.#reader!.onAnswerHead(head);
   }
 
-  #readBody(bytes: Buffer): void {
-    const body = this.#body;
-    const at = body === null ? 0 : body.read(bytes, this.#onData);
-    if (this.#reader === null || (body !== null && !body.isDone)) return;
+  #readBody(bytes: Buffer, at: number): void {
+    const length = this.#bodyLength;
+    if (this.#body === null && typeof length === 'number' && at + length <= bytes.length) {
+      if (length > 0) this.#reader!.onAnswerData(bytes, at, at + length); // the whole body came with its head
+      this.#endAnswer(bytes, at + length, NO_TRAILERS);
+      return;
+    }
+    this.#body ??= new BodyReader(length);
+    const end = at + this.#body.read(at === 0 ? bytes : bytes.subarray(at), this.#onData);
+    if (this.#body.isDone) this.#endAnswer(bytes, end, this.#body.trailers);
+  }
+
+  #endAnswer(bytes: Buffer, end: number, trailers: RawHeaders): void {
+    if (this.#reader === null) return;
     // Bytes after the response belong to no request: the connection is not reused.
-    if (at < bytes.length) this.#held = Buffer.from(bytes.subarray(at));
+    if (end < bytes.length) this.#held = Buffer.from(bytes.subarray(end));
     this.answers += 1;
-    this.#reader.onAnswerEnd(body === null ? [] : body.trailers);
+    this.#reader.onAnswerEnd(trailers);
   }
 
   #fail(reason: string, hasTimedOut = false): void {

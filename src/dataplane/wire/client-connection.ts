@@ -9,6 +9,7 @@ import type { Timed } from './deadlines.ts';
 import { HeadReader, HeadTooLarge } from './head-reader.ts';
 import type { HeaderList } from './header-list.ts';
 import { BadHead, type RequestHead } from './message-head.ts';
+import { readClock } from './read-clock.ts';
 import type { SocketTransport } from './transport.ts';
 import { type ConnectionClient, type ExchangeConnection, type SentWatcher, WireExchange } from './wire-exchange.ts';
 
@@ -193,7 +194,7 @@ export class ClientConnection implements TransportReader, Timed, ExchangeConnect
     if (exchange.isRefused) this.pace.refused(1, this.#forwardedFor(exchange.headers));
     else this.pace.passed();
     if (isPersistent) {
-      this.deadlineAt = performance.now() + this.owner.idleTimeoutMs;
+      this.deadlineAt = readClock.now() + this.owner.idleTimeoutMs;
       this.#readMore();
       this.#readOn();
     } else this.#linger();

@@ -64,8 +64,8 @@ export interface ClientExchange {
   /** Sends an interim response (1xx). False: wait for `onClientDrain`. */
   inform(status: number, reason: string, headers: RawHeaders): boolean;
   start(head: AnswerHead): void;
-  /** Writes, or copies what cannot be written at once. False: wait for `onClientDrain`. */
-  write(chunk: Buffer): boolean;
+  /** Writes the bytes from `start` to `end`, or copies what cannot be written at once. False: wait for `onClientDrain`. */
+  write(bytes: Buffer, start: number, end: number): boolean;
   /** Writes what `start` and `write` buffered. */
   flush(): void;
   end(trailers: RawHeaders): void;
@@ -103,6 +103,8 @@ export interface Transport {
   readonly isFull: boolean;
   readonly isClosed: boolean;
   writeText(text: string): void;
+  /** Writes without a copy what must never change. */
+  writeKept(bytes: Buffer): void;
   /** Writes, or copies what cannot be written at once: the chunk may be reused afterwards. */
   writeBytes(chunk: Buffer): void;
   pause(): void;

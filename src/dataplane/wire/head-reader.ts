@@ -1,6 +1,6 @@
 import type { ConnectionOwner, WireHandler } from './connection-owner.ts';
 import { BadHead, parseRequestHead, type RequestHead } from './message-head.ts';
-import { copyOf, hasAt } from './repeated-bytes.ts';
+import { RepeatedBytes } from './repeated-bytes.ts';
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 const CR = 13;
@@ -23,8 +23,8 @@ export class HeadReader {
   readonly #owner: Pick<ConnectionOwner, 'dispatch' | 'maxHeadBytes'>;
   /** The latest parsed head, whose fields need no parsing when they are repeated. */
   #previous: RequestHead | null = null;
-  /** A head that came twice in a row, which is then matched byte by byte instead of parsed. */
-  #repeated: (ReadRequest & { readonly bytes: Buffer }) | null = null;
+  /** A head that came twice in a row, which is then compared as bytes instead of parsed. */
+  #repeated: (ReadRequest & { readonly bytes: RepeatedBytes }) | null = null;
 
   constructor(owner: Pick<ConnectionOwner, 'dispatch' | 'maxHeadBytes'>) {
     this.#owner = owner;
@@ -33,7 +33,7 @@ export class HeadReader {
   /** Returns the first request of `bytes`; null until its head is complete. Throws `BadHead`, `HeadTooLarge`. */
   read(bytes: Buffer): ReadRequest | null {
     const repeated = this.#repeated;
-    if (repeated !== null && hasAt(bytes, 0, repeated.bytes)) return repeated;
+    if (repeated?.bytes.isAt(bytes, 0)) return repeated;
     let start = 0;
     while (bytes[start] === CR && bytes[start + 1] === LF) start += 2; // some clients send an empty line after a body
     const last = bytes.indexOf(HEAD_END, start);
@@ -51,7 +51,7 @@ export class HeadReader {
 
   #remember(head: RequestHead, handler: WireHandler, bytes: Buffer): void {
     if (isSame(head, this.#previous)) {
-      this.#repeated = { head, handler, start: 0, end: bytes.length, bytes: copyOf(bytes) };
+      this.#repeated = { head, handler, start: 0, end: bytes.length, bytes: new RepeatedBytes(bytes) };
     }
     this.#previous = head;
   }

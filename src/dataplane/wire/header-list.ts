@@ -16,8 +16,8 @@ export class HeaderList {
   made: { withheld: object; text: string } | null = null;
   /** The caller, once load balancing has read it. */
   caller: object | null = null;
-  /** The latest result of `upstreamRequestHead` for a request without a body. */
-  sent: { withheld: object; method: string; target: string; text: string; isFlat: boolean } | null = null;
+  /** The latest result of `upstreamRequestHead` for a request without a body: text, and bytes once it came again. */
+  sent: { withheld: object; method: string; target: string; head: string | Buffer } | null = null;
 
   #record: Readonly<IncomingHttpHeaders> | null = null;
 

@@ -1,42 +1,29 @@
-import { connect, Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { getSystemErrorName } from 'node:util';
 import { stayPaused } from '../../http/floods/stay-paused.ts';
 import { takenBytes } from '../../http/floods/taken-bytes.ts';
 import { type BulkReader, mayReadOn } from './bulk-reads.ts';
 import type { Transport, TransportReader } from './client-exchange.ts';
+import { readBuffer, viewOf } from './read-buffer.ts';
+import { enterRead, leaveRead } from './read-clock.ts';
+import { type Handle, handleOf, onRead, takeOver } from './socket-handle.ts';
 import { streamBinding, type WriteRequest } from './stream-binding.ts';
 
-const READ_BYTES = 262_144;
 /** Up to this size a copy comes from node's buffer pool. */
 const SMALL_BYTES = 4096;
 const MAX_SPARE = 32;
 /** Up to this size node tries to write synchronously. */
 const MAX_PAST_STREAM = 16_384;
-const MAX_VIEWS = 2048;
 const KEEP_ALIVE_AFTER_MS = 60_000;
 /** Reads of this size are those of a peer that sends as fast as it is read. */
 const BULK_BYTES = 65_536;
-
-/** The buffer of every read: used or copied before the next one. Separate buffers would cost a quarter of the time. */
-const readBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
-/** Views of its start, by length: most reads are short, and creating a view costs as much as finding the end of a head. */
-const views: (Buffer | undefined)[] = new Array<Buffer | undefined>(MAX_VIEWS).fill(undefined);
 
 /**
  * Buffers for copies of what was read, returned once written. A new buffer for each piece of a large body would keep the
  * garbage collector busy and grow the process by 100 MB.
  */
 const spare: Buffer[] = [];
-
-/** Undocumented in node: a socket's handle, which another Socket can take over. */
-interface HandleHolder {
-  _handle: {
-    writeLatin1String(request: WriteRequest, text: string): number;
-  } | null;
-  /** Counts the connection until it is closed. */
-  _server: unknown;
-}
 
 let spareRequest: WriteRequest | null = null;
 
@@ -56,8 +43,10 @@ export class SocketTransport implements Transport, BulkReader {
   readonly socket: Socket;
   #error: Error | null = null;
   readonly #isShared: boolean;
-  /** Text to write at the end of this turn of the event loop. */
-  #corked = '';
+  /** Text to write at the end of this turn of the event loop; bytes when nothing else was written in it. */
+  #corked: string | Buffer = '';
+  /** Something may wait in the stream, which then takes what follows. */
+  #usesStream = false;
   /** Characters written past the stream that the kernel has not fully taken. */
   #pendingChars = 0;
   #isPaused = false;
@@ -76,7 +65,7 @@ export class SocketTransport implements Transport, BulkReader {
       port: options.port,
       noDelay: true,
       allowHalfOpen: true,
-      onread: { buffer: readBuffer, callback: (size) => transport.#deliver(size) },
+      onread: { buffer: readBuffer, callback: (size) => transport.#deliverAll(size) },
     });
     socket.once('connect', options.onConnect);
     transport = new SocketTransport(socket, true);
@@ -91,7 +80,7 @@ export class SocketTransport implements Transport, BulkReader {
       return transport;
     }
     let transport: SocketTransport;
-    const onread = { buffer: readBuffer, callback: (size: number) => transport.#deliver(size) };
+    const onread = { buffer: readBuffer, callback: (size: number) => transport.#deliverAll(size) };
     transport = new SocketTransport(takeOver(accepted, { onread }), true);
     return transport;
   }
@@ -105,15 +94,17 @@ export class SocketTransport implements Transport, BulkReader {
     socket.on('end', () => this.reader.onEnd());
     socket.on('close', this.#onClose);
     stayPaused(socket);
+    if (isShared) onRead(socket, (size) => this.#deliver(size));
   }
 
   get isFull(): boolean {
-    return this.unsentBytes >= this.socket.writableHighWaterMark;
+    const { unsentBytes } = this;
+    return unsentBytes > 0 && unsentBytes >= this.socket.writableHighWaterMark;
   }
 
   /** Bytes that the kernel has not taken yet, without those written in this turn of the event loop. */
   get unsentBytes(): number {
-    return this.#pendingChars + this.socket.writableLength;
+    return this.#usesStream ? this.#pendingChars + this.socket.writableLength : this.#pendingChars;
   }
 
   /** Bytes that the kernel has taken. */
@@ -130,9 +121,23 @@ export class SocketTransport implements Transport, BulkReader {
   }
 
   writeText(text: string): void {
-    if (this.#corked.length + text.length > MAX_PAST_STREAM) this.#uncork();
-    if (this.#corked === '' && corked.push(this) === 1) setImmediate(SocketTransport.#uncorkAll);
-    this.#corked += text;
+    const before = this.#corked;
+    if (before === '') this.#cork(text);
+    else if (before.length + text.length > MAX_PAST_STREAM) {
+      this.#uncork();
+      this.#cork(text);
+    } else this.#corked = (typeof before === 'string' ? before : before.toString('latin1')) + text;
+  }
+
+  /** Writes without a copy what must never change. */
+  writeKept(bytes: Buffer): void {
+    if (this.#corked === '') this.#cork(bytes);
+    else this.writeText(bytes.toString('latin1'));
+  }
+
+  #cork(what: string | Buffer): void {
+    if (corked.push(this) === 1) setImmediate(SocketTransport.#uncorkAll);
+    this.#corked = what;
   }
 
   writeBytes(chunk: Buffer): void {
@@ -141,8 +146,9 @@ export class SocketTransport implements Transport, BulkReader {
       return;
     }
     this.#uncork();
-    const copy = spare.pop() ?? Buffer.allocUnsafeSlow(READ_BYTES);
+    const copy = spare.pop() ?? Buffer.allocUnsafeSlow(readBuffer.length);
     const size = chunk.copy(copy);
+    this.#usesStream = true;
     this.socket.write(copy.subarray(0, size), () => {
       if (spare.length < MAX_SPARE) spare.push(copy);
       this.#onWritten();
@@ -153,6 +159,7 @@ export class SocketTransport implements Transport, BulkReader {
   /** Writes without a copy: the chunk must not change any more. */
   writeOwned(chunk: Buffer): void {
     this.flush();
+    this.#usesStream = true;
     this.socket.write(chunk, this.#onWritten);
   }
 
@@ -182,11 +189,13 @@ export class SocketTransport implements Transport, BulkReader {
 
   end(): void {
     this.#uncork();
+    this.#usesStream = true;
     this.socket.end();
   }
 
   closeSoon(): void {
     this.#uncork();
+    this.#usesStream = true;
     this.socket.end(() => this.socket.destroy());
   }
 
@@ -220,45 +229,46 @@ export class SocketTransport implements Transport, BulkReader {
   }
 
   #uncork(): void {
-    const text = this.#corked;
-    if (text === '') return;
+    const what = this.#corked;
+    if (what === '') return;
     this.#corked = '';
-    if (this.#mayPassStream(text)) this.#writePastStream(text);
-    else if (!this.socket.destroyed) this.#writeToStream(text);
+    const handle = handleOf(this.socket);
+    if (handle !== null && this.#mayPassStream(what)) this.#writePastStream(handle, what);
+    else if (!this.socket.destroyed) this.#writeToStream(what);
   }
 
-  #writeToStream(text: string): void {
+  #writeToStream(what: string | Buffer): void {
     if (streamBinding === null) SocketTransport.onFallback();
-    this.socket.write(text, 'latin1', this.#onWritten);
+    this.#usesStream = true;
+    if (typeof what === 'string') this.socket.write(what, 'latin1', this.#onWritten);
+    else this.socket.write(what, this.#onWritten);
   }
 
   /** Only when nothing is pending: handle and stream each keep the order of their own writes only. */
-  #mayPassStream(text: string): boolean {
-    const { socket } = this;
-    return (
-      this.#isShared &&
-      streamBinding !== null &&
-      this.#pendingChars === 0 &&
-      socket.writableLength === 0 &&
-      !socket.writableEnded &&
-      !socket.destroyed &&
-      text.length <= MAX_PAST_STREAM
-    );
+  #mayPassStream({ length }: string | Buffer): boolean {
+    if (!this.#isShared || streamBinding === null || this.#pendingChars > 0 || length > MAX_PAST_STREAM) return false;
+    if (!this.#usesStream) return true;
+    const { writableLength, writableEnded, destroyed } = this.socket;
+    if (writableLength > 0 || writableEnded || destroyed) return false;
+    this.#usesStream = false;
+    return true;
   }
 
   /**
    * Makes the call that the stream would make in the end. Mostly the kernel takes everything at once, and there is nothing
    * to wait for. What it does not take is pending in the handle, before later writes, and counts for `isFull`.
    */
-  #writePastStream(text: string): void {
+  #writePastStream(handle: Handle, what: string | Buffer): void {
     const { WriteWrap, streamBaseState, kLastWriteWasAsync } = streamBinding!;
     const request = spareRequest ?? new WriteWrap();
-    const code = (this.socket as unknown as HandleHolder)._handle!.writeLatin1String(request, text);
+    const isText = typeof what === 'string';
+    const code = isText ? handle.writeLatin1String(request, what) : handle.writeBuffer(request, what);
     const isPending = code === 0 && streamBaseState[kLastWriteWasAsync] !== 0;
     spareRequest = isPending ? null : request;
     if (code !== 0) this.#failWrite(code);
     if (!isPending) return;
-    this.#pendingChars = text.length;
+    this.#pendingChars = what.length;
+    if (!isText) request.bytes = what;
     request.oncomplete = (status) => {
       this.#pendingChars = 0;
       if (this.socket.destroyed) return;
@@ -267,25 +277,29 @@ export class SocketTransport implements Transport, BulkReader {
     };
   }
 
+  /** The same for node, which would stop reading for any answer but true. */
+  #deliverAll(size: number): boolean {
+    this.#deliver(size);
+    return true;
+  }
+
   #failWrite(status: number): void {
     const code = getSystemErrorName(status);
     this.socket.destroy(Object.assign(new Error(`write ${code}`), { code }));
   }
 
-  #deliver(size: number): boolean {
+  #deliver(size: number): void {
     if (size >= BULK_BYTES && !this.#isResting && !mayReadOn(this)) {
       this.#isResting = true;
       this.socket.pause();
     }
-    this.reader.onBytes(viewOf(size));
-    return true;
+    enterRead();
+    try {
+      this.reader.onBytes(viewOf(size));
+    } finally {
+      leaveRead();
+    }
   }
-}
-
-function viewOf(size: number): Buffer {
-  if (size >= MAX_VIEWS) return readBuffer.subarray(0, size);
-  views[size] ??= readBuffer.subarray(0, size);
-  return views[size];
 }
 
 /** Takes over a connection that reads into the shared buffer, as its handle goes on to do, for readers that keep what they get. */
@@ -293,26 +307,5 @@ function takeOverCopying(old: Socket): Socket {
   let socket: Socket;
   const callback = (size: number) => socket.push(Buffer.from(viewOf(size)));
   socket = takeOver(old, { onread: { buffer: readBuffer, callback } });
-  return socket;
-}
-
-/**
- * Returns a new Socket for the connection of an old one, which is destroyed without it. The only way to use `onread` on an
- * accepted connection: node offers it to clients only. Whoever waits for the old one's `close`, and the server that counts
- * its connections, hear of the end of the connection.
- */
-function takeOver(old: Socket, options: { onread?: { buffer: Buffer; callback: (size: number) => boolean } }): Socket {
-  const holder = old as unknown as HandleHolder;
-  const handle = holder._handle;
-  holder._handle = null;
-  const init: object = { handle, allowHalfOpen: true, ...options };
-  const socket = new Socket(init);
-  if (!old.destroyed) {
-    (socket as unknown as HandleHolder)._server = holder._server;
-    holder._server = null;
-  }
-  for (const listener of old.listeners('close')) socket.on('close', listener as () => void);
-  old.removeAllListeners('close');
-  old.destroy();
   return socket;
 }

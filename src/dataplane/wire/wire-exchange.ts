@@ -194,9 +194,9 @@ export class WireExchange implements ClientExchange {
     return this.minorVersion === 0 ? 'Connection: keep-alive\r\n' : '';
   }
 
-  write(chunk: Buffer): boolean {
-    if (this.isOver || !this.#hasBody || chunk.length === 0) return true;
-    this.#unsent = writeBody(this.connection.transport, this.#unsent, chunk, this.#isChunked);
+  write(bytes: Buffer, start = 0, end = bytes.length): boolean {
+    if (this.isOver || !this.#hasBody || start === end) return true;
+    this.#unsent = writeBody(this.connection.transport, this.#unsent, { bytes, start, end }, this.#isChunked);
     return !this.connection.transport.isFull;
   }
 

@@ -3,16 +3,24 @@ import type { AnswerHead, BodyLength, RawHeaders, Transport } from './client-exc
 /** Up to this size bytes are joined to the text before them: one write instead of two, and no buffer. */
 export const JOIN_BYTES = 8192;
 
+/** A piece of a body: the bytes from `start` to `end`. */
+interface BodyPiece {
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
+}
+
 /**
  * Writes `text` and then a piece of a body, as a chunk when the body is chunked. A small piece is only appended to the
  * text. Returns the text to write before the next piece.
  */
-export function writeBody(transport: Transport, text: string, chunk: Buffer, isChunked: boolean): string {
-  const before = isChunked ? `${text}${chunk.length.toString(16)}\r\n` : text;
+export function writeBody(transport: Transport, text: string, piece: BodyPiece, isChunked: boolean): string {
+  const { bytes, start, end } = piece;
+  const before = isChunked ? `${text}${(end - start).toString(16)}\r\n` : text;
   const after = isChunked ? '\r\n' : '';
-  if (before.length + chunk.length <= JOIN_BYTES) return before + chunk.toString('latin1') + after;
+  if (before.length + end - start <= JOIN_BYTES) return before + bytes.toString('latin1', start, end) + after;
   if (before !== '') transport.writeText(before);
-  transport.writeBytes(chunk);
+  transport.writeBytes(bytes.subarray(start, end));
   return after;
 }
 
