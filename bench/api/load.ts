@@ -10,12 +10,21 @@ import { Latencies, type Percentiles } from '../queue/latencies.ts';
 import { machineBusySeconds, usageOfTree } from '../queue/process-usage.ts';
 
 /**
- * `patch` changes settings that apply at once, `patchNewer` the same in revision 2026-08; `release` changes the image, which makes a release. `list` reads all endpoints,
+ * `patch` changes settings that apply at once, `patchNewer` the same in revision 2026-08, which `getNewer` reads in; `release` changes the image, which makes a release. `list` reads all endpoints,
  * list after list, while a second connection gets single ones, whose latencies are `probeMs`. `template` changes a template
  * over REST, `saveTemplate` the same one over GraphQL with variables, `literals` with values in the document; `ids` are then
  * those of templates.
  */
-export type ApiMode = 'get' | 'patch' | 'patchNewer' | 'release' | 'list' | 'template' | 'saveTemplate' | 'literals';
+export type ApiMode =
+  | 'get'
+  | 'getNewer'
+  | 'patch'
+  | 'patchNewer'
+  | 'release'
+  | 'list'
+  | 'template'
+  | 'saveTemplate'
+  | 'literals';
 
 export interface ApiLoadResult {
   perSecond: number;
@@ -63,7 +72,8 @@ const TEMPLATE = `id name imageName dockerArgs containerDiskInGb ports env { key
 function requestText(kind: ApiMode, id: string): string {
   const head = `host: ${host}\r\nauthorization: Bearer ${values.key}\r\n`;
   if (kind === 'list') return `GET /v2/serverless HTTP/1.1\r\n${head}\r\n`;
-  if (kind === 'get') return `GET /v2/serverless/${id} HTTP/1.1\r\n${head}\r\n`;
+  const prefix = kind.endsWith('Newer') ? '/2026-08' : '';
+  if (kind === 'get' || kind === 'getNewer') return `GET ${prefix}/v2/serverless/${id} HTTP/1.1\r\n${head}\r\n`;
   const n = ++changes;
   const post = (path: string, content: object, method = 'POST') => {
     const text = JSON.stringify(content);
@@ -103,7 +113,6 @@ function requestText(kind: ApiMode, id: string): string {
   const change =
     kind !== 'release' ? { workers: { max: 1 + (n % 50) }, timeout: 1000 + n } : { image: `bench/worker:${n}-${id}` };
   const body = JSON.stringify(change);
-  const prefix = kind === 'patchNewer' ? '/2026-08' : '';
   return `PATCH ${prefix}/v2/serverless/${id} HTTP/1.1\r\n${head}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 }
 

@@ -73,7 +73,8 @@ export function updatedRow<M extends AnyMap>(map: M, record: Updated<M>): SqlRow
 
 function rowOf(map: AnyMap, record: object, isWritten: (isFixed: boolean) => boolean): SqlRow {
   const row: SqlRow = {};
-  for (const [member, column] of Object.entries(map)) {
+  for (const member in map) {
+    const column = map[member]!;
     if (column.write === undefined || !isWritten(column.isFixed === true)) continue;
     Object.assign(row, column.write((record as Record<string, never>)[member]!));
   }

@@ -46,13 +46,13 @@ export interface WritingStatement {
 
 /**
  * Returns the statement with the entry written by it, if it writes a row: both or neither, for one round trip. Its result has one row for
- * each row that it wrote.
+ * each row that it wrote, with the `version` that the row has since: the transaction's, as `xmin` of all that it writes.
  */
 export function withEntry({ name, text, values }: WritingStatement, entry: NewEntry): WritingStatement {
   let audited = auditedTexts.get(text);
   if (audited === undefined) {
     audited = `with written as (${text} returning 1)
-      insert into audit_entries (${NAMES}) select ${placeholders(values.length + 1)} from written`;
+      insert into audit_entries (${NAMES}) select ${placeholders(values.length + 1)} from written returning xmin::text as version`;
     auditedTexts.set(text, audited);
   }
   return { name: `${name}-audited`, text: audited, values: [...values, ...valuesOf(entry)] };

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../core/bounded-map.ts';
 import { notFound } from '../../core/errors.ts';
 import type { EndpointId, UserId } from '../../core/ids.ts';
 import {
@@ -122,12 +123,14 @@ export async function insertEndpointRow(db: Db, endpoint: Omit<Endpoint, 'create
   return result.rows[0]!;
 }
 
-/** Returns the endpoint with its row's version, which any write changes. Throws `notFound`. */
-export async function getEndpointVersion(
-  db: Db,
-  userId: UserId,
-  id: EndpointId,
-): Promise<{ endpoint: Endpoint; rowVersion: string }> {
+/** An endpoint with its row's version, which any write changes. */
+export interface EndpointVersion {
+  endpoint: Endpoint;
+  rowVersion: string;
+}
+
+/** Reads the endpoint with its row's version, and remembers both. Throws `notFound`. */
+export async function getEndpointVersion(db: Db, userId: UserId, id: EndpointId): Promise<EndpointVersion> {
   const result = await db.query<Endpoint & { rowVersion: string }>({
     name: 'endpoint-version',
     text: `select ${SELECTED}, xmin::text as "rowVersion" from endpoints where id = $1 and user_id = $2`,
@@ -135,20 +138,52 @@ export async function getEndpointVersion(
   });
   if (!result.rows[0]) throw notFound('Endpoint');
   const { rowVersion, ...endpoint } = result.rows[0];
-  return { endpoint, rowVersion };
+  const version = { endpoint, rowVersion };
+  rememberVersion(db, version);
+  return version;
+}
+
+const MAX_REMEMBERED = 1_000;
+/** Characters of `env`; of 1,000 endpoints with more, the memory would be felt. */
+const MAX_REMEMBERED_ENV = 16 * 1024;
+/** Long before the numbers of transactions, which versions are, come round again. */
+const REMEMBERED_MS = 60_000;
+const remembered = new WeakMap<Db, BoundedMap<EndpointId, EndpointVersion & { untilMs: number }>>();
+
+/**
+ * Returns the endpoint as this process last read or wrote it, in the last minute. It may be outdated: a write on the condition that
+ * the row still has that version shows.
+ */
+export function recallVersion(db: Db, userId: UserId, id: EndpointId): EndpointVersion | undefined {
+  const known = remembered.get(db)?.get(id);
+  return known !== undefined && known.endpoint.userId === userId && performance.now() < known.untilMs
+    ? known
+    : undefined;
+}
+
+export function rememberVersion(db: Db, { endpoint, rowVersion }: EndpointVersion): void {
+  let length = 0;
+  for (const name in endpoint.env) length += name.length + endpoint.env[name]!.length;
+  if (length > MAX_REMEMBERED_ENV) return;
+  let versions = remembered.get(db);
+  if (versions === undefined) remembered.set(db, (versions = new BoundedMap(MAX_REMEMBERED)));
+  versions.set(endpoint.id, { endpoint, rowVersion, untilMs: performance.now() + REMEMBERED_MS });
 }
 
 export async function updateEndpointRow(db: Db, endpoint: Endpoint): Promise<void> {
   await db.query(updateEndpointStatement(endpoint, null));
 }
 
+let updateText: string | undefined;
+
 /** Returns the statement that stores an endpoint, if its row is there and still has `rowVersion`; null: any will do. */
 export function updateEndpointStatement(endpoint: Endpoint, rowVersion: string | null): WritingStatement {
   const row = updatedRow(COLUMNS, endpoint);
+  updateText ??= `update endpoints set ${assignments(row, 4)}
+    where id = $1 and user_id = $2 and ($3::text is null or xmin = $3::text::xid)`;
   return {
     name: 'endpoint-update',
-    text: `update endpoints set ${assignments(row, 4)}
-           where id = $1 and user_id = $2 and ($3::text is null or xmin = $3::text::xid)`,
+    text: updateText,
     values: [endpoint.id, endpoint.userId, rowVersion, ...Object.values(row)],
   };
 }

@@ -3,6 +3,7 @@ import { createTestDatabase, type TestDatabase } from '../../../test/database.ts
 import type { EndpointId } from '../../core/ids.ts';
 import type { Actor } from '../access/actor.ts';
 import { change } from '../change.ts';
+import { getEndpointRow } from './endpoint-store.ts';
 import { type EndpointUpdate, updateEndpoint } from './update-endpoint.ts';
 
 const ID = 'e' as EndpointId;
@@ -47,4 +48,33 @@ test('a change waits for a transaction that holds the endpoint, and then applies
   await holder.query('commit');
   holder.release();
   expect((await changing).workers).toEqual({ min: 2, max: 9 });
+});
+
+test('a change that follows another is one statement, and one that follows a change of somebody else applies to that', async () => {
+  const texts: string[] = [];
+  const pool = Object.create(database.pool, {
+    query: {
+      value: (statement: { text: string }) => {
+        texts.push(statement.text.trim().split(' ', 1)[0]!);
+        return database.pool.query(statement);
+      },
+    },
+  });
+  const ours = (wanted: EndpointUpdate) => change({ pool, bus }, ACTOR, updateEndpoint, { id: ID, update: wanted });
+  await ours({ workers: { max: 9 } });
+  const after = await ours({ scaling: { value: 0.1 } });
+  expect(texts.splice(0)).toEqual(['select', 'with', 'with']);
+  expect(await getEndpointRow(database.pool, ACTOR.userId, ID)).toEqual(after);
+
+  await database.pool.query("update endpoints set workers_min = 12, workers_max = 20 where id = 'e'");
+  await expect(ours({ workers: { max: 5 } })).rejects.toThrow('workers');
+  await database.pool.query("update endpoints set workers_min = 2 where id = 'e'");
+  expect((await ours({ workers: { max: 5 } })).workers).toEqual({ min: 2, max: 5 });
+  const { rows } = await database.pool.query(
+    "select changes from audit_entries where outcome = 'done' order by seq desc limit 1",
+  );
+  expect(rows).toEqual([{ changes: { workers: [{ min: 2, max: 20 }, { min: 2, max: 5 }] } }]);
+
+  await database.pool.query("delete from endpoints where id = 'e'");
+  await expect(ours({ workers: { max: 6 } })).rejects.toThrow('not found');
 });

@@ -13,7 +13,14 @@ import { updateTemplateUse } from '../templates/template-store.ts';
 import { type Checked, checkRules } from './check-rules.ts';
 import { cpuSelection } from './cpu-selection.ts';
 import type { ContainerConfig, Endpoint } from './endpoint.ts';
-import { getEndpointRow, getEndpointVersion, updateEndpointStatement } from './endpoint-store.ts';
+import {
+  type EndpointVersion,
+  getEndpointRow,
+  getEndpointVersion,
+  recallVersion,
+  rememberVersion,
+  updateEndpointStatement,
+} from './endpoint-store.ts';
 import { type GpuChange, mergeGpu } from './gpu-rule.ts';
 import { publishEndpoint } from './publish-endpoint.ts';
 import { leaveTemplate, saveOwnTemplate, type TemplateSource, templateContainer } from './template-container.ts';
@@ -46,17 +53,19 @@ export type EndpointUpdate = EndpointChange | ((before: Endpoint) => EndpointCha
 export const updateEndpoint: Operation<Tx, { id: EndpointId; update: EndpointUpdate }, Endpoint> = {
   name: 'endpoint.update',
   permission: PERMISSIONS.writeEndpoint,
-  // An update without a release adds no references: a read, and a write if the row is still as it was read.
-  async runAtOnce({ db, actor, bus, audited }, { id, update }) {
+  // An update without a release adds no references: a write if the row is still as it was seen, and a read before it unless it was just seen.
+  async runAtOnce(tx, { id, update }) {
+    const { db, actor, bus } = tx;
     publishEndpoint(bus, id);
-    const { endpoint: before, rowVersion } = await getEndpointVersion(db, actor.userId, id);
-    const { template, isEnvMerged: _, ...change } = typeof update === 'function' ? update(before) : update;
-    if (template || RELEASED.some((member) => member in change)) return undefined;
-    if (Object.keys(change).length === 0) return before;
-    const after = mergeChange(before, change);
-    const statement = updateEndpointStatement(after, rowVersion);
-    const written = await db.query(audited(statement, seenChange(before, after)));
-    return written.rowCount === 1 ? after : undefined;
+    const known = recallVersion(db, actor.userId, id);
+    const foreseen = known && foresee(known.endpoint, update);
+    if (foreseen === null) return undefined;
+    const written = foreseen && (await writeAtOnce(tx, known!, foreseen));
+    if (written) return written;
+    const version = await getEndpointVersion(db, actor.userId, id);
+    const after = changeAtOnce(version.endpoint, update);
+    if (after === null || after === version.endpoint) return after ?? undefined;
+    return writeAtOnce(tx, version, after);
   },
   async run({ db, actor, bus, saw }, { id, update }) {
     publishEndpoint(bus, id);
@@ -67,6 +76,37 @@ export const updateEndpoint: Operation<Tx, { id: EndpointId; update: EndpointUpd
   subject: ({ id }) => id,
   seesItsChange: true,
 };
+
+/** Returns the endpoint with the update; null if that needs a transaction. Throws `badRequest` if a rule is broken. */
+function changeAtOnce(before: Endpoint, update: EndpointUpdate): Endpoint | null {
+  const { template, isEnvMerged: _, ...change } = typeof update === 'function' ? update(before) : update;
+  if (template || RELEASED.some((member) => member in change)) return null;
+  return Object.keys(change).length === 0 ? before : mergeChange(before, change);
+}
+
+/** As `changeAtOnce`, for an endpoint that may have changed since: undefined if only the row itself can tell, as for a broken rule. */
+function foresee(known: Endpoint, update: EndpointUpdate): Endpoint | null | undefined {
+  try {
+    const after = changeAtOnce(known, update);
+    return after === known ? undefined : after;
+  } catch (error) {
+    if (error instanceof Failure) return undefined;
+    throw error;
+  }
+}
+
+/** Stores an endpoint if its row still has the version that was seen; else returns undefined. */
+async function writeAtOnce(
+  { db, audited }: Tx,
+  { endpoint: before, rowVersion }: EndpointVersion,
+  after: Endpoint,
+): Promise<Endpoint | undefined> {
+  const statement = audited(updateEndpointStatement(after, rowVersion), seenChange(before, after));
+  const { rows } = await db.query<{ version: string }>(statement);
+  if (!rows[0]) return undefined;
+  rememberVersion(db, { endpoint: after, rowVersion: rows[0].version });
+  return after;
+}
 
 /** `updateEndpoint` as a part of another change, without the hint to the scaler. */
 export async function changeEndpoint(db: Db, actor: Actor, id: EndpointId, update: EndpointUpdate): Promise<Endpoint> {

@@ -3,7 +3,7 @@ import { change } from '../../domain/change.ts';
 import { createEndpoint } from '../../domain/endpoints/create-endpoint.ts';
 import { deleteEndpoint } from '../../domain/endpoints/delete-endpoint.ts';
 import type { Endpoint } from '../../domain/endpoints/endpoint.ts';
-import { getEndpointRow, listEndpointPages } from '../../domain/endpoints/endpoint-store.ts';
+import { getEndpointVersion, listEndpointPages } from '../../domain/endpoints/endpoint-store.ts';
 import { listEndpointStates } from '../../domain/endpoints/list-endpoint-states.ts';
 import { updateEndpoint } from '../../domain/endpoints/update-endpoint.ts';
 import { type ModelRequest, readModels } from '../../domain/models/resolve-models.ts';
@@ -95,7 +95,12 @@ export const getEndpointRoute =
         config: { permission: PERMISSIONS.readEndpoint, failures: ['notFound'] },
       },
       async (request) => {
-        const endpoint = await getEndpointRow(deps.pool, request.actor.userId, request.params.id as EndpointId);
+        // Remembered, because a change often follows.
+        const { endpoint } = await getEndpointVersion(
+          deps.pool,
+          request.actor.userId,
+          request.params.id as EndpointId,
+        );
         return wire.toResponse(endpoint, { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost });
       },
     );
