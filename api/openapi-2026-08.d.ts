@@ -2242,6 +2242,10 @@ export interface components {
     };
     MissingFiles: {
       missing: string[];
+      partial: {
+        digest: string;
+        bytes: number;
+      }[];
     };
     ReplaceGitSourceRequest: {
       url: string;

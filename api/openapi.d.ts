@@ -2193,6 +2193,10 @@ export interface components {
     };
     MissingFiles: {
       missing: string[];
+      partial: {
+        digest: string;
+        bytes: number;
+      }[];
     };
     ReplaceGitSourceRequest: {
       url: string;

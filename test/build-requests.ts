@@ -31,7 +31,13 @@ export async function sendFile(rest: RestFixture, key: string, content: string |
   expect(response.statusCode, response.body).toBe(204);
 }
 
-export function putFile(rest: RestFixture, key: string, content: string | Buffer, digest = digestOf(content)) {
+export function putFile(
+  rest: RestFixture,
+  key: string,
+  content: string | Buffer,
+  digest = digestOf(content),
+  more: Record<string, string> = {},
+) {
   return rest.inject({
     method: 'PUT',
     url: `/v2/builds/files/${digest}`,
@@ -39,6 +45,7 @@ export function putFile(rest: RestFixture, key: string, content: string | Buffer
       authorization: `Bearer ${key}`,
       'content-type': 'application/octet-stream',
       'content-length': String(Buffer.byteLength(content)),
+      ...more,
     },
     payload: Buffer.from(content),
   });

@@ -174,8 +174,7 @@ describe.skipIf(!hasBrowser)('builds in the console', { timeout: 180_000 }, () =
     await api.call('PUT', `/v2/serverless/${id}/git-source`, { ...settings, build: { handler: 'app.py:run' } });
     const read = () => api.call<Record<string, unknown>>('GET', `/v2/serverless/${id}/git-source`);
     const before = await read();
-    await page.goto(`${server.url}/#/endpoints/${id}/builds`);
-    await page.reload(); // the page was here before there was a repository
+    await page.goto(`${server.url}/#/endpoints/${id}/builds`); // was here before there was a repository
     await main().getByText('https://git.invalid/me/app, the highest tag of v*, folder services/a').waitFor();
     await main().getByText('Each commit sets the image alone.').waitFor();
     await button('Change…').click();

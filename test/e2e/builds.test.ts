@@ -1,6 +1,8 @@
 import { createHash, createHmac } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
+import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Recipe } from '../../src/domain/builds/recipe.ts';
@@ -171,4 +173,36 @@ test('a server that is asked to stop builds again after its start', async () => 
 test('files of several chunks are taken side by side', async () => {
   const content = 'x'.repeat(5 * 2 ** 20);
   await Promise.all(Array.from({ length: 8 }, (_, i) => send(`${i}${content}`)));
+}, 60_000);
+
+test('an upload whose connection is cut goes on with the rest', async () => {
+  const content = Buffer.alloc(4 * 2 ** 20, 'y');
+  const digest = createHash('sha256').update(content).digest('hex');
+  const put = (headers: Record<string, string | number>) =>
+    request(`${server.url}/v2/builds/files/${digest}`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${server.key}`, 'content-type': 'application/octet-stream', ...headers },
+    });
+  const files = [{ digest, size: content.length }];
+  const bytesThere = async () => {
+    const { partial } = await api.call<{ partial: { bytes: number }[] }>('POST', '/v2/builds/missing-files', { files });
+    return partial[0]?.bytes;
+  };
+  const cut = put({ 'content-length': content.length });
+  cut.on('error', () => {});
+  cut.write(content.subarray(0, 2.5 * 2 ** 20));
+  await until('a part of it is there', bytesThere);
+  cut.destroy();
+  await until('the rest is taken, once the former request writes no more', async () => {
+    const from = (await bytesThere())!;
+    const rest = put({
+      'content-range': `bytes ${from}-${content.length - 1}/${content.length}`,
+      'content-length': content.length - from,
+    });
+    const answered = once(rest, 'response').then(([{ statusCode }]) => statusCode);
+    rest.on('error', () => {}); // a refusal does not wait for the body
+    rest.end(content.subarray(from));
+    return (await answered.catch(() => 0)) === 204;
+  });
+  expect(await api.call('POST', '/v2/builds/missing-files', { files })).toEqual({ missing: [], partial: [] });
 }, 60_000);

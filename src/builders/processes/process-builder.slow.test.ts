@@ -33,10 +33,10 @@ beforeAll(async () => {
 afterAll(() => removeFolder(root));
 
 const used = new Set<string>();
-const open = (installation: string) =>
+const open = (installation: string, path = PATH) =>
   createProcessBuilder({
     root: join(root, installation),
-    env,
+    env: { ...env, PATH: path },
     marker: { variable: MARKER, kill: killOrphans },
     isUsed: async (image) => used.has(image),
   });
@@ -115,8 +115,7 @@ builderContract('processes', async () => ({
 describe('the images of processes', { timeout: 120_000 }, () => {
   const limits = { cpus: 1, memoryBytes: 1e9, timeoutMs: 100_000, maxImageBytes: 1e9 };
 
-  async function build(recipe: Recipe, files: Record<string, string>) {
-    const builder = open('own');
+  async function build(recipe: Recipe, files: Record<string, string>, builder = open('own')) {
     const id = newId<string>();
     const context = await mkdtemp(join(root, 'context-'));
     for (const [path, content] of Object.entries(files)) {
@@ -195,6 +194,33 @@ describe('the images of processes', { timeout: 120_000 }, () => {
     const [greeting, file] = (await run(command, files)).split('\n');
     expect(greeting).toBe('hello from a wheel');
     expect(file).toContain(join(files, '.podyard/venv/lib'));
+  });
+
+  test('with uv on the machine, uv makes the environment of the Python that is there, and installs', async () => {
+    const programs = await mkdtemp(join(root, 'programs-'));
+    const standIn = `#!/bin/sh
+echo "uv $*" "\${UV_PROJECT_ENVIRONMENT:+in $UV_PROJECT_ENVIRONMENT}" >&2
+[ "$1" != venv ] || exec python3 -m venv --without-pip .podyard/venv
+`;
+    await writeFile(join(programs, 'uv'), standIn, { mode: 0o755 });
+    const withUv = (recipe: Partial<Recipe>, files: Record<string, string>) =>
+      build(
+        { ...RECIPE, entry: { kind: 'program', command: ['python', 'main.py'] }, ...recipe },
+        { 'main.py': 'import sys; print(sys.prefix)', ...files },
+        open('own', [programs, PATH].join(delimiter)),
+      );
+    const venv = 'uv venv --quiet --no-python-downloads --python 3 .podyard/venv ';
+
+    const pip = await withUv({ installer: 'pip', lockFiles: ['requirements.txt'] }, { 'requirements.txt': 'a==1\n' });
+    expect(pip.lines).toEqual([venv, 'uv pip install --python .podyard/venv/bin/python -r requirements.txt ']);
+    expect(await run(pip.command, pip.files)).toBe(join(pip.files, '.podyard/venv'));
+
+    const lockFiles = ['uv.lock', 'pyproject.toml'];
+    const locked = await withUv({ installer: 'uv', lockFiles }, { 'uv.lock': '', 'pyproject.toml': '' });
+    expect(locked.lines).toEqual([
+      venv,
+      'uv sync --no-python-downloads --frozen --no-dev --no-install-project in .podyard/venv',
+    ]);
   });
 
   describe('with an index of packages over HTTP', () => {

@@ -17,7 +17,9 @@ const KIB = 1024;
 
 let root: string;
 let server: Server;
-let requests: { method: string; path: string; body: Buffer }[];
+let requests: { method: string; path: string; body: Buffer; range: string | undefined }[];
+/** After how many bytes the server cuts the next upload of a large file. */
+let cutAfter: number | null;
 /** The refusals of the next requests that send files. */
 let refusals: [status: number, headers: Record<string, string>][];
 
@@ -25,15 +27,23 @@ beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'podyard-upload-'));
   requests = [];
   refusals = [];
+  cutAfter = null;
+  let partial: { digest: string; bytes: number }[] = [];
   server = createServer(async (request, response) => {
+    if (request.method === 'PUT' && cutAfter !== null) {
+      partial = [{ digest: request.url!.split('/').at(-1)!, bytes: cutAfter }];
+      cutAfter = null;
+      request.once('data', () => request.socket.destroy());
+      return;
+    }
     const body = await buffer(request);
     if (request.url === '/v2/builds/missing-files') {
       const { files } = JSON.parse(body.toString()) as { files: { digest: string }[] };
-      return response.end(JSON.stringify({ missing: files.map(({ digest }) => digest) }));
+      return response.end(JSON.stringify({ missing: files.map(({ digest }) => digest), partial }));
     }
     const refusal = refusals.shift();
     if (refusal) return response.writeHead(...refusal).end('{"detail":"rate limit exceeded"}');
-    requests.push({ method: request.method!, path: request.url!, body });
+    requests.push({ method: request.method!, path: request.url!, body, range: request.headers['content-range'] });
     response.writeHead(204).end();
   });
   server.listen(0, '127.0.0.1');
@@ -74,6 +84,14 @@ test('at the limit of requests it waits as long as it is told, and goes on', asy
   const { sent, progress } = await upload({ a: 'one' });
   expect(sent).toEqual({ files: 1, bytes: 3 });
   expect(progress[0]).toBe('the limit of requests is reached: uploading goes on in 0 s');
+});
+
+test('a large file whose upload was cut goes on from where the server has it', async () => {
+  cutAfter = 100 * KIB;
+  const large = 'x'.repeat(200 * KIB) + 'y'.repeat(300 * KIB);
+  expect((await upload({ large })).sent).toEqual({ files: 1, bytes: 500 * KIB });
+  expect(requests).toEqual([expect.objectContaining({ method: 'PUT', range: 'bytes 102400-511999/512000' })]);
+  expect(requests[0]!.body.toString()).toBe(large.slice(100 * KIB));
 });
 
 test('a refusal that is for good ends it', async () => {

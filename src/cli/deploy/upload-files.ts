@@ -12,6 +12,9 @@ import type { Terminal } from '../terminal/terminal.ts';
 /** As many as the server receives from one user at once. */
 const AT_ONCE = 4;
 const BYTES = { 'content-type': 'application/octet-stream' };
+/** Between two attempts after the connection was cut, and for how long they are made without getting further. */
+const AGAIN_MS = 1_000;
+const AWAY_MS = 60_000;
 
 interface SentFile {
   path: string;
@@ -28,14 +31,15 @@ export async function uploadFiles(
 ): Promise<{ files: number; bytes: number }> {
   const byDigest = new Map(entries.flatMap((entry) => ('digest' in entry ? [[entry.digest, entry] as const] : [])));
   const files = [...byDigest.values()].map(({ digest, size }) => ({ digest, size }));
-  const { missing } = await client.call('post', '/v2/builds/missing-files', { body: { files } });
+  const { missing, partial } = await askFor(client, files);
+  const there = new Map(partial.map((part) => [part.digest, part.bytes]));
   const lacking = missing.map((digest) => byDigest.get(digest)!);
   const bytes = bytesOf(lacking);
   let sent = 0;
   const pending = inPacks(lacking).values();
   const work = Array.from({ length: AT_ONCE }, async () => {
     for (const pack of pending) {
-      await whenAllowed(() => sendPack(client, root, pack), terminal);
+      await sendToEnd(client, root, { pack, start: there.get(pack[0]!.digest) ?? 0 }, terminal);
       sent += bytesOf(pack);
       terminal.progress(`uploading ${bytesText(sent)} of ${bytesText(bytes)}: ${pack.at(-1)!.path}`);
     }
@@ -47,28 +51,70 @@ export async function uploadFiles(
 
 const bytesOf = (files: readonly SentFile[]) => files.reduce((sum, { size }) => sum + size, 0);
 
-async function sendPack(client: ApiClient, root: string, pack: readonly SentFile[]): Promise<void> {
+/** `partial` is missing from the answers of servers before 0.3. */
+async function askFor(client: ApiClient, files: { digest: string; size: number }[]) {
+  const { missing, partial = [] } = await client.call('post', '/v2/builds/missing-files', { body: { files } });
+  return { missing, partial };
+}
+
+/**
+ * Sends again while the limit of requests is reached, because a large folder may need more than a minute has, and when the connection
+ * was cut: a large file from where the server has it.
+ */
+async function sendToEnd(
+  client: ApiClient,
+  root: string,
+  { pack, start }: { pack: readonly SentFile[]; start: number },
+  terminal: Terminal,
+): Promise<void> {
+  let from: number | null = start;
+  let best = start;
+  let lostAt: number | null = null;
+  for (;;) {
+    try {
+      from ??= await bytesThere(client, pack);
+      if (from > best) lostAt = null;
+      best = Math.max(best, from);
+      return await sendPack(client, root, pack, from);
+    } catch (error) {
+      if (!(error instanceof ApiRefusal)) throw error;
+      if (error.status === 429 && error.retryAfterSeconds !== null) {
+        terminal.progress(`the limit of requests is reached: uploading goes on in ${error.retryAfterSeconds} s`);
+        await sleep(error.retryAfterSeconds * 1_000, undefined, { signal: terminal.interrupted });
+        continue;
+      }
+      lostAt ??= performance.now();
+      if (!isCut(error) || performance.now() - lostAt > AWAY_MS) throw error;
+      terminal.progress('the connection was cut: uploading goes on as soon as the server answers');
+      await sleep(AGAIN_MS, undefined, { signal: terminal.interrupted });
+      from = null;
+    }
+  }
+}
+
+/** 409: what the server has of the file has changed, as when a request that was cut still wrote. */
+const isCut = ({ status }: ApiRefusal) => status === 0 || status === 409 || (status >= 502 && status <= 504);
+
+async function bytesThere(client: ApiClient, pack: readonly SentFile[]): Promise<number> {
+  const { partial } = await askFor(
+    client,
+    pack.map(({ digest, size }) => ({ digest, size })),
+  );
+  return partial[0]?.bytes ?? 0;
+}
+
+async function sendPack(client: ApiClient, root: string, pack: readonly SentFile[], from: number): Promise<void> {
   const [first] = pack;
   if (pack.length === 1) {
-    const raw = await openAsBlob(join(root, first!.path)); // read while it is sent, never all in memory
-    await client.send('PUT', `/v2/builds/files/${first!.digest}`, { raw, headers: BYTES });
+    const { path, digest, size } = first!;
+    const whole = await openAsBlob(join(root, path)); // read while it is sent, never all in memory
+    const range = from === 0 ? {} : { 'content-range': `bytes ${from}-${size - 1}/${size}` };
+    const raw = from === 0 ? whole : whole.slice(from);
+    await client.send('PUT', `/v2/builds/files/${digest}`, { raw, headers: { ...BYTES, ...range } });
     return;
   }
   const contents = await Promise.all(pack.map(({ path }) => readFile(join(root, path))));
   const files = pack.map(({ digest }, i) => ({ digest, size: contents[i]!.length }));
   const raw = Buffer.concat([Buffer.from(`${JSON.stringify(files)}\n`), ...contents]);
   await client.send('POST', '/v2/builds/files', { raw, headers: BYTES });
-}
-
-/** Waits, and sends again, while the limit of requests is reached: a large folder may need more than a minute has. */
-async function whenAllowed(send: () => Promise<void>, terminal: Terminal): Promise<void> {
-  for (;;) {
-    try {
-      return await send();
-    } catch (error) {
-      if (!(error instanceof ApiRefusal) || error.status !== 429 || error.retryAfterSeconds === null) throw error;
-      terminal.progress(`the limit of requests is reached: uploading goes on in ${error.retryAfterSeconds} s`);
-      await sleep(error.retryAfterSeconds * 1_000, undefined, { signal: terminal.interrupted });
-    }
-  }
 }

@@ -44,30 +44,105 @@ export async function findMissingFiles(db: Db, userId: UserId, files: readonly B
   return digests.filter((digest) => !known.has(digest));
 }
 
+/** The beginning of a file whose upload was cut, or goes on. */
+export interface PartialFile {
+  digest: string;
+  bytes: number;
+}
+
+interface Part extends PartialFile {
+  id: FileId;
+  chunks: number;
+}
+
+/** Returns how much is there of files that are missing; those of which nothing is, and small ones, are left out. */
+export async function findPartialFiles(
+  db: Db,
+  userId: UserId,
+  files: readonly BuildFile[],
+  missing: readonly string[],
+): Promise<PartialFile[]> {
+  const wanted = new Set(missing);
+  const large = files.filter(({ digest, size }) => wanted.has(digest) && size > CHUNK_BYTES);
+  const parts = large.length === 0 ? [] : await findParts(db, userId, large);
+  return parts.map(({ digest, bytes }) => ({ digest, bytes }));
+}
+
+/** Of each file the part with the most bytes. */
+async function findParts(db: Db, userId: UserId, files: readonly BuildFile[]): Promise<Part[]> {
+  const { rows } = await db.query<Part>(
+    `select distinct on (f.digest) f.id, f.digest, c.chunks, c.bytes
+     from unnest($2::text[], $3::bigint[]) as wanted(digest, size)
+     join build_files f on f.user_id = $1 and f.digest = wanted.digest and f.size_bytes = wanted.size
+     cross join lateral (
+       select count(*)::int as chunks, coalesce(sum(length(data)), 0)::int8 as bytes
+       from build_file_chunks where file_id = f.id) c
+     where f.completed_at is null and c.bytes > 0
+     order by f.digest, c.bytes desc`,
+    [userId, files.map(({ digest }) => digest), files.map(({ size }) => size)],
+  );
+  return rows;
+}
+
 /**
  * Stores a file of a user, piece by piece, so that neither memory nor a transaction holds it. Idempotent: one that is there is only read to
- * its end. Throws `unprocessable` if the content has another digest or size, `forbidden` over the limit `buildBytes`. What
- * was not stored to its end counts for nothing.
+ * its end. Throws `unprocessable` if the content has another digest or size, `forbidden` over the limit `buildBytes`. If the content is cut,
+ * what was stored of it is kept for a day: `content` may begin at the byte `start`, which is where that ends. Throws `conflict`
+ * where it ends elsewhere, or if another request goes on with it.
  */
 export async function storeFile(
   pool: Pool,
   userId: UserId,
-  { digest, size }: BuildFile,
+  file: BuildFile,
   content: AsyncIterable<Buffer>,
+  start = 0,
 ): Promise<void> {
-  if ((await findMissingFiles(pool, userId, [{ digest, size }])).length === 0) return readToEnd(content);
-  await checkBytes(pool, userId, size);
+  if ((await findMissingFiles(pool, userId, [file])).length === 0) return readToEnd(content);
+  const part = start === 0 ? await beginFile(pool, userId, file) : await resumeFile(pool, userId, file, start);
+  try {
+    await storeChunks(pool, part, file, content);
+  } catch (error) {
+    if (isUniqueViolation(error)) throw wrongStart(file.digest, 'another request sends it');
+    await (error instanceof Failure ? deleteFile(pool, part.id) : deleteIfEmpty(pool, part.id));
+    throw error;
+  }
+  try {
+    await pool.query('update build_files set completed_at = now(), used_at = now() where id = $1', [part.id]);
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error;
+    await deleteFile(pool, part.id); // another request has stored it meanwhile
+  }
+}
+
+async function beginFile(db: Db, userId: UserId, { digest, size }: BuildFile): Promise<Part> {
+  await checkBytes(db, userId, size);
   const id = newId<FileId>();
-  await pool.query('insert into build_files (id, user_id, digest, size_bytes) values ($1, $2, $3, $4)', [
+  await db.query('insert into build_files (id, user_id, digest, size_bytes) values ($1, $2, $3, $4)', [
     ...[id, userId, digest, size],
   ]);
-  try {
-    await storeChunks(pool, id, { digest, size }, content);
-    await pool.query('update build_files set completed_at = now(), used_at = now() where id = $1', [id]);
-  } catch (error) {
-    await pool.query('delete from build_files where id = $1', [id]);
-    if (!isUniqueViolation(error)) throw error; // another request has stored it meanwhile
-  }
+  return { id, digest, chunks: 0, bytes: 0 };
+}
+
+async function resumeFile(db: Db, userId: UserId, file: BuildFile, start: number): Promise<Part> {
+  const [part] = await findParts(db, userId, [file]);
+  if (part?.bytes !== start) throw wrongStart(file.digest, `${part?.bytes ?? 0} bytes of it are there, not ${start}`);
+  await db.query('update build_files set used_at = now() where id = $1', [part.id]);
+  return part;
+}
+
+function wrongStart(digest: string, why: string): Failure {
+  return new Failure('conflict', `The file with the digest ${digest} cannot be continued here: ${why}.`);
+}
+
+async function deleteFile(db: Db, id: FileId): Promise<void> {
+  await db.query('delete from build_files where id = $1', [id]);
+}
+
+async function deleteIfEmpty(db: Db, id: FileId): Promise<void> {
+  await db.query(
+    'delete from build_files where id = $1 and not exists (select from build_file_chunks where file_id = $1)',
+    [id],
+  );
 }
 
 /**
@@ -114,10 +189,12 @@ async function cutPack(files: readonly BuildFile[], content: Buffer, userId: Use
   return contents;
 }
 
-async function storeChunks(db: Db, id: FileId, wanted: BuildFile, content: AsyncIterable<Buffer>): Promise<void> {
+/** Appends to what is there. */
+async function storeChunks(db: Db, part: Part, wanted: BuildFile, content: AsyncIterable<Buffer>): Promise<void> {
+  const { id } = part;
   const hash = createHash('sha256');
-  let bytes = 0;
-  let number = 0;
+  for await (const chunk of readChunks(db, id, part.bytes)) hash.update(chunk);
+  let { bytes, chunks: number } = part;
   for await (const chunk of inChunks(content)) {
     bytes += chunk.length;
     if (bytes > wanted.size) break;
@@ -189,11 +266,16 @@ export async function* readFile(db: Db, userId: UserId, digest: string): AsyncGe
   );
   const file = rows[0];
   if (!file) throw notFound('File');
-  for (let number = 0, left = file.size; left > 0; number += 1) {
+  yield* readChunks(db, file.id, file.size);
+}
+
+/** Yields the first `size` bytes, which end with a chunk. Throws `notFound`. */
+async function* readChunks(db: Db, id: FileId, size: number): AsyncGenerator<Buffer> {
+  for (let number = 0, left = size; left > 0; number += 1) {
     const chunk = await db.query<{ data: Buffer }>({
       name: 'build-file-chunk',
       text: 'select data from build_file_chunks where file_id = $1 and number = $2',
-      values: [file.id, number],
+      values: [id, number],
     });
     if (!chunk.rows[0]) throw notFound('File');
     left -= chunk.rows[0].data.length;

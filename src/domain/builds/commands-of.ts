@@ -35,6 +35,9 @@ function step(name: string, command: string[], secretIds: string[] = []): BuildS
   return { name, command, secretIds };
 }
 
+/** A Python that uv downloads would be in the build's home, which goes when it ends. */
+const OWN_PYTHON = '--no-python-downloads';
+
 /** A program finds its dependencies and the kit as it does in an image. */
 function serveCommand(recipe: Recipe): string[] {
   const command = startCommand(recipe, PYTHON);
@@ -50,13 +53,13 @@ function pythonSteps(recipe: Recipe, hasUv: boolean): BuildStep[] {
   const { installer, lockFiles, version, secretIds } = recipe;
   const python = `python${version ?? '3'}`;
   const create = hasUv
-    ? ['uv', 'venv', '--quiet', '--python', version ?? '3', VENV]
+    ? ['uv', 'venv', '--quiet', OWN_PYTHON, '--python', version ?? '3', VENV]
     : [python, '-m', 'venv', ...(installer === null ? ['--without-pip'] : []), VENV];
   const steps = [step('Create the virtual environment', create)];
   if (installer === null) return steps;
   const name = `Install dependencies (${lockFiles[0]})`;
   if (installer === 'uv') {
-    const sync = 'sync --frozen --no-dev --no-install-project';
+    const sync = `sync ${OWN_PYTHON} --frozen --no-dev --no-install-project`;
     const command = hasUv
       ? `UV_PROJECT_ENVIRONMENT=${VENV} exec uv ${sync}`
       : `${PYTHON} -m pip install --quiet uv && UV_PROJECT_ENVIRONMENT=${VENV} exec ${PYTHON} -m uv ${sync} --inexact`;

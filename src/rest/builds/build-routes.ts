@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { Failure } from '../../core/errors.ts';
 import type { BuildId, EndpointId } from '../../core/ids.ts';
 import type { Build, FolderEntry } from '../../domain/builds/build.ts';
-import { findMissingFiles, storeFile, storePack } from '../../domain/builds/build-files.ts';
+import { findMissingFiles, findPartialFiles, storeFile, storePack } from '../../domain/builds/build-files.ts';
 import { findBuildName, getBuild, listBuilds } from '../../domain/builds/build-store.ts';
 import { cancelBuild, createBuild, type NewBuild, retryBuild } from '../../domain/builds/change-build.ts';
 import { MAX_FILE_BYTES, MAX_FOLDER_ENTRIES } from '../../domain/builds/check-folder.ts';
@@ -23,6 +23,7 @@ import {
   MissingFilesRequest,
 } from './build-schemas.ts';
 import { MAX_PACK_BODY, readAtMost, readPack } from './read-pack.ts';
+import { rangeOf } from './read-range.ts';
 
 const DEFAULT_LIMIT = 50;
 /** Enough for the description of the largest folder. */
@@ -48,7 +49,10 @@ export const findMissingFilesRoute: RestRoute = (app, { pool }) => {
       },
       config: { permission: PERMISSIONS.writeBuild, maxBodyValues: LARGE_BODY.maxBodyValues },
     },
-    async ({ actor, body }) => ({ missing: await findMissingFiles(pool, actor.userId, body.files) }),
+    async ({ actor, body: { files } }) => {
+      const missing = await findMissingFiles(pool, actor.userId, files);
+      return { missing, partial: await findPartialFiles(pool, actor.userId, files, missing) };
+    },
   );
 };
 
@@ -62,25 +66,24 @@ export const storeBuildFileRoute: RestRoute = (app, { pool }) => {
         operationId: 'storeBuildFile',
         summary: 'Send a file for builds',
         description:
-          'Podyard only. The body is the content, with its `Content-Length`, 512 MiB at most. Sending a file again changes nothing. 422 if the content has another digest.',
+          'Podyard only. The body is the content, with its `Content-Length`, 512 MiB at most. With `Content-Range: bytes <start>-<end>/<size>` it is the rest of a file whose upload was cut; 409 if `start` is not where that ended. Sending a file again changes nothing. 422 if the content has another digest.',
         tags: ['podyard'],
         params: BuildFileParams,
         body: { content: { 'application/octet-stream': { schema: BYTES } } },
         response: { 204: noContent('Stored.') },
       },
-      config: { permission: () => PERMISSIONS.writeBuild({}), takesBytes: true },
+      config: { permission: () => PERMISSIONS.writeBuild({}), failures: ['conflict'], takesBytes: true },
     },
     async ({ actor, params, headers, body }, reply) => {
       if (!(body instanceof Readable)) throw new Failure('unsupportedMediaType', 'The request body must be bytes.');
-      const size = Number(headers['content-length']);
-      if (!Number.isSafeInteger(size)) throw new Failure('badRequest', 'The request needs a Content-Length.');
+      const { start, size } = rangeOf(headers);
       if (size > MAX_FILE_BYTES) {
         throw new Failure(
           'contentTooLarge',
           `A file may have ${MAX_FILE_BYTES} bytes (512 MiB); this one has ${size}.`,
         );
       }
-      await slots.run(actor.userId, () => storeFile(pool, actor.userId, { digest: params.digest, size }, body));
+      await slots.run(actor.userId, () => storeFile(pool, actor.userId, { digest: params.digest, size }, body, start));
       return reply.code(204).send();
     },
   );

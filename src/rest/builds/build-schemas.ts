@@ -151,7 +151,12 @@ export const MissingFilesRequest = closed(
 );
 
 export const MissingFiles = Type.Object(
-  { missing: Type.Array(digest, { description: 'Those that have to be sent, each once.' }) },
+  {
+    missing: Type.Array(digest, { description: 'Those that have to be sent, each once.' }),
+    partial: Type.Array(Type.Object({ digest, bytes: Type.Integer({ description: 'Where the rest of it begins.' }) }), {
+      description: 'Those among them whose upload was cut.',
+    }),
+  },
   { $id: 'MissingFiles', description: 'Podyard only.' },
 );
 
@@ -292,5 +297,5 @@ export const BUILD_EXAMPLES: Examples = {
     secrets: { INDEX_TOKEN: 'index-token' },
   },
   MissingFilesRequest: { files: [{ digest: DIGEST, size: 412 }] },
-  MissingFiles: { missing: [DIGEST] },
+  MissingFiles: { missing: [DIGEST], partial: [] },
 };

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { digestOf, fileEntry, putFile, putPack, RECIPE, sendFile } from '../../../test/build-requests.ts';
 import { type Person, type RestFixture, startRestApp } from '../../../test/rest-app.ts';
 import { newId } from '../../core/ids.ts';
+import { readFile, storeFile } from '../../domain/builds/build-files.ts';
 import { buildImageOf } from '../../domain/builds/build-image.ts';
 
 let rest: RestFixture;
@@ -60,6 +61,48 @@ describe('files', () => {
       expect(rows).toHaveLength(1);
       expect(content.equals(rows[0].data)).toBe(true);
     }
+  });
+
+  test('whose upload was cut go on from where it was, once, and nothing else can be put together', async () => {
+    const content = randomBytes(3.5 * 2 ** 20);
+    const file = { digest: digestOf(content), size: content.length };
+    const cut = async function* () {
+      yield content.subarray(0, 2.5 * 2 ** 20);
+      throw new Error('aborted');
+    };
+    await expect(storeFile(rest.database.pool, alice.userId, file, cut())).rejects.toThrow('aborted');
+    const ask = async () => (await call('POST', '/v2/builds/missing-files', { files: [file] })).json();
+    const [part] = (await ask()).partial;
+    expect(part).toEqual({ digest: file.digest, bytes: 2.5 * 2 ** 20 });
+    const sendRest = (start: number, range = `bytes ${start}-${file.size - 1}/${file.size}`) =>
+      putFile(rest, alice.key, content.subarray(start), file.digest, { 'content-range': range });
+    const refused = await sendRest(2 ** 20);
+    expect([refused.statusCode, refused.json().detail]).toEqual([
+      409,
+      `The file with the digest ${file.digest} cannot be continued here: 2621440 bytes of it are there, not 1048576.`,
+    ]);
+    for (const range of ['bytes 0-1/*', `bytes ${part.bytes}-${file.size}/${file.size}`, 'bytes 0-1/2'])
+      expect((await sendRest(part.bytes, range)).statusCode).toBe(400);
+    expect((await sendRest(part.bytes)).statusCode).toBe(204);
+    expect(await ask()).toEqual({ missing: [], partial: [] });
+    expect(
+      digestOf(Buffer.concat(await Array.fromAsync(readFile(rest.database.pool, alice.userId, file.digest)))),
+    ).toBe(file.digest);
+    expect((await sendRest(part.bytes)).statusCode).toBe(204); // the answer was lost
+  });
+
+  test('of whose beginning another content was sent are refused at their end, and begin anew', async () => {
+    const [content, other] = [randomBytes(2 * 2 ** 20), randomBytes(2 ** 20)];
+    const file = { digest: digestOf(content), size: content.length };
+    const cut = async function* () {
+      yield other;
+      throw new Error('aborted');
+    };
+    await expect(storeFile(rest.database.pool, alice.userId, file, cut())).rejects.toThrow('aborted');
+    const range = { 'content-range': `bytes 1048576-2097151/2097152` };
+    expect((await putFile(rest, alice.key, content.subarray(2 ** 20), file.digest, range)).statusCode).toBe(422);
+    expect((await call('POST', '/v2/builds/missing-files', { files: [file] })).json().partial).toEqual([]);
+    await sendFile(rest, alice.key, content);
   });
 
   test('with another digest or size are refused, and nothing of them is kept', async () => {

@@ -18,6 +18,8 @@ interface RecordFormProps<Values extends object> {
   /** The id of the record that is changed: unsaved changes are kept by it. */
   recordId?: string;
   submitLabel?: string;
+  /** Nothing to submit while the values are the initial ones. */
+  needsChange?: boolean;
   /** Shown beside the fields: the price and the effect of the values. */
   summary?: (values: Values) => SummaryText;
   onSubmit: (values: Values) => Promise<unknown>;
@@ -105,7 +107,7 @@ function RecordForm<Values extends object>(props: RecordFormProps<Values> & Dial
           <Button variant="default" onClick={() => props.ask.current()}>
             Cancel
           </Button>
-          <Button type="submit" loading={isSaving}>
+          <Button type="submit" loading={isSaving} disabled={props.needsChange && !form.isDirty()}>
             {props.submitLabel ?? 'Create'}
           </Button>
         </>
