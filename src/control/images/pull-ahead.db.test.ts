@@ -131,7 +131,7 @@ test('no image is pulled ahead while a worker waits for its own, on a disk that 
     await made.runOnce();
     expect(asked).toEqual([]);
   }
-  await insertWorker(database.pool, 'w1', '{"pullFrom": "2026-11-20T10:02:09Z"}');
+  await insertWorker(database.pool, 'w1', 'PENDING', `{"pullFrom": "${new Date().toISOString()}"}`);
   const { asked, made } = pullerOf(1);
   await made.runOnce();
   expect(asked).toEqual([]);
@@ -140,9 +140,28 @@ test('no image is pulled ahead while a worker waits for its own, on a disk that 
   expect(asked).toHaveLength(1);
 });
 
-const insertWorker = (pool: TestDatabase['pool'], id: string, timeline: string) =>
+test('workers that never start hold no pull up', async () => {
+  await database.pool.query('update endpoints set workers_max = 0, workers_min = 0');
+  await database.pool.query('delete from workers');
+  await insert(database.pool, 'later', 0);
+  const now = new Date().toISOString();
+  await insertWorker(database.pool, 'starting', 'STARTING', `{"capacityAt": "${now}"}`);
+  await insertWorker(database.pool, 'failed', 'PENDING', `{"pullFrom": "${now}"}`);
+  const { asked, made } = pullerOf(1);
+  await made.runOnce();
+  expect(asked).toEqual([]);
+  const longAgo = new Date(Date.now() - 3_700_000).toISOString();
+  await database.pool.query(`update workers set timeline = $1 where id = 'starting'`, [{ capacityAt: longAgo }]);
+  await made.runOnce();
+  expect(asked).toEqual([]);
+  await database.pool.query(`update workers set is_lost = true where id = 'failed'`);
+  await made.runOnce();
+  expect(asked).toHaveLength(1);
+});
+
+const insertWorker = (pool: TestDatabase['pool'], id: string, phase: string, timeline: string) =>
   pool.query(
-    `insert into workers (id, endpoint_id, endpoint_type, user_id, version, wanted_reason, spec, gpu_count, timeline)
-     values ($1, 'alone', 'QUEUE_BASED', 'ann', 1, 'a test', '{}', 1, $2)`,
-    [id, timeline],
+    `insert into workers (id, endpoint_id, endpoint_type, user_id, version, wanted_reason, spec, gpu_count, phase, timeline)
+     values ($1, 'alone', 'QUEUE_BASED', 'ann', 1, 'a test', '{}', 1, $2, $3)`,
+    [id, phase, timeline],
   );

@@ -36,12 +36,16 @@ export async function listEndpointsToPull(db: Db, limit: number | null = null): 
   return result.rows.map(({ id }) => id);
 }
 
-/** True while a worker waits for the pull of its image, or starts where a node may be pulling it. */
+/**
+ * True while a worker waits for the pull of its image, or starts where a node may be pulling it. One that has failed, or that has waited for longer than
+ * an hour, holds nobody up: it may never start.
+ */
 export async function doWorkersPull(db: Db): Promise<boolean> {
   const result = await db.query<{ found: boolean }>(
     `select exists(
-       select from workers where wanted = 'RUN' and coalesce(not starts_with(phase_reason, $1), true)
-         and (phase = 'STARTING' or (phase = 'PENDING' and timeline ? 'pullFrom' and not timeline ? 'pullAt'))) as found`,
+       select from workers where wanted = 'RUN' and not is_lost and coalesce(not starts_with(phase_reason, $1), true)
+         and ((phase = 'STARTING' and not timeline ? 'createAt') or (phase = 'PENDING' and timeline ? 'pullFrom' and not timeline ? 'pullAt'))
+         and coalesce(timeline ->> 'capacityAt', timeline ->> 'pullFrom')::timestamptz > now() - interval '1 hour') as found`,
     [NO_CAPACITY],
   );
   return result.rows[0]!.found;

@@ -5,11 +5,15 @@ import type { PinnedFile } from '../../domain/models/pinned-model.ts';
 
 /** Written at once. */
 const WRITE_BYTES = 2 ** 19;
+const MIN_WRITE_BYTES = 2 ** 16;
+/** All files that are fetched at once collect so much: with many of them, each writes smaller pieces. */
+const COLLECTED_BYTES = 2 ** 22;
 /** So much is written before the disk is asked to keep up, so that the end of a large file need not wait for all of it. */
 const SYNC_BYTES = 64 * 2 ** 20;
 
 /** The beginning of a file, its hash so far, and what the origin called it. */
 export class PartialFile {
+  static #open = 0;
   size = 0;
   /** Why something that came could not be written; null: nothing failed. What is there then is of no use. */
   failure: unknown = null;
@@ -29,6 +33,7 @@ export class PartialFile {
     this.#file = file;
     this.#handle = handle;
     this.#hash = startHash(file);
+    PartialFile.#open += 1;
   }
 
   /** Reads what an earlier process left; later tries of this one go on with the hash that they have. */
@@ -67,13 +72,13 @@ export class PartialFile {
     else await writeFile(tagPath(this.#path), strong);
   }
 
-  /** Takes the chunk over: its caller does not write to it any more. */
+  /** Takes the chunk over: once it is written, its memory is gone. */
   async write(chunk: Buffer): Promise<void> {
     this.#hash.update(chunk);
     this.#chunks.push(chunk);
     this.size += chunk.length;
     this.#waiting += chunk.length;
-    if (this.#waiting < WRITE_BYTES) return;
+    if (this.#waiting < writeBytes(PartialFile.#open)) return;
     await this.#writing;
     this.#begin();
   }
@@ -99,6 +104,7 @@ export class PartialFile {
 
   async #store(chunks: readonly Buffer[]): Promise<void> {
     await writeAll(this.#handle, chunks);
+    for (const chunk of chunks) release(chunk);
     if (this.#unsynced < SYNC_BYTES) return;
     await this.#syncing;
     this.#unsynced = 0;
@@ -130,6 +136,7 @@ export class PartialFile {
   }
 
   async close(): Promise<void> {
+    PartialFile.#open -= 1;
     await this.#syncing.catch(() => {});
     await this.#handle.close();
   }
@@ -155,6 +162,10 @@ function startHash({ digest, size }: PinnedFile): Hash {
   return digest.startsWith('git:') ? createHash('sha1').update(`blob ${size}\0`) : createHash('sha256');
 }
 
+function writeBytes(openFiles: number): number {
+  return Math.max(MIN_WRITE_BYTES, Math.min(WRITE_BYTES, COLLECTED_BYTES / openFiles));
+}
+
 async function writeAll(handle: FileHandle, chunks: readonly Buffer[]): Promise<void> {
   let left = [...chunks];
   while (left.length > 0) {
@@ -171,4 +182,9 @@ function after(chunks: readonly Buffer[], bytes: number): Buffer[] {
     left -= skipped;
     return skipped === chunk.length ? [] : [chunk.subarray(skipped)];
   });
+}
+
+/** Gives the memory of a chunk back at once: V8, for which a chunk is small, would let tens of megabytes add up. */
+function release({ buffer, byteLength }: Buffer): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }

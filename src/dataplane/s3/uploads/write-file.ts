@@ -9,7 +9,7 @@ import { S3Error } from '../s3-error.ts';
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 const ANYBODY = 0o666;
 /** So much is written before the disk is asked to keep up, so that the end of a large file need not wait for all of it. */
-const SYNC_BYTES = 64 * 2 ** 20;
+const SYNC_BYTES = 16 * 2 ** 20;
 
 export interface WriteOptions {
   /** Fails with `PreconditionFailed` if there is something with this key. */
