@@ -87,7 +87,11 @@ export function trialText({ rollout: { trial }, endpointVersion: version }: Endp
 /** Returns a value of a release's diff as text. */
 export function diffValue(value: unknown): string {
   if (value === null || value === undefined) return 'none';
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  if (typeof value !== 'object') return String(value);
+  const parts = Array.isArray(value)
+    ? value.map(diffValue)
+    : Object.entries(value).map(([name, part]) => `${name}: ${diffValue(part)}`);
+  return parts.join(', ') || 'none';
 }
 
 /** Says what the name of a release's image stands for. */
