@@ -90,7 +90,7 @@ const waitOf = (workers: object[], more: object = {}, rollout: object = {}) =>
 
 test.each<[string, object[]]>([
   [
-    'Waits for a place for a worker on version 3: no capacity',
+    'Waits for capacity for a worker on version 3: no capacity',
     [worker('THROTTLED', false, 'no capacity'), worker('RUNNING', true)],
   ],
   ['A worker on version 3 is unhealthy: GET /ping: 500', [worker('UNHEALTHY', false, 'GET /ping: 500')]],

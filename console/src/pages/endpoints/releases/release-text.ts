@@ -38,7 +38,7 @@ export function rolloutWait(snapshot: EndpointSnapshot): string | null {
   const because = (reason: string | null | undefined) => (reason ? `: ${briefReason(reason)}` : '');
   if (state.state === 'FAILING') return `Version ${version} doesn't start.`; // the page says why at the top
   const throttled = inState('THROTTLED');
-  if (throttled) return `Waits for a place for a worker on version ${version}${because(throttled.reason)}`;
+  if (throttled) return `Waits for capacity for a worker on version ${version}${because(throttled.reason)}`;
   const unhealthy = inState('UNHEALTHY');
   if (unhealthy) return `A worker on version ${version} is unhealthy${because(unhealthy.reason)}`;
   const starting = inState('INITIALIZING');
