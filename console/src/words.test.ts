@@ -1,9 +1,11 @@
 /** The same event has the same name in the API, on the command line and in the console. */
 import { globSync, readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { ApiClient } from '../../src/cli/shared/api-client.ts';
 import { WAIT_WORDS } from '../../src/core/text/wait-words.ts';
 import { showItem } from '../../src/outbound/notice-texts.ts';
 import { because, CAUSES } from '../../src/scaling/because.ts';
+import { readApiError } from './api/api-error.ts';
 import { BUILD_STATUSES } from './pages/builds/build-values.ts';
 import { BATCH_STATES } from './pages/endpoints/batches/batch-values.ts';
 import { ENDPOINT_STATES } from './pages/endpoints/endpoint-states.ts';
@@ -15,6 +17,8 @@ import { MODEL_STATES } from './pages/models/model-values.ts';
 import { DELIVERY_STATES, EVENTS } from './pages/notices/notice-values.ts';
 import { POD_STATUSES } from './pages/pods/pod-details.ts';
 import { TEAM_STATES } from './pages/teams/team-values.ts';
+
+const ROOT = new URL('../..', import.meta.url).pathname;
 
 test.each(Object.entries(WAIT_WORDS))('a job that waits for the stage %s says so in one wording', (stage, words) => {
   const attempts = [{ stages: [{ stage, from: null, to: null, ms: 1, reason: null }], workerId: null }];
@@ -84,18 +88,70 @@ const GONE: readonly [words: RegExp, now: string][] = [
   [/\bhealthcheck\b/i, 'health check, health path'],
   [/image could not be downloaded|download(?:ing)? the image/i, 'pull'],
   [/key is no longer valid|key is outdated/i, 'has expired'],
+  [/\b(?:an|for|the) administrators?\b/i, 'admin'],
+  [/\be-mails?\b/i, 'email'],
+  [/can't reach the server/i, 'cannot be reached'],
+  [/is not rolled out/, 'failed its trial'],
 ];
 
 test('a wording that was mended does not come back', () => {
   const files = globSync(['src/**/*.ts', 'console/src/**/*.{ts,tsx}'], {
-    cwd: new URL('../..', import.meta.url).pathname,
+    cwd: ROOT,
   });
   const found = files
     .filter((file) => !file.includes('.test.'))
     .flatMap((file) => {
-      const text = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+      const text = readFileSync(`${ROOT}/${file}`, 'utf8');
       const texts = text.match(/'[^'\n]*'|"[^"\n]*"|`[^`]*`|>[^<>{}\n]+</g) ?? [];
       return GONE.filter(([words]) => texts.some((one) => words.test(one))).map(([words]) => `${file}: ${words}`);
     });
   expect(found).toEqual([]);
+});
+
+/** Sources of an interface in one text, without tests; what a template fills in is `…`. */
+function sourcesOf(...patterns: string[]): string {
+  const files = globSync(patterns, { cwd: ROOT, exclude: (name) => name.includes('.test.') });
+  return files.map((file) => withoutValues(readFileSync(`${ROOT}/${file}`, 'utf8'))).join('\n');
+}
+
+/** `${…}` becomes `…`, however many braces are in it. */
+function withoutValues(source: string): string {
+  const parts: string[] = [];
+  let from = 0;
+  for (let at = source.indexOf('${'); at >= 0; at = source.indexOf('${', from)) {
+    parts.push(source.slice(from, at), '…');
+    from = at + 2;
+    for (let depth = 1; depth > 0 && from < source.length; from++) depth += BRACES[source[from]!] ?? 0;
+  }
+  return parts.join('') + source.slice(from);
+}
+const BRACES: Record<string, number> = { '{': 1, '}': -1 };
+
+test('each sentence of docs/checklists/words.md is one of the interface that it stands under', () => {
+  const rows = readFileSync(`${ROOT}/docs/checklists/words.md`, 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('| ') && line.includes('`'))
+    .map((line) => [...line.matchAll(/`([^`]+)`/g)].map(([, cell]) => cell!));
+  expect(rows.length).toBeGreaterThan(40);
+  const sources = [
+    sourcesOf('src/!(cli)/**/*.ts'),
+    sourcesOf('src/cli/**/*.ts'),
+    sourcesOf('console/src/**/*.{ts,tsx}'),
+  ];
+  const unfound = rows.flatMap((cells) => {
+    expect([cells, cells.length]).toEqual([cells, 3]);
+    return cells.filter((cell, column) => cell !== '=' && !sources[column]!.includes(cell));
+  });
+  expect(unfound).toEqual([]);
+});
+
+test('the command line and the console show the sentence of an error as the API says it', async () => {
+  const detail = 'The template is in use by an endpoint.';
+  const answer = () => Promise.resolve(Response.json({ detail }, { status: 409 }));
+  vi.stubGlobal('fetch', answer);
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const target = { url: 'http://localhost', key: 'k' };
+  const client = new ApiClient(target, { interrupted: new AbortController().signal, env: {} });
+  await expect(client.json('GET', '/')).rejects.toThrow(detail);
+  expect((await readApiError(await answer())).message).toBe(detail);
 });

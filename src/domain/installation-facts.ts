@@ -20,6 +20,6 @@ export interface InstallationFacts {
   sleep: () => Promise<SleepSupport>;
   /** Notices for the operator, each a sentence without a period. */
   notices: string[];
-  /** Looks at the machine: what is out of order now, each a sentence without a period. For administrators. */
+  /** Looks at the machine: what is out of order now, each a sentence without a period. For admins. */
   problems: () => Promise<string[]>;
 }

@@ -55,7 +55,7 @@ const WORDS = {
   OVER_USER_LIMIT: (of: { name: string; limit: number; elsewhere: number; max: number }) =>
     `the user's limit '${of.name}' of ${of.limit} allows ${of.max}${of.elsewhere > 0 ? `, with ${of.elsewhere} in use elsewhere` : ''}`,
   OVER_BUDGET: ({ amount, isOfEndpoint, isByAdmin, until }: BudgetStop) =>
-    `the ${isOfEndpoint ? 'endpoint’s ' : ''}monthly budget of ${amount} USD${isByAdmin ? ' that an administrator set' : ''} is used up; it is renewed on ${until} (UTC)`,
+    `the ${isOfEndpoint ? 'endpoint’s ' : ''}monthly budget of ${amount} USD${isByAdmin ? ' that an admin set' : ''} is used up; it is renewed on ${until} (UTC)`,
   OUTDATED: ({ version, newest }: { version: number; newest: number }) =>
     `version ${newest} replaces version ${version}`,
   FLASHBOOT_OFF: () => 'FlashBoot is off',

@@ -70,7 +70,7 @@ test('people are known by their number: who takes over a name is somebody else',
   expect(await accountOf(await visitor().signIn())).toMatchObject({ name: 'octocat 2', email: null });
 });
 
-test('only the primary e-mail counts, and only if it is verified', async () => {
+test('only the primary email counts, and only if it is verified', async () => {
   const emails = [
     { email: 'claimed@example.org', primary: true, verified: false },
     { email: 'second@example.org', primary: false, verified: true },

@@ -133,7 +133,7 @@ test('of several visits of one callback at once, one signs in', async () => {
   expect((await Promise.all(visits)).map((response) => response.status).toSorted()).toEqual([302, 401, 401, 401]);
 });
 
-test('an e-mail that two providers claim is the first one’s', async () => {
+test('an email that two providers claim is the first one’s', async () => {
   const { pool } = server.rest.database;
   await pool.query(`insert into users (id, name, email) values ('u-twice', 'twice', 'twice@example.org')`);
   const claim = (issuer: string) =>
@@ -143,7 +143,7 @@ test('an e-mail that two providers claim is the first one’s', async () => {
     });
   const both = await Promise.allSettled([claim('https://one.example'), claim('https://two.example')]);
   expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
-  await expect(claim('https://three.example')).rejects.toThrow(/already a user with your e-mail/);
+  await expect(claim('https://three.example')).rejects.toThrow(/already a user with your email/);
   expect((await pool.query(`select from identities where user_id = 'u-twice'`)).rowCount).toBe(1);
   await pool.query(`delete from users where id = 'u-twice'`);
   const users = await Promise.all([claim('https://one.example'), claim('https://one.example')]);
@@ -230,13 +230,13 @@ test('the last admin stays one, whatever their groups', async () => {
   expect(await accountOf(await new Visitor().signIn())).toMatchObject({ role: 'ADMIN' });
 });
 
-test('an e-mail that another user has takes nobody over, unless it is verified and the settings say so', async () => {
+test('an email that another user has takes nobody over, unless it is verified and the settings say so', async () => {
   const { pool } = server.rest.database;
   await pool.query(`update users set email = 'ALICE@example.org' where name = 'alice'`);
   provider.accounts.set('a1', { ...person('alice'), sub: 'a1' });
   provider.account = 'a1';
   const visitor = new Visitor();
-  expect(await refusal(visitor, await visitor.toCallback(), /already a user with your e-mail/)).toBe(409);
+  expect(await refusal(visitor, await visitor.toCallback(), /already a user with your email/)).toBe(409);
   const joining = new ProviderClient({ ...SETTINGS, issuer: provider.issuer, joinByEmail: true });
   const former = server.clients.get('acme')!;
   server.clients.set('acme', joining);
@@ -244,16 +244,16 @@ test('an e-mail that another user has takes nobody over, unless it is verified a
   try {
     provider.accounts.set('a1', { ...person('alice'), sub: 'a1', email_verified: false });
     const second = new Visitor();
-    expect(await refusal(second, await second.toCallback(), /already a user with your e-mail/)).toBe(409);
+    expect(await refusal(second, await second.toCallback(), /already a user with your email/)).toBe(409);
     provider.accounts.set('a1', { ...person('alice'), sub: 'a1' });
     expect(await accountOf(await new Visitor().signIn())).toMatchObject({
       id: server.rest.alice.userId,
       name: 'alice',
     });
-    provider.accounts.set('a2', { ...person('alice'), sub: 'a2' }); // somebody else who claims the same e-mail
+    provider.accounts.set('a2', { ...person('alice'), sub: 'a2' }); // somebody else who claims the same email
     provider.account = 'a2';
     const third = new Visitor();
-    expect(await refusal(third, await third.toCallback(), /already a user with your e-mail/)).toBe(409);
+    expect(await refusal(third, await third.toCallback(), /already a user with your email/)).toBe(409);
   } finally {
     server.clients.set('acme', former);
     server.reload();

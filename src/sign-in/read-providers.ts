@@ -21,7 +21,7 @@ export interface Provider {
   clientId: string;
   clientSecret: string;
   scopes: string;
-  /** Where name, e-mail and groups are in its claims. */
+  /** Where name, email and groups are in its claims. */
   claims: { name: string; email: string; groups: string };
   /** Members have these roles, the first that fits; all others are users. All null: roles are given here. */
   adminGroups: readonly string[] | null;
@@ -31,7 +31,7 @@ export interface Provider {
   teams: readonly GroupTeam[];
   /** Only members sign in; null: everybody. */
   userGroups: readonly string[] | null;
-  /** Who has a verified e-mail gets the user with that e-mail. */
+  /** Who has a verified email gets the user with that email. */
   joinByEmail: boolean;
 }
 

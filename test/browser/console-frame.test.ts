@@ -73,7 +73,7 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 180_000 }, (
     await typing.getByLabel('Image').fill('half/done');
     await serveNewerBuild(typing);
     await server.kill();
-    const banner = page.getByRole('status').getByText("Can't reach the server.");
+    const banner = page.getByRole('status').getByText('The server cannot be reached.');
     await banner.waitFor();
     expect(await violationsOf(page)).toEqual([]);
     await table.getByText('greeter').waitFor();

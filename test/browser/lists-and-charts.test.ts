@@ -184,9 +184,28 @@ describe.skipIf(!hasBrowser)('lists, forms and charts', { timeout: 180_000 }, ()
           violations: [],
         });
       }
+      await open('endpoints/new', phone);
+      await phone.getByRole('button', { name: 'Add variable' }).click();
+      const [name, value] = await Promise.all(
+        ['Name', 'Value'].map((what) => phone.getByLabel(`${what} of variable 1`).boundingBox()),
+      );
+      expect(name!.width).toBeGreaterThan(200);
+      expect(value!.y).toBeGreaterThan(name!.y);
       await phone.close();
     },
   );
+
+  test('on a large screen the heading stays where it is, from page to page', async () => {
+    const large = await openPage(browser, { width: 2560, height: 1300, complaints });
+    await signIn(large, server);
+    const places = new Set<number>();
+    for (const path of ['', 'users', 'limits', 'audit', 'endpoints/new', `endpoints/${endpointId}`]) {
+      await open(path, large);
+      places.add((await large.getByRole('heading', { level: 1 }).boundingBox())!.x);
+    }
+    expect([...places]).toHaveLength(1);
+    await large.close();
+  });
 
   test('at 200 % of a screen of 1280 pixels nothing is cut', async () => {
     const zoomed = await openPage(browser, { width: 640, height: 450, complaints });

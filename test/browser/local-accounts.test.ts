@@ -108,7 +108,7 @@ describe.skipIf(!hasBrowser)('local accounts in the console', { timeout: 120_000
     expect(await violationsOf(page)).toEqual([]);
     await signOut(page);
     expect(await violationsOf(page)).toEqual([]);
-    await page.getByLabel('E-mail or name').fill('mira');
+    await page.getByLabel('Email or name').fill('mira');
     await page.getByLabel('Password', { exact: true }).fill('not my password');
     await button(page, 'Sign in').click();
     await page.getByText('do not belong together').waitFor();

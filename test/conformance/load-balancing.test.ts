@@ -267,7 +267,7 @@ describe('held requests', () => {
   test('are answered with 503 at once when workers.max becomes 0', async () => {
     const id = await lbEndpoint(0);
     const { status, body } = await get(id);
-    expect([status, body.detail]).toEqual([503, 'this endpoint is stopped: its workers.max is 0']);
+    expect([status, body.detail]).toEqual([503, 'this endpoint is paused: its workers.max is 0']);
   });
 
   test('are sent to no worker once the client has disconnected', async () => {

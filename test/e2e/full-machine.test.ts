@@ -121,7 +121,7 @@ describe('a machine with a single GPU', () => {
     expect(told).toMatch(/Version 2 is rolled out: 1 of 1 workers run it/);
     const [old] = await api.workers(id);
     const failed = await runToFailure(wait('podyard/no-such-image:v1'), env, 8);
-    expect(failed).toMatch(/version 3 is not rolled out: .*no-such-image/);
+    expect(failed).toMatch(/version 3 failed its trial: .*no-such-image/);
     expect((await api.workers(id)).find((worker) => worker.id === old!.id)).toMatchObject({ status: 'IDLE' });
   });
 

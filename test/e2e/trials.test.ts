@@ -68,7 +68,7 @@ test('from zero, --wait starts one worker that becomes ready and then leaves as 
 test('a release that cannot start is not rolled out: it exits with 8, shows its output, and the older one works on', async () => {
   const run = await podyard('endpoints', 'update', 'echo', '--args', CRASHING, '--wait');
   expect(run.status).toBe(8);
-  expect(run.stderr).toMatch(/podyard: version 3 is not rolled out: it exited with code 1:\n {2}Traceback/);
+  expect(run.stderr).toMatch(/podyard: version 3 failed its trial: it exited with code 1:\n {2}Traceback/);
   expect(run.stderr).toContain(`\n  ${ERROR}\nVersion 2 goes on serving.\n`);
   expect(run.stderr).toContain('podyard rollback echo\n');
   expect((await rollout()).trial).toMatchObject({ state: 'FAILED', servingVersion: 2 });
@@ -114,6 +114,6 @@ test('a load-balancing release passes once its health path serves, and fails if 
   expect(started.ready_at).not.toBeNull();
   const wrong = await podyard('endpoints', 'update', 'web', '--env', 'LOADING_MS=600000', '--wait');
   expect(wrong.status).toBe(8);
-  expect(wrong.stderr).toContain('version 3 is not rolled out: it was not ready within 4 s of its start');
+  expect(wrong.stderr).toContain('version 3 failed its trial: it was not ready within 4 s of its start');
   expect(wrong.stderr).toContain('Version 2 goes on serving.');
 });

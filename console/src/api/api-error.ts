@@ -13,7 +13,7 @@ export class ApiError extends Error {
 
 /** Returns the error of a request that got no response. */
 export function unreachable(): ApiError {
-  return new ApiError(0, "Can't reach the server.");
+  return new ApiError(0, 'The server cannot be reached.');
 }
 
 /** Returns the error of a response that is not `ok`; reads the body unless the caller already has it. */

@@ -27,7 +27,7 @@ export function LocalSignIn({ hasPasskeys }: { hasPasskeys: boolean }) {
         </Alert>
       )}
       <TextInput
-        label="E-mail or name"
+        label="Email or name"
         value={login}
         onChange={(event) => setLogin(event.currentTarget.value)}
         autoComplete="username"

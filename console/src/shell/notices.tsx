@@ -33,7 +33,7 @@ function LostNotice({ sinceMs, detail }: { sinceMs: number; detail: string | nul
     <Notice
       color="orange"
       icon={<IconPlugConnectedX size={18} aria-hidden className="notice-icon" />}
-      title={detail === null ? "Can't reach the server." : `The server can't work now: ${detail}`}
+      title={detail === null ? 'The server cannot be reached.' : `The server can't work now: ${detail}`}
       action={
         <Button size="compact-sm" variant="default" onClick={() => connection.tryNow()}>
           Try now
@@ -139,7 +139,7 @@ function BudgetNotice() {
       }
     >
       {budget.isStopped
-        ? `No new workers or pods start until ${renewalDay(budget.month)}; jobs wait. ${budget.isByAdmin ? 'An administrator can raise it.' : 'Raise it to go on.'}`
+        ? `No new workers or pods start until ${renewalDay(budget.month)}; jobs wait. ${budget.isByAdmin ? 'An admin can raise it.' : 'Raise it to go on.'}`
         : `It is renewed on ${renewalDay(budget.month)}.`}
     </Notice>
   );

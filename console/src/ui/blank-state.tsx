@@ -61,6 +61,6 @@ function lookOf(error: unknown): { icon: EmptyStateProps['icon']; help: string }
   if (isNotFound(error)) {
     return { icon: IconMapOff, help: 'Check the URL. It may have been deleted, or belong to another account.' };
   }
-  if (isFinal(error)) return { icon: IconLock, help: 'Ask an owner or an administrator, or use another key.' };
+  if (isFinal(error)) return { icon: IconLock, help: 'Ask an owner or an admin, or use another key.' };
   return { icon: IconAlertTriangle, help: 'What runs is not affected.' };
 }

@@ -4,10 +4,12 @@ import { IconCheck, IconCopy } from '@tabler/icons-react';
 /** A short text with a button that copies it. `isHidden`: it is copied without being shown. */
 export function CopyableText({ label, text, isHidden = false }: { label: string; text: string; isHidden?: boolean }) {
   return (
-    <Group gap="sm" wrap="nowrap">
+    <Group gap="4px 12px">
       <Text size="sm">{label}</Text>
-      <Code style={{ overflowWrap: 'anywhere' }}>{isHidden ? '••••••••' : text}</Code>
-      <CopyIcon text={text} what={label} />
+      <Group gap="sm" wrap="nowrap">
+        <Code style={{ overflowWrap: 'anywhere' }}>{isHidden ? '••••••••' : text}</Code>
+        <CopyIcon text={text} what={label} />
+      </Group>
     </Group>
   );
 }

@@ -1,8 +1,9 @@
 import { Button, Group, Paper, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
+import { IconMapOff } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
-import { ErrorState, isNotFound } from './blank-state.tsx';
+import { EmptyState, ErrorState, isNotFound } from './blank-state.tsx';
 import { Name } from './text/record-name.tsx';
 import { visibleText } from './text/visible-text.ts';
 
@@ -36,7 +37,7 @@ export function Page({ title, parents = [], status, description, actions, childr
         {parents.length > 0 && <Breadcrumbs parents={parents} title={title} />}
         <div className="page-head">
           <Group gap="sm" miw={0}>
-            <Title order={1} size="h2" className="page-title" tabIndex={-1}>
+            <Title order={1} size="h2" className="page-title" title={visibleText(title)} tabIndex={-1}>
               <Name>{title}</Name>
             </Title>
             {status}
@@ -75,10 +76,25 @@ function Breadcrumbs({ parents, title }: { parents: readonly Crumb[]; title: str
   );
 }
 
+/** In place of a section that the page of a record doesn't have: `what` is the record's kind. */
+export function NoSection({ what, to }: { what: string; to: string }) {
+  const action = (
+    <Button variant="default" component={Link} to={to}>
+      Go to the {what}
+    </Button>
+  );
+  const article = /^[aeiou]/.test(what) ? 'An' : 'A';
+  return (
+    <EmptyState icon={IconMapOff} title={`${article} ${what} has no such section`} action={action}>
+      Check the URL.
+    </EmptyState>
+  );
+}
+
 /** Placeholder of a page while it loads; keeps the layout from shifting. */
 export function PageSkeleton() {
   return (
-    <Stack gap="lg" maw={1280} mx="auto" role="group" aria-busy="true" aria-label="Loading">
+    <Stack gap="lg" className="page" role="group" aria-busy="true" aria-label="Loading">
       <Skeleton h={34} w={220} />
       <RowsSkeleton />
     </Stack>

@@ -32,7 +32,7 @@ export function addAudit(program: Command, pieces: CliPieces): void {
 
 function addFilters(command: Command): Command {
   return command
-    .option('--user <name>', "of another user's records, by name or id, for administrators; all: everybody's")
+    .option('--user <name>', "of another user's records, by name or id, for admins; all: everybody's")
     .option('--by <name>', 'done by this user, by name or id')
     .option('--operation <name>', 'an operation such as endpoint.update, or a kind of record such as endpoint')
     .option('--record <id>', 'on this record')

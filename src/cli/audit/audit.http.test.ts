@@ -59,7 +59,7 @@ test('filters and their mistakes are explained', async () => {
     err: expect.stringContaining('--since is'),
   });
   expect((await podyard('audit', '--outcome', 'failed')).err).toContain('No entry matches');
-  expect((await podyard('audit', '--user', 'all')).status).not.toBe(0); // Alice is not an administrator
+  expect((await podyard('audit', '--user', 'all')).status).not.toBe(0); // Alice is not an admin
 });
 
 test('the export is JSON lines, oldest first', async () => {

@@ -22,7 +22,7 @@ type Entry = Schemas['AuditEntry'];
 
 const DEFAULT_LIMIT = 50;
 const MAX_PAGE = 500;
-const NONE = 'No entry matches. `--user all` shows those of everybody, for administrators.';
+const NONE = 'No entry matches. `--user all` shows those of everybody, for admins.';
 
 /** Prints entries as a table or JSON. */
 export async function listAudit(

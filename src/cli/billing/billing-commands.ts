@@ -19,7 +19,7 @@ export function addBilling(program: Command, pieces: CliPieces): void {
     .option('--to <day>', 'last day (UTC)')
     .option('--last <number>', 'so many of the last days, or other periods (default: 30)', parsePositive)
     .option('--csv', 'print a line for each day and resource as CSV, of the kind that --by names')
-    .option('--user <name>', "another user's, by name or id, for administrators; all: everybody's")
+    .option('--user <name>', "another user's, by name or id, for admins; all: everybody's")
     .action(async (options: Common & BillingOptions) => {
       const { showBilling } = await load();
       await showBilling(await connect(pieces, options), options, pieces);
@@ -30,7 +30,7 @@ export function addBudgets(program: Command, pieces: CliPieces): void {
   const budgets = program.command('budgets').description('how much a month may cost, and what happens then');
   addCommon(budgets.command('list', { isDefault: true }))
     .description('list budgets with what was spent this month')
-    .option('--user <name>', "another user's, by name or id, for administrators; all: everybody's")
+    .option('--user <name>', "another user's, by name or id, for admins; all: everybody's")
     .action(async (options: Common & BudgetOptions) => {
       const { listBudgets } = await load();
       await listBudgets(await connect(pieces, options), options, pieces);
@@ -47,7 +47,7 @@ export function addBudgets(program: Command, pieces: CliPieces): void {
     )
     .option('--notify-at <percent...>', 'notify at these percentages (default: 80 100)', parsePercents)
     .option('--webhook <url>', 'POST notices there; none: nowhere')
-    .option('--user <name>', 'for this user, by name or id, for administrators: the user cannot change it')
+    .option('--user <name>', 'for this user, by name or id, for admins: the user cannot change it')
     .action(async (usd: string, options: Common & BudgetOptions) => {
       const { setBudget } = await load();
       await setBudget(await connect(pieces, options), usd, options, pieces);
@@ -55,7 +55,7 @@ export function addBudgets(program: Command, pieces: CliPieces): void {
   addConfirm(addCommon(budgets.command('remove')))
     .description('remove a budget; what it stopped starts again')
     .argument('<which>', "an endpoint by id or name, or 'account'; or the budget's id")
-    .option('--user <name>', "another user's, by name or id, for administrators")
+    .option('--user <name>', "another user's, by name or id, for admins")
     .action(async (which: string, options: Common & BudgetOptions & ConfirmOptions) => {
       const { removeBudget } = await load();
       await removeBudget(await connect(pieces, options), which, options, pieces);

@@ -173,7 +173,7 @@ const BUDGET_COLUMNS: readonly Column<Budget>[] = [
   ['USED', (r) => (Number(r.amount) === 0 ? '-' : `${((Number(r.spent) / Number(r.amount)) * 100).toFixed(1)} %`)],
   ['ACTION', (r) => r.action.toLowerCase()],
   ['NOTIFIES AT', (r) => r.notifyAt.map((percent) => `${percent} %`).join(', ') || '-'],
-  ['SET BY', (r) => (r.isByAdmin ? 'administrator' : 'user')],
+  ['SET BY', (r) => (r.isByAdmin ? 'admin' : 'user')],
   ['STATE', (r) => (r.isStopped ? 'STOPPED: used up' : 'ok')],
 ];
 

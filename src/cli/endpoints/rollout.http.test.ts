@@ -41,7 +41,7 @@ test('--wait exits with 8 when the trial fails, with the last lines, who serves,
   expect(run.status).toBe(8);
   expect(run.err.slice(run.err.indexOf('podyard:'))).toBe(
     [
-      'podyard: version 2 is not rolled out: it exited with code 1:',
+      'podyard: version 2 failed its trial: it exited with code 1:',
       '  Traceback (most recent call last):',
       '  KeyError: \u001b[31m',
       'Version 1 goes on serving.',
@@ -146,6 +146,6 @@ test('it says what a trial waits for, until Ctrl-C', async () => {
   };
   const client = new ApiClient({ url: cli.url, key: cli.rest.alice.key }, terminal);
   await watchRollout(client, { id, name: 'echo' }, { print: note, note, terminal });
-  expect(notes).toEqual(['0 of 1 workers run it; a new worker waits: no capacity: ADA_24 has 0 GPUs free']);
+  expect(notes).toEqual(['0 of 1 workers run it; a new worker waits for capacity: no capacity: ADA_24 has 0 GPUs free']);
   await sql('delete from workers');
 });

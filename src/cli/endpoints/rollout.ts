@@ -121,9 +121,10 @@ function failureOf(snapshot: Snapshot): Failure | null {
 
 function describeFailure(name: string, { rollout, endpointVersion }: Snapshot, { reason, lines }: Failure): string {
   const { servingVersion } = rollout.trial;
+  const what = rollout.trial.state === 'FAILED' ? 'failed its trial' : 'does not start';
   const to = servingVersion === null || servingVersion === endpointVersion - 1 ? '' : ` --to ${servingVersion}`;
   return [
-    `version ${endpointVersion} is not rolled out: ${reason}${lines.length > 0 ? ':' : ''}`,
+    `version ${endpointVersion} ${what}: ${reason}${lines.length > 0 ? ':' : ''}`,
     ...lines.map((line) => `  ${line}`),
     ...(servingVersion === null ? [] : [`Version ${servingVersion} goes on serving.`]),
     ...(endpointVersion > 1 ? [`To roll back:     podyard rollback ${name}${to}`] : []),
@@ -146,7 +147,7 @@ function describeWait({ endpointVersion, workers, rollout: { trial } }: Snapshot
     return version === endpointVersion && (status === 'THROTTLED' || status === 'INITIALIZING');
   });
   const throttled = waiting.find(({ status }) => status === 'THROTTLED');
-  if (throttled) return `a new worker waits: ${throttled.reason}`;
+  if (throttled) return `a new worker waits for capacity: ${throttled.reason}`;
   if (waiting.length > 0) return 'a new worker starts';
   if (workers.some(({ version }) => version === endpointVersion)) return 'old workers finish their jobs';
   return trial.state === 'WAITING' && trial.reason ? `a new worker waits: ${trial.reason}` : 'a new worker is to start';

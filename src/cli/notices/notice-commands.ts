@@ -15,7 +15,7 @@ import type { NoticeOptions, WhichNotices } from './notices.ts';
 
 const load = () => import('./notices.ts');
 const WHICH = 'id or name of the destination';
-const INSTALLATION = 'of the installation, for administrators: told of the records of all, and of disk and leader';
+const INSTALLATION = 'of the installation, for admins: told of the records of all, and of disk and leader';
 const lower = (words: readonly string[]) => words.map((word) => word.toLowerCase().replaceAll('_', '-'));
 
 export function addNotices(program: Command, pieces: CliPieces): void {

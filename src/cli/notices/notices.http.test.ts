@@ -61,7 +61,7 @@ test('a destination is added with its URL from stdin, listed, tested, changed an
   expect((await podyard(['--json'])).out).toBe('[]');
 });
 
-test('an e-mail needs no URL, and this server says that it sends no mail', async () => {
+test('an email needs no URL, and this server says that it sends no mail', async () => {
   const { status, err } = await podyard(['add', 'me', '--email', 'me@example.com']);
   expect({ status, err }).toEqual({ status: 5, err: expect.stringContaining('--mail') });
 });

@@ -141,7 +141,7 @@ function find(client: ApiClient, options: WhichNotices, which: string): Promise<
       ...{ one: 'the destination', all: 'destinations' },
       list: () => readAll(client, options),
       get: async () => {
-        throw new Error(`destination not found: '${which}': \`podyard notices\` lists them${where}`);
+        throw new Error(`Destination not found: '${which}': \`podyard notices\` lists them${where}`);
       },
     },
     which,

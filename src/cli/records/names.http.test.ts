@@ -86,10 +86,10 @@ describe('names stand for ids', () => {
       err: expect.stringContaining("there is no user named 'alcie'"),
     });
     expect(await run('budgets', 'remove', 'account', '--user', 'alice', '--yes')).toMatchObject({ status: 0 });
-    expect((await podyard(['budgets', '--user', rest.bob.userId])).status).toBe(3); // only for administrators
+    expect((await podyard(['budgets', '--user', rest.bob.userId])).status).toBe(3); // only for admins
   });
 
-  test('of another user’s endpoint, in a budget that an administrator sets', async () => {
+  test('of another user’s endpoint, in a budget that an admin sets', async () => {
     const { rest } = cli;
     const { id } = await json(['endpoints', 'create', 'costly', ...CREATES.endpoints]);
     const set = (endpoint: string) =>

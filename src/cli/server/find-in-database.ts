@@ -34,5 +34,6 @@ export async function findIdInDatabase(
     idOrName,
     rows.map(({ name }) => name),
   );
-  throw new Error(`none of the ${all} has the id or name '${idOrName}'${meant}`);
+  const one = `${all[0]!.toUpperCase()}${all.slice(1)}`.replace(/ies$/, 'y').replace(/s$/, '');
+  throw new Error(`${one} not found: '${idOrName}'${meant}`);
 }

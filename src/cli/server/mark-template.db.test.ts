@@ -30,8 +30,6 @@ test('an operator marks public templates of any user; none takes it back; a priv
   expect(await verified()).toEqual([]);
   expect(printed).toEqual([`${id}  shared  an/image:1  verified`, `${id}  shared  an/image:1  community`]);
   await expect(mark((await add('own', false)).id, 'official')).rejects.toThrow('The template is not public');
-  await expect(mark('nosuchtemplate', 'official')).rejects.toThrow(
-    "none of the templates has the id or name 'nosuchtemplate'",
-  );
+  await expect(mark('nosuchtemplate', 'official')).rejects.toThrow("Template not found: 'nosuchtemplate'");
   await database.drop();
 });

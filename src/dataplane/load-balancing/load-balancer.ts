@@ -177,7 +177,7 @@ export class LoadBalancer {
     if (this.#isStopping) throw stopping();
     if (endpoint.workersMax === 0) {
       const options = { retryAfterSeconds: RETRY_AFTER_SECONDS };
-      throw new Failure('unavailable', 'this endpoint is stopped: its workers.max is 0', options);
+      throw new Failure('unavailable', 'this endpoint is paused: its workers.max is 0', options);
     }
     request.deadline ??= monotonic.now() + (isStrict(attempt) ? STRICT_WAIT_MS : limits.holdMs);
     const waitMs = Math.max(0, request.deadline - monotonic.now());

@@ -12,7 +12,7 @@ export interface Budget {
   /** Null: everything of the user. */
   endpointId: EndpointId | null;
   endpointName: string | null;
-  /** Set by an administrator for the user, who cannot change it. */
+  /** Set by an admin for the user, who cannot change it. */
   isByAdmin: boolean;
   amount: string;
   action: BudgetAction;

@@ -25,7 +25,7 @@ interface BudgetTx extends Tx {
 }
 
 export interface NewBudget extends Pick<Budget, 'amount' | 'endpointId'>, Partial<Omit<BudgetSettings, 'amount'>> {
-  /** Absent: the caller. Another user's is for administrators. */
+  /** Absent: the caller. Another user's is for admins. */
   userId?: string | undefined;
 }
 
@@ -65,7 +65,7 @@ export const createBudget: Operation<BudgetTx, NewBudget, Budget> = {
   subject: (_, { id }) => id,
 };
 
-/** Changes a budget; it counts at once. Throws `notFound`, `forbidden` if an administrator set it, and `badRequest`. */
+/** Changes a budget; it counts at once. Throws `notFound`, `forbidden` if an admin set it, and `badRequest`. */
 export const updateBudget: Operation<BudgetTx, { id: BudgetId; change: Partial<BudgetSettings> }, Budget> = {
   name: 'budget.update',
   permission: PERMISSIONS.writeBilling,
@@ -82,7 +82,7 @@ export const updateBudget: Operation<BudgetTx, { id: BudgetId; change: Partial<B
   subject: ({ id }) => id,
 };
 
-/** Removes a budget; what it stopped may run again. Throws `notFound`, and `forbidden` if an administrator set it. */
+/** Removes a budget; what it stopped may run again. Throws `notFound`, and `forbidden` if an admin set it. */
 export const deleteBudget: Operation<Tx, { id: BudgetId }, Budget> = {
   name: 'budget.delete',
   permission: PERMISSIONS.writeBilling,
@@ -94,7 +94,7 @@ export const deleteBudget: Operation<Tx, { id: BudgetId }, Budget> = {
   subject: ({ id }) => id,
 };
 
-/** Another user's budget is as unknown as none, except to administrators. */
+/** Another user's budget is as unknown as none, except to admins. */
 async function lockBudget(db: Db, actor: Actor, id: BudgetId): Promise<Budget> {
   await db.query('select from budgets where id = $1 for update', [id]);
   const budget = await getBudget(db, id);
@@ -104,9 +104,7 @@ async function lockBudget(db: Db, actor: Actor, id: BudgetId): Promise<Budget> {
     await readCostScope(db, actor, isOwn ? 'all' : budget.userId, 'writeBilling');
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    throw isOwn
-      ? new Failure('forbidden', 'an administrator set this budget: ask them to change it')
-      : notFound('Budget');
+    throw isOwn ? new Failure('forbidden', 'an admin set this budget: ask them to change it') : notFound('Budget');
   }
   return budget;
 }

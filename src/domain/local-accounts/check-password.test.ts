@@ -18,7 +18,7 @@ test.each([
   ['few characters', 'xyxyxyxyxyxyxyxy'],
   ['the name of the product', 'podyard-podyard-1'],
   ['their own name', 'lindqvist-Anna-99'],
-  ['their own e-mail', 'a.lindqvist@fjordworks.example'],
+  ['their own email', 'a.lindqvist@fjordworks.example'],
   ['the famous example', 'correct horse battery staple'],
   ['signs only', '-_-_-.-_-.._-'],
   ['too long', 'x7'.repeat(200)],

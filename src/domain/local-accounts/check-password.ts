@@ -22,7 +22,7 @@ const SPELLED: Record<string, string> = {
 };
 
 /**
- * Refuses a password that is short, or little more than common words, years, keyboard rows and the owner's own name and e-mail. Throws
+ * Refuses a password that is short, or little more than common words, years, keyboard rows and the owner's own name and email. Throws
  * `badRequest` with what to do.
  */
 export function checkPassword(password: string, owner: { name: string; email: string | null }): void {

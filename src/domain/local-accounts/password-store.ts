@@ -11,7 +11,7 @@ export interface LocalAccount {
 const ACCOUNTS = `select p.user_id as "userId", p.hash, u.suspended_at is not null or u.removing_at is not null as "isSuspended"
   from passwords p join users u on u.id = p.user_id`;
 
-/** Finds an account by its e-mail, in any case of the letters, or by its name. Undefined also where two have the e-mail. */
+/** Finds an account by its email, in any case of the letters, or by its name. Undefined also where two have the email. */
 export async function findAccountByLogin(db: Db, login: string): Promise<LocalAccount | undefined> {
   const byEmail = (await db.query<LocalAccount>(`${ACCOUNTS} where lower(u.email) = lower($1) limit 2`, [login])).rows;
   if (byEmail.length > 0) return byEmail.length === 1 ? byEmail[0] : undefined;

@@ -47,7 +47,7 @@ interface DestinationTx extends Tx {
 export interface NewDestination {
   kind: DestinationKind;
   name: string;
-  /** Only for e-mail. */
+  /** Only for email. */
   email?: string | undefined;
   /** For all others. */
   url?: string | undefined;

@@ -81,7 +81,7 @@ export async function listEnabledDestinations(db: Db): Promise<Destination[]> {
   return rows;
 }
 
-/** Returns the e-mail addresses of an account: a person's own, or those of a team's members. */
+/** Returns the email addresses of an account: a person's own, or those of a team's members. */
 export async function listAccountEmails(db: Db, userId: UserId): Promise<string[]> {
   const { rows } = await db.query<{ email: string }>(
     `select lower(email) as email from users u

@@ -29,7 +29,7 @@ export interface Destination {
   userId: UserId | null;
   name: string;
   kind: DestinationKind;
-  /** An e-mail address, or the host of the URL. */
+  /** An email address, or the host of the URL. */
   address: string;
   events: NoticeEvent[];
   /** How long an endpoint waits for capacity, or a job in its queue, before that is told. */
@@ -78,7 +78,7 @@ export interface NoticeMessage {
 
 /** Sends to destinations. Rejects with a sentence for people if it was not accepted. */
 export interface NoticeSender {
-  /** To what e-mail may go: the rules of the operator; null: this server sends no mail. */
+  /** To what email may go: the rules of the operator; null: this server sends no mail. */
   readonly mail: { anyRecipientIn: readonly string[] } | null;
   send(destination: DestinationAddress, message: NoticeMessage, signal: AbortSignal): Promise<void>;
 }

@@ -21,7 +21,7 @@ export async function findUserOfIdentity(
   return result.rows[0]?.userId;
 }
 
-/** Returns the users with an e-mail, in any case of its letters, and whether they sign in with a provider already. */
+/** Returns the users with an email, in any case of its letters, and whether they sign in with a provider already. */
 export async function findUsersByEmail(db: Db, email: string): Promise<{ id: UserId; hasIdentity: boolean }[]> {
   const result = await db.query<{ id: UserId; hasIdentity: boolean }>(
     `select id, exists (select from identities i where i.user_id = u.id) as "hasIdentity"

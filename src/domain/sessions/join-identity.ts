@@ -22,13 +22,13 @@ export interface JoinedIdentity extends Identity {
   role: Role | null;
   /** The teams that their groups make them members of. */
   teams: readonly GrantedTeam[];
-  /** A verified e-mail joins them to the user who has it. */
+  /** A verified email joins them to the user who has it. */
   joinByEmail: boolean;
 }
 
 /**
  * Finds, joins or creates the user of somebody whom a provider has just vouched for, and gives them the role and the teams of their groups; a
- * new role ends their sessions. The last active admin stays one, which the audit log says. Throws `forbidden` for a suspended user, and `conflict` for an e-mail that
+ * new role ends their sessions. The last active admin stays one, which the audit log says. Throws `forbidden` for a suspended user, and `conflict` for an email that
  * another user has.
  */
 export const joinIdentity: Operation<Tx<Admin> & { facts: { takesSeveralUsers: boolean } }, JoinedIdentity, UserId> = {
@@ -102,7 +102,7 @@ async function applyRole(
   return true;
 }
 
-/** One at a time: else two who claim one e-mail would both get its user, and one person who comes twice would become two. */
+/** One at a time: else two who claim one email would both get its user, and one person who comes twice would become two. */
 async function findAtFirst(db: Db, identity: JoinedIdentity): Promise<UserId | undefined> {
   await db.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.firstSignIn]);
   return (await findUserOfIdentity(db, identity)) ?? (await findByEmail(db, identity));
@@ -118,7 +118,7 @@ async function findByEmail(
   if (joinByEmail && isEmailVerified && others.length === 0 && !user.hasIdentity) return user.id;
   throw new Failure(
     'conflict',
-    'There is already a user with your e-mail, and this sign-in may not take them over: ask an admin of this server.',
+    'There is already a user with your email, and this sign-in may not take them over: ask an admin of this server.',
   );
 }
 

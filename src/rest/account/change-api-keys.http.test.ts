@@ -137,7 +137,7 @@ describe('a rotated key', () => {
   });
 });
 
-describe('an administrator changes a user’s key', () => {
+describe('an admin changes a user’s key', () => {
   const of = (id: string, more = '') => `/v2/account/users/${person.userId}/api-keys/${id}${more}`;
   test('it is disabled, enabled and replaced; others are refused, and a key of somebody else is unknown', async () => {
     const admin = await rest.addPerson('admin');

@@ -22,7 +22,7 @@ export function nullableUsd(description: string): TUnsafe<string | null> {
 }
 
 export const whose = Type.Optional(
-  Type.String({ description: 'Whose costs: absent yours; for administrators also a user’s id, or `all`.' }),
+  Type.String({ description: 'Whose costs: absent yours; for admins also a user’s id, or `all`.' }),
 );
 
 const by = Object.keys(COST_GROUPS) as CostGroupBy[];

@@ -116,7 +116,7 @@ test('the parts add up to the whole, to the last decimal, however they are cut',
 });
 
 describe('whose costs', () => {
-  test('a user sees their own alone; an administrator those of a user or of all', async () => {
+  test('a user sees their own alone; an admin those of a user or of all', async () => {
     await costs({ gpu: '1' }, { person: rest.bob, id: 'e2', gpu: '2' });
     expect((await read('by=user')).groups).toMatchObject([{ id: rest.alice.userId, name: 'alice', amount: '1' }]);
     expect((await read('', admin.key)).total).toBe('0');

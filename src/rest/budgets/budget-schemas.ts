@@ -22,7 +22,7 @@ export const BudgetResponse = Type.Object(
     userName: Type.String(),
     endpointId: nullableString({ description: 'Null: everything of the user.' }),
     endpointName: nullableString(),
-    isByAdmin: Type.Boolean({ description: 'Set by an administrator, who alone can change it.' }),
+    isByAdmin: Type.Boolean({ description: 'Set by an admin, who alone can change it.' }),
     amount: usd('A month.'),
     action: stringEnum(BUDGET_ACTIONS, { description: ACTION }),
     notifyAt: percents(NOTIFY_AT),
@@ -57,7 +57,7 @@ export const CreateBudgetRequest = closed(
     endpointId: Type.Optional(nullableString({ description: 'Absent or null: everything of the user.' })),
     userId: Type.Optional(
       Type.String({
-        description: 'For administrators: whose. A budget that is set for another user cannot be changed by them.',
+        description: 'For admins: whose. A budget that is set for another user cannot be changed by them.',
       }),
     ),
     action: Type.Optional(byDefault(action, 'NOTIFY')),

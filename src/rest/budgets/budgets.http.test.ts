@@ -111,7 +111,7 @@ describe('a budget that is used up and stops', () => {
   });
 });
 
-describe('an administrator', () => {
+describe('an admin', () => {
   test('sets a budget for a user, who sees it but cannot change it, and may have one of their own', async () => {
     const set = await create(
       { amount: '30', action: 'STOP', userId: rest.alice.userId, webhook: 'https://ops.example.com/secret' },
@@ -128,7 +128,7 @@ describe('an administrator', () => {
       const answer = await call(method, `${PATH}/${set.id}`, method === 'PATCH' ? { amount: '99' } : undefined);
       expect([answer.statusCode, answer.json().detail]).toEqual([
         403,
-        'an administrator set this budget: ask them to change it',
+        'an admin set this budget: ask them to change it',
       ]);
     }
     expect(await list(admin.key, '?userId=all')).toMatchObject([{ webhook: set.webhook }, {}]);

@@ -28,7 +28,7 @@ test('returns what the installation runs on, the same for every account', async 
   expect(bob!.body).toBe(alice!.body);
 });
 
-test('what is out of order is for administrators', async () => {
+test('what is out of order is for admins', async () => {
   await rest.database.pool.query("update users set role = 'ADMIN' where id = $1", [rest.bob.userId]);
   expect((await rest.call('GET', PATH, { key: rest.bob.key })).json().problems).toEqual(['GPU 1 does not answer']);
   const write = (stuckBytes: number) =>

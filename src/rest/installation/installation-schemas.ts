@@ -23,7 +23,7 @@ export const InstallationResponse = Type.Object(
     }),
     notices: Type.Array(Type.String(), { description: 'Notices for the operator.' }),
     problems: Type.Array(Type.String(), {
-      description: 'For administrators: what is out of order now, such as GPUs or a full disk. Empty for others.',
+      description: 'For admins: what is out of order now, such as GPUs or a full disk. Empty for others.',
     }),
   },
   { $id: 'Installation', description: 'Podyard only: what this installation runs on.' },

@@ -55,8 +55,7 @@ const createNoticeDestinationRoute: RestRoute = (app, deps) => {
       schema: {
         operationId: 'createNoticeDestination',
         summary: 'Add where notices go',
-        description:
-          'Podyard only. What holds already is told within a minute. `scope` INSTALLATION is for administrators.',
+        description: 'Podyard only. What holds already is told within a minute. `scope` INSTALLATION is for admins.',
         tags: ['podyard'],
         body: ref(CreateNoticeDestinationRequest),
         response: { 201: ref(CreatedNoticeDestinationResponse) },

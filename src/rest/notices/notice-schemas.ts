@@ -23,7 +23,7 @@ const destinationFields = {
   scope: stringEnum(SCOPES, { description: SCOPE }),
   name: Type.String(),
   kind,
-  address: Type.String({ description: 'The e-mail address, or the host of the URL, which nobody can read again.' }),
+  address: Type.String({ description: 'The email address, or the host of the URL, which nobody can read again.' }),
   events: Type.Array(event, { description: EVENTS }),
   waitMinutes: Type.Integer({ description: WAIT }),
   enabled: Type.Boolean({ description: 'False: it is told nothing.' }),
@@ -133,7 +133,7 @@ export const NoticeDeliveryList = Type.Object(
 );
 
 export const NoticeQuery = Type.Object({
-  scope: Type.Optional(stringEnum(SCOPES, { description: 'INSTALLATION: for administrators. Default: ACCOUNT.' })),
+  scope: Type.Optional(stringEnum(SCOPES, { description: 'INSTALLATION: for admins. Default: ACCOUNT.' })),
 });
 export const NoticeParams = Type.Object({ id: Type.String({ description: 'Destination identifier.' }) });
 

@@ -115,7 +115,7 @@ test('mail goes to people of the account, and to domains that the operator allow
   expect(answer).toEqual({ delivered: false, error: expect.stringMatching(/^the mail server did not take it/) });
 });
 
-test('those of the installation are for administrators, and are nothing to others', async () => {
+test('those of the installation are for admins, and are nothing to others', async () => {
   const body = { name: 'ops', kind: 'TEAMS', url, scope: 'INSTALLATION' };
   expect((await call('POST', PATH, body)).statusCode).toBe(403);
   const made = await make(body, admin.key);

@@ -77,7 +77,7 @@ test('while the database does not answer, the sign-in page still shows providers
   }
 });
 
-test('whoever is invited sets a password, is signed in, and signs in with their e-mail or name', async () => {
+test('whoever is invited sets a password, is signed in, and signs in with their email or name', async () => {
   const { person, session } = await newAccount('anna berg');
   expect(await (await server.send('/v2/account', { session })).json()).toMatchObject({ id: person.userId });
   for (const login of ['anna.berg@example.ORG', 'anna berg', '  anna berg ']) {
@@ -280,7 +280,7 @@ test('an admin takes a password away, with the sessions that began with it; keys
   expect((await signIn('sonja')).status).toBe(401);
 });
 
-test('an e-mail of two accounts signs in neither, and no name passes for an e-mail', async () => {
+test('an email of two accounts signs in neither, and no name passes for an email', async () => {
   const { person } = await newAccount('twin one');
   const { person: second } = await newAccount('twin two');
   const { pool } = server.rest.database;

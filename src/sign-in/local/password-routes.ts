@@ -49,7 +49,7 @@ async function signInWithPassword(deps: SignInDeps, req: IncomingMessage, res: S
   const account = login.length <= MAX_LOGIN ? await findAccountByLogin(deps.pool, login.trim()) : undefined;
   const ownerId = account?.userId ?? null;
   const attempt = { account: login, ownerId, stored: account?.hash ?? null, password };
-  await checkTry(deps, sender, attempt, 'This e-mail or name and this password do not belong together.');
+  await checkTry(deps, sender, attempt, 'This email or name and this password do not belong together.');
   if (account === undefined || account.isSuspended) throw accountSuspended();
   await answerSignedIn(deps, req, res, { userId: account.userId, madeBy: 'PASSWORD' });
 }

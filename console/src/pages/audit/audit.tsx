@@ -2,7 +2,6 @@ import { Button, Group, Modal, Select, Stack, Switch, Table, Text, TextInput } f
 import { IconHistory } from '@tabler/icons-react';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
-import { useSearchParams } from 'react-router';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
 import { accountQuery } from '../../api/queries.ts';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
@@ -12,6 +11,7 @@ import { Truncated } from '../../ui/text/record-name.tsx';
 import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
 import { Status } from '../../ui/text/status.tsx';
 import { visibleText } from '../../ui/text/visible-text.ts';
+import { useUrlParams } from '../../ui/use-url-params.ts';
 import {
   type AuditEntry,
   type AuditFilters,
@@ -137,19 +137,9 @@ function useEntries(filters: AuditFilters, isAdmin: boolean) {
 
 /** The filters are in the URL: a link to the page leads to the same entries. */
 function useFilters(): [AuditFilters, (name: keyof AuditFilters, value: string) => void] {
-  const [params, setParams] = useSearchParams();
+  const [params, set] = useUrlParams();
   const names = Object.keys(NO_FILTERS) as (keyof AuditFilters)[];
   const filters = Object.fromEntries(names.map((name) => [name, params.get(name) ?? ''])) as unknown as AuditFilters;
-  const set = (name: keyof AuditFilters, value: string) =>
-    setParams(
-      (now) => {
-        const next = new URLSearchParams(now);
-        if (value === '') next.delete(name);
-        else next.set(name, value);
-        return next;
-      },
-      { replace: true },
-    );
   return [filters, set];
 }
 
@@ -161,29 +151,25 @@ function Filters(props: {
   const { filters, onChange, isAdmin } = props;
   const outcomes = Object.entries(OUTCOMES).map(([value, { label }]) => ({ value, label }));
   return (
-    <Group gap="sm" align="flex-end">
+    <Group gap="xs" align="flex-end" className="filters">
       <TextInput
         label="Operation"
-        className="audit-filter"
         placeholder="endpoint, or endpoint.update"
         value={filters.operation}
         onChange={(event) => onChange('operation', event.currentTarget.value)}
       />
       <TextInput
         label="Record id"
-        className="audit-filter"
         value={filters.recordId}
         onChange={(event) => onChange('recordId', event.currentTarget.value)}
       />
       <TextInput
         label="User id"
-        className="audit-filter"
         value={filters.actorId}
         onChange={(event) => onChange('actorId', event.currentTarget.value)}
       />
       <Select
         label="Outcome"
-        className="audit-filter"
         placeholder="Any"
         clearable
         data={outcomes}
@@ -192,7 +178,6 @@ function Filters(props: {
       />
       <Select
         label="Time"
-        className="audit-filter"
         placeholder="Any"
         clearable
         data={PERIODS}

@@ -109,7 +109,7 @@ function describe({ notifyAt, action, isByAdmin, webhook }: Budget): string {
   const at = notifyAt.length === 0 ? '' : `Notifies at ${notifyAt.map((percent) => `${percent} %`).join(', ')}`;
   const how = webhook === null || at === '' ? at : `${at}, by webhook too`;
   const end = action === 'STOP' ? 'Stops when used up' : '';
-  return [how, end, isByAdmin ? 'Set by an administrator' : ''].filter((part) => part !== '').join('. ');
+  return [how, end, isByAdmin ? 'Set by an admin' : ''].filter((part) => part !== '').join('. ');
 }
 
 function CardActions({ budget, name }: { budget: Budget; name: string }) {

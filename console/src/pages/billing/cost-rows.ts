@@ -28,7 +28,7 @@ export type RangeName = (typeof RANGES)[number]['value'];
 export interface CostView {
   by: CostBy;
   range: RangeName;
-  /** All users, for administrators. */
+  /** All users, for admins. */
   isAll: boolean;
 }
 

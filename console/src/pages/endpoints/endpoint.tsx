@@ -1,6 +1,6 @@
 import './endpoints.css';
 import { Badge, Button, Group, Stack, Tabs, Text } from '@mantine/core';
-import { IconCopyPlus, IconMapOff } from '@tabler/icons-react';
+import { IconCopyPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Suspense } from 'react';
 import { Link, Navigate, useLocation, useNavigate, useParams } from 'react-router';
@@ -11,7 +11,7 @@ import { modelsQuery } from '../../api/queries.ts';
 import { RemoveRecord } from '../../ui/confirm-delete.tsx';
 import { CopyableId } from '../../ui/copyable-id.tsx';
 import { LiveBadge } from '../../ui/live-badge.tsx';
-import { EmptyState, LoadedPage, Page, RowsSkeleton } from '../../ui/page.tsx';
+import { LoadedPage, NoSection, Page, RowsSkeleton } from '../../ui/page.tsx';
 import { Status } from '../../ui/text/status.tsx';
 import { visibleText } from '../../ui/text/visible-text.ts';
 import { ENDPOINT_STATES } from './endpoint-states.ts';
@@ -65,7 +65,7 @@ function EndpointTabs({ section, ...props }: EndpointTabProps & { section: strin
   const open = tabs.find(({ sections }) => sections.some(({ value }) => value === section));
   const former = FORMER_SECTIONS[section];
   if (former !== undefined) return <Navigate to={`/endpoints/${id}/${former}${search}`} replace />;
-  if (open === undefined) return <NoSection id={id} />;
+  if (open === undefined) return <NoSection what="endpoint" to={`/endpoints/${id}`} />;
   const { Panel } = open.sections.find(({ value }) => value === section)!;
   const firstOf = (label: string | null) => tabs.find((tab) => tab.label === label)!.sections[0]!.value;
   return (
@@ -105,19 +105,6 @@ function Sections({ id, tab, section }: { id: string; tab: EndpointTab; section:
         </Link>
       ))}
     </nav>
-  );
-}
-
-function NoSection({ id }: { id: string }) {
-  const action = (
-    <Button variant="default" component={Link} to={`/endpoints/${id}`}>
-      Go to the endpoint
-    </Button>
-  );
-  return (
-    <EmptyState icon={IconMapOff} title="An endpoint has no such section" action={action}>
-      Check the URL.
-    </EmptyState>
   );
 }
 

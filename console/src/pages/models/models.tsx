@@ -214,6 +214,7 @@ function FetchAhead() {
     <FormButton
       label="Fetch ahead"
       isPlain
+      isAskedFor
       title="Fetch a model before a start needs it"
       queryKey="stored-models"
       submitLabel="Fetch"

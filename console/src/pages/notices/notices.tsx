@@ -8,7 +8,7 @@ import { DeleteButton } from '../../ui/confirm-delete.tsx';
 import { Hint } from '../../ui/hint.tsx';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
 import { type Column, RecordList } from '../../ui/tables/record-list.tsx';
-import { RecordName, Truncated } from '../../ui/text/record-name.tsx';
+import { RecordName, Truncated, TwoLines } from '../../ui/text/record-name.tsx';
 import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
 import { Status } from '../../ui/text/status.tsx';
 import { visibleText } from '../../ui/text/visible-text.ts';
@@ -87,7 +87,7 @@ const COLUMNS: Column<Destination>[] = [
   {
     title: 'Events',
     isWide: true,
-    render: ({ scope, events }) => <Truncated text={eventsText(scope, events)} maw={240} />,
+    render: ({ scope, events }) => <TwoLines text={eventsText(scope, events)} />,
   },
   {
     title: 'State',

@@ -8,7 +8,7 @@ import { RemoveRecord } from '../../ui/confirm-delete.tsx';
 import { CopyableId } from '../../ui/copyable-id.tsx';
 import { lazyPart } from '../../ui/lazy-part.ts';
 import { PageLog } from '../../ui/logs/log-view.tsx';
-import { LoadedPage, Page } from '../../ui/page.tsx';
+import { LoadedPage, NoSection, Page } from '../../ui/page.tsx';
 import { enumLabel } from '../../ui/text/labels.ts';
 import { Status } from '../../ui/text/status.tsx';
 import { visibleText } from '../../ui/text/visible-text.ts';
@@ -16,6 +16,7 @@ import { POD_STATUSES, type Pod, podActions } from './pod-details.ts';
 import { PodOverview } from './pod-overview.tsx';
 
 const PodTerminal = lazyPart(() => import('./pod-terminal.tsx'), 'PodTerminal');
+const TABS = ['pod', 'logs', 'terminal'];
 const PARENT = { to: '/pods', label: 'Pods' };
 
 export function PodPage() {
@@ -60,6 +61,7 @@ export function PodPage() {
                 <PodTerminal id={id} />
               </Suspense>
             </Tabs.Panel>
+            {!TABS.includes(tab) && <NoSection what="pod" to={`/pods/${id}`} />}
           </Tabs>
         </Page>
       )}

@@ -90,20 +90,18 @@ function EnvEditor(props: {
 function VariableRow(props: { row: EnvRow; number: number; onChange: (row: EnvRow) => void; onRemove: () => void }) {
   const { row, number, onChange, onRemove } = props;
   return (
-    <Group gap={6} wrap="nowrap">
+    <Group gap={6} wrap="nowrap" className="variable">
       <TextInput
         aria-label={`Name of variable ${number}`}
         placeholder="NAME"
         value={row.key}
         onChange={(event) => onChange({ ...row, key: event.currentTarget.value })}
-        flex={1}
       />
       <TextInput
         aria-label={`Value of variable ${number}`}
         placeholder="Value"
         value={row.value}
         onChange={(event) => onChange({ ...row, value: event.currentTarget.value })}
-        flex={2}
       />
       <ActionIcon variant="subtle" color="gray" aria-label={`Remove variable ${row.key || number}`} onClick={onRemove}>
         <IconTrash size={16} />

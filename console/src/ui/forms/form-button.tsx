@@ -28,17 +28,24 @@ interface RecordFormProps<Values extends object> {
 
 /**
  * A button that opens a form in a dialog: primary for a new record, plain beside that, small for a row of a list. `?new` in the
- * URL opens the first primary one of a page too. Unsaved changes are kept as those of pages, and closing the dialog asks.
+ * URL opens the first primary one of a page too, or a plain one that `isAskedFor`. Unsaved changes are kept as those of pages, and closing the dialog asks.
  */
 export function FormButton<Values extends object>({
   label,
   title,
   isInRow = false,
   isPlain = false,
+  isAskedFor = !isInRow && !isPlain,
   ...form
-}: RecordFormProps<Values> & { label: string; title: string; isInRow?: boolean; isPlain?: boolean }) {
+}: RecordFormProps<Values> & {
+  label: string;
+  title: string;
+  isInRow?: boolean;
+  isPlain?: boolean;
+  isAskedFor?: boolean;
+}) {
   const [isOpen, { open, close }] = useDisclosure(false);
-  useAsked('new', isInRow || isPlain ? null : '', open);
+  useAsked('new', isAskedFor ? '' : null, open);
   const ask = useRef(close);
   const look = isInRow
     ? { variant: 'default', size: 'compact-sm' }

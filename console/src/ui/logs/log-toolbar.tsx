@@ -38,7 +38,7 @@ export function LogFilters({ filter, onFilter }: FilterProps) {
     setSearch(filter.search);
   }
   return (
-    <Group gap="xs" align="flex-end">
+    <Group gap="xs" align="flex-end" className="filters" flex={1}>
       <TextInput
         size="xs"
         aria-label="Search the log"
@@ -50,7 +50,7 @@ export function LogFilters({ filter, onFilter }: FilterProps) {
           setSearch(currentTarget.value);
           apply(currentTarget.value);
         }}
-        w={{ base: '100%', xs: 220 }}
+        className="filter-search"
       />
       <Select
         size="xs"
@@ -60,7 +60,6 @@ export function LogFilters({ filter, onFilter }: FilterProps) {
         data={Object.entries(LEVELS).map(([value, label]) => ({ value, label }))}
         value={filter.level}
         onChange={(level) => onFilter({ ...filter, level: level as LogLevel | null })}
-        w={160}
       />
       <Select
         size="xs"
@@ -73,7 +72,6 @@ export function LogFilters({ filter, onFilter }: FilterProps) {
         ]}
         value={filter.source}
         onChange={(source) => onFilter({ ...filter, source: source as LogFilter['source'] })}
-        w={130}
       />
       <TimeRange filter={filter} onFilter={onFilter} />
     </Group>
@@ -101,7 +99,6 @@ function TimeRange({ filter, onFilter }: FilterProps) {
         ]}
         value={hasTimes || isCustom ? CUSTOM : filter.range}
         onChange={choose}
-        w={140}
       />
       {(hasTimes || isCustom) && (
         <>
@@ -132,7 +129,6 @@ function TimeInput(props: { label: string; value: string | null; onChange: (time
       step={1}
       aria-label={props.label}
       title={props.label}
-      w={185}
       defaultValue={local ?? ''}
       onChange={({ currentTarget }) => {
         const time = new Date(currentTarget.value);

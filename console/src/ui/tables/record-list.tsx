@@ -1,9 +1,9 @@
 import { Box, Button, Group, Select, Text, TextInput } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
-import { useSearchParams } from 'react-router';
 import { formatNumber } from '../text/format.ts';
 import type { StatusLook } from '../text/labels.ts';
+import { useUrlParams } from '../use-url-params.ts';
 import { type Column, RecordTable, type RecordTableProps } from './record-table.tsx';
 import { countStates, findRecords, parseSort, type Sort, sortRecords, sortText } from './select-records.ts';
 import { StateFilter } from './state-filter.tsx';
@@ -29,7 +29,7 @@ export function RecordList<Item>(props: RecordListProps<Item>) {
   const { textOf, items, states, defaultSort, searchName = 'q', ...table } = props;
   const isMain = searchName === 'q';
   const [search, setSearch] = useSearch(searchName);
-  const [params, setParam] = useParams();
+  const [params, setParam] = useUrlParams();
   const term = useDeferredValue(search);
   const state = states && isMain ? (params.get('state') ?? '') : '';
   const found = useMemo(() => findRecords(items, term, textOf), [items, term, textOf]);
@@ -54,7 +54,12 @@ export function RecordList<Item>(props: RecordListProps<Item>) {
   };
   return (
     <Box className="record-list">
-      <Group mb="sm" gap="sm" hidden={items.length < SEARCH_FROM && search === '' && counts.length < 2 && state === ''}>
+      <Group
+        mb="sm"
+        gap="xs"
+        className="filters"
+        hidden={items.length < SEARCH_FROM && search === '' && counts.length < 2 && state === ''}
+      >
         {(items.length >= SEARCH_FROM || search !== '') && (
           <>
             <TextInput
@@ -63,7 +68,7 @@ export function RecordList<Item>(props: RecordListProps<Item>) {
               leftSection={<IconSearch size={16} aria-hidden />}
               value={search}
               onChange={(event) => setSearch(event.currentTarget.value)}
-              w={{ base: '100%', xs: 280 }}
+              className="filter-search"
             />
             {isMain && keys.length > 0 && <SortSelect columns={columns} sort={sort} onSort={setSort} />}
             <Text size="sm" c="dimmed" className="figure" role="status">
@@ -118,7 +123,6 @@ function SortSelect<Item>(props: { columns: readonly Column<Item>[]; sort: Sort;
       hiddenFrom="sm"
       aria-label="Order"
       placeholder="Order"
-      w={170}
       data={options}
       value={sort.key || null}
       onChange={(key) => key && onSort(nextSort({ key: '', isDescending: false }, key, columns))}
@@ -126,27 +130,12 @@ function SortSelect<Item>(props: { columns: readonly Column<Item>[]; sort: Sort;
   );
 }
 
-function useParams(): [URLSearchParams, (name: string, value: string) => void] {
-  const [params, setParams] = useSearchParams();
-  const set = (name: string, value: string) =>
-    setParams(
-      (now) => {
-        const next = new URLSearchParams(now);
-        if (value === '') next.delete(name);
-        else next.set(name, value);
-        return next;
-      },
-      { replace: true },
-    );
-  return [params, set];
-}
-
 /** While somebody types, the URL follows after this pause. */
 const PAUSE_MS = 300;
 
 /** The search of a list, which is in the URL as `?q=`: a link to the list leads to the same records. */
 export function useSearch(name = 'q'): [search: string, setSearch: (search: string) => void] {
-  const [params, setParam] = useParams();
+  const [params, setParam] = useUrlParams();
   const inUrl = params.get(name) ?? '';
   const [search, setSearch] = useState(inUrl);
   const known = useRef(inUrl);

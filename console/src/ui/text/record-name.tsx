@@ -34,6 +34,15 @@ export function RecordLink({ to, name }: { to: string; name: string }) {
   );
 }
 
+/** Text that takes the room that a cell has, in at most two lines; all of it on hover. */
+export function TwoLines({ text }: { text: string }) {
+  return (
+    <Text size="sm" lineClamp={2} title={visibleText(text)} className="two-lines">
+      <Name>{text}</Name>
+    </Text>
+  );
+}
+
 /** Text in one line that ends with an ellipsis where it does not fit; all of it on hover. */
 export function Truncated({ text, maw = 280, isDimmed = false }: { text: string; maw?: number; isDimmed?: boolean }) {
   return (

@@ -118,7 +118,7 @@ interface FiltersProps {
 
 function Filters({ filter, onChange, isBusy, onRefresh, endpoint }: FiltersProps) {
   return (
-    <Group align="end" gap="sm">
+    <Group align="end" gap="xs" className="filters">
       <Select
         label="State"
         placeholder="All"
@@ -126,7 +126,6 @@ function Filters({ filter, onChange, isBusy, onRefresh, endpoint }: FiltersProps
         value={filter.state === '' ? null : filter.state}
         onChange={(state) => onChange({ state: state ?? '' })}
         clearable
-        w={165}
       />
       <Select
         label="Created"
@@ -134,7 +133,6 @@ function Filters({ filter, onChange, isBusy, onRefresh, endpoint }: FiltersProps
         value={filter.period}
         onChange={(period) => onChange({ period: period ?? '' })}
         allowDeselect={false}
-        w={150}
       />
       {filter.period === 'custom' && (
         <>
@@ -142,13 +140,7 @@ function Filters({ filter, onChange, isBusy, onRefresh, endpoint }: FiltersProps
           <TimeInput label="Until" value={filter.until} onChange={(until) => onChange({ until })} />
         </>
       )}
-      <TypedInput
-        label="Worker"
-        placeholder="All"
-        value={filter.worker}
-        onChange={(worker) => onChange({ worker })}
-        w={150}
-      />
+      <TypedInput label="Worker" placeholder="All" value={filter.worker} onChange={(worker) => onChange({ worker })} />
       <TypedInput
         label="Error contains"
         placeholder="Any"
@@ -156,7 +148,6 @@ function Filters({ filter, onChange, isBusy, onRefresh, endpoint }: FiltersProps
         maxLength={MAX_ERROR_LENGTH}
         leftSection={<IconSearch size={15} aria-hidden />}
         onChange={(error) => onChange({ error })}
-        w={200}
       />
       <Group gap="xs" ml="auto">
         <Button variant="default" onClick={onRefresh} loading={isBusy}>
@@ -189,7 +180,6 @@ function TypedInput({
   placeholder: string;
   value: string;
   onChange: (value: string) => void;
-  w: number;
   maxLength?: number;
   leftSection?: React.ReactNode;
 }) {

@@ -7,6 +7,7 @@ import { useSearch } from '../../../ui/tables/record-list.tsx';
 import { parseSort, type Sort, sortText } from '../../../ui/tables/select-records.ts';
 import { StateFilter } from '../../../ui/tables/state-filter.tsx';
 import { formatNumber } from '../../../ui/text/format.ts';
+import { useUrlParams } from '../../../ui/use-url-params.ts';
 import { ENDPOINT_STATES } from '../endpoint-states.ts';
 import { ENDPOINT_FIELDS } from '../settings/endpoint-values.ts';
 import { countStates, DEFAULT_SORT, type EndpointFilter, type EndpointRow, SORT_KEYS } from './endpoint-rows.ts';
@@ -24,14 +25,14 @@ export function EndpointFilters(props: {
   const { filter, search } = narrowing;
   const images = useMemo(() => imagesOf(rows), [rows]);
   return (
-    <Group gap="xs">
+    <Group gap="xs" className="filters">
       <TextInput
         aria-label="Search endpoints"
         placeholder="Search"
         leftSection={<IconSearch size={16} aria-hidden />}
         value={search}
         onChange={(event) => narrowing.setSearch(event.currentTarget.value)}
-        w={{ base: '100%', xs: 240 }}
+        className="filter-search"
       />
       <Select
         aria-label="Kind"
@@ -40,7 +41,6 @@ export function EndpointFilters(props: {
         value={filter.kind || null}
         onChange={(kind) => narrowing.setKind(kind ?? '')}
         clearable
-        w={150}
       />
       <Select
         aria-label="Image"
@@ -51,7 +51,6 @@ export function EndpointFilters(props: {
         clearable
         searchable
         limit={50}
-        w={{ base: 180, sm: 240 }}
       />
       <Text size="sm" c="dimmed" className="figure" role="status">
         {foundText(foundCount, rows.length)}
@@ -77,7 +76,8 @@ function imagesOf(rows: readonly EndpointRow[]): string[] {
 
 /** The filter and the order of the list, kept in the address. */
 export function useEndpointFilter() {
-  const [params, setParams] = useSearchParams();
+  const [params, set] = useUrlParams();
+  const [, clear] = useSearchParams();
   const [search, setSearch] = useSearch();
   const of = (name: string) => params.get(name) ?? '';
   const filter: EndpointFilter = {
@@ -86,18 +86,6 @@ export function useEndpointFilter() {
     kind: of('kind'),
     image: of('image'),
   };
-
-  function set(name: string, value: string) {
-    setParams(
-      (before) => {
-        const next = new URLSearchParams(before);
-        if (value === '') next.delete(name);
-        else next.set(name, value);
-        return next;
-      },
-      { replace: true },
-    );
-  }
 
   return {
     filter,
@@ -108,7 +96,7 @@ export function useEndpointFilter() {
     setImage: (image: string) => set('image', image),
     reset: () => {
       setSearch('');
-      setParams({}, { replace: true });
+      clear({}, { replace: true });
     },
     sort: parseSort(params.get('sort'), SORT_KEYS, DEFAULT_SORT),
     setSort: (sort: Sort) => set('sort', sortText(sort)),

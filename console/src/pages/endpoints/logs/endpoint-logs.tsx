@@ -27,7 +27,7 @@ function WorkerLogs(props: EndpointTabProps) {
       <Select
         aria-label="Worker"
         size="xs"
-        maw={340}
+        maw={{ sm: 340 }}
         clearable
         searchable
         data={workerOptions(snapshot?.workers ?? [], filter.workerId, ended)}

@@ -64,14 +64,17 @@ test('a trial that failed has its output, one that passed or is unknown says not
   expect(trialOf(undefined)).toBeNull();
 });
 
-test('a diff shows text as is, other values as JSON, and a missing value as none', () => {
-  expect(['acme/w:1', 2, ['A'], null, undefined, ''].map(diffValue)).toEqual([
+test('a diff shows values in words, each variable with its name, and a missing or empty value as none', () => {
+  const values = ['acme/w:1', 2, ['A', 'B'], { A: '1', B: null }, null, undefined, '', [], {}];
+  expect(values.map(diffValue)).toEqual([
     'acme/w:1',
     '2',
-    '["A"]',
-    'none',
-    'none',
+    'A, B',
+    'A: 1, B: none',
+    ...Array(2).fill('none'),
     '',
+    'none',
+    'none',
   ]);
 });
 
@@ -87,7 +90,7 @@ const waitOf = (workers: object[], more: object = {}, rollout: object = {}) =>
 
 test.each<[string, object[]]>([
   [
-    'Waits for a place for a worker on version 3: no capacity',
+    'Waits for capacity for a worker on version 3: no capacity',
     [worker('THROTTLED', false, 'no capacity'), worker('RUNNING', true)],
   ],
   ['A worker on version 3 is unhealthy: GET /ping: 500', [worker('UNHEALTHY', false, 'GET /ping: 500')]],

@@ -38,7 +38,7 @@ export function rolloutWait(snapshot: EndpointSnapshot): string | null {
   const because = (reason: string | null | undefined) => (reason ? `: ${briefReason(reason)}` : '');
   if (state.state === 'FAILING') return `Version ${version} doesn't start.`; // the page says why at the top
   const throttled = inState('THROTTLED');
-  if (throttled) return `Waits for a place for a worker on version ${version}${because(throttled.reason)}`;
+  if (throttled) return `Waits for capacity for a worker on version ${version}${because(throttled.reason)}`;
   const unhealthy = inState('UNHEALTHY');
   if (unhealthy) return `A worker on version ${version} is unhealthy${because(unhealthy.reason)}`;
   const starting = inState('INITIALIZING');
@@ -87,7 +87,11 @@ export function trialText({ rollout: { trial }, endpointVersion: version }: Endp
 /** Returns a value of a release's diff as text. */
 export function diffValue(value: unknown): string {
   if (value === null || value === undefined) return 'none';
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  if (typeof value !== 'object') return String(value);
+  const parts = Array.isArray(value)
+    ? value.map(diffValue)
+    : Object.entries(value).map(([name, part]) => `${name}: ${diffValue(part)}`);
+  return parts.join(', ') || 'none';
 }
 
 /** Says what the name of a release's image stands for. */
