@@ -1,6 +1,6 @@
 import type { EndpointId, PodId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
-import type { Cause } from '../../scaling/because.ts';
+import { because, type Cause } from '../../scaling/because.ts';
 import type { CpusInUse } from '../../scaling/cpu-slots.ts';
 import { deleteWorkloadKeys } from '../access/workload-keys.ts';
 import type { GpusInUse } from '../catalog/gpus-in-use.ts';
@@ -57,9 +57,11 @@ export interface ControlledWorker {
   thawedAt: Date | null;
 }
 
-/** Selects workers as control sees them. `from`: the table, or rows of its shape. */
+/** Selects workers as control sees them: one without an endpoint ends. `from`: the table, or rows of its shape. */
 const selectControlled = (from: string) => `
-  select w.id, w.endpoint_id as "endpointId", w.endpoint_type as "endpointType", w.user_id as "userId", w.version, w.wanted, w.wanted_reason as "wantedReason",
+  select w.id, w.endpoint_id as "endpointId", w.endpoint_type as "endpointType", w.user_id as "userId", w.version,
+  case when e.id is null then 'STOP' else w.wanted end as wanted,
+  case when e.id is null then '${because('ENDPOINT_DELETED').reason}' else w.wanted_reason end as "wantedReason",
   w.phase, w.phase_reason as "phaseReason", ${SPEC('w')}, w.gpu_pool as "gpuPool", w.gpu_type_id as "gpuTypeId",
   w.gpu_count as "gpuCount", w.data_center_id as "dataCenterId", w.created_at as "createdAt",
   w.not_before as "notBefore", w.started_at as "startedAt", w.ready_at as "readyAt", w.drain_at as "drainAt", w.yields_to as "yieldsTo", a.last_work_at as "lastWorkAt",
@@ -127,7 +129,10 @@ export interface NewWorker {
   pause: { until: Date; reason: string } | null;
 }
 
-/** Returns the inserted workers, oldest first: all but those of deleted endpoints. */
+/**
+ * Returns the inserted workers, oldest first: all but those of deleted endpoints. Locks the endpoints, so that a deletion or a change of the owner
+ * either comes first, or finds the worker.
+ */
 export async function insertWorkers(db: Db, workers: readonly NewWorker[]): Promise<ControlledWorker[]> {
   const rows = workers.map(({ pause, ...worker }) => ({ ...worker, until: pause?.until, waits: pause?.reason }));
   const result = await db.query<ControlledWorker>({
@@ -141,6 +146,7 @@ export async function insertWorkers(db: Db, workers: readonly NewWorker[]): Prom
            from jsonb_to_recordset($1::jsonb) as n(id text, "endpointId" text, reason text, until timestamptz, waits text)
            join endpoints e on e.id = n."endpointId"
            join releases r on r.endpoint_id = e.id and r.version = ${SERVING_VERSION}
+           for share of e
            returning *)
            ${selectControlled('inserted')}
            order by w.created_at, w.id`,

@@ -1,5 +1,9 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { ControlLoops } from '../../../../test/control-loops.ts';
+import { newId, type WorkerId } from '../../../core/ids.ts';
+import type { Db } from '../../../db/pool.ts';
+import { deleteEndpoint } from '../../../domain/endpoints/delete-endpoint.ts';
+import { insertWorkers } from '../../../domain/workers/worker-lifecycle.ts';
 import type { Observed, Runtime } from '../../../runtimes/runtime.ts';
 import { SimulatedWorld } from '../../../runtimes/simulated/simulated-world.ts';
 
@@ -105,4 +109,46 @@ test('workers that are stopped on purpose lead to no lists of the runtime', asyn
   }
   const ticks = (performance.now() - before.at) / 1_000;
   expect(lists - before.lists).toBeLessThan(Math.max(4, 1 + ticks));
+});
+
+test.each([
+  ['a deletion', 'the new worker', true],
+  ['a new worker', 'the deletion', false],
+])(
+  'of %s and %s that meet, the later one waits, and no worker outlives its endpoint',
+  async (_, __, isDeletedFirst) => {
+    control = await ControlLoops.start(createWorld());
+    const endpointId = await control.endpoint({ workers: { min: 0, max: 0 } });
+    const id = newId<WorkerId>();
+    const insert = (db: Db) => insertWorkers(db, [{ id, endpointId, reason: 'test', pause: null }]);
+    const remove = () => control.change(deleteEndpoint, { id: endpointId });
+    const first = await control.database.pool.connect();
+    await first.query('begin');
+    let second: Promise<unknown>;
+    if (isDeletedFirst) {
+      await first.query('select from endpoints where id = $1 for update', [endpointId]);
+      second = insert(control.database.pool);
+      await first.query('delete from endpoints where id = $1', [endpointId]);
+    } else {
+      await insert(first);
+      second = remove();
+    }
+    const isWaiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+    await vi.waitFor(async () => expect((await control.sql(isWaiting)).length).toBe(1), soon);
+    await first.query('commit');
+    first.release();
+    await second;
+    const [worker] = await control.sql('select wanted from workers where id = $1', id);
+    expect(worker?.wanted).toBe(isDeletedFirst ? undefined : 'STOP');
+  },
+);
+
+test('a worker that an earlier version left without its endpoint ends', async () => {
+  control = await ControlLoops.start(createWorld());
+  const endpointId = await control.endpoint({ workers: { min: 1, max: 1 } });
+  await vi.waitFor(async () => {
+    expect(await control.workers(endpointId)).toMatchObject([{ phase: 'RUNNING' }]);
+  }, soon);
+  await control.sql('delete from endpoints where id = $1', endpointId);
+  await vi.waitFor(async () => expect(await control.workers(endpointId)).toEqual([]), soon);
 });
