@@ -39,6 +39,7 @@ const DEPS: RestDeps = {
   lbHost: null,
   terminal: null,
   models: undefined as never,
+  recipes: [],
   notices: undefined as never,
   webhooks: undefined as never,
   own: { isLocalOn: true },

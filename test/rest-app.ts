@@ -17,6 +17,8 @@ import { createUser } from '../src/domain/access/users.ts';
 import type { CapacitySource } from '../src/domain/catalog/capacity-source.ts';
 import { change } from '../src/domain/change.ts';
 import { WebhookPolicy } from '../src/domain/jobs/webhook-policy.ts';
+import { readRecipes } from '../src/domain/models/read-recipes.ts';
+import type { Recipe } from '../src/domain/models/serve-model.ts';
 import type { PodFigures } from '../src/domain/pods/pod-figures.ts';
 import { AnswerBudget } from '../src/http/floods/answer-budget.ts';
 import { type RateLimiter, unlimited } from '../src/http/floods/rate-limiter.ts';
@@ -106,6 +108,8 @@ export async function startRestApp(
     vouchers?: Vouchers;
     /** Where models come from: nowhere, unless a test has a hub. */
     hubUrl?: string;
+    /** Absent: those that come with Podyard. */
+    recipes?: Recipe[];
     /** The revision of plain `/v2`. */
     restRevision?: RestRevision;
     mail?: MailSettings;
@@ -133,6 +137,7 @@ export async function startRestApp(
     own: { isLocalOn: true },
     notices: new NoticePost({ mail: options.mail ?? null, webhooks, publicUrl: 'http://podyard.test:8080' }),
     models: createModelOrigins({ hubUrl: options.hubUrl ?? 'http://127.0.0.1:1', webhooks }),
+    recipes: options.recipes ?? (await readRecipes(null)),
     facts: {
       id: 'installation',
       version: '1.2.3',

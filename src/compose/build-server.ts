@@ -29,6 +29,7 @@ import { type RegistryPolicy, useRegistries } from '../domain/images/registry-po
 import { ensureInstallation } from '../domain/installation.ts';
 import { makePartitions } from '../domain/jobs/job-retention.ts';
 import { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
+import { readRecipes } from '../domain/models/read-recipes.ts';
 import { refuseMoved } from '../domain/move-mark.ts';
 import { openSecretBox } from '../domain/secrets/open-secret-box.ts';
 import { Readiness } from '../http/readiness.ts';
@@ -112,6 +113,7 @@ export async function buildServer(options: Start): Promise<RunningServer> {
   if (config.catalogFile !== null) useCatalog(await readCatalogFile(config.catalogFile));
   const providers = config.signIn.providersFile === null ? [] : await readProviders(config.signIn.providersFile);
   const own = await readOwnSignIn(config.signIn.providersFile);
+  const recipes = await readRecipes(config.recipesFile);
   const loadingRest = isFirstOfSeveral ? null : import('../rest/rest-apps.ts'); // a third of all code: loads while the database starts
   const database = await prepareDatabase(options);
   const { newKey, ...identity } = await joinInstallation(options, database, own);
@@ -135,7 +137,7 @@ export async function buildServer(options: Start): Promise<RunningServer> {
   cleanUp.add(() => refusals.flush());
   const hubAccess = config.models.hubBudgetBytes === null ? null : await openHubAccess(pool, identity.secretBox);
   const noticePost = await createNoticePost(config, webhooks);
-  const outside = { webhooks, models, providers, own, hubAccess, notices: noticePost };
+  const outside = { webhooks, models, recipes, providers, own, hubAccess, notices: noticePost };
   const base = { ...observability, ...database, ...identity, ...outside, logger, runtime, facts, refusals, cleanUp };
   startReporter(base);
   const data = createDataPlane(config, base);

@@ -14,6 +14,7 @@ import type { Installation } from '../domain/installation.ts';
 import type { InstallationFacts } from '../domain/installation-facts.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import type { ModelOrigins } from '../domain/models/model-origins.ts';
+import type { Recipe } from '../domain/models/serve-model.ts';
 import type { NoticeSender } from '../domain/notices/notice.ts';
 import type { Readiness } from '../http/readiness.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
@@ -44,6 +45,7 @@ export interface ServerParts {
   health: DatabaseHealth;
   webhooks: WebhookPolicy;
   models: ModelOrigins;
+  recipes: readonly Recipe[];
   /** Null: workloads have no pull-through hub. */
   hubAccess: HubAccess | null;
   notices: NoticeSender;

@@ -211,6 +211,16 @@ const ACCESS = {
 };
 
 const PROCESSES = {
+  /** Null: those that come with Podyard. */
+  recipesFile: optional({
+    variable: 'PODYARD_RECIPES',
+    flag: 'recipes',
+    takes: '<file>',
+    shownDefault: 'those that come with Podyard',
+    parse: inFolder,
+    page: 'How [models become endpoints](guide/models.md#serve-a-model): images, arguments and memory, which `podyard deploy hf:…` and the console go by',
+    help: 'how models become endpoints: images, arguments, memory',
+  }),
   catalogFile: optional({
     variable: 'PODYARD_CATALOG',
     flag: 'catalog',

@@ -27,7 +27,7 @@ export function addDeploy(program: Command, pieces: CliPieces): void {
     .option('--no-trial', 'start no worker to try the new release where none is up')
     .option('--no-cache', 'build every step anew, also of a folder that has not changed')
     .option('--recipe <name>', 'for a model: how it is served (default: as the hub says what it is for)')
-    .option('--recipes <file>', 'for a model: recipes instead of those that come with Podyard')
+    .option('--recipes <file>', 'for a model: recipes instead of the server’s')
     .option('--token-secret <name>', 'for a model: secret with a token that may read it')
     .option('--pool <name...>', 'for a model: GPU pools (default: the smallest here that hold it)')
     .option('--gpu-count <number>', 'for a model, with --pool: GPUs per worker (default: 1)', parsePositive)

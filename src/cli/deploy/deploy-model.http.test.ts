@@ -5,13 +5,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type CliFixture, startCliFixture } from '../../../test/cli-fixture.ts';
 import { ModelHub } from '../../../test/model-hub.ts';
 import { newId } from '../../core/ids.ts';
+import { readRecipes } from '../../domain/models/read-recipes.ts';
 import { chooseRecipe, filesFor, memoryOf, placeModel, type Recipe } from '../../domain/models/serve-model.ts';
 import type { ResolvedModel } from '../models/endpoint-models.ts';
-import { readRecipes } from './recipes.ts';
 
 let hub: ModelHub;
 let cli: CliFixture;
 let folder: string;
+let recipes: Recipe[];
 let name: string;
 beforeAll(async () => {
   hub = await ModelHub.start();
@@ -19,8 +20,10 @@ beforeAll(async () => {
     { pool: 'ADA_24', gpuTypeId: 'NVIDIA GeForce RTX 4090', dataCenterId: 'LOCAL-1', total: 4, free: 3 },
     { pool: 'AMPERE_80', gpuTypeId: 'NVIDIA A100 80GB PCIe', dataCenterId: 'LOCAL-1', total: 1, free: 1 },
   ];
+  recipes = await readRecipes(null);
   cli = await startCliFixture({
     hubUrl: hub.url,
+    recipes,
     capacity: { read: async () => ({ gpus, cpus: 64, memoryBytes: 2 ** 38 }) },
   });
   folder = await mkdtemp(join(tmpdir(), 'podyard-recipes-'));
@@ -120,14 +123,19 @@ test('what no recipe serves is a refusal that says what to do', async () => {
 });
 
 describe('an operator’s own recipes', () => {
-  test('replace those that come with Podyard', async () => {
-    const [first] = await readRecipes(undefined);
-    const own = { ...first, name: 'own', image: 'registry.lan/vllm:1', exclude: [] };
+  test('are the server’s, or those of a file of one’s own', async () => {
+    const own = { ...recipes[0]!, name: 'own', image: 'registry.lan/vllm:1', exclude: [] };
     const file = join(folder, 'own.json');
     await writeFile(file, JSON.stringify([own]));
     const { err } = await deploy('hf:Qwen/Qwen3-8B', '--dry-run', '--recipes', file);
     expect(err).toContain('image     registry.lan/vllm:1');
     expect(err).toContain('download  32.8 GB in 4 files, once for each machine\n');
+    recipes.unshift({ ...own, image: 'registry.lan/vllm:2' });
+    try {
+      expect((await deploy('hf:Qwen/Qwen3-8B', '--dry-run')).err).toContain('image     registry.lan/vllm:2');
+    } finally {
+      recipes.shift();
+    }
   });
 
   test.each([
@@ -143,7 +151,7 @@ describe('an operator’s own recipes', () => {
 });
 
 test('the recipes that come with Podyard are as a file of recipes must be, and choose files and GPUs', async () => {
-  const recipes = await readRecipes(undefined);
+  const recipes = await readRecipes(null);
   const file = join(folder, 'same.json');
   await writeFile(file, JSON.stringify(recipes));
   expect(await readRecipes(file)).toEqual(recipes);

@@ -1,5 +1,5 @@
 /** `podyard deploy hf:<owner>/<name>`: a model becomes an endpoint with an OpenAI-style URL. */
-
+import { readRecipes } from '../../domain/models/read-recipes.ts';
 import {
   bodyOf,
   chooseRecipe,
@@ -19,7 +19,6 @@ import type { ApiClient } from '../shared/api-client.ts';
 import type { CommandOutput } from '../shared/cli-pieces.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
 import type { DeployOptions } from './deploy.ts';
-import { readRecipes } from './recipes.ts';
 
 /** Options of `podyard deploy` that are for a model alone. */
 export interface DeployModelOptions {
@@ -38,10 +37,11 @@ export async function deployModel(
   output: CommandOutput,
 ): Promise<void> {
   const { tokenSecret, dryRun, json, wait, trial } = options;
-  const recipes = await readRecipes(options.recipes);
+  const own = options.recipes === undefined ? null : await readRecipes(options.recipes);
   const request: ModelRequest = { source, ...(tokenSecret !== undefined && { tokenSecret }) };
-  const [model] = (await resolveModels(client, [request])) as [ResolvedModel];
-  const recipe = recipeFor(recipes, model, options.recipe);
+  const { models, recipes } = await resolveModels(client, [request]);
+  const model = models[0]!;
+  const recipe = recipeFor(own ?? recipes, model, options.recipe);
   const plan = planServing(recipe, model, await readStock(client), placementOf(options));
   const { chosen, needGb, placement } = plan;
   const name = options.name ?? nameAfter(model);

@@ -128,7 +128,7 @@ async function planOne(
 async function resolveWanted(client: ApiClient, { models }: NamedEndpoint): Promise<WantedModels | null> {
   if (models === undefined) return null;
   const requests = models.map((model) => (typeof model === 'string' ? { source: model } : model));
-  return { requests, resolved: requests.length === 0 ? [] : await resolveModels(client, requests) };
+  return { requests, resolved: requests.length === 0 ? [] : (await resolveModels(client, requests)).models };
 }
 
 async function readSchedule(client: ApiClient, id: string): Promise<Schemas['ReplaceScheduleRequest']> {

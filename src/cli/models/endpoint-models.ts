@@ -38,9 +38,9 @@ export function requestsOf({ model, modelTokenSecret }: ModelOptions): ModelRequ
     .map((source) => ({ source, ...(modelTokenSecret !== undefined && { tokenSecret: modelTokenSecret }) }));
 }
 
-/** Returns what models stand for now. Throws the server's refusal. */
-export async function resolveModels(client: ApiClient, models: ModelRequest[]): Promise<ResolvedModel[]> {
-  return (await client.call('post', '/v2/models/resolve', { body: { models } })).models;
+/** Returns what models stand for now, and the server's recipes. Throws the server's refusal. */
+export function resolveModels(client: ApiClient, models: ModelRequest[]) {
+  return client.call('post', '/v2/models/resolve', { body: { models } });
 }
 
 export async function readModels(client: ApiClient, id: string): Promise<EndpointModel[]> {

@@ -1,6 +1,6 @@
 /**
  * Chooses what serves a model and where: pure, from the recipes, what the hub says of the model, and the GPUs that are here. Clients
- * decide this, the command line and the console: the server knows nothing of recipes.
+ * decide this, the command line and the console: the server only gives them its recipes.
  */
 import { bytesText } from '../../core/text/bytes-text.ts';
 import { chooseFiles, matches } from './choose-files.ts';

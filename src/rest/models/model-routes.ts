@@ -67,7 +67,7 @@ export const resolveModelsRoute: RestRoute = (app, deps) => {
         operationId: 'resolveModels',
         summary: 'Ask what models stand for',
         description:
-          'Podyard only. Asks their origins, as setting them would, and changes no endpoint: for a look at commits, files and sizes before.',
+          'Podyard only. Asks their origins, as setting them would, and changes no endpoint: for a look at commits, files and sizes before. With no models it answers with the recipes alone.',
         tags: ['podyard'],
         body: ref(ResolveModelsRequest),
         response: { 200: ref(ResolvedModelsResponse) },
@@ -76,6 +76,7 @@ export const resolveModelsRoute: RestRoute = (app, deps) => {
     },
     async ({ actor, body }) => ({
       models: (await resolveModels(deps, actor, body.models)).map(toResolvedModel),
+      recipes: [...deps.recipes],
     }),
   );
 };

@@ -3,7 +3,6 @@ import { useForm } from '@mantine/form';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useNavigate } from 'react-router';
-import builtIn from '../../../../src/domain/models/recipes.json';
 import {
   bodyOf,
   chooseRecipe,
@@ -11,7 +10,6 @@ import {
   gbText,
   nameAfter,
   planServing,
-  type Recipe,
   type ServingPlan,
   stockOf,
 } from '../../../../src/domain/models/serve-model.ts';
@@ -24,10 +22,9 @@ import { Page } from '../../ui/page.tsx';
 import type { Endpoint } from '../endpoints/settings/endpoint-values.ts';
 import { fitText, type ResolvedModel } from './model-values.ts';
 import { storedModelsQuery } from './models-query.ts';
-import { resolveModel } from './resolve-model.ts';
+import { recipesQuery, resolveModel } from './resolve-model.ts';
 import { TokenSelect } from './token-select.tsx';
 
-const RECIPES = builtIn as unknown as Recipe[];
 const PARENTS = [{ to: '/models', label: 'Models' }];
 
 interface Found {
@@ -61,6 +58,7 @@ export function DeployModelPage() {
 function DeployForm() {
   const form = useForm({ mode: 'controlled', initialValues: INITIAL });
   const stored = useQuery(storedModelsQuery).data;
+  const recipes = useQuery(recipesQuery).data ?? [];
   const queries = useQueryClient();
   const navigate = useNavigate();
   const [last, setLast] = useState<Found | null>(null);
@@ -105,7 +103,7 @@ function DeployForm() {
         <Select
           label="Recipe"
           description="By default, what the hub says that the model is for decides"
-          data={RECIPES.map(({ name }) => name)}
+          data={recipes.map(({ name }) => name)}
           clearable
           {...form.getInputProps('recipe')}
         />
@@ -130,7 +128,7 @@ async function findPlan(values: Values): Promise<Found> {
     unwrap(api.GET('/v2/catalog/capacity')),
     unwrap(api.GET('/v2/catalog/gpus')),
   ]);
-  const chosen = chooseRecipe(RECIPES, model, recipeName ?? undefined);
+  const chosen = chooseRecipe(model.recipes, model, recipeName ?? undefined);
   if (!('recipe' in chosen)) {
     const choice = chosen.isChoice ? 'choose one above, or ' : '';
     throw new Error(`${chosen.problem}: ${choice}create an endpoint with an image of your own and this model`);

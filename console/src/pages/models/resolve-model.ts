@@ -1,4 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
+import type { Recipe } from '../../../../src/domain/models/serve-model.ts';
 import { ApiError } from '../../api/api-error.ts';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
 import type { ResolvedModel } from './model-values.ts';
@@ -11,11 +12,17 @@ export interface ModelRequest {
   tokenSecret: string | null;
 }
 
-/** Returns what a model stands for now. Throws the server's sentence, without the place in a list. */
-export async function resolveModel(request: ModelRequest): Promise<ResolvedModel> {
+/** How models become endpoints here. */
+export const recipesQuery = queryOptions({
+  queryKey: ['recipes'],
+  queryFn: async () => (await unwrap(api.POST('/v2/models/resolve', { body: { models: [] } }))).recipes,
+});
+
+/** Returns what a model stands for now, and how it could be served. Throws the server's sentence, without the place in a list. */
+export async function resolveModel(request: ModelRequest): Promise<ResolvedModel & { recipes: Recipe[] }> {
   try {
-    const { models } = await unwrap(api.POST('/v2/models/resolve', { body: { models: [request] } }));
-    return models[0]!;
+    const { models, recipes } = await unwrap(api.POST('/v2/models/resolve', { body: { models: [request] } }));
+    return { ...models[0]!, recipes };
   } catch (error) {
     throw error instanceof ApiError ? new Error(error.message.replace(/^models\[0\]: /, '')) : error;
   }

@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { Ajv } from 'ajv';
 import { messageOf } from '../../core/errors.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import builtIn from '../../domain/models/recipes.json' with { type: 'json' };
-import type { Recipe } from '../../domain/models/serve-model.ts';
+import builtIn from './recipes.json' with { type: 'json' };
+import type { Recipe } from './serve-model.ts';
 
 const text = { type: 'string', minLength: 1 };
 const texts = { type: 'array', items: text };
@@ -31,9 +31,9 @@ const SCHEMA = {
   }),
 };
 
-/** Returns the recipes of a file, or else those that come with Podyard. Throws a `UsageError` with the first fault of the file. */
-export async function readRecipes(file: string | undefined): Promise<Recipe[]> {
-  if (file === undefined) return builtIn as Recipe[];
+/** Returns the recipes of a file; null: those that come with Podyard. Throws a `UsageError` with the first fault of the file. */
+export async function readRecipes(file: string | null): Promise<Recipe[]> {
+  if (file === null) return builtIn as Recipe[];
   const read = await readFile(file, 'utf8').catch((error) => {
     throw new UsageError(`--recipes ${file}: ${messageOf(error)}`);
   });
