@@ -1,6 +1,7 @@
 /** Finding one's way in the console: the palette, the tabs of an endpoint and their old addresses, the menu of a phone. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { creations } from '../../console/src/shell/pages.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
@@ -78,6 +79,18 @@ describe.skipIf(!hasBrowser)('finding the way', { timeout: 180_000 }, () => {
     }
     expect(await violationsOf(page)).toEqual([]);
     await page.keyboard.press('Escape');
+  });
+
+  test('each form that the palette offers opens', async () => {
+    const empty = await openPage(browser, { complaints });
+    await signIn(empty, server);
+    for (const { to } of creations(true)) {
+      await empty.goto(`${server.url}/#${to}`);
+      if (to.endsWith('?new')) await empty.getByRole('dialog').getByRole('textbox').first().waitFor();
+      else await empty.locator('main form').waitFor();
+      await empty.goto('about:blank');
+    }
+    await empty.close();
   });
 
   test('an endpoint is paused and resumed from the palette, which asks first', async () => {

@@ -99,7 +99,7 @@ export class ApiClient {
 
   /** Asks for a stream again until the server is back. Null: what it is about is gone, or `signal` aborted. Throws `ApiRefusal`. */
   async #sendAgain(path: string, signal: AbortSignal, lastId: string): Promise<Response | null> {
-    const headers = lastId === '' ? {} : { 'last-event-id': lastId };
+    const headers: Record<string, string> = lastId === '' ? {} : { 'last-event-id': lastId };
     for (const lostAt = performance.now(); ; ) {
       await sleep(AGAIN_MS, undefined, { signal }).catch(() => {});
       if (signal.aborted) return null;
