@@ -36,6 +36,19 @@ test('no page for users names a test of the repository', () => {
   expect(named).toEqual([]);
 });
 
+/** Pages that compare, list or explain: there is nothing to run. */
+const WITHOUT_EXAMPLE = ['comparison.md', 'errors.md', 'security.md', 'sizing.md'];
+
+test('a page of the guide begins with an example', () => {
+  const pages = readdirSync(`${DOCS}/guide`).filter((file) => file.endsWith('.md') && !WITHOUT_EXAMPLE.includes(file));
+  const late = pages.filter((file) => {
+    const beginning = readFileSync(`${DOCS}/guide/${file}`, 'utf8').split('\n').slice(0, 30);
+    return !beginning.some((line) => /^(```| {4}\S)/.test(line));
+  });
+  expect(pages.length).toBeGreaterThan(30);
+  expect(late).toEqual([]);
+});
+
 test('the list of decisions has each of them once', () => {
   const list = readFileSync(`${DOCS}/decisions/README.md`, 'utf8');
   const files = readdirSync(`${DOCS}/decisions`).filter((file) => /^\d{4}-/.test(file));

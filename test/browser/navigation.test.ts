@@ -1,4 +1,5 @@
 /** Finding one's way in the console: the palette, the tabs of an endpoint and their old addresses, the menu of a phone. */
+import { readFileSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
@@ -78,6 +79,21 @@ describe.skipIf(!hasBrowser)('finding the way', { timeout: 180_000 }, () => {
     }
     expect(await violationsOf(page)).toEqual([]);
     await page.keyboard.press('Escape');
+  });
+
+  test('each form that the palette offers opens', async () => {
+    const empty = await openPage(browser, { complaints });
+    await signIn(empty, server);
+    const pages = readFileSync(new URL('../../console/src/shell/pages.ts', import.meta.url), 'utf8');
+    const forms = [...pages.matchAll(/\bto: '([^']+)'/g)].map(([, to]) => to!);
+    expect(forms.length).toBeGreaterThan(12);
+    for (const to of forms) {
+      await empty.goto(`${server.url}/#${to}`);
+      if (to.endsWith('?new')) await empty.getByRole('dialog').getByRole('textbox').first().waitFor();
+      else await empty.locator('main form').waitFor();
+      await empty.goto('about:blank');
+    }
+    await empty.close();
   });
 
   test('an endpoint is paused and resumed from the palette, which asks first', async () => {

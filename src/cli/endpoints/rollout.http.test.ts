@@ -146,6 +146,8 @@ test('it says what a trial waits for, until Ctrl-C', async () => {
   };
   const client = new ApiClient({ url: cli.url, key: cli.rest.alice.key }, terminal);
   await watchRollout(client, { id, name: 'echo' }, { print: note, note, terminal });
-  expect(notes).toEqual(['0 of 1 workers run it; a new worker waits for capacity: no capacity: ADA_24 has 0 GPUs free']);
+  expect(notes).toEqual([
+    '0 of 1 workers run it; a new worker waits for capacity: no capacity: ADA_24 has 0 GPUs free',
+  ]);
   await sql('delete from workers');
 });

@@ -14,7 +14,7 @@ import {
 } from 'recharts';
 import { axis, CHART_MARGIN, ChartFrame, ChartValues, chartLegend, valueAxis } from './chart-frame.tsx';
 import { drawnRange, pointsIn, useChartRange } from './chart-range.ts';
-import { CHART_COLORS, CHART_FRAME, type ChartMark, type Series, textsAt, type Unit } from './series.ts';
+import { CHART_COLORS, CHART_FRAME, type ChartMark, hasRoom, type Series, textsAt, type Unit } from './series.ts';
 
 type Point = { at: number } & Record<string, number | undefined>;
 
@@ -125,10 +125,12 @@ export function TimeChart(props: {
                 x={at}
                 stroke={line.isBad ? bad : text}
                 strokeDasharray={line.isBad ? '2 3' : '4 2'}
-                label={{
-                  ...{ value: line.label, fontSize: 10, fill: line.isBad ? bad : text },
-                  position: at > lateFrom ? 'insideTopRight' : 'insideTopLeft',
-                }}
+                {...(hasRoom(marks, at, span) && {
+                  label: {
+                    ...{ value: line.label, fontSize: 10, fill: line.isBad ? bad : text },
+                    position: at > lateFrom ? 'insideTopRight' : 'insideTopLeft',
+                  },
+                })}
               />
             ),
         )}

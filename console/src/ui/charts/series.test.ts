@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { DARK_BACKGROUND } from '../../theme.ts';
-import { CHART_COLORS, CHART_FRAME, formatIn, formatTick, textsAt } from './series.ts';
+import { CHART_COLORS, CHART_FRAME, formatIn, formatTick, hasRoom, textsAt } from './series.ts';
 
 const BACKGROUNDS = { light: '#ffffff', dark: DARK_BACKGROUND };
 
@@ -32,6 +32,17 @@ test('a tooltip has the marks of its time, and says how many more there are', ()
   expect(textsAt([...marks, { at: 2, text: 'd' }], 1)).toEqual(['a', 'b', 'c']);
   expect(textsAt(marks, 1, 2)).toEqual(['a', 'b', 'and 1 more']);
   expect(textsAt(marks, 3)).toEqual([]);
+});
+
+test('of lines that are near each other, the last one has its label', () => {
+  const line = { label: 'v1', isBad: false };
+  const marks = [
+    { at: 90, text: '', line },
+    { at: 85, text: '', line },
+    { at: 95, text: '' },
+    { at: 20, text: '', line },
+  ];
+  expect(marks.filter((mark) => mark.line && hasRoom(marks, mark.at, 100)).map(({ at }) => at)).toEqual([90, 20]);
 });
 
 test('values have their unit, on the axis as short as it can be', () => {

@@ -56,6 +56,11 @@ export interface ChartMark {
   line?: { label: string; isBad: boolean };
 }
 
+/** True if a line has room for its label: none of the next tenth of the chart's time would be written over it. */
+export function hasRoom(marks: readonly ChartMark[], at: number, span: number): boolean {
+  return !marks.some((other) => other.line !== undefined && other.at > at && other.at - at < span / 10);
+}
+
 /** Returns the words of the marks at a time, at most so many. */
 export function textsAt(marks: readonly ChartMark[], at: number, most = 5): string[] {
   const texts = marks.filter((mark) => mark.at === at).map(({ text }) => text);
