@@ -50,6 +50,7 @@ export async function benchProxy(args: string[]): Promise<void> {
       'warm-up': { type: 'string', default: '8' },
       parts: { type: 'string', default: 'throughput,latency,bodies,sockets,ramp' },
       subjects: { type: 'string', default: 'direct,podyard,nginx,caddy,haproxy' },
+      processes: { type: 'string' },
       'cpu-prof': { type: 'string' },
     },
   });
@@ -62,11 +63,14 @@ export async function benchProxy(args: string[]): Promise<void> {
   try {
     const wanted = new Set(values.subjects.split(','));
     if (wanted.has('direct')) subjects.push(startDirect(upstreams));
-    if (wanted.has('podyard')) {
-      const databaseUrl = await postgres.createDatabase('proxy');
+    const podyard = async (database: string, dataProcesses = 0): Promise<void> => {
+      const databaseUrl = await postgres.createDatabase(database);
       const nodeArgs = values['cpu-prof'] ? ['--cpu-prof', `--cpu-prof-dir=${values['cpu-prof']}`] : [];
-      subjects.push(await startProxiedPodyard({ dir: join(dir, 'podyard'), databaseUrl, upstreams, nodeArgs }));
-    }
+      const options = { dir: join(dir, database), databaseUrl, upstreams, nodeArgs, dataProcesses };
+      subjects.push(await startProxiedPodyard(options));
+    };
+    if (wanted.has('podyard')) await podyard('proxy');
+    if (values.processes) await podyard('processes', Number(values.processes));
     for (const name of PEERS.filter((peer) => wanted.has(peer))) {
       if (isInstalled(name)) subjects.push(await startPeer(name, dir, upstreams));
       else process.stderr.write(`${name} is not installed, skipped\n`);

@@ -145,9 +145,11 @@ export async function startProxiedPodyard(options: {
   databaseUrl: string;
   upstreams: Upstreams;
   nodeArgs: string[];
+  /** How many processes serve the port; default: one. */
+  dataProcesses?: number;
 }): Promise<Subject> {
-  const { dir, databaseUrl, upstreams, nodeArgs } = options;
-  const podyard = await startPodyard({ dataDir: dir, databaseUrl, nodeArgs });
+  const { dir, databaseUrl, upstreams, nodeArgs, dataProcesses } = options;
+  const podyard = await startPodyard({ dataDir: dir, databaseUrl, nodeArgs, ...(dataProcesses && { dataProcesses }) });
   const port = Number(new URL(podyard.clientUrl).port);
   const endpoint = async (to: number): Promise<Target> => {
     const response = await fetch(`${podyard.clientUrl}/v2/serverless`, {
@@ -173,7 +175,7 @@ export async function startProxiedPodyard(options: {
     return { port, host: `${id}.localhost` };
   };
   return {
-    name: 'podyard',
+    name: dataProcesses ? `podyard x ${dataProcesses}` : 'podyard',
     pid: podyard.pid,
     quick: await endpoint(upstreams.quick),
     rich: await endpoint(upstreams.rich),
