@@ -83,3 +83,8 @@ function fixedArray(
   }
   return buffer;
 }
+
+/** The array of `values`, or null if all of them are null or false: `unnest` returns null for each then, and nothing is read. */
+export function sparseArray<T>(arrayOf: (values: readonly T[]) => Buffer, values: readonly T[]): Buffer | null {
+  return values.some((value) => value !== null && value !== false) ? arrayOf(values) : null;
+}

@@ -6,6 +6,7 @@ import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import { createPool, type Pool } from '../../db/pool.ts';
+import { FINISH, FINISH_PLAIN } from './finish-jobs.ts';
 import { QUEUE_SETTINGS } from './job-queue.ts';
 import * as sql from './job-sql.ts';
 import { MEASURE_INPUT } from './payloads.ts';
@@ -64,12 +65,18 @@ const leased = Array.from({ length: BATCH }, (_, n) => `l${(n + 1) * 100}`);
 const STATEMENTS = {
   take: {
     text: sql.TAKE,
-    values: [repeat('e1'), repeat('w9'), "'lane'"],
+    values: [texts(['e1']), `array[${BATCH}]`, 'array[0]', repeat('w9'), "'lane'"],
     indexes: ['jobs_pkey', 'jobs_queue'],
     jobs: BATCH,
   },
   finish: {
-    text: sql.FINISH,
+    text: FINISH,
+    values: [...ENDING, texts(leased), repeat('w0'), repeat('COMPLETED'), repeat('{}'), repeat(null)],
+    indexes: ['jobs_pkey'],
+    jobs: BATCH,
+  },
+  'finish plain': {
+    text: FINISH_PLAIN,
     values: [...ENDING, texts(leased), repeat('w0'), repeat('COMPLETED'), repeat('{}'), repeat(null)],
     indexes: ['jobs_pkey'],
     jobs: BATCH,

@@ -313,6 +313,20 @@ describe('finish', () => {
     expect(outcomes.map(({ kind }) => kind)).toEqual(['unknown', 'ended']);
   });
 
+  test('results that come together are all stored, with webhooks and without, whatever ended before', async () => {
+    const id = await endpoint();
+    for (const webhooks of [1, 3, 3, 0, 0]) {
+      const jobs = await Promise.all(
+        [0, 1, 2, 3].map((n) => leased(id, n < webhooks ? { webhook: 'http://hook/' } : {})),
+      );
+      const outcomes = await Promise.all(jobs.map(({ jobId, workerId }) => queue.finish(done(jobId, workerId))));
+      expect(outcomes.map(({ kind }) => kind)).toEqual(['ended', 'ended', 'ended', 'ended']);
+      const ids = jobs.map(({ jobId }) => jobId);
+      expect(await sql('select from finished_jobs where id = any($1)', ids)).toHaveLength(4);
+      expect(await sql('select from webhook_deliveries where job_id = any($1)', ids)).toHaveLength(webhooks);
+    }
+  });
+
   test('returns the waiting processes and whether there is a webhook, which is stored with the result', async () => {
     const { jobId, workerId } = await leased(await endpoint(), { waiter: 'one', webhook: 'http://hook/' });
     const { endpointId } = (await queue.find(jobId))!;

@@ -1,9 +1,10 @@
 import { Failure } from '../../core/errors.ts';
 import { Batcher } from '../../core/flow/batcher.ts';
 import type { EndpointId, JobId, WorkerId } from '../../core/ids.ts';
-import { bigintArray, booleanArray, textArray } from '../../db/arrays.ts';
+import { bigintArray, booleanArray, sparseArray, textArray } from '../../db/arrays.ts';
 import type { Db, Pool } from '../../db/pool.ts';
 import type { BatchId } from '../batches/batch.ts';
+import { FinishJobs } from './finish-jobs.ts';
 import type { EndedJob, FinishOutcome, JobResult, JobView, NewJob, TakenJob } from './job.ts';
 import {
   BATCHES,
@@ -14,7 +15,6 @@ import {
   notCommitted,
   resultNotStored,
   sizeOf,
-  withoutRepetitions,
 } from './job-batching.ts';
 import type { JobChanges } from './job-body.ts';
 import * as sql from './job-sql.ts';
@@ -66,13 +66,15 @@ export class JobQueue {
         }),
     );
     this.#takes = new Batcher({ ...BATCHES, flush: (calls, lane) => this.#takeBatch(calls, this.#lane('take', lane)) });
+    const lookUp = (ids: readonly JobId[]) => this.#lookUpBatch(ids);
+    const finish = new FinishJobs({ pool: this.#pool, retention: this.#retention, lookUp });
     this.#finishes = bySize(
       (kind, lanes) =>
         new Batcher({
           ...{ ...BATCHES, lanes },
           bytes: { max: MAX_BATCH_BYTES, of: (result) => sizeOf(result.output) + sizeOf(result.error) },
           timeout: { ms: COMMIT_TIMEOUT_MS, error: resultNotStored },
-          flush: (calls, lane) => this.#finishBatch(calls, this.#lane(`finish${kind}`, lane)),
+          flush: (calls, lane) => finish.run(calls, this.#lane(`finish${kind}`, lane)),
         }),
     );
     this.#lookups = new Batcher({ ...BATCHES, flush: (ids) => this.#lookUpBatch(ids) });
@@ -247,16 +249,38 @@ export class JobQueue {
       values: [
         textArray(jobs.map((job) => job.id)),
         textArray(jobs.map((job) => job.endpointId)),
-        booleanArray(jobs.map((job) => job.isLowPriority)),
-        booleanArray(jobs.map((job) => job.isSync)),
+        sparseArray(
+          booleanArray,
+          jobs.map((job) => job.isLowPriority),
+        ),
+        sparseArray(
+          booleanArray,
+          jobs.map((job) => job.isSync),
+        ),
         ...inputArrays(jobs),
-        textArray(jobs.map((job) => job.webhook)),
-        bigintArray(jobs.map((job) => job.executionTimeoutMs)),
+        sparseArray(
+          textArray,
+          jobs.map((job) => job.webhook),
+        ),
+        sparseArray(
+          bigintArray,
+          jobs.map((job) => job.executionTimeoutMs),
+        ),
         bigintArray(jobs.map((job) => job.ttlMs)),
-        booleanArray(jobs.map((job) => job.hasOwnTtl)),
-        textArray(jobs.map((job) => job.workerId)),
-        textArray(jobs.map((job) => job.waiter)),
+        sparseArray(
+          booleanArray,
+          jobs.map((job) => job.hasOwnTtl),
+        ),
+        sparseArray(
+          textArray,
+          jobs.map((job) => job.workerId),
+        ),
+        sparseArray(
+          textArray,
+          jobs.map((job) => job.waiter),
+        ),
         lane,
+        textArray([...new Set(jobs.map((job) => job.endpointId))]),
       ],
     });
     if (result.rows.length === jobs.length) return jobs.map(() => true);
@@ -265,53 +289,31 @@ export class JobQueue {
   }
 
   async #takeBatch(calls: readonly TakeCall[], lane: string): Promise<TakenJob[][]> {
-    const slots = calls.flatMap((call) => Array.from({ length: call.slots }, () => call));
-    const result = await this.#pool.query<TakenJob & { workerId: WorkerId }>({
+    const byEndpoint = Map.groupBy(calls, (call) => call.endpointId);
+    const workers: WorkerId[] = [];
+    const starts: number[] = [];
+    for (const group of byEndpoint.values()) {
+      starts.push(workers.length);
+      for (const { workerId, slots } of group) for (let i = 0; i < slots; i++) workers.push(workerId);
+    }
+    const result = await this.#pool.query<TakenJob & { workerId: WorkerId; n: number }>({
       name: 'job-take',
       text: sql.TAKE,
-      values: [textArray(slots.map((call) => call.endpointId)), textArray(slots.map((call) => call.workerId)), lane],
+      values: [
+        textArray([...byEndpoint.keys()]),
+        bigintArray(starts.map((start, i) => (starts[i + 1] ?? workers.length) - start)),
+        bigintArray(starts),
+        textArray(workers),
+        lane,
+      ],
     });
     const taken = new Map<WorkerId, TakenJob[]>();
-    for (const { workerId, ...job } of result.rows) {
+    for (const { workerId, n, ...job } of result.rows.sort((a, b) => a.n - b.n)) {
       const jobs = taken.get(workerId);
       if (jobs) jobs.push(job);
       else taken.set(workerId, [job]);
     }
     return calls.map((call) => taken.get(call.workerId)?.splice(0, call.slots) ?? []);
-  }
-
-  async #finishBatch(calls: readonly JobResult[], lane: string): Promise<FinishOutcome[]> {
-    const results = withoutRepetitions(calls);
-    const result = await this.#pool.query<EndedJob>({
-      name: 'job-finish',
-      text: sql.FINISH,
-      values: [
-        ...this.#retention,
-        lane,
-        textArray(results.map((entry) => entry.jobId)),
-        textArray(results.map((entry) => entry.workerId)),
-        textArray(results.map((entry) => entry.status)),
-        textArray(results.map((entry) => entry.output)),
-        textArray(results.map((entry) => entry.error)),
-      ],
-    });
-    const ended = new Map(result.rows.map((job) => [job.id, job]));
-    const known = await this.#knownAmong(calls.map((call) => call.jobId).filter((id) => !ended.has(id)));
-    return calls.map((call) => {
-      const job = ended.get(call.jobId);
-      const stale = known.get(call.jobId) ?? job;
-      if (job?.workerId === call.workerId && !known.has(job.id)) {
-        const whole = { ...job, output: call.output === null ? null : String(call.output) };
-        known.set(job.id, whole);
-        return { kind: 'ended', job: whole };
-      }
-      return stale ? { kind: 'stale', job: stale } : { kind: 'unknown' };
-    });
-  }
-
-  async #knownAmong(ids: readonly JobId[]): Promise<Map<JobId, JobView>> {
-    if (ids.length === 0) return new Map();
-    return new Map((await this.#lookUpBatch(ids)).flatMap((job) => (job ? [[job.id, job]] : [])));
   }
 
   async #lookUpBatch(ids: readonly JobId[]): Promise<(JobView | undefined)[]> {

@@ -39,22 +39,22 @@ const QUEUED = {
 const MS = (from: string, to: string) => `(extract(epoch from ${to} - ${from}) * 1000)::float8`;
 
 /**
- * Inserts one job per row. A job with a worker is committed as IN_PROGRESS: leased without ever being in the queue.
- * A job of a deleted endpoint is neither inserted nor returned.
+ * Inserts one job per row. An array may be null when none of the jobs has its value. A job with a worker is committed as IN_PROGRESS: leased without ever being in the queue.
+ * A job of a deleted endpoint is neither inserted nor returned: $14 are the endpoints of all jobs, each once.
  */
 export const SUBMIT = `
   with new as (
     insert into jobs (id, endpoint_id, status, low_priority, is_sync, ${INPUT}, webhook, execution_timeout_ms,
                       expires_at, has_own_ttl, worker_id, attempt, started_at, waiter)
-    select c.id, c.endpoint_id, case when c.worker_id is null then 'IN_QUEUE' else 'IN_PROGRESS' end, c.low_priority,
-           c.is_sync, ${inputOf('c')}, c.webhook, c.execution_timeout_ms,
-           now() + c.ttl_ms * interval '1 millisecond', c.has_own_ttl, c.worker_id,
+    select c.id, c.endpoint_id, case when c.worker_id is null then 'IN_QUEUE' else 'IN_PROGRESS' end,
+           coalesce(c.low_priority, false), coalesce(c.is_sync, false), ${inputOf('c')}, c.webhook, c.execution_timeout_ms,
+           now() + c.ttl_ms * interval '1 millisecond', coalesce(c.has_own_ttl, false), c.worker_id,
            case when c.worker_id is null then 0 else 1 end, case when c.worker_id is null then null else now() end, c.waiter
     from unnest($1::text[], $2::text[], $3::boolean[], $4::boolean[], $5::text[], $6::text[], $7::text[], $8::bigint[],
                 $9::bigint[], $10::boolean[], $11::text[], $12::text[])
       as c(id, endpoint_id, low_priority, is_sync, ${INPUT}, webhook, execution_timeout_ms, ttl_ms, has_own_ttl,
            worker_id, waiter)
-    where exists (select 1 from endpoints e where e.id = c.endpoint_id)
+    where c.endpoint_id = any(array(select e.id from endpoints e where e.id = any($14::text[])))
     returning id, endpoint_id, status, low_priority, ${BYTES} as bytes
   ), counted as (${addToCounters({
     from: 'new',
@@ -70,29 +70,30 @@ export const SUBMIT = `
   select id from new`;
 
 /**
- * Leases the oldest queued jobs, normal ones before low-priority ones, to the requested slots.
+ * Leases the oldest queued jobs, normal ones before low-priority ones, to the requested slots. $1: endpoints, each once; $2: how
+ * many slots each has; $3: where its first one is in $4, the workers of all slots; $5: the counter lane. The caller orders a
+ * worker's jobs by `n`: a sort here would copy their payloads.
  * Served by jobs_queue: the lateral scan walks the index in order and stops at the number of slots; SKIP LOCKED passes
  * over jobs that another process is taking.
  */
 export const TAKE = `
   with picked as (
-    select q.id, need.workers,
-           row_number() over (partition by need.endpoint_id order by q.low_priority, q.created_at, q.seq) as n
-    from (select w.endpoint_id, array_agg(w.worker_id order by w.ordinality) as workers, count(*) as slots
-          from unnest($1::text[], $2::text[]) with ordinality as w(endpoint_id, worker_id, ordinality)
-          group by w.endpoint_id) need
+    select q.id, q.n, ($4::text[])[need.start + q.n] as worker_id
+    from unnest($1::text[], $2::bigint[], $3::bigint[]) as need(endpoint_id, slots, start)
     cross join lateral (
-      select j.id, j.low_priority, j.created_at, j.seq from jobs j
-      where j.endpoint_id = need.endpoint_id and j.status = 'IN_QUEUE' and j.expires_at > now()
-      order by j.low_priority, j.created_at, j.seq limit need.slots for update skip locked
+      select head.id, row_number() over () as n from (
+        select j.id from jobs j
+        where j.endpoint_id = need.endpoint_id and j.status = 'IN_QUEUE' and j.expires_at > now()
+        order by j.low_priority, j.created_at, j.seq limit need.slots for update skip locked
+      ) head
     ) q
   ), taken as (
-    update jobs j set status = 'IN_PROGRESS', worker_id = p.workers[p.n], attempt = j.attempt + 1, started_at = now()
+    update jobs j set status = 'IN_PROGRESS', worker_id = p.worker_id, attempt = j.attempt + 1, started_at = now()
     from picked p where j.id = any(array[p.id])
     returning j.id, j.endpoint_id, j.worker_id, ${inputOf('j')}, j.low_priority, p.n
   ), counted as (${addToCounters({
     from: 'taken',
-    lane: '$3',
+    lane: '$5',
     deltas: {
       queued: '-count(*) filter (where not low_priority)',
       queued_low: '-count(*) filter (where low_priority)',
@@ -101,14 +102,20 @@ export const TAKE = `
     },
   })}
   )
-  select id, worker_id as "workerId", ${INPUT} from taken order by n`;
+  select id, worker_id as "workerId", ${INPUT}, n from taken`;
 
 /**
  * The common part of all statements that end jobs. `ended`: a CTE that deletes rows from `jobs` and returns them with
- * `end_status`, `end_output` and `end_error`. $1: retention of /run results in ms; $2: of /runsync results; $3: the
+ * `end_status`, `end_output` and `end_error`. `mayHaveMore`: jobs may have a webhook or belong to a batch. $1: retention of /run results in ms; $2: of /runsync results; $3: the
  * counter lane.
  */
-function endJobs(ended: string): string {
+export function endJobs(ended: string, { mayHaveMore = true } = {}): string {
+  const more = mayHaveMore
+    ? `hooked as (
+    insert into webhook_deliveries (job_id, endpoint_id, url)
+    select id, endpoint_id, webhook from ended where webhook is not null
+  ), ${endBatchJobs('ended', '$3')}, `
+    : '';
   return `
   with ended as (${ended}), kept as (
     insert into finished_jobs (id, keep_until, endpoint_id, status, low_priority, is_sync, ${INPUT}, webhook,
@@ -119,10 +126,7 @@ function endJobs(ended: string): string {
            round(extract(epoch from expires_at - created_at) * 1000), worker_id, attempt, created_at, started_at, now(),
            ${ENDED_RESULT}
     from ended
-  ), hooked as (
-    insert into webhook_deliveries (job_id, endpoint_id, url)
-    select id, endpoint_id, webhook from ended where webhook is not null
-  ), ${endBatchJobs('ended', '$3')}, counted as (${addToCounters({
+  ), ${more}counted as (${addToCounters({
     from: 'ended',
     lane: '$3',
     deltas: {
@@ -139,7 +143,7 @@ function endJobs(ended: string): string {
 const RETRIES = 'greatest(attempt - 1, 0) as retries';
 
 /** The columns of an EndedJob. */
-const endedView = (output: string) => `
+export const endedView = (output: string) => `
   select id, endpoint_id as "endpointId", end_status as status,
          ${MS('created_at', 'coalesce(started_at, now())')} as "delayTimeMs",
          ${MS('started_at', 'now()')} as "executionTimeMs", worker_id as "workerId", ${output} as output,
@@ -147,14 +151,6 @@ const endedView = (output: string) => `
          ${TRACEPARENT_OF_EXTRAS} as traceparent
   from ended`;
 const ENDED_VIEW = endedView('end_output');
-
-/** The results of lease holders; returns the jobs whose result counted, without the output, which the caller has. */
-export const FINISH = `${endJobs(`
-    delete from jobs j using unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
-      as r(id, worker_id, status, output, error)
-    where j.id = any(array[r.id]) and j.worker_id = r.worker_id and j.status || '' = 'IN_PROGRESS'
-    returning j.*, ${endedWith('r.status', { output: 'r.output', error: 'r.error' })}`)}
-  ${endedView('null::text')}`;
 
 /** Orders the worker to stop a leased job that somebody else ended. */
 const STOP_ORDERS = `, ordered as (

@@ -6,7 +6,7 @@
  */
 import { notFound } from '../../core/errors.ts';
 import type { EndpointId, JobId } from '../../core/ids.ts';
-import { textArray } from '../../db/arrays.ts';
+import { sparseArray, textArray } from '../../db/arrays.ts';
 import type { Db } from '../../db/pool.ts';
 
 /** The columns that move an input from one table to another, in statements that insert and select. */
@@ -15,9 +15,15 @@ export const INPUT = 'input, extras';
 export const inputOf = (row: string) => `${row}.input, ${row}.extras`;
 /** The size of an input, which is read without it. `row`: the name of its row and a dot. */
 export const inputBytes = (row = '') => `octet_length(${row}input) + coalesce(octet_length(${row}extras), 0)`;
-/** Parameters with the types `text[]` for the columns of INPUT. */
+/** Parameters with the types `text[]` for the columns of INPUT; null for `extras` that no job has. */
 export function inputArrays(jobs: readonly { input: string | Buffer; extras: string | null }[]) {
-  return [textArray(jobs.map(({ input }) => input)), textArray(jobs.map(({ extras }) => extras))] as const;
+  return [
+    textArray(jobs.map(({ input }) => input)),
+    sparseArray(
+      textArray,
+      jobs.map(({ extras }) => extras),
+    ),
+  ] as const;
 }
 
 /** Changes of `jobs` beside which an attempt ends without a result, and with which a progress update is stored. */
