@@ -43,8 +43,8 @@ export async function measureEngineBuilds(home: string, rounds: number): Promise
     ready: /Podyard is ready at (http:\S+)/,
   });
   const bare = await BareEngine.open(BARE_IMAGE);
+  const bench = new EngineBench(home, server, bare);
   try {
-    const bench = new EngineBench(home, server, bare);
     for (let round = 0; round <= rounds; round++) {
       const times = [await bench.deployChange(round), await bench.buildChange(round)];
       if (round === 0) continue; // the first deploy is no change
@@ -64,9 +64,10 @@ export async function measureEngineBuilds(home: string, rounds: number): Promise
     }
     return found;
   } finally {
+    const built = await bench.builtImages().catch(() => []); // the server has ended
     await bare.close();
     await server.stop();
-    await run('docker', ['rmi', '-f', BARE_IMAGE, PYTHON_BASE]).catch(() => {}); // none was made
+    await run('docker', ['rmi', '-f', BARE_IMAGE, PYTHON_BASE, ...built]).catch(() => {}); // one was not made
   }
 }
 
@@ -154,6 +155,11 @@ class EngineBench {
     if (!(await this.#isBuilding())) throw new Error('the build ended before the jobs');
     await deployed;
     return times;
+  }
+
+  async builtImages(): Promise<string[]> {
+    const { builds } = await this.#call<{ builds: { image: string | null }[] }>('GET', '/v2/builds');
+    return builds.flatMap(({ image }) => (image === null ? [] : [image]));
   }
 
   async #isBuilding(): Promise<boolean> {
