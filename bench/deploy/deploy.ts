@@ -5,10 +5,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { KEY } from '../coldstart/client.ts';
+import { median } from '../median.ts';
+import { isInstalled } from '../needs.ts';
 import { Latencies } from '../queue/latencies.ts';
 import { type Program, startProgram } from '../queue/program.ts';
 import { renderTable } from '../queue/table.ts';
 import { describeMachine, type Machine, writeResults } from '../results.ts';
+import { type EngineBuilds, measureEngineBuilds } from './engine-builds.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const LANGUAGES = ['javascript', 'python'] as const;
@@ -28,13 +31,19 @@ interface Report {
   unchangedMs: number[];
   /** As `saveMs`, with `--remote` on a server whose workers are processes. */
   remoteMs: number[];
+  /** Null: this machine has no container engine. */
+  builds: EngineBuilds | null;
 }
 
 /** `node bench/main.ts deploy`: see bench/README.md. Prints a table, writes JSON. */
 export async function benchDeploy(args: string[]): Promise<void> {
   const { values } = parseArgs({
     args,
-    options: { saves: { type: 'string', default: '30' }, deploys: { type: 'string', default: '10' } },
+    options: {
+      saves: { type: 'string', default: '30' },
+      deploys: { type: 'string', default: '10' },
+      builds: { type: 'string', default: '5' },
+    },
   });
   const home = await mkdtemp(join(tmpdir(), 'podyard-bench-'));
   const report: Report = {
@@ -43,12 +52,16 @@ export async function benchDeploy(args: string[]): Promise<void> {
     saveMs: { javascript: [], python: [] },
     unchangedMs: [],
     remoteMs: [],
+    builds: null,
   };
   try {
-    for (const language of LANGUAGES) {
+    if (Number(values.builds) > 0 && isInstalled('docker')) {
+      report.builds = await measureEngineBuilds(join(home, 'engine'), Number(values.builds));
+    }
+    for (const language of Number(values.saves) > 0 ? LANGUAGES : []) {
       report.saveMs[language] = await measureSaves(join(home, language), home, language, Number(values.saves));
     }
-    Object.assign(report, await measureServer(join(home, 'javascript'), home, values));
+    if (Number(values.saves) > 0) Object.assign(report, await measureServer(join(home, 'javascript'), home, values));
   } finally {
     await rm(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }
@@ -160,14 +173,41 @@ async function untilAnswer(run: () => Promise<unknown>, answer: number): Promise
   while ((await run()) !== answer);
 }
 
-function render({ machine, saveMs, remoteMs, unchangedMs }: Report): string {
+function render({ machine, saveMs, remoteMs, unchangedMs, builds }: Report): string {
   const rows = [
     ...LANGUAGES.map((language) => row(`dev, ${language}: save → next job on new code`, saveMs[language])),
     row('dev --remote, javascript: the same', remoteMs),
     row('deploy of an unchanged folder: Enter → prompt', unchangedMs),
   ];
   const head = ['', 'p50 ms', 'p99 ms', 'worst ms', 'late'];
-  return [`${machine.cpus}, Node.js ${machine.node}\n`, renderTable([head, ...rows])].join('\n');
+  return [
+    `${machine.cpus}, Node.js ${machine.node}\n`,
+    ...(saveMs.python.length > 0 ? [renderTable([head, ...rows])] : []),
+    ...(builds ? [renderBuilds(builds)] : []),
+  ].join('\n');
+}
+
+function renderBuilds(builds: EngineBuilds): string {
+  const compare = (title: string, own: number, peer: number) => [
+    title,
+    ...[own, peer].map((ms) => ms.toFixed(own < 100 ? 1 : 0)),
+    (own / peer).toFixed(2),
+  ];
+  const { changedMs, bareChangedMs, firstMs, bareFirstMs, quietJobMs, busyJobMs } = builds;
+  return renderTable([
+    ['', 'ms', 'beside it, ms', 'ratio'],
+    compare('one changed line / BuildKit and docker run', median(changedMs), median(bareChangedMs)),
+    ...(firstMs.length > 0
+      ? [compare('first deploy of the Python template / BuildKit', median(firstMs), median(bareFirstMs))]
+      : []),
+    compare('p99 of jobs while a build runs / without', p99(busyJobMs), p99(quietJobMs)),
+  ]);
+}
+
+function p99(times: readonly number[]): number {
+  const latencies = new Latencies();
+  for (const ms of times) latencies.add(ms);
+  return latencies.percentiles()?.p99 ?? Number.NaN;
 }
 
 function row(title: string, times: readonly number[]): string[] {

@@ -21,7 +21,7 @@ export const ENTRIES: readonly Entry[] = [
   entry('batches', ['batches'], ['--rounds', '1', '--requests', '300000', '--pieces', '10']),
   entry('processes', ['cluster', '--parts', 'processes'], ['--rounds', '1', '--seconds', '8']),
   entry('console', ['console'], ['--seconds', '5']),
-  entry('deploy', ['deploy'], ['--saves', '15', '--deploys', '5']),
+  entry('deploy', ['deploy'], ['--saves', '15', '--deploys', '5', '--builds', '2']),
   entry('secrets', ['secrets'], ['--rounds', '1', '--starts', '300']),
 ];
 

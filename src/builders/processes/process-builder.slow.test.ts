@@ -223,6 +223,25 @@ echo "uv $*" "\${UV_PROJECT_ENVIRONMENT:+in $UV_PROJECT_ENVIRONMENT}" >&2
     ]);
   });
 
+  test.each([
+    ['1.22.22', 'yarn install --frozen-lockfile --production '],
+    ['4.18.1', 'yarn install --immutable node-modules'],
+  ])('Yarn %s gets the options that it takes, and puts packages where Node.js looks', async (version, line) => {
+    const programs = await mkdtemp(join(root, 'programs-'));
+    const standIn = `#!/bin/sh
+[ "$1" != --version ] || exec echo ${version}
+echo "yarn $*" "$YARN_NODE_LINKER"
+`;
+    await writeFile(join(programs, 'yarn'), standIn, { mode: 0o755 });
+    const recipe: Recipe = {
+      ...{ ...RECIPE, language: 'javascript', installer: 'yarn', lockFiles: ['yarn.lock', 'package.json'] },
+      entry: { kind: 'program', command: ['node', 'main.js'] },
+    };
+    const files = { 'yarn.lock': '', 'package.json': '{}', 'main.js': '' };
+    const { lines } = await build(recipe, files, open('own', [programs, PATH].join(delimiter)));
+    expect(lines).toEqual([line]);
+  });
+
   describe('with an index of packages over HTTP', () => {
     const WHEEL = 'greet_pkg-1.0-py3-none-any.whl';
     let index: Server;

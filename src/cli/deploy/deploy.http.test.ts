@@ -10,7 +10,7 @@ let cli: CliFixture;
 let root: string;
 let name: string;
 /** How the next build ends. */
-let outcome: { status: 'COMPLETED' | 'FAILED'; lines?: string[] };
+let outcome: { status: 'COMPLETED' | 'FAILED'; lines?: string[]; meanwhile?: () => Promise<unknown> };
 let stopBuilding: () => void;
 let built: string[] = [];
 
@@ -40,6 +40,7 @@ async function endBuild(id: string): Promise<void> {
   ]);
   if (rowCount === 0) return;
   built.push(id);
+  await outcome.meanwhile?.();
   await pool.query(
     `insert into build_steps (build_id, step, number, name, status, started_at)
      values ($1, 'install', 1, 'install', $2, now())`,
@@ -227,6 +228,22 @@ describe('podyard.yaml', () => {
     expect(await deploy('--name', 'x')).toMatchObject({
       status: 2,
       err: expect.stringContaining('--name is for one endpoint'),
+    });
+  });
+
+  test('is what the endpoint has in the end, also if that was rolled back while the image was built', async () => {
+    await write({ 'handler.py': HANDLER, 'podyard.yaml': 'env: { MOOD: calm }\n' });
+    await deploy();
+    await write({ 'handler.py': `${HANDLER}# 2\n`, 'podyard.yaml': 'env: { MOOD: wild }\n' });
+    await deploy();
+    await write({ 'handler.py': `${HANDLER}# 3\n` });
+    outcome.meanwhile = () => cli.podyard(['rollback', name, '--no-wait']);
+    const { err } = await deploy();
+    expect(err).toContain(`${name} was changed while the image was built.`);
+    expect(err).toContain('~ env.MOOD  changed');
+    expect(await endpoint()).toMatchObject({
+      env: { MOOD: 'wild' },
+      image: `builds.podyard.internal/${name.toLowerCase()}:${built.at(-1)}`,
     });
   });
 

@@ -1,4 +1,5 @@
 import { basename, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { bytesText } from '../../core/text/bytes-text.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { FolderEntry } from '../../domain/builds/build.ts';
@@ -55,7 +56,7 @@ export async function deploy(
   const items = await plan(client, endpoints, sources);
   showPlan(items, options, output);
   if (options.dryRun || !(await isConfirmed(items, options, output))) return;
-  for (const item of items) await carryOut(client, root, entries, item, options, output);
+  for (const item of items) await carryOut(client, { root, entries }, item, options, output);
 }
 
 /** Gives every endpoint its name: its own, `--name`, or the folder's. */
@@ -191,28 +192,25 @@ async function isConfirmed(
 
 async function carryOut(
   client: ApiClient,
-  root: string,
-  entries: readonly FolderEntry[],
-  item: Item,
-  { wait, trial, json }: DeployOptions,
+  { root, entries }: { root: string; entries: readonly FolderEntry[] },
+  planned: Item,
+  options: DeployOptions,
   output: CommandOutput,
 ): Promise<void> {
-  const { plan, source, before } = item;
+  const { wait, trial, json } = options;
+  let item = planned;
+  let image = item.built ?? item.plan.body.image;
+  if (item.plan.action !== 'nothing' && item.built === null && item.source !== null) {
+    const body = { ...item.source.body, ...(item.before && { endpointId: item.before.id }) };
+    image = await build(client, root, entries, { body }, output);
+    item = await planAgain(client, item, options, output);
+    if (item !== planned && !(await isConfirmed([item], options, output))) return;
+  }
+  const { plan, before } = item;
   if (plan.action === 'nothing') {
     if (json) output.print(jsonText({ ...before, changed: false }));
     return;
   }
-  const image =
-    item.built ??
-    (source === null
-      ? plan.body.image
-      : await build(
-          client,
-          root,
-          entries,
-          { body: { ...source.body, ...(before && { endpointId: before.id }) } },
-          output,
-        ));
   const body = { ...plan.body, ...(image !== undefined && image !== before?.image && { image }) };
   const { models } = plan;
   if (before !== undefined && models !== null) await writeModels(client, before.id, models);
@@ -224,6 +222,18 @@ async function carryOut(
   if (wait) await proveRollout(client, endpoint, output, { trial });
   if (json) output.print(jsonText({ ...endpoint, changed: true }));
   else output.print(callText(endpoint));
+}
+
+/** Returns a new plan, and shows it, where somebody has changed the endpoint since the first one: the folder may mean another difference now. */
+async function planAgain(client: ApiClient, item: Item, options: DeployOptions, output: CommandOutput): Promise<Item> {
+  const { name, before } = item;
+  const [again] = await plan(client, [{ ...item.wanted, name }], [item.source]);
+  const [now, then] = [again!.before, before];
+  if (isDeepStrictEqual(now, then)) return item;
+  const what = now === undefined ? 'deleted' : then === undefined ? 'created' : 'changed';
+  output.note(`${name} was ${what} while the image was built. The plan is now:`);
+  showPlan([again!], options, output);
+  return again!;
 }
 
 async function update(client: ApiClient, before: Endpoint, { type: _, ...body }: Plan['body']): Promise<Endpoint> {

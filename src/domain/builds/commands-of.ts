@@ -75,6 +75,13 @@ function pythonSteps(recipe: Recipe, hasUv: boolean): BuildStep[] {
   return [...steps, step(name, ['sh', '-c', command], secretIds)];
 }
 
+/** Yarn refuses the options of its first version in later ones, which put packages where Node.js alone does not look. */
+const YARN = `command -v yarn > /dev/null || { echo "'yarn' is not installed on the server's machine" >&2; exit 127; }
+case "$(yarn --version)" in
+  1.*) exec yarn install --frozen-lockfile "$1" ;;
+  *) YARN_NODE_LINKER=node-modules exec yarn install --immutable ;;
+esac`;
+
 function installPackages({ installer, lockFiles, buildCommand, secretIds }: Recipe): BuildStep[] {
   if (installer === null) return [];
   const isAll = buildCommand !== null; // what builds the code is a development dependency
@@ -89,7 +96,7 @@ function installPackages({ installer, lockFiles, buildCommand, secretIds }: Reci
       ...(isLocked ? [] : ['--no-package-lock']),
     ],
     pnpm: ['pnpm', 'install', '--frozen-lockfile', isAll ? '--prod=false' : '--prod'],
-    yarn: ['yarn', 'install', '--frozen-lockfile', isAll ? '--production=false' : '--production'],
+    yarn: ['sh', '-c', YARN, 'sh', isAll ? '--production=false' : '--production'],
   };
   const command = commands[installer as keyof typeof commands];
   return [step(`Install dependencies (${lockFiles[0]})`, command, secretIds)];

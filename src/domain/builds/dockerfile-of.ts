@@ -83,7 +83,7 @@ function INSTALL({ installer, lockFiles, buildCommand }: Recipe): string | null 
     case 'pnpm':
       return `npm install --global pnpm && pnpm install --frozen-lockfile ${isAll ? '--prod=false' : '--prod'}`;
     case 'yarn':
-      return `corepack enable || npm install --global yarn; yarn install --immutable || yarn install --frozen-lockfile ${isAll ? '--production=false' : '--production'}`;
+      return `corepack enable || npm install --global yarn; YARN_NODE_LINKER=node-modules yarn install --immutable || yarn install --frozen-lockfile ${isAll ? '--production=false' : '--production'}`;
   }
 }
 
