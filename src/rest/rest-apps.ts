@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isRestRevision, knownRevisionIn, REVISION_HEADER, type RestRevision } from '../core/rest-revisions.ts';
-import { hashTextOnConnection } from '../http/floods/connection-hash.ts';
+import { knownRevisionIn, type RestRevision } from '../core/rest-revisions.ts';
 import { LazyApp } from '../http/lazy-app.ts';
 import { buildRestApp } from './app.ts';
 import type { HandOver } from './setup/request-hooks.ts';
@@ -34,25 +33,12 @@ export class RestApps {
 
   /** Answers a request that is for REST. */
   handle(req: IncomingMessage, res: ServerResponse): void {
-    this.#app(knownRevisionIn(req.url!) ?? this.#askedFor(req) ?? this.#options.plain).handle(req, res);
+    this.#app(knownRevisionIn(req.url!) ?? this.#options.plain).handle(req, res);
   }
 
   /** Ends open streams. */
   async close(): Promise<void> {
     for (const app of this.#apps.values()) await app.close();
-  }
-
-  /**
-   * Returns what the header or the key of a request asks for, if its key is in memory. For other keys the app of plain paths finds out, and
-   * hands over (setup/request-hooks.ts), which has a request pass two apps. The description of a plain path is always of its own revision.
-   */
-  #askedFor(req: IncomingMessage): RestRevision | null {
-    const { authorization, [REVISION_HEADER]: named } = req.headers;
-    if (!authorization?.startsWith('Bearer ') || req.url!.startsWith('/v2/openapi')) return null;
-    const secret = authorization.slice('Bearer '.length);
-    const actor = this.#deps.keyRing.peek(secret, hashTextOnConnection(req.socket, secret));
-    if (actor === undefined) return null;
-    return typeof named === 'string' && isRestRevision(named) ? named : (actor.restRevision ?? null);
   }
 
   #app(revision: RestRevision): LazyApp<RestApp> {
