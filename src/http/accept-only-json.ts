@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../core/errors.ts';
 import { takeTurn } from '../core/flow/turns.ts';
 import { findShapeFault } from '../core/text/json-scan.ts';
@@ -50,8 +50,7 @@ export interface JsonBodyOptions {
 export function acceptOnlyJson(app: FastifyInstance<any, any, any, any, any>, options: JsonBodyOptions): void {
   const slots = new FairSlots(LARGE_BODIES);
   const { isRaw = () => false, isSigned = () => false, maxValuesOf = () => undefined } = options;
-  app.addHook('preParsing', async (request, reply) => {
-    if (isSmall(request) || isRaw(request)) return;
+  const waitForSlot = async (request: FastifyRequest, reply: FastifyReply) => {
     const leave = await slots.enter(options.ownerOf(request));
     if (reply.raw.closed || request.socket.destroyed) return leave();
     const startedAt = performance.now();
@@ -60,6 +59,10 @@ export function acceptOnlyJson(app: FastifyInstance<any, any, any, any, any>, op
     };
     reply.raw.once('finish', leaveSoon);
     reply.raw.once('close', leaveSoon); // without an answer, if the client is gone
+  };
+  app.addHook('preParsing', (request, reply, _payload, done) => {
+    if (isSmall(request) || isRaw(request)) done();
+    else waitForSlot(request, reply).then(() => done(), done);
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {

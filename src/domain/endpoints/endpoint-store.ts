@@ -148,7 +148,8 @@ const MAX_REMEMBERED = 1_000;
 const MAX_REMEMBERED_ENV = 16 * 1024;
 /** Long before the numbers of transactions, which versions are, come round again. */
 const REMEMBERED_MS = 60_000;
-const remembered = new WeakMap<Db, BoundedMap<EndpointId, EndpointVersion & { untilMs: number }>>();
+type RememberedVersion = EndpointVersion & { untilMs: number };
+const remembered = new WeakMap<Db, BoundedMap<EndpointId, RememberedVersion>>();
 
 /**
  * Returns the endpoint as this process last read or wrote it, in the last minute. It may be outdated: a write on the condition that
@@ -165,8 +166,8 @@ export function rememberVersion(db: Db, { endpoint, rowVersion }: EndpointVersio
   let length = 0;
   for (const name in endpoint.env) length += name.length + endpoint.env[name]!.length;
   if (length > MAX_REMEMBERED_ENV) return;
-  let versions = remembered.get(db);
-  if (versions === undefined) remembered.set(db, (versions = new BoundedMap(MAX_REMEMBERED)));
+  const versions = remembered.get(db) ?? new BoundedMap<EndpointId, RememberedVersion>(MAX_REMEMBERED);
+  remembered.set(db, versions);
   versions.set(endpoint.id, { endpoint, rowVersion, untilMs: performance.now() + REMEMBERED_MS });
 }
 

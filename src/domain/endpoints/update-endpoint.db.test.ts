@@ -73,7 +73,16 @@ test('a change that follows another is one statement, and one that follows a cha
   const { rows } = await database.pool.query(
     "select changes from audit_entries where outcome = 'done' order by seq desc limit 1",
   );
-  expect(rows).toEqual([{ changes: { workers: [{ min: 2, max: 20 }, { min: 2, max: 5 }] } }]);
+  expect(rows).toEqual([
+    {
+      changes: {
+        workers: [
+          { min: 2, max: 20 },
+          { min: 2, max: 5 },
+        ],
+      },
+    },
+  ]);
 
   await database.pool.query("delete from endpoints where id = 'e'");
   await expect(ours({ workers: { max: 6 } })).rejects.toThrow('not found');

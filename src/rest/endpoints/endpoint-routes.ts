@@ -96,11 +96,7 @@ export const getEndpointRoute =
       },
       async (request) => {
         // Remembered, because a change often follows.
-        const { endpoint } = await getEndpointVersion(
-          deps.pool,
-          request.actor.userId,
-          request.params.id as EndpointId,
-        );
+        const { endpoint } = await getEndpointVersion(deps.pool, request.actor.userId, request.params.id as EndpointId);
         return wire.toResponse(endpoint, { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost });
       },
     );

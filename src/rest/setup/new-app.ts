@@ -73,12 +73,13 @@ export function newApp(deps: RestDeps, options: AppOptions): RestApp {
 
 /**
  * Fastify's serializers, which strip undeclared properties, compiled at first use: compiling the hundreds of all routes
- * would slow down the start. `schemas` are those with an `$id`.
+ * would slow down the start. `schemas` are those with an `$id`. Formats are not looked at: they tell no member of a union from another, and
+ * our own answers have them.
  */
 function createSerializerCompiler(schemas: readonly object[]): FastifySerializerCompiler<object> {
   const compile = SerializerSelector()(
     Object.fromEntries(schemas.map((schema) => [(schema as { $id: string }).$id, schema])),
-    {},
+    { ajv: { validateFormats: false } } as object,
   );
   return (route) => {
     let serialize: ((data: unknown) => string) | undefined;

@@ -40,24 +40,24 @@ export function addRequestHooks(app: RestApp, hooks: Hooks): void {
   app.decorateRequest('actor');
   app.decorateRequest('isHandedOver', false);
   app.addHook('onRequest', (request, reply) => authorize(hooks, request, reply));
-  app.addHook('preValidation', async (request) => {
-    if (request.body !== undefined || request.routeOptions.schema?.body === undefined) return;
-    throw new Failure('badRequest', 'The request could not be processed: it has no body.');
+  app.addHook('preValidation', (request, _reply, done) => {
+    if (request.body !== undefined || request.routeOptions.schema?.body === undefined) done();
+    else done(new Failure('badRequest', 'The request could not be processed: it has no body.'));
   });
-  app.addHook('preHandler', (request) => checkRole(hooks.deps, request));
+  // After the body, as the rules are: whoever has no such role learns what their key and their body are worth, and no more.
+  app.addHook('preHandler', ({ actor, routeOptions }, _reply, done) => {
+    const { operator } = routeOptions.config;
+    if (operator === undefined || !actor) done();
+    else checkOperator(hooks.deps.pool, actor.userId, operator).then(() => done(), done);
+  });
   app.addHook('onSend', ({ actor }, reply, payload, done) => {
     if (actor?.actingRole !== 'AUDITOR') done();
     else done(null, hideEnv(payload, String(reply.getHeader('content-type'))));
   });
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     if (!request.isHandedOver) recordRequest(hooks.deps, request, reply); // the other app has
+    done();
   });
-}
-
-/** After the body, as the rules are: whoever has no such role learns what their key and their body are worth, and no more. */
-async function checkRole(deps: RestDeps, { actor, routeOptions }: FastifyRequest): Promise<void> {
-  const { operator } = routeOptions.config;
-  if (operator !== undefined && actor) await checkOperator(deps.pool, actor.userId, operator);
 }
 
 async function authorize(hooks: Hooks, request: FastifyRequest, reply: FastifyReply): Promise<void> {
@@ -70,7 +70,8 @@ async function authorize(hooks: Hooks, request: FastifyRequest, reply: FastifyRe
   if (permission === 'public') return;
   if (takesMetricsToken && deps.metricsPage.isToken(request.headers.authorization)) return;
   const isOperation = typeof permission === 'function';
-  const caller = isOperation ? await actorOf(deps, request) : await actorOfAnyKey(deps, request);
+  const asked = isOperation ? authenticateCaller(deps.keyRing, request.raw) : actorOfAnyKey(deps, request);
+  const caller = asked instanceof Promise ? await asked : asked;
   if (caller && handOverToOther(hooks, caller, request, reply)) return;
   const actor = caller && (await actForTeam(deps, caller, request, reply));
   if (!isOperation) {
@@ -91,7 +92,8 @@ export async function auditRefusal(deps: RestDeps, request: FastifyRequest, erro
 /** Returns who acts, counted against the account's rate limit, or the caller's own if they may not act for it. */
 async function actForTeam(deps: RestDeps, caller: Actor, request: FastifyRequest, reply: FastifyReply): Promise<Actor> {
   try {
-    const actor = await deps.keyRing.teams.actFor(caller, request.headers[TEAM_HEADER]);
+    const found = deps.keyRing.teams.actFor(caller, request.headers[TEAM_HEADER]);
+    const actor = found instanceof Promise ? await found : found;
     await countRequest(deps, actor, reply);
     return actor;
   } catch (error) {
@@ -141,19 +143,16 @@ export async function countRequestOfAnyKey(
 
 async function actorOfAnyKey(deps: RestDeps, request: FastifyRequest): Promise<Actor | undefined> {
   try {
-    return await actorOf(deps, request);
+    return await authenticateCaller(deps.keyRing, request.raw);
   } catch (error) {
     if (error instanceof Failure && error.kind === 'unauthorized') return undefined;
     throw error;
   }
 }
 
-async function actorOf(deps: RestDeps, request: FastifyRequest): Promise<Actor> {
-  return authenticateCaller(deps.keyRing, request.raw);
-}
-
 async function countRequest(deps: RestDeps, actor: Actor, reply: FastifyReply): Promise<void> {
-  const verdict = await deps.rateLimiter.check(actor.userId);
+  const checked = deps.rateLimiter.check(actor.userId);
+  const verdict = checked instanceof Promise ? await checked : checked;
   reply.headers(verdict.headers);
   refuseExceeded(verdict);
 }
