@@ -2336,6 +2336,31 @@ export interface components {
           bytes: number;
         }[];
       }[];
+      recipes: {
+        name: string;
+        tasks: string[];
+        needs: string[];
+        exclude: string[];
+        image: string;
+        args: string;
+        port: number;
+        env: {
+          [key: string]: string;
+        };
+        memory: {
+          factor: number;
+          gb: number;
+        };
+        flashboot: "OFF" | "FLASHBOOT" | "PRIORITY_FLASHBOOT";
+        idleTimeout: number;
+        call: {
+          path: string;
+          body?: {
+            [key: string]: unknown;
+          };
+          file?: string;
+        };
+      }[];
     };
     Account: {
       id: string;
