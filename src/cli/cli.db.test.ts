@@ -109,6 +109,7 @@ describe('serve', () => {
       'proxyHost',
       'publicUrl',
       'rateLimit',
+      'recipes',
       'registries',
       'registryMirrors',
       'restRevision',

@@ -68,7 +68,7 @@ export async function findPartialFiles(
   return parts.map(({ digest, bytes }) => ({ digest, bytes }));
 }
 
-/** Of each file the part with the most bytes. */
+/** Keeps the part with the most bytes of each file. */
 async function findParts(db: Db, userId: UserId, files: readonly BuildFile[]): Promise<Part[]> {
   const { rows } = await db.query<Part>(
     `select distinct on (f.digest) f.id, f.digest, c.chunks, c.bytes

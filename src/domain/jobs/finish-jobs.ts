@@ -7,7 +7,7 @@ import { withoutRepetitions } from './job-batching.ts';
 import { endedView, endJobs } from './job-sql.ts';
 import { endedWith } from './payloads.ts';
 
-/** What `endJobs` and `endedView` read of a job: the other columns need not be carried along. */
+/** The columns of a job that `endJobs` and `endedView` read: the others need not be carried along. */
 const CARRIED = [
   ...['id', 'endpoint_id', 'status', 'low_priority', 'is_sync', 'input', 'extras', 'webhook', 'execution_timeout_ms'],
   ...['expires_at', 'worker_id', 'attempt', 'created_at', 'started_at', 'waiter', 'batch_id', 'batch_number'],
