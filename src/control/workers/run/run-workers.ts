@@ -259,8 +259,8 @@ export class WorkerRunner {
 
   /** Adds a log line for each worker that has become ready since it was last read. */
   #logReadiness(workers: readonly ControlledWorker[]): void {
-    for (const { id, phase, readyAt, startedAt } of workers) {
-      if (readyAt === null && phase !== 'PENDING') this.#unready.add(id);
+    for (const { id, readyAt, startedAt } of workers) {
+      if (readyAt === null) this.#unready.add(id);
       else if (readyAt !== null && this.#unready.delete(id)) {
         const tookMs = startedAt === null ? null : Math.max(0, readyAt.getTime() - startedAt.getTime());
         this.#deps.logs.system(id, tookMs === null ? 'ready' : `ready, ${tookMs} ms after its container started`);
