@@ -655,6 +655,7 @@ go_back() {
 
 # Succeeds if the old version cannot run on what the new one has made of the data. What it can run on, it keeps.
 needs_old_data() {
+  [ ! -d "$DATA/.returned" ] || return 0 # a killed run has begun to put the old data back
   if [ -n "${PODYARD_DATABASE_URL:-${DATABASE_URL:-}}" ]; then
     note "if $OLD finds the database newer than itself, restore $BACKUP into an empty one and name that in $SETTINGS"
     return 1

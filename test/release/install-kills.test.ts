@@ -174,6 +174,17 @@ test('an upgrade that was killed before the old version was back in its place is
   expect(await jobsOf(machine)).toEqual(['one', 'two']);
 });
 
+test('an upgrade that was killed between the data of the new version and that of the old one is finished by the next run', async () => {
+  const machine = await installed();
+  await install(machine, '0.6.0', ['--upgrade']);
+  const between = `cd /var/lib/podyard && mkdir .returned && mv postgres .returned/postgres && chown -R podyard: .returned
+    rm /opt/podyard/current; echo "returning 0.2.0 0.6.0 $(ls -d /var/lib/podyard/backups/before-*)" >/opt/podyard/.upgrade`;
+  expect(await machine.sh(`systemctl stop podyard; ${between}`)).toMatchObject({ code: 0 });
+  const { output } = await install(machine, '0.6.0', ['--upgrade']);
+  expect(output).toContain('0.6.0 failed, and 0.2.0 is back with its data');
+  expect(await jobsOf(machine)).toEqual(['one', 'two']);
+});
+
 test('an upgrade that fails keeps its data beside what another of the same second has kept', async () => {
   const machine = await installed();
   const takeNames = `for later in 0 1 2 3; do
