@@ -419,3 +419,21 @@ describe.each(Object.keys(KITS))('the %s worker kit', (language) => {
     expect(await crashed).toEqual([null, 'SIGABRT']);
   });
 });
+
+test.skipIf(process.env.CI !== 'true' && !hasPython())(
+  'a python worker ends when it is told so at any moment, also while its main thread holds a lock',
+  () => {
+    const program = `
+import os, signal, sys
+sys.path.insert(0, '${join(import.meta.dirname, 'python')}')
+os.environ.update(RUNPOD_WEBHOOK_GET_JOB='http://127.0.0.1:1/job-take/$ID', RUNPOD_WEBHOOK_PING='http://127.0.0.1:1/ping')
+import podyard_worker
+worker = podyard_worker.Worker(print, 1, None, None)
+signal.signal(signal.SIGTERM, lambda *_: worker.drain())
+with worker.draining._cond, worker.changed:
+    signal.raise_signal(signal.SIGTERM)
+worker.run()
+os._exit(0)`;
+    execFileSync('python3', ['-c', program], { timeout: 20_000, killSignal: 'SIGKILL', stdio: 'pipe' });
+  },
+);

@@ -122,12 +122,12 @@ class Worker:
         self.busy = 0
         self.changed = threading.Condition()
         self.draining = threading.Event()
+        self.told_to_end = os.pipe()
         self.take_poll = Poll(get_job_url())
 
     def drain(self):
-        """Called by the signal handler in the main thread, which may hold `changed`: takes no lock."""
-        self.draining.set()
-        self.take_poll.abort()
+        """Called by the signal handler in the main thread, which may hold any lock, also that of an Event: takes none."""
+        os.write(self.told_to_end[1], b".")
 
     def run(self):
         taking, *_ = threads = [
@@ -135,7 +135,9 @@ class Worker:
         ]
         for thread in threads:
             thread.start()
-        self.draining.wait()
+        os.read(self.told_to_end[0], 1)
+        self.draining.set()
+        self.take_poll.abort()
         taking.join(CUT_OFF_AFTER_S)  # a job that has just arrived is run
         while self.busy > 0:
             time.sleep(0.02)
