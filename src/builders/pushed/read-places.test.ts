@@ -67,7 +67,7 @@ test('an engine of another machine takes certificates', async () => {
   );
   await expect(
     read({ PODYARD_BUILD_ENGINE: 'tcp://b.internal:2376', PODYARD_BUILD_ENGINE_CERTIFICATES: '/nowhere' }),
-  ).rejects.toThrow(/PODYARD_BUILD_ENGINE_CERTIFICATES: .*\/nowhere\/ca\.pem/);
+  ).rejects.toThrow(/PODYARD_BUILD_ENGINE_CERTIFICATES: .*\/nowhere\/(?:ca|cert|key)\.pem/);
   expect(await read({ PODYARD_BUILD_ENGINE: 'tcp://127.0.0.1:2375' })).toEqual({
     host: '127.0.0.1',
     port: 2375,
