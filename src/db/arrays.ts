@@ -84,7 +84,12 @@ function fixedArray(
   return buffer;
 }
 
-/** The array of `values`, or null if all of them are null or false: `unnest` returns null for each then, and nothing is read. */
-export function sparseArray<T>(arrayOf: (values: readonly T[]) => Buffer, values: readonly T[]): Buffer | null {
+/** The array of a value of each row, or null if all of them are null or false: `unnest` returns null for each then, and nothing is read. */
+export function sparseArray<Row, T>(
+  arrayOf: (values: readonly T[]) => Buffer,
+  rows: readonly Row[],
+  pick: (row: Row) => T,
+): Buffer | null {
+  const values = rows.map(pick);
   return values.some((value) => value !== null && value !== false) ? arrayOf(values) : null;
 }

@@ -30,8 +30,7 @@ export async function uploadFiles(
   { terminal }: CommandOutput,
 ): Promise<{ files: number; bytes: number }> {
   const byDigest = new Map(entries.flatMap((entry) => ('digest' in entry ? [[entry.digest, entry] as const] : [])));
-  const files = [...byDigest.values()].map(({ digest, size }) => ({ digest, size }));
-  const { missing, partial } = await askFor(client, files);
+  const { missing, partial } = await askFor(client, [...byDigest.values()]);
   const there = new Map(partial.map((part) => [part.digest, part.bytes]));
   const lacking = missing.map((digest) => byDigest.get(digest)!);
   const bytes = bytesOf(lacking);
@@ -51,10 +50,9 @@ export async function uploadFiles(
 
 const bytesOf = (files: readonly SentFile[]) => files.reduce((sum, { size }) => sum + size, 0);
 
-/** `partial` is missing from the answers of servers before 0.3. */
-async function askFor(client: ApiClient, files: { digest: string; size: number }[]) {
-  const { missing, partial = [] } = await client.call('post', '/v2/builds/missing-files', { body: { files } });
-  return { missing, partial };
+function askFor(client: ApiClient, files: readonly SentFile[]) {
+  const named = files.map(({ digest, size }) => ({ digest, size }));
+  return client.call('post', '/v2/builds/missing-files', { body: { files: named } });
 }
 
 /**
@@ -96,10 +94,7 @@ async function sendToEnd(
 const isCut = ({ status }: ApiRefusal) => status === 0 || status === 409 || (status >= 502 && status <= 504);
 
 async function bytesThere(client: ApiClient, pack: readonly SentFile[]): Promise<number> {
-  const { partial } = await askFor(
-    client,
-    pack.map(({ digest, size }) => ({ digest, size })),
-  );
+  const { partial } = await askFor(client, pack);
   return partial[0]?.bytes ?? 0;
 }
 

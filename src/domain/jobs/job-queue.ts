@@ -249,36 +249,15 @@ export class JobQueue {
       values: [
         textArray(jobs.map((job) => job.id)),
         textArray(jobs.map((job) => job.endpointId)),
-        sparseArray(
-          booleanArray,
-          jobs.map((job) => job.isLowPriority),
-        ),
-        sparseArray(
-          booleanArray,
-          jobs.map((job) => job.isSync),
-        ),
+        sparseArray(booleanArray, jobs, (job) => job.isLowPriority),
+        sparseArray(booleanArray, jobs, (job) => job.isSync),
         ...inputArrays(jobs),
-        sparseArray(
-          textArray,
-          jobs.map((job) => job.webhook),
-        ),
-        sparseArray(
-          bigintArray,
-          jobs.map((job) => job.executionTimeoutMs),
-        ),
+        sparseArray(textArray, jobs, (job) => job.webhook),
+        sparseArray(bigintArray, jobs, (job) => job.executionTimeoutMs),
         bigintArray(jobs.map((job) => job.ttlMs)),
-        sparseArray(
-          booleanArray,
-          jobs.map((job) => job.hasOwnTtl),
-        ),
-        sparseArray(
-          textArray,
-          jobs.map((job) => job.workerId),
-        ),
-        sparseArray(
-          textArray,
-          jobs.map((job) => job.waiter),
-        ),
+        sparseArray(booleanArray, jobs, (job) => job.hasOwnTtl),
+        sparseArray(textArray, jobs, (job) => job.workerId),
+        sparseArray(textArray, jobs, (job) => job.waiter),
         lane,
         textArray([...new Set(jobs.map((job) => job.endpointId))]),
       ],

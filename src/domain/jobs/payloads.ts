@@ -17,13 +17,7 @@ export const inputOf = (row: string) => `${row}.input, ${row}.extras`;
 export const inputBytes = (row = '') => `octet_length(${row}input) + coalesce(octet_length(${row}extras), 0)`;
 /** Parameters with the types `text[]` for the columns of INPUT; null for `extras` that no job has. */
 export function inputArrays(jobs: readonly { input: string | Buffer; extras: string | null }[]) {
-  return [
-    textArray(jobs.map(({ input }) => input)),
-    sparseArray(
-      textArray,
-      jobs.map(({ extras }) => extras),
-    ),
-  ] as const;
+  return [textArray(jobs.map(({ input }) => input)), sparseArray(textArray, jobs, ({ extras }) => extras)] as const;
 }
 
 /** Changes of `jobs` beside which an attempt ends without a result, and with which a progress update is stored. */

@@ -2,7 +2,6 @@ import { Button, Group, SegmentedControl, Select, Stack, Switch } from '@mantine
 import { IconDownload, IconReceipt } from '@tabler/icons-react';
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
 import { lazy } from 'react';
-import { useSearchParams } from 'react-router';
 import { api, request, type Schemas, unwrap } from '../../api/client.ts';
 import { ChartPanel } from '../../ui/charts/chart-panel.tsx';
 import { Figures } from '../../ui/figures.tsx';
@@ -11,6 +10,7 @@ import { notifySuccess } from '../../ui/notify.ts';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
 import { saveFile } from '../../ui/save-file.ts';
 import { formatUsd } from '../../ui/text/format.ts';
+import { useUrlParams } from '../../ui/use-url-params.ts';
 import { Budgets } from './budgets.tsx';
 import {
   type Costs,
@@ -32,7 +32,7 @@ const AmountChart = lazy(async () => ({ default: (await import('../../ui/charts/
 const REFRESH_MS = 60_000;
 
 export function BillingPage() {
-  const [params, setParams] = useSearchParams();
+  const [params, set] = useUrlParams();
   const account = useQuery({ queryKey: ['account'], queryFn: () => unwrap(api.GET('/v2/account')), retry: false });
   const isAdmin = account.data?.role === 'ADMIN';
   const wanted = readView(params);
@@ -49,16 +49,6 @@ export function BillingPage() {
     queryFn: () => unwrap(api.GET('/v2/billing/forecast', { params: { query: isAll ? { userId: 'all' } : {} } })),
     refetchInterval: REFRESH_MS,
   });
-  const set = (name: string, value: string | null) =>
-    setParams(
-      (before) => {
-        const next = new URLSearchParams(before);
-        if (value === null) next.delete(name);
-        else next.set(name, value);
-        return next;
-      },
-      { replace: true },
-    );
   return (
     <Page title="Billing" actions={<ExportButton view={view} />}>
       <Loaded query={forecast}>{(month) => <Month month={month} />}</Loaded>
@@ -90,7 +80,7 @@ function monthName({ startTime }: Schemas['CostForecast']): string {
   return new Date(startTime).toLocaleDateString(undefined, { timeZone: 'UTC', month: 'long' });
 }
 
-function Controls(props: { view: CostView; isAdmin: boolean; set: (name: string, value: string | null) => void }) {
+function Controls(props: { view: CostView; isAdmin: boolean; set: (name: string, value: string) => void }) {
   const { view, isAdmin, set } = props;
   const groups = GROUPS.filter(({ value }) => value !== 'user' || view.isAll);
   return (
@@ -108,7 +98,7 @@ function Controls(props: { view: CostView; isAdmin: boolean; set: (name: string,
             size="xs"
             label="All users"
             checked={view.isAll}
-            onChange={(event) => set('users', event.currentTarget.checked ? 'all' : null)}
+            onChange={(event) => set('users', event.currentTarget.checked ? 'all' : '')}
           />
         )}
         <Select
@@ -117,7 +107,7 @@ function Controls(props: { view: CostView; isAdmin: boolean; set: (name: string,
           aria-label="Period"
           allowDeselect={false}
           value={view.range}
-          onChange={(value) => set('range', value)}
+          onChange={(value) => set('range', value ?? '')}
           data={[...RANGES]}
         />
       </Group>

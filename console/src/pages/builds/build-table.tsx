@@ -1,7 +1,6 @@
 import { Button, Group, Stack, Text, UnstyledButton } from '@mantine/core';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useMemo } from 'react';
-import { useSearchParams } from 'react-router';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
 import { endpointsQuery } from '../../api/queries.ts';
 import { Loaded } from '../../ui/page.tsx';
@@ -12,6 +11,7 @@ import { formatNumber, NO_VALUE } from '../../ui/text/format.ts';
 import { RecordLink } from '../../ui/text/record-name.tsx';
 import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
 import { Status } from '../../ui/text/status.tsx';
+import { useUrlParams } from '../../ui/use-url-params.ts';
 import { BuildRefusal } from './build-notes.tsx';
 import { BUILD_STATUSES, type Build, byStatus, hasEnded, lacksScope, sourceOf } from './build-values.ts';
 
@@ -82,22 +82,13 @@ function useBuilds(endpointId: string | undefined) {
 }
 
 function FilteredBuilds({ builds, isOfEndpoint }: { builds: readonly Build[]; isOfEndpoint: boolean }) {
-  const [params, setParams] = useSearchParams();
+  const [params, set] = useUrlParams();
   const chosen = params.get('status') ?? '';
   const { found, counts } = useMemo(() => byStatus(builds, chosen), [builds, chosen]);
   const names = useEndpointNames(builds);
   const columns = useMemo(() => columnsFor(names, isOfEndpoint), [names, isOfEndpoint]);
   const textOf = ({ id, name, endpointId }: Build) => `${id} ${name} ${names.get(endpointId ?? '') ?? ''}`;
-  const choose = (status: string) =>
-    setParams(
-      (now) => {
-        const next = new URLSearchParams(now);
-        if (status === chosen) next.delete('status');
-        else next.set('status', status);
-        return next;
-      },
-      { replace: true },
-    );
+  const choose = (status: string) => set('status', status === chosen ? '' : status);
   return (
     <>
       {(builds.length >= FILTER_FROM || chosen !== '') && (

@@ -261,7 +261,7 @@ export class WorkerRunner {
   #logReadiness(workers: readonly ControlledWorker[]): void {
     for (const { id, readyAt, startedAt } of workers) {
       if (readyAt === null) this.#unready.add(id);
-      else if (readyAt !== null && this.#unready.delete(id)) {
+      else if (this.#unready.delete(id)) {
         const tookMs = startedAt === null ? null : Math.max(0, readyAt.getTime() - startedAt.getTime());
         this.#deps.logs.system(id, tookMs === null ? 'ready' : `ready, ${tookMs} ms after its container started`);
       }

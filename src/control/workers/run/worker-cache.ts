@@ -1,12 +1,7 @@
 import type { EndpointId, WorkerId } from '../../../core/ids.ts';
 import type { Pool } from '../../../db/pool.ts';
-import {
-  type ControlledWorker,
-  type LiveWorker,
-  listControlledWorkers,
-  listLiveWorkers,
-  toLiveWorker,
-} from '../../../domain/workers/worker-lifecycle.ts';
+import { type LiveWorker, listLiveWorkers, toLiveWorker } from '../../../domain/workers/live-workers.ts';
+import { type ControlledWorker, listControlledWorkers } from '../../../domain/workers/worker-lifecycle.ts';
 
 /** Settled workers re-read per tick, in case a hint was lost. */
 const REREAD_BATCH = 50;
