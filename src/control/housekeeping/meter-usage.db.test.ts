@@ -25,6 +25,8 @@ beforeEach(async () => {
   await query('delete from usage_days');
   await query('delete from workers');
   await query('delete from network_volumes');
+  await query('delete from pod_runs');
+  await query('delete from pods');
   await query('update usage_meter set metered_until = $1', [new Date(NOON)]);
   meter = newMeter();
 });
@@ -154,6 +156,28 @@ test('a network volume is billed by size and tier', async () => {
     ['12:01:00', 'v1', 100, 60],
   ]);
   expect(await amountOf('HIGH_PERFORMANCE')).toBeCloseTo((105 * 100 * 0.14) / 730 / 3600, 11);
+});
+
+test("a pod's runs are billed while they last, and its storage until the pod is gone", async () => {
+  await query(
+    `insert into pods (id, user_id, name, image, args, disk_gb, ports, env, cpu, cloud, data_center_ids, has_global_network, wanted,
+       data_center_id, persistent_size_gb, persistent_path, created_at, gone_at)
+     values ('p1', 'ann', 'p', 'i', '', 20, '{}', '{}', '{}', 'SECURE', '{}', false, 'TERMINATE', 'LOCAL-1', 50, '/workspace', $1, $2)`,
+    [at(15_000), at(90_000)],
+  );
+  await query(
+    `insert into pod_runs (pod_id, revision, user_id, tariff, gpu_type, gpu_count, vcpus, disk_gb, started_at, ended_at)
+     values ('p1', 1, 'ann', 'SECURE', $1, 2, 0, 20, $2, $3)`,
+    [GPU, at(30_000), at(45_000)],
+  );
+  await meterAt(MINUTE + 10_000);
+  await meterAt(4 * MINUTE + 10_000);
+  expect(await usage()).toEqual([['12:00:00', 'p1', 2, 15]]);
+  expect(await usage('DISK')).toEqual([
+    ['12:00:00', 'p1', 20, 15],
+    ['12:00:00', 'p1', 50, 45],
+    ['12:01:00', 'p1', 50, 30],
+  ]);
 });
 
 test('a minute is closed only once late writes have arrived', async () => {
