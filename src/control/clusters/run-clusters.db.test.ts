@@ -244,16 +244,16 @@ test('two clusters that fit only one at a time never share the room', async () =
 });
 
 test('a limit on GPUs makes a cluster wait; one it can never meet is refused', async () => {
-  await writeLimits(database.pool, actor.userId, { gpus: 4 });
+  await writeLimits(database.pool, actor.userId, { gpus: 3 });
   await expect(create({ podCount: 5 })).rejects.toMatchObject({
     kind: 'forbidden',
-    message: "the limit 'gpus' allows 4 GPUs at once; this needs 5",
+    message: "the limit 'gpus' allows 3 GPUs at once; this needs 5",
   });
   await createOwnPod(2);
   const { id } = await create();
   await until('it waits', async () => (await get(id)).phaseReason !== null);
   expect((await get(id)).phaseReason).toBe(
-    "it waits for a place: the limit 'gpus' allows 4 GPUs at once; 2 are in use, and this needs 3 more",
+    "it waits for a place: the limit 'gpus' allows 3 GPUs at once; 2 are in use, and this needs 3 more",
   );
   await writeLimits(database.pool, actor.userId, { gpus: 5 });
   await phaseIs(id, 'RUNNING');
