@@ -23,7 +23,7 @@ export class Refused extends Error {
 
 /**
  * POSTs a webhook's body to an address that is allowed, and to nothing that a redirect names. Resolves with the receiver's
- * status. Rejects with a Refused if that is not a 2xx, and a WebhookRefused if no address is allowed.
+ * status once the connection has ended. Rejects with a Refused if that is not a 2xx, and a WebhookRefused if no address is allowed.
  */
 export async function postWebhook(
   url: string,
@@ -46,6 +46,7 @@ export async function postWebhook(
   const { address, family } = await Promise.race([webhooks.resolve(target), rejectOn(limit)]);
   const send = target.protocol === 'https:' ? httpsRequest : httpRequest;
   return new Promise<number>((resolve, reject) => {
+    let isAnswered = false;
     const req = send(
       target,
       {
@@ -64,19 +65,20 @@ export async function postWebhook(
         agent: false,
       },
       (res) => {
+        isAnswered = true;
         const status = res.statusCode ?? 0;
-        if (status >= 200 && status < 300) {
-          res.resume();
-          resolve(status);
-        } else readBeginning(res).then((text) => reject(new Refused(status, text)));
+        const isAccepted = status >= 200 && status < 300;
+        readBeginning(res).then((text) => (isAccepted ? resolve(status) : reject(new Refused(status, text))));
       },
     );
-    req.on('error', reject);
+    req.on('error', (error) => {
+      if (!isAnswered) reject(error);
+    });
     req.end(body);
   });
 }
 
-/** Resolves with what came of it in time. */
+/** Resolves with what came of it in time, and ends the connection: no answer is read at length. */
 async function readBeginning(res: IncomingMessage): Promise<string> {
   let text = '';
   try {

@@ -18,6 +18,9 @@ let createDeliverer: (webhooks: WebhookSettings) => WebhookDeliverer;
 let dead: Server;
 const held = new Set<Socket>();
 let alive: ReturnType<typeof createHttpServer>;
+/** Answers 200, and then never ends its answer. */
+let endless: ReturnType<typeof createHttpServer>;
+let endlessEnds = 0;
 const arrivals: string[] = [];
 
 beforeAll(async () => {
@@ -31,7 +34,14 @@ beforeAll(async () => {
     if (req.url?.startsWith('/to?')) res.writeHead(307, { location: decodeURIComponent(req.url.slice(4)) });
     res.end();
   });
-  await Promise.all([dead, alive].map((server) => once(server.listen(0, '127.0.0.1'), 'listening')));
+  endless = createHttpServer((_, res) => {
+    const send = () => {
+      while (!res.destroyed && res.write(Buffer.alloc(65_536, 'a')));
+    };
+    res.on('drain', send).on('close', () => endlessEnds++);
+    send();
+  });
+  await Promise.all([dead, alive, endless].map((server) => once(server.listen(0, '127.0.0.1'), 'listening')));
   database = await createTestDatabase();
   const { pool, url } = database;
   const limits = { resultRetentionMs: 60_000, syncResultRetentionMs: 60_000 };
@@ -49,7 +59,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await deliverer.stop();
   for (const socket of held) socket.destroy();
-  for (const server of [dead, alive]) server.close();
+  for (const server of [dead, alive, endless]) server.close();
   await database.drop();
 });
 beforeEach(async () => {
@@ -100,6 +110,17 @@ test('users, letter case and paths of a URL make no other host of it', async () 
   await expect.poll(() => arrivals).toEqual(['/after']);
   await expect.poll(() => held.size).toBeGreaterThanOrEqual(10); // connections are accepted a moment after they are made
   expect(held.size).toBe(10);
+});
+
+test('a receiver that never ends its answer is read no longer than for its status', async () => {
+  await due(1, `http://${hostOf(endless)}/endless`, 'endless');
+  const results = () =>
+    database.pool.query<{ is_delivered: boolean }>(
+      "select is_delivered from webhook_results r join finished_jobs f on f.id = r.job_id where f.endpoint_id = 'endless'",
+    );
+  deliverer.start();
+  await expect.poll(() => endlessEnds).toBe(1);
+  await expect.poll(async () => (await results()).rows).toEqual([{ is_delivered: true }]);
 });
 
 test('how a delivery went is kept with the job, try by try', async () => {

@@ -3,6 +3,7 @@ import { request as requestHttps } from 'node:https';
 import { connect, type NetConnectOpts, type Socket } from 'node:net';
 import { Failure } from '../../core/errors.ts';
 import { accessHeaders, type OriginAccess } from './origin-access.ts';
+import { discardBody } from './read-small-body.ts';
 import { answerRegistry } from './registry-answer.ts';
 
 /** An origin that says nothing for this long is away. */
@@ -50,7 +51,7 @@ export async function httpGet(first: URL, options: GetOptions): Promise<Got> {
     });
     const question = response.headers['www-authenticate'];
     if (access?.kind === 'registry' && isOwn && answer === null && response.statusCode === 401 && question) {
-      response.resume();
+      discardBody(response);
       answer = await answerRegistry(access, { url, question }, (realm, more) =>
         httpGet(realm, { headers: more, access: null, reach, signal }),
       );
@@ -60,7 +61,7 @@ export async function httpGet(first: URL, options: GetOptions): Promise<Got> {
     const { location } = response.headers;
     if (![301, 302, 303, 307, 308].includes(response.statusCode!) || location === undefined)
       return { response, linked };
-    response.resume();
+    discardBody(response);
     if (!URL.canParse(location, url.href)) throw new Failure('badGateway', `${url.host} redirects to no valid URL`);
     const next = new URL(location, url);
     if (next.protocol !== 'https:' && (url.protocol === 'https:' || next.protocol !== 'http:')) {

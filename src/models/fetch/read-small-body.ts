@@ -11,3 +11,11 @@ export async function readSmallBody(response: IncomingMessage, limitBytes: numbe
   }
   return Buffer.concat(chunks).toString('utf8');
 }
+
+/** The body of most redirects, with room to spare. */
+const MAX_DISCARDED_BYTES = 2 ** 16;
+
+/** Reads a body that nobody wants, so that its connection can be used again; ends the connection of a larger one. */
+export function discardBody(response: IncomingMessage): void {
+  readSmallBody(response, MAX_DISCARDED_BYTES).catch(() => {});
+}

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Failure } from '../../core/errors.ts';
 import { basicOf, bearerOf, tokenServerOf } from '../../domain/images/registry-question.ts';
 import type { OriginAccess } from './origin-access.ts';
-import { readSmallBody } from './read-small-body.ts';
+import { discardBody, readSmallBody } from './read-small-body.ts';
 
 type RegistryAccess = Extract<OriginAccess, { kind: 'registry' }>;
 
@@ -24,7 +24,7 @@ export async function answerRegistry(
   if ('fault' in realm) throw new Failure('badGateway', `${url.host} ${realm.fault}`);
   const { response } = await get(realm, basic === null ? {} : { authorization: basic });
   if (response.statusCode !== 200) {
-    response.resume();
+    discardBody(response);
     if (response.statusCode !== 401 && response.statusCode !== 403)
       throw new Error(`${realm.host} gives no token for ${url.host}: it answered with status ${response.statusCode}`);
     return null;

@@ -73,8 +73,7 @@ export class ScalingFacts {
       id: worker.id,
       version: worker.version,
       state: stateOf(worker, isReady),
-      leased: worker.leased,
-      stopping: worker.stopping,
+      ...workOf(worker),
       createdAt: latest(worker.createdAt, worker.thawWantedAt),
       hasWorked: worker.lastWorkAt !== null,
       memoryBytes: worker.memoryBytes ?? 0, // unknown before its first freeze, which measures it and may refuse
@@ -91,6 +90,11 @@ export class ScalingFacts {
     this.#idle.set(id, { lastWorkAt, firstSeenAt: monotonicNow });
     return CERTAIN_AFTER_MS;
   }
+}
+
+/** A worker that is being ended keeps no place for jobs that it was told to stop: some runtimes take seconds to end it. */
+function workOf({ wanted, leased, stopping }: ControlledWorker): Pick<ScalingWorker, 'leased' | 'stopping'> {
+  return wanted === 'STOP' ? { leased: leased - stopping, stopping: 0 } : { leased, stopping };
 }
 
 function stateOf({ wanted, phase }: ControlledWorker, isReady: boolean): ScalingWorker['state'] {
