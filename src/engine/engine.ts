@@ -1,7 +1,7 @@
-import { Agent } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 import { inspect } from 'node:util';
 import { Failure, messageOf } from '../core/errors.ts';
+import { Agent } from '../core/node-http.ts';
 import { type EngineKind, type EngineVersion, kindOf } from './engine-kind.ts';
 import { Refusal } from './refusal.ts';
 

@@ -1,6 +1,6 @@
-import { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Failure } from '../core/errors.ts';
+import { ServerResponse } from '../core/node-http.ts';
 import { PipelineGate } from './floods/pipeline-gate.ts';
 import { rawProblem } from './problem.ts';
 

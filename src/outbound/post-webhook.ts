@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { request as httpRequest, type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { request as httpRequest } from '../core/node-http.ts';
 import type { TraceContext } from '../core/trace-context.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 

@@ -96,6 +96,9 @@ test('an unknown path is a 404, another method of a known one a 405 that lists t
     ['PATCH', '/v2/serverless/a/workers/b/logs', 'GET'],
     ['OPTIONS', '/v2/serverless', 'GET, HEAD, POST'],
     ['DELETE', '/healthz', 'GET, HEAD'],
+    ['DELETE', '/v2/serverless/figures', 'GET, HEAD'], // no endpoint has that id
+    ['PUT', '/v2/%73erverless?x=/y', 'GET, HEAD, POST'],
+    ['PUT', '/docs/a/b', 'GET, HEAD'],
   ] as const) {
     const response = await rest.call(method, url, { headers: { 'content-type': 'text/plain' }, body: 'x' });
     expect([url, response.statusCode, response.headers.allow]).toEqual([url, 405, allow]);

@@ -3,9 +3,9 @@ import { openApiRoute } from './installation/get-openapi.ts';
 import { LiveViews } from './live/live-views.ts';
 import { namedSchemas } from './named-schemas.ts';
 import { OPERATOR_ROUTES, routesOf } from './routes.ts';
+import { addInTurns } from './setup/add-in-turns.ts';
 import { sendProblem } from './setup/error-handler.ts';
 import { newApp } from './setup/new-app.ts';
-import { rejectOtherMethods } from './setup/other-methods.ts';
 import type { HandOver } from './setup/request-hooks.ts';
 import type { RestApp, RestDeps, RestRoute } from './shared/rest-app.ts';
 import { hintsOf, WIRES } from './wires.ts';
@@ -34,7 +34,7 @@ export const OPENAPI_FILES: Record<RestRevision, string> = {
 export function buildRestApp(outerDeps: RestDeps, { revision, isWhole, handOver, describe }: RestAppOptions): RestApp {
   const deps = { ...outerDeps, publicUrlFor: publicUrlWithRevision(outerDeps) };
   const wires = WIRES[revision];
-  const app = newApp(deps, {
+  const { app, finish } = newApp(deps, {
     schemas: namedSchemas(wires),
     hints: hintsOf(wires),
     revision,
@@ -45,7 +45,7 @@ export function buildRestApp(outerDeps: RestDeps, { revision, isWhole, handOver,
   });
   describe?.(app);
   const own = [...routesOf(wires), openApiRoute('/v2/openapi.json', OPENAPI_FILES[revision])];
-  addRoutes(app, deps, isWhole ? [...own, ...OPERATOR_ROUTES] : OPERATOR_ROUTES);
+  addRoutes(app, deps, isWhole ? [...own, ...OPERATOR_ROUTES] : OPERATOR_ROUTES, finish);
   return app;
 }
 
@@ -59,14 +59,12 @@ function publicUrlWithRevision({ publicUrlFor }: RestDeps): RestDeps['publicUrlF
 }
 
 /** Adds the routes once a plugin that describes them is loaded: it sees only those added after it. */
-function addRoutes(app: RestApp, deps: RestDeps, routes: readonly RestRoute[]): void {
+function addRoutes(app: RestApp, deps: RestDeps, routes: readonly RestRoute[], finish: () => void): void {
   const closing = new AbortController();
   app.addHook('preClose', async () => closing.abort());
   app.after(async () => {
     const routeDeps = { ...deps, live: new LiveViews(deps), closing: closing.signal };
-    await rejectOtherMethods(
-      app,
-      routes.map((addRoute) => () => addRoute(app, routeDeps)),
-    );
+    await addInTurns(routes.map((addRoute) => () => addRoute(app, routeDeps)));
+    finish();
   });
 }

@@ -1,14 +1,9 @@
-import {
-  createServer,
-  type Server as HttpServer,
-  type IncomingMessage,
-  maxHeaderSize,
-  type ServerResponse,
-} from 'node:http';
+import type { Server as HttpServer, IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
 import type { Config } from '../../config/config.ts';
 import type { Logger } from '../../core/logger.ts';
+import { createServer, maxHeaderSize, type ServerResponse } from '../../core/node-http.ts';
 import { withoutRevision } from '../../core/rest-revisions.ts';
 import { type DataPlane, isQueuePath } from '../../dataplane/data-plane.ts';
 import { answerOnSharedConnection } from '../../dataplane/proxy/node-exchange.ts';

@@ -1,5 +1,5 @@
-import { STATUS_CODES } from 'node:http';
 import { systemClock } from '../../core/clock.ts';
+import { STATUS_CODES } from '../../core/node-http.ts';
 import type { CallConnection, CallRequest, CallResponse } from '../../http/call-messages.ts';
 import type { ExchangeWatcher } from './client-exchange.ts';
 import type { WireExchange } from './wire-exchange.ts';

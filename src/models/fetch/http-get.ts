@@ -1,7 +1,8 @@
-import { type ClientRequestArgs, type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http';
+import type { ClientRequestArgs, IncomingMessage, RequestOptions } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { connect, type NetConnectOpts, type Socket } from 'node:net';
 import { Failure } from '../../core/errors.ts';
+import { request as requestHttp } from '../../core/node-http.ts';
 import { accessHeaders, type OriginAccess } from './origin-access.ts';
 import { discardBody } from './read-small-body.ts';
 import { answerRegistry } from './registry-answer.ts';

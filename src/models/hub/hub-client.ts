@@ -2,9 +2,10 @@
  * Requests to the hub itself about models. A token goes to the hub's own origin alone: a redirect elsewhere is not followed here, since only
  * contents are there (models/fetch/http-get.ts follows those).
  */
-import { type IncomingMessage, request as requestHttp } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { messageOf } from '../../core/errors.ts';
+import { request as requestHttp } from '../../core/node-http.ts';
 import type { PinnedFile } from '../../domain/models/pinned-model.ts';
 
 const MAX_REDIRECTS = 5;

@@ -5,12 +5,13 @@
  */
 import { randomBytes } from 'node:crypto';
 import { open } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { messageOf } from '../../core/errors.ts';
 import type { WorkerId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
+import { createServer } from '../../core/node-http.ts';
 import type { PinnedFile } from '../../domain/models/pinned-model.ts';
 import { readSmallBody } from '../fetch/read-small-body.ts';
 import type { UsedModel } from '../store/worker-views.ts';

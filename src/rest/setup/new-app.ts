@@ -1,5 +1,5 @@
 import { SerializerSelector } from '@fastify/fast-json-stringify-compiler';
-import type { FastifyReply, FastifyRequest, FastifySerializerCompiler } from 'fastify';
+import type { FastifyReply, FastifyRequest, FastifySerializerCompiler, RouteOptions } from 'fastify';
 import Fastify from 'fastify';
 import type { Failure } from '../../core/errors.ts';
 import type { RestRevision } from '../../core/rest-revisions.ts';
@@ -7,6 +7,7 @@ import { acceptOnlyJson, REST_BODY_LIMIT_BYTES } from '../../http/accept-only-js
 import { newRequestId } from '../../http/problem.ts';
 import { toFailure, toRequestFailure } from '../../http/to-failure.ts';
 import type { RestApp, RestDeps } from '../shared/rest-app.ts';
+import { KnownPaths } from './known-paths.ts';
 import {
   addRequestHooks,
   auditRefusal,
@@ -31,8 +32,11 @@ interface AppOptions {
   sendFailure: (deps: RestDeps, failure: Failure, request: FastifyRequest, reply: FastifyReply) => void;
 }
 
-/** Returns an app without routes: its limits, validators, serializers, hooks, and the answers to all errors. */
-export function newApp(deps: RestDeps, options: AppOptions): RestApp {
+/**
+ * Returns an app without routes: its limits, validators, serializers, hooks, and the answers to all errors. Call `finish` once it
+ * has them. A route that declares no permission is an error.
+ */
+export function newApp(deps: RestDeps, options: AppOptions): { app: RestApp; finish: () => void } {
   const { schemas, hints, revision, api, handOver, rewriteUrl = (url) => url, sendFailure } = options;
   const app: RestApp = Fastify({
     bodyLimit: REST_BODY_LIMIT_BYTES,
@@ -67,8 +71,13 @@ export function newApp(deps: RestDeps, options: AppOptions): RestApp {
     return reply;
   });
   app.setNotFoundHandler((request, reply) => sendFailure(deps, pathNotFound(request), request, reply));
-  addRequestHooks(app, { deps, revision, api, handOver });
-  return app;
+  const paths = new KnownPaths();
+  app.addHook('onRoute', ({ method, url, config }: RouteOptions) => {
+    if (config?.permission === undefined) throw new Error(`${method} ${url} declares no permission`);
+    if (config.permission !== 'none') paths.add(url, [method].flat());
+  });
+  addRequestHooks(app, { deps, paths, revision, api, handOver });
+  return { app, finish: () => paths.shadow(app) };
 }
 
 /**

@@ -18,12 +18,14 @@ import { refuseExceeded } from '../../http/floods/rate-limiter.ts';
 import { withOrigin } from '../../http/origin.ts';
 import type { RestApp, RestDeps } from '../shared/rest-app.ts';
 import { hideEnv } from './hide-env.ts';
+import type { KnownPaths } from './known-paths.ts';
 
 /** Lets the app of another revision answer a request whose body is still unread. */
 export type HandOver = (revision: RestRevision, req: IncomingMessage, res: ServerResponse) => void;
 
 interface Hooks {
   deps: RestDeps;
+  paths: KnownPaths;
   /** The revision that the app speaks. */
   revision: RestRevision;
   /** For the audit log. */
@@ -75,8 +77,8 @@ async function authorize(hooks: Hooks, request: FastifyRequest, reply: FastifyRe
   if (caller && handOverToOther(hooks, caller, request, reply)) return;
   const actor = caller && (await actForTeam(deps, caller, request, reply));
   if (!isOperation) {
-    if (request.is404) throw pathNotFound(request); // before the body is read: a 404 whatever the body
-    return;
+    hooks.paths.refuseMethod(request.url, (methods) => reply.header('allow', methods)); // before the body is read
+    throw pathNotFound(request);
   }
   request.actor = withOrigin(actor!, deps.keyRing, request.raw, { api: hooks.api, requestId: request.id });
   checkPermission(request.actor, permission(params));

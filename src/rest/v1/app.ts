@@ -1,8 +1,8 @@
 import { Failure } from '../../core/errors.ts';
 import { REST_REVISIONS } from '../../core/rest-revisions.ts';
 import { openApiRoute } from '../installation/get-openapi.ts';
+import { addInTurns } from '../setup/add-in-turns.ts';
 import { newApp } from '../setup/new-app.ts';
-import { rejectOtherMethods } from '../setup/other-methods.ts';
 import type { RestApp, RestDeps } from '../shared/rest-app.ts';
 import { billingRoutes } from './v1-billing.ts';
 import { endpointRoutes } from './v1-endpoint-routes.ts';
@@ -29,7 +29,7 @@ const ROUTES: readonly V1Route[] = [
  * keys, permissions and limits. Await `ready()`.
  */
 export function buildV1App(deps: RestDeps, describe?: (app: RestApp) => void): RestApp {
-  const app = newApp(deps, {
+  const { app, finish } = newApp(deps, {
     schemas: V1_SCHEMAS,
     revision: REST_REVISIONS[0], // it has no revisions
     api: 'v1',
@@ -40,12 +40,10 @@ export function buildV1App(deps: RestDeps, describe?: (app: RestApp) => void): R
     listRepeated(request.query, request.routeOptions.schema?.querystring),
   );
   describe?.(app);
-  app.after(() =>
-    rejectOtherMethods(
-      app,
-      ROUTES.map((addRoutes) => () => addRoutes(app, deps)),
-    ),
-  );
+  app.after(async () => {
+    await addInTurns(ROUTES.map((addRoutes) => () => addRoutes(app, deps)));
+    finish();
+  });
   return app;
 }
 

@@ -1,4 +1,5 @@
-import { request as httpRequest, type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { request as httpRequest } from '../../../core/node-http.ts';
 import type { Volume } from '../../../domain/volumes/volume.ts';
 import type { S3Call } from '../s3-call.ts';
 import { S3Error } from '../s3-error.ts';

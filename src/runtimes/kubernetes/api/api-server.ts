@@ -1,8 +1,9 @@
-import { request as httpRequest, type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, messageOf } from '../../../core/errors.ts';
+import { request as httpRequest } from '../../../core/node-http.ts';
 import { isRefusal, Refusal } from '../../../engine/refusal.ts';
 import { CHANNEL_PROTOCOLS, upgradeHeaders } from '../streams/pod-channels.ts';
 import type { ApiOutage } from './api-outage.ts';

@@ -1,12 +1,13 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { Agent as HttpAgent, type RequestOptions } from 'node:http';
+import type { RequestOptions } from 'node:http';
 import { Agent } from 'node:https';
 import { createSecureContext } from 'node:tls';
 import type { Cluster, KubeConfig } from '@kubernetes/client-node';
 import type { KubernetesSettings } from '../../../config/kubernetes-settings.ts';
 import { Failure, messageOf } from '../../../core/errors.ts';
+import { Agent as HttpAgent } from '../../../core/node-http.ts';
 
 /** The address of an API server, and how to authenticate. */
 export interface ClusterAccess {
