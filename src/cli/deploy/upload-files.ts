@@ -115,7 +115,10 @@ async function sendPack(
     const range = from === 0 ? {} : { 'content-range': `bytes ${from}-${size - 1}/${size}` };
     const raw = from === 0 ? whole : whole.slice(from);
     let at = from;
-    const onSent = (bytes: number) => report((at += bytes));
+    const onSent = (bytes: number) => {
+      at += bytes;
+      report(at);
+    };
     await client.send('PUT', `/v2/builds/files/${digest}`, { raw, headers: { ...BYTES, ...range }, onSent });
     return;
   }
