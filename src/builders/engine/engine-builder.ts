@@ -9,7 +9,7 @@ import { BUILT_LABEL, buildIdOf } from '../../domain/builds/build-image.ts';
 import { dockerfileOf } from '../../domain/builds/dockerfile-of.ts';
 import { NO_MIRRORS, type RegistryMirrors } from '../../domain/images/registry-mirrors.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { isRefusal, Refusal } from '../../engine/refusal.ts';
+import { isRefusal, orAbsent, Refusal } from '../../engine/refusal.ts';
 import type { Builder, BuildOptions, BuildRequest, BuiltImage, StoredImage } from '../builder.ts';
 import { buildFailure } from './build-failure.ts';
 import { type BuildPlan, BuildRefusal } from './build-plan.ts';
@@ -74,6 +74,8 @@ class EngineBuilder implements Builder {
   readonly #bases: PinnedBases;
   /** The hosts that mark the steps of the builds that run. */
   readonly #running = new Set<string>();
+  /** The names that are being removed. An engine that has begun to remove an image with its last name overlooks one that a build gives it meanwhile. */
+  #untagging: Promise<unknown> = Promise.resolve();
 
   constructor({ engine, installation, mirrors = NO_MIRRORS, reserveBytes = RESERVE_BYTES }: EngineBuilderOptions) {
     this.#engine = engine;
@@ -98,8 +100,8 @@ class EngineBuilder implements Builder {
       pinned = await this.#pin(dockerfile, { request, steps, signal });
       const added = [...dockerfile.added, { path: dockerfile.path, text: pinned.text }];
       const plan = this.#plan(request, options, { ...dockerfile, added }, { steps, session, signal });
-      const id = await this.#run(plan, ended.end);
-      return await this.#accept(id, request, options);
+      const built = await this.#build(plan, ended.end);
+      return accepted(built ?? (await this.#build(plan, ended.end)), request, options);
     } catch (error) {
       steps.end('FAILED', new Date());
       await this.#untag(request.image).catch(() => {}); // it may have been named before the failure; else list() shows it
@@ -223,21 +225,27 @@ class EngineBuilder implements Builder {
     }
   }
 
-  async #accept(id: string, { image }: BuildRequest, { limits }: BuildOptions): Promise<BuiltImage> {
-    const { Id, Size } = await this.#engine.json<EngineImage>({ method: 'GET', path: `/images/${id}/json` });
-    if (Size <= limits.maxImageBytes) return { image, digest: `sha256:${bareId(Id)}`, sizeBytes: Size };
-    const [size, most] = [Size, limits.maxImageBytes].map((bytes) => `${Math.ceil(bytes / 1e6)} MB`);
-    throw new Failure('unprocessable', `The image has ${size}, and may have ${most}.`);
+  /** Resolves with the image; undefined if it went with the last name of an earlier build of the same content. */
+  async #build(plan: BuildPlan, end: (why: Failure) => void): Promise<EngineImage | undefined> {
+    const id = await this.#run(plan, end);
+    await this.#untagging;
+    return orAbsent(this.#engine.json<EngineImage>({ method: 'GET', path: `/images/${id}/json` }));
   }
 
   /** Removes the name, and the image with its last one. */
   async #untag(image: string): Promise<void> {
-    try {
-      await this.#engine.json({ method: 'DELETE', path: `/images/${image}` });
-    } catch (error) {
-      if (!isRefusal(error, 404)) throw error;
-    }
+    const done = orAbsent(this.#engine.json({ method: 'DELETE', path: `/images/${image}` }));
+    this.#untagging = Promise.allSettled([this.#untagging, done]).then(() => {});
+    await done;
   }
+}
+
+function accepted(found: EngineImage | undefined, { image }: BuildRequest, { limits }: BuildOptions): BuiltImage {
+  if (!found) throw new Failure('unavailable', 'The image was removed from the engine as soon as it was built.');
+  const { Id, Size } = found;
+  if (Size <= limits.maxImageBytes) return { image, digest: `sha256:${bareId(Id)}`, sizeBytes: Size };
+  const [size, most] = [Size, limits.maxImageBytes].map((bytes) => `${Math.ceil(bytes / 1e6)} MB`);
+  throw new Failure('unprocessable', `The image has ${size}, and may have ${most}.`);
 }
 
 interface Dockerfile {

@@ -123,6 +123,17 @@ describe('a folder', () => {
     expect(built).toHaveLength(3);
   });
 
+  test('is built again when its image is gone, as after a prune of the engine', async () => {
+    await write({ 'handler.py': HANDLER });
+    await deploy();
+    const { id } = await endpoint();
+    const note = 'update releases set image_problem = $2 where endpoint_id = $1';
+    await cli.rest.database.pool.query(note, [id, 'The image is not on this machine any more: deploy again.']);
+    expect(await deploy()).toMatchObject({ status: 0, err: expect.stringContaining(`Change the endpoint ${name}`) });
+    expect([built.length, (await endpoint()).image]).toEqual([2, expect.stringContaining(built[1]!)]);
+    expect(await deploy()).toMatchObject({ status: 0, err: expect.stringMatching(/^Nothing changed/) });
+  });
+
   test('with --dry-run is only planned', async () => {
     await write({ 'handler.py': HANDLER });
     expect(await deploy('--dry-run')).toMatchObject({ status: 0, out: '' });

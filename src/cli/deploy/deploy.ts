@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { bytesText } from '../../core/text/bytes-text.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { FolderEntry } from '../../domain/builds/build.ts';
+import { isBuildImage } from '../../domain/builds/build-image.ts';
 import { proveRollout } from '../endpoints/rollout.ts';
 import { updateEndpoint } from '../endpoints/write-endpoint.ts';
 import { createWithModels, readModels, resolveModels, writeModels } from '../models/endpoint-models.ts';
@@ -83,7 +84,8 @@ async function plan(
           `${found.length} endpoints are named '${wanted.name}' (${found.map(({ id }) => id).join(', ')}): rename or delete all but one`,
         );
       }
-      const [source, image, before] = [sources[i]!, built[i]!, found[0]];
+      const [source, before] = [sources[i]!, found[0]];
+      const image = built[i] === before?.image && before && (await isLost(client, before)) ? null : built[i]!;
       return {
         wanted,
         name: wanted.name,
@@ -94,6 +96,13 @@ async function plan(
       };
     }),
   );
+}
+
+/** True when a worker did not find the built image any more, as after a prune of the engine: it is built again. */
+async function isLost(client: ApiClient, { id, image }: Endpoint): Promise<boolean> {
+  if (!isBuildImage(image)) return false;
+  const { images } = await client.call('get', '/v2/serverless/{id}/release-images', { path: { id } });
+  return images[0]?.image === image && images[0].problem !== null;
 }
 
 /** Returns the image of a finished build of the same content; null if there is none, or if every step is to run anew. */

@@ -83,13 +83,18 @@ test('at the limit of requests it waits as long as it is told, and goes on', asy
   refusals = [[429, { 'retry-after': '0' }]];
   const { sent, progress } = await upload({ a: 'one' });
   expect(sent).toEqual({ files: 1, bytes: 3 });
-  expect(progress[0]).toBe('the limit of requests is reached: uploading goes on in 0 s');
+  expect(progress).toContain('the limit of requests is reached: uploading goes on in 0 s');
 });
 
-test('a large file whose upload was cut goes on from where the server has it', async () => {
+test('a large file whose upload was cut goes on from where the server has it, and its bytes count as they leave', async () => {
   cutAfter = 100 * KIB;
   const large = 'x'.repeat(200 * KIB) + 'y'.repeat(300 * KIB);
-  expect((await upload({ large })).sent).toEqual({ files: 1, bytes: 500 * KIB });
+  const { sent, progress } = await upload({ large });
+  expect(sent).toEqual({ files: 1, bytes: 500 * KIB });
+  const shown = progress.map((text) => Number(/^uploading ([\d.]+) kB of 512\.0 kB: large$/.exec(text)?.[1]));
+  expect(shown.some((kilobytes) => kilobytes > 102.4 && kilobytes < 512)).toBe(true);
+  expect(shown.at(-1)).toBeNaN(); // the line is cleared
+  expect(shown.at(-2)).toBe(512);
   expect(requests).toEqual([expect.objectContaining({ method: 'PUT', range: 'bytes 102400-511999/512000' })]);
   expect(requests[0]!.body.toString()).toBe(large.slice(100 * KIB));
 });

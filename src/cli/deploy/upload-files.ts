@@ -34,13 +34,18 @@ export async function uploadFiles(
   const there = new Map(partial.map((part) => [part.digest, part.bytes]));
   const lacking = missing.map((digest) => byDigest.get(digest)!);
   const bytes = bytesOf(lacking);
-  let sent = 0;
+  /** By pack: how many of its bytes the server has, or are on their way. */
+  const sent = new Map<readonly SentFile[], number>();
   const pending = inPacks(lacking).values();
   const work = Array.from({ length: AT_ONCE }, async () => {
     for (const pack of pending) {
-      await sendToEnd(client, root, { pack, start: there.get(pack[0]!.digest) ?? 0 }, terminal);
-      sent += bytesOf(pack);
-      terminal.progress(`uploading ${bytesText(sent)} of ${bytesText(bytes)}: ${pack.at(-1)!.path}`);
+      const report = (packBytes: number) => {
+        sent.set(pack, packBytes);
+        const all = [...sent.values()].reduce((sum, one) => sum + one, 0);
+        terminal.progress(`uploading ${bytesText(all)} of ${bytesText(bytes)}: ${pack.at(-1)!.path}`);
+      };
+      await sendToEnd(client, root, { pack, start: there.get(pack[0]!.digest) ?? 0, report }, terminal);
+      report(bytesOf(pack));
     }
   });
   await Promise.all(work);
@@ -62,7 +67,7 @@ function askFor(client: ApiClient, files: readonly SentFile[]) {
 async function sendToEnd(
   client: ApiClient,
   root: string,
-  { pack, start }: { pack: readonly SentFile[]; start: number },
+  { pack, start, report }: { pack: readonly SentFile[]; start: number; report: (packBytes: number) => void },
   terminal: Terminal,
 ): Promise<void> {
   let from: number | null = start;
@@ -73,7 +78,7 @@ async function sendToEnd(
       from ??= await bytesThere(client, pack);
       if (from > best) lostAt = null;
       best = Math.max(best, from);
-      return await sendPack(client, root, pack, from);
+      return await sendPack(client, root, { pack, from, report });
     } catch (error) {
       if (!(error instanceof ApiRefusal)) throw error;
       if (error.status === 429 && error.retryAfterSeconds !== null) {
@@ -98,14 +103,23 @@ async function bytesThere(client: ApiClient, pack: readonly SentFile[]): Promise
   return partial[0]?.bytes ?? 0;
 }
 
-async function sendPack(client: ApiClient, root: string, pack: readonly SentFile[], from: number): Promise<void> {
+async function sendPack(
+  client: ApiClient,
+  root: string,
+  { pack, from, report }: { pack: readonly SentFile[]; from: number; report: (packBytes: number) => void },
+): Promise<void> {
   const [first] = pack;
   if (pack.length === 1) {
     const { path, digest, size } = first!;
     const whole = await openAsBlob(join(root, path)); // read while it is sent, never all in memory
     const range = from === 0 ? {} : { 'content-range': `bytes ${from}-${size - 1}/${size}` };
     const raw = from === 0 ? whole : whole.slice(from);
-    await client.send('PUT', `/v2/builds/files/${digest}`, { raw, headers: { ...BYTES, ...range } });
+    let at = from;
+    const onSent = (bytes: number) => {
+      at += bytes;
+      report(at);
+    };
+    await client.send('PUT', `/v2/builds/files/${digest}`, { raw, headers: { ...BYTES, ...range }, onSent });
     return;
   }
   const contents = await Promise.all(pack.map(({ path }) => readFile(join(root, path))));

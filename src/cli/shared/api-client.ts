@@ -113,7 +113,7 @@ export class ApiClient {
     }
   }
 
-  /** `body` is sent as JSON, `raw` as it is. */
+  /** `body` is sent as JSON, `raw` as it is. `onSent` hears of the bytes of a Blob as they leave. */
   async send(
     method: string,
     path: string,
@@ -122,10 +122,11 @@ export class ApiClient {
       raw?: Uint8Array<ArrayBuffer> | Blob;
       headers?: Record<string, string>;
       signal?: AbortSignal;
+      onSent?: (bytes: number) => void;
     } = {},
   ): Promise<Response> {
     const { url, key, team } = this.target;
-    const { signal = this.#signal } = options;
+    const { signal = this.#signal, raw, onSent } = options;
     const hasBody = options.body !== undefined;
     const response = await fetch(url + path, {
       method,
@@ -135,10 +136,11 @@ export class ApiClient {
         [REVISION_HEADER]: REST_REVISIONS[0],
         ...(team !== undefined && { [TEAM_HEADER]: team }),
         ...(hasBody ? { 'content-type': 'application/json' } : {}),
+        ...(onSent && raw instanceof Blob && { 'content-length': String(raw.size) }), // else a stream is sent in chunks of unknown number
         ...options.headers,
       },
       ...(hasBody ? { body: JSON.stringify(options.body) } : {}),
-      ...(options.raw ? { body: options.raw } : {}),
+      ...(raw && (onSent && raw instanceof Blob ? { body: counted(raw, onSent), duplex: 'half' } : { body: raw })),
       signal,
     }).catch((cause: unknown) => {
       if (signal.aborted) throw cause;
@@ -147,6 +149,16 @@ export class ApiClient {
     if (!response.ok) throw await refusalOf(response, { url, method, hasKey: key !== '' });
     return response;
   }
+}
+
+function counted(raw: Blob, onSent: (bytes: number) => void): ReadableStream<Uint8Array> {
+  const counter = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      onSent(chunk.length);
+      controller.enqueue(chunk);
+    },
+  });
+  return raw.stream().pipeThrough(counter);
 }
 
 interface AnyRequest {

@@ -1,4 +1,4 @@
-import { PROJECT_DEPENDENCIES, shellWord, startCommand } from './dockerfile-of.ts';
+import { PROJECT_DEPENDENCIES, shellWord, startCommand, YARN_REGISTRY } from './dockerfile-of.ts';
 import type { Recipe } from './recipe.ts';
 
 export interface BuildStep {
@@ -77,6 +77,7 @@ function pythonSteps(recipe: Recipe, hasUv: boolean): BuildStep[] {
 
 /** Yarn refuses the options of its first version in later ones, which put packages where Node.js alone does not look. */
 const YARN = `command -v yarn > /dev/null || { echo "'yarn' is not installed on the server's machine" >&2; exit 127; }
+${YARN_REGISTRY}
 case "$(yarn --version)" in
   1.*) exec yarn install --frozen-lockfile "$1" ;;
   *) YARN_NODE_LINKER=node-modules exec yarn install --immutable ;;

@@ -1,5 +1,10 @@
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, onTestFinished, test } from 'vitest';
 import { commandsOf } from './commands-of.ts';
 import { dockerfileOf } from './dockerfile-of.ts';
 import { kitFiles } from './kit-files.ts';
@@ -68,6 +73,29 @@ test.each<[string, Partial<Recipe>, string]>([
   ['another version', { version: '22' }, 'FROM node:22-slim'],
 ])('JavaScript: %s', (_, change, line) => {
   expect(dockerfileOf({ ...JAVASCRIPT, ...change })).toContain(line);
+});
+
+test.each([
+  ['http://mirror.internal:4873/npm/', 'http://mirror.internal:4873/npm/ mirror.internal'],
+  ['https://ada:secret@mirror.internal', 'https://ada:secret@mirror.internal'],
+  ['', ''],
+])('Yarn 2 and later take npm’s registry %s, with an engine and without', async (registry, expected) => {
+  const programs = await mkdtemp(join(tmpdir(), 'podyard-yarn-'));
+  onTestFinished(() => rm(programs, { recursive: true }));
+  const yarn = `#!/bin/sh
+[ "$1" != --version ] || exec echo 4.18.1
+echo "$YARN_NPM_REGISTRY_SERVER $YARN_UNSAFE_HTTP_WHITELIST"
+[ "$COREPACK_NPM_REGISTRY" = "$YARN_NPM_REGISTRY_SERVER" ]
+`;
+  await writeFile(join(programs, 'yarn'), yarn, { mode: 0o755 });
+  await writeFile(join(programs, 'corepack'), '#!/bin/sh\n', { mode: 0o755 });
+  const recipe: Recipe = { ...JAVASCRIPT, installer: 'yarn', lockFiles: ['yarn.lock', 'package.json'] };
+  const line = /^RUN (.*yarn install.*)$/m.exec(dockerfileOf(recipe))![1]!;
+  const PATH = `${programs}:${process.env.PATH}`;
+  for (const [program, ...args] of [['sh', '-c', line], commandsOf(recipe, { hasUv: false }).steps[0]!.command]) {
+    const { stdout } = await promisify(execFile)(program!, args, { env: { PATH, NPM_CONFIG_REGISTRY: registry } });
+    expect(stdout.trim()).toBe(expected);
+  }
 });
 
 test('nothing to install is no layer, and a build runs once the code is there', () => {

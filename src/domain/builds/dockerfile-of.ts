@@ -83,9 +83,17 @@ function INSTALL({ installer, lockFiles, buildCommand }: Recipe): string | null 
     case 'pnpm':
       return `npm install --global pnpm && pnpm install --frozen-lockfile ${isAll ? '--prod=false' : '--prod'}`;
     case 'yarn':
-      return `corepack enable || npm install --global yarn; YARN_NODE_LINKER=node-modules yarn install --immutable || yarn install --frozen-lockfile ${isAll ? '--production=false' : '--production'}`;
+      return `${YARN_REGISTRY}corepack enable || npm install --global yarn; YARN_NODE_LINKER=node-modules yarn install --immutable || yarn install --frozen-lockfile ${isAll ? '--production=false' : '--production'}`;
   }
 }
+
+/** Gives Yarn's later versions, and Corepack, the registry of npm's variable, which they do not read; one over HTTP must be named, too. */
+export const YARN_REGISTRY = [
+  `registry="\${npm_config_registry:-$NPM_CONFIG_REGISTRY}"`,
+  `host="\${registry#*://}"; host="\${host##*@}"; host="\${host%%[:/]*}"`,
+  'case "$registry" in http:*) export YARN_UNSAFE_HTTP_WHITELIST="$host" ;; esac',
+  'if [ -n "$registry" ]; then export YARN_NPM_REGISTRY_SERVER="$registry" COREPACK_NPM_REGISTRY="$registry"; fi; ',
+].join('; ');
 
 /** Prints the dependencies of pyproject.toml, one a line. Has no double quotes, for a shell. */
 export const PROJECT_DEPENDENCIES =
