@@ -104,6 +104,15 @@ describe.skipIf(!hasBrowser)('signing in to the console', { timeout: 120_000 }, 
     await tab.goBack();
     await tab.goForward();
     await heading(tab, 'API keys');
+    // A link that anybody can make signs nobody out, neither here nor in the other tab.
+    const stored = await page.evaluate('localStorage["podyard-session"]');
+    for (const to of ['%2Fkeys', '%']) {
+      await tab.goto('about:blank');
+      await tab.goto(`${server.url}/#signed-in=abc.def&to=${to}`);
+      await tab.getByRole('button', { name: /^Account/ }).waitFor();
+      await tab.waitForFunction('!location.hash.includes("signed-in")');
+      expect(await page.evaluate('localStorage["podyard-session"]')).toBe(stored);
+    }
     await signOut(page);
     for (const each of [page, tab]) await each.getByLabel('API key', { exact: true }).waitFor();
     await page.context().close();

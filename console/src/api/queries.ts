@@ -1,8 +1,16 @@
 import { queryOptions, skipToken } from '@tanstack/react-query';
 import { api, request, type Schemas, unwrap } from './client.ts';
+import { keepSession } from './session.ts';
 
 /** Queries that several pages share, so that each has one cache entry. */
-export const accountQuery = queryOptions({ queryKey: ['account'], queryFn: () => unwrap(api.GET('/v2/account')) });
+export const accountQuery = queryOptions({
+  queryKey: ['account'],
+  queryFn: async () => {
+    const account = await unwrap(api.GET('/v2/account'));
+    keepSession();
+    return account;
+  },
+});
 
 /** The teams of whoever signed in, whatever they act for: also where the URL names a team that is not theirs. */
 export const teamsQuery = queryOptions({

@@ -8,6 +8,11 @@ const STORAGE_KEY = 'podyard-session';
 /** How a provider's sign-in comes back: `#signed-in=<id>.<token>&to=<path>`. */
 const RETURN = /^#signed-in=([a-z0-9]+\.[\w-]+)(?:&to=([^&]*))?$/;
 
+/**
+ * The session of before, while the server has not accepted the one that the address held. Anybody can make such a link: one that nobody is
+ * signed in with must not sign out whoever opens it.
+ */
+let former: string | null = null;
 let session: string | null = takeReturned() ?? localStorage.getItem(STORAGE_KEY);
 /** Why the server ended the last session; null after a regular sign-out. */
 let endedBecause: string | null = null;
@@ -21,17 +26,34 @@ function notifyListeners(): void {
 window.addEventListener('storage', ({ key, newValue }) => {
   if (key !== STORAGE_KEY && key !== null) return;
   session = key === null ? null : newValue;
+  former = null;
   endedBecause = null;
   notifyListeners();
 });
 
-/** Stores the session that the address holds, and replaces it in the history with the page that was asked for. */
+/** Takes the session that the address holds, and replaces it in the history with the page that was asked for. */
 function takeReturned(): string | null {
   const [, returned, to = ''] = RETURN.exec(location.hash) ?? [];
   if (returned === undefined) return null;
-  history.replaceState(null, '', `#${decodeURIComponent(to)}`);
-  localStorage.setItem(STORAGE_KEY, returned);
+  history.replaceState(null, '', `#${pageOf(to)}`);
+  former = localStorage.getItem(STORAGE_KEY);
+  if (former === null) localStorage.setItem(STORAGE_KEY, returned);
   return returned;
+}
+
+function pageOf(to: string): string {
+  try {
+    return decodeURIComponent(to);
+  } catch {
+    return '/'; // no server made this address
+  }
+}
+
+/** Stores the session, which the server has accepted, for all tabs. */
+export function keepSession(): void {
+  if (former === null || session === null) return;
+  former = null;
+  localStorage.setItem(STORAGE_KEY, session);
 }
 
 /** The header that goes with the session's cookie. */
@@ -41,6 +63,7 @@ export function sessionHeaders(): Record<string, string> {
 
 export function signIn({ id, token }: { id: string; token: string }): void {
   session = `${id}.${token}`;
+  former = null;
   endedBecause = null;
   localStorage.setItem(STORAGE_KEY, session);
   notifyListeners();
@@ -48,6 +71,10 @@ export function signIn({ id, token }: { id: string; token: string }): void {
 
 /** Forgets the session here. `reason`: why the server ended it. */
 export function forgetSession(reason: string | null = null): void {
+  if (former !== null) {
+    location.reload(); // with the session of before, which is still stored
+    return;
+  }
   session = null;
   endedBecause = reason;
   localStorage.removeItem(STORAGE_KEY);

@@ -5,6 +5,7 @@ import { type KeyId, newId, type UserId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { Bus } from '../../db/bus.ts';
 import { change } from '../change.ts';
+import { updateApiKey } from './change-api-key.ts';
 import { createApiKey, revokeApiKey } from './create-api-key.ts';
 import { KeyRing } from './key-ring.ts';
 import { parseScope } from './scopes.ts';
@@ -175,6 +176,14 @@ test('what is open is notified once when its key is revoked, and what was closed
   await new Promise((resolve) => setTimeout(resolve, 100));
   expect([open.ended, closed.ended, other.ended]).toEqual([1, 0, 0]);
   other.close();
+});
+
+test('what is open with a key ends when the key is disabled', async () => {
+  const { key } = await newKey();
+  const open = opened(key.id);
+  const disabled = { userId, keyId: key.id, change: { isDisabled: true } };
+  await change({ pool: database.pool, bus, clock: systemClock }, null, updateApiKey, disabled);
+  await expect.poll(() => open.ended).toBe(1);
 });
 
 test('what a member of a team has open is told what ended: the membership, or the key', async () => {

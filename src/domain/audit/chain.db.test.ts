@@ -7,6 +7,7 @@ import { systemActor } from '../access/actor.ts';
 import { ChainSealer, verifyChain } from './chain.ts';
 import { expireEntries } from './expire-entries.ts';
 import { recordEvent } from './record-event.ts';
+import { recordDelivered } from './stream-store.ts';
 
 let database: TestDatabase;
 const dropped: TestDatabase[] = [];
@@ -104,6 +105,22 @@ test('a link that is missing in the middle or at the begin is found', async () =
   expect((await verifyChain(database.pool)).faults[0]).toMatchObject({
     fault: expect.stringContaining('not by retention'),
   });
+});
+
+test('what is missing at the end is found where it was sent elsewhere, also when the log has gone on', async () => {
+  for (let i = 1; i <= 3; i++) {
+    await write(database.pool, `r${i}`);
+    await sealAll();
+  }
+  await recordDelivered(database.pool, 'WEBHOOK', 3);
+  expect((await verifyChain(database.pool)).faults).toEqual([]);
+  await tamper('delete from audit_entries where seq = 3; delete from audit_seals where last_seq = 3');
+  const fault = 'it was sent to WEBHOOK, and is gone: links at the end were removed';
+  expect((await verifyChain(database.pool)).faults).toEqual([{ seq: 3, fault }]);
+  await write(database.pool, 'r4');
+  const sealer = new ChainSealer(database.pool);
+  for (let i = 0; i < 2; i++) await sealer.sealNext();
+  expect((await verifyChain(database.pool)).faults).toEqual([{ seq: 3, fault }]);
 });
 
 test('nothing is sealed past a transaction that still runs, and its entry is sealed in its place', async () => {

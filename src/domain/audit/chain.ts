@@ -172,13 +172,18 @@ export function verifyChain(pool: Pool, { knownHead }: { knownHead?: string } = 
     let entries = 0;
     let last: Link | null = null;
     let hasKnown = knownHead === undefined;
+    const sent = await readSent(db);
     for await (const seal of readSeals(db)) {
       faults.push(...(last === null ? await findFirstFaults(db, seal) : findLinkFaults(last, seal)));
       faults.push(...(await findEntryFaults(db, last?.lastSeq ?? Number.MIN_SAFE_INTEGER, seal)));
       entries += seal.seqs.length;
       last = seal;
       hasKnown ||= seal.hash.toString('hex') === knownHead;
+      for (const seq of seal.seqs) sent.delete(seq);
       if (faults.length >= MAX_FAULTS) break;
+    }
+    for (const [seq, kind] of sent) {
+      faults.push({ seq, fault: `it was sent to ${kind}, and is gone: links at the end were removed` });
     }
     if (!hasKnown) {
       faults.push({
@@ -193,6 +198,15 @@ export function verifyChain(pool: Pool, { knownHead }: { knownHead?: string } = 
     const { unsealed } = rows[0]!;
     return { entries, unsealed, head: last?.hash.toString('hex') ?? null, faults: faults.slice(0, MAX_FAULTS) };
   });
+}
+
+/** The last entry that each stream has sent, unless retention removed it: only what has a link is sent. */
+async function readSent(db: Db): Promise<Map<number, string>> {
+  const { rows } = await db.query<{ seq: number; kind: string }>(
+    'select delivered_seq as seq, kind from audit_stream where delivered_seq > $1 order by kind',
+    [(await findExpiredHead(db))?.lastSeq ?? 0],
+  );
+  return new Map(rows.map(({ seq, kind }) => [seq, kind]));
 }
 
 async function* readSeals(db: Db): AsyncGenerator<Seal> {

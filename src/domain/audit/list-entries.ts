@@ -1,5 +1,6 @@
 import { Failure } from '../../core/errors.ts';
 import type { UserId } from '../../core/ids.ts';
+import { asciiJson } from '../../core/text/ascii-json.ts';
 import type { Db } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import { checkOperator } from '../access/check-operator.ts';
@@ -65,12 +66,15 @@ export async function listEntries(
   return { entries: page, nextCursor: entries.length > limit ? cursorAt(page.at(-1)!) : null };
 }
 
-/** Yields all that match, oldest first, as JSON lines; in pages, so that a long export holds no transaction open. */
+/**
+ * Yields all that match, oldest first, as JSON lines of ASCII: no name breaks a line, for readers that know more breaks than one, or moves
+ * a terminal's cursor. In pages, so that a long export holds no transaction open.
+ */
 export async function* exportEntries(db: Db, filter: AuditFilter): AsyncGenerator<string> {
   let cursor: string | undefined;
   for (;;) {
     const entries = await readPage(db, filter, { limit: EXPORT_PAGE, cursor, order: 'asc' });
-    if (entries.length > 0) yield entries.map((entry) => `${JSON.stringify(entry)}\n`).join('');
+    if (entries.length > 0) yield entries.map((entry) => `${asciiJson(entry)}\n`).join('');
     if (entries.length < EXPORT_PAGE) return;
     cursor = cursorAt(entries.at(-1)!);
   }

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Person, type RestFixture, startRestApp } from '../../../test/rest-app.ts';
+import { systemActor } from '../../domain/access/actor.ts';
+import { recordEvent } from '../../domain/audit/record-event.ts';
 
 let rest: RestFixture;
 let admin: Person;
@@ -165,6 +167,17 @@ describe('the list', () => {
       .split('\n')
       .map((line) => JSON.parse(line));
     expect(lines.map((entry) => entry.recordName)).toEqual(names.toReversed());
+  });
+
+  test('is exported one entry a line, whatever names it holds, and without what a terminal obeys', async () => {
+    const person = await rest.addPerson('lin');
+    const recordName = '=cmd()\n{"seq":1}\r\u0085\u2028\u2029\u009b2J\u202e\u001b[2J 名';
+    const actor = systemActor(person.userId);
+    await recordEvent(rest.database.pool, actor, { operation: 'test.write', recordName });
+    const { body } = await rest.call('GET', '/v2/audit/export?operation=test.write', { key: person.key });
+    const lines = body.trimEnd().split(/[\n\r\u0085\u2028\u2029]/);
+    expect(lines.map((line) => JSON.parse(line).recordName)).toEqual([recordName]);
+    expect(lines[0]).toMatch(/^[\x20-\x7e]*$/);
   });
 
   test('filters by who, what, record, outcome and time', async () => {

@@ -142,7 +142,14 @@ test('a session permits what its key does, and ends with it', async () => {
     [session.id],
   );
   const owner = await server.signIn(aliceKey);
-  const revoked = await server.send(`/v2/account/api-keys/${keys.rows[0]!.id}`, { session: owner, method: 'DELETE' });
+  const path = `/v2/account/api-keys/${keys.rows[0]!.id}`;
+  const disable = (disabled: boolean) =>
+    server.send(path, { session: owner, method: 'PATCH', body: JSON.stringify({ disabled }) });
+  expect((await disable(true)).status).toBe(200);
+  await expect.poll(() => account(session)).toBe(401);
+  expect((await disable(false)).status).toBe(200);
+  await expect.poll(() => account(session)).toBe(200);
+  const revoked = await server.send(path, { session: owner, method: 'DELETE' });
   expect(revoked.status).toBe(204);
   await expect.poll(() => account(session)).toBe(401);
 });

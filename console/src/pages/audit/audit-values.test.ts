@@ -28,6 +28,8 @@ test('changes are told in words, without hidden values', () => {
     'templateId: t1 → nothing',
     'value changed',
   ]);
+  expect(changeTexts({ changes: { madeBy: [null, 'KEY'] } })).toEqual(['signed in with an API key']);
+  expect(changeTexts({ changes: { madeBy: ['PASSKEY', null] } })).toEqual(['was signed in with a passkey']);
   expect(changeTexts({ changes: null })).toEqual([]);
 });
 

@@ -41,9 +41,23 @@ function changesOf(field: string, before: unknown, after: unknown): string[] {
       .filter((name) => isHidden(was[name], is[name]) || JSON.stringify(was[name]) !== JSON.stringify(is[name]))
       .flatMap((name) => changesOf(`${field}.${name}`, was[name] ?? null, is[name] ?? null));
   }
+  if (field === 'madeBy') return [`${after === null ? 'was ' : ''}signed in with ${wayText(after ?? before)}`];
   if (before === null) return [isHidden(after) ? `${field} set` : `${field}: ${valueText(after)}`];
   if (after === null) return [isHidden(before) ? `${field} removed` : `${field}: ${valueText(before)} → nothing`];
   return [isHidden(before, after) ? `${field} changed` : `${field}: ${valueText(before)} → ${valueText(after)}`];
+}
+
+const WAYS: Readonly<Partial<Record<string, string>>> = {
+  KEY: 'an API key',
+  OIDC: 'a provider',
+  PASSWORD: 'a password',
+  PASSKEY: 'a passkey',
+  PROXY: 'the proxy in front of the server',
+} satisfies Record<Schemas['Session']['madeBy'], string>;
+
+/** How a session was made. */
+function wayText(value: unknown): string {
+  return WAYS[String(value)] ?? valueText(value);
 }
 
 /** The server shows no value of a secret, a credential or `env`. */
