@@ -19,6 +19,9 @@ if (process.getuid?.() === 0 && process.env.PODYARD_USER) {
   }
 }
 
+/** Before anything uses the pool: with Node's own 4 threads, four files that are synchronized have all other work on files wait. */
+process.env.UV_THREADPOOL_SIZE ??= '16';
+
 const OWN = fileURLToPath(new URL('../node_modules/.cache/podyard', import.meta.url));
 const { FAILED } = constants.compileCacheStatus;
 

@@ -30,6 +30,8 @@ export class PublicHub {
   cutAt: number | null = null;
   /** Other bytes come than the digest promises. */
   isChanged = false;
+  /** Every body is whole, whatever part was asked for. */
+  ignoresRanges = false;
   /** Every request is answered so; null: as it should be. */
   status: number | null = null;
   /** Where the CDN is said to be. */
@@ -191,7 +193,8 @@ export class PublicHub {
   ): Promise<void> {
     this.ranges.push(request.headers.range);
     const content = this.isChanged ? Buffer.alloc(whole.length, 1) : whole;
-    const [, from, to] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '') ?? [];
+    const range = this.ignoresRanges ? '' : (request.headers.range ?? '');
+    const [, from, to] = /^bytes=(\d+)-(\d*)$/.exec(range) ?? [];
     const start = Number(from ?? 0);
     const end = to ? Number(to) + 1 : content.length;
     response.writeHead(from === undefined ? 200 : 206, {

@@ -18,7 +18,7 @@ import type { CapacitySource } from '../src/domain/catalog/capacity-source.ts';
 import { change } from '../src/domain/change.ts';
 import { WebhookPolicy } from '../src/domain/jobs/webhook-policy.ts';
 import { readRecipes } from '../src/domain/models/read-recipes.ts';
-import type { Recipe } from '../src/domain/models/serve-model.ts';
+import type { Recipe } from '../src/domain/models/recipe.ts';
 import type { PodFigures } from '../src/domain/pods/pod-figures.ts';
 import { AnswerBudget } from '../src/http/floods/answer-budget.ts';
 import { type RateLimiter, unlimited } from '../src/http/floods/rate-limiter.ts';

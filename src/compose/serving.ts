@@ -14,7 +14,7 @@ import type { Installation } from '../domain/installation.ts';
 import type { InstallationFacts } from '../domain/installation-facts.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import type { ModelOrigins } from '../domain/models/model-origins.ts';
-import type { Recipe } from '../domain/models/serve-model.ts';
+import type { Recipe } from '../domain/models/recipe.ts';
 import type { NoticeSender } from '../domain/notices/notice.ts';
 import type { Readiness } from '../http/readiness.ts';
 import type { Runtime } from '../runtimes/runtime.ts';

@@ -405,6 +405,23 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
     expect(one(everything, 'PriorityClass', 'py-podyard-priority').value).toBe(1_001_000);
   });
 
+  test('catalog and recipes of the values are files that the processes read', () => {
+    const { data } = one(everything, 'ConfigMap', 'py-podyard-settings');
+    for (const [name, setting] of [
+      ['catalog', 'PODYARD_CATALOG'],
+      ['recipes', 'PODYARD_RECIPES'],
+    ] as const) {
+      const file = one(everything, 'ConfigMap', `py-podyard-${name}`).data[`${name}.json`];
+      expect(JSON.parse(file)).toEqual(EVERYTHING[name]);
+      for (const { spec } of ofKind(everything, 'Deployment')) {
+        const [container] = spec.template.spec.containers;
+        const mount = container.volumeMounts.find((one: { name: string }) => one.name === name);
+        expect(data[setting]).toBe(`${mount.mountPath}/${name}.json`);
+        expect(spec.template.spec.volumes).toContainEqual({ name, configMap: { name: `py-podyard-${name}` } });
+      }
+    }
+  });
+
   test('a changed setting restarts the processes, and an unchanged release restarts none', async () => {
     const template = async (values: object) =>
       JSON.stringify(one(await render(programs, values), 'Deployment', 'py-podyard-server').spec.template);

@@ -47,6 +47,7 @@ export const EVERYTHING = {
   logs: { retentionDays: 7, size: '500MB' },
   config: { PODYARD_LOG_LEVEL: 'debug', PODYARD_RUN_BODY_BYTES: 10_485_760, PODYARD_ALLOW_PRIVATE_WEBHOOKS: true },
   catalog: { dataCenters: [{ id: 'EU-1' }] },
+  recipes: [{ name: 'own' }],
   server: {
     ...processes(),
     autoscaling: { enabled: true, minReplicas: 3, maxReplicas: 30, targetCpu: 50 },

@@ -6,7 +6,8 @@ import { type CliFixture, startCliFixture } from '../../../test/cli-fixture.ts';
 import { ModelHub } from '../../../test/model-hub.ts';
 import { newId } from '../../core/ids.ts';
 import { readRecipes } from '../../domain/models/read-recipes.ts';
-import { chooseRecipe, filesFor, memoryOf, placeModel, type Recipe } from '../../domain/models/serve-model.ts';
+import type { Recipe } from '../../domain/models/recipe.ts';
+import { chooseRecipe, filesFor, memoryOf, placeModel } from '../../domain/models/serve-model.ts';
 import type { ResolvedModel } from '../models/endpoint-models.ts';
 
 let hub: ModelHub;

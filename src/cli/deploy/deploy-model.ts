@@ -1,5 +1,6 @@
 /** `podyard deploy hf:<owner>/<name>`: a model becomes an endpoint with an OpenAI-style URL. */
 import { readRecipes } from '../../domain/models/read-recipes.ts';
+import type { Recipe } from '../../domain/models/recipe.ts';
 import {
   bodyOf,
   chooseRecipe,
@@ -9,7 +10,6 @@ import {
   type Placement,
   type PoolStock,
   planServing,
-  type Recipe,
   stockOf,
 } from '../../domain/models/serve-model.ts';
 import { proveRollout } from '../endpoints/rollout.ts';

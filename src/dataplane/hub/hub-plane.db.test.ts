@@ -1,9 +1,19 @@
+import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { downloadFile, listFiles, modelInfo, pathsInfo, snapshotDownload, whoAmI } from '@huggingface/hub';
@@ -278,6 +288,41 @@ test('bytes that differ from the digest reach no client as a whole, and are not 
   expect(readdirSync(join(root, 'hub/blobs'))).toEqual([]);
   origin.isChanged = false;
   expect(await digestIn(await fetch(`${url}/${NAME}/resolve/main/model.bin`))).toBe(digestOf(model('model.bin')));
+});
+
+test('a fetch that begins anew under its readers ends them: none gets bytes of two tries', async () => {
+  const { url } = await workerOf('anna');
+  const half = Promise.withResolvers<void>();
+  [origin.halfUntil, origin.cutAt, origin.isChanged, origin.ignoresRanges] = [half.promise, 0.8, true, true];
+  const reading = await open(`${url}/${NAME}/resolve/main/model.bin`);
+  await once(reading, 'readable');
+  origin.isChanged = false; // from the next try on
+  half.resolve();
+  await expect(buffer(reading)).rejects.toThrow();
+  expect(await digestIn(await fetch(`${url}/${NAME}/resolve/main/model.bin`))).toBe(digestOf(model('model.bin')));
+});
+
+test('a process makes room without what another one is fetching, and takes over what dead ones left', async () => {
+  await machine.stop();
+  const dead = spawn('true');
+  await once(dead, 'exit');
+  const partialOf = (pid: number, content: string) => {
+    const folder = join(root, 'hub/partial', `${hostname()}-${pid}`);
+    mkdirSync(folder, { recursive: true });
+    const path = join(folder, `sha256-${digestOf(Buffer.from(content))}`);
+    writeFileSync(path, Buffer.alloc(300_000));
+    utimesSync(path, 0, 0);
+    return path;
+  };
+  const [living, left] = [partialOf(process.ppid, 'living'), partialOf(dead.pid!, 'left')];
+  machine = await Machine.start({ budgetBytes: 1_000_000 });
+  const files = { 'a.bin': randomBytes(500_000), 'b.bin': randomBytes(800_000) };
+  origin.models.set('acme/two', { files });
+  const { url } = await workerOf('anna');
+  for (const path of ['a.bin', 'b.bin', 'a.bin'] as const)
+    expect(await digestIn(await fetch(`${url}/acme/two/resolve/main/${path}`))).toBe(digestOf(files[path]));
+  expect([existsSync(living), existsSync(left)]).toEqual([true, false]);
+  expect(Object.fromEntries(origin.sent)).toEqual({ 'a.bin': 500_000, 'b.bin': 800_000 }); // b is passed on
 });
 
 test('a gated model is for those whose own token the hub accepts, at this moment', async () => {

@@ -3,33 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { Ajv } from 'ajv';
 import { messageOf } from '../../core/errors.ts';
 import { UsageError } from '../../core/usage-error.ts';
+import { RECIPE_SCHEMA, type Recipe } from './recipe.ts';
 import builtIn from './recipes.json' with { type: 'json' };
-import type { Recipe } from './serve-model.ts';
-
-const text = { type: 'string', minLength: 1 };
-const texts = { type: 'array', items: text };
-const amount = { type: 'number', minimum: 0 };
-const closed = (properties: Record<string, object>, required = Object.keys(properties)) => ({
-  ...{ type: 'object', properties, required, additionalProperties: false },
-});
-const SCHEMA = {
-  type: 'array',
-  minItems: 1,
-  items: closed({
-    name: text,
-    tasks: texts,
-    needs: { ...texts, minItems: 1 },
-    exclude: texts,
-    image: text,
-    args: { type: 'string' },
-    port: { type: 'integer', minimum: 1, maximum: 65_535 },
-    env: { type: 'object', additionalProperties: { type: 'string' } },
-    memory: closed({ factor: amount, gb: amount }),
-    flashboot: { enum: ['OFF', 'FLASHBOOT', 'PRIORITY_FLASHBOOT'] },
-    idleTimeout: { type: 'integer', minimum: 0 },
-    call: closed({ path: text, body: { type: 'object' }, file: text }, ['path']),
-  }),
-};
 
 /** Returns the recipes of a file; null: those that come with Podyard. Throws a `UsageError` with the first fault of the file. */
 export async function readRecipes(file: string | null): Promise<Recipe[]> {
@@ -43,7 +18,7 @@ export async function readRecipes(file: string | null): Promise<Recipe[]> {
   } catch (error) {
     throw new UsageError(`--recipes ${file} is not JSON: ${messageOf(error)}`);
   }
-  const validate = new Ajv({ strict: false }).compile(SCHEMA);
+  const validate = new Ajv({ strict: false }).compile({ type: 'array', minItems: 1, items: RECIPE_SCHEMA });
   if (validate(recipes)) return recipes as Recipe[];
   const { instancePath, message, params } = validate.errors![0]!;
   const more = typeof params.additionalProperty === 'string' ? `: ${params.additionalProperty}` : '';

@@ -4,30 +4,7 @@
  */
 import { bytesText } from '../../core/text/bytes-text.ts';
 import { chooseFiles, matches } from './choose-files.ts';
-
-/** How a model becomes an endpoint. `{model}` in `args` and `env` stands for the model's name, and `{gpus}` for the GPUs of a worker. */
-export interface Recipe {
-  name: string;
-  /** The hub's words for the tasks of this recipe's models. */
-  tasks: string[];
-  /** Patterns; one must match a file of the model. */
-  needs: string[];
-  /** Patterns of files that the image does not read. */
-  exclude: string[];
-  /** Serves OpenAI's routes below `/v1` on `port`. */
-  image: string;
-  /** With `{gpus}`, a worker may have several. */
-  args: string;
-  port: number;
-  env: Record<string, string>;
-  /** GPU memory that a worker needs: the bytes of the model's files times `factor`, and `gb` more. */
-  memory: { factor: number; gb: number };
-  flashboot: 'OFF' | 'FLASHBOOT' | 'PRIORITY_FLASHBOOT';
-  /** Seconds until an idle worker leaves. */
-  idleTimeout: number;
-  /** A call to show: below `/v1`, with a JSON body or a file. */
-  call: { path: string; body?: Record<string, unknown>; file?: string };
-}
+import type { Recipe } from './recipe.ts';
 
 /** A model as `POST /v2/models/resolve` answers. */
 export interface FoundModel {

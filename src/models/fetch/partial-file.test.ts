@@ -54,3 +54,22 @@ test('a chunk of a buffer that others use leaves those alone', async () => {
   await partial.close();
   expect(shared.toString()).toBe('one two');
 });
+
+test('what two processes wrote at once is not called right, and the next try is', async () => {
+  const content = Buffer.alloc(2 ** 17, 'y');
+  const digest = createHash('sha256').update(content).digest('hex');
+  const file: PinnedFile = { path: 'a', size: content.length, digest: `sha256:${digest}` };
+  const path = join(folder, 'a');
+  const [one, other] = [await PartialFile.open(path, file), await PartialFile.open(path, file)];
+  for (const partial of [one, other]) {
+    await partial.write(Buffer.from(content));
+    await partial.flush();
+  }
+  expect(await one.finish()).toBe(false); // its own bytes were right, but the file has twice as many
+  await other.close();
+  await one.restart();
+  await one.write(Buffer.from(content));
+  expect(await one.finish()).toBe(true);
+  await one.close();
+  expect(readFileSync(path).equals(content)).toBe(true);
+});

@@ -129,6 +129,7 @@ export class PartialFile {
   async finish(): Promise<boolean> {
     await this.flush();
     if (this.#hash.copy().digest('hex') !== hexOf(this.#file)) return false;
+    if ((await this.#handle.stat()).size !== this.size) return false; // a leader that was frozen wrote to it too
     await this.#syncing;
     await this.#handle.sync();
     await rm(tagPath(this.#path), { force: true });

@@ -145,7 +145,7 @@ export class HubContents {
     const state = { ...disk, usedBytes: sizeOf(entries), comingBytes };
     let missing = missingBytes({ budgetBytes: this.#options.budgetBytes }, state, wanted);
     const busy = new Set([file?.digest, ...[...this.#running].map(({ digest }) => digest)]);
-    const mayLeave = entries.filter(({ digest }) => digest === null || !busy.has(digest));
+    const mayLeave = entries.filter(({ digest, isOthers }) => !isOthers && (digest === null || !busy.has(digest)));
     if (missing > sizeOf(mayLeave)) return false;
     const answers = entries.filter(({ kind }) => kind === 'answer');
     const tooMany = answers.length - (this.#options.maxAnswers ?? MAX_ANSWERS);

@@ -14,7 +14,7 @@ import {
   utimes,
 } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { UserId } from '../../core/ids.ts';
 import type { PinnedFile } from '../../domain/models/pinned-model.ts';
 import { BlobFiles } from '../store/blob-files.ts';
@@ -35,6 +35,8 @@ export interface HubEntry {
   digest: string | null;
   /** Who had it fetched first; null: it is not known. */
   owner: string | null;
+  /** Another process of this machine is fetching it. */
+  isOthers: boolean;
 }
 
 /**
@@ -60,8 +62,8 @@ export class HubFolder {
     for (const folder of [join(this.#root, 'blobs'), join(this.#root, 'owners'), this.#own])
       await mkdir(folder, { recursive: true, mode: 0o700 });
     for (const name of await readdir(join(this.#root, 'partial'))) {
-      const [, host, pid] = /^(.*)-(\d+)$/.exec(name) ?? [];
-      if (host !== hostname() || Number(pid) === process.pid || isRunning(Number(pid))) continue;
+      const pid = pidIn(name);
+      if (pid === null || pid === process.pid || isRunning(pid)) continue;
       const folder = join(this.#root, 'partial', name);
       for (const file of await readdir(folder)) await rename(join(folder, file), join(this.#own, file)).catch(() => {});
       await rm(folder, { recursive: true, force: true });
@@ -124,6 +126,8 @@ export class HubFolder {
     ];
     const entries: HubEntry[] = [];
     for (const [kind, folder] of folders) {
+      const pid = kind === 'partial' ? pidIn(basename(folder)) : null;
+      const isOthers = pid !== null && pid !== process.pid && isRunning(pid);
       for (const name of await readdir(folder).catch(() => [])) {
         const path = join(folder, name);
         const found = await stat(path).catch(() => null); // it may have just become whole, or left
@@ -131,7 +135,7 @@ export class HubFolder {
         const blob = kind === 'answer' ? null : name.replace(/\.tag$/, '');
         const owner = blob === null ? null : await readlink(this.#ownerOf(blob)).catch(() => null);
         const digest = blob?.replace('-', ':') ?? null;
-        entries.push({ kind, path, bytes: found.size, usedAtMs: found.atimeMs, digest, owner });
+        entries.push({ kind, path, bytes: found.size, usedAtMs: found.atimeMs, digest, owner, isOthers });
       }
     }
     return entries.sort((one, other) => one.usedAtMs - other.usedAtMs);
@@ -166,6 +170,12 @@ export async function readChunk(handle: FileHandle, at: number, end: number): Pr
   const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, end - at));
   const { bytesRead } = await handle.read(chunk, 0, chunk.length, at);
   return chunk.subarray(0, bytesRead);
+}
+
+/** Returns the process of this machine whose beginnings are in a folder of that name; null: it was on another machine. */
+function pidIn(folder: string): number | null {
+  const [, host, pid] = /^(.*)-(\d+)$/.exec(folder) ?? [];
+  return host === hostname() ? Number(pid) : null;
 }
 
 function isRunning(pid: number): boolean {

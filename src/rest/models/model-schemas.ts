@@ -1,9 +1,10 @@
 import { MAX_REFERENCE_LENGTH } from '../../domain/models/model-reference.ts';
+import { RECIPE_SCHEMA, type Recipe } from '../../domain/models/recipe.ts';
 import builtIn from '../../domain/models/recipes.json' with { type: 'json' };
 import { MAX_MODELS } from '../../domain/models/resolve-models.ts';
 import { MAX_SECRET_NAME_LENGTH, SECRET_NAME } from '../../domain/secrets/secret.ts';
 import type { Examples } from '../shared/example-values.ts';
-import { closed, nullableString, stringEnum } from '../shared/schema.ts';
+import { closed, nullableString } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
 const MAX_PATTERNS = 100;
@@ -72,33 +73,6 @@ export const EndpointModelsResponse = Type.Object(
   { $id: 'EndpointModels', description: 'Podyard only: the models of an endpoint’s newest release.' },
 );
 
-const text = (description: string) => Type.String({ description });
-const texts = (description: string) => Type.Array(Type.String(), { description });
-const RECIPE = Type.Object({
-  name: text('What people choose it by.'),
-  tasks: texts('The hub’s words for what its models are made for.'),
-  needs: texts('Patterns, one of which must match a file of the model.'),
-  exclude: texts('Patterns of files that the image does not read.'),
-  image: text('Serves OpenAI’s routes below `/v1` on `port`.'),
-  args: text('`{model}` stands for the model’s name, `{gpus}` for the GPUs of a worker.'),
-  port: Type.Integer({ description: 'Where its container listens.' }),
-  env: Type.Record(Type.String(), Type.String(), { description: 'Variables of its workers.' }),
-  memory: Type.Object(
-    { factor: Type.Number(), gb: Type.Number() },
-    { description: 'GPU memory of a worker: the bytes of the model’s files times `factor`, and `gb` more.' },
-  ),
-  flashboot: stringEnum(['OFF', 'FLASHBOOT', 'PRIORITY_FLASHBOOT'], { description: 'Whether idle workers sleep.' }),
-  idleTimeout: Type.Integer({ description: 'Seconds until an idle worker leaves.' }),
-  call: Type.Object(
-    {
-      path: Type.String(),
-      body: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-      file: Type.Optional(Type.String()),
-    },
-    { description: 'A call to show: below `/v1`, with a JSON body or a file.' },
-  ),
-});
-
 export const ResolvedModelsResponse = Type.Object(
   {
     models: Type.Array(
@@ -110,7 +84,7 @@ export const ResolvedModelsResponse = Type.Object(
         content: Type.Array(Type.Object({ path: Type.String(), bytes }), { description: 'Its files.' }),
       }),
     ),
-    recipes: Type.Array(RECIPE, { description: 'How models become endpoints here.' }),
+    recipes: Type.Array(Type.Unsafe<Recipe>(RECIPE_SCHEMA), { description: 'How models become endpoints here.' }),
   },
   { $id: 'ResolvedModels', description: 'Podyard only: what models stand for now.' },
 );

@@ -24,7 +24,7 @@ import type { Context } from '../../domain/context.ts';
 import type { InstallationFacts } from '../../domain/installation-facts.ts';
 import type { WebhookPolicy } from '../../domain/jobs/webhook-policy.ts';
 import type { ModelOrigins } from '../../domain/models/model-origins.ts';
-import type { Recipe } from '../../domain/models/serve-model.ts';
+import type { Recipe } from '../../domain/models/recipe.ts';
 import type { NoticeSender } from '../../domain/notices/notice.ts';
 import type { PodFigures } from '../../domain/pods/pod-figures.ts';
 import type { AnswerBudget } from '../../http/floods/answer-budget.ts';

@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
-import type { Recipe } from '../../../../src/domain/models/serve-model.ts';
+import type { Recipe } from '../../../../src/domain/models/recipe.ts';
 import { ApiError } from '../../api/api-error.ts';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
 import type { ResolvedModel } from './model-values.ts';

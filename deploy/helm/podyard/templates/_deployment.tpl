@@ -30,7 +30,7 @@ spec:
         {{- with $values.podLabels }}{{ toYaml . | nindent 8 }}{{ end }}
       annotations:
         # Changed settings restart the processes.
-        podyard/settings: {{ printf "%s%s" (include "podyard.settings" $root) (toJson $root.Values.catalog) | sha256sum }}
+        podyard/settings: {{ printf "%s%s%s" (include "podyard.settings" $root) (toJson $root.Values.catalog) (toJson $root.Values.recipes) | sha256sum }}
         {{- with $values.podAnnotations }}{{ toYaml . | nindent 8 }}{{ end }}
     spec:
       serviceAccountName: {{ include "podyard.account" . }}
@@ -143,6 +143,11 @@ spec:
               mountPath: /etc/podyard/catalog
               readOnly: true
             {{- end }}
+            {{- if $root.Values.recipes }}
+            - name: recipes
+              mountPath: /etc/podyard/recipes
+              readOnly: true
+            {{- end }}
             {{- if $root.Values.signInSecret }}
             - name: sign-in
               mountPath: /etc/podyard/sign-in
@@ -179,6 +184,11 @@ spec:
         - name: catalog
           configMap:
             name: {{ include "podyard.fullname" $root }}-catalog
+        {{- end }}
+        {{- if $root.Values.recipes }}
+        - name: recipes
+          configMap:
+            name: {{ include "podyard.fullname" $root }}-recipes
         {{- end }}
         {{- with $root.Values.signInSecret }}
         - name: sign-in

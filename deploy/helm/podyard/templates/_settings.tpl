@@ -56,6 +56,7 @@
 {{- if and .Values.egressAllow .Values.networkPolicy.enabled (ne .Values.egress "all") }}{{ $_ := set $settings "PODYARD_EGRESS_ALLOW" (join "," .Values.egressAllow) }}{{ end -}}
 {{- with .Values.logs.retentionDays }}{{ $_ := set $settings "PODYARD_LOG_RETENTION_SECONDS" (toString (mul (int .) 86400)) }}{{ end -}}
 {{- if .Values.catalog }}{{ $_ := set $settings "PODYARD_CATALOG" "/etc/podyard/catalog/catalog.json" }}{{ end -}}
+{{- if .Values.recipes }}{{ $_ := set $settings "PODYARD_RECIPES" "/etc/podyard/recipes/recipes.json" }}{{ end -}}
 {{- if .Values.signInSecret }}{{ $_ := set $settings "PODYARD_SIGN_IN" "/etc/podyard/sign-in/sign-in.json" }}{{ end -}}
 {{- if .Values.mailSecret }}{{ $_ := set $settings "PODYARD_MAIL" "/etc/podyard/mail/mail.json" }}{{ end -}}
 {{- if .Values.builds.engineSecret }}{{ $_ := set $settings "PODYARD_BUILD_ENGINE_CERTIFICATES" "/etc/podyard/build-engine" }}{{ end -}}
