@@ -28,6 +28,7 @@ import {
   budgetBody,
   budgetForm,
   budgetName,
+  budgetSummary,
   budgetUse,
   byUrgency,
   renewalDay,
@@ -123,6 +124,7 @@ function CardActions({ budget, name }: { budget: Budget; name: string }) {
         isInRow
         recordId={budgetId}
         submitLabel="Save"
+        summary={budgetSummary}
         initial={budgetForm(budget)}
         onSubmit={(values) =>
           unwrap(
@@ -149,6 +151,7 @@ function NewBudget() {
       label="New budget"
       title="New budget"
       queryKey="budgets"
+      summary={budgetSummary}
       initial={budgetForm()}
       onSubmit={(values) => {
         const endpointId = values.endpointId === '' ? null : values.endpointId;
@@ -171,7 +174,7 @@ function EndpointSelect({ form }: { form: UseFormReturnType<BudgetForm> }) {
   const endpoints = recordOptions(data?.endpoints);
   return (
     <Select
-      label="Of"
+      label="For"
       searchable
       limit={50}
       allowDeselect={false}
