@@ -22,7 +22,7 @@ export function PaletteButton() {
       <UnstyledButton className="palette-button" onClick={() => setOpen(true)}>
         <IconSearch size={16} stroke={1.8} aria-hidden />
         <span className="palette-word">Search</span>
-        <Kbd size="xs" visibleFrom="sm" aria-hidden>
+        <Kbd size="xs" visibleFrom="sm" className="for-keyboards" aria-hidden>
           {SHORTCUT}
         </Kbd>
       </UnstyledButton>

@@ -1,5 +1,14 @@
 import { expect, test } from 'vitest';
-import { type Budget, budgetBody, budgetForm, budgetName, budgetUse, mostUrgent, renewalDay } from './budget-values.ts';
+import {
+  type Budget,
+  budgetBody,
+  budgetForm,
+  budgetName,
+  budgetSummary,
+  budgetUse,
+  mostUrgent,
+  renewalDay,
+} from './budget-values.ts';
 
 const budget: Budget = {
   id: 'b1',
@@ -57,4 +66,20 @@ test('a budget is renewed on the first of the next month, also in December', () 
   });
   expect(renewalDay('2026-12')).toBe(first);
   expect(budgetName({ endpointId: 'e1', endpointName: 'llm' })).toBe('llm');
+});
+
+test('a new budget says at which dollars it notifies, and what happens when it is used up', () => {
+  const form = { ...budgetForm(), amount: '$250', notifyAt: '100, 80' };
+  expect(budgetSummary(form)).toMatchObject({
+    price: '$250.00',
+    facts: [
+      { label: 'Notifies', value: 'at $200.00, $250.00' },
+      { label: 'Used up', value: 'nothing stops' },
+    ],
+  });
+  const unfinished = budgetSummary({ ...form, amount: 'x', notifyAt: '80', webhook: 'https://a.example', stops: true });
+  expect(unfinished).toMatchObject({
+    price: null,
+    facts: [{ value: 'at 80 %' }, { value: 'the webhook' }, { value: 'nothing new starts until the next month' }],
+  });
 });

@@ -1,4 +1,6 @@
 import type { Schemas } from '../../api/client.ts';
+import type { SummaryText } from '../../ui/forms/summary.tsx';
+import { formatUsd } from '../../ui/text/format.ts';
 
 export type Budget = Schemas['Budget'];
 
@@ -29,6 +31,25 @@ export function budgetBody({ amount, notifyAt, webhook, stops }: BudgetForm) {
     action: stops ? ('STOP' as const) : ('NOTIFY' as const),
     notifyAt: percents.map(Number),
     webhook: webhook.trim() === '' ? null : webhook.trim(),
+  };
+}
+
+/** Returns the dollars at which a budget notifies, and what happens when it is used up. */
+export function budgetSummary(form: BudgetForm): SummaryText {
+  const { amount, notifyAt, webhook, action } = budgetBody(form);
+  const dollars = amount === '' ? Number.NaN : Number(amount);
+  const steps = notifyAt.filter(Number.isFinite).sort((a, b) => a - b);
+  const notices = steps.map((percent) =>
+    Number.isFinite(dollars) ? formatUsd((dollars * percent) / 100) : `${percent} %`,
+  );
+  return {
+    price: Number.isFinite(dollars) ? formatUsd(dollars) : null,
+    priceNote: Number.isFinite(dollars) ? 'a month, from the first (UTC)' : 'Enter an amount',
+    facts: [
+      { label: 'Notifies', value: notices.length === 0 ? 'never' : `at ${notices.join(', ')}` },
+      ...(webhook === null ? [] : [{ label: 'Also to', value: 'the webhook' }]),
+      { label: 'Used up', value: action === 'STOP' ? 'nothing new starts until the next month' : 'nothing stops' },
+    ],
   };
 }
 

@@ -1,5 +1,6 @@
 import {
   Badge,
+  Button,
   Group,
   Paper,
   Progress,
@@ -13,6 +14,7 @@ import {
 } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { api, unwrap } from '../../api/client.ts';
 import { DeleteButton } from '../../ui/confirm-delete.tsx';
 import { recordOptions } from '../../ui/forms/fields.ts';
@@ -28,6 +30,7 @@ import {
   budgetBody,
   budgetForm,
   budgetName,
+  budgetSummary,
   budgetUse,
   byUrgency,
   renewalDay,
@@ -59,15 +62,33 @@ export function Budgets({ isAll }: { isAll: boolean }) {
               starting; queued jobs wait.
             </EmptyNote>
           ) : (
-            <SimpleGrid cols={{ base: 1, sm: 2, md: 3, xl: 4 }} spacing="sm">
-              {byUrgency(budgets).map((budget) => (
-                <BudgetCard key={budget.id} budget={budget} isAll={isAll} />
-              ))}
-            </SimpleGrid>
+            <BudgetCards budgets={byUrgency(budgets)} isAll={isAll} />
           )
         }
       </Loaded>
     </Stack>
+  );
+}
+
+/** More are shown on request, so that the costs below stay in sight. */
+const SHOWN_FIRST = 8;
+
+function BudgetCards({ budgets, isAll }: { budgets: readonly Budget[]; isAll: boolean }) {
+  const [hasMore, setMore] = useState(false);
+  const shown = hasMore ? budgets : budgets.slice(0, SHOWN_FIRST);
+  return (
+    <>
+      <SimpleGrid cols={{ base: 1, sm: 2, md: 3, xl: 4 }} spacing="sm">
+        {shown.map((budget) => (
+          <BudgetCard key={budget.id} budget={budget} isAll={isAll} />
+        ))}
+      </SimpleGrid>
+      {shown.length < budgets.length && (
+        <Button variant="subtle" size="compact-sm" style={{ alignSelf: 'start' }} onClick={() => setMore(true)}>
+          Show all {budgets.length}
+        </Button>
+      )}
+    </>
   );
 }
 
@@ -123,6 +144,7 @@ function CardActions({ budget, name }: { budget: Budget; name: string }) {
         isInRow
         recordId={budgetId}
         submitLabel="Save"
+        summary={budgetSummary}
         initial={budgetForm(budget)}
         onSubmit={(values) =>
           unwrap(
@@ -149,6 +171,7 @@ function NewBudget() {
       label="New budget"
       title="New budget"
       queryKey="budgets"
+      summary={budgetSummary}
       initial={budgetForm()}
       onSubmit={(values) => {
         const endpointId = values.endpointId === '' ? null : values.endpointId;
@@ -171,7 +194,7 @@ function EndpointSelect({ form }: { form: UseFormReturnType<BudgetForm> }) {
   const endpoints = recordOptions(data?.endpoints);
   return (
     <Select
-      label="Of"
+      label="For"
       searchable
       limit={50}
       allowDeselect={false}

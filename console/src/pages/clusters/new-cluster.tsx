@@ -2,11 +2,34 @@ import { Fieldset, SimpleGrid, Stack } from '@mantine/core';
 import { api, unwrap } from '../../api/client.ts';
 import { CONTAINER_DETAILS, ContainerDetails, ContainerFields } from '../../ui/forms/container-fields.tsx';
 import { FieldInput } from '../../ui/forms/field-input.tsx';
-import { AdvancedFields } from '../../ui/forms/form-parts.tsx';
+import { AdvancedFields, type Preset } from '../../ui/forms/form-parts.tsx';
 import { NewRecordPage } from '../../ui/forms/new-record-page.tsx';
 import { GpuFields, StartFields, StorageFields } from '../pods/pod-fields.tsx';
 import { clusterSummary } from '../pods/pod-summary.ts';
-import { CLUSTER_FIELDS, clusterBody, NEW_CLUSTER } from './cluster-values.ts';
+import { CLUSTER_FIELDS, type ClusterValues, clusterBody, NEW_CLUSTER } from './cluster-values.ts';
+
+const PRESETS: Preset<ClusterValues>[] = [
+  {
+    label: 'Training',
+    help: 'Two pods, and checkpoints that stay',
+    from: ({ mount }) => ({ type: 'TRAINING', podCount: 2, mount: { ...mount, kind: 'persistent' } }),
+  },
+  {
+    label: 'Ray',
+    help: 'Four pods; your image starts head and workers by rank',
+    from: ({ mount }) => ({ type: 'RAY', podCount: 4, mount: { ...mount, kind: 'none' } }),
+  },
+  {
+    label: 'Service',
+    help: 'Two pods, and a URL of each at port 8000',
+    from: ({ mount }) => ({
+      type: 'APPLICATION',
+      podCount: 2,
+      ports: ['8000/http'],
+      mount: { ...mount, kind: 'none' },
+    }),
+  },
+];
 
 export function NewClusterPage() {
   return (
@@ -14,6 +37,7 @@ export function NewClusterPage() {
       what="cluster"
       initial={NEW_CLUSTER}
       fields={[...Object.keys(CLUSTER_FIELDS), 'mounts']}
+      presets={PRESETS}
       summary={clusterSummary}
       save={(values) => unwrap(api.POST('/v2/clusters', { body: clusterBody(values) }))}
     >

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { AREAS, parseScope } from '../../../../src/domain/access/scopes.ts';
+import { formatDate } from '../../ui/text/format.ts';
 import {
   hasExec,
   keyState,
+  keySummary,
   LIFETIMES,
   linesOf,
   makerText,
@@ -144,4 +146,20 @@ test('groups without records are left out', () => {
 test('terminals are named apart, because no other scope includes them', () => {
   expect(hasExec(['all', 'invoke'])).toBe(false);
   expect(hasExec(['all', 'exec/p1'])).toBe(true);
+});
+
+test('a new key says what it may do by the names of records, and when it ends', () => {
+  const endpoints = [{ id: 'e1', name: 'chat' }];
+  const now = Date.parse('2026-11-27T12:00:00Z');
+  const summary = keySummary({ ...NEW_KEY, scopes: ['read-only', 'invoke/e1'], days: '1' }, { endpoints }, now);
+  expect(summary.facts.map(({ value }) => value)).toEqual([
+    'Read everything, change nothing; chat · invoke: Send jobs and requests to it',
+    formatDate('2026-11-28T12:00:00Z'),
+    'once, when it is created',
+  ]);
+  const scopes = ['pods:read', 'files:read', 'users:read', 'billing:read', 'catalog:read', 'exec/gone'];
+  const endless = keySummary({ ...NEW_KEY, scopes, days: '' }, {}, now);
+  expect(endless.facts[1]).toEqual({ label: 'And', value: '2 more scopes' });
+  expect(endless.warning).toBe('It works until somebody deletes it.');
+  expect(keySummary({ ...NEW_KEY, scopes: ['exec/gone'] }, {}, now).facts[0]!.value).toBe('exec/gone');
 });

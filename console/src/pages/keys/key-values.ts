@@ -1,4 +1,6 @@
 import type { Schemas } from '../../api/client.ts';
+import type { SummaryText } from '../../ui/forms/summary.tsx';
+import { formatCount, formatDate } from '../../ui/text/format.ts';
 import type { StatusLook } from '../../ui/text/labels.ts';
 import { visibleText } from '../../ui/text/visible-text.ts';
 
@@ -171,6 +173,41 @@ export function scopeGroups(records: Partial<ScopeRecords>): { group: string; it
     { group: 'One registry', items: registries.flatMap((registry) => ofArea('registries', registry)) },
   ].filter(({ items }) => items.length > 0);
 }
+
+/** Returns the scopes of all groups by their value. */
+export function scopeChoices(groups: ReturnType<typeof scopeGroups>): ReadonlyMap<string, ScopeChoice> {
+  return new Map(groups.flatMap(({ items }) => items.map((item) => [item.value, item] as const)));
+}
+
+/** Returns what a key may do, and how long. */
+export function keySummary(
+  { scopes, days }: typeof NEW_KEY,
+  records: Partial<ScopeRecords>,
+  nowMs: number,
+): SummaryText {
+  const choices = scopeChoices(scopeGroups(records));
+  const named = scopes.map((scope) => {
+    const known = choices.get(scope);
+    if (!known) return scope;
+    return scope.includes('/') ? `${known.label}: ${known.allows}` : known.allows;
+  });
+  const more = named.length - MAX_NAMED;
+  return {
+    facts: [
+      { label: 'May', value: named.slice(0, MAX_NAMED).join('; ') || 'nothing yet' },
+      ...(more > 0 ? [{ label: 'And', value: formatCount(more, 'more scope') }] : []),
+      {
+        label: 'Ends',
+        value: days === '' ? 'never' : formatDate(new Date(nowMs + Number(days) * DAY_MS).toISOString()),
+      },
+      { label: 'Shown', value: 'once, when it is created' },
+    ],
+    warning: days === '' ? 'It works until somebody deletes it.' : null,
+  };
+}
+
+/** A summary names so many scopes. */
+const MAX_NAMED = 4;
 
 function ofArea(area: string, record: Named): ScopeChoice[] {
   return [ofRecord(area, record, 'Read it', ':read'), ofRecord(area, record, 'Read, change and delete it', ':write')];

@@ -12,7 +12,7 @@ import {
   TextInput,
 } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { Schemas } from '../../api/client.ts';
 import { endpointsQuery, podsQuery, registriesQuery, templatesQuery, volumesQuery } from '../../api/queries.ts';
@@ -20,6 +20,7 @@ import { FormButton } from '../../ui/forms/form-button.tsx';
 import { Hint } from '../../ui/hint.tsx';
 import {
   hasExec,
+  keySummary,
   LIFETIMES,
   NEW_KEY,
   newKeyBody,
@@ -27,6 +28,7 @@ import {
   REVISIONS,
   type ScopeChoice,
   type ScopeRecords,
+  scopeChoices,
   scopeGroups,
 } from './key-values.ts';
 
@@ -40,12 +42,22 @@ interface NewKeyProps {
 
 /** Makes a key, for oneself or for another user. */
 export function NewKey({ queryKey, isOwn, create, onCreated }: NewKeyProps) {
+  const queries = useQueryClient();
+  // The picker in the dialog reads the records.
+  const records = (): Partial<ScopeRecords> => ({
+    endpoints: queries.getQueryData(endpointsQuery.queryKey)?.endpoints ?? [],
+    pods: queries.getQueryData(podsQuery.queryKey)?.pods ?? [],
+    templates: queries.getQueryData(templatesQuery.queryKey)?.templates ?? [],
+    volumes: queries.getQueryData(volumesQuery.queryKey)?.networkVolumes ?? [],
+    registries: queries.getQueryData(registriesQuery.queryKey)?.registries ?? [],
+  });
   return (
     <FormButton
       label="New key"
       title="New API key"
       isInRow={!isOwn}
       queryKey={queryKey}
+      summary={(values) => keySummary(values, isOwn ? records() : {}, Date.now())}
       initial={NEW_KEY}
       onSubmit={async (values) => onCreated((await create(newKeyBody(values, Date.now()))).secret)}
     >
@@ -122,7 +134,7 @@ interface ScopePickerProps {
 /** The scopes of a key, chosen from a list that says what each allows. */
 function ScopePicker({ value, onChange, error, isOwn }: ScopePickerProps) {
   const groups = scopeGroups(useRecords(isOwn));
-  const choices = new Map(groups.flatMap(({ items }) => items.map((item) => [item.value, item] as const)));
+  const choices = scopeChoices(groups);
   return (
     <Stack gap="xs">
       <MultiSelect

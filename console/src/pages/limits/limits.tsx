@@ -81,6 +81,7 @@ function usageColumn(name: 'endpoints' | 'pods' | 'queuedJobs' | 'workers' | 'gp
   return {
     title: name === 'gpus' ? 'GPUs' : name === 'queuedJobs' ? 'Queued jobs' : LIMITS[name].label.split(' ')[0]!,
     isNumber: true,
+    isWide: name === 'queuedJobs',
     sortKey: name,
     sortValue: ({ usage }) => usage[name],
     render: ({ usage, limits }) => <Use text={useText(name, usage[name], limits[name])} />,

@@ -20,6 +20,7 @@ import {
   type Destination,
   type DestinationForm,
   destinationForm,
+  destinationSummary,
   eventsOf,
   KINDS,
   type Scope,
@@ -34,6 +35,7 @@ export function NewDestination({ scope, onCreated }: { scope: Scope; onCreated: 
       title={scope === 'ACCOUNT' ? 'New destination' : 'New destination of the installation'}
       queryKey="notices"
       recordId={scope}
+      summary={(values) => destinationSummary(scope, values)}
       initial={destinationForm(scope)}
       onSubmit={async (values) => {
         const { signingSecret } = await unwrap(api.POST('/v2/account/notices', { body: createBody(scope, values) }));
@@ -60,6 +62,7 @@ export function EditDestination({ destination }: { destination: Destination }) {
       submitLabel="Save"
       isInRow
       recordId={id}
+      summary={(values) => destinationSummary(scope, values)}
       queryKey="notices"
       initial={destinationForm(scope, destination)}
       onSubmit={(values) =>

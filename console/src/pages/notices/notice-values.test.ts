@@ -4,6 +4,7 @@ import {
   createBody,
   deliveryText,
   destinationForm,
+  destinationSummary,
   EVENTS,
   eventsOf,
   eventsText,
@@ -49,4 +50,26 @@ test('the list says what a destination is told of, in short where it is all', ()
       eventsOf('ACCOUNT').map(({ value }) => value),
     ),
   ).toBe('Everything');
+});
+
+test('a destination says what it is told of, after how long, and how it is sent', () => {
+  const form = destinationForm('ACCOUNT');
+  expect(destinationSummary('ACCOUNT', { ...form, waitMinutes: 1 }).facts.map(({ value }) => value)).toEqual([
+    'Everything',
+    'the records of this account',
+    'told after 1 minute',
+    'by email, what is alike in one',
+  ]);
+  const { facts, warning } = destinationSummary('INSTALLATION', {
+    ...form,
+    kind: 'WEBHOOK',
+    events: ['DISK'],
+    isEnabled: false,
+  });
+  expect(facts.map(({ value }) => value)).toEqual([
+    'The disk is nearly full',
+    'all records, and the installation',
+    'as JSON, signed with a secret that is shown once',
+  ]);
+  expect(warning).toBe('It is off: nothing is sent to it.');
 });

@@ -1,4 +1,6 @@
 import type { Schemas } from '../../api/client.ts';
+import type { SummaryText } from '../../ui/forms/summary.tsx';
+import { formatCount } from '../../ui/text/format.ts';
 import type { StatusLook } from '../../ui/text/labels.ts';
 
 export type Destination = Schemas['NoticeDestination'];
@@ -60,6 +62,30 @@ export function eventsText(scope: Scope, events: readonly Event[]): string {
     .map((label, index) => (index === 0 ? label : label.charAt(0).toLowerCase() + label.slice(1)))
     .join(', ');
 }
+
+/** Returns what a destination is told, of which records, and how. */
+export function destinationSummary(
+  scope: Scope,
+  { kind, events, waitMinutes, isEnabled }: DestinationForm,
+): SummaryText {
+  const waits = events.some((event) => event === 'WAITING_FOR_CAPACITY' || event === 'QUEUE_SLOW');
+  return {
+    facts: [
+      { label: 'Told of', value: events.length === 0 ? 'nothing' : eventsText(scope, events) },
+      { label: 'Of', value: scope === 'ACCOUNT' ? 'the records of this account' : 'all records, and the installation' },
+      ...(waits ? [{ label: 'Waiting', value: `told after ${formatCount(Number(waitMinutes), 'minute')}` }] : []),
+      { label: 'Sent', value: HOW_SENT[kind] },
+    ],
+    warning: isEnabled ? null : 'It is off: nothing is sent to it.',
+  };
+}
+
+const HOW_SENT: Record<Destination['kind'], string> = {
+  EMAIL: 'by email, what is alike in one',
+  WEBHOOK: 'as JSON, signed with a secret that is shown once',
+  SLACK: 'as a message in the channel of the URL',
+  TEAMS: 'as a message in the channel of the URL',
+};
 
 /** The URL of a destination is not known: an empty one leaves it as it is. */
 export function destinationForm(scope: Scope, destination?: Destination): DestinationForm {

@@ -1,5 +1,15 @@
 import { expect, test } from 'vitest';
-import { countsText, NEW_USER, newUserBody, rateBody, rateForm, stateOf, type User } from './user-values.ts';
+import {
+  countsText,
+  NEW_USER,
+  newUserBody,
+  ROLES,
+  rateBody,
+  rateForm,
+  stateOf,
+  type User,
+  userSummary,
+} from './user-values.ts';
 
 test('a user who is being deleted is not just suspended', () => {
   const user = { suspension: null, removal: null } as User;
@@ -26,4 +36,9 @@ test('a rate limit is read back as it was typed; an empty window is inherited, a
     '/hour: must be a whole number from 1',
     '/day: must be a whole number from 1',
   ]);
+});
+
+test('the form of a new user has a meaning for each role', () => {
+  const meanings = ROLES.map(({ value: role }) => userSummary({ ...NEW_USER, role }).facts[0]!.value);
+  expect(new Set(meanings).size).toBe(ROLES.length);
 });

@@ -1,4 +1,5 @@
 import type { Schemas } from '../../api/client.ts';
+import type { SummaryText } from '../../ui/forms/summary.tsx';
 import type { StatusLook } from '../../ui/text/labels.ts';
 
 export type User = Schemas['UserAccount'];
@@ -50,6 +51,24 @@ export const NEW_USER = { name: '', email: '', role: 'USER' };
 
 export function newUserBody({ name, email, role }: typeof NEW_USER): Schemas['CreateUserRequest'] {
   return { name: name.trim(), email: email.trim() || null, role: role as User['role'] };
+}
+
+const ROLE_MEANINGS: Record<User['role'], string> = {
+  USER: 'use their own endpoints, pods, keys and limits',
+  BILLING: 'use their own, and read the costs of all',
+  AUDITOR: 'use their own, and read what all have, without secrets',
+  ADMIN: 'use their own, and manage users and the installation',
+};
+
+/** Returns what a new user may do and gets. */
+export function userSummary({ role }: typeof NEW_USER): SummaryText {
+  return {
+    facts: [
+      { label: 'May', value: ROLE_MEANINGS[role as User['role']] },
+      { label: 'Limits', value: 'the defaults of the installation' },
+      { label: 'Gets', value: 'a first key, which is shown once' },
+    ],
+  };
 }
 
 export const RATE_WINDOWS = ['minute', 'hour', 'day'] as const;

@@ -15,7 +15,7 @@ import { visibleText } from '../../ui/text/visible-text.ts';
 import { CreatedKey } from '../keys/new-key.tsx';
 import { Use } from '../limits/limit-parts.tsx';
 import { useText } from '../limits/limit-values.ts';
-import { NEW_USER, newUserBody, ROLES, roleText, stateOf, USER_STATES, type User } from './user-values.ts';
+import { NEW_USER, newUserBody, ROLES, roleText, stateOf, USER_STATES, type User, userSummary } from './user-values.ts';
 import { usersQuery } from './users-query.ts';
 
 const REFRESH_MS = 10_000;
@@ -113,6 +113,7 @@ function NewUser({ onCreated }: { onCreated: (secret: string) => void }) {
       label="New user"
       title="New user"
       queryKey="users"
+      summary={userSummary}
       initial={NEW_USER}
       onSubmit={async (values) => {
         const { key } = await unwrap(api.POST('/v2/account/users', { body: newUserBody(values) }));
@@ -123,13 +124,7 @@ function NewUser({ onCreated }: { onCreated: (secret: string) => void }) {
         <>
           <TextInput label="Name" required autoComplete="off" data-autofocus {...form.getInputProps('name')} />
           <TextInput label="Email" autoComplete="off" {...form.getInputProps('email')} />
-          <Select
-            label="Role"
-            description="An admin manages users and the installation. An auditor reads what all own, without secrets. Billing reads all costs."
-            data={ROLES}
-            allowDeselect={false}
-            {...form.getInputProps('role')}
-          />
+          <Select label="Role" data={ROLES} allowDeselect={false} {...form.getInputProps('role')} />
         </>
       )}
     </FormButton>

@@ -90,7 +90,7 @@ function Path({ volume, name, path }: { volume: string; name: string; path: stri
   const parts = path.split('/').slice(0, -1);
   const places = parts.map((part, i) => ({ part, to: placeOf(volume, `${parts.slice(0, i + 1).join('/')}/`) }));
   return (
-    <Text component="nav" aria-label="Directory" size="sm">
+    <Text component="nav" aria-label="Directory" size="sm" className="anywhere">
       <Anchor component={Link} to={placeOf(volume, '')}>
         <Name>{name}</Name>
       </Anchor>

@@ -111,11 +111,13 @@ function PaletteSearch({ onClose }: { onClose: () => void }) {
       />
       <PaletteList items={found} selected={selected} onSelect={setSelected} onChoose={choose} />
       <div className="palette-foot" role="status">
-        {found.length === 0
-          ? isLoading
-            ? 'Loading…'
-            : `Nothing is called “${query}”.`
-          : '↑↓ select · ↵ open · esc close'}
+        {found.length > 0 ? (
+          <span className="for-keyboards">↑↓ select · ↵ open · esc close</span>
+        ) : isLoading ? (
+          'Loading…'
+        ) : (
+          `Nothing is called “${query}”.`
+        )}
       </div>
     </>
   );
