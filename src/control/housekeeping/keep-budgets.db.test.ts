@@ -191,7 +191,7 @@ test('the end of a month lifts a stop, before anything was metered or any server
 });
 
 test('a server that was down at the end of a month closes it first, then begins the new one', async () => {
-  await budget('b1', { action: 'STOP', months: -1 });
+  await budget('late', { action: 'STOP', months: -1 });
   await sql(`update usage_meter set metered_until = ${MONTH}::timestamp at time zone 'UTC' - interval '1 hour'`);
   await spend('85', -1);
   await keeper.runOnce(); // still in the old month
@@ -206,6 +206,7 @@ test('a server that was down at the end of a month closes it first, then begins 
     { percent: 80, month: last },
     { percent: 100, month: last, spent: '105' },
   ]);
+  expect(await sql("select from audit_entries where operation = 'budget.stop' and record_id = 'late'")).toEqual([]);
   expect(await listBudgets(database.pool, null)).toMatchObject([
     { month: current, spent: '10', passed: [], isStopped: false },
   ]);

@@ -62,6 +62,14 @@ test('a key maps to an actor with its user and scopes', async () => {
   });
 });
 
+test('a session that a proxy vouched for is refused where none may vouch', async () => {
+  const { secret } = await newKey();
+  const actor = (await keyRing.authenticate(secret))!;
+  const request = { headers: { 'x-forwarded-user': 'ann' }, socket: { remoteAddress: '10.0.0.1' } };
+  expect(await keyRing.isVouched({ ...actor, voucher: 'ann' }, request)).toBe(false);
+  expect(await keyRing.isVouched(actor, request)).toBe(true);
+});
+
 test('a known key is answered from the cache for ten seconds', async () => {
   const { secret } = await newKey();
   expect(keyRing.peek(secret)).toBeUndefined();

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } fro
 import { ControlLoops } from '../../../../test/control-loops.ts';
 import type { EndpointId } from '../../../core/ids.ts';
 import { listDecisions } from '../../../domain/decisions/record-decision.ts';
+import { readEndpointUsers } from '../../../domain/quotas/endpoint-users.ts';
 import { writeLimits } from '../../../domain/quotas/limit-store.ts';
 import { SimulatedWorld } from '../../../runtimes/simulated/simulated-world.ts';
 
@@ -109,6 +110,12 @@ test('GPUs at once count with their number per worker', async () => {
     expect(said.some((reason) => reason.includes("the user's limit 'gpus' of 7 allows"))).toBe(true);
   }, soon);
   expect(await startedAt(ids)).toBe(3);
+});
+
+test('a worker counts with the GPUs of the version that serves', async () => {
+  const id = await endpoint(2);
+  await control.sql('update endpoints set gpu_count = 4, serving_version = 1 where id = $1', id);
+  expect((await readEndpointUsers(control.database.pool, [id])).get(id)).toMatchObject({ gpusPerWorker: 2 });
 });
 
 test('a lowered limit ends only workers that one endpoint alone has beyond it', async () => {
