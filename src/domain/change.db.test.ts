@@ -117,3 +117,31 @@ test('one record too many is refused in the transaction, before the operation ru
   await expect(change(context(), actorWith('all'), adding, { count: 3 })).rejects.toMatchObject({ kind: 'forbidden' });
   expect(runs).toBe(1);
 });
+
+test('a person has four changes in progress at a time, whatever they own; those of others do not wait for them', async () => {
+  const { id: other } = await createUser(database.pool, { name: 'other', email: null });
+  const begun: string[] = [];
+  const { promise: end, resolve: finish } = Promise.withResolvers<void>();
+  const slow: Operation<Tx, { id: string }, void> = {
+    name: 'test.wait',
+    permission: PERMISSIONS.writeVolume,
+    isAudited: () => false,
+    async run(_, { id }) {
+      begun.push(id);
+      await end;
+    },
+    subject: ({ id }) => id,
+  };
+  const member: Actor = { ...actorWith('all'), userId: other, personId: userId };
+  const running = Array.from({ length: 6 }, (_, i) =>
+    change(context(), i % 2 ? member : actorWith('all'), slow, { id: `${i}` }),
+  );
+  await expect.poll(() => begun.length).toBe(4);
+  const owner: Actor = { ...actorWith('all'), userId: other };
+  running.push(change(context(), owner, slow, { id: 'of the other' }));
+  await expect.poll(() => begun).toContain('of the other');
+  expect(begun).toHaveLength(5);
+  finish();
+  await Promise.all(running);
+  expect(begun).toHaveLength(7);
+});

@@ -4,7 +4,8 @@
  * transaction of its change (docs/decisions/0115-audit-log.md).
  */
 import { Failure } from '../core/errors.ts';
-import { type Db, transaction } from '../db/pool.ts';
+import { FairSlots } from '../core/flow/fair-slots.ts';
+import { type Db, type Pool, transaction } from '../db/pool.ts';
 import { type Actor, type Admin, isPermitted, type Permission } from './access/actor.ts';
 import type { WritingStatement } from './audit/insert-entry.ts';
 import { recordRefusal } from './audit/record-refusal.ts';
@@ -90,17 +91,19 @@ async function carryOut<T extends Tx<Admin>, Input extends object, Result, Prepa
     const bus: Context['bus'] = { publish: (...hint) => void hints.push(hint) };
     return { ...context, db, actor, bus, audited: witness.audited, saw: witness.saw } as unknown as T;
   };
-  const atOnce = adds ? undefined : await operation.runAtOnce?.(begin(context.pool), input);
+  const commit = async () => {
+    const atOnce = adds ? undefined : await operation.runAtOnce?.(begin(context.pool), input);
+    if (atOnce !== undefined) return atOnce;
+    return transaction(context.pool, async (db) => {
+      if (adds && actor !== null) await checkOneMore(db, actor.userId, adds.record, adds.count);
+      await witness.lookBefore(db);
+      const result = await operation.run(begin(db), input, prepared);
+      await witness.writeEntry(db, result);
+      return result;
+    });
+  };
   const result =
-    atOnce !== undefined
-      ? atOnce
-      : await transaction(context.pool, async (db) => {
-          if (adds && actor !== null) await checkOneMore(db, actor.userId, adds.record, adds.count);
-          await witness.lookBefore(db);
-          const result = await operation.run(begin(db), input, prepared);
-          await witness.writeEntry(db, result);
-          return result;
-        });
+    actor === null ? await commit() : await slotsOf(context.pool).run(actor.personId ?? actor.userId, commit);
   for (const hint of hints) context.bus.publish(...hint);
   const id = operation.subject(input, result);
   context.logger?.debug(
@@ -108,4 +111,17 @@ async function carryOut<T extends Tx<Admin>, Input extends object, Result, Prepa
     'changed',
   );
   return result;
+}
+
+/**
+ * Changes of one person at a time. Each has a connection to the database while it waits for another change of the same record: with more, they
+ * would have all connections, and everybody else would wait for theirs.
+ */
+const CHANGES = { slots: Number.POSITIVE_INFINITY, perOwner: 4 };
+const slotsByPool = new WeakMap<Pool, FairSlots>();
+
+function slotsOf(pool: Pool): FairSlots {
+  const slots = slotsByPool.get(pool) ?? new FairSlots(CHANGES);
+  slotsByPool.set(pool, slots);
+  return slots;
 }

@@ -14,13 +14,13 @@ import {
 } from 'graphql';
 import { clientNetwork } from '../core/client-address.ts';
 import { Failure } from '../core/errors.ts';
+import { FairSlots } from '../core/flow/fair-slots.ts';
 import { takeTurn } from '../core/flow/turns.ts';
 import { TEAM_HEADER } from '../core/team-header.ts';
 import type { Actor } from '../domain/access/actor.ts';
 import { acceptOnlyJson, BODY_LIMIT_BYTES } from '../http/accept-only-json.ts';
 import { authenticate, authenticateSession } from '../http/authenticate.ts';
 import { readBearer } from '../http/bearer.ts';
-import { FairSlots } from '../http/floods/fair-slots.ts';
 import { refuseExceeded } from '../http/floods/rate-limiter.ts';
 import { withOrigin } from '../http/origin.ts';
 import { logFailure, newRequestId, renderProblem } from '../http/problem.ts';

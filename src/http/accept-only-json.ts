@@ -2,9 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../core/errors.ts';
+import { FairSlots } from '../core/flow/fair-slots.ts';
 import { takeTurn } from '../core/flow/turns.ts';
 import { findShapeFault } from '../core/text/json-scan.ts';
-import { FairSlots } from './floods/fair-slots.ts';
 import { validationFailure } from './validation-failure.ts';
 
 /** The largest request body of the GraphQL API. */

@@ -21,9 +21,9 @@ const bearer = ({ key }: House) => `authorization: Bearer ${key}`;
 function get(house: House, path: string, ...headers: string[]): Attack {
   return { request: lines(`GET ${path} HTTP/1.1`, 'host: a', bearer(house), ...headers) };
 }
-function post(house: House, path: string, body: string, type = 'application/json'): Attack {
-  const head = [bearer(house), `content-type: ${type}`, `content-length: ${Buffer.byteLength(body)}`];
-  return { request: `${lines(`POST ${path} HTTP/1.1`, 'host: a', ...head)}${body}` };
+function post(house: House, path: string, body: string, method = 'POST'): Attack {
+  const head = [bearer(house), 'content-type: application/json', `content-length: ${Buffer.byteLength(body)}`];
+  return { request: `${lines(`${method} ${path} HTTP/1.1`, 'host: a', ...head)}${body}` };
 }
 /** Adds gzip'ed lines to a batch. */
 function upload(house: House, packed: Buffer): Attack {
@@ -115,6 +115,7 @@ export const PLANES: Plane[] = [
       ['lists in the second revision', (house) => get(house, '/2026-08/v2/serverless')],
       ['lists in v1', (house) => get(house, '/v1/endpoints')],
       ['refused requests', (house) => get(house, '/v2/pods/none')],
+      ['changes of one record', (house) => post(house, `/v2/serverless/${house.queue}`, '{"timeout":60000}', 'PATCH')],
     ],
   },
   {

@@ -4,13 +4,13 @@
  */
 import type { Clock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
+import { FairSlots } from '../../core/flow/fair-slots.ts';
 import type { UserId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import type { Pool } from '../../db/pool.ts';
 import { findHubWorkload, type HubAccess, type HubWorkload } from '../../domain/access/hub-access.ts';
 import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
-import { FairSlots } from '../../http/floods/fair-slots.ts';
 import { renderProblem } from '../../http/problem.ts';
 import { HubRefused } from '../../models/hub/hub-client.ts';
 import type { PullThroughHub } from '../../models/hub/pull-through-hub.ts';

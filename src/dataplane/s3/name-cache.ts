@@ -1,5 +1,5 @@
 import { type Clock, monotonicClock, systemClock } from '../../core/clock.ts';
-import { FairSlots } from '../../http/floods/fair-slots.ts';
+import { FairSlots } from '../../core/flow/fair-slots.ts';
 import type { Folder } from '../../runtimes/directories/folder.ts';
 import { HIDDEN_FOLDER } from '../../runtimes/directories/sweep-uploads.ts';
 import { NameRuns } from './name-runs.ts';

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Static } from 'typebox';
 import { Failure } from '../../core/errors.ts';
+import { FairSlots } from '../../core/flow/fair-slots.ts';
 import type { BuildId, EndpointId } from '../../core/ids.ts';
 import type { Build, FolderEntry } from '../../domain/builds/build.ts';
 import { findMissingFiles, findPartialFiles, storeFile, storePack } from '../../domain/builds/build-files.ts';
@@ -8,7 +9,6 @@ import { findBuildName, getBuild, listBuilds } from '../../domain/builds/build-s
 import { cancelBuild, createBuild, type NewBuild, retryBuild } from '../../domain/builds/change-build.ts';
 import { MAX_FILE_BYTES, MAX_FOLDER_ENTRIES } from '../../domain/builds/check-folder.ts';
 import { change } from '../../domain/change.ts';
-import { FairSlots } from '../../http/floods/fair-slots.ts';
 import { validationFailure } from '../../http/validation-failure.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { BYTES, noContent, ref } from '../shared/schema.ts';

@@ -1,7 +1,7 @@
 import { Failure } from '../../core/errors.ts';
+import { FairSlots } from '../../core/flow/fair-slots.ts';
 import type { UserId } from '../../core/ids.ts';
 import { searchLog } from '../../domain/logs/search-log.ts';
-import { FairSlots } from '../../http/floods/fair-slots.ts';
 
 /**
  * Searches of logs that run at once in this process, and those of one user: a search that finds little keeps a core of the
