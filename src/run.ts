@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runCli } from './cli/program.ts';
+import { runCli } from './cli/run-cli.ts';
 import type { DoctorOptions, Storage } from './cli/shared/cli-pieces.ts';
 import type { SystemdUnit } from './cli/storage/systemd-unit.ts';
 import { createOutput, createTerminal } from './cli/terminal/process-terminal.ts';

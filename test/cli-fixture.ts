@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runCli } from '../src/cli/program.ts';
+import { runCli } from '../src/cli/run-cli.ts';
 import type { CliPieces, Screen } from '../src/cli/shared/cli-pieces.ts';
 import { type RestFixture, startRestApp } from './rest-app.ts';
 import { testTerminal } from './test-terminal.ts';

@@ -2,11 +2,15 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
 import { testTerminal } from '../../test/test-terminal.ts';
 import { type Flags, readConfig } from '../config/config.ts';
+import { listSettings, longFlag } from '../config/setting.ts';
+import { SETTINGS } from '../config/settings.ts';
 import { ensureFirstUser } from '../domain/access/ensure-first-user.ts';
 import { findKeyBySecretHash } from '../domain/access/key-store.ts';
 import { hashSecret } from '../domain/access/secret-hash.ts';
 import { ensureInstallation, updateRuntime } from '../domain/installation.ts';
-import { buildCli, runCli } from './program.ts';
+import { buildCli } from './program.ts';
+import { runCli } from './run-cli.ts';
+import { readServeFlags } from './server/serve-flags.ts';
 import type { CliPieces } from './shared/cli-pieces.ts';
 
 let database: TestDatabase;
@@ -76,6 +80,22 @@ describe('serve', () => {
   test('an invalid value is one sentence and status 2', async () => {
     expect(await run('--port', 'eighty')).toBe(2);
     expect(noted).toEqual(["podyard: --port is 'eighty', but must be a whole number from 0 to 65535"]);
+  });
+
+  test('a plain command line is understood as the parser of all commands does', async () => {
+    const settings = listSettings(SETTINGS).filter(({ flag }) => flag !== undefined);
+    for (const setting of settings) {
+      const flag = longFlag(setting)!;
+      const lines = setting.takes ? [[flag, 'a=b'], [`${flag}=a=b`], [flag, 'a', `${flag}=`]] : [[flag], [flag, flag]];
+      for (const line of lines) {
+        const given: Flags[] = [];
+        const serve = async (flags: Flags) => void given.push(flags);
+        await buildCli({ ...pieces, serve }).parseAsync(line, { from: 'user' });
+        expect(readServeFlags(['serve', ...line])).toEqual(given[0]);
+      }
+    }
+    const others = [['-h'], ['doctor'], ['serve', 'x'], ['--port'], ['--port', '-1'], ['--rest-v1=x'], ['--prot', '9']];
+    for (const line of others) expect(readServeFlags(line)).toBe(null);
   });
 
   test('the options of serve are the flags of the configuration', async () => {

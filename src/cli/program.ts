@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Argument, Command, CommanderError, type ErrorOptions } from 'commander';
-import { messageOf } from '../core/errors.ts';
 import { didYouMean } from '../core/text/closest.ts';
-import { UsageError } from '../core/usage-error.ts';
 import { addKeys, addS3Keys, addSecrets, addUsers } from './access/access-commands.ts';
 import { addLimits, addSignIn, addSshKeys } from './account/account-commands.ts';
 import { addAudit } from './audit/audit-commands.ts';
@@ -30,7 +28,6 @@ import { addUpgrade } from './server/upgrade.ts';
 import type { CliPieces } from './shared/cli-pieces.ts';
 import { addStorageCommands } from './storage/storage-commands.ts';
 import { addTeams } from './teams/team-commands.ts';
-import { ExitStatus } from './terminal/terminal.ts';
 
 /** A command that reports an unknown word as an unknown command, not as an excess argument of its default command. */
 class CommandLine extends Command {
@@ -102,22 +99,14 @@ export function buildCli(pieces: CliPieces): Command {
   return program;
 }
 
-/**
- * Runs one command line. Resolves with the exit status: 0; 1 for a failure; 2 for a command line that is not understood;
- * 130 for Ctrl-C; the status of a program that `podyard exec` ran; or what `exitStatusOf` returns for a server's refusal. Every failure is explained on stderr.
- */
-export async function runCli(pieces: CliPieces, args: readonly string[]): Promise<number> {
+/** Runs a command, and resolves with the exit status. A command line that is not understood is explained on stderr; rejects as the command does. */
+export async function parse(pieces: CliPieces, args: readonly string[]): Promise<number> {
   try {
     await buildCli(pieces).parseAsync([...args], { from: 'user' });
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2; // it has printed its text itself
-    if (error instanceof ExitStatus) return error.status;
-    pieces.terminal.progress('');
-    if (pieces.terminal.interrupted.aborted) return 130; // as shells report Ctrl-C
-    pieces.note(`podyard: ${messageOf(error)}`);
-    if (error instanceof UsageError) return 2;
-    return (await import('./shared/api-client.ts')).exitStatusOf(error);
+    throw error;
   }
 }
 

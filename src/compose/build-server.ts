@@ -23,7 +23,6 @@ import { refuseSharedProcesses } from '../domain/access/refuse-shared-processes.
 import { RefusalLog } from '../domain/audit/refusal-log.ts';
 import { StrangerLog } from '../domain/audit/stranger-log.ts';
 import { useCatalog } from '../domain/catalog/catalog.ts';
-import { readCatalogFile } from '../domain/catalog/read-catalog-file.ts';
 import { ActivityReporter } from '../domain/history/activity-reporter.ts';
 import { type RegistryPolicy, useRegistries } from '../domain/images/registry-policy.ts';
 import { ensureInstallation } from '../domain/installation.ts';
@@ -37,8 +36,8 @@ import { createModelOrigins } from '../models/origins/model-origins.ts';
 import { type ProcessFigures, readProcessFigures } from '../rest/installation/process-figures.ts';
 import type { WorkloadStorage } from '../runtimes/runtime.ts';
 import { ProxySignIn } from '../sign-in/local/proxy-sign-in.ts';
-import { type OwnSignIn, readOwnSignIn } from '../sign-in/local/read-own-sign-in.ts';
-import { readProviders } from '../sign-in/read-providers.ts';
+import type { OwnSignIn } from '../sign-in/local/read-own-sign-in.ts';
+import type { Provider } from '../sign-in/read-providers.ts';
 import { createBuilder } from './create-builder.ts';
 import { createHub, createWorkloadHub } from './create-hub.ts';
 import { createNoticePost } from './create-notice-post.ts';
@@ -110,9 +109,11 @@ export interface Start {
 export async function buildServer(options: Start): Promise<RunningServer> {
   const { config, roles, isFirstOfSeveral, companion, logger, cleanUp } = options;
   const observability = await startObservability(options);
-  if (config.catalogFile !== null) useCatalog(await readCatalogFile(config.catalogFile));
-  const providers = config.signIn.providersFile === null ? [] : await readProviders(config.signIn.providersFile);
-  const own = await readOwnSignIn(config.signIn.providersFile);
+  if (config.catalogFile !== null) {
+    const { readCatalogFile } = await import('../domain/catalog/read-catalog-file.ts');
+    useCatalog(await readCatalogFile(config.catalogFile));
+  }
+  const { providers, own } = await readSignIn(config.signIn.providersFile);
   const recipes = await readRecipes(config.recipesFile);
   const loadingRest = isFirstOfSeveral ? null : import('../rest/rest-apps.ts'); // a third of all code: loads while the database starts
   const database = await prepareDatabase(options);
@@ -156,6 +157,14 @@ export async function buildServer(options: Start): Promise<RunningServer> {
   const fullDisk = await findFullDisk();
   if (fullDisk !== null) described.notices = [...described.notices, fullDisk.replace(/\.$/, '')];
   return { ...described, newKey, stop: stopOf(options, parts, serving) };
+}
+
+/** Without a file, people may be invited. */
+async function readSignIn(file: string | null): Promise<{ providers: Provider[]; own: OwnSignIn }> {
+  if (file === null) return { providers: [], own: { isLocalOn: true, proxy: null } };
+  const { readProviders } = await import('../sign-in/read-providers.ts');
+  const { readOwnSignIn } = await import('../sign-in/local/read-own-sign-in.ts');
+  return { providers: await readProviders(file), own: await readOwnSignIn(file) };
 }
 
 async function startObservability(options: Start): Promise<{ metrics: Metrics; tracing: Tracing | null }> {

@@ -9,7 +9,6 @@ import type { SecretBox } from '../core/secret-box.ts';
 import type { Pool } from '../db/pool.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import type { NoticeSender } from '../domain/notices/notice.ts';
-import { readMailSettings } from '../outbound/read-mail-settings.ts';
 import { NoticePost } from '../outbound/send-notice.ts';
 import { diskProblem, readDiskOf } from './describe-installation.ts';
 import { hostInUrl } from './front/listen.ts';
@@ -17,7 +16,8 @@ import { hostInUrl } from './front/listen.ts';
 /** Creates what sends notices. Throws if the operator's mail file is wrong. */
 export async function createNoticePost(config: Config, webhooks: WebhookPolicy): Promise<NoticePost> {
   const { mailFile } = config.notices;
-  const mail = mailFile === null ? null : await readMailSettings(mailFile);
+  const mail =
+    mailFile === null ? null : await (await import('../outbound/read-mail-settings.ts')).readMailSettings(mailFile);
   const protocol = config.tls === null ? 'http' : 'https';
   const publicUrl = config.publicUrl ?? `${protocol}://${hostInUrl(config.host)}:${config.port}`;
   return new NoticePost({ mail, webhooks, publicUrl });

@@ -9,6 +9,7 @@ import { sqlState } from './sql-state.ts';
 
 const INT8 = 20;
 pg.types.setTypeParser(INT8, Number); // counters and sizes here stay far below 2^53
+pg.defaults.parseInputDatesAsUTC = true; // the local time zone costs half a megabyte of tables, and time for each date
 
 export type Pool = pg.Pool;
 /** Runs statements: the pool itself, or the connection of a transaction. */

@@ -1,6 +1,6 @@
 /** docs/interface/queue.md, "One base URL for all models": `model` in a call to /openai/v1 names the endpoint. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runCli } from '../../src/cli/program.ts';
+import { runCli } from '../../src/cli/run-cli.ts';
 import type { EndpointId } from '../../src/core/ids.ts';
 import type { FakeWorker } from '../fake-worker.ts';
 import { type Answer, type CallOptions, QueuePlaneFixture } from '../queue-plane.ts';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type RestFixture, startRestApp } from '../../../test/rest-app.ts';
 import { testTerminal } from '../../../test/test-terminal.ts';
 import { ChainSealer } from '../../domain/audit/chain.ts';
-import { runCli } from '../program.ts';
+import { runCli } from '../run-cli.ts';
 
 let rest: RestFixture;
 let server: Server;

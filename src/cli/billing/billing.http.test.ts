@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type RestFixture, startRestApp } from '../../../test/rest-app.ts';
 import { testTerminal } from '../../../test/test-terminal.ts';
-import { runCli } from '../program.ts';
+import { runCli } from '../run-cli.ts';
 
 let rest: RestFixture;
 let server: Server;

@@ -2,7 +2,8 @@ import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { testTerminal } from '../../../test/test-terminal.ts';
 import { ENDPOINT_WIRE_2026_07 } from '../../rest/endpoints/wire-2026-07.ts';
-import { buildCli, runCli } from '../program.ts';
+import { buildCli } from '../program.ts';
+import { runCli } from '../run-cli.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
 import { EXAMPLES } from './examples.ts';
 

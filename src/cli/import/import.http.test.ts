@@ -8,7 +8,7 @@ import { ModelHub } from '../../../test/model-hub.ts';
 import { type Person, type RestFixture, startRestApp } from '../../../test/rest-app.ts';
 import { testTerminal } from '../../../test/test-terminal.ts';
 import { REST_REVISIONS } from '../../core/rest-revisions.ts';
-import { runCli } from '../program.ts';
+import { runCli } from '../run-cli.ts';
 
 /** docs/guide/from-runpod.md: one Podyard server is the other side of another. */
 

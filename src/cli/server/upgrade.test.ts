@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { testTerminal } from '../../../test/test-terminal.ts';
-import { runCli } from '../program.ts';
+import { runCli } from '../run-cli.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
 import { upgrade } from './upgrade.ts';
 

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { testTerminal } from '../../../test/test-terminal.ts';
 import { readConfig } from '../../config/config.ts';
 import type { Flags } from '../../config/settings.ts';
-import { runCli } from '../program.ts';
+import { runCli } from '../run-cli.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
 import { findStorage } from './installation.ts';
 import { readSystemdUnit, type SystemdUnit } from './systemd-unit.ts';

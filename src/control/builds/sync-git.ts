@@ -28,8 +28,7 @@ import { isPublicAddress, type WebhookPolicy, WebhookRefused } from '../../domai
 import { signalMarked } from '../../runtimes/process/process-group.ts';
 import { gitIsMissing, PassingGitFailure } from './git-failure.ts';
 import { type CheckedOut, GIT_MARKER, GitRepository, type Head } from './git-repository.ts';
-import { readCommitFolder, storeFolder } from './read-commit.ts';
-import { type ReadFields, readCommitProject } from './read-commit-project.ts';
+import type { ReadFields } from './read-commit-project.ts';
 import { UserTaskLoop } from './user-task-loop.ts';
 
 const TICK_MS = 60_000;
@@ -166,6 +165,7 @@ export class GitSync extends UserTaskLoop {
     const { userId } = source;
     const project = source.applySettings ? await this.#readProject(source, folder) : null;
     const build = { ...project?.build, ...source.build };
+    const { readCommitFolder, storeFolder } = await import('./read-commit.ts');
     const input = await readCommitFolder(folder, { ...source, build });
     const made = { contentHash: contentHashOf(input), settings: project?.settings ?? null };
     if (!isDeepStrictEqual(await findNewestContent(pool, source.id), made)) {
@@ -179,6 +179,7 @@ export class GitSync extends UserTaskLoop {
   async #readProject({ userId, endpointId }: DueSource, { root }: CheckedOut) {
     const { pool, readFields } = this.#deps;
     const endpoint = await getEndpointRow(pool, userId, endpointId);
+    const { readCommitProject } = await import('./read-commit-project.ts');
     const project = await readCommitProject(pool, root, { userId, endpoint, readFields });
     return JSON.parse(JSON.stringify(project)) as typeof project;
   }

@@ -1,18 +1,29 @@
-import { XMLBuilder, XMLParser } from 'fast-xml-parser';
+import { createRequire } from 'node:module';
 import { S3Error } from './s3-error.ts';
 
 const NAMESPACE = 'http://s3.amazonaws.com/doc/2006-03-01/';
 export const XML_HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n';
 
-const builder = new XMLBuilder({ ignoreAttributes: false, attributeNamePrefix: '@', suppressEmptyNode: true });
-const parser = new XMLParser({
-  ignoreAttributes: true,
-  parseTagValue: false,
-  trimValues: false,
-  htmlEntities: true,
-  removeNSPrefix: true,
-  isArray: (name) => name === 'Object' || name === 'Part',
-});
+let loaded: ReturnType<typeof load> | undefined;
+
+/** At the first document: most servers see none. */
+function load() {
+  const { XMLBuilder, XMLParser } = createRequire(import.meta.url)(
+    'fast-xml-parser',
+  ) as typeof import('fast-xml-parser');
+  const parser = new XMLParser({
+    ignoreAttributes: true,
+    parseTagValue: false,
+    trimValues: false,
+    htmlEntities: true,
+    removeNSPrefix: true,
+    isArray: (name) => name === 'Object' || name === 'Part',
+  });
+  return {
+    builder: new XMLBuilder({ ignoreAttributes: false, attributeNamePrefix: '@', suppressEmptyNode: true }),
+    parser,
+  };
+}
 
 /** A value of an element: its text, its elements, or one for each item. Undefined: no element. */
 export type XmlValue = string | number | boolean | undefined | XmlElements | readonly XmlValue[];
@@ -22,7 +33,8 @@ export interface XmlElements {
 
 /** Returns a document without its head. Control characters, which XML has no text for, are written as S3 does. */
 export function buildXml(name: string, elements: XmlElements): string {
-  const text: string = builder.build({ [name]: { '@xmlns': NAMESPACE, ...elements } });
+  loaded ??= load();
+  const text: string = loaded.builder.build({ [name]: { '@xmlns': NAMESPACE, ...elements } });
   return text.replace(/[\x00-\x1f]/g, (c) => `&#x${c.charCodeAt(0).toString(16).toUpperCase()};`);
 }
 
@@ -31,7 +43,8 @@ export function parseXml(text: string, root: string): Record<string, unknown> {
   if (/<!(?:DOCTYPE|ENTITY)/i.test(text)) throw malformedXml('has a DOCTYPE');
   let document: Record<string, unknown>;
   try {
-    document = parser.parse(text, true) as Record<string, unknown>;
+    loaded ??= load();
+    document = loaded.parser.parse(text, true) as Record<string, unknown>;
   } catch (cause) {
     throw malformedXml('is not valid XML', cause);
   }

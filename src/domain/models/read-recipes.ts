@@ -1,6 +1,5 @@
 /** How a model becomes an endpoint: data, which an operator's own file replaces. */
 import { readFile } from 'node:fs/promises';
-import { Ajv } from 'ajv';
 import { messageOf } from '../../core/errors.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { RECIPE_SCHEMA, type Recipe } from './recipe.ts';
@@ -18,6 +17,7 @@ export async function readRecipes(file: string | null): Promise<Recipe[]> {
   } catch (error) {
     throw new UsageError(`--recipes ${file} is not JSON: ${messageOf(error)}`);
   }
+  const { Ajv } = await import('ajv');
   const validate = new Ajv({ strict: false }).compile({ type: 'array', minItems: 1, items: RECIPE_SCHEMA });
   if (validate(recipes)) return recipes as Recipe[];
   const { instancePath, message, params } = validate.errors![0]!;

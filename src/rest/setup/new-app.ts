@@ -1,5 +1,13 @@
-import { SerializerSelector } from '@fastify/fast-json-stringify-compiler';
-import type { FastifyReply, FastifyRequest, FastifySerializerCompiler, RouteOptions } from 'fastify';
+import { createRequire } from 'node:module';
+import type { SerializerCompiler, SerializerFactory } from '@fastify/fast-json-stringify-compiler';
+import type {
+  FastifyReply,
+  FastifyRequest,
+  FastifySchemaCompiler,
+  FastifySerializerCompiler,
+  FastifyServerOptions,
+  RouteOptions,
+} from 'fastify';
 import Fastify from 'fastify';
 import type { Failure } from '../../core/errors.ts';
 import type { RestRevision } from '../../core/rest-revisions.ts';
@@ -45,6 +53,7 @@ export function newApp(deps: RestDeps, options: AppOptions): { app: RestApp; fin
     return503OnClosing: false, // Fastify's 503 has another shape; the outer server stops accepting first
     routerOptions: { maxParamLength: 500 },
     rewriteUrl: ({ url }) => rewriteUrl(url!),
+    schemaController: compilers(createValidatorCompiler(schemas, hints), createSerializerCompiler(schemas)),
     // Raised before any hook ran, for a malformed URL.
     frameworkErrors: (error, request, reply) => {
       setCommonHeaders(request, reply);
@@ -62,8 +71,6 @@ export function newApp(deps: RestDeps, options: AppOptions): { app: RestApp; fin
     isEmptyAllowed: true, // clients send the header with a bodiless DELETE or POST
     detail: 'The request could not be processed: its body is not valid JSON.',
   });
-  app.setValidatorCompiler(createValidatorCompiler(schemas, hints));
-  app.setSerializerCompiler(createSerializerCompiler(schemas));
   for (const schema of schemas) app.addSchema(schema);
   app.setErrorHandler(async (error, request, reply) => {
     await auditRefusal(deps, request, error);
@@ -80,21 +87,37 @@ export function newApp(deps: RestDeps, options: AppOptions): { app: RestApp; fin
   return { app, finish: () => paths.shadow(app) };
 }
 
+/** Replaces Fastify's compilers before it loads them: 60 modules. Their types know no others. */
+function compilers(
+  validator: FastifySchemaCompiler<object>,
+  serializer: FastifySerializerCompiler<object>,
+): NonNullable<FastifyServerOptions['schemaController']> {
+  return { compilersFactory: { buildValidator: () => validator, buildSerializer: () => serializer } as object };
+}
+
 /**
- * Fastify's serializers, which strip undeclared properties, compiled at first use: compiling the hundreds of all routes
- * would slow down the start. `schemas` are those with an `$id`. Formats are not looked at: they tell no member of a union from another, and
- * our own answers have them.
+ * Fastify's serializers, which strip undeclared properties, compiled at first use, when their compiler is loaded: the hundreds of all
+ * routes would slow down the start. `schemas` are those with an `$id`. Formats are not looked at: they tell no member of a union from
+ * another, and our own answers have them.
  */
 function createSerializerCompiler(schemas: readonly object[]): FastifySerializerCompiler<object> {
-  const compile = SerializerSelector()(
-    Object.fromEntries(schemas.map((schema) => [(schema as { $id: string }).$id, schema])),
-    { ajv: { validateFormats: false } } as object,
-  );
+  let compile: SerializerCompiler | undefined;
   return (route) => {
     let serialize: ((data: unknown) => string) | undefined;
     return (data) => {
-      serialize ??= compile(route as Parameters<typeof compile>[0]);
+      compile ??= loadSerializers()(
+        Object.fromEntries(schemas.map((schema) => [(schema as { $id: string }).$id, schema])),
+        { ajv: { validateFormats: false } } as object,
+      );
+      serialize ??= compile(route as Parameters<SerializerCompiler>[0]);
       return serialize(data);
     };
   };
+}
+
+function loadSerializers(): SerializerFactory {
+  const load = createRequire(import.meta.url);
+  return (
+    load('@fastify/fast-json-stringify-compiler') as { SerializerSelector(): SerializerFactory }
+  ).SerializerSelector();
 }

@@ -1,4 +1,5 @@
-import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
+import { createRequire } from 'node:module';
+import type { Ajv, ErrorObject, Options, ValidateFunction } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
 import { findImageFault, IMAGE_PATTERN } from '../../domain/images/image-reference.ts';
 import { badTexts } from '../../http/bad-texts.ts';
@@ -34,10 +35,11 @@ export type Hints = NonNullable<Wire['hints']>;
 
 /** `schemas` are those with an `$id`. `hints`, by `$id`, explain a refused body further, or know what it means. */
 export function createValidatorCompiler(schemas: readonly object[], hints: Hints = {}): FastifySchemaCompiler<object> {
-  // Created when they are needed: they read all schemas.
+  // Created when they are needed, and Ajv loaded: they read all schemas.
   let bodies: Ajv | undefined;
   let urls: Ajv | undefined;
   const compile = (schema: object, isBody: boolean): ValidateFunction => {
+    const { Ajv } = createRequire(import.meta.url)('ajv') as typeof import('ajv');
     urls ??= useUniqueItems(new Ajv({ ...SHARED, coerceTypes: true }));
     if (!isBody) return urls.compile(schema);
     bodies ??= useUniqueItems(new Ajv({ ...SHARED, coerceTypes: false })).addSchema([...schemas]);

@@ -24,15 +24,15 @@ const validate = new Ajv().compile<Given>({ type: 'object', properties: OWN_MEMB
 /** Nobody signs in there: it stands for the issuer of those whom a header names. */
 const HEADER_ISSUER = 'https://proxy.invalid';
 
-/** Without a file, people may be invited. `readProviders` has reported what is wrong in the file. */
-export async function readOwnSignIn(file: string | null): Promise<OwnSignIn> {
-  const given: unknown = file === null ? {} : JSON.parse(await readFile(file, 'utf8'));
+/** `readProviders` has reported what is wrong in the file. */
+export async function readOwnSignIn(file: string): Promise<OwnSignIn> {
+  const given: unknown = JSON.parse(await readFile(file, 'utf8'));
   if (!validate(given)) throw new Error(`the sign-in file ${file}: ${validate.errors?.[0]?.message}`);
   const { localAccounts = true, proxy, providers = [] } = given;
   // Sessions name where they began: those of the proxy would end with the provider's.
   if (providers.some(({ name }) => name === proxy?.title))
     throw new Error(`the sign-in file ${file}: proxy: a provider is named '${proxy?.title}', so give it another title`);
-  return { isLocalOn: localAccounts, proxy: proxy === undefined ? null : await toProxy(proxy, file!) };
+  return { isLocalOn: localAccounts, proxy: proxy === undefined ? null : await toProxy(proxy, file) };
 }
 
 async function toProxy(given: NonNullable<Given['proxy']>, file: string): Promise<ProxySettings> {
