@@ -84,26 +84,40 @@ test('with --in-turn the port is free first', async () => {
   expect(printed).toContain('slow ended');
 });
 
-test('with --spare the next program waits for the save, and has the code and the standard input of one without', async () => {
-  const code = (name: string) => `
-import sys
-print('${name} reads', repr(sys.stdin.read()), flush=True)
-def handler(job):
-    pass
-`;
-  await write('handler.py', code('one'));
-  command = ['python3', '-u', RUN_HANDLER, 'handler.py', 'handler'];
-  await run("one reads ''", '--spare');
-  for (const name of ['two', 'three']) {
-    await write('handler.py', code(name));
-    await says(`${name} reads ''`);
-  }
-  expect(count('reads')).toBe(3);
-  await write('handler.py', 'def handler(:\n');
-  await says('it runs again when you save a file');
-  await write('handler.py', code('mended'));
-  await says("mended reads ''");
-});
+test.each<[string, string[], (name: string) => string]>([
+  [
+    'handler.py',
+    ['python3', '-u', RUN_HANDLER, 'handler.py', 'handler'],
+    (name) => `import sys\nprint('${name} reads', repr(sys.stdin.read()), flush=True)\ndef handler(job):\n    pass\n`,
+  ],
+  [
+    'handler.js',
+    [
+      process.execPath,
+      RUN_HANDLER.replace('python/run_handler.py', 'javascript/run-handler.js'),
+      'handler.js',
+      'default',
+    ],
+    (name) =>
+      `const { readFileSync } = require('node:fs');\nconsole.log(\`${name} reads '\${readFileSync(0)}'\`);\nmodule.exports = () => {};\n`,
+  ],
+])(
+  'with --spare the next program waits for the save: %s has the code and the standard input of one without',
+  async (file, handler, code) => {
+    await write(file, code('one'));
+    command = handler;
+    await run("one reads ''", '--spare');
+    for (const name of ['two', 'three']) {
+      await write(file, code(name));
+      await says(`${name} reads ''`);
+    }
+    expect(count('reads')).toBe(3);
+    await write(file, 'def handler(:\n');
+    await says('it runs again when you save a file');
+    await write(file, code('mended'));
+    await says("mended reads ''");
+  },
+);
 
 test('a spare that has ended is replaced by the next save, and none outlives a kill', async () => {
   await write('handler.py', 'print("runs one", flush=True)\ndef handler(job): pass\n');

@@ -4,7 +4,7 @@
  * `podyard deploy` adds it to images of folders that export a handler and start nothing. The file may also export `concurrency` (how
  * many jobs run at once), and `onSleep` and `onWake`; podyard-worker.js says what they do.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, readSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { start } from './podyard-worker.js';
@@ -36,6 +36,15 @@ function find(module, wanted) {
   return own?.default ?? own;
 }
 
+/** `podyard dev` starts the next program before there is code for it: returns when it is that program's turn. */
+function waitAsSpare() {
+  if (!process.env.PODYARD_SPARE) return;
+  delete process.env.PODYARD_SPARE;
+  process.getBuiltinModule?.('node:http'); // which the kit loads with its first request
+  if (readSync(0, Buffer.alloc(1)) === 0) process.exit(); // nobody needs it any more
+}
+
+waitAsSpare();
 const module = await load(resolve(file));
 const handler = find(module, name);
 if (typeof handler !== 'function') {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { UsageError } from '../../core/usage-error.ts';
-import { PROJECT_FILES, parseProject } from '../../domain/projects/parse-project.ts';
+import { PROJECT_FILES } from '../../domain/projects/project-files.ts';
 import type { ModelRequest } from '../models/endpoint-models.ts';
 import type { NewerSchemas, Schemas } from '../shared/api-types.ts';
 
@@ -41,7 +41,9 @@ export async function readProject(folder: string): Promise<ProjectEndpoint[]> {
   if (found.every((text) => text !== null))
     throw new UsageError(`${PROJECT_FILES.join(' and ')} are both there: keep one`);
   const at = found.findIndex((text) => text !== null);
-  return at < 0 ? [{}] : parseProject(PROJECT_FILES[at]!, found[at]!);
+  if (at < 0) return [{}];
+  const { parseProject } = await import('../../domain/projects/parse-project.ts'); // a third of the command's modules
+  return parseProject(PROJECT_FILES[at]!, found[at]!);
 }
 
 async function readIfThere(path: string): Promise<string | null> {

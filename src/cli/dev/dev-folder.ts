@@ -43,7 +43,7 @@ export async function readDevFolder(path: string, options: Pick<DevOptions, 'env
     ...{ path, name: project.name ?? basename(path), type, ports, env, missing },
     secrets: namedSecrets(env, given),
     command: commandOf(path, recipe),
-    hasSpare: recipe.language === 'python' && recipe.entry?.kind === 'handler',
+    hasSpare: recipe.entry?.kind === 'handler',
   };
 }
 

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { Ajv } from 'ajv';
 import { expect, test } from 'vitest';
 import { parseProject } from './parse-project.ts';
 
@@ -21,6 +23,11 @@ build: { base: cuda, python: "3.12", systemPackages: [ffmpeg], secrets: { PIP_TO
   expect(await read(text)).toMatchObject([
     { name: 'hello', gpu: { pools: ['ADA_24'] }, workers: { min: 0, max: 5 }, build: { base: 'cuda' } },
   ]);
+});
+
+test('the schema is a valid one', async () => {
+  const schema = await readFile(new URL('../../../api/podyard-yaml.json', import.meta.url), 'utf8');
+  expect(new Ajv({ strict: false }).validateSchema(JSON.parse(schema))).toBe(true);
 });
 
 test('several endpoints stand under endpoints; an empty file is one without fields', async () => {

@@ -15,9 +15,12 @@ export interface ProjectFields {
   secrets?: Record<string, string>;
 }
 
-/** Names that the file may have. */
-export const PROJECT_FILES = ['podyard.yaml', 'podyard.yml'];
 const SCHEMA = new URL('../../../api/podyard-yaml.json', import.meta.url);
+/** The schema is valid, which tests say, and used once: neither checking nor optimizing it pays. */
+const AJV = {
+  ...{ allErrors: true, strict: false, validateFormats: false, verbose: true },
+  ...{ validateSchema: false, meta: false, code: { optimize: false } },
+} as const;
 const MAX_CHARS = 1_000_000;
 const MAX_FAULTS = 10;
 
@@ -34,14 +37,16 @@ export async function parseProject<Endpoint extends ProjectFields>(file: string,
   if (broken) throw new UsageError(`${place(broken.pos[0])}: ${broken.message}`);
   const value = toPlain(document, file);
   if (value === null) return [{} as Endpoint];
-  const validate = new Ajv({ allErrors: true, strict: false, validateFormats: false, verbose: true }).compile(
-    JSON.parse(await readFile(SCHEMA, 'utf8')),
-  );
+  const schema = JSON.parse(await readFile(SCHEMA, 'utf8')) as { properties: Record<string, unknown> };
+  if (!isPlural(value)) schema.properties.endpoints = {}; // whose members are compiled for nothing
+  const validate = new Ajv(AJV).compile(schema);
   const faults = validate(value) ? ownFaults(value as Project) : worded(validate.errors!);
   if (faults.length === 0) return ((value as Project).endpoints ?? [value as ProjectFields]) as Endpoint[];
   const texts = faults.map(({ path, key, text: what }) => `${place(offsetOf(document, path, key))}: ${what}`);
   throw new UsageError([...new Set(texts)].slice(0, MAX_FAULTS).join('\n'));
 }
+
+const isPlural = (value: unknown) => typeof value === 'object' && value !== null && Object.hasOwn(value, 'endpoints');
 
 type Project = ProjectFields & { endpoints?: (ProjectFields & { name: string })[] };
 

@@ -1,0 +1,2 @@
+/** Names that podyard.yaml may have. */
+export const PROJECT_FILES = ['podyard.yaml', 'podyard.yml'];
