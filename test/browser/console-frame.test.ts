@@ -263,6 +263,33 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 180_000 }, (
     await opened.close();
   });
 
+  test('a touch screen is shown no keys, nothing moves for those who ask for that, and figures stand below each other', async () => {
+    const context = await browser.newContext({
+      viewport: { width: 1024, height: 768 },
+      hasTouch: true,
+      isMobile: true,
+      reducedMotion: 'reduce',
+    });
+    const touched = await context.newPage();
+    await signIn(touched, server);
+    await touched.goto(`${server.url}/#/endpoints/${endpointId}`);
+    await touched.getByRole('heading', { name: 'greeter', level: 1 }).waitFor();
+    await touched.getByRole('button', { name: /^Search/ }).tap();
+    await touched.getByRole('option').first().waitFor();
+    expect(await touched.locator('.for-keyboards:visible').count()).toBe(0);
+    expect(await touched.evaluate('document.getAnimations().length')).toBe(0);
+    await touched.goto(`${server.url}/#/keys`);
+    await touched.getByRole('cell', { name: 'Active' }).first().waitFor();
+    const looks = await touched.evaluate(
+      `[...document.querySelectorAll('td, time')].map((one) => getComputedStyle(one).fontVariantNumeric)`,
+    );
+    expect([...new Set(looks as string[])]).toEqual(['tabular-nums']);
+    await context.close();
+    await page.keyboard.press('ControlOrMeta+k');
+    await page.locator('.palette-foot .for-keyboards').waitFor();
+    await page.keyboard.press('Escape');
+  });
+
   test('breadcrumbs lead back, and a time says when exactly', async () => {
     await page.goto(`${server.url}/#/endpoints/${endpointId}`);
     await page.getByRole('heading', { name: 'greeter', level: 1 }).waitFor();

@@ -128,6 +128,28 @@ describe.skipIf(!hasBrowser)('forms in the console', { timeout: 120_000 }, () =>
     expect(rows).toEqual([{ count: 2 }]);
   });
 
+  test('presets and summaries: a cluster, a key, a budget', async () => {
+    await page.goto(`${server.url}/#/clusters/new`);
+    await page.getByRole('button', { name: /^Ray/ }).click();
+    expect(await page.getByLabel('Pods').inputValue()).toBe('4');
+    const summary = page.getByRole('region', { name: 'Summary' });
+    await summary.getByText('4 pods at once, or none').waitFor();
+    await page.getByRole('button', { name: /^Ray/, pressed: true }).waitFor();
+    await expectAccessible();
+    await page.getByRole('button', { name: /^Service/ }).click();
+    await summary.getByText('2 pods at once, or none').waitFor();
+    await page.goto(`${server.url}/#/keys?new`);
+    await page.getByRole('dialog').getByRole('button', { name: 'Invoke only' }).click();
+    await summary.getByText('Send jobs and requests to every endpoint').waitFor();
+    await expectAccessible();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click();
+    await page.goto(`${server.url}/#/billing?new`);
+    await page.getByRole('textbox', { name: 'Amount' }).fill('250');
+    await summary.getByText('at $200.00, $250.00').waitFor();
+    await expectAccessible();
+  });
+
   test('the GPU rule of an endpoint is set in its settings', async () => {
     const id = await new Api(server).createEndpoint({ name: 'ruled', workers: { min: 0, max: 0 } });
     await page.goto(`${server.url}/#/endpoints/${id}/settings`);

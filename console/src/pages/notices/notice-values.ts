@@ -72,7 +72,10 @@ export function destinationSummary(
   return {
     facts: [
       { label: 'Told of', value: events.length === 0 ? 'nothing' : eventsText(scope, events) },
-      { label: 'Of', value: scope === 'ACCOUNT' ? 'the records of this account' : 'all records, and the installation' },
+      {
+        label: 'From',
+        value: scope === 'ACCOUNT' ? 'the records of this account' : 'all records, and the installation',
+      },
       ...(waits ? [{ label: 'Waiting', value: `told after ${formatCount(Number(waitMinutes), 'minute')}` }] : []),
       { label: 'Sent', value: HOW_SENT[kind] },
     ],

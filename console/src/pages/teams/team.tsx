@@ -196,7 +196,7 @@ function AddMember({ team: { id, name } }: { team: Team }) {
         <>
           <TextInput
             label="User id"
-            description="The person finds theirs on the page Teams while they have no team, or with `podyard teams whoami`."
+            description="The person finds theirs on the page Teams while they have no team, or with “podyard teams whoami”."
             required
             autoComplete="off"
             data-autofocus

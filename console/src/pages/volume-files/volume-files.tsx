@@ -61,8 +61,8 @@ function Files({ volume, name }: { volume: string; name: string }) {
         {(found) =>
           found.length === 0 ? (
             <EmptyState icon={IconFolder} title="No files here">
-              Upload files, or write some from a pod or worker that mounts the volume. S3 clients and `podyard volumes
-              cp` copy whole folders.
+              Upload files, or write some from a pod or worker that mounts the volume. S3 clients and “podyard volumes
+              cp” copy whole folders.
             </EmptyState>
           ) : (
             <SmallTable label="Files" titles={['Name', 'Size', 'Changed', 'Actions']} minWidth={560}>
@@ -142,7 +142,7 @@ function Row({ volume, file, onShow }: { volume: string; file: FoundFile; onShow
 function Download({ volume, file: { key, name, size } }: { volume: string; file: FoundFile }) {
   const [isRunning, setIsRunning] = useState(false);
   const isTooLarge = size > MAX_DOWNLOAD_BYTES;
-  const label = isTooLarge ? 'Too large for a browser: use `podyard volumes cp` or an S3 client' : `Download ${name}`;
+  const label = isTooLarge ? 'Too large for a browser: use “podyard volumes cp” or an S3 client' : `Download ${name}`;
   async function download() {
     setIsRunning(true);
     try {
