@@ -147,5 +147,5 @@ async function sendFrom(handle: FileHandle, from: number, end: number, response:
 
 /** The node has closed the connection. */
 function isGone(error: unknown): boolean {
-  return /premature close|aborted|ECONNRESET|EPIPE/i.test(messageOf(error));
+  return /premature close|aborted|destroyed|ECONNRESET|EPIPE/i.test(messageOf(error));
 }
