@@ -31,7 +31,7 @@ export async function benchAudit(args: string[]): Promise<void> {
       if (parts.includes('changes')) {
         const rounds = await measureChanges(served, { rounds: Number(values.rounds), count: Number(values.changes) });
         results.changes = rounds;
-        process.stdout.write(renderTable([['CPU of a change', 'µs', 'share'], ...rounds]));
+        process.stdout.write(renderTable([['a change', 'CPU µs', 'share', 'time µs', 'share'], ...rounds]));
       }
       if (parts.includes('pages')) {
         await fillLog(served.pool, Number(values.entries));

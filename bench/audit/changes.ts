@@ -42,7 +42,7 @@ const silent: Operation<Tx, Input, Endpoint> = {
 };
 
 /**
- * Compares the CPU time of a PATCH, of the server and the database, with that of its operation with and without an audit entry, and with
+ * Compares the CPU time of a PATCH, of the server and the database, and the time until its answer, with those of its operation with and without an audit entry, and with
  * that of finding out who asks and whether they may. They take turns of a few changes each. Returns rows of a table.
  */
 export async function measureChanges(
@@ -84,46 +84,53 @@ export async function measureChanges(
     key: { ...ring, run: () => check(byKey) },
     session: { ...ring, run: () => check(bySession) },
   } satisfies Record<string, Arm>;
-  const us = await takeTurns(arms, { warmUp: 10, turns: Math.ceil((rounds * count) / AT_ONCE) });
+  const { cpu, time } = await takeTurns(arms, { warmUp: 10, turns: Math.ceil((rounds * count) / AT_ONCE) });
   keyRing.close();
-  const row = (name: string, us: number, whole: number) => [
+  const row = (name: string, of: (us: Record<keyof typeof arms, number>) => number) => [
     name,
-    us.toFixed(1),
-    `${((us / whole) * 100).toFixed(1)} %`,
+    ...[cpu, time].flatMap((us) => [of(us).toFixed(1), `${((of(us) / us.patch) * 100).toFixed(1)} %`]),
   ];
   return [
-    row('a PATCH with a key', us.patch, us.patch),
-    row('its operation', us.with, us.patch),
-    row('without an entry', us.without, us.patch),
-    row('entry', us.with - us.without, us.patch),
-    row('key and permission', us.key / CHECKS, us.patch),
-    row('session and permission', us.session / CHECKS, us.patch),
-    row('a PATCH with a session', us.patchBySession, us.patch),
+    row('a PATCH with a key', (us) => us.patch),
+    row('its operation', (us) => us.with),
+    row('without an entry', (us) => us.without),
+    row('entry', (us) => us.with - us.without),
+    row('key and permission', (us) => us.key / CHECKS),
+    row('session and permission', (us) => us.session / CHECKS),
+    row('a PATCH with a session', (us) => us.patchBySession),
   ];
 }
 
-/** Returns the CPU time of each, in microseconds: a quarter of the turns took less, and the others were disturbed more. */
+interface Turns<Name extends string> {
+  /** Microseconds of CPU, and until the answer. */
+  cpu: Record<Name, number>;
+  time: Record<Name, number>;
+}
+
+/** Returns what each took: a quarter of the turns took less, and the others were disturbed more. */
 async function takeTurns<Name extends string>(
   arms: Record<Name, Arm>,
   { warmUp, turns }: { warmUp: number; turns: number },
-): Promise<Record<Name, number>> {
-  const measured = Object.fromEntries(Object.keys(arms).map((name) => [name, [] as number[]])) as Record<
-    Name,
-    number[]
-  >;
+): Promise<Turns<Name>> {
+  const all = Object.entries(arms) as [Name, Arm][];
+  const taken = all.map(() => ({ cpu: [] as number[], time: [] as number[] }));
   for (let turn = -warmUp; turn < turns; turn++) {
-    for (const [name, { pids, isOwn, count, run }] of Object.entries(arms) as [Name, Arm][]) {
+    for (const [i, [, { pids, isOwn, count, run }]] of all.entries()) {
       const others = () => pids.reduce((sum, pid) => sum + cpuMicrosOfTree(pid), 0);
-      const before = others();
-      const ownBefore = ownMicros();
+      const [before, ownBefore, at] = [others(), ownMicros(), performance.now()];
       for (let i = 0; i < count; i++) await run();
+      const ms = performance.now() - at;
       const own = isOwn ? ownMicros() - ownBefore : 0;
-      if (turn >= 0) measured[name].push((own + others() - before) / count);
+      if (turn < 0) continue;
+      taken[i]!.cpu.push((own + others() - before) / count);
+      taken[i]!.time.push((ms * 1_000) / count);
     }
   }
-  const quarter = (times: number[]) => times.sort((a, b) => a - b)[Math.floor(times.length / 4)]!;
-  const entries = (Object.entries(measured) as [Name, number[]][]).map(([name, times]) => [name, quarter(times)]);
-  return Object.fromEntries(entries) as Record<Name, number>;
+  const quarter = (of: 'cpu' | 'time') =>
+    Object.fromEntries(
+      all.map(([name], i) => [name, taken[i]![of].sort((a, b) => a - b)[Math.floor(turns / 4)]!]),
+    ) as Record<Name, number>;
+  return { cpu: quarter('cpu'), time: quarter('time') };
 }
 
 function ownMicros(): number {
