@@ -1,4 +1,4 @@
-/** A day with the command line, on a real terminal: deploy, break it, find out why in two commands, mend, roll out, watch, count the cost. */
+/** A day with the command line, on a real terminal: deploy, break it, find out why in two commands, mend, roll out, watch, deploy a folder, count the cost. */
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -97,6 +97,47 @@ export PODYARD_URL=${server.url} PODYARD_API_KEY=${server.key}\n`,
   test('watch: the decisions of the day and its jobs are there', async () => {
     expect(await type('podyard decisions shop')).toMatch(/a job waits|workers\.min/);
     expect((await type('podyard jobs list shop')).match(/COMPLETED/g)?.length).toBeGreaterThanOrEqual(2);
+  });
+
+  test('a folder: init, deploy, change a line, break it, read why, roll back', async () => {
+    await type('mkdir hello && cd hello && podyard init --template javascript');
+    const deployed = await type('podyard deploy');
+    expect(deployed).toContain('+ image  to build: default of handler.js, no dependencies');
+    expect(deployed).toContain('Version 1 is rolled out');
+    expect(await type(`podyard run hello '{"name": "Ada"}'`)).toContain('Hello, Ada!');
+    expect(await type('podyard deploy')).toContain('Nothing changed: hello');
+
+    await type('sed -i s/Hello/Goodbye/ handler.js');
+    expect(await type('podyard deploy')).toContain('Version 2 is rolled out');
+    expect(await type(`podyard run hello '{"name": "Ada"}'`)).toContain('Goodbye, Ada!');
+
+    await type(`echo "throw new Error('the model is missing');" >> handler.js`);
+    const broken = await type('podyard deploy', 8);
+    expect(broken).toMatch(/version 3 failed its trial: .*\n(?:.*\n)*?.*the model is missing/);
+    expect(broken).toContain('To roll back:     podyard rollback hello');
+    expect(await type('podyard logs hello')).toContain('the model is missing');
+    await type('podyard rollback hello');
+    expect(await type(`podyard run hello '{"name": "Ada"}'`)).toContain('Goodbye, Ada!');
+  });
+
+  test('dev: what is saved runs, and Ctrl-C ends it', async () => {
+    await type('sed -i /missing/d handler.js');
+    tmux('send-keys', '-t', 'day', 'clear; podyard dev --port 0', 'Enter');
+    const shown = await until('dev serves', async () => (screen().includes('Ctrl-C ends it') ? screen() : undefined));
+    const [, url, authorization] = /curl -X POST (\S+) -H 'Authorization: (.+?)'/.exec(shown)!;
+    const answer = async () => {
+      const headers = { authorization: authorization!, 'content-type': 'application/json' };
+      const response = await fetch(url!, { method: 'POST', headers, body: '{"input": {"name": "Ada"}}' });
+      return JSON.stringify(((await response.json()) as { output?: unknown }).output);
+    };
+    expect(await answer()).toContain('Goodbye, Ada!');
+    const file = join(home, 'hello/handler.js');
+    await writeFile(file, (await readFile(file, 'utf8')).replace('Goodbye', 'Good night'));
+    await until('the new code answers', async () => (await answer()).includes('Good night, Ada!'));
+    expect(screen()).toContain('… handler.js has changed: running the new code');
+    tmux('send-keys', '-t', 'day', 'C-c', '');
+    await until('the prompt is back', async () => screen().trimEnd().endsWith('$'));
+    await type('podyard endpoints delete hello --yes; cd ..');
   });
 
   test('count the cost: today, by endpoint, as CSV', async () => {

@@ -50,7 +50,16 @@ test('an image that goes with the last name of an earlier build of the same cont
   const removed = builder.remove('oldbuild000000');
   const limits = { timeoutMs: 60_000, memoryBytes: 1, cpus: 1, maxImageBytes: 1_000 };
   const request = {
-    ...{ id: 'newbuild000000', image: NEW, folder, recipe: RECIPE, args: {}, secrets: {}, registries: {}, usesCache: true },
+    ...{
+      id: 'newbuild000000',
+      image: NEW,
+      folder,
+      recipe: RECIPE,
+      args: {},
+      secrets: {},
+      registries: {},
+      usesCache: true,
+    },
     ...{ cacheScope: 'user', admitBase: async () => {}, prepareBase: async () => {} },
   };
   const options = { limits, signal: new AbortController().signal, onEvent: () => {} };

@@ -11,6 +11,7 @@ import { NO_MIRRORS, type RegistryMirrors } from '../../domain/images/registry-m
 import type { Engine } from '../../engine/engine.ts';
 import { isRefusal, orAbsent, Refusal } from '../../engine/refusal.ts';
 import type { Builder, BuildOptions, BuildRequest, BuiltImage, StoredImage } from '../builder.ts';
+import { lateBuild } from '../late-build.ts';
 import { buildFailure } from './build-failure.ts';
 import { type BuildPlan, BuildRefusal } from './build-plan.ts';
 import { BuildSession } from './build-session.ts';
@@ -277,8 +278,7 @@ function endedBy({ signal, limits }: BuildOptions) {
   const ended = new AbortController();
   const end = (why: Failure) => ended.abort(why);
   const cancel = () => ended.abort(new Failure('unprocessable', 'The build was cancelled.'));
-  const timeOut = () =>
-    ended.abort(new Failure('unprocessable', `The build did not end within ${spoken(limits.timeoutMs)}.`));
+  const timeOut = () => ended.abort(lateBuild(limits.timeoutMs));
   if (signal.aborted) cancel();
   signal.addEventListener('abort', cancel);
   const timer = setTimeout(timeOut, limits.timeoutMs);
@@ -287,10 +287,6 @@ function endedBy({ signal, limits }: BuildOptions) {
     signal.removeEventListener('abort', cancel);
   };
   return { signal: ended.signal, end, stop };
-}
-
-function spoken(ms: number): string {
-  return ms % 60_000 === 0 && ms >= 120_000 ? `${ms / 60_000} minutes` : `${Math.round(ms / 1000)} s`;
 }
 
 function explain(error: unknown, byWords: (words: string) => Failure): Failure {

@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { Failure } from '../../core/errors.ts';
 import { commandsOf } from '../../domain/builds/commands-of.ts';
 import type { Builder, BuildOptions, BuildRequest, BuiltImage, StoredImage } from '../builder.ts';
+import { lateBuild } from '../late-build.ts';
 import { StepOutput } from '../step-output.ts';
 import { findProgram } from './find-program.ts';
 import { measureFolder, removeFolder, sealFolder } from './folder-content.ts';
@@ -177,7 +178,6 @@ class BuildLimit {
     const { limits, signal } = options;
     this.#given = signal;
     signal.addEventListener('abort', this.#onGiven);
-    const late = new Failure('unprocessable', `The build took longer than ${limits.timeoutMs / 1_000} s.`);
     const measure = async () => {
       try {
         checkSize(await measureFolder(folder), options);
@@ -185,7 +185,10 @@ class BuildLimit {
         this.#abort.abort(error);
       }
     };
-    this.#timers = [setTimeout(() => this.#abort.abort(late), limits.timeoutMs), setInterval(measure, MEASURE_MS)];
+    this.#timers = [
+      setTimeout(() => this.#abort.abort(lateBuild(limits.timeoutMs)), limits.timeoutMs),
+      setInterval(measure, MEASURE_MS),
+    ];
   }
 
   get signal(): AbortSignal {

@@ -15,6 +15,7 @@ import type { Builder, BuildOptions, BuildRequest, BuiltImage, StoredImage } fro
 import { readMessages } from '../engine/build-messages.ts';
 import { BuildRefusal } from '../engine/build-plan.ts';
 import { createEngineBuilder } from '../engine/engine-builder.ts';
+import { lateBuild } from '../late-build.ts';
 import { Registry } from './registry.ts';
 
 export interface PushingBuilderOptions {
@@ -262,8 +263,7 @@ class PushingBuilder implements Builder {
     { signal, ended, limits }: Pick<BuildOptions, 'signal' | 'limits'> & { ended: AbortSignal },
   ) {
     if (signal.aborted) return new Failure('unprocessable', 'The build was cancelled.');
-    if (ended.aborted)
-      return new Failure('unprocessable', `The build did not end within ${Math.round(limits.timeoutMs / 1000)} s.`);
+    if (ended.aborted) return lateBuild(limits.timeoutMs);
     if (error instanceof Failure) return error;
     if (error instanceof BuildRefusal || error instanceof Refusal)
       return new Failure('unavailable', `The image could not be pushed to ${this.#repository}: ${error.message}`);

@@ -147,11 +147,14 @@ describe('a folder', () => {
     await write({ 'handler.py': HANDLER });
     await deploy();
     const before = await endpoint();
-    outcome = { status: 'FAILED', lines: Array.from({ length: 30 }, (_, i) => `line ${i + 1}`) };
+    outcome = {
+      status: 'FAILED',
+      lines: Array.from({ length: 30 }, (_, i) => `line ${i + 1}${' long'.repeat(i * 20)}`),
+    };
     await write({ 'handler.py': `${HANDLER}#\n` });
     const { status, err } = await deploy();
     expect([status, await endpoint()]).toEqual([9, before]);
-    expect(err).toContain('  … 10 lines before\n  line 11\n');
+    expect(err).toMatch(/^ {2}… 10 lines before\n {2}line 11( long){98} lo …$/m);
     expect(err).toMatch(/podyard: build \w+ failed in 'install': the step exited with 1\. Nothing was changed$/);
   });
 

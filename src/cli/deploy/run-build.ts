@@ -6,6 +6,8 @@ import type { CommandOutput } from '../shared/cli-pieces.ts';
 type Build = Schemas['Build'];
 
 const LAST_LINES = 20;
+/** Characters of a line of a failed step that are shown: the log has all. */
+const MAX_LINE = 500;
 
 interface Line {
   number: number;
@@ -55,7 +57,7 @@ function failureOf({ id, status, reason, failedStep }: Build, lines: readonly Li
   const ofStep = own.length > 0 ? own : lines;
   const shown = ofStep.slice(-LAST_LINES);
   if (ofStep.length > shown.length) note(`  … ${ofStep.length - shown.length} lines before`);
-  for (const { text } of shown) note(`  ${text}`);
+  for (const { text } of shown) note(`  ${text.length > MAX_LINE ? `${text.slice(0, MAX_LINE)} …` : text}`);
   const [why = ''] = (reason ?? '').split('\n'); // the lines after it are shown above
   const sentence = why.replace(/\.?(?: Its last lines:)?$/, '');
   const where = failedStep === null || sentence.includes(failedStep) ? '' : ` in '${failedStep}'`;
