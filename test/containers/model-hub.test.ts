@@ -101,6 +101,26 @@ describeWithEngine('the hub of a machine', () => {
     await api.delete(endpoint);
   });
 
+  test('the fetch of an endpoint’s model outlives a database that is killed in the middle of it', async () => {
+    const half = Promise.withResolvers<void>();
+    origin.halfUntil = half.promise;
+    const endpoint = await api.createEndpoint({ workers: { min: 0, max: 1 } });
+    const models = [{ source: `hf:${name}`, include: ['model.bin'] }];
+    await api.call('PUT', `/v2/serverless/${endpoint}/models`, { models });
+    await api.patch(endpoint, { workers: { min: 1, max: 1 } });
+    await until('half is sent', async () => origin.sent.get('model.bin') === SIZE / 2);
+    const { pid } = await server.postmaster();
+    process.kill(pid, 'SIGKILL');
+    await until('another one runs', async () => (await server.postmaster().catch(() => ({ pid }))).pid !== pid);
+    half.resolve();
+    origin.halfUntil = null;
+    const [id] = (await workersOf(endpoint, 1)) as [string];
+    const files = `/runpod-volume/huggingface-cache/hub/models--${name.replace('/', '--')}/blobs`;
+    expect(await server.runIn(id, ['ls', files])).toBe(`${digestOf('model.bin')}\n`);
+    expect(origin.sent.get('model.bin')).toBeLessThan(SIZE * 1.5);
+    await api.delete(endpoint);
+  });
+
   test('a variable of the user’s own wins, and a model that a token opens stays closed for others', async () => {
     const env = { HF_ENDPOINT: 'https://hub.example.com' };
     const endpoint = await api.createEndpoint({ workers: { min: 1, max: 1 }, env });
