@@ -8,7 +8,7 @@ import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { READY } from '../src/core/ready-channel.ts';
+import { READY } from '../src/core/flow/ready-channel.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const LOG = 'node_modules/.cache/podyard-build.log';

@@ -15,7 +15,7 @@ import { FIRST_PROCESS } from './compose/process/process-messages.ts';
 import { type Config, type Flags, ROLES, readConfig } from './config/config.ts';
 import type { Logger } from './core/logger.ts';
 import type { MasterKeySource } from './core/master-key.ts';
-import { READY } from './core/ready-channel.ts';
+import { READY } from './core/flow/ready-channel.ts';
 import { makeDataDir } from './db/make-data-dir.ts';
 import type { Context } from './domain/context.ts';
 import type { Runtime } from './runtimes/runtime.ts';

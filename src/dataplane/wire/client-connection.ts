@@ -26,8 +26,7 @@ const NEVER = Number.POSITIVE_INFINITY;
 
 /**
  * One connection of a client. Reads requests strictly, one after the other, and passes each to its handler as an exchange.
- * The first request that has no handler is handed off together with the connection. What a client sends before it has its
- * answer waits for a turn of the event loop (http/floods/request-turns.ts), and after refusals for its pace (http/floods/refusal-pace.ts).
+ * The first that has no handler is handed off with the connection. What comes before the answer waits for a turn, and after refusals for its pace.
  */
 export class ClientConnection implements TransportReader, Timed, ExchangeConnection, PacedTaker {
   readonly transport: SocketTransport;
