@@ -13,9 +13,9 @@ import { createOutput, createTerminal } from './cli/terminal/process-terminal.ts
 import { endOnSignal } from './compose/process/end-on-signal.ts';
 import { FIRST_PROCESS } from './compose/process/process-messages.ts';
 import { type Config, type Flags, ROLES, readConfig } from './config/config.ts';
+import { READY } from './core/flow/ready-channel.ts';
 import type { Logger } from './core/logger.ts';
 import type { MasterKeySource } from './core/master-key.ts';
-import { READY } from './core/flow/ready-channel.ts';
 import { makeDataDir } from './db/make-data-dir.ts';
 import type { Context } from './domain/context.ts';
 import type { Runtime } from './runtimes/runtime.ts';
