@@ -2,7 +2,7 @@ import { Failure } from '../../core/errors.ts';
 import { FairSlots } from '../../core/flow/fair-slots.ts';
 import { HASH_COST, hashPassword, verifyPassword } from '../../domain/local-accounts/password-hash.ts';
 
-/** Each takes a thread of Node's four for some 30 ms, and 19 MiB: the others are for files and names. */
+/** Each takes a thread of Node's pool for some 30 ms, and 19 MiB: the others are for files and names. */
 const AT_ONCE = 2;
 const MAX_WAITING = 100;
 
