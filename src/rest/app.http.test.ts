@@ -98,20 +98,24 @@ test('an unknown path is a 404, another method of a known one a 405 that lists t
     ['DELETE', '/healthz', 'GET, HEAD'],
     ['DELETE', '/v2/serverless/figures', 'GET, HEAD'], // no endpoint has that id
     ['PUT', '/v2/%73erverless?x=/y', 'GET, HEAD, POST'],
+    ['PUT', '/v2/serverless//releases', 'GET, HEAD'],
     ['PUT', '/docs/a/b', 'GET, HEAD'],
   ] as const) {
     const response = await rest.call(method, url, { headers: { 'content-type': 'text/plain' }, body: 'x' });
     expect([url, response.statusCode, response.headers.allow]).toEqual([url, 405, allow]);
     expect(response.json().title).toBe('Method Not Allowed');
   }
-  const odd = await fetch(`${base}/v2/serverless`, { method: 'PROPFIND' });
-  expect(odd.status).toBe(405);
+  const find = async (path: string) => (await fetch(`${base}${path}`, { method: 'PROPFIND' })).status;
+  expect(await find('/v2/serverless')).toBe(405);
+  expect(await find(`/v2/serverless/${'x'.repeat(501)}`)).toBe(404);
 });
 
 test('a path that cannot be decoded is a 400 problem record', async () => {
-  const response = await rest.call('GET', '/v2/serverless/%zz', { key: rest.alice.key });
-  expect(response.statusCode).toBe(400);
-  expect(response.json().title).toBe('Bad Request');
+  for (const method of ['GET', 'PUT'] as const) {
+    const response = await rest.call(method, '/v2/serverless/%zz', { key: rest.alice.key });
+    expect(response.statusCode).toBe(400);
+    expect(response.json().title).toBe('Bad Request');
+  }
 });
 
 const patch = (body: unknown, headers: Record<string, string> = {}, url = `/v2/serverless/${id}`) =>

@@ -1,6 +1,9 @@
 import { Failure } from '../../core/errors.ts';
 import type { RestApp } from '../shared/rest-app.ts';
 
+/** The router takes no longer value of a `:name`; it takes an empty one. */
+export const MAX_VALUE_LENGTH = 500;
+
 interface KnownPath {
   url: string;
   segments: readonly string[];
@@ -53,7 +56,9 @@ export class KnownPaths {
 function matches(pattern: readonly string[], segments: readonly string[]): boolean {
   const isOpen = pattern.at(-1) === '*';
   if (isOpen ? segments.length < pattern.length : segments.length !== pattern.length) return false;
-  return pattern.every((part, i) => part === '*' || part === segments[i] || (isName(part) && segments[i] !== ''));
+  return pattern.every(
+    (part, i) => part === '*' || part === segments[i] || (isName(part) && segments[i]!.length <= MAX_VALUE_LENGTH),
+  );
 }
 
 function isName(part: string): boolean {

@@ -15,7 +15,7 @@ import { acceptOnlyJson, REST_BODY_LIMIT_BYTES } from '../../http/accept-only-js
 import { newRequestId } from '../../http/problem.ts';
 import { toFailure, toRequestFailure } from '../../http/to-failure.ts';
 import type { RestApp, RestDeps } from '../shared/rest-app.ts';
-import { KnownPaths } from './known-paths.ts';
+import { KnownPaths, MAX_VALUE_LENGTH } from './known-paths.ts';
 import {
   addRequestHooks,
   auditRefusal,
@@ -51,7 +51,7 @@ export function newApp(deps: RestDeps, options: AppOptions): { app: RestApp; fin
     genReqId: newRequestId,
     requestIdHeader: false,
     return503OnClosing: false, // Fastify's 503 has another shape; the outer server stops accepting first
-    routerOptions: { maxParamLength: 500 },
+    routerOptions: { maxParamLength: MAX_VALUE_LENGTH },
     rewriteUrl: ({ url }) => rewriteUrl(url!),
     schemaController: compilers(createValidatorCompiler(schemas, hints), createSerializerCompiler(schemas)),
     // Raised before any hook ran, for a malformed URL.
