@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
 import type { UserId } from '../core/ids.ts';
-import type { Actor } from './access/actor.ts';
+import { type Actor, PODYARD } from './access/actor.ts';
 import { PERMISSIONS } from './access/permissions.ts';
 import { parseScope } from './access/scopes.ts';
 import { createUser } from './access/users.ts';
@@ -118,8 +118,8 @@ test('one record too many is refused in the transaction, before the operation ru
   expect(runs).toBe(1);
 });
 
-test('a person has four changes in progress at a time, whatever they own; those of others do not wait for them', async () => {
-  const { id: other } = await createUser(database.pool, { name: 'other', email: null });
+/** A change that waits for `finish` once it has begun. */
+function slowChange() {
   const begun: string[] = [];
   const { promise: end, resolve: finish } = Promise.withResolvers<void>();
   const slow: Operation<Tx, { id: string }, void> = {
@@ -132,6 +132,12 @@ test('a person has four changes in progress at a time, whatever they own; those 
     },
     subject: ({ id }) => id,
   };
+  return { begun, slow, finish };
+}
+
+test('a person has four changes in progress at a time, whatever they own; those of others do not wait for them', async () => {
+  const { id: other } = await createUser(database.pool, { name: 'other', email: null });
+  const { begun, slow, finish } = slowChange();
   const member: Actor = { ...actorWith('all'), userId: other, personId: userId };
   const running = Array.from({ length: 6 }, (_, i) =>
     change(context(), i % 2 ? member : actorWith('all'), slow, { id: `${i}` }),
@@ -144,4 +150,12 @@ test('a person has four changes in progress at a time, whatever they own; those 
   finish();
   await Promise.all(running);
   expect(begun).toHaveLength(7);
+});
+
+test('sign-ins, in whose name nobody acts yet, have no such limit together', async () => {
+  const { begun, slow, finish } = slowChange();
+  const running = Array.from({ length: 5 }, (_, i) => change(context(), PODYARD, slow, { id: `${i}` }));
+  await expect.poll(() => begun).toHaveLength(5);
+  finish();
+  await Promise.all(running);
 });

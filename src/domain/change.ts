@@ -102,20 +102,17 @@ async function carryOut<T extends Tx<Admin>, Input extends object, Result, Prepa
       return result;
     });
   };
-  const result =
-    actor === null ? await commit() : await slotsOf(context.pool).run(actor.personId ?? actor.userId, commit);
+  const by = actor?.personId ?? actor?.userId;
+  const result = await (by ? slotsOf(context.pool).run(by, commit) : commit());
   for (const hint of hints) context.bus.publish(...hint);
   const id = operation.subject(input, result);
-  context.logger?.debug(
-    { operation: operation.name, id, by: actor?.personId ?? actor?.userId, keyId: actor?.keyId },
-    'changed',
-  );
+  context.logger?.debug({ operation: operation.name, id, by, keyId: actor?.keyId }, 'changed');
   return result;
 }
 
 /**
  * Changes of one person at a time. Each has a connection to the database while it waits for another change of the same record: with more, they
- * would have all connections, and everybody else would wait for theirs.
+ * would have all connections, and everybody else would wait for theirs. Nobody is counted where nobody is known yet, as at a sign-in.
  */
 const CHANGES = { slots: Number.POSITIVE_INFINITY, perOwner: 4 };
 const slotsByPool = new WeakMap<Pool, FairSlots>();
