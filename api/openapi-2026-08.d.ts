@@ -467,6 +467,10 @@ export interface paths {
     parameters: {};
     get: operations["getInstallation"];
   };
+  "/v2/account/installation/endpoints": {
+    parameters: {};
+    get: operations["listInstallationEndpoints"];
+  };
   "/v2/account/installation/history": {
     parameters: {};
     get: operations["getInstallationHistory"];
@@ -1128,6 +1132,25 @@ export interface components {
       buildHindrance: string | null;
       notices: string[];
       problems: string[];
+    };
+    InstallationEndpointList: {
+      endpoints: {
+        id: string;
+        name: string;
+        type: "QUEUE_BASED" | "LOAD_BALANCING";
+        account: {
+          id: string;
+          name: string;
+          kind: "PERSON" | "TEAM";
+        };
+        workers: number;
+        state: "HEALTHY" | "SCALED_TO_ZERO" | "STARTING" | "WAITING_FOR_CAPACITY" | "FAILING" | "ROLLING_OUT" | "PAUSED";
+        /** Format: date-time */
+        since: string | null;
+        reason: string | null;
+        warnings: string[];
+      }[];
+      next: string | null;
     };
     Limits: {
       endpoints: number | null;
@@ -5283,6 +5306,23 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["Installation"];
+        };
+      };
+    };
+  };
+  listInstallationEndpoints: {
+    parameters: {
+      query?: {
+        account?: string;
+        search?: string;
+        limit?: number;
+        after?: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["InstallationEndpointList"];
         };
       };
     };

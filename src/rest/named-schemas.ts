@@ -47,6 +47,7 @@ import { EndpointStateResponse } from './endpoints/state-schemas.ts';
 import { GIT_SOURCE_SCHEMAS } from './git-sources/git-source-schemas.ts';
 import { GpuRuleResponse, ReplaceGpuRuleRequest } from './gpu-rules/gpu-rule-schemas.ts';
 import { HistoryResponse } from './history/history-schemas.ts';
+import { InstallationEndpointList } from './installation/endpoint-list-schemas.ts';
 import { InstallationResponse } from './installation/installation-schemas.ts';
 import { JobDetailResponse, JobList } from './jobs/job-schemas.ts';
 import { LIMIT_SCHEMAS } from './limits/limit-schemas.ts';
@@ -128,6 +129,7 @@ export const namedSchemas = ({ endpoints, pods, sshKeys, templates }: Wires): re
   EndedWorkerResponse,
   WorkerStartResponse,
   InstallationResponse,
+  InstallationEndpointList,
   ...LIMIT_SCHEMAS,
   SimulationResponse,
   SimulateRequest,

@@ -15,6 +15,7 @@ import { LEASE_EXAMPLES } from './endpoints/lease-routes.ts';
 import { GIT_SOURCE_EXAMPLES } from './git-sources/git-source-schemas.ts';
 import { GPU_RULE_EXAMPLES } from './gpu-rules/gpu-rule-schemas.ts';
 import { HISTORY_EXAMPLES } from './history/history-schemas.ts';
+import { ENDPOINT_LIST_EXAMPLES } from './installation/endpoint-list-schemas.ts';
 import { INSTALLATION_EXAMPLES } from './installation/installation-schemas.ts';
 import { JOB_EXAMPLES } from './jobs/job-schemas.ts';
 import { LIMIT_EXAMPLES } from './limits/limit-schemas.ts';
@@ -59,6 +60,7 @@ const SHARED_EXAMPLES: Examples = {
   ...LEASE_EXAMPLES,
   ...HISTORY_EXAMPLES,
   ...INSTALLATION_EXAMPLES,
+  ...ENDPOINT_LIST_EXAMPLES,
   ...JOB_EXAMPLES,
   ...LIMIT_EXAMPLES,
   ...LOG_EXAMPLES,

@@ -26,7 +26,7 @@ const OWNERS = new Set([
 const INSTALLATION: Record<string, readonly Role[]> = {
   ...all(['ADMIN', 'AUDITOR'], ['listUsers', 'getUser', 'planUserRemoval', 'getUserLimits', 'getUserRateLimit']),
   ...all(['ADMIN', 'AUDITOR'], ['listUserApiKeys', 'getInstallationLimits', 'getInstallationHistory', 'getSimulation']),
-  ...all(['ADMIN', 'AUDITOR'], ['getMetrics', 'listUserSessions']),
+  ...all(['ADMIN', 'AUDITOR'], ['getMetrics', 'listUserSessions', 'listInstallationEndpoints']),
   ...all(['ADMIN'], ['createUser', 'updateUser', 'suspendUser', 'resumeUser', 'deleteUser', 'updateUserLimits']),
   ...all(['ADMIN'], ['replaceUserRateLimit', 'createUserApiKey', 'deleteUserApiKey', 'updateInstallationLimits']),
   ...all(['ADMIN'], ['endUserSession', 'fetchMachineModel', 'updateMachineModel', 'removeMachineModel']),

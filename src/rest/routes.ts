@@ -74,6 +74,7 @@ import {
 import { getGpuRuleRoute, replaceGpuRuleRoute } from './gpu-rules/gpu-rule-routes.ts';
 import { getEndpointHistoryRoute, getInstallationHistoryRoute } from './history/history-routes.ts';
 import { getInstallationRoute } from './installation/get-installation.ts';
+import { listInstallationEndpointsRoute } from './installation/list-endpoints.ts';
 import { getHealthRoute, getMetricsRoute, getReadinessRoute } from './installation/operator-routes.ts';
 import { getJobPayloadRoutes, getJobRoute, listJobsRoute } from './jobs/job-routes.ts';
 import {
@@ -305,6 +306,7 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   ...teamRoutes,
   ...teamMemberRoutes,
   getInstallationRoute,
+  listInstallationEndpointsRoute,
   getInstallationHistoryRoute,
   getInstallationLimitsRoute,
   updateInstallationLimitsRoute,
