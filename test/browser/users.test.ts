@@ -77,6 +77,21 @@ describe.skipIf(!hasBrowser)('users in the console', { timeout: 120_000 }, () =>
     await page.getByText('admin (key admin)').waitFor();
   });
 
+  test('an admin finds the endpoints of others, and reads them in their name', async () => {
+    const annas = new Api({ ...server, url: server.url, key: annasKey });
+    const { id } = await annas.createEndpoint({ name: 'drawing', workers: { min: 0, max: 0 } });
+    await page.getByRole('navigation').getByRole('link', { name: 'All endpoints', exact: true }).click();
+    const row = page.locator('[data-row]').filter({ has: page.getByRole('link', { name: 'drawing' }) });
+    await row.getByRole('link', { name: 'Anna' }).waitFor();
+    await row.getByText('Paused').waitFor();
+    await page.screenshot({ path: `${SCREENSHOTS}all-endpoints-light.png` });
+    await expectAccessible();
+    await row.getByRole('link', { name: 'drawing' }).click();
+    await page.getByRole('heading', { name: 'drawing', level: 1 }).waitFor();
+    await actFor('Another account', 'button', 'My own account');
+    await annas.call('DELETE', `/v2/serverless/${id}`);
+  });
+
   test('scopes are chosen from a list that says what each allows, with a warning of terminals', async () => {
     await page.getByRole('link', { name: 'API keys' }).click();
     const api = new Api(server);

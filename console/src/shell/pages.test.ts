@@ -46,7 +46,7 @@ test('the menu has every page with a name, but those that the account switch and
 test('only admins are shown what is for them', () => {
   const labels = (isAdmin: boolean) => pageItems(isAdmin).map(({ label }) => label);
   const hidden = labels(true).filter((label) => !labels(false).includes(label));
-  expect(hidden.sort()).toEqual(['Create team…', 'Create user…', 'Users']);
+  expect(hidden.sort()).toEqual(['All endpoints', 'Create team…', 'Create user…', 'Users']);
 });
 
 /** True for a form that belongs to a page, not to a row of its list. */

@@ -19,6 +19,7 @@ import {
   IconTopologyRing3,
   IconUsers,
   IconUsersGroup,
+  IconWorld,
 } from '@tabler/icons-react';
 import type { ComponentType } from 'react';
 
@@ -246,6 +247,15 @@ export const PAGES: readonly (NamedPage | RecordPage | FormPage)[] = [
     keywords: 'people access admins suspend',
     isForAdmins: true,
     creates: [{ label: 'Create user…', to: '/users?new', keywords: 'new person invite' }],
+  },
+  {
+    path: '/all-endpoints',
+    ...part(() => import('../pages/users/all-endpoints.tsx'), 'AllEndpointsPage'),
+    label: 'All endpoints',
+    icon: IconWorld,
+    group: 'Installation',
+    keywords: 'everybody accounts teams installation',
+    isForAdmins: true,
   },
   {
     path: '/login',
