@@ -108,6 +108,7 @@ test('an unknown path is a 404, another method of a known one a 405 that lists t
   const find = async (path: string) => (await fetch(`${base}${path}`, { method: 'PROPFIND' })).status;
   expect(await find('/v2/serverless')).toBe(405);
   expect(await find(`/v2/serverless/${'x'.repeat(501)}`)).toBe(404);
+  expect(await find('/v2/serverless/%zz')).toBe(400);
 });
 
 test('a path that cannot be decoded is a 400 problem record', async () => {
