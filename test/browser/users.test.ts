@@ -79,7 +79,7 @@ describe.skipIf(!hasBrowser)('users in the console', { timeout: 120_000 }, () =>
 
   test('an admin finds the endpoints of others, and reads them in their name', async () => {
     const annas = new Api({ ...server, url: server.url, key: annasKey });
-    const { id } = await annas.createEndpoint({ name: 'drawing', workers: { min: 0, max: 0 } });
+    const id = await annas.createEndpoint({ name: 'drawing', workers: { min: 0, max: 0 } });
     await page.getByRole('navigation').getByRole('link', { name: 'All endpoints', exact: true }).click();
     const row = page.locator('[data-row]').filter({ has: page.getByRole('link', { name: 'drawing' }) });
     await row.getByRole('link', { name: 'Anna' }).waitFor();
