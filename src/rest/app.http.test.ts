@@ -235,7 +235,7 @@ test('the description is OpenAPI 3.1, needs no key, lists every operation and th
       ...['getEndpointModels', 'replaceEndpointModels', 'resolveModels'],
       ...['listMachineModels', 'fetchMachineModel', 'updateMachineModel', 'removeMachineModel'],
       ...['deleteGitSource', 'getGitSource', 'receiveGitWebhook', 'replaceGitSource', 'syncGitSource'],
-      ...['listTeams', 'createTeam', 'getTeam', 'updateTeam', 'deleteTeam'],
+      ...['listTeams', 'createTeam', 'getTeam', 'updateTeam', 'deleteTeam', 'listInstallationEndpoints'],
       ...['listTeamMembers', 'addTeamMember', 'updateTeamMember', 'removeTeamMember'],
       ...['createS3Key', 'deleteS3Key', 'listS3Keys'],
       'changeRollout',
