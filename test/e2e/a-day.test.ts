@@ -134,7 +134,7 @@ export PODYARD_URL=${server.url} PODYARD_API_KEY=${server.key}\n`,
     const file = join(home, 'hello/handler.js');
     await writeFile(file, (await readFile(file, 'utf8')).replace('Goodbye', 'Good night'));
     await until('the new code answers', async () => (await answer()).includes('Good night, Ada!'));
-    expect(screen()).toContain('… handler.js has changed: running the new code');
+    await until('the change is said', async () => screen().includes('… handler.js has changed: running the new code'));
     tmux('send-keys', '-t', 'day', 'C-c', '');
     await until('the prompt is back', async () => screen().trimEnd().endsWith('$'));
     await type('podyard endpoints delete hello --yes; cd ..');

@@ -16,7 +16,7 @@ export interface OwnedEndpoint {
 }
 
 export interface EndpointFilter {
-  /** Of one person or team. */
+  /** The person or team that owns it. */
   accountId?: string | undefined;
   /** Part of a name, in any case. */
   search?: string | undefined;
