@@ -2,7 +2,7 @@ import { JOB_STATUSES } from '../../core/job-states.ts';
 import { WAIT_REASONS, WAIT_STAGES } from '../../domain/jobs/explain-job.ts';
 import { WEBHOOK_STATES } from '../../domain/jobs/find-webhook.ts';
 import { MAX_AHEAD, MAX_CHUNKS } from '../../domain/jobs/get-job.ts';
-import { MAX_PAGE } from '../../domain/jobs/list-jobs.ts';
+import { MAX_PAGE, MAX_SEARCHED } from '../../domain/jobs/list-jobs.ts';
 import type { Examples } from '../shared/example-values.ts';
 import { commaList, dateTime, nullableInteger, nullableString, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
@@ -123,8 +123,7 @@ export const JobListQuery = Type.Object({
     Type.String({
       minLength: 1,
       maxLength: 200,
-      description:
-        'Failed with an error that contains this text, A to Z in any case, in its first 10,000 characters. A page looks at 2,000 failed jobs, so it may be short, even empty, and have a next one.',
+      description: `Failed with an error that contains this text, A to Z in any case, in its first 10,000 characters. A page looks at ${MAX_SEARCHED} failed jobs, so it may be short, even empty, and have a next one.`,
     }),
   ),
   limit: Type.Optional(

@@ -1,34 +1,26 @@
-import { Text } from '@mantine/core';
+import { Anchor } from '@mantine/core';
 import { IconServerBolt } from '@tabler/icons-react';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
 import { accountQuery } from '../../api/queries.ts';
+import { readPages } from '../../api/read-pages.ts';
 import { type Column, RecordPage } from '../../ui/tables/record-page.tsx';
 import { formatNumber } from '../../ui/text/format.ts';
-import { RecordLink, TwoLines } from '../../ui/text/record-name.tsx';
+import { RecordLink, RecordName, TwoLines } from '../../ui/text/record-name.tsx';
 import { Status } from '../../ui/text/status.tsx';
-import { visibleText } from '../../ui/text/visible-text.ts';
 import { ENDPOINT_STATES } from '../endpoints/endpoint-states.ts';
 
 type OwnedEndpoint = Schemas['InstallationEndpointList']['endpoints'][number];
 
 const REFRESH_MS = 10_000;
 
-/** The endpoints of all accounts, from as many pages as there are. */
 const allEndpointsQuery = queryOptions({
   queryKey: ['all-endpoints'],
-  queryFn: async () => {
-    const endpoints: OwnedEndpoint[] = [];
-    let after: string | null = null;
-    do {
-      const page: Schemas['InstallationEndpointList'] = await unwrap(
-        api.GET('/v2/account/installation/endpoints', { params: { query: after === null ? {} : { after } } }),
-      );
-      endpoints.push(...page.endpoints);
-      after = page.next;
-    } while (after !== null);
-    return endpoints;
-  },
+  queryFn: () =>
+    readPages(
+      (query) => unwrap(api.GET('/v2/account/installation/endpoints', { params: { query } })),
+      ({ endpoints }) => endpoints,
+    ),
 });
 
 const STATE_ORDER = Object.keys(ENDPOINT_STATES);
@@ -94,17 +86,10 @@ export function AllEndpointsPage() {
 function OthersLink({ endpoint: { id, name, account } }: { endpoint: OwnedEndpoint }) {
   const own = useQuery(accountQuery).data?.id;
   const { pathname } = window.location;
+  const acting = account.id === own ? '' : `?team=${account.id}`;
   return (
-    <Text
-      component="a"
-      href={account.id === own ? `${pathname}#/endpoints/${id}` : `${pathname}?team=${account.id}#/endpoints/${id}`}
-      size="sm"
-      c="inherit"
-      fw={550}
-      className="record-name"
-      title={visibleText(name)}
-    >
-      <bdi>{visibleText(name)}</bdi>
-    </Text>
+    <Anchor href={`${pathname}${acting}#/endpoints/${id}`} c="inherit" underline="never">
+      <RecordName>{name}</RecordName>
+    </Anchor>
   );
 }
