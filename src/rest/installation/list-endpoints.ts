@@ -1,4 +1,4 @@
-import { listAllEndpoints } from '../../domain/endpoints/list-all-endpoints.ts';
+import { listAllEndpoints } from '../../domain/users/list-all-endpoints.ts';
 import { toStateResponse } from '../endpoints/state-schemas.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';

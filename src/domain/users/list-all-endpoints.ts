@@ -1,8 +1,8 @@
 import type { EndpointId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
-import type { EndpointType } from './endpoint.ts';
-import type { EndpointState } from './endpoint-state.ts';
-import { listEndpointStates } from './list-endpoint-states.ts';
+import type { EndpointType } from '../endpoints/endpoint.ts';
+import type { EndpointState } from '../endpoints/endpoint-state.ts';
+import { listEndpointStates } from '../endpoints/list-endpoint-states.ts';
 
 /** An endpoint as those who look after the installation see it: whose it is, and whether it is well. */
 export interface OwnedEndpoint {
