@@ -94,7 +94,7 @@ describe.skipIf(!hasBrowser)('a day with the console', { timeout: 120_000 }, () 
   });
 
   step('find out why, from the overview', 2, async () => {
-    await menu().getByRole('link', { name: 'Endpoints' }).click();
+    await menu().getByRole('link', { name: 'Endpoints', exact: true }).click();
     await page.getByRole('heading', { name: 'Endpoints', level: 1 }).waitFor();
     await page.getByRole('link', { name: 'shop', exact: true }).click();
     await page.getByText(ERROR).first().waitFor();

@@ -67,7 +67,7 @@ describe.skipIf(!hasBrowser)('the audit log in the console', { timeout: 120_000 
 
       await dialog.getByRole('button', { name: 'All by Ben' }).click();
       await expect.poll(() => page.url()).toContain(`actorId=${ids.ben}`);
-      await page.getByText('of-admin').waitFor({ state: 'detached' });
+      await page.getByText('of-admin').first().waitFor({ state: 'detached' });
       await rows(page).filter({ hasText: 'of-ben' }).first().waitFor();
       const link = page.url();
 

@@ -82,7 +82,7 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 180_000 }, (
     await server.start();
     await page.getByRole('heading', { name: 'Billing', level: 1 }).waitFor();
     await banner.waitFor({ state: 'detached' });
-    await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Endpoints' }).click();
+    await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Endpoints', exact: true }).click();
     await api.createEndpoint({ name: 'newcomer', workers: { min: 0, max: 0 } });
     await table.getByText('newcomer').waitFor(); // the stream of events is back as well
     expect(await page.evaluate('globalThis.isSamePage')).toBe(true);
@@ -232,7 +232,7 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 180_000 }, (
     const focused = () => opened.evaluate('document.activeElement.textContent');
     const expectFocus = (text: string) => expect.poll(focused).toBe(text);
     await expectFocus('Overview');
-    await opened.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Endpoints' }).click();
+    await opened.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Endpoints', exact: true }).click();
     await expectFocus('Endpoints');
     await opened.getByRole('link', { name: 'greeter' }).click();
     await expectFocus('greeter');
@@ -293,7 +293,7 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 180_000 }, (
   test('breadcrumbs lead back, and a time says when exactly', async () => {
     await page.goto(`${server.url}/#/endpoints/${endpointId}`);
     await page.getByRole('heading', { name: 'greeter', level: 1 }).waitFor();
-    await page.getByRole('navigation', { name: 'Breadcrumbs' }).getByRole('link', { name: 'Endpoints' }).click();
+    await page.getByRole('navigation', { name: 'Breadcrumbs' }).getByRole('link', { name: 'Endpoints', exact: true }).click();
     await page.getByRole('heading', { name: 'Endpoints', level: 1 }).waitFor();
     await page.goto(`${server.url}/#/keys`);
     const time = page.locator('time').first();

@@ -92,7 +92,7 @@ describe.skipIf(!hasBrowser)('endpoints in the console', { timeout: 180_000 }, (
   const names = () => page.locator('[data-row] td:first-child a').allTextContents();
 
   test('the list has state, reason, course, work and cost of each; what fails comes first', async () => {
-    await page.getByRole('navigation').getByRole('link', { name: 'Endpoints' }).click();
+    await page.getByRole('navigation').getByRole('link', { name: 'Endpoints', exact: true }).click();
     const row = (name: string) => page.locator('[data-row]').filter({ has: page.getByRole('link', { name }) });
     await row('broken').getByText('CUDA out of memory').waitFor();
     await row('paused').getByText('workers.max is 0').waitFor();
