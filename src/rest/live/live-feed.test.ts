@@ -22,6 +22,45 @@ test('a watcher gets the current state at once, then each change once', async ()
   await watching.return(undefined);
 });
 
+test('a hint that comes during a read is followed by another one', async () => {
+  let state = 'one';
+  const reads: (() => void)[] = [];
+  const read = async () => {
+    const seen = state;
+    await new Promise<void>((resolve) => reads.push(resolve));
+    return seen;
+  };
+  const feed = new Feed({ read, logger: silentLogger, clock: { now: () => 0 } });
+  const watching = feed.watch(new AbortController().signal, QUIET_MS);
+  const first = watching.next();
+  state = 'two';
+  feed.hint();
+  reads[0]!();
+  expect((await first).value).toBe('one');
+  await vi.waitFor(() => expect(reads).toHaveLength(2), { timeout: 500 }); // without the hint: after a second
+  reads[1]!();
+  expect((await watching.next()).value).toBe('two');
+  await watching.return(undefined);
+});
+
+test('five reads may follow each other at once; after them each waits for its pause', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  let reads = 0;
+  const feed = new Feed({ read: async () => String(++reads), logger: silentLogger, clock: { now: () => 0 } });
+  const watching = feed.watch(new AbortController().signal, QUIET_MS);
+  try {
+    await watching.next();
+    for (let i = 0; i < 10; i++) {
+      feed.hint();
+      await vi.advanceTimersByTimeAsync(1);
+    }
+    expect(reads).toBe(5);
+  } finally {
+    await watching.return(undefined);
+    vi.useRealTimers();
+  }
+});
+
 test('it is read once for all watchers, and never without any', async () => {
   const read = vi.fn(async () => 'same');
   const feed = feedOf(read);

@@ -2,8 +2,10 @@ import type { Clock } from '../../core/clock.ts';
 import type { Logger } from '../../core/logger.ts';
 import { SeldomLog } from '../../core/seldom-log.ts';
 
-/** Minimum pause between two reads, however many hints arrive. */
-const MIN_PAUSE_MS = 200;
+/** Average pause between two reads, however many hints arrive. */
+const PAUSE_MS = 200;
+/** Reads that may follow each other at once after a quiet time: who waits for a start sees each of its stages as it comes. */
+const AT_ONCE = 5;
 /** Maximum pause: some changes publish no hint, such as jobs that pass within one process. */
 const MAX_PAUSE_MS = 1_000;
 
@@ -21,8 +23,10 @@ export class Feed {
   #text: string | undefined;
   #hasEnded = false;
   #timer: NodeJS.Timeout | undefined;
-  #readAtMs = Number.NEGATIVE_INFINITY;
+  /** When the reads so far would have ended, had each waited for its pause. */
+  #pacedUntilMs = Number.NEGATIVE_INFINITY;
   #isReading = false;
+  #isHintedMeanwhile = false;
 
   /** `clock` must be monotonic. */
   constructor(deps: { read: ReadSnapshot; logger: Logger; clock: Clock }) {
@@ -36,8 +40,12 @@ export class Feed {
 
   /** Something may have changed: reads again soon. */
   hint(): void {
-    if (!this.isWatched || this.#isReading) return;
-    const pauseMs = Math.max(0, this.#readAtMs + MIN_PAUSE_MS - this.#deps.clock.now());
+    if (!this.isWatched) return;
+    if (this.#isReading) {
+      this.#isHintedMeanwhile = true; // the read may have missed it
+      return;
+    }
+    const pauseMs = Math.max(0, this.#pacedUntilMs - (AT_ONCE - 1) * PAUSE_MS - this.#deps.clock.now());
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.#refresh(), pauseMs);
   }
@@ -88,6 +96,8 @@ export class Feed {
   async #refresh(): Promise<void> {
     if (this.#isReading) return;
     this.#isReading = true;
+    this.#isHintedMeanwhile = false;
+    this.#pacedUntilMs = Math.max(this.#pacedUntilMs, this.#deps.clock.now()) + PAUSE_MS;
     try {
       const text = await this.#deps.read();
       this.#hasEnded = text === undefined;
@@ -99,8 +109,9 @@ export class Feed {
       this.#log.warn({ err: error }, 'cannot read a live view');
     }
     this.#isReading = false;
-    this.#readAtMs = this.#deps.clock.now();
     clearTimeout(this.#timer);
-    if (this.isWatched && !this.#hasEnded) this.#timer = setTimeout(() => void this.#refresh(), MAX_PAUSE_MS);
+    if (!this.isWatched || this.#hasEnded) return;
+    if (this.#isHintedMeanwhile) this.hint();
+    else this.#timer = setTimeout(() => void this.#refresh(), MAX_PAUSE_MS);
   }
 }
