@@ -68,7 +68,7 @@ async function startApart(setup: Setup, run: string): Promise<Subject> {
     startPodyard({ dataDir: join(setup.tempDir, run, name), databaseUrl, nodeArgs: setup.nodeArgs });
   const ofClients = await start('clients');
   const ofWorkers = await start('workers');
-  return podyardSubject('apart', setup, databaseUrl, ofClients, ofWorkers);
+  return podyardSubject('apart', setup, databaseUrl, ofClients, { ofWorkers });
 }
 
 function render({ machine, shared, apart }: ProcessesReport): string {

@@ -27,7 +27,7 @@ export async function compareBacklog(
       for (const { subject, run } of sides) {
         process.stderr.write(`round ${round + 1} of ${options.rounds}: ${run.jobs} jobs queued\n`);
         run.rounds.push(await playRound(subject, setup, options.seconds));
-        if (run.jobs === 0) await purgeQueue(subject.clientUrl, subject.endpointId);
+        if (run.jobs === 0) await purgeQueue(subject.clientUrl, subject.endpointIds[0]!);
       }
     }
     for (const { subject, run } of sides) run.rssMb.worked = usageOfTree(subject.pid).rssMb;
@@ -68,7 +68,7 @@ async function startSide(setup: Setup, jobs: number): Promise<{ subject: Subject
       store,
       clientUrl,
       workerUrl,
-      endpointId,
+      endpointIds: [endpointId],
       key: KEY,
       workers,
       stop: podyard.stop,

@@ -1,5 +1,5 @@
 /**
- * The load generator: submitters and workers of one endpoint in one process, so that both ends of a latency use the same
+ * The load generator: submitters and workers of some endpoints in one process, so that both ends of a latency use the same
  * clock. Runs for a fixed time and prints one JSON object. The modes are described in `bench/README.md`.
  */
 import { readFileSync } from 'node:fs';
@@ -55,7 +55,7 @@ function readSettings(): Settings {
       mode: { type: 'string', default: 'saturated' },
       'client-url': { type: 'string' },
       'worker-url': { type: 'string' },
-      endpoint: { type: 'string' },
+      endpoints: { type: 'string' },
       key: { type: 'string' },
       workers: { type: 'string' },
       'worker-count': { type: 'string', default: '128' },
@@ -74,7 +74,7 @@ function readSettings(): Settings {
     stage: {
       client: address(values['client-url']!),
       worker: address(values['worker-url'] ?? values['client-url']!),
-      endpointId: values.endpoint!,
+      endpointIds: values.endpoints!.split(','),
       key: values.key!,
       payloadBytes: Number(values.payload),
     },

@@ -1,16 +1,17 @@
 import { type Address, HttpConnection, type HttpResponse } from './http-connection.ts';
 import { Latencies } from './latencies.ts';
 
-/** The endpoint under load. */
+/** The endpoints under load, which get jobs in turn. */
 export interface Stage {
   client: Address;
   worker: Address;
-  endpointId: string;
+  endpointIds: readonly string[];
   key: string;
   payloadBytes: number;
 }
 
 export interface WorkerIdentity {
+  endpointId: string;
   id: string;
   token: string;
 }
@@ -125,6 +126,7 @@ export class Submitter {
   readonly #ledger: Ledger;
   readonly #connection: HttpConnection;
   readonly #operation: 'run' | 'runsync';
+  readonly #endpointIds: readonly string[];
   readonly #before: string;
   readonly #after: string;
   readonly #onAnswer: (submitter: Submitter) => void;
@@ -137,8 +139,9 @@ export class Submitter {
     this.#operation = operation;
     this.#onAnswer = onAnswer;
     this.#connection = new HttpConnection(stage.client);
+    this.#endpointIds = stage.endpointIds;
     this.#before =
-      `POST /v2/${stage.endpointId}/${operation} HTTP/1.1\r\nHost: ${stage.client.host}:${stage.client.port}\r\n` +
+      `/${operation} HTTP/1.1\r\nHost: ${stage.client.host}:${stage.client.port}\r\n` +
       `Authorization: Bearer ${stage.key}\r\nContent-Type: application/json\r\n` +
       `Content-Length: ${Math.max(stage.payloadBytes, fixed)}\r\n\r\n${bodyBefore}`;
     this.#after = bodyAfter(fillerText(Math.max(0, stage.payloadBytes - fixed)));
@@ -150,7 +153,8 @@ export class Submitter {
 
   submit(): void {
     const number = this.#ledger.send();
-    this.#connection.request(this.#before + number + this.#after, (response) => {
+    const endpointId = this.#endpointIds[number % this.#endpointIds.length]!;
+    this.#connection.request(`POST /v2/${endpointId}${this.#before}${number}${this.#after}`, (response) => {
       this.#record(number, response);
       this.#onAnswer(this);
     });
@@ -179,7 +183,7 @@ export class Worker {
   #isStopped = false;
 
   constructor(stage: Stage, ledger: Ledger, worker: WorkerIdentity, onFinish: () => void) {
-    const base = `/v2/${stage.endpointId}`;
+    const base = `/v2/${worker.endpointId}`;
     const headers = `Host: ${stage.worker.host}:${stage.worker.port}\r\nAuthorization: ${worker.token}\r\n`;
     this.#ledger = ledger;
     this.#onFinish = onFinish;

@@ -88,6 +88,7 @@ export async function registerWorkers(
   count: number,
 ): Promise<WorkerIdentity[]> {
   const workers = Array.from({ length: count }, (_, i) => ({
+    endpointId,
     id: `bench${endpointId}${i}`,
     token: `pyw_bench-${endpointId}-${i}`,
   }));

@@ -9,6 +9,7 @@ import { measurePayloads } from './payloads.ts';
 import { startPostgres } from './postgres.ts';
 import { type QueueReport, renderReport } from './report.ts';
 import { measureRest } from './rest.ts';
+import { measureSpread } from './spread.ts';
 import { type Setup, SYSTEMS } from './systems.ts';
 import { measureWal } from './wal.ts';
 
@@ -41,6 +42,7 @@ export async function benchQueue(args: string[]): Promise<void> {
       report.backlog = await compareBacklog(setup, { jobs: Number(values.backlog), rounds, seconds });
     if (parts.includes('rest')) report.rest = await measureRest(tempDir, { idleSeconds: 40 });
     if (parts.includes('wal')) report.wal = await measureWal(setup, { seconds });
+    if (parts.includes('spread')) report.spread = await measureSpread(setup, { rounds, seconds });
     if (parts.includes('payloads')) report.payloads = await measurePayloads(postgres, { rounds });
     process.stdout.write(renderReport(report));
     await writeResults('queue', report);

@@ -5,6 +5,7 @@ import type { Comparison } from './compare.ts';
 import type { LoadResult } from './load.ts';
 import type { PayloadRun } from './payloads.ts';
 import type { RestResult } from './rest.ts';
+import type { SpreadRun } from './spread.ts';
 import { renderTable } from './table.ts';
 import type { WalRun } from './wal.ts';
 
@@ -17,6 +18,7 @@ export interface QueueReport {
   rest?: RestResult;
   wal?: WalRun[];
   payloads?: PayloadRun[];
+  spread?: SpreadRun[];
 }
 
 export function renderReport(report: QueueReport): string {
@@ -28,6 +30,7 @@ export function renderReport(report: QueueReport): string {
     ...(report.rest ? [renderRest(report.rest)] : []),
     ...(report.wal ? [renderWal(report.wal)] : []),
     ...(report.payloads ? [renderPayloads(report.payloads)] : []),
+    ...(report.spread ? [renderSpread(report.spread)] : []),
   ].join('\n');
 }
 
@@ -135,6 +138,26 @@ function renderPayloads(runs: readonly PayloadRun[]): string {
       number(stored.walKb, 0),
       number(pglz.walKb, 0),
     ]),
+  ]);
+}
+
+/** The last rows are computed: what one core of each kind could do at most, were nothing else on it. */
+function renderSpread(runs: readonly SpreadRun[]): string {
+  const row = (title: string, digits: number, pick: (load: LoadResult) => number) => [
+    title,
+    ...runs.map(({ rounds }) => number(median(rounds.map(pick)), digits)),
+  ];
+  return renderTable([
+    ['128 submitters; endpoints', ...runs.map(({ endpoints }) => String(endpoints))],
+    ['workers', ...runs.map(({ workers }) => String(workers))],
+    row('jobs/s', 0, (load) => load.finishedPerSecond),
+    row('submit to dispatch, p50 ms', 1, (load) => load.latenciesMs.handOver?.p50 ?? Number.NaN),
+    row('server CPU, us per job', 0, (load) => load.watched.server!.cpuUsPerJob),
+    row('database CPU, us per job', 0, (load) => load.watched.store!.cpuUsPerJob),
+    row('CPU used by others, %', 0, (load) => load.othersCpuShare * 100),
+    ['failed requests, lost or duplicate jobs', ...runs.map(({ rounds }) => String(countFaults(rounds)))],
+    row('jobs/s that a core of the database could carry', 0, (load) => 1e6 / load.watched.store!.cpuUsPerJob),
+    row('jobs/s that a core of the servers could carry', 0, (load) => 1e6 / load.watched.server!.cpuUsPerJob),
   ]);
 }
 

@@ -14,7 +14,7 @@ export interface Subject {
   store: { name: string; pid: number };
   clientUrl: string;
   workerUrl: string;
-  endpointId: string;
+  endpointIds: readonly string[];
   key: string;
   workers: WorkerIdentity[];
   stop(): Promise<void>;
@@ -31,7 +31,7 @@ export async function playOn(
   mode: LoadMode,
   options: { seconds: number; warmUp: number; [flag: string]: number },
 ): Promise<LoadResult> {
-  const workersFile = join(tempDir, `${subject.endpointId}-workers.json`);
+  const workersFile = join(tempDir, `${subject.endpointIds[0]}-workers.json`);
   await writeFile(workersFile, JSON.stringify(subject.workers));
   const { warmUp, ...flags } = options;
   const { stdout } = await promisify(execFile)(
@@ -39,7 +39,7 @@ export async function playOn(
     [
       LOAD,
       ...['--mode', mode, '--client-url', subject.clientUrl, '--worker-url', subject.workerUrl],
-      ...['--endpoint', subject.endpointId, '--key', subject.key, '--workers', workersFile],
+      ...['--endpoints', subject.endpointIds.join(','), '--key', subject.key, '--workers', workersFile],
       ...['--watch', `server=${subject.pid}`, '--watch', `store=${subject.store.pid}`],
       ...['--warm-up', String(warmUp)],
       ...Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, String(value)]),

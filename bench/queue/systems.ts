@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isInstalled } from '../needs.ts';
+import type { WorkerIdentity } from './players.ts';
 import { createEndpoint, isPodyardAvailable, KEY, registerWorkers, startPodyard } from './podyard.ts';
 import type { PostgresServer } from './postgres.ts';
 import { startProgram } from './program.ts';
@@ -23,7 +24,11 @@ export interface System {
 }
 
 export const WORKERS = 128;
-const PEER_WORKERS = Array.from({ length: WORKERS }, (_, i) => ({ id: `worker${i}`, token: `token${i}` }));
+const PEER_WORKERS = Array.from({ length: WORKERS }, (_, i) => ({
+  endpointId: 'bench',
+  id: `worker${i}`,
+  token: `token${i}`,
+}));
 
 /** Those that come closest are measured right after Podyard: a shared machine's speed changes within minutes. */
 export const SYSTEMS: readonly System[] = [
@@ -45,24 +50,28 @@ async function startPodyardSubject(setup: Setup, run: string): Promise<Subject> 
   return podyardSubject('podyard', setup, databaseUrl, podyard);
 }
 
-/** Creates an endpoint with workers, which may use another process than the clients do. */
+/** Creates endpoints with workers, which may use another process than the clients do. */
 export async function podyardSubject(
   name: string,
   setup: Setup,
   databaseUrl: string,
   ofClients: Awaited<ReturnType<typeof startPodyard>>,
-  ofWorkers = ofClients,
+  { ofWorkers = ofClients, endpoints = 1 }: { ofWorkers?: typeof ofClients; endpoints?: number } = {},
 ): Promise<Subject> {
-  const endpointId = await createEndpoint(ofClients);
+  const endpointIds: string[] = [];
+  while (endpointIds.length < endpoints) endpointIds.push(await createEndpoint(ofClients));
+  const workers: WorkerIdentity[] = [];
+  for (const id of endpointIds)
+    workers.push(...(await registerWorkers(databaseUrl, id, Math.max(1, Math.ceil(WORKERS / endpoints)))));
   return {
     name,
     pid: ofClients.pid,
     store: { name: 'postgres', pid: setup.postgres.pid },
     clientUrl: ofClients.clientUrl,
     workerUrl: ofWorkers.workerUrl,
-    endpointId,
+    endpointIds,
     key: KEY,
-    workers: await registerWorkers(databaseUrl, endpointId, WORKERS),
+    workers,
     stop: async () => {
       await Promise.all([...new Set([ofClients, ofWorkers])].map((one) => one.stop()));
     },
@@ -114,7 +123,7 @@ async function startPeer(
     store,
     clientUrl: program.readyAt,
     workerUrl: program.readyAt,
-    endpointId: 'bench',
+    endpointIds: ['bench'],
     key: KEY,
     workers: PEER_WORKERS,
     async stop() {
