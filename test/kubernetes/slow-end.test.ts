@@ -8,6 +8,33 @@ describeOnOwnCluster('a node that is slow to end a pod', () => {
   const life = ServerOnCluster.use({
     images: ['podyard/echo-js:dev'],
     place: (cluster) => placeOnCluster(cluster, { gpus: 4 }),
+    env: { PODYARD_JOB_STOP_SECONDS: '1' },
+  });
+
+  test('a worker that goes on with a cancelled job is replaced before its pod is gone, with workers.max 1', async () => {
+    const { api, cluster } = life;
+    const id = await api.createEndpoint({ workers: { min: 0, max: 1 } });
+    const hung = await api.run(id, { hang: true });
+    await until('it runs', async () => (await api.status(id, hung.id)).status === 'IN_PROGRESS');
+    const worker = await until('the node has said that it started', async () => {
+      const [first] = await api.workers(id);
+      return first?.status === 'RUNNING' && first;
+    });
+    const resume = await cluster.pause('kubelet');
+    try {
+      await api.call('POST', `/v2/${id}/cancel/${hung.id}`);
+      const next = await api.run(id, { echo: 'after it' });
+      const second = await until('another starts', async () =>
+        (await api.workers(id)).find((other) => other.id !== worker.id),
+      );
+      await until('its pod is created', () => life.pod(second.id));
+      expect((await life.pod(worker.id))?.metadata.deletionTimestamp).toBeDefined();
+      resume();
+      expect(await api.ended(id, next.id)).toMatchObject({ status: 'COMPLETED', workerId: second.id });
+    } finally {
+      resume();
+      await api.delete(id);
+    }
   });
 
   test('SIGTERM of the server does not wait for it; the next server finalizes it', async () => {
