@@ -39,6 +39,7 @@ import { JobQueue, QUEUE_SETTINGS } from '../domain/jobs/job-queue.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import type { NoticeSender } from '../domain/notices/notice.ts';
 import { leaveRuntime } from '../domain/workers/leave-runtime.ts';
+import type { ControlledWorker } from '../domain/workers/worker-lifecycle.ts';
 import type { ModelDoor } from '../models/nodes/model-door.ts';
 import type { ModelStore } from '../models/store/model-store.ts';
 import type { Runtime, WorkloadStorage } from '../runtimes/runtime.ts';
@@ -183,6 +184,7 @@ function createLoops(
   const releaseImages = new ReleaseImages(parts);
   const memory = createFrozenMemory(config, runtime);
   const freezer = new WorkerFreezer({ ...parts, logs, memory, capacity });
+  const prober = new WorkerProber({ ...parts, logs });
   const modelStore = createModelStore(config, parts);
   const modelDoor = createModelDoor(config, parts);
   const workers = createWorkerRunner(config, parts, {
@@ -191,6 +193,10 @@ function createLoops(
     ...{ modelStore, modelDoor },
     ...{ capacity, releaseImages, notify },
     onRuntimeReturn: () => freezer.retry(),
+    onRead: (read) => {
+      freezer.see(read);
+      prober.see(read);
+    },
   });
   const pods = createPodRunner(config, parts, { logs, mounts });
   const loops = [
@@ -200,7 +206,7 @@ function createLoops(
     pods,
     ...[lifetimeLoop(parts), leaseLoop(parts)],
     new ClusterRunner(parts),
-    new WorkerProber({ ...parts, logs }),
+    prober,
     freezer,
     new EndpointScaler({ ...parts, frozenBudget: memory.budgetBytes, onInserted: (worker) => workers.add(worker) }),
     ...createJobLoops(config, parts, notify),
@@ -234,6 +240,7 @@ function createWorkerRunner(
     releaseImages: ReleaseImages;
     notify: Notify;
     onRuntimeReturn: () => void;
+    onRead: (workers: readonly ControlledWorker[]) => void;
   },
 ): WorkerRunner {
   const { graceMs, leaseMs, jobStopMs } = config.limits;

@@ -19,7 +19,7 @@ const MAX_MARGIN_BYTES = 50e9;
  * Decides which image is pulled ahead next, one at a time. Pulls that workers wait for come first, and so does their disk. `queue`: endpoints
  * whose image has not been looked after yet, the most urgent first. Pure.
  */
-export function decidePull(queue: readonly EndpointId[], facts: { doWorkersPull: boolean; disk: ImageDisk }): PullStep {
+export function decidePull(queue: Iterable<EndpointId>, facts: { doWorkersPull: boolean; disk: ImageDisk }): PullStep {
   const [next] = queue;
   if (next === undefined) return 'done';
   if (facts.doWorkersPull) return { wait: 'workers pull', inMs: WORKERS_MS };

@@ -165,3 +165,40 @@ const insertWorker = (pool: TestDatabase['pool'], id: string, phase: string, tim
      values ($1, 'alone', 'QUEUE_BASED', 'ann', 1, 'a test', '{}', 1, $2, $3)`,
     [id, phase, timeline],
   );
+
+test('endpoints of one image ask the runtime for it once, and each of their releases is resolved to what its name stands for now', async () => {
+  const { pool } = database;
+  await pool.query('delete from workers');
+  await pool.query('update endpoints set workers_max = 0, workers_min = 0');
+  const ids = ['same-1', 'same-2', 'same-3'];
+  for (const id of ids) {
+    await insert(pool, id, 0);
+    await pool.query(`update endpoints set image = 'one:v1' where id = $1`, [id]);
+    await pool.query(
+      `insert into releases (id, endpoint_id, version, spec, diff) values ('r-' || $1::text, $1, 1, '{}', '[]')`,
+      [id],
+    );
+  }
+  const before = `sha256:${'0'.repeat(64)}`;
+  await pool.query(
+    `update releases set image_digest = $1, image_reference = 'one@' || $1, image_resolved_at = now() where endpoint_id = 'same-1'`,
+    [before],
+  );
+  const runtime = createSimulatedRuntime({ installation: 'i', world: new SimulatedWorld({}) });
+  const asked: (string | null)[] = [];
+  const prepare = runtime.prepare.bind(runtime);
+  runtime.prepare = (image, options) => {
+    asked.push(options?.pinned?.digest ?? null);
+    return prepare(image, options);
+  };
+  const releaseImages = new ReleaseImages({ pool, runtime, secretBox: createSecretBox(new Uint8Array(32)) });
+  await new ImagePuller({ pool, bus, logger: silentLogger, runtime, releaseImages, isOn: true }).runOnce();
+  expect(asked.toSorted()).toEqual([null, before]);
+  const { rows } = await pool.query(
+    `select endpoint_id as id, image_digest as digest from releases where endpoint_id = any($1) order by 1`,
+    [ids],
+  );
+  const digest = (await releaseImages.find({ endpointId: 'same-2' as EndpointId, version: 1 }))?.digest;
+  expect(digest).toMatch(/^sha256:/);
+  expect(rows.map((row) => row.digest)).toEqual([before, digest, digest]);
+});

@@ -4,13 +4,22 @@ import type { EndpointId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
-import { doWorkersPull, findImageToPull, listEndpointsToPull } from '../../domain/endpoints/images-to-pull.ts';
+import {
+  doWorkersPull,
+  type ImageToPull,
+  listEndpointsToPull,
+  listImagesToPull,
+} from '../../domain/endpoints/images-to-pull.ts';
 import type { Runtime } from '../../runtimes/runtime.ts';
 import type { ReleaseImages } from '../workloads/release-images.ts';
 import { decidePull } from './decide-pull.ts';
 
 /** How often the images of all endpoints are looked after: one may be gone, or a node new. */
 const TICK_MS = 3_600_000;
+/** Endpoints whose images are read together, and are one pull if they are the same. */
+const PAGE = 200;
+/** Whether workers pull, and how full the disk is, is asked again before the first pull after this time. */
+const FACTS_MS = 1_000;
 
 interface PullDeps {
   pool: Pool;
@@ -31,7 +40,7 @@ export class ImagePuller {
   readonly #deps: PullDeps;
   readonly #loop: Loop;
   readonly #changed = new Set<EndpointId>();
-  #queue: EndpointId[] = [];
+  #queue = new Set<EndpointId>();
   #filledAt = Number.NEGATIVE_INFINITY;
   readonly #stopped = new AbortController();
   #isPulling = false;
@@ -79,11 +88,11 @@ export class ImagePuller {
       if ('wait' in step) {
         this.#deps.logger.debug(
           { pauseMs: step.inMs },
-          `${this.#queue.length} images are not pulled ahead now: ${step.wait}`,
+          `${this.#queue.size} images are not pulled ahead now: ${step.wait}`,
         );
         return { inMs: step.inMs };
       }
-      await this.#pull(step.pull);
+      await this.#pullSome();
     }
     return undefined;
   }
@@ -94,37 +103,49 @@ export class ImagePuller {
     if (now - this.#filledAt >= TICK_MS) {
       const all = await listEndpointsToPull(this.#deps.pool);
       this.#filledAt = now;
-      this.#queue = [...new Set([...this.#queue, ...all])];
+      for (const id of all) this.#queue.add(id);
     }
     if (this.#changed.size === 0) return;
-    this.#queue = [...new Set([...this.#changed, ...this.#queue])];
+    this.#queue = new Set([...this.#changed, ...this.#queue]);
     this.#changed.clear();
   }
 
   async #readFacts() {
-    if (this.#queue.length === 0) return { doWorkersPull: false, disk: null };
+    if (this.#queue.size === 0) return { doWorkersPull: false, disk: null };
     const { pool, runtime } = this.#deps;
     const [isBusy, disk] = await Promise.all([doWorkersPull(pool), runtime.imageDisk?.() ?? null]);
     return { doWorkersPull: isBusy, disk };
   }
 
-  /** Pulls on one machine: with several, the endpoint stays in the queue until none is left, behind the others. */
-  async #pull(id: EndpointId): Promise<void> {
-    const { pool, runtime, releaseImages, logger } = this.#deps;
-    this.#queue = this.#queue.filter((one) => one !== id);
-    const wanted = await findImageToPull(pool, id);
-    if (wanted === null || this.#stopped.signal.aborted) return;
+  /** Pulls the images of the first endpoints in the queue, one image after another, until the facts have to be read again. */
+  async #pullSome(): Promise<void> {
+    const untilMs = performance.now() + FACTS_MS;
+    const ids = [...this.#queue].slice(0, PAGE);
+    const wanted = await listImagesToPull(this.#deps.pool, ids);
+    const known = new Set(wanted.map(({ endpointId }) => endpointId));
+    for (const id of ids) if (!known.has(id)) this.#queue.delete(id);
+    const keyOf = this.#deps.runtime.pullAhead ? ({ endpointId }: ImageToPull) => endpointId : keyOfImage;
+    for (const same of Map.groupBy(wanted, keyOf).values()) {
+      if (this.#stopped.signal.aborted || performance.now() > untilMs) return;
+      for (const { endpointId } of same) this.#queue.delete(endpointId);
+      await this.#pull(same);
+    }
+  }
+
+  /** Pulls one image on one machine: with several, its endpoint stays in the queue until none is left, behind the others. */
+  async #pull(same: readonly ImageToPull[]): Promise<void> {
+    const { runtime, releaseImages, logger } = this.#deps;
+    const { endpointId, image: name, gpuPools, dataCenterIds } = same[0]!;
     this.#isPulling = true;
     try {
-      const registry = await releaseImages.bring(wanted);
+      const registry = await releaseImages.bringAll(same);
       if (!runtime.pullAhead) return;
-      const image = (await releaseImages.find(wanted))?.reference ?? wanted.image;
-      const { gpuPools, dataCenterIds } = wanted;
+      const image = (await releaseImages.find(same[0]!))?.reference ?? name;
       const hasPulled = await runtime.pullAhead({ image, registry, gpuPools, dataCenterIds }, this.#stopped.signal);
-      if (hasPulled) this.#queue.push(id);
+      if (hasPulled) this.#queue.add(endpointId);
     } catch (error) {
       if (this.#stopped.signal.aborted) return;
-      logger.info({ image: wanted.image, err: error }, `pull ahead failed: ${messageOf(error)}`);
+      logger.info({ image: name, err: error }, `pull ahead failed: ${messageOf(error)}`);
     } finally {
       this.#isPulling = false;
     }
@@ -136,4 +157,9 @@ export class ImagePuller {
     this.#isExpecting = true;
     runtime.expectStarts?.();
   }
+}
+
+/** The same for endpoints whose image is one pull. */
+function keyOfImage({ userId, image, registryId }: ImageToPull): string {
+  return JSON.stringify([userId, image, registryId]);
 }

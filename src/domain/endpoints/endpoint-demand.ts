@@ -1,14 +1,14 @@
 import type { EndpointId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import { ENDPOINT_USER_COLUMNS, type EndpointUserRow } from '../quotas/endpoint-users.ts';
 import { SERVING_VERSION } from '../releases/serving-version.ts';
 import { SCHEDULE_COLUMN } from '../scheduled-floors/floor-store.ts';
 import type { FloorSchedule } from '../scheduled-floors/scheduled-floors.ts';
 import type { FlashBoot, ScalerType } from './endpoint.ts';
 import { LIVE_REQUEST_DEMAND } from './request-demand.ts';
 
-/** The facts about an endpoint that the scaler needs, beside its workers. */
-export interface EndpointDemand {
-  id: EndpointId;
+/** The facts about an endpoint and its user that the scaler needs, beside the workers. */
+export interface EndpointDemand extends EndpointUserRow {
   /** Version of the release that serves. */
   version: number;
   /** Trial of the newest release, if it is open or has failed. */
@@ -50,8 +50,9 @@ export async function listEndpointDemand(db: Db, ids: readonly EndpointId[]): Pr
              e.flashboot, e.is_rollout_paused as "isRolloutPaused", ${SCHEDULE_COLUMN} as schedule, c.queued + r.held as queued, c."queuedLowPriority",
              b.batched, b.oldest as "oldestBatchAt",
              c."inProgress" + r.in_flight as "inProgress", least(oldest.created_at, r.oldest) as "oldestQueuedAt", f.count as "failedStarts", f.at as "lastFailedAt",
-             f.reason as "lastFailure"
+             f.reason as "lastFailure", ${ENDPOINT_USER_COLUMNS}
       from endpoints e
+      join users u on u.id = e.user_id
       left join endpoint_schedules s on s.endpoint_id = e.id
       left join release_trials t on t.endpoint_id = e.id and t.version = e.version and t.state in ('ASKED', 'FAILED')
       cross join lateral (

@@ -15,16 +15,17 @@ export interface ImageToPull {
   dataCenterIds: string[];
 }
 
-/** Returns the image of the newest release of an endpoint; null if it may have no workers, or is gone. */
-export async function findImageToPull(db: Db, id: EndpointId): Promise<ImageToPull | null> {
+/** Returns the images of the newest releases of these endpoints, in their order, without those that may have no workers or are gone. */
+export async function listImagesToPull(db: Db, ids: readonly EndpointId[]): Promise<ImageToPull[]> {
   const result = await db.query<ImageToPull>({
-    name: 'image-to-pull',
-    text: `select id as "endpointId", version, user_id as "userId", image, registry_id as "registryId",
+    name: 'images-to-pull',
+    text: `select e.id as "endpointId", version, user_id as "userId", image, registry_id as "registryId",
              coalesce(gpu_pools, '{}') as "gpuPools", data_center_ids as "dataCenterIds"
-           from endpoints where id = $1 and workers_max > 0`,
-    values: [id],
+           from unnest($1::text[]) with ordinality as n(id, place) join endpoints e on e.id = n.id
+           where workers_max > 0 order by n.place`,
+    values: [ids],
   });
-  return result.rows[0] ?? null;
+  return result.rows;
 }
 
 /** Returns the endpoints that may have workers: first those that may have none, whose next request would wait for a pull, then by age. */
@@ -41,12 +42,13 @@ export async function listEndpointsToPull(db: Db, limit: number | null = null): 
  * an hour, holds nobody up: it may never start.
  */
 export async function doWorkersPull(db: Db): Promise<boolean> {
-  const result = await db.query<{ found: boolean }>(
-    `select exists(
+  const result = await db.query<{ found: boolean }>({
+    name: 'workers-pull',
+    text: `select exists(
        select from workers where wanted = 'RUN' and not is_lost and coalesce(not starts_with(phase_reason, $1), true)
          and ((phase = 'STARTING' and not timeline ? 'createAt') or (phase = 'PENDING' and timeline ? 'pullFrom' and not timeline ? 'pullAt'))
          and coalesce(timeline ->> 'capacityAt', timeline ->> 'pullFrom')::timestamptz > now() - interval '1 hour') as found`,
-    [NO_CAPACITY],
-  );
+    values: [NO_CAPACITY],
+  });
   return result.rows[0]!.found;
 }

@@ -23,31 +23,29 @@ export interface EndpointUser {
 }
 
 /** GPUs of a worker of the release that serves; another one than the newest is rare, and is read only then. */
-const GPUS_PER_WORKER = `case when e.serving_version is null then coalesce(gpu_count, 0) else coalesce((
+const GPUS_PER_WORKER = `case when e.serving_version is null then coalesce(e.gpu_count, 0) else coalesce((
   select (spec -> 'gpu' ->> 'count')::int from releases r where r.endpoint_id = e.id and r.version = e.serving_version), 0) end`;
 
-/** Returns the users of those of these endpoints that exist, by endpoint. */
+/** An endpoint with the user's limits, as `ENDPOINT_USER_COLUMNS` selects it. */
+export interface EndpointUserRow extends Pick<EndpointUser, 'userId' | 'gpusPerWorker' | 'budget'> {
+  id: EndpointId;
+  isStopped: boolean;
+  ownLimits: OwnLimits;
+  defaultLimits: OwnLimits;
+}
+
+/** Columns of an endpoint `e` and its user `u`. */
+export const ENDPOINT_USER_COLUMNS = `e.user_id as "userId", ${GPUS_PER_WORKER} as "gpusPerWorker",
+  coalesce(u.suspended_workloads = 'STOP', false) as "isStopped", ${STOP_OF_ENDPOINT} as budget, ${setLimitsColumns('e.user_id')}`;
+
+/** Returns the users of these endpoints, by endpoint. Reads what those have who are limited. */
 export async function readEndpointUsers(
   db: Db,
-  endpointIds: readonly EndpointId[],
+  rows: readonly EndpointUserRow[],
 ): Promise<Map<EndpointId, EndpointUser>> {
-  const { rows } = await db.query<
-    Pick<EndpointUser, 'endpointId' | 'userId' | 'gpusPerWorker' | 'budget'> & {
-      isStopped: boolean;
-      ownLimits: OwnLimits;
-      defaultLimits: OwnLimits;
-    }
-  >({
-    name: 'endpoint-users',
-    text: `select e.id as "endpointId", user_id as "userId", ${GPUS_PER_WORKER} as "gpusPerWorker",
-             coalesce(u.suspended_workloads = 'STOP', false) as "isStopped", ${STOP_OF_ENDPOINT} as budget,
-             ${setLimitsColumns('e.user_id')}
-           from endpoints e join users u on u.id = user_id where e.id = any($1::text[])`,
-    values: [endpointIds],
-  });
-  const known = rows.map(({ ownLimits, defaultLimits, isStopped, ...row }) => {
-    const { workers, gpus: gpuLimit } = limitsOfRow({ ownLimits, defaultLimits });
-    return { ...row, workerLimit: isStopped ? 0 : workers, gpuLimit };
+  const known = rows.map(({ id: endpointId, userId, gpusPerWorker, budget, isStopped, ...set }) => {
+    const { workers, gpus: gpuLimit } = limitsOfRow(set);
+    return { endpointId, userId, gpusPerWorker, budget, workerLimit: isStopped ? 0 : workers, gpuLimit };
   });
   const limited = known.filter(({ workerLimit, gpuLimit }) => workerLimit !== null || gpuLimit !== null);
   const userIds = [...new Set(limited.map(({ userId }) => userId))];

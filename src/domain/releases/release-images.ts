@@ -17,31 +17,54 @@ export interface ResolvedImage {
 const IDENTITY = `case when image_digest is not null
   then jsonb_build_object('digest', image_digest, 'reference', image_reference) end as identity`;
 
-/** Returns null for a release that does not exist. */
-export async function findResolvedImage(db: Db, { endpointId, version }: ReleaseKey): Promise<ResolvedImage | null> {
-  const result = await db.query<ResolvedImage>({
-    name: 'release-image',
-    text: `select ${IDENTITY}, image_problem as problem from releases where endpoint_id = $1 and version = $2`,
-    values: [endpointId, version],
-  });
-  return result.rows[0] ?? null;
+/** A release by name, for maps. */
+export function keyOfRelease({ endpointId, version }: ReleaseKey): string {
+  return `${endpointId}/${version}`;
 }
+
+/** Returns null for a release that does not exist. */
+export async function findResolvedImage(db: Db, release: ReleaseKey): Promise<ResolvedImage | null> {
+  return (await findResolvedImages(db, [release])).get(keyOfRelease(release)) ?? null;
+}
+
+/** Returns those of the releases that exist, by `keyOfRelease`. */
+export async function findResolvedImages(db: Db, releases: readonly ReleaseKey[]): Promise<Map<string, ResolvedImage>> {
+  const result = await db.query<ReleaseKey & ResolvedImage>({
+    name: 'release-images',
+    text: `select r.endpoint_id as "endpointId", r.version, ${IDENTITY}, image_problem as problem
+           from unnest($1::text[], $2::int[]) as n(endpoint_id, version)
+           join releases r on r.endpoint_id = n.endpoint_id and r.version = n.version`,
+    values: [releases.map(({ endpointId }) => endpointId), releases.map(({ version }) => version)],
+  });
+  return new Map(result.rows.map(({ identity, problem, ...key }) => [keyOfRelease(key), { identity, problem }]));
+}
+
+/** A release, and what its image was found to be. */
+export type FoundImage = ReleaseKey & ImageIdentity;
 
 /** Sets the identity unless it is set, and returns the one that counts; null for a release that does not exist. */
 export async function pinReleaseImage(
   db: Db,
-  { endpointId, version }: ReleaseKey,
+  release: ReleaseKey,
   { digest, reference }: ImageIdentity,
 ): Promise<ImageIdentity | null> {
-  const result = await db.query<{ identity: ImageIdentity }>({
-    name: 'release-image-pin',
-    text: `update releases set image_reference = case when image_digest is null then $4 else image_reference end,
-             image_resolved_at = coalesce(image_resolved_at, now()), image_digest = coalesce(image_digest, $3),
+  return (await pinReleaseImages(db, [{ ...release, digest, reference }])).get(keyOfRelease(release)) ?? null;
+}
+
+/** As `pinReleaseImage`, for several; by `keyOfRelease`. Of two identities for one release either counts. */
+export async function pinReleaseImages(db: Db, found: readonly FoundImage[]): Promise<Map<string, ImageIdentity>> {
+  const rows = [...found].sort((a, b) => (keyOfRelease(a) < keyOfRelease(b) ? -1 : 1)); // locked in one order
+  const result = await db.query<ReleaseKey & { identity: ImageIdentity }>({
+    name: 'release-images-pin',
+    text: `update releases r set image_reference = case when image_digest is null then n.reference else image_reference end,
+             image_resolved_at = coalesce(image_resolved_at, now()), image_digest = coalesce(image_digest, n.digest),
              image_problem = null
-           where endpoint_id = $1 and version = $2 returning ${IDENTITY}`,
-    values: [endpointId, version, digest, reference],
+           from jsonb_to_recordset($1::jsonb) as n("endpointId" text, version int, digest text, reference text)
+           where r.endpoint_id = n."endpointId" and r.version = n.version
+           returning r.endpoint_id as "endpointId", r.version, ${IDENTITY}`,
+    values: [JSON.stringify(rows)],
   });
-  return result.rows[0]?.identity ?? null;
+  return new Map(result.rows.map(({ identity, ...key }) => [keyOfRelease(key), identity]));
 }
 
 /** `problem`: why the image cannot be had; null once it can. */

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../../test/database.ts';
 import { workloadSpec } from '../../../../test/workload-spec.ts';
 import type { WorkerId } from '../../../core/ids.ts';
@@ -183,4 +183,19 @@ test('on a machine without memory frozen workers are evicted one at a time', asy
   expect(await row('w6old')).toMatchObject({ wanted: 'STOP', reason: 'the machine runs out of memory' });
   expect(await causesOf('w6old')).toEqual(['IDLE', 'MACHINE_MEMORY']);
   expect((await row('w6young')).wanted).toBe('FREEZE');
+});
+
+test('an order to freeze is seen in the row that was read, while hints about other workers are not followed by a look', async () => {
+  freezer.start();
+  await freezer.runOnce();
+  const reads = vi.spyOn(database.pool, 'query');
+  bus.publish('worker', 'other');
+  freezer.see([{ wanted: 'RUN', phase: 'RUNNING' }]);
+  await new Promise(setImmediate);
+  expect(reads).not.toHaveBeenCalledWith(expect.objectContaining({ name: 'workers-freezing' }));
+  reads.mockRestore();
+  const id = await worker('seen');
+  await freezeWorker(database.pool, id, IDLE);
+  freezer.see([{ wanted: 'FREEZE', phase: 'RUNNING' }]);
+  await expect.poll(async () => (await row(id)).phase).toBe('FROZEN');
 });

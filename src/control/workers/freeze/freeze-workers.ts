@@ -17,7 +17,7 @@ import type { Pool } from '../../../db/pool.ts';
 import { type FreezingWorker, listFreezingWorkers } from '../../../domain/workers/frozen-workers.ts';
 import { drainWorker, stopWorker, thawWorker } from '../../../domain/workers/order-workers.ts';
 import { markAsleep, markAwake, releaseGpus } from '../../../domain/workers/sleeping-workers.ts';
-import { markFrozen } from '../../../domain/workers/worker-lifecycle.ts';
+import { type ControlledWorker, markFrozen } from '../../../domain/workers/worker-lifecycle.ts';
 import type { Runtime } from '../../../runtimes/runtime.ts';
 import { because } from '../../../scaling/because.ts';
 import { byEvictionOrder, frozenOverBudget } from '../../../scaling/frozen-workers.ts';
@@ -36,8 +36,6 @@ const REGAIN_INTERVAL_MS = 250;
 /** How often the budget and the machine's memory are checked while something is frozen. */
 const TICK_MS = 5_000;
 const IDLE_TICK_MS = 60_000;
-/** While no worker is frozen or to be frozen: hints about others come with every start. A freeze waits longer to settle. */
-const IDLE_PAUSE_MS = 100;
 
 export interface FrozenMemory {
   /** The most bytes that all frozen workers together may hold; 0: nothing is ever frozen. */
@@ -80,8 +78,10 @@ export class WorkerFreezer {
       tickMs: IDLE_TICK_MS,
       logger,
       runOnce: () => this.#run(),
-      pauseMs: () => (this.#hasAny ? 0 : IDLE_PAUSE_MS),
-      subscribe: (wake) => [deps.bus.subscribe('worker', wake), deps.bus.onGap(wake)],
+      subscribe: (wake) => [
+        deps.bus.subscribe('worker', () => this.#hasAny && wake()), // `see` tells of the first one
+        deps.bus.onGap(wake),
+      ],
     });
   }
 
@@ -103,6 +103,11 @@ export class WorkerFreezer {
 
   runOnce(): Promise<void> {
     return this.#loop.runOnce();
+  }
+
+  /** Looks for something to do if one of these workers is frozen or to be frozen: hints about others come with every start. */
+  see(workers: readonly Pick<ControlledWorker, 'wanted' | 'phase'>[]): void {
+    if (workers.some(({ wanted, phase }) => wanted === 'FREEZE' || phase === 'FROZEN')) this.#loop.wake();
   }
 
   async #run(): Promise<NextRun | undefined> {

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { BalancedEndpoint } from '../../../../test/balanced-endpoint.ts';
 import { until } from '../../../../test/queue-plane.ts';
 import type { WorkerId } from '../../../core/ids.ts';
@@ -177,5 +177,20 @@ test('a worker that answers 204 after it served gets no requests until it answer
   );
   expect(out.phase_reason).toBeNull();
   status = 200;
+  await serves(id);
+});
+
+test('while nothing is probed, workers are looked for when one that balances load was read, and not at hints about others', async () => {
+  prober.start();
+  await prober.runOnce();
+  const reads = vi.spyOn(endpoint.database.pool, 'query');
+  endpoint.bus.publish('worker', 'other');
+  prober.see([{ endpointType: 'QUEUE_BASED' }]);
+  await new Promise(setImmediate);
+  expect(reads).not.toHaveBeenCalledWith(expect.objectContaining({ name: 'probed-workers' }));
+  reads.mockRestore();
+  const port = await listen();
+  const id = await endpoint.runningWorker({ http: port, health: port });
+  prober.see([{ endpointType: 'LOAD_BALANCING' }]);
   await serves(id);
 });

@@ -16,6 +16,7 @@ import {
   markUnready,
   type ProbedWorker,
 } from '../../../domain/workers/serving-workers.ts';
+import type { ControlledWorker } from '../../../domain/workers/worker-lifecycle.ts';
 import { countStart } from '../../../domain/workers/worker-timeline.ts';
 import type { Runtime } from '../../../runtimes/runtime.ts';
 import { because } from '../../../scaling/because.ts';
@@ -92,6 +93,7 @@ export class WorkerProber {
       pauseMs: () => PAUSE_MS,
       subscribe: (wake) => [
         deps.bus.subscribe('worker', (id) => {
+          if (this.#probes.size === 0) return; // `see` tells of the first one
           this.#probeSoon(id as WorkerId);
           wake();
         }),
@@ -112,6 +114,11 @@ export class WorkerProber {
 
   runOnce(): Promise<void> {
     return this.#loop.runOnce();
+  }
+
+  /** Looks for workers to probe if one of these may be such: on most servers none is, and hints about others are many. */
+  see(workers: readonly Pick<ControlledWorker, 'endpointType'>[]): void {
+    if (workers.some(({ endpointType }) => endpointType === 'LOAD_BALANCING')) this.#loop.wake();
   }
 
   async #run(): Promise<NextRun | undefined> {

@@ -19,6 +19,7 @@ import type { PlacementDeps } from '../place/waiting-workers.ts';
 import { decideWorker, type SeenContainer, type WorkerAction, type WorkerLimits } from './decide-worker.ts';
 import { finalizeWorker, stopWorker } from './end-worker.ts';
 import { batchPublicKeys } from './launch-worker.ts';
+import { ReadinessLog } from './log-readiness.ts';
 import { PhaseWriter } from './phase-writer.ts';
 import { type BroughtDeps, bringFirst, type StartDeps, startWorker } from './start-worker.ts';
 import { WorkerCache } from './worker-cache.ts';
@@ -32,8 +33,6 @@ const PLACE_INTERVAL_MS = 200;
 const PLACE_PAUSES = 10;
 /** The time in which a worker that broke a limit may end by itself. */
 const BROKEN_LIMIT_GRACE_MS = 5_000;
-/** Workers remembered as not ready yet, for the log line when they become ready. */
-const MAX_UNREADY = 10_000;
 const MAX_REFUSED = 10_000;
 
 /** Differences between the runtime's list and the cache; `mark` is the age of the list. */
@@ -53,6 +52,8 @@ export interface WorkerRunnerOptions extends Omit<StartDeps, Built>, WorkerLimit
   monotonic?: Clock;
   /** Called when the runtime was away and is back. */
   onRuntimeReturn?: () => void;
+  /** Receives all rows that are read: those that a hint named, soon after it. */
+  onRead?: (workers: readonly ControlledWorker[]) => void;
 }
 
 /**
@@ -67,7 +68,7 @@ export class WorkerRunner {
   readonly #tasks: WorkloadTasks;
   /** Workers whose containers are being stopped: their end is expected. */
   readonly #stopping = new Set<string>();
-  readonly #unready = new BoundedSet<WorkerId>(MAX_UNREADY);
+  readonly #readiness: ReadinessLog;
   readonly #cache: WorkerCache;
   readonly #placer: WorkerPlacer;
   readonly #lists: WorkloadLists;
@@ -93,6 +94,7 @@ export class WorkerRunner {
       refused: new BoundedSet(MAX_REFUSED),
       publicKeys: batchPublicKeys(pool),
     };
+    this.#readiness = new ReadinessLog(options.logs);
     this.#cache = new WorkerCache(pool);
     this.#placer = new WorkerPlacer(this.#deps);
     this.#tasks = new WorkloadTasks({ logger, onEnd: (id) => this.#onActionEnd(id as WorkerId) });
@@ -188,9 +190,19 @@ export class WorkerRunner {
 
   async #run(): Promise<NextRun | undefined> {
     const now = this.#deps.monotonic.now();
+    // With an empty cache there is nothing to compare a list with, and a job is waiting: the list can come a little later.
+    if (this.#cache.size === 0 && this.#cache.hasDirty) this.#lists.postpone(now);
+    await this.#advance(this.#cache.takeFresh(), NO_DIFFERENCE, now); // before anything is read: jobs wait for them
     const difference = await this.#observe(now);
     const workers = await this.#cache.readDirty(now, difference.containers.keys());
-    this.#logReadiness(workers);
+    await this.#advance(workers, difference, now);
+    this.#deps.onRead?.(workers);
+    return this.#cache.size === 0 ? undefined : { inMs: this.#nextAt(now) - now };
+  }
+
+  /** Decides the next step of each of these workers, and hands it on. */
+  async #advance(workers: readonly ControlledWorker[], difference: Difference, now: number): Promise<void> {
+    this.#readiness.see(workers);
     for (const { id, wanted } of workers) if (wanted !== 'RUN') this.#tasks.cancel(id);
     const toStart: ControlledWorker[] = [];
     for (const worker of workers) {
@@ -200,13 +212,10 @@ export class WorkerRunner {
       else this.#handOn(worker, action, now);
     }
     await this.#startAll(toStart);
-    return this.#cache.size === 0 ? undefined : { inMs: this.#nextAt(now) - now };
   }
 
   /** Marks the workers to decide about, and returns how the runtime's list, if one has arrived, differs from the cache. */
   async #observe(now: number): Promise<Difference> {
-    // With an empty cache there is nothing to compare a list with, and a job is waiting: the list can come a little later.
-    if (this.#cache.size === 0 && this.#cache.hasDirty) this.#lists.postpone(now);
     this.#lists.beginIfDue(now);
     const list = this.#lists.take();
     // After the list, so that every container in it has its row here.
@@ -255,17 +264,6 @@ export class WorkerRunner {
       logger.info({ workerId: id }, 'removing orphaned container');
       await runtime.stop(id, 0);
     });
-  }
-
-  /** Adds a log line for each worker that has become ready since it was last read. */
-  #logReadiness(workers: readonly ControlledWorker[]): void {
-    for (const { id, readyAt, startedAt } of workers) {
-      if (readyAt === null) this.#unready.add(id);
-      else if (this.#unready.delete(id)) {
-        const tookMs = startedAt === null ? null : Math.max(0, readyAt.getTime() - startedAt.getTime());
-        this.#deps.logs.system(id, tookMs === null ? 'ready' : `ready, ${tookMs} ms after its container started`);
-      }
-    }
   }
 
   #decide(worker: ControlledWorker, { containers, mark }: Difference): WorkerAction {

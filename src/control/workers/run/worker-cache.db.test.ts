@@ -101,8 +101,9 @@ describe('a worker that was just inserted', () => {
     const cache = new WorkerCache(endpoint.database.pool);
     cache.add(worker);
     expect(cache.hasDirty).toBe(true);
-    expect(await cache.readDirty(0, [])).toEqual([worker]);
+    expect(cache.takeFresh()).toEqual([worker]);
     expect(cache.get(worker.id)?.phase).toBe('PENDING');
+    expect(cache.takeFresh()).toEqual([]);
     expect(await cache.readDirty(0, [])).toEqual([]);
   });
 
@@ -113,9 +114,11 @@ describe('a worker that was just inserted', () => {
     await pool.query("update workers set wanted = 'STOP' where id = $1", [worker.id]);
     cache.add(worker);
     cache.markDirty([worker.id]);
+    expect(cache.takeFresh()).toEqual([]);
     expect(await cache.readDirty(0, [])).toMatchObject([{ id: worker.id, wanted: 'STOP' }]);
     cache.markDirty([worker.id]);
     cache.add(worker);
+    expect(cache.takeFresh()).toEqual([]);
     expect(await cache.readDirty(0, [])).toMatchObject([{ id: worker.id, wanted: 'STOP' }]);
   });
 
@@ -123,6 +126,7 @@ describe('a worker that was just inserted', () => {
     const cache = new WorkerCache(endpoint.database.pool);
     cache.add(await insertOne());
     cache.reset();
+    expect(cache.takeFresh()).toEqual([]);
     expect(await cache.readDirty(0, [])).toEqual([]);
   });
 });

@@ -91,7 +91,7 @@ export class WorkerCache {
     return this.#draining.get(endpointId) ?? [];
   }
 
-  /** Adds a row that was just written to what the next `readDirty` returns, unless a hint names the worker until then. */
+  /** Adds a row that was just written to what the next `takeFresh` returns, unless a hint names the worker until then. */
   add(worker: ControlledWorker): void {
     if (!this.#dirty.has(worker.id)) this.#fresh.set(worker.id, worker);
   }
@@ -189,15 +189,20 @@ export class WorkerCache {
     return unknown;
   }
 
+  /** Returns the rows that were just written. */
+  takeFresh(): ControlledWorker[] {
+    const fresh = [...this.#fresh.values()];
+    this.#fresh.clear();
+    for (const worker of fresh) this.#store(worker);
+    return fresh;
+  }
+
   /** Reads the rows of all dirty workers and of `others`. Drops those that have no row any more or have exited. */
   async readDirty(now: number, others: Iterable<WorkerId>): Promise<ControlledWorker[]> {
     this.markDirty(others);
     for (const [id, at] of this.#dirtyAt) if (at <= now) this.#markDirty(id);
     const ids = [...this.#dirty];
-    const read = ids.length === 0 ? [] : await this.#readRows(ids);
-    const fresh = [...this.#fresh.values()];
-    this.#fresh.clear();
-    const workers = [...fresh, ...read];
+    const workers = ids.length === 0 ? [] : await this.#readRows(ids);
     const gone = new Set(ids);
     for (const worker of workers) {
       gone.delete(worker.id);

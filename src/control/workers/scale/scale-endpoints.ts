@@ -199,11 +199,11 @@ export class EndpointScaler {
   async #scale(ids: readonly EndpointId[], now: number): Promise<void> {
     const { pool, frozenBudget } = this.#deps;
     this.#allowances.beginRead();
-    const [demands, workers, users] = await Promise.all([
+    const [demands, workers] = await Promise.all([
       listEndpointDemand(pool, ids),
       listControlledWorkers(pool, { endpointIds: ids }),
-      readEndpointUsers(pool, ids),
     ]);
+    const users = await readEndpointUsers(pool, demands);
     const budgetBytes = await frozenBudget();
     const frozen = mayFreeze(budgetBytes, demands, workers) ? await this.#listFrozen() : [];
     const workersOf = Map.groupBy(workers, (worker) => worker.endpointId);
@@ -215,8 +215,8 @@ export class EndpointScaler {
         continue;
       }
       const own = workersOf.get(demand.id) ?? [];
-      const user = users.get(demand.id);
-      const userCut = user === undefined ? null : this.#allowances.cut(user, demand.max, own);
+      const user = users.get(demand.id)!;
+      const userCut = this.#allowances.cut(user, demand.max, own);
       const decision = this.#decide(demand, own, { budgetBytes, frozen, userCut }, now);
       const isQuiet = own.every(({ wanted }) => wanted === 'FREEZE') && decision.actions.length === 0;
       if (isQuiet) this.#polledAt.delete(demand.id); // the next demand is served at once
@@ -224,7 +224,6 @@ export class EndpointScaler {
         const waitMs = Math.max(decision.nextAt - decision.at, MIN_INTERVAL_MS);
         this.#setDue(demand.id, now + waitMs);
       }
-      if (user === undefined) continue;
       const isUncertain = decision.inputs.userCut !== undefined && this.#allowances.isAdding(user);
       if (isUncertain) this.#setDue(demand.id, now + MIN_INTERVAL_MS);
       const isNews = !isUncertain && this.#allowances.isNews(demand.id, decision);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } fro
 import { ControlLoops } from '../../../../test/control-loops.ts';
 import type { EndpointId } from '../../../core/ids.ts';
 import { listDecisions } from '../../../domain/decisions/record-decision.ts';
-import { readEndpointUsers } from '../../../domain/quotas/endpoint-users.ts';
+import { listEndpointDemand } from '../../../domain/endpoints/endpoint-demand.ts';
 import { writeLimits } from '../../../domain/quotas/limit-store.ts';
 import { SimulatedWorld } from '../../../runtimes/simulated/simulated-world.ts';
 
@@ -115,7 +115,7 @@ test('GPUs at once count with their number per worker', async () => {
 test('a worker counts with the GPUs of the version that serves', async () => {
   const id = await endpoint(2);
   await control.sql('update endpoints set gpu_count = 4, serving_version = 1 where id = $1', id);
-  expect((await readEndpointUsers(control.database.pool, [id])).get(id)).toMatchObject({ gpusPerWorker: 2 });
+  expect(await listEndpointDemand(control.database.pool, [id])).toMatchObject([{ gpusPerWorker: 2 }]);
 });
 
 test('a lowered limit ends only workers that one endpoint alone has beyond it', async () => {
