@@ -1,4 +1,4 @@
-import { linkSync, lstatSync, statSync, symlinkSync } from 'node:fs';
+import { linkSync, statSync, symlinkSync } from 'node:fs';
 import { chmod, mkdir, open, readdir, rename, rm, stat, truncate, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { PinnedFile } from '../../domain/models/pinned-model.ts';
@@ -68,15 +68,12 @@ export class BlobFiles {
     const target = `${'../'.repeat(depth + 2)}blobs/${hexOf(file)}`;
     const shared = join(this.#root, 'links', `${blobName(file)}-${depth}`);
     try {
-      if (lstatSync(shared, { throwIfNoEntry: false }) === undefined) symlinkSync(target, shared);
-    } catch {
-      // another process has made it, or the next call says what is wrong
-    }
-    try {
       linkSync(shared, path);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw error;
-      symlinkSync(target, path); // the file system takes no hard links to links, or no more of them
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'EEXIST') throw error;
+      symlinkSync(target, path); // the first one, or the file system takes no hard links to links, or no more of them
+      if (code === 'ENOENT') shareLink(path, shared);
     }
   }
 
@@ -97,6 +94,15 @@ export class BlobFiles {
     await truncate(path, 0).catch(() => {});
     await rm(path, { force: true });
     await rm(tagPath(path), { force: true });
+  }
+}
+
+/** Has the next snapshot find a link. Where that cannot be, each makes its own. */
+function shareLink(path: string, shared: string): void {
+  try {
+    linkSync(path, shared);
+  } catch {
+    // another process was faster, or the file system takes no hard links to links
   }
 }
 

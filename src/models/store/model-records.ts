@@ -16,10 +16,15 @@ export interface ModelRecord {
   usedAt: string;
 }
 
+/** A use is written at most this often: only the order in which models leave depends on it. */
+const TOUCH_MS = 60_000;
+
 /** The store's own records, a file each: `records/<id>.json`. */
 export class ModelRecords {
   readonly #root: string;
   readonly #records = new Map<string, ModelRecord>();
+  /** `usedAt` of each as its file has it, ms since 1970. */
+  readonly #writtenAt = new Map<string, number>();
 
   constructor(root: string) {
     this.#root = join(root, 'records');
@@ -30,7 +35,7 @@ export class ModelRecords {
     await mkdir(this.#root, { recursive: true, mode: 0o700 });
     for (const name of await readdir(this.#root)) {
       const record = await readRecord(join(this.#root, name));
-      if (record && name === `${record.model.id}.json`) this.#records.set(record.model.id, record);
+      if (record && name === `${record.model.id}.json`) this.#keep(record);
       else await rm(join(this.#root, name), { force: true });
     }
   }
@@ -48,12 +53,27 @@ export class ModelRecords {
     const path = join(this.#root, `${record.model.id}.json`);
     await writeFile(`${path}.new`, JSON.stringify(record), { mode: 0o600 });
     await rename(`${path}.new`, path);
-    this.#records.set(record.model.id, record);
+    this.#keep(record);
+  }
+
+  /** Records that a model is used. */
+  async touch(id: string, now: number): Promise<void> {
+    const record = this.#records.get(id);
+    if (!record) return;
+    const used = { ...record, usedAt: new Date(now).toISOString() };
+    this.#records.set(id, used);
+    if (now - this.#writtenAt.get(id)! >= TOUCH_MS) await this.put(used);
   }
 
   async remove(id: string): Promise<void> {
     await rm(join(this.#root, `${id}.json`), { force: true });
     this.#records.delete(id);
+    this.#writtenAt.delete(id);
+  }
+
+  #keep(record: ModelRecord): void {
+    this.#records.set(record.model.id, record);
+    this.#writtenAt.set(record.model.id, Date.parse(record.usedAt));
   }
 }
 

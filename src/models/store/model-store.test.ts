@@ -147,7 +147,7 @@ test('20 starts at once fetch each byte once, and later ones none', async () => 
   await vi.waitFor(() => expect(hub.asked.length).toBeGreaterThanOrEqual(3));
   open();
   await Promise.all(starts);
-  await bring(store, model);
+  await Promise.all(Array.from({ length: 20 }, () => bring(store, model)));
   await bring(openStore(), model);
   expect(hub.sentBytes).toBe(4 * MB + 700);
 });

@@ -90,9 +90,10 @@ export class ModelStore {
     for (const { model } of models) this.#need(model, 1);
     try {
       const fetched = await Promise.all(models.map((wanted) => this.#bringOne(wanted, options)));
-      await this.#locked(() => {
+      await this.#locked(async () => {
         const { isShown } = this.#options;
-        return this.#views.make(options.workerId, models, { blobs: this.#blobs, isShown });
+        await this.#views.make(options.workerId, models, { blobs: this.#blobs, isShown });
+        await this.#touch(models);
       });
       return fetched.includes(true);
     } finally {
@@ -107,6 +108,7 @@ export class ModelStore {
     this.#need(wanted.model, 1);
     try {
       await this.#bringOne(wanted, options);
+      await this.#locked(() => this.#touch([wanted]));
     } finally {
       this.#need(wanted.model, -1);
     }
@@ -198,7 +200,7 @@ export class ModelStore {
 
   async #bringOne({ model, use, token }: WantedModel, options: Omit<BringOptions, 'workerId'>): Promise<boolean> {
     const { userId, signal, onProgress } = options;
-    if (await this.#isReady(model, userId)) return false;
+    if (this.#isReady(model, userId)) return false;
     const key = `${model.id} ${userId} ${use.tokenSecret ?? ''}`;
     const stop = reportProgress(model.name, () => this.#progress.get(key), onProgress);
     let isFetched = false;
@@ -212,12 +214,15 @@ export class ModelStore {
   }
 
   /** True when the model is whole, and may be given to the user. */
-  async #isReady(model: PinnedModel, userId: UserId): Promise<boolean> {
+  #isReady(model: PinnedModel, userId: UserId): boolean {
     const record = this.#records.get(model.id);
     if (!record || !(record.isOpen || record.readers.includes(userId))) return false;
-    if (!model.files.every((file) => this.#blobs.isIntact(file))) return false;
-    await this.#records.put({ ...record, usedAt: this.#now() });
-    return true;
+    return model.files.every((file) => this.#blobs.isIntact(file));
+  }
+
+  /** Records that models are used. The caller holds the lock. */
+  async #touch(models: readonly WantedModel[]): Promise<void> {
+    for (const { model } of models) await this.#records.touch(model.id, this.#clock.now());
   }
 
   async #fetch(
@@ -314,7 +319,7 @@ export class ModelStore {
   async #record(model: PinnedModel, userId: UserId, isOpen: boolean): Promise<void> {
     const before = this.#records.get(model.id);
     const readers = new Set([...(before?.readers ?? []), userId]);
-    const usedAt = this.#now();
+    const usedAt = new Date(this.#clock.now()).toISOString();
     await this.#records.put({
       model,
       isOpen: isOpen || before?.isOpen === true,
@@ -342,9 +347,5 @@ export class ModelStore {
     } finally {
       release();
     }
-  }
-
-  #now(): string {
-    return new Date(this.#clock.now()).toISOString();
   }
 }

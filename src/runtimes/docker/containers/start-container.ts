@@ -48,7 +48,16 @@ interface Started {
 }
 
 /** Creates and starts the container of a workload, unless it already runs; in a prepared network, if there is one. */
-export async function startContainer(
+export function startContainer(
+  parts: StartParts,
+  spec: WorkloadSpec,
+  gpus: readonly Gpu[],
+  options: StartOptions,
+): Promise<Started> {
+  return parts.prepared.yieldTo(() => startWhereReady(parts, spec, gpus, options));
+}
+
+async function startWhereReady(
   parts: StartParts,
   spec: WorkloadSpec,
   gpus: readonly Gpu[],

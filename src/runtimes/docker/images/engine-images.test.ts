@@ -112,7 +112,9 @@ describe('what a name stands for', () => {
       const path = decodeURIComponent(new URL(request.url!, 'http://engine').pathname.replace(/^\/v[\d.]+/, ''));
       asked.push(`${request.method} ${path}`);
       response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(request.method === 'GET' ? JSON.stringify({ Id: ID, RepoTags: [NAME], RepoDigests: digests }) : '');
+      const Config = { Env: ['PATH=/bin', 'HF_HOME=/models'] };
+      const image = JSON.stringify({ Id: ID, RepoTags: [NAME], RepoDigests: digests, Config });
+      response.end(request.method === 'GET' ? image : '');
     });
     own = new Engine(holder.socketPath);
     images = new EngineImages(own, {});
@@ -140,7 +142,12 @@ describe('what a name stands for', () => {
     const pinned = await images.prepare(NAME, { resolve: 'here' });
     expect(asked).toHaveLength(1);
     for (const options of [{}, { pinned }]) expect(await images.prepare(NAME, options)).toEqual(pinned);
+    expect(await images.variablesOf(ID)).toEqual(new Set(['PATH', 'HF_HOME']));
     expect(asked).toHaveLength(1);
+    for (let i = 0; i < 2; i++) expect(await images.variablesOf(pinned.reference)).toEqual(new Set(['PATH', 'HF_HOME']));
+    expect(asked).toHaveLength(2);
+    await images.variablesOf(NAME); // it may stand for another image by now
+    expect(asked).toHaveLength(3);
     images.forget(pinned.reference);
     await images.prepare(NAME, { pinned });
     expect(asked.at(-1)).toBe(`GET /images/${pinned.reference}/json`);

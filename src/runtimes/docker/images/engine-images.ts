@@ -57,6 +57,8 @@ export class EngineImages {
   readonly #pulls = new ToldWork<boolean>();
   /** By image, what is pinned, and credentials: when access was last confirmed. For images open to all it does not expire. */
   readonly #known = new BoundedMap<string, Known & { at: number }>(MAX_CACHED);
+  /** The variables that images set, by id or by a name with a digest: what these stand for never changes. */
+  readonly #variables = new BoundedMap<string, ReadonlySet<string>>(MAX_CACHED);
 
   /** `stateDir` records which images are private or were pulled; without it only this process knows. */
   constructor(
@@ -105,9 +107,11 @@ export class EngineImages {
   }
 
   /** Returns the names of the variables that an image sets; none for one that is not present. */
-  async variablesOf(image: string): Promise<Set<string>> {
-    const variables = (await this.#find(image))?.Config?.Env ?? [];
-    return new Set(variables.map((variable) => variable.split('=', 1)[0]!));
+  async variablesOf(image: string): Promise<ReadonlySet<string>> {
+    const known = this.#variables.get(image);
+    if (known) return known;
+    const found = await this.#find(image);
+    return found ? variablesIn(found) : new Set();
   }
 
   /** Resolves once the image is present and the caller may use it. */
@@ -257,9 +261,11 @@ export class EngineImages {
   }
 
   async #find(image: string): Promise<PresentImage | undefined> {
-    const found = await this.#findAs(image);
+    let found = await this.#findAs(image);
     const mirrored = found ? null : nameAtMirror(image, this.#mirrors);
-    return mirrored === null ? found : this.#findAs(mirrored);
+    if (mirrored !== null) found = await this.#findAs(mirrored);
+    if (found) this.#variables.set(digestIn(image) === null ? found.Id : image, variablesIn(found));
+    return found;
   }
 
   async #findAs(image: string): Promise<PresentImage | undefined> {
@@ -271,6 +277,10 @@ export class EngineImages {
       throw error;
     }
   }
+}
+
+function variablesIn({ Config }: PresentImage): ReadonlySet<string> {
+  return new Set((Config?.Env ?? []).map((variable) => variable.split('=', 1)[0]!));
 }
 
 /**

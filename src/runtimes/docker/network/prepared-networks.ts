@@ -37,13 +37,16 @@ interface Parts {
   machine: EngineMachine;
   installation: string;
   logger: Logger;
-  /** How many to have ready; 0: none. */
+  /** How many to have ready at least; 0: none. */
   count: number;
   clock?: Clock;
 }
 
-/** New ones are prepared once nothing was started for this long, because they compete with starts. */
+/** New ones are prepared once no start was in progress for this long, because they compete with starts. */
 const QUIET_MS = 1_000;
+/** After a burst of starts there are as many as it would have used, up to so many, for so long: bursts come again. */
+const MOST_AFTER_BURST = 16;
+const AFTER_BURST_MS = 10 * 60_000;
 const TICK_MS = 60_000;
 const MAX_TAKEN = 10_000;
 const ADDRESS_TAKEN = /already (?:in use|allocated)/i;
@@ -60,6 +63,12 @@ export class PreparedNetworks {
   readonly #taken = new BoundedMap<string, string>(MAX_TAKEN);
   readonly #removals = new Set<Promise<void>>();
   #startedAt = Number.NEGATIVE_INFINITY;
+  #startsInProgress = 0;
+  #takenAt = Number.NEGATIVE_INFINITY;
+  /** How many the current or last burst would have used: starts with no quiet between them. */
+  #burst = 0;
+  /** The largest burst of late, and when it was. */
+  #peak = { count: 0, at: Number.NEGATIVE_INFINITY };
   #isActive = false;
 
   constructor(parts: Parts) {
@@ -78,13 +87,24 @@ export class PreparedNetworks {
     this.#loop.start();
   }
 
+  /** Prepares none while this start is in progress. */
+  async yieldTo<T>(start: () => Promise<T>): Promise<T> {
+    this.#startsInProgress += 1;
+    try {
+      return await start();
+    } finally {
+      this.#startsInProgress -= 1;
+      this.#startedAt = this.#clock.now();
+      this.#loop.wake();
+    }
+  }
+
   /** Returns one for a workload to start in; null when none is ready. More are prepared soon after the last call. */
   take(workloadId: string): PreparedNetwork | null {
     this.begin();
-    this.#startedAt = this.#clock.now();
+    this.#countTake();
     const taken = this.#ready.shift() ?? null;
     if (taken) this.#taken.set(workloadId, taken.id);
-    this.#loop.wake();
     return taken;
   }
 
@@ -118,16 +138,33 @@ export class PreparedNetworks {
   }
 
   async #run(): Promise<NextRun | undefined> {
+    if (this.#startsInProgress > 0) return undefined; // its end wakes this
     const quietInMs = this.#startedAt + QUIET_MS - this.#clock.now();
     if (quietInMs > 0) return { inMs: quietInMs };
     await this.tidy();
-    if (this.#ready.length >= this.#parts.count) return undefined;
+    const wanted = this.#wanted();
+    for (const { id } of this.#ready.splice(wanted)) this.#removeSoon(id);
+    if (this.#ready.length >= wanted) return undefined;
     try {
       return (await this.#prepare()) ? { inMs: 0 } : undefined;
     } catch (error) {
       this.#log.warn({ err: error }, 'no network could be prepared, workers start without');
       return undefined;
     }
+  }
+
+  #countTake(): void {
+    const now = this.#clock.now();
+    this.#burst = now - this.#takenAt < QUIET_MS ? this.#burst + 1 : 1;
+    this.#takenAt = now;
+    const count = Math.min(this.#burst, MOST_AFTER_BURST);
+    if (count >= this.#peak.count || now - this.#peak.at > AFTER_BURST_MS) this.#peak = { count, at: now };
+  }
+
+  #wanted(): number {
+    const { count } = this.#parts;
+    const isLately = this.#clock.now() - this.#peak.at <= AFTER_BURST_MS;
+    return isLately ? Math.max(count, this.#peak.count) : count;
   }
 
   /** False when none can be prepared here. */
