@@ -108,5 +108,8 @@ test('simultaneous reads share a statement, and each gets its own answer', async
   expect(statements).toHaveLength(1);
 
   // PostgreSQL refuses this id, and the statement with it.
-  expect(await Promise.allSettled([read('ann', ID), read('ann', 'a\0b')])).toMatchObject([first, { status: 'rejected' }]);
+  expect(await Promise.allSettled([read('ann', ID), read('ann', 'a\0b')])).toMatchObject([
+    first,
+    { status: 'rejected' },
+  ]);
 });
