@@ -111,14 +111,19 @@ async function carryOut<T extends Tx<Admin>, Input extends object, Result, Prepa
 }
 
 /**
- * Changes of one person at a time. Each has a connection to the database while it waits for another change of the same record: with more, they
- * would have all connections, and everybody else would wait for theirs. Nobody is counted where nobody is known yet, as at a sign-in.
+ * Changes of one person at a time, and of one beside whom nobody changes anything, as a share of the connections. Each has a connection to
+ * the database while it waits for another change of the same record: with more, they would have all connections, and everybody else would wait
+ * for theirs. Nobody is counted where nobody is known yet, as at a sign-in.
  */
-const CHANGES = { slots: Number.POSITIVE_INFINITY, perOwner: 4 };
+const PER_PERSON = 4;
+const SHARE_ALONE = 1 / 2;
 const slotsByPool = new WeakMap<Pool, FairSlots>();
 
 function slotsOf(pool: Pool): FairSlots {
-  const slots = slotsByPool.get(pool) ?? new FairSlots(CHANGES);
+  const known = slotsByPool.get(pool);
+  if (known) return known;
+  const alone = Math.max(PER_PERSON, Math.floor(pool.options.max * SHARE_ALONE));
+  const slots = new FairSlots({ slots: Number.POSITIVE_INFINITY, perOwner: PER_PERSON, alone });
   slotsByPool.set(pool, slots);
   return slots;
 }

@@ -47,3 +47,22 @@ test('work that fails frees its slot, and the failure is its caller’s', async 
   await expect(slots.run('a', () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
   expect(await slots.run('a', async () => 1)).toBe(1);
 });
+
+test('an owner has more in while it is alone, and no more than the others once one comes', async () => {
+  const slots = new FairSlots({ slots: 9, perOwner: 1, alone: 3 });
+  const begun: string[] = [];
+  const first = ['a1', 'a2', 'a3', 'a4', 'a5', 'a6'].map((name) => begin(slots, 'a', name, begun));
+  await settled();
+  expect(begun.splice(0)).toEqual(['a1', 'a2', 'a3']);
+  const others = ['b1', 'b2'].map((name) => begin(slots, 'b', name, begun));
+  await settled();
+  expect(begun.splice(0)).toEqual(['b1']);
+  await first[0]!();
+  await first[1]!();
+  expect(begun).toEqual([]);
+  await others[0]!();
+  await others[1]!();
+  await settled();
+  expect(begun).toEqual(['b2', 'a4', 'a5']);
+  await Promise.all(first.map((end) => end()));
+});

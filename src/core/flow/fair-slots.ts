@@ -3,25 +3,31 @@ interface Owner {
   waiting: (() => void)[];
 }
 
-/** Lets a number of callers in at a time, `perOwner` of each owner; the owners take turns, each in order of arrival. */
+/**
+ * Lets a number of callers in at a time, `perOwner` of each owner; the owners take turns, each in order of arrival. `alone`: as many
+ * of one owner while no other has callers.
+ */
 export class FairSlots {
   #free: number;
   readonly #perOwner: number;
+  readonly #alone: number;
   /** Those with callers inside or waiting, in the order in which they take turns. */
   readonly #owners = new Map<string, Owner>();
 
-  constructor({ slots, perOwner }: { slots: number; perOwner: number }) {
+  constructor({ slots, perOwner, alone = perOwner }: { slots: number; perOwner: number; alone?: number }) {
     this.#free = slots;
     this.#perOwner = perOwner;
+    this.#alone = alone;
   }
 
   /** Runs `work` once there is a free slot. */
   async run<T>(owner: string, work: () => Promise<T>): Promise<T> {
-    const leave = await this.enter(owner);
+    const turn = this.#enter(owner);
+    if (turn) await turn;
     try {
       return await work();
     } finally {
-      leave();
+      this.#leave(owner);
     }
   }
 
@@ -50,13 +56,18 @@ export class FairSlots {
     owner.running -= 1;
     this.#free += 1;
     this.#moveBehindOthers(name, owner);
-    for (const [next, candidate] of this.#owners) {
-      if (candidate.waiting.length === 0 || !this.#mayRun(candidate)) continue;
-      this.#take(candidate);
-      this.#moveBehindOthers(next, candidate);
-      candidate.waiting.shift()!();
-      return;
+    while (this.#letNextIn());
+  }
+
+  #letNextIn(): boolean {
+    for (const [name, owner] of this.#owners) {
+      if (owner.waiting.length === 0 || !this.#mayRun(owner)) continue;
+      this.#take(owner);
+      this.#moveBehindOthers(name, owner);
+      owner.waiting.shift()!();
+      return true;
     }
+    return false;
   }
 
   #moveBehindOthers(name: string, owner: Owner): void {
@@ -65,7 +76,7 @@ export class FairSlots {
   }
 
   #mayRun(owner: Owner): boolean {
-    return this.#free > 0 && owner.running < this.#perOwner;
+    return this.#free > 0 && owner.running < (this.#owners.size === 1 ? this.#alone : this.#perOwner);
   }
 
   #take(owner: Owner): void {

@@ -1,6 +1,8 @@
 import { BoundedMap } from '../../core/bounded-map.ts';
 import { notFound } from '../../core/errors.ts';
+import { Batcher } from '../../core/flow/batcher.ts';
 import type { EndpointId, UserId } from '../../core/ids.ts';
+import { textArray } from '../../db/arrays.ts';
 import {
   assignments,
   type ColumnMap,
@@ -12,7 +14,7 @@ import {
   selectList,
   updatedRow,
 } from '../../db/columns.ts';
-import type { Db } from '../../db/pool.ts';
+import { type Db, isValueFault } from '../../db/pool.ts';
 import type { WritingStatement } from '../audit/insert-entry.ts';
 import { CONTAINER_COLUMNS } from '../containers/container-columns.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -129,18 +131,44 @@ export interface EndpointVersion {
   rowVersion: string;
 }
 
-/** Reads the endpoint with its row's version, and remembers both. Throws `notFound`. */
-export async function getEndpointVersion(db: Db, userId: UserId, id: EndpointId): Promise<EndpointVersion> {
-  const result = await db.query<Endpoint & { rowVersion: string }>({
-    name: 'endpoint-version',
-    text: `select ${SELECTED}, xmin::text as "rowVersion" from endpoints where id = $1 and user_id = $2`,
-    values: [id, userId],
-  });
-  if (!result.rows[0]) throw notFound('Endpoint');
-  const { rowVersion, ...endpoint } = result.rows[0];
-  const version = { endpoint, rowVersion };
-  rememberVersion(db, version);
+type OwnedEndpoint = Pick<Endpoint, 'id' | 'userId'>;
+type VersionReads = Batcher<OwnedEndpoint, EndpointVersion | undefined>;
+const versionReads = new WeakMap<Db, VersionReads>();
+/** Endpoints that are read together: about a millisecond of reading. */
+const MAX_READ = 32;
+
+/**
+ * Reads the endpoint with its row's version, and remembers both. Simultaneous reads share a statement, which begins after each of
+ * them. Throws `notFound`.
+ */
+export async function getEndpointVersion(pool: Db, userId: UserId, id: EndpointId): Promise<EndpointVersion> {
+  const version = await readsOf(pool).run({ userId, id });
+  if (!version) throw notFound('Endpoint');
   return version;
+}
+
+function readsOf(pool: Db): VersionReads {
+  const known = versionReads.get(pool);
+  if (known) return known;
+  const flush = (wanted: readonly OwnedEndpoint[]) => readVersions(pool, wanted);
+  const reads: VersionReads = new Batcher({ lanes: 2, maxSize: MAX_READ, isCallFault: isValueFault, flush });
+  versionReads.set(pool, reads);
+  return reads;
+}
+
+async function readVersions(pool: Db, wanted: readonly OwnedEndpoint[]): Promise<(EndpointVersion | undefined)[]> {
+  const { rows } = await pool.query<Endpoint & { rowVersion: string }>({
+    name: 'endpoint-versions',
+    text: `select ${SELECTED}, xmin::text as "rowVersion" from endpoints where id = any($1::text[])`,
+    values: [textArray(wanted.map(({ id }) => id))],
+  });
+  const byId = new Map(rows.map(({ rowVersion, ...endpoint }) => [endpoint.id, { endpoint, rowVersion }]));
+  return wanted.map(({ userId, id }) => {
+    const version = byId.get(id);
+    if (version?.endpoint.userId !== userId) return undefined;
+    rememberVersion(pool, version);
+    return version;
+  });
 }
 
 const MAX_REMEMBERED = 1_000;

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
-import type { EndpointId } from '../../core/ids.ts';
+import type { EndpointId, UserId } from '../../core/ids.ts';
 import type { Actor } from '../access/actor.ts';
 import { change } from '../change.ts';
-import { getEndpointRow } from './endpoint-store.ts';
+import { getEndpointRow, getEndpointVersion } from './endpoint-store.ts';
 import { type EndpointUpdate, updateEndpoint } from './update-endpoint.ts';
 
 const ID = 'e' as EndpointId;
@@ -86,4 +86,30 @@ test('a change that follows another is one statement, and one that follows a cha
 
   await database.pool.query("delete from endpoints where id = 'e'");
   await expect(ours({ workers: { max: 6 } })).rejects.toThrow('not found');
+});
+
+test('simultaneous reads share a statement, and each gets its own answer', async () => {
+  const statements: unknown[] = [];
+  const pool = Object.create(database.pool, {
+    query: {
+      value: (statement: object) => {
+        statements.push(statement);
+        return database.pool.query(statement as never);
+      },
+    },
+  });
+  const read = (userId: string, id: string) => getEndpointVersion(pool, userId as UserId, id as EndpointId);
+  const all = () => Promise.allSettled([read('ann', ID), read('ann', ID), read('bea', ID), read('ann', 'none')]);
+  const [first, again, stranger, none] = await all();
+  expect(first).toMatchObject({ status: 'fulfilled', value: { endpoint: { id: ID, userId: 'ann' } } });
+  expect(again).toEqual(first);
+  for (const refused of [stranger, none])
+    expect(refused).toMatchObject({ status: 'rejected', reason: { kind: 'notFound' } });
+  expect(statements).toHaveLength(1);
+
+  // PostgreSQL refuses this id, and the statement with it.
+  expect(await Promise.allSettled([read('ann', ID), read('ann', 'a\0b')])).toMatchObject([
+    first,
+    { status: 'rejected' },
+  ]);
 });
