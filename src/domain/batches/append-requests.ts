@@ -1,5 +1,5 @@
 import { Failure, notFound } from '../../core/errors.ts';
-import { bigintArray, textArray } from '../../db/arrays.ts';
+import { bigintArray, rowsOfArrays, sparseArray, textArray } from '../../db/arrays.ts';
 import type { Db } from '../../db/pool.ts';
 import { INPUT, inputArrays, inputOf } from '../jobs/payloads.ts';
 import {
@@ -39,6 +39,16 @@ export interface Uploaded {
   accepted: number;
 }
 
+/** The columns of a request, in the order of their arrays. */
+const REQUEST = {
+  at: 'int8',
+  input: 'text',
+  extras: 'text',
+  webhook: 'text',
+  execution_timeout_ms: 'int8',
+  ttl_ms: 'int8',
+};
+
 /**
  * Adds a portion to a DRAFT in one commit: the requests, their numbers and the counts. Numbers are those of the lines that
  * the batch has received. `expected`: the lines it must have received before; null: any. Throws `badRequest` and adds nothing
@@ -67,8 +77,7 @@ export async function appendRequests(
       ), added as (
         insert into batch_requests (batch_id, number, ${INPUT}, webhook, execution_timeout_ms, ttl_ms)
         select $1, g.received - $2 + r.at + 1, ${inputOf('r')}, r.webhook, r.execution_timeout_ms, r.ttl_ms
-        from grown g, unnest($8::int8[], $9::text[], $10::text[], $11::text[], $12::int8[], $13::int8[])
-          as r(at, ${INPUT}, webhook, execution_timeout_ms, ttl_ms)
+        from grown g, ${rowsOfArrays(REQUEST, 8)} r
       )
       select received, accepted from grown`,
     values: [
@@ -81,9 +90,9 @@ export async function appendRequests(
       expected,
       bigintArray(requests.map(({ at }) => at)),
       ...inputArrays(requests),
-      textArray(requests.map(({ webhook }) => webhook)),
-      bigintArray(requests.map(({ executionTimeoutMs }) => executionTimeoutMs)),
-      bigintArray(requests.map(({ ttlMs }) => ttlMs)),
+      sparseArray(textArray, requests, ({ webhook }) => webhook),
+      sparseArray(bigintArray, requests, ({ executionTimeoutMs }) => executionTimeoutMs),
+      sparseArray(bigintArray, requests, ({ ttlMs }) => ttlMs),
     ],
   });
   return rows[0] ?? refuse(db, id, portion, expected);

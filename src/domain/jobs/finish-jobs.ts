@@ -1,5 +1,5 @@
 import type { JobId } from '../../core/ids.ts';
-import { textArray } from '../../db/arrays.ts';
+import { type Rows, rowOfValues, rowsOfArrays, sparseArray, textArray } from '../../db/arrays.ts';
 import type { Pool } from '../../db/pool.ts';
 import { parseRequestId } from '../batches/batch.ts';
 import type { EndedJob, FinishOutcome, JobResult, JobView } from './job.ts';
@@ -13,10 +13,12 @@ const CARRIED = [
   ...['expires_at', 'worker_id', 'attempt', 'created_at', 'started_at', 'waiter', 'batch_id', 'batch_number'],
 ];
 
-const finish = (condition: string, options?: { mayHaveMore: boolean }) => `${endJobs(
+/** The columns of a result, in the order of the parameters from $4 on. */
+const RESULTS = { id: 'text', worker_id: 'text', status: 'text', output: 'text', error: 'text' };
+
+const finish = (rows: Rows, condition: string, options?: { mayHaveMore: boolean }) => `${endJobs(
   `
-    delete from jobs j using unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
-      as r(id, worker_id, status, output, error)
+    delete from jobs j using ${rows(RESULTS, 4)} r
     where j.id = any(array[r.id]) and j.worker_id = r.worker_id and j.status || '' = 'IN_PROGRESS'${condition}
     returning ${CARRIED.map((column) => `j.${column}`).join(', ')},
               ${endedWith('r.status', { output: 'r.output', error: 'r.error' })}`,
@@ -25,10 +27,27 @@ const finish = (condition: string, options?: { mayHaveMore: boolean }) => `${end
   ${endedView('null::text')}`;
 
 /** The results of lease holders; returns the jobs whose result counted, without the output, which the caller has. */
-export const FINISH = finish('');
+export const FINISH = finish(rowsOfArrays, '');
 
 /** The same, and only jobs without a webhook that belong to no batch: it touches half as many tables. */
-export const FINISH_PLAIN = finish(' and j.webhook is null and j.batch_id is null', { mayHaveMore: false });
+const PLAIN = ' and j.webhook is null and j.batch_id is null';
+export const FINISH_PLAIN = finish(rowsOfArrays, PLAIN, { mayHaveMore: false });
+
+/** The same for one result, whose values are parameters. */
+export const FINISH_ONE = finish(rowOfValues, '');
+export const FINISH_PLAIN_ONE = finish(rowOfValues, PLAIN, { mayHaveMore: false });
+
+/** A statement for many rows and for one. */
+const STATEMENTS = {
+  plain: [
+    { name: 'job-finish-plain', text: FINISH_PLAIN },
+    { name: 'job-finish-plain-one', text: FINISH_PLAIN_ONE },
+  ],
+  full: [
+    { name: 'job-finish', text: FINISH },
+    { name: 'job-finish-one', text: FINISH_ONE },
+  ],
+} as const;
 
 interface Deps {
   readonly pool: Pool;
@@ -64,9 +83,9 @@ export class FinishJobs {
 
   async #end(results: readonly JobResult[], lane: string): Promise<Map<JobId, EndedJob>> {
     const ended = new Map<JobId, EndedJob>();
-    if (this.#triesPlain) await this.#store({ name: 'job-finish-plain', text: FINISH_PLAIN }, results, lane, ended);
+    if (this.#triesPlain) await this.#store('plain', results, lane, ended);
     const others = results.filter((result) => !ended.has(result.jobId));
-    if (others.length > 0) await this.#store({ name: 'job-finish', text: FINISH }, others, lane, ended);
+    if (others.length > 0) await this.#store('full', others, lane, ended);
     let plain = 0;
     for (const job of ended.values()) if (!job.hasWebhook && parseRequestId(job.id) === undefined) plain++;
     if (ended.size > 0) this.#triesPlain = plain * 2 >= ended.size;
@@ -74,22 +93,18 @@ export class FinishJobs {
   }
 
   async #store(
-    statement: { name: string; text: string },
+    kind: keyof typeof STATEMENTS,
     results: readonly JobResult[],
     lane: string,
     ended: Map<JobId, EndedJob>,
   ): Promise<void> {
+    const [ofMany, ofOne] = STATEMENTS[kind];
+    const columns = (['jobId', 'workerId', 'status', 'output', 'error'] as const).map((name) =>
+      results.length === 1 ? results[0]![name] : sparseArray(textArray, results, (result) => result[name]),
+    );
     const { rows } = await this.#deps.pool.query<EndedJob>({
-      ...statement,
-      values: [
-        ...this.#deps.retention,
-        lane,
-        textArray(results.map((entry) => entry.jobId)),
-        textArray(results.map((entry) => entry.workerId)),
-        textArray(results.map((entry) => entry.status)),
-        textArray(results.map((entry) => entry.output)),
-        textArray(results.map((entry) => entry.error)),
-      ],
+      ...(results.length === 1 ? ofOne : ofMany),
+      values: [...this.#deps.retention, lane, ...columns],
     });
     for (const job of rows) ended.set(job.id, job);
   }

@@ -6,7 +6,7 @@ import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import { createPool, type Pool } from '../../db/pool.ts';
-import { FINISH, FINISH_PLAIN } from './finish-jobs.ts';
+import { FINISH, FINISH_ONE, FINISH_PLAIN } from './finish-jobs.ts';
 import { QUEUE_SETTINGS } from './job-queue.ts';
 import * as sql from './job-sql.ts';
 import { MEASURE_INPUT } from './payloads.ts';
@@ -80,6 +80,12 @@ const STATEMENTS = {
     values: [...ENDING, texts(leased), repeat('w0'), repeat('COMPLETED'), repeat('{}'), repeat(null)],
     indexes: ['jobs_pkey'],
     jobs: BATCH,
+  },
+  'finish one': {
+    text: FINISH_ONE,
+    values: [...ENDING, "'l100'", "'w0'", "'COMPLETED'", "'{}'", 'null'],
+    indexes: ['jobs_pkey'],
+    jobs: 1,
   },
   cancel: { text: sql.CANCEL, values: [...ENDING, "'q17'", "'e1'"], indexes: ['jobs_pkey'], jobs: 1 },
   'cancel all': {

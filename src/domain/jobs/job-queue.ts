@@ -243,25 +243,12 @@ export class JobQueue {
   }
 
   async #submitBatch(jobs: readonly NewJob[], lane: string, db: Db = this.#pool): Promise<boolean[]> {
-    const result = await db.query<{ id: JobId }>({
-      name: 'job-submit',
-      text: sql.SUBMIT,
-      values: [
-        textArray(jobs.map((job) => job.id)),
-        textArray(jobs.map((job) => job.endpointId)),
-        sparseArray(booleanArray, jobs, (job) => job.isLowPriority),
-        sparseArray(booleanArray, jobs, (job) => job.isSync),
-        ...inputArrays(jobs),
-        sparseArray(textArray, jobs, (job) => job.webhook),
-        sparseArray(bigintArray, jobs, (job) => job.executionTimeoutMs),
-        bigintArray(jobs.map((job) => job.ttlMs)),
-        sparseArray(booleanArray, jobs, (job) => job.hasOwnTtl),
-        sparseArray(textArray, jobs, (job) => job.workerId),
-        sparseArray(textArray, jobs, (job) => job.waiter),
-        lane,
-        textArray([...new Set(jobs.map((job) => job.endpointId))]),
-      ],
-    });
+    const endpoints = textArray([...new Set(jobs.map((job) => job.endpointId))]);
+    const statement =
+      jobs.length === 1
+        ? { name: 'job-submit-one', text: sql.SUBMIT_ONE, values: valuesOf(jobs[0]!) }
+        : { name: 'job-submit', text: sql.SUBMIT, values: arraysOf(jobs) };
+    const result = await db.query<{ id: JobId }>({ ...statement, values: [...statement.values, lane, endpoints] });
     if (result.rows.length === jobs.length) return jobs.map(() => true);
     const inserted = new Set(result.rows.map((row) => row.id));
     return jobs.map((job) => inserted.has(job.id));
@@ -316,6 +303,31 @@ export class JobQueue {
     const result = await this.#pool.query<{ endpointId: EndpointId }>(sql.RELEASE, values);
     return [...new Set(result.rows.map((row) => row.endpointId))];
   }
+}
+
+/** The parameters of SUBMIT. */
+function arraysOf(jobs: readonly NewJob[]): unknown[] {
+  return [
+    textArray(jobs.map((job) => job.id)),
+    textArray(jobs.map((job) => job.endpointId)),
+    sparseArray(booleanArray, jobs, (job) => job.isLowPriority),
+    sparseArray(booleanArray, jobs, (job) => job.isSync),
+    ...inputArrays(jobs),
+    sparseArray(textArray, jobs, (job) => job.webhook),
+    sparseArray(bigintArray, jobs, (job) => job.executionTimeoutMs),
+    bigintArray(jobs.map((job) => job.ttlMs)),
+    sparseArray(booleanArray, jobs, (job) => job.hasOwnTtl),
+    sparseArray(textArray, jobs, (job) => job.workerId),
+    sparseArray(textArray, jobs, (job) => job.waiter),
+  ];
+}
+
+/** The parameters of SUBMIT_ONE. */
+function valuesOf(job: NewJob): unknown[] {
+  return [
+    ...[job.id, job.endpointId, job.isLowPriority, job.isSync, job.input, job.extras, job.webhook],
+    ...[job.executionTimeoutMs, job.ttlMs, job.hasOwnTtl, job.workerId, job.waiter],
+  ];
 }
 
 interface TakeCall {

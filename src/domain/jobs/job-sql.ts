@@ -1,5 +1,6 @@
 import { countEnds, FAILED_ENDS } from '../../core/job-states.ts';
 import { TRACEPARENT_OF_EXTRAS } from '../../core/trace-context.ts';
+import { type Rows, rowOfValues, rowsOfArrays } from '../../db/arrays.ts';
 import { endBatchJobs } from '../batches/batch-sql.ts';
 import { addToCounters } from './count-jobs.ts';
 import {
@@ -38,11 +39,13 @@ const QUEUED = {
 /** Milliseconds between two times. */
 const MS = (from: string, to: string) => `(extract(epoch from ${to} - ${from}) * 1000)::float8`;
 
-/**
- * Inserts one job per row. An array may be null when none of the jobs has its value. A job with a worker is committed as IN_PROGRESS: leased without ever being in the queue.
- * A job of a deleted endpoint is neither inserted nor returned: $14 are the endpoints of all jobs, each once.
- */
-export const SUBMIT = `
+/** The columns of a submitted job, in the order of their parameters. */
+const SUBMITTED = {
+  ...{ id: 'text', endpoint_id: 'text', low_priority: 'boolean', is_sync: 'boolean', input: 'text', extras: 'text' },
+  ...{ webhook: 'text', execution_timeout_ms: 'bigint', ttl_ms: 'bigint', has_own_ttl: 'boolean', worker_id: 'text' },
+  waiter: 'text',
+};
+const submit = (rows: Rows) => `
   with new as (
     insert into jobs (id, endpoint_id, status, low_priority, is_sync, ${INPUT}, webhook, execution_timeout_ms,
                       expires_at, has_own_ttl, worker_id, attempt, started_at, waiter)
@@ -50,10 +53,7 @@ export const SUBMIT = `
            coalesce(c.low_priority, false), coalesce(c.is_sync, false), ${inputOf('c')}, c.webhook, c.execution_timeout_ms,
            now() + c.ttl_ms * interval '1 millisecond', coalesce(c.has_own_ttl, false), c.worker_id,
            case when c.worker_id is null then 0 else 1 end, case when c.worker_id is null then null else now() end, c.waiter
-    from unnest($1::text[], $2::text[], $3::boolean[], $4::boolean[], $5::text[], $6::text[], $7::text[], $8::bigint[],
-                $9::bigint[], $10::boolean[], $11::text[], $12::text[])
-      as c(id, endpoint_id, low_priority, is_sync, ${INPUT}, webhook, execution_timeout_ms, ttl_ms, has_own_ttl,
-           worker_id, waiter)
+    from ${rows(SUBMITTED, 1)} c
     where c.endpoint_id = any(array(select e.id from endpoints e where e.id = any($14::text[])))
     returning id, endpoint_id, status, low_priority, ${BYTES} as bytes
   ), counted as (${addToCounters({
@@ -68,6 +68,13 @@ export const SUBMIT = `
   })}
   )
   select id from new`;
+
+/**
+ * Inserts jobs. An array may be null when none of them has its value. A job with a worker is committed as IN_PROGRESS: leased without
+ * ever being in the queue. A job of a deleted endpoint is neither inserted nor returned: $14 are the endpoints of all jobs, each once.
+ */
+export const SUBMIT = submit(rowsOfArrays);
+export const SUBMIT_ONE = submit(rowOfValues);
 
 /**
  * Leases the oldest queued jobs, normal ones before low-priority ones, to the requested slots. $1: endpoints, each once; $2: how
@@ -325,9 +332,7 @@ export const RESUBMIT = `
     from source limit 1
     returning id, endpoint_id, low_priority, ${BYTES} as bytes
   ), counted as (${addToCounters({
-    from: 'new',
-    lane: '$3',
-    deltas: QUEUED,
+    ...{ from: 'new', lane: '$3', deltas: QUEUED },
   })}
   )
   select id from new`;
