@@ -1,4 +1,5 @@
 import { Failure } from '../../core/errors.ts';
+import { takeTurn } from '../../core/flow/turns.ts';
 import type { UserId } from '../../core/ids.ts';
 import { asciiJson } from '../../core/text/ascii-json.ts';
 import type { Db } from '../../db/pool.ts';
@@ -42,7 +43,9 @@ export interface AuditPage {
 export const DEFAULT_AUDIT_PAGE = 50;
 export const MAX_AUDIT_PAGE = 500;
 /** Rows that an export reads at a time. */
-const EXPORT_PAGE = 1_000;
+const EXPORT_PAGE = 250;
+/** Entries that take about a millisecond to write. */
+const ENTRIES_IN_A_TURN = 50;
 const CURSOR = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)_(\d{1,18})$/;
 
 /** Returns whose entries the caller may see: of their own records; of another's, or `all`, only an admin or auditor. Throws `forbidden`. */
@@ -68,13 +71,21 @@ export async function listEntries(
 
 /**
  * Yields all that match, oldest first, as JSON lines of ASCII: no name breaks a line, for readers that know more breaks than one, or moves
- * a terminal's cursor. In pages, so that a long export holds no transaction open.
+ * a terminal's cursor. In pages, so that a long export holds no transaction open; `inSlot` runs each read. The reader's work takes turns with that of others.
  */
-export async function* exportEntries(db: Db, filter: AuditFilter): AsyncGenerator<string> {
+export async function* exportEntries(
+  db: Db,
+  filter: AuditFilter,
+  { reader, inSlot }: { reader: UserId; inSlot: <T>(read: () => Promise<T>) => Promise<T> },
+): AsyncGenerator<string> {
   let cursor: string | undefined;
   for (;;) {
-    const entries = await readPage(db, filter, { limit: EXPORT_PAGE, cursor, order: 'asc' });
-    if (entries.length > 0) yield entries.map((entry) => `${asciiJson(entry)}\n`).join('');
+    const entries = await inSlot(() => readPage(db, filter, { limit: EXPORT_PAGE, cursor, order: 'asc' }));
+    for (let at = 0; at < entries.length; at += ENTRIES_IN_A_TURN) {
+      await takeTurn(reader);
+      const some = entries.slice(at, at + ENTRIES_IN_A_TURN);
+      yield some.map((entry) => `${asciiJson(entry)}\n`).join('');
+    }
     if (entries.length < EXPORT_PAGE) return;
     cursor = cursorAt(entries.at(-1)!);
   }

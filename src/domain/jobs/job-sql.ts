@@ -331,9 +331,7 @@ export const RESUBMIT = `
            now() + coalesce($7::bigint, ttl_ms) * interval '1 millisecond', true
     from source limit 1
     returning id, endpoint_id, low_priority, ${BYTES} as bytes
-  ), counted as (${addToCounters({
-    ...{ from: 'new', lane: '$3', deltas: QUEUED },
-  })}
+  ), counted as (${addToCounters({ from: 'new', lane: '$3', deltas: QUEUED })}
   )
   select id from new`;
 

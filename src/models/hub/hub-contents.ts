@@ -118,34 +118,41 @@ export class HubContents {
 
   async #start(file: PinnedFile, origin: FileOrigin, userId: UserId): Promise<HubDownload | null> {
     const { counters, lingerMs = LINGER_MS, retryMs = RETRY_MS } = this.#options;
+    const { beginnings } = this.#folder;
     const release = await this.#lock.acquire();
+    let isBegun = false;
     try {
+      await beginnings.takeOver(file);
+      await beginnings.noteComing(file); // before the look at the room: of two processes, the one that looks last sees both
       if (!(await this.#makeRoom(file, userId))) return null;
       await this.#folder.claim(file, userId);
       const download = new HubDownload(file, origin, {
         ...{ folder: this.#folder, bandwidth: this.#bandwidth, lingerMs, retryMs },
         onReceived: (bytes) => counters?.fetchedBytes(bytes),
       });
-      this.#running.add(download); // counted as coming from here on
+      this.#running.add(download);
       void download.ended.then(() => this.#running.delete(download));
+      isBegun = true;
       return download;
     } finally {
+      if (!isBegun) await beginnings.noteEnd(file);
       release();
     }
   }
 
-  /** Has others leave until the file fits; false, and none left, if that is not enough. Null: until the budget holds. */
+  /** Has others leave until what is here and coming fits, the file too; false, and none left, if that is not enough. */
   async #makeRoom(file: PinnedFile | null, userId: UserId | null = null): Promise<boolean> {
     const entries = await this.#folder.list();
     const sizeOf = (list: readonly HubEntry[]) => list.reduce((sum, { bytes }) => sum + bytes, 0);
-    const comingBytes = [...this.#running].reduce((sum, { missing }) => sum + missing, 0);
-    const begun = entries.find(({ kind, digest }) => kind === 'partial' && digest === file?.digest)?.bytes ?? 0;
-    const wanted = file === null ? 0 : file.size - begun;
+    const comingBytes = entries.reduce((sum, entry) => sum + entry.comingBytes, 0);
+    const wanted = entries.find(({ digest, isOwn }) => isOwn && digest === file?.digest)?.comingBytes ?? 0;
     const disk = await (this.#options.readDisk ?? readDisk)(this.#options.root);
     const state = { ...disk, usedBytes: sizeOf(entries), comingBytes };
-    let missing = missingBytes({ budgetBytes: this.#options.budgetBytes }, state, wanted);
+    let missing = missingBytes({ budgetBytes: this.#options.budgetBytes }, state, 0);
     const busy = new Set([file?.digest, ...[...this.#running].map(({ digest }) => digest)]);
-    const mayLeave = entries.filter(({ digest, isOthers }) => !isOthers && (digest === null || !busy.has(digest)));
+    const mayLeave = entries.filter(
+      ({ digest, isOthers, comingBytes }) => !isOthers && comingBytes === 0 && (digest === null || !busy.has(digest)),
+    );
     if (missing > sizeOf(mayLeave)) return false;
     const answers = entries.filter(({ kind }) => kind === 'answer');
     const tooMany = answers.length - (this.#options.maxAnswers ?? MAX_ANSWERS);

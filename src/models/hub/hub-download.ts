@@ -50,11 +50,6 @@ export class HubDownload {
     return this.#size;
   }
 
-  /** Bytes that are still to come. */
-  get missing(): number {
-    return this.#file.size - this.#size;
-  }
-
   follow(): HubContent {
     clearTimeout(this.#linger);
     this.#followers += 1;
@@ -82,16 +77,18 @@ export class HubDownload {
 
   async #run(origin: FileOrigin): Promise<void> {
     const { folder, bandwidth, retryMs } = this.#deps;
-    const path = folder.partialOf(this.#file);
+    const path = folder.beginnings.pathOf(this.#file);
     const { signal } = this.#controller;
     try {
       const onSize = (size: number, received: number) => this.#onSize(size, received);
       await fetchFile({ bandwidth, retryMs }, origin, this.#file, { path, onSize, signal });
+      await folder.beginnings.noteEnd(this.#file);
       await folder.seal(this.#file);
       this.#state = 'stored';
     } catch (error) {
       this.#state = 'failed';
       this.#failure = error;
+      await folder.beginnings.noteEnd(this.#file).catch(() => {});
     } finally {
       clearTimeout(this.#linger);
       this.#announce();
@@ -133,6 +130,6 @@ export class HubDownload {
   /** It is renamed once it is whole. */
   async #openFile(): Promise<FileHandle> {
     const { folder } = this.#deps;
-    return open(folder.partialOf(this.#file), 'r').catch(() => open(folder.blobOf(this.#file), 'r'));
+    return open(folder.beginnings.pathOf(this.#file), 'r').catch(() => open(folder.blobOf(this.#file), 'r'));
   }
 }

@@ -13,10 +13,10 @@ import {
   symlink,
   utimes,
 } from 'node:fs/promises';
-import { hostname } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import type { UserId } from '../../core/ids.ts';
 import type { PinnedFile } from '../../domain/models/pinned-model.ts';
+import { Beginnings } from '../store/beginnings.ts';
 import { BlobFiles } from '../store/blob-files.ts';
 import { blobName } from '../store/model-paths.ts';
 import type { HubContent } from './hub-content.ts';
@@ -30,54 +30,44 @@ export interface HubEntry {
   kind: 'blob' | 'partial' | 'answer';
   path: string;
   bytes: number;
+  /** Bytes that a running fetch still brings. */
+  comingBytes: number;
   usedAtMs: number;
   /** Null: it is not content. */
   digest: string | null;
   /** Who had it fetched first; null: it is not known. */
   owner: string | null;
-  /** Another process of this machine is fetching it. */
+  /** As of `Beginning`. */
+  isOwn: boolean;
   isOthers: boolean;
 }
 
 /**
  * The hub's folder:
- *   blobs/<digest>                    whole contents, checked; the time of access is that of their last use
- *   partial/<machine>-<pid>/<digest>  beginnings of those that a process fetches: processes do not write to each other's
- *   owners/<digest>                   a symbolic link to nowhere, whose target is the user who had a content fetched first
- *   answers/<key>.json                what the hub answered last
+ *   blobs/<digest>      whole contents, checked; the time of access is that of their last use
+ *   partial/            beginnings of those that a process fetches (store/beginnings.ts)
+ *   owners/<digest>     a symbolic link to nowhere, whose target is the user who had a content fetched first
+ *   answers/<key>.json  what the hub answered last
  */
 export class HubFolder {
+  readonly beginnings: Beginnings;
   readonly #root: string;
-  readonly #own: string;
   readonly #store: BlobFiles;
 
   constructor(root: string, storeRoot: string) {
     this.#root = root;
-    this.#own = join(root, 'partial', `${hostname()}-${process.pid}`);
+    this.beginnings = new Beginnings(root);
     this.#store = new BlobFiles(storeRoot);
   }
 
-  /** Takes over the beginnings of processes that have ended. */
   async open(): Promise<void> {
-    for (const folder of [join(this.#root, 'blobs'), join(this.#root, 'owners'), this.#own])
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-    for (const name of await readdir(join(this.#root, 'partial'))) {
-      const pid = pidIn(name);
-      if (pid === null || pid === process.pid || isRunning(pid)) continue;
-      const folder = join(this.#root, 'partial', name);
-      for (const file of await readdir(folder)) await rename(join(folder, file), join(this.#own, file)).catch(() => {});
-      await rm(folder, { recursive: true, force: true });
-    }
-    for (const name of await readdir(this.#own)) await chmod(join(this.#own, name), 0o600); // one may be half sealed
-  }
-
-  partialOf(file: PinnedFile): string {
-    return join(this.#own, blobName(file));
+    for (const folder of ['blobs', 'owners']) await mkdir(join(this.#root, folder), { recursive: true, mode: 0o700 });
+    await this.beginnings.open();
   }
 
   /** Returns how much is there of a content that this process began to fetch. */
   begunBytes(file: PinnedFile): number {
-    return statSync(this.partialOf(file), { throwIfNoEntry: false })?.size ?? 0;
+    return statSync(this.beginnings.pathOf(file), { throwIfNoEntry: false })?.size ?? 0;
   }
 
   blobOf(file: PinnedFile): string {
@@ -90,7 +80,7 @@ export class HubFolder {
 
   /** Makes a content that was fetched and checked visible. */
   async seal(file: PinnedFile): Promise<void> {
-    const partial = this.partialOf(file);
+    const partial = this.beginnings.pathOf(file);
     await chmod(partial, 0o444);
     await utimes(partial, new Date(), SEALED_AT);
     await rename(partial, this.blobOf(file));
@@ -117,32 +107,33 @@ export class HubFolder {
 
   /** Those used longest ago come first. */
   async list(): Promise<HubEntry[]> {
-    const folders: [HubEntry['kind'], string][] = [
-      ['blob', join(this.#root, 'blobs')],
-      ['answer', join(this.#root, 'answers')],
-      ...(await readdir(join(this.#root, 'partial'))).map(
-        (name) => ['partial', join(this.#root, 'partial', name)] as [HubEntry['kind'], string],
-      ),
-    ];
     const entries: HubEntry[] = [];
-    for (const [kind, folder] of folders) {
-      const pid = kind === 'partial' ? pidIn(basename(folder)) : null;
-      const isOthers = pid !== null && pid !== process.pid && isRunning(pid);
-      for (const name of await readdir(folder).catch(() => [])) {
-        const path = join(folder, name);
-        const found = await stat(path).catch(() => null); // it may have just become whole, or left
+    for (const { name, ...begun } of await this.beginnings.list())
+      entries.push({ kind: 'partial', ...begun, ...(await this.#ownerIn(name)) });
+    for (const [kind, part] of [
+      ['blob', 'blobs'],
+      ['answer', 'answers'],
+    ] as const) {
+      for (const name of await readdir(join(this.#root, part)).catch(() => [])) {
+        const path = join(this.#root, part, name);
+        const found = await stat(path).catch(() => null); // it may have just left
         if (!found) continue;
-        const blob = kind === 'answer' ? null : name.replace(/\.tag$/, '');
-        const owner = blob === null ? null : await readlink(this.#ownerOf(blob)).catch(() => null);
-        const digest = blob?.replace('-', ':') ?? null;
-        entries.push({ kind, path, bytes: found.size, usedAtMs: found.atimeMs, digest, owner, isOthers });
+        const owned = kind === 'blob' ? await this.#ownerIn(name) : { digest: null, owner: null };
+        const { size: bytes, atimeMs: usedAtMs } = found;
+        entries.push({ kind, path, bytes, usedAtMs, comingBytes: 0, isOwn: false, isOthers: false, ...owned });
       }
     }
     return entries.sort((one, other) => one.usedAtMs - other.usedAtMs);
   }
 
-  async remove({ path, digest }: HubEntry): Promise<void> {
-    await rm(path, { force: true });
+  async #ownerIn(name: string): Promise<Pick<HubEntry, 'digest' | 'owner'>> {
+    const owner = await readlink(this.#ownerOf(name)).catch(() => null);
+    return { digest: name.replace('-', ':'), owner };
+  }
+
+  async remove({ kind, path, digest }: HubEntry): Promise<void> {
+    if (kind === 'partial') await this.beginnings.remove({ path });
+    else await rm(path, { force: true });
     if (digest !== null) await rm(this.#ownerOf(digest.replace(':', '-')), { force: true });
   }
 
@@ -170,19 +161,4 @@ export async function readChunk(handle: FileHandle, at: number, end: number): Pr
   const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, end - at));
   const { bytesRead } = await handle.read(chunk, 0, chunk.length, at);
   return chunk.subarray(0, bytesRead);
-}
-
-/** Returns the process of this machine whose beginnings are in a folder of that name; null: it was on another machine. */
-function pidIn(folder: string): number | null {
-  const [, host, pid] = /^(.*)-(\d+)$/.exec(folder) ?? [];
-  return host === hostname() ? Number(pid) : null;
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }

@@ -121,7 +121,7 @@ export class NodeStore {
     const coming = sum([...held.values()].filter((file) => !blobs.isIntact(file)));
     const read = this.#options.readDisk ?? readDisk;
     const missing = async () => {
-      const begun = await this.#begunBytes();
+      const begun = (await blobs.beginnings.list()).reduce((total, { bytes }) => total + bytes, 0);
       const disk = { ...(await read(this.#options.root)), usedBytes: (await blobs.bytes()) + begun, comingBytes: 0 };
       return missingBytes(this.#options, disk, Math.max(0, coming - begun));
     };
@@ -142,16 +142,6 @@ export class NodeStore {
   async #usedAt(name: string): Promise<{ name: string; atMs: number }> {
     const found = await stat(this.#pathOf('blobs', name)).catch(() => null);
     return { name, atMs: found?.atimeMs ?? 0 };
-  }
-
-  async #begunBytes(): Promise<number> {
-    let bytes = 0;
-    for (const id of await readdir(this.#pathOf('partial'))) {
-      for (const name of await readdir(this.#pathOf('partial', id)).catch(() => [])) {
-        bytes += (await stat(this.#pathOf('partial', id, name)).catch(() => null))?.size ?? 0;
-      }
-    }
-    return bytes;
   }
 
   async #fetchAll({ models, urlOf, onProgress, signal }: NodeBringing, blobs: BlobFiles): Promise<void> {
@@ -198,7 +188,7 @@ export class NodeStore {
     const deps = { bandwidth: new Bandwidth(null), retryMs: this.#options.retryMs ?? RETRY_MS };
     await this.#locked(blobName(file), signal, async () => {
       if (blobs.isIntact(file)) return;
-      await fetchFile(deps, origin, file, { path: blobs.partialOf(file), onSize, signal });
+      await fetchFile(deps, origin, file, { path: blobs.beginnings.pathOf(file), onSize, signal });
       await blobs.seal(file);
     });
     onSize(file.size);

@@ -1,8 +1,9 @@
 import { linkSync, statSync, symlinkSync } from 'node:fs';
-import { chmod, mkdir, open, readdir, rename, rm, stat, truncate, utimes } from 'node:fs/promises';
+import { chmod, mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { PinnedFile } from '../../domain/models/pinned-model.ts';
-import { hexOf, tagPath } from '../fetch/partial-file.ts';
+import { hexOf } from '../fetch/partial-file.ts';
+import { Beginnings } from './beginnings.ts';
 import { blobName } from './model-paths.ts';
 
 /** Every stored file has this time of change: one with another time was changed by hand. */
@@ -11,25 +12,23 @@ export const SEALED_AT = new Date('2000-01-01T00:00:00Z');
 /**
  * Contents by digest, and the beginnings of those that are being fetched:
  *   blobs/<digest>    whole, checked and read-only; workloads see hard links to it
- *   partial/<digest>  the beginning of one
+ *   partial/          the beginnings (beginnings.ts)
  *   links/<digest>-N  what a snapshot of the hub's layout has N folders deep: workers get hard links to these too, which takes a sixtieth of the
  *                     time of new symbolic links
  */
 export class BlobFiles {
+  readonly beginnings: Beginnings;
   readonly #root: string;
-  readonly #partial: string;
 
-  /** `writer`: one of several processes that fetch into the folder, each with beginnings of its own. Absent: there is one. */
-  constructor(root: string, writer = '') {
+  /** `fetcher`: as of `Beginnings`. */
+  constructor(root: string, fetcher?: string) {
     this.#root = root;
-    this.#partial = join(root, 'partial', writer);
+    this.beginnings = new Beginnings(root, fetcher);
   }
 
   async open(): Promise<void> {
-    for (const folder of [join(this.#root, 'blobs'), this.#partial, join(this.#root, 'links')])
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-    for (const name of await readdir(this.#partial)) // a kill may have left one half sealed
-      await chmod(join(this.#partial, name), 0o600);
+    for (const folder of ['blobs', 'links']) await mkdir(join(this.#root, folder), { recursive: true, mode: 0o700 });
+    await this.beginnings.open();
   }
 
   names(): Promise<string[]> {
@@ -44,10 +43,6 @@ export class BlobFiles {
     return join(this.#root, 'blobs', blobName(file));
   }
 
-  partialOf(file: Pick<PinnedFile, 'digest'>): string {
-    return join(this.#partial, blobName(file));
-  }
-
   /** True when the content is there as it was stored: nobody has removed, cut or changed it. */
   isIntact(file: PinnedFile): boolean {
     const found = statSync(this.pathOf(file), { throwIfNoEntry: false });
@@ -56,7 +51,7 @@ export class BlobFiles {
 
   /** Makes a fetched file visible, at once and for good. */
   async seal(file: PinnedFile): Promise<void> {
-    const partial = this.partialOf(file);
+    const partial = this.beginnings.pathOf(file);
     await chmod(partial, 0o444);
     await utimes(partial, SEALED_AT, SEALED_AT);
     await rename(partial, this.pathOf(file));
@@ -82,18 +77,6 @@ export class BlobFiles {
     for (const link of await readdir(join(this.#root, 'links'))) {
       if (link.startsWith(`${name}-`)) await rm(join(this.#root, 'links', link), { force: true });
     }
-  }
-
-  /** Returns the bytes of each beginning. */
-  partials(): Promise<Map<string, number>> {
-    return sizesIn(this.#partial);
-  }
-
-  async removePartial(name: string): Promise<void> {
-    const path = join(this.#partial, name);
-    await truncate(path, 0).catch(() => {});
-    await rm(path, { force: true });
-    await rm(tagPath(path), { force: true });
   }
 }
 

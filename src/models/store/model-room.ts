@@ -56,9 +56,10 @@ export class ModelRoom {
 
   /** Throws when the model does not fit, even once everything that may leave has left. */
   async reserve(model: PinnedModel, missing: readonly PinnedFile[]): Promise<void> {
-    const partials = await this.#blobs.partials();
+    const begun = new Map<string, number>();
+    for (const { name, bytes, isOthers } of await this.#blobs.beginnings.list()) if (!isOthers) begun.set(name, bytes);
     refuseTooLarge(this.#options, await this.#readState(), model.name, sum(distinct(model.files)));
-    const bytes = missing.reduce((total, file) => total + file.size - (partials.get(blobName(file)) ?? 0), 0);
+    const bytes = missing.reduce((total, file) => total + file.size - (begun.get(blobName(file)) ?? 0), 0);
     const left = await this.make(Math.max(0, bytes));
     if (left <= 0) return;
     const text = `the model '${model.name}' needs ${gigabytes(bytes)} more on this machine, and ${gigabytes(left)} of it are taken by models that workers use or that are pinned, or by other files`;
@@ -90,8 +91,7 @@ export class ModelRoom {
   }
 
   async #readState(): Promise<DiskState> {
-    const partials = await this.#blobs.partials();
-    const begun = [...partials.values()].reduce((total, size) => total + size, 0);
+    const begun = (await this.#blobs.beginnings.list()).reduce((total, { bytes }) => total + bytes, 0);
     let comingBytes = 0;
     for (const { totalBytes, sizes } of this.#uses.coming()) {
       comingBytes += totalBytes;
@@ -104,10 +104,12 @@ export class ModelRoom {
   /** Removes what kills left behind: partial files, and files of models that were never whole. */
   async #dropLeftovers(): Promise<void> {
     const wanted = this.#wantedBlobs();
-    for (const name of (await this.#blobs.partials()).keys()) {
-      if (!wanted.has(name.replace(/\.tag$/, ''))) await this.#blobs.removePartial(name);
+    const stored = await this.#blobs.names();
+    for (const begun of await this.#blobs.beginnings.list()) {
+      const isLeft = !begun.isOwn && !begun.isOthers && stored.includes(begun.name);
+      if (isLeft || !(begun.isOthers || wanted.has(begun.name))) await this.#blobs.beginnings.remove(begun);
     }
-    for (const name of await this.#blobs.names()) if (!wanted.has(name)) await this.#blobs.remove(name);
+    for (const name of stored) if (!wanted.has(name)) await this.#blobs.remove(name);
   }
 
   /** Removes a model, and what no other one has of it. */

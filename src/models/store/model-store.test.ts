@@ -1,6 +1,6 @@
+import { createHash } from 'node:crypto';
 import {
   chmodSync,
-  existsSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -75,6 +75,18 @@ async function bring(
 
 async function names(store: ModelStore): Promise<string[]> {
   return (await store.list()).map(({ model }) => model.name);
+}
+
+/** Names of files that have begun to come. */
+function begun(): string[] {
+  const entries = readdirSync(join(root, 'partial'), { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+}
+
+function begunBytes(model: PinnedModel): number {
+  const paths = readdirSync(join(root, 'partial'), { recursive: true, encoding: 'utf8' });
+  const path = paths.find((one) => one.endsWith(nameIn(model)));
+  return path === undefined ? 0 : statSync(join(root, 'partial', path)).size;
 }
 
 function fault(path: string, faults: HubFaults): void {
@@ -157,15 +169,33 @@ test('a start that was killed in the middle goes on where it ended', async () =>
   fault('*', { halfUntil: new Promise(() => {}) });
   const killed = new AbortController();
   const first = bring(openStore(), model, { signal: killed.signal });
-  await vi.waitFor(() => expect(statSync(join(root, 'partial', nameIn(model))).size).toBeGreaterThan(MB));
+  await vi.waitFor(() => expect(begunBytes(model)).toBeGreaterThan(MB));
   killed.abort(new Error('killed'));
   await expect(first).rejects.toThrow('killed');
-  const kept = statSync(join(root, 'partial', nameIn(model))).size;
+  const kept = begunBytes(model);
   hub.faults.clear();
   hub.sent.clear();
   await bring(openStore(), model);
   expect(hub.sentBytes).toBe(4 * MB - kept);
-  expect(readdirSync(join(root, 'partial'))).toEqual([]);
+  expect(begun()).toEqual([]);
+});
+
+test('a fetch that was frozen while another took its place does not change what that one stored', async () => {
+  const model = hub.add('org/name', { 'model.safetensors': 4 * MB });
+  const frozen = Promise.withResolvers<void>();
+  fault('*', { halfUntil: frozen.promise });
+  const first = bring(openStore(), model);
+  await vi.waitFor(() => expect(begunBytes(model)).toBeGreaterThan(MB));
+  hub.faults.clear();
+  const store = openStore();
+  await bring(store, model);
+  frozen.resolve();
+  await first.catch(() => {}); // it fails, or stores the same once more
+  const path = join(root, 'blobs', nameIn(model));
+  expect(createHash('sha256').update(readFileSync(path)).digest('hex')).toBe(model.files[0]!.digest.slice(7));
+  hub.sent.clear();
+  await bring(store, model);
+  expect(hub.sentBytes).toBe(0);
 });
 
 test('connections that end at 99 % are opened again for the rest', async () => {
@@ -182,7 +212,7 @@ test('one that never sends more is given up with a sentence, and what came stays
   await expect(bring(store, model)).rejects.toThrow(
     /the file 'model.safetensors' of the model 'org\/name' could not be fetched from .*status 503/,
   );
-  expect(existsSync(join(root, 'partial', nameIn(model)))).toBe(true);
+  expect(begun()).toContain(nameIn(model));
   expect(await store.list()).toEqual([]);
 });
 
@@ -193,7 +223,7 @@ test('an origin that is slow without end is given up with a sentence, and what c
   await expect(bring(store, model)).rejects.toThrow(
     /the file 'model.safetensors' of the model 'org\/name' could not be fetched from 127.0.0.1:\d+: it sent \d+ bytes in 0 s/,
   );
-  expect(statSync(join(root, 'partial', nameIn(model))).size).toBeGreaterThan(1_000);
+  expect(begunBytes(model)).toBeGreaterThan(1_000);
   hub.faults.clear();
   await bring(store, model);
   expect(hub.sentBytes).toBeLessThan(3 * MB);
@@ -323,7 +353,7 @@ test('what kills left is removed when room is needed, and half a view holds noth
   await bring(store, hub.add('org/other', { 'a.bin': 3 * MB }));
   expect(await names(store)).toEqual(['org/name', 'org/other']);
   expect(readdirSync(join(root, 'workers'))).toEqual([`w${workers}`]);
-  expect(readdirSync(join(root, 'partial'))).toEqual([]);
+  expect(begun()).toEqual([]);
 });
 
 test('one that no worker sees can be removed; workers that ended are forgotten', async () => {

@@ -280,12 +280,14 @@ export class ModelStore {
       progress.sizes.set(file.digest, size);
       counters?.fetchedBytes(received);
     };
-    const path = this.#blobs.partialOf(file);
+    const { beginnings } = this.#blobs;
+    const path = beginnings.pathOf(file);
     for (;;) {
       let isOwn = false;
       const fetch = async (stillWanted: AbortSignal) => {
         if (canProve && this.#blobs.isIntact(file)) return; // another one ended since this file was missing
         isOwn = true;
+        await beginnings.takeOver(file);
         await this.#fetcher.fetch(origin, file, { path, onSize, signal: stillWanted });
         await this.#blobs.seal(file);
       };

@@ -1,5 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Static } from 'typebox';
+import { FairSlots } from '../../core/flow/fair-slots.ts';
+import { takeTurn } from '../../core/flow/turns.ts';
 import type { Actor } from '../../domain/access/actor.ts';
 import {
   type AuditFilter,
@@ -13,7 +15,11 @@ import { ref } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 import { AUDIT_EXAMPLE_LINE, AuditExportQuery, AuditList, AuditQuery } from './audit-schemas.ts';
 
+/** Pages that are read at once: each takes the database and this process a few milliseconds. */
+const READS = { slots: 4, perOwner: 1 };
+
 export const listAuditRoute: RestRoute = (app, deps) => {
+  const slots = new FairSlots(READS);
   app.get(
     '/v2/audit',
     {
@@ -31,12 +37,16 @@ export const listAuditRoute: RestRoute = (app, deps) => {
     },
     async ({ actor, query }) => {
       const { limit = DEFAULT_AUDIT_PAGE, cursor, ...filter } = query;
-      return listEntries(deps.pool, await toFilter(deps, actor, filter), { limit, cursor });
+      const scope = await toFilter(deps, actor, filter);
+      const page = await slots.run(actor.userId, () => listEntries(deps.pool, scope, { limit, cursor }));
+      await takeTurn(actor.userId); // for its JSON
+      return page;
     },
   );
 };
 
 export const exportAuditRoute: RestRoute = (app, deps) => {
+  const slots = new FairSlots(READS);
   app.get(
     '/v2/audit/export',
     {
@@ -62,7 +72,10 @@ export const exportAuditRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.readAudit, failures: ['unprocessable'] },
     },
     async ({ actor, query }, reply) => {
-      const lines = exportEntries(deps.pool, await toFilter(deps, actor, query));
+      const lines = exportEntries(deps.pool, await toFilter(deps, actor, query), {
+        reader: actor.userId,
+        inSlot: (read) => slots.run(actor.userId, read),
+      });
       return reply
         .headers({
           'content-type': 'application/x-ndjson',
