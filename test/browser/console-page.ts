@@ -11,7 +11,7 @@ let axeSource: Promise<string> | undefined;
 declare const axe: {
   run: (
     context: string,
-    options: { resultTypes: string[] },
+    options: { resultTypes: string[]; runOnly?: string[] },
   ) => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }>;
 };
 
@@ -62,14 +62,18 @@ const UNTIL_STILL = `(async () => {
   await Promise.all(ending.map(({ finished }) => finished.catch(() => {})));
 })()`;
 
-/** Returns the accessibility violations of what the page, or a part of it, shows now, once it has come to rest. */
-export async function violationsOf(page: Page, part = ':root'): Promise<string[]> {
+/** Returns the accessibility violations of what the page, or a part of it, shows now, once it has come to rest. `rules`: only these. */
+export async function violationsOf(page: Page, part = ':root', rules?: string[]): Promise<string[]> {
   axeSource ??= readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
   if (!(await page.evaluate('typeof axe === "object"'))) await page.evaluate(await axeSource);
   await page.mouse.move(0, 0); // a tooltip is part of no landmark
   await page.evaluate(UNTIL_STILL);
-  return page.evaluate(async (context) => {
-    const { violations } = await axe.run(context, { resultTypes: ['violations'] }); // of what passes, it describes no elements
-    return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 160)}`);
-  }, part);
+  return page.evaluate(
+    async ([context, runOnly]) => {
+      // Of what passes, it describes no elements.
+      const { violations } = await axe.run(context, { resultTypes: ['violations'], ...(runOnly && { runOnly }) });
+      return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 160)}`);
+    },
+    [part, rules] as const,
+  );
 }
