@@ -70,7 +70,7 @@ export async function violationsOf(page: Page, part = ':root', rules?: string[])
   await page.evaluate(UNTIL_STILL);
   return page.evaluate(
     async ([context, runOnly]) => {
-      // Of what passes, it describes no elements.
+      // It describes no elements of what passes.
       const { violations } = await axe.run(context, { resultTypes: ['violations'], ...(runOnly && { runOnly }) });
       return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 160)}`);
     },

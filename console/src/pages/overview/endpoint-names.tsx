@@ -6,7 +6,7 @@ import { Name, PendingName } from '../../ui/text/record-name.tsx';
 /** Says what an endpoint is called; null while the list that has its name is read. */
 export type NameOf = (id: string) => string | null;
 
-/** Of a long list the first names are there before the whole. One that the list lacks, or may not be read, is called by its id. */
+/** Names endpoints. The first names of a long list are there before the whole; one that the list lacks, or may not be read, has its id. */
 export function useEndpointNames(): NameOf {
   const { data: first } = useQuery(firstEndpointsQuery);
   const { data: all, isPending } = useQuery(endpointsQuery);
