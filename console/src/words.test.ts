@@ -92,6 +92,8 @@ const GONE: readonly [words: RegExp, now: string][] = [
   [/\be-mails?\b/i, 'email'],
   [/can't reach the server/i, 'cannot be reached'],
   [/is not rolled out/, 'failed its trial'],
+  [/denied in the browser/, 'denied in the console'],
+  [/Created a new release with/, 'a new version has'],
 ];
 
 test('a wording that was mended does not come back', () => {

@@ -60,6 +60,9 @@ export function render(page: Page, pages: readonly Page[], assetOf: (file: strin
         const dark = href.replace('-light.', '-dark.');
         return pictureOf(href, ' class="shown-light"') + pictureOf(dark, ' class="shown-dark"');
       },
+      checkbox() {
+        return '<span aria-hidden="true">☐ </span>'; // an input that nobody can use needs a label
+      },
       html({ text }) {
         return /^<!--.*-->\s*$/s.test(text) ? '' : text;
       },

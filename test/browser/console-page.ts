@@ -9,7 +9,10 @@ let axeSource: Promise<string> | undefined;
 
 /** Defined in a page by the source of axe-core. */
 declare const axe: {
-  run: (options: { resultTypes: string[] }) => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }>;
+  run: (
+    context: string,
+    options: { resultTypes: string[]; runOnly?: string[] },
+  ) => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }>;
 };
 
 interface PageOptions {
@@ -59,14 +62,18 @@ const UNTIL_STILL = `(async () => {
   await Promise.all(ending.map(({ finished }) => finished.catch(() => {})));
 })()`;
 
-/** Returns the accessibility violations of what the page shows now, once it has come to rest. */
-export async function violationsOf(page: Page): Promise<string[]> {
+/** Returns the accessibility violations of what the page, or a part of it, shows now, once it has come to rest. `rules`: only these. */
+export async function violationsOf(page: Page, part = ':root', rules?: string[]): Promise<string[]> {
   axeSource ??= readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
   if (!(await page.evaluate('typeof axe === "object"'))) await page.evaluate(await axeSource);
   await page.mouse.move(0, 0); // a tooltip is part of no landmark
   await page.evaluate(UNTIL_STILL);
-  return page.evaluate(async () => {
-    const { violations } = await axe.run({ resultTypes: ['violations'] }); // of what passes, it describes no elements
-    return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 160)}`);
-  });
+  return page.evaluate(
+    async ([context, runOnly]) => {
+      // It describes no elements of what passes.
+      const { violations } = await axe.run(context, { resultTypes: ['violations'], ...(runOnly && { runOnly }) });
+      return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 160)}`);
+    },
+    [part, rules] as const,
+  );
 }

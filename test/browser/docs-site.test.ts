@@ -13,7 +13,7 @@ const SITE = new URL('../../dist/docs/', import.meta.url);
 const IS_BUILT = existsSync(new URL('index.html', SITE));
 const PICTURES = join(import.meta.dirname, '../../test-results/docs');
 /** All pages share one template; together these contain every kind of element. */
-const SLUGS = ['', 'start', 'scaling', 'configuration'];
+const SLUGS = ['', 'start', 'scaling', 'configuration', 'checklists-add-a-metric'];
 const ALL_SLUGS = IS_BUILT
   ? readdirSync(SITE).flatMap((name) => (name.endsWith('.html') ? name.replace(/^index\.html$|\.html$/, '') : []))
   : [];

@@ -116,7 +116,7 @@ describe.skipIf(!hasBrowser)('the page of an endpoint', { timeout: 180_000 }, ()
 
   test('where nothing is built, the page of builds says why, and what to do', async () => {
     await page.goto(`${server.url}/#/builds`);
-    await page.getByText('This installation builds no images').waitFor();
+    await page.getByText('No images are built here').waitFor();
     await page.getByText('while its runtime is simulated: push one to a registry, and name it.').waitFor();
     await page.getByRole('link', { name: 'New endpoint' }).waitFor();
     const guide = await page.getByRole('link', { name: 'Where images are built' }).getAttribute('href');

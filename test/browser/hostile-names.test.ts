@@ -58,11 +58,10 @@ describe.skipIf(!hasBrowser)('names that others chose', { timeout: 180_000 }, ()
   }
 
   /** Returns what is wider than its place: the page, a frame around a table, a cell, a heading. */
-  const overflowing = (page: Page) =>
-    page.evaluate<
-      string[]
-    >(`[document.documentElement, ...document.querySelectorAll('main .mantine-Paper-root, main td, main h1, main nav li')]
-      .filter((part) => part.scrollWidth > part.clientWidth + 1 && getComputedStyle(part).overflowX !== 'hidden')
+  const overflowing = (page: Page, parts = 'main .mantine-Paper-root, main td, main h1, main nav li') =>
+    page.evaluate<string[]>(`[document.documentElement, ...document.querySelectorAll('${parts}')]
+      .filter((part) => part.scrollWidth > part.clientWidth + 1 && part.clientWidth > 1)
+      .filter((part) => !['hidden', 'auto'].includes(getComputedStyle(part).overflowX) && getComputedStyle(part).display !== 'inline')
       .map((part) => part.tagName + ' ' + part.className + ' ' + part.textContent.slice(0, 60))`);
 
   /** Returns what is too low for a finger: links within a text are as high as their line, and rows are pressed as a whole. */
@@ -116,6 +115,79 @@ describe.skipIf(!hasBrowser)('names that others chose', { timeout: 180_000 }, ()
       if (path.endsWith('nothing')) await page.getByRole('heading', { name: 'A pod has no such section' }).waitFor();
       expect(await violationsOf(page)).toEqual([]);
     }
+    await page.close();
+  });
+
+  test('text of twice its size is cut nowhere on a phone', async () => {
+    const page = await openPage(browser, { width: 390, complaints });
+    const devtools = await page.context().newCDPSession(page);
+    await devtools.send('Page.setFontSizes', { fontSizes: { standard: 32 } });
+    await signIn(page, server);
+    for (const path of ['', 'endpoints', 'keys', 'limits', 'billing', 'endpoints/new', ...paths.slice(0, 4)]) {
+      await open(page, path);
+      expect({ path, overflowing: await overflowing(page) }).toEqual({ path, overflowing: [] });
+    }
+    await page.close();
+  });
+
+  /** Where each dialog is, and the button that opens it: a part of its name. */
+  const DIALOGS: [path: string, ...buttons: string[]][] = [
+    ['templates', 'New template', 'Edit', 'Delete '],
+    ['volumes', 'New volume', 'Edit', 'Delete '],
+    ['registries', 'New registry', 'Delete '],
+    ['secrets', 'New secret', 'Edit', 'Delete '],
+    ['keys', 'SSH keys', 'New key', 'Edit', 'Rotate', 'Delete '],
+    ['users', 'New user'],
+    ['users/:user', 'Edit', 'Limits', 'Rate limit', 'Suspend', 'Delete', 'New key', 'Invite'],
+    ['teams', 'New team'],
+    ['teams/:team', 'Rename', 'Delete', 'Add member'],
+    ['billing', 'New budget', 'Edit', 'Delete '],
+    ['notices', 'New destination', 'Deliveries', 'Edit', 'Delete '],
+    ['limits', 'Edit defaults', 'Edit'],
+    ['models', 'Fetch ahead'],
+    ['audit', 'name: '],
+    ['endpoints/:endpoint', 'Pause', 'Delete'],
+    ['endpoints/:endpoint/jobs', 'Purge queue'],
+    ['endpoints/:endpoint/batches', 'night'],
+    ['pods/:pod', 'Terminate'],
+    ['clusters/:cluster', 'Delete'],
+  ];
+
+  test('each dialog is accessible in both themes, and as wide as a phone', async () => {
+    const api = new Api(server);
+    await api.call('POST', '/v2/account/secrets', { name: 'token', value: 'x' });
+    const { id: team } = await api.call<{ id: string }>('POST', '/v2/teams', { name: 'night' });
+    const { userId } = await api.call<{ userId: string }>('POST', '/v2/account/users', { name: 'anna', key: null });
+    await api.call('POST', '/v2/account/notices', { name: 'chat', kind: 'SLACK', url: 'https://chat.example.com/x' });
+    const [endpoint, pod, cluster] = paths.map((path) => path.split('/')[1]!);
+    await api.call('POST', `/v2/${endpoint}/batch`, { name: 'night', requests: [{ input: 1 }] });
+    const ids: Record<string, string> = { team, user: userId, endpoint: endpoint!, pod: pod!, cluster: cluster! };
+    const page = await openPage(browser, { complaints });
+    await page.emulateMedia({ reducedMotion: 'reduce' }); // dialogs are there at once
+    await signIn(page, server);
+    const dialog = page.getByRole('dialog');
+    const faults: string[] = [];
+    for (const [pattern, ...buttons] of DIALOGS) {
+      await open(
+        page,
+        pattern.replace(/:(\w+)/, (_, name: string) => ids[name]!),
+      );
+      for (const name of buttons) {
+        await page.getByRole('main').getByRole('button', { name }).first().click();
+        await dialog.waitFor();
+        const light = await violationsOf(page, '[role=dialog]');
+        await page.emulateMedia({ colorScheme: 'dark' });
+        await page.setViewportSize({ width: 390, height: 844 });
+        const dark = await violationsOf(page, '[role=dialog]', ['color-contrast']); // all that a theme changes
+        const wide = await overflowing(page, '[role=dialog], [role=dialog] :not(input, textarea)');
+        faults.push(...[...light, ...dark, ...wide].map((fault) => `${pattern}, ${name}: ${fault}`));
+        await page.emulateMedia({ colorScheme: 'light' });
+        await page.setViewportSize({ width: 1280, height: 900 });
+        await page.keyboard.press('Escape');
+        await dialog.waitFor({ state: 'detached' });
+      }
+    }
+    expect(faults).toEqual([]);
     await page.close();
   });
 

@@ -149,6 +149,8 @@ describe.skipIf(!hasBrowser)('finding the way', { timeout: 180_000 }, () => {
     for (const [list, label] of [
       ['endpoints', 'All endpoints'],
       ['pods', 'All pods'],
+      ['teams', 'All teams'],
+      ['users', 'All users'],
       ['clusters', 'All clusters'],
       ['builds', 'All builds'],
     ] as const) {

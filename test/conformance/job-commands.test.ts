@@ -97,7 +97,7 @@ test('a job is cancelled, and a queue purged after its endpoint is named', async
   expect(await podyard(['jobs', 'purge', 'idle'])).toMatchObject({ status: 2 });
   expect(await podyard(['jobs', 'purge', 'idle'], { answers: ['echo'] })).toMatchObject({ status: 1 });
   const purged = await podyard(['jobs', 'purge', 'idle'], { answers: ['idle'] });
-  expect(purged.err).toMatch(/^\d+ queued jobs of idle are cancelled\.$/);
+  expect(purged.err).toMatch(/^Cancelled \d+ queued jobs? of idle\.$/);
   expect((await podyard(['jobs', 'purge', 'idle', '--yes', '--json'])).out).toContain('"removed": 0');
   expect(await podyard(['jobs', 'get', 'idle', 'nothing'])).toMatchObject({ status: 4 });
 });

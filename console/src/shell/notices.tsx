@@ -89,7 +89,7 @@ export function Notice(props: {
 }) {
   return (
     <Group className="notice" data-color={props.color} gap="sm" justify="space-between">
-      <Group gap="sm" wrap="nowrap" flex={1} miw={240}>
+      <Group gap="sm" wrap="nowrap" flex={1} miw="min(15rem, 100%)">
         {props.icon}
         <Text size="sm" className="anywhere">
           <b>{visibleText(props.title)}</b> {props.children}

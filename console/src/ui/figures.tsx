@@ -1,4 +1,4 @@
-import { Paper, SimpleGrid, Skeleton, Text } from '@mantine/core';
+import { Paper, Skeleton, Text } from '@mantine/core';
 import { formatNumber } from './text/format.ts';
 
 interface Figure {
@@ -8,10 +8,10 @@ interface Figure {
   note?: string | undefined;
 }
 
-/** Key figures in a row; undefined shows a placeholder. */
+/** Key figures in a row, or in the rows that their place needs; undefined shows a placeholder. */
 export function Figures({ figures }: { figures: readonly Figure[] }) {
   return (
-    <SimpleGrid cols={{ base: 2, sm: 3, md: Math.min(6, figures.length) }} spacing="sm">
+    <div className="figures">
       {figures.map(({ label, value, note }) => (
         <Paper key={label} withBorder p="sm">
           <Text size="xs" c="dimmed">
@@ -31,7 +31,7 @@ export function Figures({ figures }: { figures: readonly Figure[] }) {
           )}
         </Paper>
       ))}
-    </SimpleGrid>
+    </div>
   );
 }
 

@@ -128,16 +128,22 @@ export interface Loadable<Data> {
   refetch: () => unknown;
 }
 
-/** Renders a query: its data, else its error, else a skeleton. */
+/** Renders a query: its data, else its error, else a skeleton. Where there is no such record, a button leads to the `parent` list. */
 export function Loaded<Data>(props: {
   query: Loadable<Data>;
   skeleton?: ReactNode;
+  parent?: Crumb;
   children: (data: Data) => ReactNode;
 }) {
   const { data, error, refetch } = props.query;
   if (data !== undefined) return props.children(data);
-  if (error) return <ErrorState error={error} retry={() => void refetch()} />;
-  return props.skeleton ?? <RowsSkeleton />;
+  if (!error) return props.skeleton ?? <RowsSkeleton />;
+  const action = props.parent && isNotFound(error) && (
+    <Button variant="default" component={Link} to={props.parent.to}>
+      All {props.parent.label.toLowerCase()}
+    </Button>
+  );
+  return <ErrorState error={error} retry={() => void refetch()} {...(action && { action })} />;
 }
 
 /** Renders the query of a record that is a page of its own. `what` is the record's kind, `parent` the list of its kind. */
@@ -147,26 +153,12 @@ export function LoadedPage<Data>(props: {
   parent: Crumb;
   children: (data: Data) => ReactNode;
 }) {
-  const { query, what, parent } = props;
-  if (query.data === undefined && query.error) {
-    const toList = (
-      <Button variant="default" component={Link} to={parent.to}>
-        All {parent.label.toLowerCase()}
-      </Button>
-    );
-    return (
-      <Page title={what} parents={[parent]}>
-        <ErrorState
-          error={query.error}
-          retry={() => void query.refetch()}
-          {...(isNotFound(query.error) && { action: toList })}
-        />
-      </Page>
-    );
-  }
+  const { what, parent, ...loaded } = props;
+  const content = <Loaded {...loaded} parent={parent} skeleton={<PageSkeleton />} />;
+  if (loaded.query.data !== undefined || !loaded.query.error) return content;
   return (
-    <Loaded query={query} skeleton={<PageSkeleton />}>
-      {props.children}
-    </Loaded>
+    <Page title={what} parents={[parent]}>
+      {content}
+    </Page>
   );
 }

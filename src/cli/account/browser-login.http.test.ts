@@ -103,7 +103,7 @@ test('a code of another login, or none, signs in nowhere', async () => {
     const given = new URLSearchParams(query);
     await fetch(`http://127.0.0.1:${given.get('port')}/callback?error=access_denied&state=${given.get('state')}`);
   });
-  expect(denied).toMatchObject({ status: 1, err: expect.stringContaining('denied in the browser') });
+  expect(denied).toMatchObject({ status: 1, err: expect.stringContaining('denied in the console') });
 });
 
 test('login --device waits for the code that a person types; a second login revokes the first key', async () => {

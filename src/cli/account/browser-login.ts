@@ -115,7 +115,7 @@ async function listenOnce(
     isUsed = true;
     const code = query.get('code');
     if (code === null) {
-      reject(new Error('the login was denied in the browser'));
+      reject(new Error('this login was denied in the console'));
       return answer(res, 200, 'The login was denied. You can close this tab.');
     }
     redeem(code).then(

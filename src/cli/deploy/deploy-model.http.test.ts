@@ -79,7 +79,9 @@ test('a model becomes an endpoint with an OpenAI-style URL, and the plan says wh
   expect(await cli.json(['models', 'show', name])).toMatchObject([
     { name: 'Qwen/Qwen3-8B', bytes: 16_400_001_000, exclude: ['*.bin'], files: 3 },
   ]);
-  expect((await deploy('hf:Qwen/Qwen3-8B')).err).toContain(`there is an endpoint ${name} already (${endpoint.id})`);
+  expect((await deploy('hf:Qwen/Qwen3-8B')).err).toContain(
+    `there is already an endpoint named '${name}' (${endpoint.id})`,
+  );
 });
 
 test('GPUs that do not hold it are a refusal, unless they are named', async () => {

@@ -91,7 +91,7 @@ async function refuseTaken(client: ApiClient, name: string): Promise<void> {
   const taken = (await RECORDS.endpoints.list(client)).find((one) => one.name === name);
   if (!taken) return;
   throw new Error(
-    `there is an endpoint ${name} already (${taken.id}): choose another name with --name, or change it with podyard endpoints update`,
+    `there is already an endpoint named '${name}' (${taken.id}): choose another name with --name, or change it with podyard endpoints update`,
   );
 }
 

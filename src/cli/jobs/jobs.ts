@@ -155,8 +155,12 @@ export async function purgeQueue(
   output: CommandOutput,
 ): Promise<void> {
   const { jobs } = await client.json<{ jobs: { inQueue: number } }>('GET', `/v2/${id}/health`);
-  await confirmDeletion(output, { what: `the queue of ${name} (${id}), ${jobs.inQueue} jobs`, name, id }, options);
+  await confirmDeletion(output, { what: `${jobsText(jobs.inQueue)} of ${name} (${id})`, name, id }, options);
   const purged = await client.json<{ removed: number }>('POST', `/v2/${id}/purge-queue`);
   if (options.json) output.print(jsonText(purged));
-  else output.note(`${purged.removed} queued jobs of ${name} are cancelled.`);
+  else output.note(`Cancelled ${jobsText(purged.removed)} of ${name}.`);
+}
+
+function jobsText(count: number): string {
+  return `${count} queued job${count === 1 ? '' : 's'}`;
 }

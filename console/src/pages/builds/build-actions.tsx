@@ -75,7 +75,7 @@ function CancelButton({ cancellation }: Pick<Actions, 'cancellation'>) {
   const cancel = () => cancellation.mutate(undefined, { onSettled: close });
   return (
     <Button
-      color="red"
+      color="red.9"
       variant={isSure ? 'filled' : 'default'}
       loading={cancellation.isPending}
       onClick={isSure ? cancel : ask}

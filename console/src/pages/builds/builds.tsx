@@ -37,7 +37,7 @@ function NothingBuilt({ hindrance }: { hindrance: string }) {
   return (
     <EmptyState
       icon={IconHammer}
-      title="This installation builds no images"
+      title="No images are built here"
       action={
         <Stack align="center" gap="xs">
           <NewLink to="/endpoints/new">New endpoint</NewLink>

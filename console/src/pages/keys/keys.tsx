@@ -1,4 +1,4 @@
-import { Group, Textarea } from '@mantine/core';
+import { Textarea } from '@mantine/core';
 import { IconKey } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -24,10 +24,10 @@ export function KeysPage() {
     />
   );
   const actions = (
-    <Group gap="xs">
+    <>
       <SshKeys />
       {newKey}
-    </Group>
+    </>
   );
   return (
     <Page title="API keys" actions={actions}>

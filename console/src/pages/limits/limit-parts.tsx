@@ -1,3 +1,4 @@
+import './limits.css';
 import { Group, Paper, Progress, SimpleGrid, Text, TextInput } from '@mantine/core';
 import { ApiError } from '../../api/api-error.ts';
 import { type Schemas, unwrap } from '../../api/client.ts';
@@ -25,10 +26,10 @@ export function Use({ text }: { text: string }) {
   );
 }
 
-/** A user's limits and their use. */
+/** A user's limits and their use: cards, and on a phone one panel with a line for each. */
 export function Bars({ limits }: { limits: UserLimits }) {
   return (
-    <SimpleGrid cols={{ base: 1, xs: 2, md: 3, lg: 4 }} spacing="sm">
+    <SimpleGrid cols={{ base: 1, sm: 2, md: 3, lg: 4 }} spacing={{ base: 0, sm: 'sm' }} className="limits">
       {fullFirst(limitBars(limits)).map((bar) => (
         <Bar key={bar.name} bar={bar} />
       ))}
@@ -42,13 +43,13 @@ function fullFirst(bars: readonly LimitBar[]): LimitBar[] {
 
 function Bar({ bar: { name, label, text, percent, isFull } }: { bar: LimitBar }) {
   return (
-    <Paper withBorder p="sm">
+    <Paper withBorder className="limit">
       <Hint size="xs">{label}</Hint>
       <Group justify="space-between" gap="0 8px" align="baseline">
         <Text fw={600} className="figure">
           {text}
         </Text>
-        <Text size="xs" c="dimmed" ff="monospace">
+        <Text size="xs" c="dimmed" ff="monospace" visibleFrom="sm">
           {name}
         </Text>
       </Group>

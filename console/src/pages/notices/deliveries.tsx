@@ -3,6 +3,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { api, unwrap } from '../../api/client.ts';
 import { EmptyNote, Loaded } from '../../ui/page.tsx';
+import { SmallTable } from '../../ui/tables/small-table.tsx';
 import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
 import { Status } from '../../ui/text/status.tsx';
 import { visibleText } from '../../ui/text/visible-text.ts';
@@ -34,22 +35,11 @@ function DeliveryList({ id }: { id: string }) {
         deliveries.length === 0 ? (
           <EmptyNote>Nothing was sent there within the last 30 days.</EmptyNote>
         ) : (
-          <Table.ScrollContainer minWidth={480}>
-            <Table aria-label="Messages">
-              <Table.Thead>
-                <Table.Tr>
-                  <Table.Th>When</Table.Th>
-                  <Table.Th>What</Table.Th>
-                  <Table.Th>State</Table.Th>
-                </Table.Tr>
-              </Table.Thead>
-              <Table.Tbody>
-                {deliveries.map((delivery) => (
-                  <DeliveryRow key={delivery.id} delivery={delivery} />
-                ))}
-              </Table.Tbody>
-            </Table>
-          </Table.ScrollContainer>
+          <SmallTable label="Messages" titles={['When', 'What', 'State']} minWidth={480}>
+            {deliveries.map((delivery) => (
+              <DeliveryRow key={delivery.id} delivery={delivery} />
+            ))}
+          </SmallTable>
         )
       }
     </Loaded>
@@ -64,20 +54,24 @@ function DeliveryRow({ delivery }: { delivery: Delivery }) {
         <RelativeTime at={createdAt} />
       </Table.Td>
       <Table.Td>
-        {visibleText(deliveryText(delivery))}
-        {error !== null && (
-          <Text size="sm" c="dimmed">
-            {visibleText(error)}
-          </Text>
-        )}
+        <div>
+          {visibleText(deliveryText(delivery))}
+          {error !== null && (
+            <Text size="sm" c="dimmed">
+              {visibleText(error)}
+            </Text>
+          )}
+        </div>
       </Table.Td>
       <Table.Td>
-        <Status table={DELIVERY_STATES} value={status} />
-        {nextAttemptAt !== null && (
-          <Text size="sm" c="dimmed">
-            Again <RelativeTime at={nextAttemptAt} />
-          </Text>
-        )}
+        <div>
+          <Status table={DELIVERY_STATES} value={status} />
+          {nextAttemptAt !== null && (
+            <Text size="sm" c="dimmed">
+              Again <RelativeTime at={nextAttemptAt} />
+            </Text>
+          )}
+        </div>
       </Table.Td>
     </Table.Tr>
   );

@@ -1,13 +1,14 @@
 import { Anchor, Button, Paper, Skeleton, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useMemo, useState } from 'react';
+import { useState } from 'react';
 import { Link } from 'react-router';
 import { api, unwrap } from '../../api/client.ts';
-import { endpointsQuery, installationQuery } from '../../api/queries.ts';
+import { installationQuery } from '../../api/queries.ts';
 import { Name } from '../../ui/text/record-name.tsx';
 import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
 import { visibleText } from '../../ui/text/visible-text.ts';
 import { type AttentionItem, attentionItems } from './attention.ts';
+import { EndpointName, useEndpointNames } from './endpoint-names.tsx';
 
 /** More are shown on request. */
 const SHOWN_FIRST = 6;
@@ -51,7 +52,7 @@ function Item({ item: { severity, what, name, reason, to, since } }: { item: Att
       <div className="attention-text">
         <Text size="sm">
           <Anchor component={Link} to={to} size="sm" fw={550} c="inherit" underline="hover">
-            {name === undefined ? what : <Name>{name}</Name>}
+            {name === undefined ? what : <EndpointName name={name} />}
           </Anchor>{' '}
           {name !== undefined && (
             <Text span size="sm" c="dimmed">
@@ -102,16 +103,12 @@ export function useAttention(): readonly AttentionItem[] | undefined {
     refetchInterval: REFRESH_MS,
   });
   const installation = useQuery({ ...installationQuery, refetchInterval: REFRESH_MS });
-  const endpoints = useQuery(endpointsQuery);
+  const nameOf = useEndpointNames();
   const isLoading = [figures, pods, limits, budgets, installation].some(({ isPending }) => isPending);
-  const endpointNames = useMemo(
-    () => new Map(endpoints.data?.endpoints.map(({ id, name }) => [id, name])),
-    [endpoints.data],
-  );
   if (isLoading) return undefined;
   return attentionItems({
     figures: figures.data?.figures ?? [],
-    endpointNames,
+    nameOf,
     pods: pods.data?.pods ?? [],
     limits: limits.data,
     problems: installation.data?.problems ?? [],

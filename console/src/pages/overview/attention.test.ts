@@ -3,7 +3,7 @@ import { type AttentionSources, attentionItems } from './attention.ts';
 
 const NOTHING: AttentionSources = {
   figures: [],
-  endpointNames: new Map(),
+  nameOf: (id) => id,
   pods: [],
   limits: undefined,
   problems: [],
@@ -35,14 +35,14 @@ test('what does not work comes before what waits, and what is well is left out',
 
 test('an endpoint is named, with the sentence of its reason and the last line of output', () => {
   const reason = 'its workers end while they start:\nTraceback\nCUDA out of memory';
-  const [item] = items({ figures: [figure('f', 'FAILING', reason)], endpointNames: new Map([['f', 'sdxl']]) });
+  const [item] = items({ figures: [figure('f', 'FAILING', reason)], nameOf: () => 'sdxl' });
   expect(item).toMatchObject({
     name: 'sdxl',
     to: '/endpoints/f',
     reason: 'its workers end while they start: CUDA out of memory',
     since: '2026-08-20T12:00:00Z',
   });
-  expect(items({ figures: [figure('f', 'FAILING')] })[0]!.name).toBe('f'); // the list is still loading
+  expect(items({ figures: [figure('f', 'FAILING')], nameOf: () => null })[0]!.name).toBeNull(); // on its way
 });
 
 test('a warning of an endpoint that works comes before limits, with a link to the endpoint', () => {

@@ -2,6 +2,7 @@ import type { Schemas } from '../../api/client.ts';
 import { formatCost, formatUsd } from '../../ui/text/format.ts';
 import { shortReason } from '../../ui/text/reason.ts';
 import { limitBars, type UserLimits } from '../limits/limit-values.ts';
+import type { NameOf } from './endpoint-names.tsx';
 
 /** A limit is reported from this share on. */
 const NEARLY_USED_PERCENT = 90;
@@ -12,8 +13,8 @@ export interface AttentionItem {
   severity: 'broken' | 'scarce';
   /** The record that it is about. */
   what: string;
-  /** The name of the record; absent for what concerns everything. */
-  name?: string;
+  /** The name of the record; null: it is on its way. Absent for what concerns everything. */
+  name?: string | null;
   reason: string;
   /** Where to look into it. */
   to: string;
@@ -23,7 +24,7 @@ export interface AttentionItem {
 export interface AttentionSources {
   /** The endpoints that are not at rest, or have a warning. */
   figures: readonly Pick<Schemas['EndpointFigures'], 'id' | 'state' | 'reason' | 'since' | 'warnings'>[];
-  endpointNames: ReadonlyMap<string, string>;
+  nameOf: NameOf;
   pods: readonly Pick<Schemas['Pod'], 'id' | 'name' | 'status' | 'reason'>[];
   limits: UserLimits | undefined;
   /** Problems of the installation; only admins see them. */
@@ -50,7 +51,7 @@ function problemItem(problem: string): AttentionItem {
 }
 
 function endpointItems(
-  { figures, endpointNames }: AttentionSources,
+  { figures, nameOf }: AttentionSources,
   wanted: 'FAILING' | 'WAITING_FOR_CAPACITY',
 ): AttentionItem[] {
   return figures
@@ -59,20 +60,20 @@ function endpointItems(
       key: id,
       severity: state === 'FAILING' ? ('broken' as const) : ('scarce' as const),
       what: state === 'FAILING' ? 'Endpoint fails' : 'Endpoint waits for capacity',
-      name: endpointNames.get(id) ?? id,
+      name: nameOf(id),
       reason: shortReason(reason ?? ''),
       to: `/endpoints/${id}`,
       since,
     }));
 }
 
-function warningItems({ figures, endpointNames }: AttentionSources): AttentionItem[] {
+function warningItems({ figures, nameOf }: AttentionSources): AttentionItem[] {
   return figures.flatMap(({ id, warnings }) =>
     warnings.map((reason) => ({
       key: `${id} ${reason}`,
       severity: 'scarce' as const,
       what: 'Endpoint warns',
-      name: endpointNames.get(id) ?? id,
+      name: nameOf(id),
       reason: shortReason(reason),
       to: `/endpoints/${id}`,
     })),

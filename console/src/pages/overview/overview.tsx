@@ -5,15 +5,15 @@ import { Suspense, useRef, useState } from 'react';
 import { Link } from 'react-router';
 import { useLive } from '../../api/events.ts';
 import { type AccountSnapshot, queuedOf, runningOf } from '../../api/live-snapshots.ts';
-import { endpointsQuery, installationQuery } from '../../api/queries.ts';
+import { installationQuery } from '../../api/queries.ts';
 import { Figures } from '../../ui/figures.tsx';
 import { lazyPart } from '../../ui/lazy-part.ts';
 import { EmptyNote, Page, RowsSkeleton } from '../../ui/page.tsx';
 import { SmallTable } from '../../ui/tables/small-table.tsx';
-import { Name } from '../../ui/text/record-name.tsx';
 import { Status } from '../../ui/text/status.tsx';
 import { ENDPOINT_STATES } from '../endpoints/endpoint-states.ts';
 import { AttentionList, useAttention } from './attention-list.tsx';
+import { EndpointName, useEndpointNames } from './endpoint-names.tsx';
 import { describeWorkers, installationFacts, noticeText } from './installation-facts.ts';
 
 const FirstSteps = lazyPart(() => import('./first-steps.tsx'), 'FirstSteps');
@@ -61,8 +61,7 @@ function useFirstSteps(snapshot: AccountSnapshot | undefined): { areShown: boole
 
 /** The endpoints with workers, jobs or requests. */
 function ActiveEndpoints({ snapshot }: { snapshot: AccountSnapshot | undefined }) {
-  const endpoints = useQuery(endpointsQuery);
-  const names = new Map(endpoints.data?.endpoints.map(({ id, name }) => [id, name]));
+  const nameOf = useEndpointNames();
   const active = snapshot?.active ?? [];
   return (
     <Stack gap="sm">
@@ -82,7 +81,7 @@ function ActiveEndpoints({ snapshot }: { snapshot: AccountSnapshot | undefined }
             <Table.Tr key={id}>
               <Table.Td>
                 <Anchor component={Link} to={`/endpoints/${id}`} size="sm" className="record-name">
-                  <Name>{names.get(id) ?? id}</Name>
+                  <EndpointName name={nameOf(id)} />
                 </Anchor>
               </Table.Td>
               <Table.Td>

@@ -126,14 +126,14 @@ function SettingsTable({ pod }: { pod: Pod }) {
   };
   return (
     <Paper withBorder p="md">
-      <Table aria-label="Settings">
+      <Table aria-label="Settings" layout="fixed">
         <Table.Tbody>
           {Object.entries(settings).map(([label, value]) => (
             <Table.Tr key={label}>
-              <Table.Td w={170} c="dimmed">
+              <Table.Td w="min(170px, 40%)" c="dimmed" className="anywhere">
                 {label}
               </Table.Td>
-              <Table.Td style={{ overflowWrap: 'anywhere' }}>{value}</Table.Td>
+              <Table.Td className="anywhere">{value}</Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>

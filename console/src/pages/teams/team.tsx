@@ -25,7 +25,7 @@ import {
 } from './team-values.ts';
 
 const REFRESH_MS = 10_000;
-const PARENTS = [{ to: '/teams', label: 'Teams' }];
+const PARENT = { to: '/teams', label: 'Teams' };
 const TITLES = ['Name', 'Role', 'Joined', 'Actions'];
 
 /** One team with its members, and what its owners and admins can do about them. */
@@ -42,12 +42,14 @@ export function TeamPage() {
   return (
     <Page
       title={data?.name ?? 'Team'}
-      parents={PARENTS}
+      parents={[PARENT]}
       status={data && <Status table={TEAM_STATES} value={data.status} />}
       description={data && <Facts team={data} />}
       actions={data && <Actions team={data} isAdmin={isAdmin} mayManage={mayManage} />}
     >
-      <Loaded query={query}>{(team) => <Members team={team} mayManage={mayManage} />}</Loaded>
+      <Loaded query={query} parent={PARENT}>
+        {(team) => <Members team={team} mayManage={mayManage} />}
+      </Loaded>
     </Page>
   );
 }

@@ -20,7 +20,7 @@ import { EditRate, EditUser, RemoveUser, SuspendButton } from './user-actions.ts
 import { countsText, roleText, stateOf, USER_STATES, type User } from './user-values.ts';
 
 const REFRESH_MS = 3_000;
-const PARENTS = [{ to: '/users', label: 'Users' }];
+const PARENT = { to: '/users', label: 'Users' };
 
 /** One user: their state, limits and keys, and what an admin can do about them. */
 export function UserPage() {
@@ -35,12 +35,12 @@ export function UserPage() {
   return (
     <Page
       title={data?.name ?? 'User'}
-      parents={PARENTS}
+      parents={[PARENT]}
       status={data && <Status table={USER_STATES} value={stateOf(data)} />}
       description={data && <Facts user={data} />}
       actions={data && !data.removal && <Actions user={data} />}
     >
-      <Loaded query={query}>
+      <Loaded query={query} parent={PARENT}>
         {(user) => (
           <Stack gap="lg">
             <Notice user={user} />
@@ -57,7 +57,7 @@ export function UserPage() {
 
 function Deleted({ name }: { name: string }) {
   return (
-    <Page title={name} parents={PARENTS}>
+    <Page title={name} parents={[PARENT]}>
       <Alert color="teal" role="status">
         <Text fw={600} className="anywhere">
           <Name>{name}</Name> is deleted

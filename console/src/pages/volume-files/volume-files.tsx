@@ -116,7 +116,7 @@ function Row({ volume, file, onShow }: { volume: string; file: FoundFile; onShow
             <Name>{`${name}/`}</Name>
           </Anchor>
         ) : (
-          <Anchor component="button" onClick={onShow}>
+          <Anchor component="button" onClick={onShow} ta="left">
             <Name>{name}</Name>
           </Anchor>
         )}

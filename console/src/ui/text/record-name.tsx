@@ -1,10 +1,15 @@
-import { Text } from '@mantine/core';
+import { Skeleton, Text } from '@mantine/core';
 import { Link } from 'react-router';
 import { visibleText } from './visible-text.ts';
 
 /** A name that a user chose, within a sentence or a cell: its direction ends with it, and it hides nothing. */
 export function Name({ children }: { children: string }) {
   return <bdi>{visibleText(children)}</bdi>;
+}
+
+/** In place of a name that is on its way. */
+export function PendingName() {
+  return <Skeleton component="span" display="inline-block" w={120} h={12} role="img" aria-label="Loading" aria-busy />;
 }
 
 /** A record's name in the first column of a list, in one line. `title` appears when the pointer rests on it. */

@@ -126,7 +126,7 @@ function Actions({ batch, path }: { batch: Batch; path: string }) {
         {!isOver && (
           <Button
             variant={isSure ? 'filled' : 'default'}
-            color="red"
+            color="red.9"
             onClick={isSure ? () => change.mutate({ suffix: '/cancel', method: 'POST' }) : ask}
             loading={change.isPending}
           >

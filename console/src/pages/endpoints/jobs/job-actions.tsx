@@ -121,7 +121,7 @@ function CancelButton({ endpointId, job }: { endpointId: string; job: JobDetail 
   return (
     <Button
       size="xs"
-      color="red"
+      color="red.9"
       variant={isSure ? 'filled' : 'default'}
       loading={cancellation.isPending}
       onClick={isSure ? () => cancellation.mutate() : ask}

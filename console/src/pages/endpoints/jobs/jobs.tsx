@@ -220,7 +220,7 @@ function PurgeButton({ endpoint: { id, name } }: { endpoint: EndpointTabProps['e
       </Button>
       <Modal opened={isAsking} onClose={close} title="Purge queue" centered>
         <Stack>
-          <Text size="sm">
+          <Text size="sm" className="anywhere">
             All queued jobs of <Name>{name}</Name> are cancelled for good, except those of batches. Running jobs
             continue.
           </Text>
@@ -229,7 +229,7 @@ function PurgeButton({ endpoint: { id, name } }: { endpoint: EndpointTabProps['e
             <Button variant="default" onClick={close}>
               Keep them
             </Button>
-            <Button color="red" onClick={() => purge.mutate()} loading={purge.isPending}>
+            <Button color="red.9" onClick={() => purge.mutate()} loading={purge.isPending}>
               Cancel queued jobs
             </Button>
           </Group>

@@ -73,7 +73,7 @@ function useRollback(id: string) {
     onSuccess: (updated, { version }) => {
       queries.setQueryData(['endpoint', id], updated);
       void queries.invalidateQueries({ queryKey: ['releases', id] });
-      notifySuccess(`Created a new release with the settings of version ${version}.`);
+      notifySuccess(`A new version has the settings of version ${version}.`);
     },
   });
 }

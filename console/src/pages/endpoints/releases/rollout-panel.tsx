@@ -25,7 +25,7 @@ export function RolloutPanel({ endpointId: id, snapshot }: { endpointId: string;
           {wait !== null && <Hint>{wait}</Hint>}
           {trial !== null && trial.failure === null && <Hint>{trial.title}</Hint>}
         </div>
-        <Group gap="xs" wrap="nowrap">
+        <Group gap="xs">
           {trial !== null && trial.action !== null && (
             <Button
               size="xs"

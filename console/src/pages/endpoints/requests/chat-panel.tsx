@@ -46,7 +46,7 @@ export function ChatPanel({ endpoint, models }: { endpoint: Endpoint; models: re
           minRows={1}
           maxRows={6}
           flex={1}
-          miw={220}
+          miw="min(14rem, 100%)"
         />
       </Group>
       <Conversation messages={chat.messages} isAnswering={chat.isAnswering} />

@@ -103,7 +103,7 @@ function FloorRow(props: { floor: Floor; number: number; onChange: (floor: Floor
         value={floor.days}
         onChange={(days) => onChange({ ...floor, days: DAYS.filter((day) => days.includes(day)) })}
         flex={1}
-        miw={240}
+        miw="min(15rem, 100%)"
       />
       <TextInput
         label="From"
