@@ -68,6 +68,38 @@ test('texts of the characters that JSON is made of are taken or refused as by JS
   );
 });
 
+test('any character is found at any place of a string', () => {
+  for (const character of [
+    '"',
+    '\\',
+    '\u0000',
+    '\u001f',
+    ' ',
+    '!',
+    '#',
+    '[',
+    ']',
+    '\u007f',
+    'é',
+    '\\n',
+    '\\"',
+    '\\u00e9',
+  ]) {
+    for (let at = 0; at <= 12; at++) expectAsParsed(`["${'x'.repeat(at)}${character}${'x'.repeat(12 - at)}"]`, 100);
+  }
+});
+
+test('brackets count unless they are in a string, wherever its quotes and backslashes are', () => {
+  const many = '['.repeat(200);
+  for (const character of ['\\"', '\\\\', '\\\\\\"', 'é']) {
+    for (let at = 40; at <= 56; at++) {
+      const string = `"${'x'.repeat(at)}${character}${'x'.repeat(at)}${character}${many}"`;
+      expect(findShapeFault(Buffer.from(`[${string}]`))).toBeNull();
+      expect(findShapeFault(Buffer.from(`[${string},${many}`))).toContain('nested');
+    }
+  }
+});
+
 describe('is exact', () => {
   test.each([
     '',

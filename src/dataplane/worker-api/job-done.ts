@@ -133,7 +133,8 @@ function reportOf(parsed: Pick<ParsedJson, 'text' | 'value' | 'slice'>): Report 
   const report = body as { output?: unknown; error?: unknown; status?: unknown; stopPod?: unknown };
   const members = parsed.slice(['output', 'error']);
   const output = members.get('output') ?? null;
-  if (report.status === 'IN_PROGRESS') return { progress: output ?? 'null', result: NOTHING, wantsRecycling: false };
+  if (report.status === 'IN_PROGRESS')
+    return { progress: String(output ?? 'null'), result: NOTHING, wantsRecycling: false };
   const hasError = report.error !== undefined && report.error !== null;
   return {
     result: {
@@ -152,8 +153,8 @@ function refused(refusal: string): Report {
 const NOTHING = { status: 'COMPLETED', output: null, error: null } as const;
 
 /** Returns a string as it is, anything else as its JSON. */
-function errorText(error: unknown, source: string): string {
-  const text = typeof error === 'string' ? error : source;
+function errorText(error: unknown, source: string | Buffer): string {
+  const text = typeof error === 'string' ? error : String(source);
   return text.replaceAll('\0', '\uFFFD'); // PostgreSQL's text cannot hold NUL
 }
 

@@ -58,5 +58,5 @@ async function largeChunk(bytes: Buffer, owner: string): Promise<string> {
   if (fault?.isTooMuch) throw new Failure('badRequest', `the chunk cannot be taken: ${fault.text}`);
   if (fault) throw new Failure('badRequest', 'the chunk is not valid JSON');
   const parsed = new LargeJson(bytes, scan);
-  return parsed.slice(['output']).get('output') ?? parsed.text;
+  return String(parsed.slice(['output']).get('output') ?? parsed.text);
 }

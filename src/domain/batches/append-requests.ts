@@ -15,7 +15,7 @@ import {
 export interface NewRequest {
   /** Its place in the portion, from 0. */
   at: number;
-  input: string;
+  input: string | Buffer;
   extras: string | null;
   webhook: string | null;
   executionTimeoutMs: number | null;

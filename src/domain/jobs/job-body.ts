@@ -5,7 +5,7 @@ import type { WebhookPolicy } from './webhook-policy.ts';
 
 /** A job as a client submits it (docs/interface/queue.md, "Submitting"). `input` and `extras` are slices of the body's JSON text. */
 export interface JobBody {
-  input: string;
+  input: Source;
   /** `"s3Config":…`, appended to what the worker gets and shown to nobody else. */
   extras: string | null;
   webhook: string | null;
@@ -26,13 +26,16 @@ const MIN_MS = [
 /** Changes of a resubmission; an absent member stays as it was. `webhook` null: none. */
 export type JobChanges = Partial<Omit<JobBody, 'extras' | 'hasOwnTtl'>>;
 
+/** A JSON text, or its bytes: valid UTF-8. */
+export type Source = string | Buffer;
+
 /** A JSON text that was parsed. */
 export interface ParsedJson {
   text: string;
   /** A large text is not parsed whole (parse-in-turns.ts). */
   value: unknown;
   /** Returns the source text of members of the outermost object, as `sliceMembers` does. */
-  slice(names: readonly string[]): Map<string, string>;
+  slice(names: readonly string[]): Map<string, Source>;
   /** Returns the text with another value for a member that the outermost object has. */
   replace(name: string, json: string): string;
 }

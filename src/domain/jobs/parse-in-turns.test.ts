@@ -52,6 +52,14 @@ describe('a large body is refused', () => {
   });
 });
 
+test('a large input is a part of the body that was received', async () => {
+  const input = JSON.stringify('ü"'.repeat(40_000));
+  const bytes = Buffer.from(`{"policy":{}, "input": ${input} }`);
+  const body = parseJobBody(await parseInTurns(bytes, 'user', JOB_MEMBERS), webhooks);
+  expect(Buffer.isBuffer(body.input) && body.input.buffer === bytes.buffer).toBe(true);
+  expect(String(body.input)).toBe(input);
+});
+
 test('a member of a large body is replaced where it counts', async () => {
   const parsed = await parseInTurns(Buffer.from(`${PADDING}{"model":"a","b":[1],"model":"é"} `), 'user', ['model']);
   expect(parsed.replace('model', '"c"').trimStart()).toBe('{"model":"a","b":[1],"model":"c"} ');

@@ -1,7 +1,7 @@
 import { Failure } from '../../core/errors.ts';
 import { takeTurn } from '../../core/flow/turns.ts';
 import { JsonScan } from '../../core/text/json-scan.ts';
-import { checkUtf8, notJson, type ParsedJson, parseJson, tooMuch } from './job-body.ts';
+import { checkUtf8, notJson, type ParsedJson, parseJson, type Source, tooMuch } from './job-body.ts';
 
 /** From this size on, a text is scanned in turns, not parsed. */
 export const LARGE_JSON_BYTES = 64 * 1024;
@@ -9,6 +9,8 @@ export const LARGE_JSON_BYTES = 64 * 1024;
 const PIECE_BYTES = 64 * 1024;
 /** Objects and arrays of a large text that are parsed. */
 const MAX_PARSED_BYTES = 16 * 1024;
+/** Members that are passed on as their text, and never parsed. */
+const PAYLOADS: ReadonlySet<string> = new Set(['input', 'output']);
 
 /**
  * Parses a body; a large one in turns of `owner` (core/flow/turns.ts). `names`: the members that are read. Throws `badRequest` if it
@@ -48,7 +50,7 @@ export class LargeJson implements ParsedJson {
     return this.#bytes.toString();
   }
 
-  /** Objects and arrays that are large themselves are empty in it. Throws `badRequest` for a large `policy`, which would be read. */
+  /** Payloads are null in it, and objects and arrays that are large themselves are empty. Throws `badRequest` for a large `policy`, which would be read. */
   get value(): unknown {
     const start = this.#bytes.find((byte) => byte > 0x20);
     if (start === OPEN_BRACKET) return [];
@@ -56,7 +58,8 @@ export class LargeJson implements ParsedJson {
     return Object.fromEntries([...this.#scan.members.keys()].map((name) => [name, this.#member(name)]));
   }
 
-  slice(names: readonly string[]): Map<string, string> {
+  /** A large member is a part of the text that was received: it is neither decoded nor copied. */
+  slice(names: readonly string[]): Map<string, Source> {
     return new Map(names.filter((name) => this.#scan.members.has(name)).map((name) => [name, this.#source(name)]));
   }
 
@@ -65,15 +68,17 @@ export class LargeJson implements ParsedJson {
     return this.#bytes.toString('utf8', 0, start) + json + this.#bytes.toString('utf8', end);
   }
 
-  #source(name: string): string {
+  #source(name: string): Source {
     const { start, end } = this.#scan.members.get(name)!;
-    return this.#bytes.toString('utf8', start, end);
+    const isLarge = end - start >= LARGE_JSON_BYTES;
+    return isLarge ? this.#bytes.subarray(start, end) : this.#bytes.toString('utf8', start, end);
   }
 
   #member(name: string): unknown {
+    if (PAYLOADS.has(name)) return null;
     const { start, end } = this.#scan.members.get(name)!;
     const isContainer = this.#bytes[start] === OPEN_BRACE || this.#bytes[start] === OPEN_BRACKET;
-    if (!isContainer || end - start <= MAX_PARSED_BYTES) return JSON.parse(this.#source(name));
+    if (!isContainer || end - start <= MAX_PARSED_BYTES) return JSON.parse(String(this.#source(name)));
     if (name === 'policy') {
       throw new Failure('badRequest', `The job is not valid: /policy: must have at most ${MAX_PARSED_BYTES} bytes.`);
     }
