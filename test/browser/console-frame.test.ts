@@ -232,7 +232,10 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 180_000 }, (
     const focused = () => opened.evaluate('document.activeElement.textContent');
     const expectFocus = (text: string) => expect.poll(focused).toBe(text);
     await expectFocus('Overview');
-    await opened.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Endpoints', exact: true }).click();
+    await opened
+      .getByRole('navigation', { name: 'Main' })
+      .getByRole('link', { name: 'Endpoints', exact: true })
+      .click();
     await expectFocus('Endpoints');
     await opened.getByRole('link', { name: 'greeter' }).click();
     await expectFocus('greeter');
@@ -293,7 +296,10 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 180_000 }, (
   test('breadcrumbs lead back, and a time says when exactly', async () => {
     await page.goto(`${server.url}/#/endpoints/${endpointId}`);
     await page.getByRole('heading', { name: 'greeter', level: 1 }).waitFor();
-    await page.getByRole('navigation', { name: 'Breadcrumbs' }).getByRole('link', { name: 'Endpoints', exact: true }).click();
+    await page
+      .getByRole('navigation', { name: 'Breadcrumbs' })
+      .getByRole('link', { name: 'Endpoints', exact: true })
+      .click();
     await page.getByRole('heading', { name: 'Endpoints', level: 1 }).waitFor();
     await page.goto(`${server.url}/#/keys`);
     const time = page.locator('time').first();
