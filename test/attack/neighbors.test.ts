@@ -20,11 +20,11 @@ const ALONE_SAMPLES = 500;
 const TURNS = 4;
 /** [connections, whether they read their answers] */
 const CLIENTS: [number, boolean][] = [
-  [1, true],
   [100, true],
   [100, false],
   ...(isThorough
     ? ([
+        [1, true],
         [4, true],
         [1, false],
         [4, false],

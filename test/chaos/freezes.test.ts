@@ -8,7 +8,7 @@ import { Api, until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 
 const LEASE_SECONDS = 6;
-const FREEZE_MS = 3 * LEASE_SECONDS * 1_000;
+const FREEZE_MS = 2 * LEASE_SECONDS * 1_000;
 
 let server: ServerProcess;
 let api: Api;

@@ -53,8 +53,12 @@ build() (
   # The reflect2 of the source package crashes with this Go.
   rm -r vendor/github.com/modern-go/reflect2
   mv "$work/root/usr/share/gocode/src/github.com/modern-go/reflect2" vendor/github.com/modern-go/
-  # A deleted pod is gone after 4 s, not after 4 to 13.
-  sed -i 's/^const syncPeriod = 10 /const syncPeriod = 1 /' pkg/kubelet/status/status_manager.go
+  # The kubelet looks more often for what has ended or is to be removed: a deleted pod is gone after 1 to 2 s, not after 4 to 60.
+  sed -i 's|^const syncPeriod = 10 \* time.Second|const syncPeriod = time.Second / 4|' pkg/kubelet/status/status_manager.go
+  sed -i 's|\(plegRelistPeriod = time.Second\) \* 1$|\1 / 4|; s|\(housekeepingPeriod = time.Second\) \* 2$|\1 / 2|; s|\(ContainerGCPeriod = time.\)Minute|\1Second|' pkg/kubelet/kubelet.go
+  sed -i 's|\(GetPodStatusRetryDuration =\) 2 \* time.Second|\1 time.Second / 4|' pkg/kubelet/volumemanager/volume_manager.go
+  # A program that ignores SIGTERM has at least 1 s, not 2.
+  sed -i 's/minimumGracePeriodInSeconds = 2/minimumGracePeriodInSeconds = 1/' pkg/kubelet/kuberuntime/kuberuntime_manager.go
   # One that is deleted before it was seen to run ends at once, not after the grace of its spec.
   sed -i 's/\(pk.killPod(apiPod, runningPod, nil, \)nil)/\1new(int64))/' pkg/kubelet/kubelet_pods.go
   # The one generated file that the source package lacks.
