@@ -26,18 +26,40 @@ export interface EndpointUser {
 const GPUS_PER_WORKER = `case when e.serving_version is null then coalesce(gpu_count, 0) else coalesce((
   select (spec -> 'gpu' ->> 'count')::int from releases r where r.endpoint_id = e.id and r.version = e.serving_version), 0) end`;
 
-/** Returns the users of those of these endpoints that exist, by endpoint. */
+type UserRow = Pick<EndpointUser, 'endpointId' | 'userId' | 'gpusPerWorker' | 'budget'> & {
+  isStopped: boolean;
+  ownLimits: OwnLimits;
+  defaultLimits: OwnLimits;
+};
+
+/**
+ * Returns the users of those of these endpoints that exist, by endpoint. What users in `likely` have is counted meanwhile; what other
+ * limited ones have, after that.
+ */
 export async function readEndpointUsers(
   db: Db,
   endpointIds: readonly EndpointId[],
+  likely: ReadonlySet<UserId> = new Set(),
 ): Promise<Map<EndpointId, EndpointUser>> {
-  const { rows } = await db.query<
-    Pick<EndpointUser, 'endpointId' | 'userId' | 'gpusPerWorker' | 'budget'> & {
-      isStopped: boolean;
-      ownLimits: OwnLimits;
-      defaultLimits: OwnLimits;
-    }
-  >({
+  const [rows, early] = await Promise.all([readRows(db, endpointIds), readUses(db, [...likely])]);
+  const known = rows.map(({ ownLimits, defaultLimits, isStopped, ...row }) => {
+    const { workers, gpus: gpuLimit } = limitsOfRow({ ownLimits, defaultLimits });
+    return { ...row, workerLimit: isStopped ? 0 : workers, gpuLimit };
+  });
+  const limited = new Set(known.filter(isLimited).map(({ userId }) => userId));
+  const others = [...limited].filter((userId) => !likely.has(userId));
+  const uses = new Map([...early, ...(await readUses(db, others))]);
+  const users = known.map((row) => ({ ...row, ...heldBy(isLimited(row) ? uses.get(row.userId) : NO_COMPUTE) }));
+  return new Map(users.map((user) => [user.endpointId, user]));
+}
+
+/** True when a limit applies, so that what the user has is counted. */
+export function isLimited({ workerLimit, gpuLimit }: Pick<EndpointUser, 'workerLimit' | 'gpuLimit'>): boolean {
+  return workerLimit !== null || gpuLimit !== null;
+}
+
+async function readRows(db: Db, endpointIds: readonly EndpointId[]): Promise<UserRow[]> {
+  const { rows } = await db.query<UserRow>({
     name: 'endpoint-users',
     text: `select e.id as "endpointId", user_id as "userId", ${GPUS_PER_WORKER} as "gpusPerWorker",
              coalesce(u.suspended_workloads = 'STOP', false) as "isStopped", ${STOP_OF_ENDPOINT} as budget,
@@ -45,15 +67,11 @@ export async function readEndpointUsers(
            from endpoints e join users u on u.id = user_id where e.id = any($1::text[])`,
     values: [endpointIds],
   });
-  const known = rows.map(({ ownLimits, defaultLimits, isStopped, ...row }) => {
-    const { workers, gpus: gpuLimit } = limitsOfRow({ ownLimits, defaultLimits });
-    return { ...row, workerLimit: isStopped ? 0 : workers, gpuLimit };
-  });
-  const limited = known.filter(({ workerLimit, gpuLimit }) => workerLimit !== null || gpuLimit !== null);
-  const userIds = [...new Set(limited.map(({ userId }) => userId))];
-  const uses = userIds.length === 0 ? new Map<UserId, ComputeUse>() : await readComputeUse(db, userIds);
-  const users = known.map((row) => ({ ...row, ...heldBy(uses.get(row.userId)) }));
-  return new Map(users.map((user) => [user.endpointId, user]));
+  return rows;
+}
+
+async function readUses(db: Db, userIds: readonly UserId[]): Promise<Map<UserId, ComputeUse>> {
+  return userIds.length === 0 ? new Map() : readComputeUse(db, userIds);
 }
 
 function heldBy({ workers, gpus }: ComputeUse = NO_COMPUTE): Pick<EndpointUser, 'workers' | 'gpus'> {
