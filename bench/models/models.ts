@@ -121,13 +121,14 @@ async function measureShare(home: string, hubUrl: string): Promise<number> {
 
 /** From the decision until the container runs. */
 async function measureStarts(home: string, hubUrl: string, rounds: number) {
-  const { image, status, note } = await buildImage({ name: 'podyard/echo-js', tag: 'dev' });
+  const { image: name, status, note } = await buildImage({ name: 'podyard/echo-js', tag: 'dev' });
   if (status === 'skipped') throw new Missing(`needs a container engine: ${note}`);
   const runtime = createDockerRuntime({ installation: 'models-bench', gpus: new Map(), logger: silentLogger });
   const store = openStore(join(home, 'starts'), hubUrl, true);
   const sizes = Array.from({ length: 50 }, (_, i) => 10_000 + i);
   const model = benchModel('org/many', sizes);
   await bring(store, model);
+  const image = (await runtime.prepare(name))?.reference ?? name; // as control starts it
   const bareStartMs: number[] = [];
   const modelStartMs: number[] = [];
   try {

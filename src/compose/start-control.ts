@@ -208,7 +208,12 @@ function createLoops(
     new ClusterRunner(parts),
     prober,
     freezer,
-    new EndpointScaler({ ...parts, frozenBudget: memory.budgetBytes, onInserted: (worker) => workers.add(worker) }),
+    new EndpointScaler({
+      ...parts,
+      frozenBudget: memory.budgetBytes,
+      onStarting: () => capacity.expectStart(),
+      onInserted: (worker) => workers.add(worker),
+    }),
     ...createJobLoops(config, parts, notify),
     ...createHousekeeping(config, parts, { logs, capacity, releaseImages }),
     ...createBuildLoops(config, parts),

@@ -121,7 +121,7 @@ export const WORKLOADS = {
     default: 4,
     min: 0,
     max: 100,
-    page: 'With containers: networks to have ready, so that workers start sooner; 0: none',
+    page: 'With containers: networks to have ready, and more after a burst of starts, so that workers start sooner; 0: none',
   }),
 };
 

@@ -38,20 +38,32 @@ export interface EndpointUserRow extends Pick<EndpointUser, 'userId' | 'gpusPerW
 export const ENDPOINT_USER_COLUMNS = `e.user_id as "userId", ${GPUS_PER_WORKER} as "gpusPerWorker",
   coalesce(u.suspended_workloads = 'STOP', false) as "isStopped", ${STOP_OF_ENDPOINT} as budget, ${setLimitsColumns('e.user_id')}`;
 
-/** Returns the users of these endpoints, by endpoint. Reads what those have who are limited. */
+/** Returns the users of these endpoints, by endpoint. Reads what those have who are limited and not in `uses`. */
 export async function readEndpointUsers(
   db: Db,
   rows: readonly EndpointUserRow[],
+  uses: ReadonlyMap<UserId, ComputeUse>,
 ): Promise<Map<EndpointId, EndpointUser>> {
   const known = rows.map(({ id: endpointId, userId, gpusPerWorker, budget, isStopped, ...set }) => {
     const { workers, gpus: gpuLimit } = limitsOfRow(set);
     return { endpointId, userId, gpusPerWorker, budget, workerLimit: isStopped ? 0 : workers, gpuLimit };
   });
-  const limited = known.filter(({ workerLimit, gpuLimit }) => workerLimit !== null || gpuLimit !== null);
-  const userIds = [...new Set(limited.map(({ userId }) => userId))];
-  const uses = userIds.length === 0 ? new Map<UserId, ComputeUse>() : await readComputeUse(db, userIds);
-  const users = known.map((row) => ({ ...row, ...heldBy(uses.get(row.userId)) }));
+  const limited = new Set(known.filter(isLimited).map(({ userId }) => userId));
+  const all = new Map([...uses, ...(await readUses(db, [...limited].filter((userId) => !uses.has(userId))))]);
+  const users = known.map((row) => ({ ...row, ...heldBy(isLimited(row) ? all.get(row.userId) : NO_COMPUTE) }));
   return new Map(users.map((user) => [user.endpointId, user]));
+}
+
+/** True when a limit applies, so that what the user has is counted. */
+export function isLimited({ workerLimit, gpuLimit }: Pick<EndpointUser, 'workerLimit' | 'gpuLimit'>): boolean {
+  return workerLimit !== null || gpuLimit !== null;
+}
+
+/** Returns what each of these users has. */
+export async function readUses(db: Db, userIds: readonly UserId[]): Promise<Map<UserId, ComputeUse>> {
+  if (userIds.length === 0) return new Map();
+  const found = await readComputeUse(db, userIds);
+  return new Map(userIds.map((userId) => [userId, found.get(userId) ?? NO_COMPUTE]));
 }
 
 function heldBy({ workers, gpus }: ComputeUse = NO_COMPUTE): Pick<EndpointUser, 'workers' | 'gpus'> {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../../test/database.ts';
 import { createSimulatedRuntime } from '../../../runtimes/simulated/simulated-runtime.ts';
 import { CapacityLedger } from './capacity-ledger.ts';
@@ -69,6 +69,20 @@ test('a read that is half as old as allowed leads to the next one beside the cal
   await expect.poll(() => free(600)).toBeLessThanOrEqual(4);
   expect(await free(1_100)).toBeLessThanOrEqual(4); // still fresh enough
   expect(await free(1_101, { fresh: true })).toBe(4);
+});
+
+test('an expected start has the table read once, before it asks, and loses no other start meanwhile', async () => {
+  expect(await free(0)).toBe(8);
+  const query = vi.spyOn(database.pool, 'query');
+  nowMs = 5_000;
+  ledger.promise('one', { ...place, count: 3 });
+  ledger.expectStart();
+  await writeDown('one', 3);
+  ledger.settle('one');
+  expect(await free(5_001)).toBeLessThanOrEqual(5);
+  const reads = query.mock.calls.filter(([statement]) => (statement as { name?: string }).name === 'gpus-in-use');
+  expect(reads).toHaveLength(2); // of workers, and of pods
+  query.mockRestore();
 });
 
 test('what other workers hold is known once the table was read, grows at once, and is not known after a failed start', async () => {

@@ -29,6 +29,7 @@ export class CapacityLedger {
   #settled: GpusInUse[] = [];
   /** Writes since a read began that nobody waits for; undefined while there is none. */
   #settledMeanwhile: GpusInUse[] | undefined;
+  #readingAhead: Promise<void> | undefined;
   readonly #promisedCpus = new Map<string, CpusInUse>();
   #capacity: Capacity = { gpus: [], memoryBytes: 0, cpus: 1 };
   #readAt = Number.NEGATIVE_INFINITY;
@@ -61,12 +62,21 @@ export class CapacityLedger {
    * start is checked again when it is written down.
    */
   async readFree({ fresh = false } = {}): Promise<PoolCapacity[]> {
+    if (!fresh) await this.#readingAhead;
     const now = await this.#refreshCapacity();
-    const ageMs = now - (this.#inUse?.readAt ?? Number.NEGATIVE_INFINITY);
+    const ageMs = this.#ageAt(now);
     const isKnown = !fresh && ageMs < IN_USE_TTL_MS;
     const { byWorkers, byPods } = isKnown ? this.#inUse! : await this.#readInUse(now);
-    if (isKnown && ageMs >= IN_USE_TTL_MS / 2) this.#readAhead(now).catch(() => {}); // the next call sees the error, if it lasts
+    if (isKnown && ageMs >= IN_USE_TTL_MS / 2) void this.#readAhead(now);
     return subtractInUse(this.#capacity.gpus, [...byWorkers, ...byPods, ...this.#settled, ...this.#promised.values()]);
+  }
+
+  /** A start is decided, and `readFree` will be called once it is written: reads the table meanwhile, unless it is known. */
+  expectStart(): void {
+    const now = this.#monotonic.now();
+    if (this.#settledMeanwhile === undefined && this.#ageAt(now) >= IN_USE_TTL_MS / 2) {
+      this.#readingAhead = this.#readAhead(now);
+    }
   }
 
   /** The next `readFree` reads everything again: a start failed, or a worker found no place. */
@@ -152,6 +162,10 @@ export class CapacityLedger {
     return { byWorkers, byPods, readAt };
   }
 
+  #ageAt(now: number): number {
+    return now - (this.#inUse?.readAt ?? Number.NEGATIVE_INFINITY);
+  }
+
   /** Reads the table for later calls, unless that is being done. Dropped if another read overtakes it. */
   async #readAhead(now: number): Promise<void> {
     if (this.#settledMeanwhile) return;
@@ -162,6 +176,8 @@ export class CapacityLedger {
       if (this.#settledMeanwhile !== settled) return;
       this.#inUse = inUse;
       this.#settled = settled;
+    } catch {
+      // the next call sees the error, if it lasts
     } finally {
       if (this.#settledMeanwhile === settled) this.#settledMeanwhile = undefined;
     }

@@ -1,7 +1,7 @@
 import { BoundedMap } from '../../../core/bounded-map.ts';
 import { type Clock, monotonicClock } from '../../../core/clock.ts';
 import { Loop, type NextRun } from '../../../core/flow/loop.ts';
-import type { EndpointId } from '../../../core/ids.ts';
+import type { EndpointId, UserId } from '../../../core/ids.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { SeldomLog } from '../../../core/seldom-log.ts';
 import type { Bus } from '../../../db/bus.ts';
@@ -11,7 +11,7 @@ import {
   listActiveEndpoints,
   listEndpointDemand,
 } from '../../../domain/endpoints/endpoint-demand.ts';
-import { type EndpointUser, readEndpointUsers } from '../../../domain/quotas/endpoint-users.ts';
+import { type EndpointUser, isLimited, readEndpointUsers } from '../../../domain/quotas/endpoint-users.ts';
 import { listFreezingWorkers } from '../../../domain/workers/frozen-workers.ts';
 import { type ControlledWorker, listControlledWorkers } from '../../../domain/workers/worker-lifecycle.ts';
 import { decideWorkers, type ScalingDecision } from '../../../scaling/decide-workers.ts';
@@ -48,6 +48,8 @@ interface Deps {
   logger: Logger;
   /** The most bytes that all frozen workers together may hold; 0 where nothing can or may be frozen. */
   frozenBudget: () => Promise<number>;
+  /** Called when workers are to be inserted. */
+  onStarting?: () => void;
   /** Receives new workers, whose rows need not be read again. */
   onInserted: (worker: ControlledWorker) => void;
 }
@@ -67,6 +69,8 @@ export class EndpointScaler {
   /** Endpoints to poll, and when. This and all times below are monotonic. */
   readonly #due = new Map<EndpointId, number>();
   readonly #polledAt = new BoundedMap<EndpointId, number>(MAX_POLLED);
+  /** The users with limits of endpoints, when last polled. */
+  readonly #limitedUsers = new BoundedMap<EndpointId, UserId>(MAX_POLLED);
   /** Endpoints whose last decision is being written: they are not polled before that is done. */
   readonly #applying = new Map<EndpointId, Promise<void>>();
   #resyncedAt = Number.NEGATIVE_INFINITY;
@@ -199,11 +203,17 @@ export class EndpointScaler {
   async #scale(ids: readonly EndpointId[], now: number): Promise<void> {
     const { pool, frozenBudget } = this.#deps;
     this.#allowances.beginRead();
-    const [demands, workers] = await Promise.all([
+    const likely = new Set(ids.flatMap((id) => this.#limitedUsers.get(id) ?? []));
+    const [demands, workers, uses] = await Promise.all([
       listEndpointDemand(pool, ids),
       listControlledWorkers(pool, { endpointIds: ids }),
+      readUses(pool, [...likely]),
     ]);
-    const users = await readEndpointUsers(pool, demands);
+    const users = await readEndpointUsers(pool, demands, uses);
+    for (const user of users.values()) {
+      if (isLimited(user)) this.#limitedUsers.set(user.endpointId, user.userId);
+      else this.#limitedUsers.delete(user.endpointId);
+    }
     const budgetBytes = await frozenBudget();
     const frozen = mayFreeze(budgetBytes, demands, workers) ? await this.#listFrozen() : [];
     const workersOf = Map.groupBy(workers, (worker) => worker.endpointId);
@@ -265,6 +275,7 @@ export class EndpointScaler {
   /** Writes a decision while the scaler continues with other endpoints. */
   #apply(user: EndpointUser, decision: ScalingDecision): void {
     const id = user.endpointId;
+    if (decision.actions.some(({ kind }) => kind === 'start')) this.#deps.onStarting?.();
     const added = this.#allowances.add(user, decision);
     const applied = this.#write(id, decision)
       .catch((error) => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { ControlLoops } from '../../../../test/control-loops.ts';
-import type { EndpointId } from '../../../core/ids.ts';
+import type { EndpointId, UserId } from '../../../core/ids.ts';
 import { listDecisions } from '../../../domain/decisions/record-decision.ts';
 import { listEndpointDemand } from '../../../domain/endpoints/endpoint-demand.ts';
 import { writeLimits } from '../../../domain/quotas/limit-store.ts';
@@ -115,7 +115,11 @@ test('GPUs at once count with their number per worker', async () => {
 test('a worker counts with the GPUs of the version that serves', async () => {
   const id = await endpoint(2);
   await control.sql('update endpoints set gpu_count = 4, serving_version = 1 where id = $1', id);
-  expect(await listEndpointDemand(control.database.pool, [id])).toMatchObject([{ gpusPerWorker: 2 }]);
+  const demands = await listEndpointDemand(control.database.pool, [id]);
+  expect(demands).toMatchObject([{ gpusPerWorker: 2 }]);
+  const read = async (ids: UserId[]) =>
+    readEndpointUsers(control.database.pool, demands, await readUses(control.database.pool, ids));
+  for (const likely of [control.userId, 'other']) expect(await read([likely as UserId])).toEqual(await read([]));
 });
 
 test('a lowered limit ends only workers that one endpoint alone has beyond it', async () => {

@@ -144,7 +144,8 @@ describe('what a name stands for', () => {
     for (const options of [{}, { pinned }]) expect(await images.prepare(NAME, options)).toEqual(pinned);
     expect(await images.variablesOf(ID)).toEqual(new Set(['PATH', 'HF_HOME']));
     expect(asked).toHaveLength(1);
-    for (let i = 0; i < 2; i++) expect(await images.variablesOf(pinned.reference)).toEqual(new Set(['PATH', 'HF_HOME']));
+    for (let i = 0; i < 2; i++)
+      expect(await images.variablesOf(pinned.reference)).toEqual(new Set(['PATH', 'HF_HOME']));
     expect(asked).toHaveLength(2);
     await images.variablesOf(NAME); // it may stand for another image by now
     expect(asked).toHaveLength(3);
