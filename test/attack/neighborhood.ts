@@ -1,13 +1,21 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { get } from 'node:http';
 import { createServer } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { hashSecret } from '../../src/domain/access/secret-hash.ts';
 import { Api, until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
+import { PublicHub } from '../public-hub.ts';
 import { workerApiUrl } from './neighbor.ts';
 import { createTenant, type Tenant } from './tenant.ts';
 
-/** Answers `/` with little and `/large` with 4 MiB, streams `/stream` for ever, and has logged some lines. */
+/** A model of the public hub, with a file `model.bin` of 4 MiB. */
+const MODEL = 'acme/tiny';
+const LARGE_BYTES = 4 * 2 ** 20;
+const AUDIT_ENTRIES = 3_000;
+
+/** Answers `/` with little, `/hub` with where its models are, and `/large` with 4 MiB, streams `/stream` for ever, and has logged some lines. */
 const POD_PROGRAM = `
 const large = Buffer.alloc(4 * 2 ** 20);
 const tick = Buffer.alloc(65536);
@@ -18,7 +26,7 @@ require('node:http').createServer((req, res) => {
     res.on('drain', more).on('close', () => res.off('drain', more));
     return more();
   }
-  res.end(req.url === '/large' ? large : 'hello');
+  res.end(req.url === '/large' ? large : req.url === '/hub' ? process.env.HF_ENDPOINT : 'hello');
 }).listen(Number(process.env.WEB_PORT), '0.0.0.0');
 process.on('SIGTERM', () => process.exit(0));
 `;
@@ -45,6 +53,12 @@ export interface House extends Tenant {
   pod: string;
   /** The name of its HTTP port. */
   podHost: string;
+  /** The path of a bucket with the files `small` and `large`, and the id of a key for it. */
+  bucket: string;
+  s3Key: string;
+  /** The path of the hub for the pod, at the port of the worker API, and of a large file below it. */
+  hub: string;
+  hubFile: string;
   /** Opens a terminal in the pod. */
   openTerminal: (command: string[]) => Promise<{ url: string; protocols: string[] }>;
 }
@@ -52,15 +66,19 @@ export interface House extends Tenant {
 /** A server whose two users have something on every plane. */
 export class Neighborhood {
   readonly server: ServerProcess;
+  readonly #hub: PublicHub;
   readonly hostile: House;
   readonly victim: House;
 
   static async start(): Promise<Neighborhood> {
+    const hub = await PublicHub.start();
+    hub.models.set(MODEL, { files: { 'model.bin': randomBytes(LARGE_BYTES) } });
     const server = await ServerProcess.start({
       runtime: 'process',
       gpus: 'ADA_24:12',
       env: {
         PODYARD_REST_V1: 'true',
+        ...{ PODYARD_HUB_URL: hub.url, PODYARD_HUB_CACHE_GB: '1' },
         // As many as the clients have connections, and those that reconnect before their former sessions have ended.
         ...{ PODYARD_TERMINALS_PER_USER: '400', PODYARD_TERMINALS: '1000' },
       },
@@ -71,15 +89,17 @@ export class Neighborhood {
         workers: Number(new URL(await workerApiUrl(server)).port),
       };
       const [hostile, victim] = await Promise.all(['hostile', 'victim'].map((name) => build(server, ports, name)));
-      return new Neighborhood(server, hostile!, victim!);
+      return new Neighborhood(server, hub, hostile!, victim!);
     } catch (error) {
       await server.dispose();
+      await hub.close();
       throw error;
     }
   }
 
-  private constructor(server: ServerProcess, hostile: House, victim: House) {
+  private constructor(server: ServerProcess, hub: PublicHub, hostile: House, victim: House) {
     this.server = server;
+    this.#hub = hub;
     this.hostile = hostile;
     this.victim = victim;
   }
@@ -92,8 +112,9 @@ export class Neighborhood {
     });
   }
 
-  dispose(): Promise<void> {
-    return this.server.dispose();
+  async dispose(): Promise<void> {
+    await this.server.dispose();
+    await this.#hub.close();
   }
 }
 
@@ -131,12 +152,44 @@ async function build(server: ServerProcess, ports: House['ports'], name: string)
     answer.resume();
     return answer.statusCode === 200;
   });
+  const [files, hub] = await Promise.all([addFiles(api, server.url, tenant.key), hubOf(server.url, podHost)]);
+  await server.query(
+    `insert into audit_entries (operation, record_id, owner_id, actor_kind, actor_id, interface, outcome, changes)
+     select 'endpoint.update', $2, $1, 'person', $1, 'REST', 'done', '{"name":["before","after"]}'
+     from generate_series(1, ${AUDIT_ENTRIES})`,
+    [tenant.userId, queue],
+  );
   return {
-    ...tenant,
+    ...{ ...tenant, ...files, hub, hubFile: `${hub}/${MODEL}/resolve/main/model.bin` },
     ...{ url: server.url, ports, queue, job: job.id, batch: batch.id, worker, balanced, pod, podHost },
     openTerminal: (command) =>
       api.call('POST', `/v2/pods/${pod}/terminals`, { command, terminal: null }, { timeoutMs: 30_000 }),
   };
+}
+
+/** Adds a volume with files, and an S3 key. */
+async function addFiles(api: Api, url: string, key: string): Promise<Pick<House, 'bucket' | 's3Key'>> {
+  const { id } = await api.call<{ id: string }>('POST', '/v2/network-volumes', {
+    ...{ name: 'files', size: 10, dataCenter: 'LOCAL-1' },
+  });
+  const { accessKeyId } = await api.call<{ accessKeyId: string }>('POST', '/v2/account/s3-keys', {
+    ...{ name: 'files', scopes: ['files:write'] },
+  });
+  const bucket = `/s3/${id}`;
+  for (const [name, bytes] of [
+    ['small', 1_000],
+    ['large', LARGE_BYTES],
+  ] as const) {
+    const headers = { authorization: `Bearer ${key}` };
+    const { status } = await fetch(`${url}${bucket}/${name}`, { method: 'PUT', headers, body: Buffer.alloc(bytes) });
+    if (status !== 200) throw new Error(`a put was answered with ${status}`);
+  }
+  return { bucket, s3Key: accessKeyId };
+}
+
+async function hubOf(url: string, podHost: string): Promise<string> {
+  const [answer] = await once(get(`${url}/hub`, { headers: { host: podHost } }), 'response');
+  return new URL(await text(answer)).pathname;
 }
 
 /** Gives the worker, whose program does nothing, a token that is known here. */

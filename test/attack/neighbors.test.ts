@@ -16,8 +16,6 @@ const MEASURE_MS = isThorough ? 5_000 : 600;
 const MAX_RSS_MB = 900;
 /** How many of the latest samples count. */
 const ALONE_SAMPLES = 500;
-/** Times that a request waits for the machine: client, server, database or upstream, server, client. */
-const TURNS = 4;
 /** [connections, whether they read their answers] */
 const CLIENTS: [number, boolean][] = [
   [100, true],
@@ -33,7 +31,7 @@ const CLIENTS: [number, boolean][] = [
 ];
 
 // A server for each plane: what the allocator keeps after a flood would count against the next.
-describe.each(PLANES)('$name', ({ victim, floods }) => {
+describe.each(PLANES)('$name', ({ victim, floods, turns = 4 }) => {
   let street: Neighborhood;
   let bystander: Bystander;
   /** How long the victim's requests took without a flood, before each of them: the machine has other work, and not always as much. */
@@ -63,7 +61,7 @@ describe.each(PLANES)('$name', ({ victim, floods }) => {
       await measureAlone(MEASURE_MS / 4);
       const scene = {
         ...{ serverPid: server.pid, maxRssMb: MAX_RSS_MB },
-        ...{ bystander, aloneMs: aloneMs(), turns: TURNS, measureMs: MEASURE_MS },
+        ...{ bystander, aloneMs: aloneMs(), turns, measureMs: MEASURE_MS },
       };
       await expectUnharmed(scene, async () => {
         await street.untilTerminalsEnded();

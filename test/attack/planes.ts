@@ -9,6 +9,8 @@ type Attack = Pick<FloodTask, 'request'> & Partial<Pick<FloodTask, 'port' | 'ope
 /** A part of the server that a victim uses while hostile clients do. */
 export interface Plane {
   name: string;
+  /** Times that the victim's request waits for the machine: client, server, database or upstream, server, client; each operation on files is one more. Default: 4. */
+  turns?: number;
   /** The victim's request. */
   victim: (house: House) => BystanderTask | Promise<BystanderTask>;
   /** The name of each flood, and the requests of the hostile client. `connections`: how many there are. */
@@ -40,6 +42,35 @@ function ofWorker({ worker, ports }: House, operation: string, more = ''): Attac
   const path = `${worker.path(operation)}${more}`;
   return { port: ports.workers, request: lines(`GET ${path} HTTP/1.1`, 'host: a', `authorization: ${worker.token}`) };
 }
+/** Requests one after the other on the same connection. */
+const several = (...all: Attack[]): Attack => ({ ...all[0]!, request: all.map(({ request }) => request).join('') });
+/** The beginning of a body that never goes on. */
+function stalled(house: House, method: string, path: string, ...headers: string[]): Attack {
+  const head = [bearer(house), 'content-type: application/octet-stream', ...headers];
+  return { request: `${lines(`${method} ${path} HTTP/1.1`, 'host: a', ...head)}${'x'.repeat(60_000)}`, renews: true };
+}
+/** To S3, with a key that is there and a signature that is wrong, of now; or without `isForged`, with an API key. */
+function s3(house: House, method: string, path: string, { isForged = false, body = '' } = {}): Attack {
+  const date = new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '');
+  const scope = `${house.s3Key}/${date.slice(0, 8)}/us-east-1/s3/aws4_request`;
+  const names = 'host;x-amz-content-sha256;x-amz-date';
+  const forged = `AWS4-HMAC-SHA256 Credential=${scope},SignedHeaders=${names},Signature=${'0'.repeat(64)}`;
+  const head = [isForged ? `authorization: ${forged}` : bearer(house), `x-amz-date: ${date}`];
+  const rest = ['x-amz-content-sha256: UNSIGNED-PAYLOAD', `content-length: ${body.length}`];
+  return { request: `${lines(`${method} ${house.bucket}${path} HTTP/1.1`, 'host: a', ...head, ...rest)}${body}` };
+}
+const onFiles = (house: House, isForged: boolean): Attack =>
+  several(
+    s3(house, 'PUT', '/other', { isForged, body: 'x'.repeat(1_000) }),
+    s3(house, 'GET', '?list-type=2', { isForged }),
+    s3(house, 'DELETE', '/other', { isForged }),
+    s3(house, 'GET', '/small', { isForged }),
+  );
+const fromHub = ({ ports }: House, path: string): Attack => ({
+  port: ports.workers,
+  request: lines(`GET ${path} HTTP/1.1`, 'host: a'),
+});
+
 const ofPod = ({ podHost }: House, path: string): Attack => ({
   request: lines(`GET ${path} HTTP/1.1`, `host: ${podHost}`),
 });
@@ -52,6 +83,8 @@ const asks = (house: House, path: string, more: Partial<BystanderTask> = {}): By
 const asksWith = (house: House, path: string, body: object): BystanderTask =>
   asks(house, path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
 
+const DIGEST = '0'.repeat(64);
+const RANGE = ['content-length: 400000000', 'content-range: bytes 0-399999999/400000000'];
 const QUERY = '{ myself { id email endpoints { id name } pods { id name } } }';
 
 /** Opens so many terminals. `frame`: what each then sends all the time. */
@@ -172,6 +205,30 @@ export const PLANES: Plane[] = [
       ['streams of an endpoint', (house) => ({ ...get(house, `/v2/serverless/${house.queue}/live`), renews: true })],
       ['streams of the account', (house) => ({ ...get(house, '/v2/account/live'), renews: true })],
       ['streams of pods', (house) => ({ ...get(house, '/v2/pods/live'), renews: true })],
+    ],
+  },
+  {
+    name: 'files, models and records',
+    turns: 12,
+    victim: (house) => asks(house, `${house.bucket}/small`),
+    floods: [
+      ['S3 with wrong signatures', (house) => onFiles(house, true)],
+      ['S3 puts, lists, deletes and gets', (house) => onFiles(house, false)],
+      ['S3 gets of a large file', (house) => s3(house, 'GET', '/large')],
+      [
+        'a hub of another workload',
+        (house) => fromHub(house, `${house.hub.slice(0, -9)}AAAAAAAAA/api/models/acme/tiny`),
+      ],
+      ['a hub of its own', (house) => fromHub(house, house.hubFile)],
+      ['packs without end', (house) => stalled(house, 'POST', '/v2/builds/files', 'content-length: 4000000')],
+      ['files without end', (house) => stalled(house, 'PUT', `/v2/builds/files/${DIGEST}`, ...RANGE)],
+      [
+        'lists of models',
+        (house) => several(get(house, '/v2/models'), get(house, `/v2/serverless/${house.queue}/models`)),
+      ],
+      ['lists of the audit log', (house) => get(house, '/v2/audit?limit=500')],
+      ['exports of the audit log', (house) => get(house, '/v2/audit/export')],
+      ['documentation', () => ({ request: lines('GET /docs/ HTTP/1.1', 'host: a') })],
     ],
   },
 ];

@@ -7,7 +7,7 @@ import { createUser } from '../../src/domain/access/users.ts';
 import { change } from '../../src/domain/change.ts';
 import type { ServerProcess } from '../e2e/server-process.ts';
 
-/** A user of a real server, with a key that may do everything of theirs, open terminals too. */
+/** A user of a real server, with a key that may do everything of theirs, open terminals and use files too. */
 export interface Tenant {
   userId: UserId;
   key: string;
@@ -22,7 +22,7 @@ export async function createTenant(server: ServerProcess, name: string): Promise
   try {
     const user = await createUser(pool, { name, email: null });
     const context = { pool, bus: { publish: () => {} }, clock: systemClock };
-    const scopes = [parseScope('all'), parseScope('exec')];
+    const scopes = ['all', 'exec', 'files:write'].map(parseScope);
     const { secret } = await change(context, null, createApiKey, { userId: user.id, name, scopes, expiresAt: null });
     return { userId: user.id, key: secret };
   } finally {

@@ -24,6 +24,8 @@ import { HubPlane } from './hub-plane.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
+/** On a machine with other work. */
+const PATIENCE = { timeout: 20_000 };
 const NAME = 'acme/tiny';
 let database: TestDatabase;
 let access: HubAccess;
@@ -303,9 +305,9 @@ test('two processes at once keep to one budget, and neither removes what the oth
   origin.halfUntil = half.promise;
   const { id, url } = await workerOf('anna');
   const one = fetch(`${url}/acme/two/resolve/main/a.bin`).then(digestIn);
-  await vi.waitFor(() => expect(origin.ranges).toHaveLength(1));
+  await vi.waitFor(() => expect(origin.ranges).toHaveLength(1), PATIENCE);
   const two = fetch(`${other.urlFor(access.tokenOf(id))}/acme/two/resolve/main/b.bin`).then(digestIn); // passed on
-  await vi.waitFor(() => expect(origin.ranges).toHaveLength(2));
+  await vi.waitFor(() => expect(origin.ranges).toHaveLength(2), PATIENCE);
   half.resolve();
   expect(await Promise.all([one, two])).toEqual([digestOf(files['a.bin']), digestOf(files['b.bin'])]);
   expect(readdirSync(join(root, 'hub/blobs'))).toEqual([`sha256-${digestOf(files['a.bin'])}`]);

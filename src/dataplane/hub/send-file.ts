@@ -2,11 +2,14 @@ import type { IncomingMessage } from 'node:http';
 import { Failure } from '../../core/errors.ts';
 import type { HubFile } from '../../models/hub/hub-client.ts';
 import type { Known } from '../../models/hub/pull-through-hub.ts';
+import { sendBytes } from '../send-bytes.ts';
 import { taken } from '../taken.ts';
 import { ageHeaders, type HubCall } from './hub-call.ts';
 import type { HubRoute } from './hub-route.ts';
 
 type FileRoute = Extract<HubRoute, { kind: 'file' }>;
+
+const CHUNK_BYTES = 2 ** 18;
 
 /** The part of a file that is sent: from `start` to before `end`. */
 interface Part {
@@ -49,18 +52,33 @@ async function sendPart(call: HubCall, route: FileRoute, known: Known<HubFile>, 
     await pass(call, route, known);
     return;
   }
-  try {
-    const chunks = content.read(part.start, part.end);
-    let next = await chunks.next(); // what cannot be had is refused with a sentence
-    if (res.destroyed) return;
+  const begin = () => {
     (content.isStored ? metrics.hub.hits : metrics.hub.misses).add();
     start(call, known, part.status, head);
-    for (; !next.done; next = await chunks.next()) {
-      if (res.destroyed) return;
-      metrics.hub.servedBytes.add(next.value.length);
-      if (!res.write(next.value)) await taken(res);
-    }
-    res.end();
+  };
+  const receiver = {
+    get isOver() {
+      return res.destroyed;
+    },
+    get unsentBytes() {
+      return res.writableLength;
+    },
+    write: (chunk: Buffer) => {
+      metrics.hub.servedBytes.add(chunk.length);
+      return res.write(chunk);
+    },
+    taken: () => taken(res),
+  };
+  const read = async (buffer: Buffer, at: number) => {
+    const bytesRead = await content.read(buffer, at); // what cannot be had is refused with a sentence
+    if (at === part.start && !res.destroyed) begin();
+    return bytesRead;
+  };
+  try {
+    if (part.start === part.end) begin();
+    const length = part.end - part.start;
+    await sendBytes(receiver, { start: part.start, length, chunkBytes: CHUNK_BYTES, read });
+    if (!res.destroyed) res.end();
   } finally {
     await content.close();
   }

@@ -1,14 +1,16 @@
 import type { BigIntStats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { extname } from 'node:path';
+import { readBulk } from '../../core/flow/bulk-file-reads.ts';
 import { codeOf, within } from '../../runtimes/directories/folder.ts';
+import { sendBytes } from '../send-bytes.ts';
 import { etagOf, namesEtag } from './etag.ts';
 import { type ObjectKey, parseKey } from './object-key.ts';
 import type { VolumeCall } from './s3-call.ts';
 import { noSuchKey, S3Error } from './s3-error.ts';
 import { headerOf, type S3Request } from './s3-request.ts';
 
-const CHUNK_BYTES = 2 ** 20;
+const CHUNK_BYTES = 2 ** 18;
 
 /** Types that browsers show, and those that people store most; all others are bytes. */
 const TYPES: Record<string, string> = {
@@ -127,7 +129,11 @@ export function parseRange(header: string | undefined, size: number): ByteRange 
   return { start, end: Math.min(end, size - 1) };
 }
 
-async function answer({ request, res }: VolumeCall, key: ObjectKey, { file, stats, size }: OpenObject): Promise<void> {
+async function answer(
+  { request, res, actor }: VolumeCall,
+  key: ObjectKey,
+  { file, stats, size }: OpenObject,
+): Promise<void> {
   const headers: Record<string, string | number> = {
     etag: etagOf(stats),
     'last-modified': new Date(Number(stats.mtimeMs)).toUTCString(),
@@ -152,32 +158,25 @@ async function answer({ request, res }: VolumeCall, key: ObjectKey, { file, stat
   if (range !== null) headers['content-range'] = `bytes ${range.start}-${range.end}/${size}`;
   res.writeHead(range === null ? 200 : 206, headers);
   if (request.method === 'HEAD' || file === null || length === 0) res.end();
-  else await send(res, file, { start: range?.start ?? 0, length });
+  else await send(res, file, { start: range?.start ?? 0, length, reader: actor.userId });
 }
 
-/** Sends a part of a file as fast as the client takes it, with two buffers: new ones would make the collector of memory work more than all else. Cuts the connection where the file has become shorter. */
+/** Cuts the connection where the file has become shorter: the client must not take a part for the whole. */
 async function send(
   res: VolumeCall['res'],
   file: FileHandle,
-  { start, length }: { start: number; length: number },
+  { start, length, reader }: { start: number; length: number; reader: string },
 ): Promise<void> {
-  const buffers = [CHUNK_BYTES, CHUNK_BYTES].map((bytes) => Buffer.allocUnsafeSlow(Math.min(bytes, length)));
-  let taken: Promise<void> | null = null;
+  const read = async (buffer: Buffer, at: number) => {
+    const bytesRead = await readBulk(reader, file, buffer, at);
+    if (bytesRead === 0) throw new Error('the file became shorter');
+    return bytesRead;
+  };
   try {
-    for (let at = 0, i = 0; at < length && !res.isOver; i += 1) {
-      const buffer = buffers[i % 2]!; // read while the client takes the other one
-      const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, length - at), start + at);
-      if (bytesRead === 0) throw new Error('the file became shorter');
-      await taken;
-      at += bytesRead;
-      const isFull = !res.write(buffer.subarray(0, bytesRead));
-      taken = isFull ? res.taken() : null;
-      const mayWait = !isFull && res.unsentBytes > 0 && at < length; // nothing says when so little has left
-      if (mayWait) buffers[i % 2] = Buffer.allocUnsafeSlow(buffer.length);
-    }
+    await sendBytes(res, { start, length, chunkBytes: CHUNK_BYTES, read });
     res.end();
   } catch {
-    res.destroy(); // the client must not take a part for the whole
+    res.destroy();
   }
 }
 

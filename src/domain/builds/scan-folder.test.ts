@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, rm, symlink, truncate, writeFile } from 'node:fs/promises';
+import { linkSync } from 'node:fs';
+import { chmod, link, mkdir, mkdtemp, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -34,6 +35,21 @@ test('files are listed by path, with their modes; links as links', async () => {
     { path: 'b/run.sh', digest: expect.stringMatching(/^[0-9a-f]{64}$/), size: 10, mode: 0o755 },
     { path: 'folder', link: 'b' },
     { path: 'link', link: 'b/run.sh' },
+  ]);
+});
+
+test('a hard link is a file of its own, wherever its other names are: nothing tells it from one', async () => {
+  await write({ 'outside/a': 'a', 'inside/b': 'b' });
+  await link(join(root, 'outside/a'), join(root, 'inside/linked'));
+  const { files } = await scanFolder(join(root, 'inside'), { withInstalled: false });
+  expect(await hashFiles(join(root, 'inside'), files)).toEqual([
+    expect.objectContaining({ path: 'b', size: 1 }),
+    {
+      path: 'linked',
+      digest: 'ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb',
+      size: 1,
+      mode: 0o644,
+    },
   ]);
 });
 
@@ -117,4 +133,12 @@ test('more than 2 GiB are refused with the largest files', async () => {
   await write({ small: '', 'model.bin': '' });
   await truncate(join(root, 'model.bin'), 3 * 2 ** 30);
   await expect(scanFolder(root, { withInstalled: false })).rejects.toThrow(/more than 2 GiB.*model\.bin \(3072 MiB\)/);
+});
+
+test('more than 20,000 files are refused with the folder that has most, before all of it is read', async () => {
+  await write({ 'app.py': '', 'data/some/first': '' });
+  for (let i = 0; i < 25_000; i++) linkSync(join(root, 'data/some/first'), join(root, `data/some/${i}`));
+  await expect(scanFolder(root, { withInstalled: false })).rejects.toThrow(
+    /^the folder has more than 20000 files: .* data\/some alone has (?:20000|20001) or more$/,
+  );
 });

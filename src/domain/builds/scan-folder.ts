@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, type Dirent } from 'node:fs';
-import { lstat, readdir, readFile, readlink, stat } from 'node:fs/promises';
+import { lstat, opendir, readFile, readlink, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import ignore, { type Ignore } from 'ignore';
 import { UsageError } from '../../core/usage-error.ts';
@@ -72,20 +72,32 @@ async function walk(context: Walk, folder: string, above: GitRules): Promise<voi
   const { root, scan } = context;
   const own = await readRules(join(root, folder, '.gitignore'), (line) => line);
   const git = own === null ? above : [...above, { folder, rules: own }];
-  const entries = await readdir(join(root, folder), { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+  const unreadable = (error: NodeJS.ErrnoException) => {
     throw new UsageError(`${folder || '.'} cannot be read: ${error.code}`);
-  });
-  for (const entry of entries) {
+  };
+  const entries = await opendir(join(root, folder), { bufferSize: 512 }).catch(unreadable);
+  for await (const entry of entries) {
     const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
     if (PROJECT.has(path)) continue;
     if (entry.isDirectory() ? isFolderLeftOut(context, entry.name, path, git) : isIgnored(context, path, git)) continue;
     const isBack = context.docker?.test(`${path}/`).unignored === true; // with all that is in it
     if (entry.isDirectory()) await walk(context, path, isBack ? [] : git);
     else await add(context, entry, path);
-    if (scan.files.length > MAX_FOLDER_ENTRIES) {
-      throw new UsageError(`the folder has more than ${MAX_FOLDER_ENTRIES} files: leave some out with .dockerignore`);
-    }
+    if (scan.files.length + scan.secrets.length + scan.odd.length > MAX_FOLDER_ENTRIES) refuseMany(scan);
   }
+}
+
+/** Names the folder that has most of what was found until here. */
+function refuseMany({ files, secrets, odd }: Scan): never {
+  const counts = new Map<string, number>();
+  for (const path of [...files.map((file) => file.path), ...secrets, ...odd]) {
+    const folder = path.slice(0, Math.max(0, path.lastIndexOf('/')));
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  const [[fullest, count]] = [...counts].sort(([, one], [, other]) => other - one) as [[string, number]];
+  throw new UsageError(
+    `the folder has more than ${MAX_FOLDER_ENTRIES} files: leave some out with .dockerignore. ${fullest || '.'} alone has ${count} or more`,
+  );
 }
 
 /** Returns whether `scanFolder` would go into a folder, which need not be there. */

@@ -2,7 +2,10 @@
 export interface HubContent {
   /** Nothing had to be fetched for it. */
   isStored: boolean;
-  /** Yields the bytes from `start` to before `end`. Throws when they do not come; the last one comes only once the digest was right. */
-  read(start: number, end: number): AsyncGenerator<Buffer>;
+  /**
+   * Fills the buffer with what is here of the bytes from `at` on, and resolves with how many, at least one. Throws when they do not come; the last one comes
+   * only once the digest was right.
+   */
+  read(buffer: Buffer, at: number): Promise<number>;
   close(): Promise<void>;
 }

@@ -70,14 +70,14 @@ export class HubContents {
     { from, userId }: { from: number; userId: UserId },
   ): Promise<HubContent | null> {
     await this.#open();
-    const stored = await this.#folder.openStored(file);
+    const stored = await this.#folder.openStored(file, userId);
     if (stored) return stored;
     for (;;) {
       const running = this.#downloads.get(file.digest);
       if (!running && from > this.#folder.begunBytes(file) + AHEAD_BYTES) return null;
       const download = await (running ?? this.#begin(file, origin, userId));
       if (download === null || from > download.size + AHEAD_BYTES) return null;
-      if (!download.isStopping) return download.follow();
+      if (!download.isStopping) return download.follow(userId);
       await download.ended;
     }
   }

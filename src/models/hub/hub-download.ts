@@ -1,9 +1,11 @@
 import { type FileHandle, open } from 'node:fs/promises';
+import { readBulk } from '../../core/flow/bulk-file-reads.ts';
+import type { UserId } from '../../core/ids.ts';
 import type { PinnedFile } from '../../domain/models/pinned-model.ts';
 import type { Bandwidth } from '../fetch/bandwidth.ts';
 import { type FileOrigin, fetchFile } from '../fetch/fetch-file.ts';
 import type { HubContent } from './hub-content.ts';
-import { type HubFolder, readChunk } from './hub-folder.ts';
+import { type HubFolder, readStored } from './hub-folder.ts';
 
 interface DownloadDeps {
   folder: HubFolder;
@@ -50,16 +52,24 @@ export class HubDownload {
     return this.#size;
   }
 
-  follow(): HubContent {
+  follow(userId: UserId): HubContent {
     clearTimeout(this.#linger);
     this.#followers += 1;
     let handle: FileHandle | null = null;
     let isClosed = false;
-    const read = (start: number, end: number) =>
-      this.#read(start, end, async () => {
-        handle ??= await this.#openFile();
-        return handle;
+    let attempt: number | null = null;
+    const read = async (buffer: Buffer, at: number) => {
+      while (this.#state === 'waiting') await this.#news.promise;
+      attempt ??= this.#attempt;
+      return this.#read(buffer, at, {
+        attempt,
+        reader: userId,
+        opened: async () => {
+          handle ??= await this.#openFile();
+          return handle;
+        },
       });
+    };
     const close = async () => {
       if (isClosed) return;
       isClosed = true;
@@ -108,22 +118,21 @@ export class HubDownload {
     this.#news = Promise.withResolvers();
   }
 
-  async *#read(start: number, end: number, opened: () => Promise<FileHandle>): AsyncGenerator<Buffer> {
-    while (this.#state === 'waiting') await this.#news.promise;
-    const attempt = this.#attempt;
-    for (let at = start; at < end; ) {
+  async #read(
+    buffer: Buffer,
+    at: number,
+    { attempt, reader, opened }: { attempt: number; reader: string; opened: () => Promise<FileHandle> },
+  ): Promise<number> {
+    for (;;) {
       if (this.#state === 'failed') throw this.#failure;
       if (this.#attempt !== attempt) throw new Error('its beginning was wrong: it is fetched again');
       const news = this.#news.promise;
-      const isStored = this.#state === 'stored';
-      const there = isStored ? end : Math.min(end, this.#size, this.#file.size - 1);
-      const chunk = at < there ? await readChunk(await opened(), at, there) : null;
-      if (chunk?.length) {
-        if (this.#attempt !== attempt) continue;
-        at += chunk.length;
-        yield chunk;
-      } else if (isStored) throw new Error('a stored content ended too early');
-      else await news; // it is still in memory, or to come
+      if (this.#state === 'stored') return readStored(reader, await opened(), buffer, at);
+      const there = Math.min(buffer.length, this.#size - at, this.#file.size - 1 - at);
+      const bytesRead = there > 0 ? await readBulk(reader, await opened(), buffer.subarray(0, there), at) : 0;
+      if (bytesRead === 0)
+        await news; // it is still in memory, or to come
+      else if (this.#attempt === attempt) return bytesRead;
     }
   }
 

@@ -14,6 +14,7 @@ import {
   utimes,
 } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readBulk } from '../../core/flow/bulk-file-reads.ts';
 import type { UserId } from '../../core/ids.ts';
 import type { PinnedFile } from '../../domain/models/pinned-model.ts';
 import { Beginnings } from '../store/beginnings.ts';
@@ -23,7 +24,6 @@ import type { HubContent } from './hub-content.ts';
 
 /** Every stored content has this time of change: one with another time was changed by hand. */
 const SEALED_AT = new Date('2000-01-01T00:00:00Z');
-const CHUNK_BYTES = 2 ** 18;
 
 /** A file that may leave to make room. */
 export interface HubEntry {
@@ -87,7 +87,7 @@ export class HubFolder {
   }
 
   /** Returns null for what is not here, or was changed by hand. */
-  async openStored(file: PinnedFile): Promise<HubContent | null> {
+  async openStored(file: PinnedFile, userId: UserId): Promise<HubContent | null> {
     const path = this.blobOf(file);
     if (!this.#isIntact(file)) {
       if (!this.#store.isIntact(file)) return null;
@@ -97,7 +97,11 @@ export class HubFolder {
     const handle = await open(path, 'r').catch(() => null);
     if (handle === null) return null;
     await utimes(path, new Date(), SEALED_AT).catch(() => {});
-    return { isStored: true, read: (start, end) => readAll(handle, start, end), close: () => handle.close() };
+    return {
+      isStored: true,
+      read: (buffer, at) => readStored(userId, handle, buffer, at),
+      close: () => handle.close(),
+    };
   }
 
   #isIntact(file: PinnedFile): boolean {
@@ -147,18 +151,9 @@ export class HubFolder {
   }
 }
 
-async function* readAll(handle: FileHandle, start: number, end: number): AsyncGenerator<Buffer> {
-  for (let at = start; at < end; ) {
-    const chunk = await readChunk(handle, at, end);
-    if (chunk.length === 0) throw new Error('a stored content ended too early');
-    at += chunk.length;
-    yield chunk;
-  }
-}
-
-/** Returns what is there of the bytes from `at` on; nothing: no more yet. */
-export async function readChunk(handle: FileHandle, at: number, end: number): Promise<Buffer> {
-  const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, end - at));
-  const { bytesRead } = await handle.read(chunk, 0, chunk.length, at);
-  return chunk.subarray(0, bytesRead);
+/** Throws if nothing is there. */
+export async function readStored(reader: string, handle: FileHandle, buffer: Buffer, at: number): Promise<number> {
+  const bytesRead = await readBulk(reader, handle, buffer, at);
+  if (bytesRead === 0) throw new Error('a stored content ended too early');
+  return bytesRead;
 }
