@@ -11,7 +11,7 @@ import {
   listActiveEndpoints,
   listEndpointDemand,
 } from '../../../domain/endpoints/endpoint-demand.ts';
-import { type EndpointUser, isLimited, readEndpointUsers } from '../../../domain/quotas/endpoint-users.ts';
+import { type EndpointUser, isLimited, readEndpointUsers, readUses } from '../../../domain/quotas/endpoint-users.ts';
 import { listFreezingWorkers } from '../../../domain/workers/frozen-workers.ts';
 import { type ControlledWorker, listControlledWorkers } from '../../../domain/workers/worker-lifecycle.ts';
 import { decideWorkers, type ScalingDecision } from '../../../scaling/decide-workers.ts';

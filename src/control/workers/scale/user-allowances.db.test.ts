@@ -3,6 +3,7 @@ import { ControlLoops } from '../../../../test/control-loops.ts';
 import type { EndpointId, UserId } from '../../../core/ids.ts';
 import { listDecisions } from '../../../domain/decisions/record-decision.ts';
 import { listEndpointDemand } from '../../../domain/endpoints/endpoint-demand.ts';
+import { readEndpointUsers, readUses } from '../../../domain/quotas/endpoint-users.ts';
 import { writeLimits } from '../../../domain/quotas/limit-store.ts';
 import { SimulatedWorld } from '../../../runtimes/simulated/simulated-world.ts';
 
