@@ -186,7 +186,8 @@ function watch({ server, db, databasePid, tenthMs }: Soak): () => Promise<Tenth>
   return async () => {
     isOver = true;
     await watching;
-    for (const [name, rows] of Object.entries(await countRows(db))) tables[name] = { ...tables[name]!, rows };
+    for (const [name, rows] of Object.entries(await countRows(db)))
+      tables[name] = { mb: 0, deadRows: 0, ...tables[name], rows }; // one may be new
     const names = Object.keys(samples[0]!) as (keyof Sample)[];
     const peak = (name: keyof Sample) => Math.max(...samples.map((sample) => sample[name]));
     return { peaks: Object.fromEntries(names.map((name) => [name, peak(name)])) as unknown as Sample, tables };

@@ -49,7 +49,13 @@ export async function readEndpointUsers(
     return { endpointId, userId, gpusPerWorker, budget, workerLimit: isStopped ? 0 : workers, gpuLimit };
   });
   const limited = new Set(known.filter(isLimited).map(({ userId }) => userId));
-  const all = new Map([...uses, ...(await readUses(db, [...limited].filter((userId) => !uses.has(userId))))]);
+  const all = new Map([
+    ...uses,
+    ...(await readUses(
+      db,
+      [...limited].filter((userId) => !uses.has(userId)),
+    )),
+  ]);
   const users = known.map((row) => ({ ...row, ...heldBy(isLimited(row) ? all.get(row.userId) : NO_COMPUTE) }));
   return new Map(users.map((user) => [user.endpointId, user]));
 }

@@ -56,13 +56,15 @@ export class ModelRecords {
     this.#keep(record);
   }
 
-  /** Records that a model is used. */
-  async touch(id: string, now: number): Promise<void> {
-    const record = this.#records.get(id);
-    if (!record) return;
-    const used = { ...record, usedAt: new Date(now).toISOString() };
-    this.#records.set(id, used);
-    if (now - this.#writtenAt.get(id)! >= TOUCH_MS) await this.put(used);
+  /** Records that models are used. One call at a time: a record is written beside its file first. */
+  async touch(models: readonly { model: Pick<PinnedModel, 'id'> }[], now: number): Promise<void> {
+    for (const { model } of models) {
+      const record = this.#records.get(model.id);
+      if (!record) continue;
+      const used = { ...record, usedAt: new Date(now).toISOString() };
+      this.#records.set(model.id, used);
+      if (now - this.#writtenAt.get(model.id)! >= TOUCH_MS) await this.put(used);
+    }
   }
 
   async remove(id: string): Promise<void> {

@@ -93,7 +93,7 @@ export class ModelStore {
       await this.#locked(async () => {
         const { isShown } = this.#options;
         await this.#views.make(options.workerId, models, { blobs: this.#blobs, isShown });
-        await this.#touch(models);
+        await this.#records.touch(models, this.#clock.now());
       });
       return fetched.includes(true);
     } finally {
@@ -108,7 +108,7 @@ export class ModelStore {
     this.#need(wanted.model, 1);
     try {
       await this.#bringOne(wanted, options);
-      await this.#locked(() => this.#touch([wanted]));
+      await this.#locked(() => this.#records.touch([wanted], this.#clock.now()));
     } finally {
       this.#need(wanted.model, -1);
     }
@@ -218,11 +218,6 @@ export class ModelStore {
     const record = this.#records.get(model.id);
     if (!record || !(record.isOpen || record.readers.includes(userId))) return false;
     return model.files.every((file) => this.#blobs.isIntact(file));
-  }
-
-  /** Records that models are used. The caller holds the lock. */
-  async #touch(models: readonly WantedModel[]): Promise<void> {
-    for (const { model } of models) await this.#records.touch(model.id, this.#clock.now());
   }
 
   async #fetch(
