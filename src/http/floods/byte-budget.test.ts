@@ -167,6 +167,18 @@ describe('owners', () => {
     expect([own.got, waiting.got?.bytes]).toEqual([undefined, 35]);
   });
 
+  test('below the share come next after a second, at once where what they need fits already', async () => {
+    const bytes = budget(10, 30_000);
+    const yielded: string[] = [];
+    holdSlowly(bytes, 'b', 90, yielded);
+    const waits = watch(bytes.reserve(60, 'b'));
+    const small = watch(bytes.reserve(5, 'a'));
+    await vi.advanceTimersByTimeAsync(2_500);
+    expect(small.got).toBeDefined();
+    expect(waits.got).toBeUndefined();
+    expect(yielded).toEqual([]);
+  });
+
   test('yield to no owner above the share, and nothing in its first two seconds', async () => {
     const bytes = budget(10, 5_000);
     const yielded: string[] = [];

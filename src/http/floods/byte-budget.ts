@@ -228,6 +228,10 @@ export class ByteBudget {
       .find(({ owner, sinceMs }) => (used.get(owner) ?? 0) < shareBytes && now - sinceMs >= YIELD_AFTER_MS);
     if (!waiter) return;
     this.#giveTurn(waiter.owner);
+    if (this.#fits(waiter.bytes)) {
+      this.#grantWaiting(); // what was before it did not fit
+      return;
+    }
     let lackingBytes = this.#usedBytes + waiter.bytes - this.#limitBytes;
     const longestFirst = [...this.#held].sort((one, other) => one.sinceMs - other.sinceMs);
     for (const held of longestFirst) {
