@@ -167,16 +167,33 @@ describe('owners', () => {
     expect([own.got, waiting.got?.bytes]).toEqual([undefined, 35]);
   });
 
-  test('below the share come next after a second, at once where what they need fits already', async () => {
+  test('wait for no owner with a share whose next reservation does not fit', async () => {
+    const bytes = budget(10, 30_000);
+    const held = bytes.tryReserve(40, 'a')!;
+    bytes.tryReserve(55, 'b');
+    const large = watch(bytes.reserve(60, 'b'));
+    const small = watch(bytes.reserve(5, 'a'));
+    await settle();
+    expect(small.got).toBeDefined();
+    held.release();
+    small.got!.release();
+    const other = watch(bytes.reserve(41, 'a'));
+    await settle();
+    expect(other.got).toBeDefined();
+    expect(large.got).toBeUndefined();
+  });
+
+  test('below the share let nobody pass', async () => {
     const bytes = budget(10, 30_000);
     const yielded: string[] = [];
-    holdSlowly(bytes, 'b', 90, yielded);
-    const waits = watch(bytes.reserve(60, 'b'));
+    holdSlowly(bytes, 'c', 48, yielded);
+    holdSlowly(bytes, 'b', 42, yielded);
+    const large = watch(bytes.reserve(20, 'd'));
     const small = watch(bytes.reserve(5, 'a'));
-    await vi.advanceTimersByTimeAsync(2_500);
-    expect(small.got).toBeDefined();
-    expect(waits.got).toBeUndefined();
-    expect(yielded).toEqual([]);
+    await vi.advanceTimersByTimeAsync(900);
+    expect(small.got).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect([large.got, small.got, yielded]).toEqual([expect.anything(), expect.anything(), ['c48']]);
   });
 
   test('yield to no owner above the share, and nothing in its first two seconds', async () => {

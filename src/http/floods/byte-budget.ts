@@ -67,8 +67,8 @@ export class ByteReservation {
  * Bounds the bytes that are in memory at once, and shares them between owners:
  *
  * - What does not fit waits. The owners take turns; the reservations of one are granted in FIFO order. Nothing passes the
- *   one whose turn it is: a large reservation is never starved by small ones. One that exceeds the whole budget is granted
- *   once nothing else is reserved.
+ *   one whose turn it is, so that a large reservation is never starved by small ones, unless its owner has a fair share
+ *   already. One that exceeds the whole budget is granted once nothing else is reserved.
  * - When as many wait as may, the owner with the most loses its latest waiter to an owner with fewer.
  * - When an owner with less than its share has waited for a second, owners with more yield what depends on a slow peer.
  */
@@ -81,6 +81,8 @@ export class ByteBudget {
   /** In the order in which the owners take turns. Never an empty list. */
   readonly #queues = new Map<string, Waiter[]>();
   readonly #held = new Roster<ByteReservation>();
+  /** Bytes of each owner that has some. */
+  readonly #usedBy = new Map<string, number>();
   readonly #ledger: Ledger = { giveBack: (...given) => this.#takeBack(...given) };
   #usedBytes = 0;
   #waiting = 0;
@@ -146,22 +148,32 @@ export class ByteBudget {
   }
 
   #take(owner: string, bytes: number): ByteReservation {
-    this.#usedBytes += bytes;
+    this.#addUse(owner, bytes);
     const reservation = new ByteReservation({ owner, bytes, sinceMs: this.#clock.now() }, this.#ledger);
     this.#held.add(reservation);
     return reservation;
   }
 
   #takeBack(reservation: ByteReservation, bytes: number, isAll: boolean): void {
-    this.#usedBytes -= bytes;
+    this.#addUse(reservation.owner, -bytes);
     if (isAll) this.#held.delete(reservation);
     if (this.#waiting > 0) this.#grantWaiting();
+  }
+
+  #addUse(owner: string, bytes: number): void {
+    this.#usedBytes += bytes;
+    const used = (this.#usedBy.get(owner) ?? 0) + bytes;
+    if (used === 0) this.#usedBy.delete(owner);
+    else this.#usedBy.set(owner, used);
   }
 
   #grantWaiting(): void {
     for (const [owner, queue] of this.#queues) {
       const waiter = queue[0]!;
-      if (!this.#fits(waiter.bytes)) return;
+      if (!this.#fits(waiter.bytes)) {
+        if ((this.#usedBy.get(owner) ?? 0) >= this.#shareBytes()) continue;
+        return;
+      }
       this.#remove(waiter);
       const rest = this.#queues.get(owner);
       if (rest) {
@@ -221,17 +233,13 @@ export class ByteBudget {
   /** Lets owners above their share yield until the next waiter of an owner below it fits. */
   #makeRoom(): void {
     const now = this.#clock.now();
-    const used = this.#usedByOwner();
-    const shareBytes = this.#limitBytes / new Set([...used.keys(), ...this.#queues.keys()]).size;
+    const used = new Map(this.#usedBy);
+    const shareBytes = this.#shareBytes();
     const waiter = [...this.#queues.values()]
       .map((queue) => queue[0]!)
       .find(({ owner, sinceMs }) => (used.get(owner) ?? 0) < shareBytes && now - sinceMs >= YIELD_AFTER_MS);
     if (!waiter) return;
     this.#giveTurn(waiter.owner);
-    if (this.#fits(waiter.bytes)) {
-      this.#grantWaiting(); // what was before it did not fit
-      return;
-    }
     let lackingBytes = this.#usedBytes + waiter.bytes - this.#limitBytes;
     const longestFirst = [...this.#held].sort((one, other) => one.sinceMs - other.sinceMs);
     for (const held of longestFirst) {
@@ -252,9 +260,7 @@ export class ByteBudget {
     for (const [other, queue] of others) this.#queues.set(other, queue);
   }
 
-  #usedByOwner(): Map<string, number> {
-    const used = new Map<string, number>();
-    for (const { owner, bytes } of this.#held) used.set(owner, (used.get(owner) ?? 0) + bytes);
-    return used;
+  #shareBytes(): number {
+    return this.#limitBytes / new Set([...this.#usedBy.keys(), ...this.#queues.keys()]).size;
   }
 }
