@@ -96,6 +96,7 @@ function killedBefore(pool: Pool, n: number): Pool {
     if (left-- <= 0) throw new Error('killed');
   };
   return {
+    options: pool.options,
     query: (...args: Parameters<Pool['query']>) => {
       check();
       return pool.query(...args);
