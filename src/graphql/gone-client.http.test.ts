@@ -1,6 +1,9 @@
 /** docs/guide/security.md, "Floods": no work is done for a client that is gone. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { once } from 'node:events';
 import { type ClientRequest, request } from 'node:http';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Socket } from 'node:net';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type RestFixture, startRestApp } from '../../test/rest-app.ts';
 
 /** Queries of one user that run at once. */
@@ -13,8 +16,13 @@ let reads = 0;
 const gate = Promise.withResolvers<void>();
 const reached = Promise.withResolvers<void>();
 const free = { gpus: [], cpus: 0, memoryBytes: 0 };
+/** The server's side of each request. */
+const served: Socket[] = [];
+const REQUESTS = 'http.server.request.start';
+const onRequest = (message: unknown) => served.push((message as { socket: Socket }).socket);
 
 beforeAll(async () => {
+  subscribe(REQUESTS, onRequest);
   const read = async () => {
     reads += 1;
     if (reads === AT_ONCE) reached.resolve();
@@ -24,7 +32,10 @@ beforeAll(async () => {
   rest = await startRestApp({ capacity: { read } });
   url = await rest.listenToGraphql();
 });
-afterAll(() => rest.close());
+afterAll(() => {
+  unsubscribe(REQUESTS, onRequest);
+  return rest.close();
+});
 
 function send(query: string): ClientRequest {
   const headers = { authorization: `Bearer ${rest.alice.key}`, 'content-type': 'application/json' };
@@ -36,10 +47,10 @@ function send(query: string): ClientRequest {
 test('a query that waits is not begun once its client is gone, and the next one is answered', async () => {
   const waiting = Array.from({ length: 3 * AT_ONCE }, () => send('{ dataCenters { gpuAvailability { available } } }'));
   await reached.promise;
-  const closed = waiting.map((one) => new Promise((resolve) => one.once('close', resolve)));
+  await vi.waitFor(() => expect(served).toHaveLength(waiting.length));
+  const closed = served.map((socket) => once(socket, 'close'));
   for (const one of waiting) one.destroy();
   await Promise.all(closed);
-  await rest.graphql('{ myself { id } }', { key: rest.bob.key }); // the server has seen them close
   gate.resolve();
   const answer = await new Promise<number | undefined>((resolve) =>
     send('{ myself { id } }').once('response', (response) => resolve(response.resume().statusCode)),
