@@ -33,6 +33,7 @@ test('a hint that comes during a read is followed by another one', async () => {
   const feed = new Feed({ read, logger: silentLogger, clock: { now: () => 0 } });
   const watching = feed.watch(new AbortController().signal, QUIET_MS);
   const first = watching.next();
+  await vi.waitFor(() => expect(reads).toHaveLength(1));
   state = 'two';
   feed.hint();
   reads[0]!();
@@ -43,13 +44,48 @@ test('a hint that comes during a read is followed by another one', async () => {
   await watching.return(undefined);
 });
 
+test('a watcher gets no state that was read before it came, with or without others', async () => {
+  let state = 'old';
+  const reads: (() => void)[] = [];
+  const read = async () => {
+    const seen = state;
+    await new Promise<void>((resolve) => reads.push(resolve));
+    return seen;
+  };
+  const feed = feedOf(read);
+  const first = feed.watch(new AbortController().signal, QUIET_MS);
+  const leaving = first.next();
+  await vi.waitFor(() => expect(reads).toHaveLength(1));
+  reads[0]!();
+  expect((await leaving).value).toBe('old');
+  feed.hint();
+  await vi.waitFor(() => expect(reads).toHaveLength(2));
+  await first.return(undefined); // while it is read
+  state = 'new';
+  const second = feed.watch(new AbortController().signal, QUIET_MS);
+  const got = second.next();
+  reads[1]!();
+  await vi.waitFor(() => expect(reads).toHaveLength(3));
+  reads[2]!();
+  expect((await got).value).toBe('new');
+  state = 'newest';
+  const third = feed.watch(new AbortController().signal, QUIET_MS).next();
+  await vi.waitFor(() => expect(reads).toHaveLength(4));
+  reads[3]!();
+  expect((await third).value).toBe('newest');
+  expect((await second.next()).value).toBe('newest');
+  await second.return(undefined);
+});
+
 test('five reads may follow each other at once; after them each waits for its pause', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   let reads = 0;
   const feed = new Feed({ read: async () => String(++reads), logger: silentLogger, clock: { now: () => 0 } });
   const watching = feed.watch(new AbortController().signal, QUIET_MS);
   try {
-    await watching.next();
+    const first = watching.next();
+    await vi.advanceTimersByTimeAsync(1);
+    await first;
     for (let i = 0; i < 10; i++) {
       feed.hint();
       await vi.advanceTimersByTimeAsync(1);

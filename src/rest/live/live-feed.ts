@@ -12,15 +12,26 @@ const MAX_PAUSE_MS = 1_000;
 /** Resolves with the current state as text, or undefined once the subject is gone. */
 export type ReadSnapshot = () => Promise<string | undefined>;
 
+interface Watcher {
+  /** Reads that had begun before it came: they may not have seen what it did just before. */
+  readonly readsBefore: number;
+  hasText: boolean;
+  wake: () => void;
+}
+
 /**
  * The current state of one subject, for everyone who watches it. It is read once for all watchers, after hints and at
- * least every second, and sent only when it changed. Nothing is read while nobody watches.
+ * least every second, and sent only when it changed. Nobody gets a state from before they began to watch. Nothing is read while
+ * nobody watches.
  */
 export class Feed {
   readonly #log: SeldomLog;
   readonly #deps: { read: ReadSnapshot; logger: Logger; clock: Clock };
-  readonly #watchers = new Set<() => void>();
+  readonly #watchers = new Set<Watcher>();
   #text: string | undefined;
+  /** How many reads have begun, and the number of the one that brought the text. */
+  #reads = 0;
+  #readOfText = 0;
   #hasEnded = false;
   #timer: NodeJS.Timeout | undefined;
   /** When the reads so far would have ended, had each waited for its pause. */
@@ -55,39 +66,36 @@ export class Feed {
    * intermediate texts. Ends when `signal` aborts or the subject is gone.
    */
   async *watch(signal: AbortSignal, quietMs: number): AsyncGenerator<string | undefined> {
+    const watcher: Watcher = { readsBefore: this.#reads, hasText: false, wake: () => {} };
+    const onAbort = () => watcher.wake();
     let sent: string | undefined;
-    let wake = (): void => {};
-    const onChange = () => wake();
-    this.#addWatcher(onChange, signal);
+    this.#watchers.add(watcher);
+    signal.addEventListener('abort', onAbort);
+    this.hint();
     try {
       while (!signal.aborted && !this.#hasEnded) {
-        if (this.#text !== undefined && this.#text !== sent) {
+        if (this.#text !== undefined && this.#text !== sent && this.#readOfText > watcher.readsBefore) {
+          watcher.hasText = true;
           sent = this.#text;
           yield sent;
           continue;
         }
         let timer: NodeJS.Timeout | undefined;
         const isQuiet = await new Promise<boolean>((resolve) => {
-          wake = () => resolve(false);
+          watcher.wake = () => resolve(false);
           timer = setTimeout(() => resolve(true), quietMs);
         });
         clearTimeout(timer);
         if (isQuiet) yield undefined;
       }
     } finally {
-      this.#removeWatcher(onChange, signal);
+      signal.removeEventListener('abort', onAbort);
+      this.#leave(watcher);
     }
   }
 
-  #addWatcher(onChange: () => void, signal: AbortSignal): void {
-    this.#watchers.add(onChange);
-    signal.addEventListener('abort', onChange);
-    if (this.#watchers.size === 1) void this.#refresh();
-  }
-
-  #removeWatcher(onChange: () => void, signal: AbortSignal): void {
-    signal.removeEventListener('abort', onChange);
-    this.#watchers.delete(onChange);
+  #leave(watcher: Watcher): void {
+    this.#watchers.delete(watcher);
     if (this.isWatched) return;
     clearTimeout(this.#timer);
     this.#text = undefined;
@@ -99,12 +107,13 @@ export class Feed {
     this.#isHintedMeanwhile = false;
     this.#pacedUntilMs = Math.max(this.#pacedUntilMs, this.#deps.clock.now()) + PAUSE_MS;
     try {
+      this.#reads += 1;
       const text = await this.#deps.read();
       this.#hasEnded = text === undefined;
-      if (text !== this.#text) {
-        this.#text = text;
-        for (const notify of this.#watchers) notify();
-      }
+      const isNew = text !== this.#text;
+      this.#text = text;
+      this.#readOfText = this.#reads;
+      for (const watcher of this.#watchers) if (isNew || !watcher.hasText) watcher.wake();
     } catch (error) {
       this.#log.warn({ err: error }, 'cannot read a live view');
     }
