@@ -62,7 +62,7 @@ export async function podyardSubject(
   while (endpointIds.length < endpoints) endpointIds.push(await createEndpoint(ofClients));
   const workers: WorkerIdentity[] = [];
   for (const id of endpointIds)
-    workers.push(...(await registerWorkers(databaseUrl, id, Math.max(1, Math.ceil(WORKERS / endpoints)))));
+    workers.push(...(await registerWorkers(databaseUrl, id, Math.ceil(WORKERS / endpoints))));
   return {
     name,
     pid: ofClients.pid,

@@ -44,7 +44,7 @@ function ofWorker({ worker, ports }: House, operation: string, more = ''): Attac
 }
 /** Requests one after the other on the same connection. */
 const several = (...all: Attack[]): Attack => ({ ...all[0]!, request: all.map(({ request }) => request).join('') });
-/** The beginning of a body that never goes on. */
+/** The first part of a body that never ends. */
 function stalled(house: House, method: string, path: string, ...headers: string[]): Attack {
   const head = [bearer(house), 'content-type: application/octet-stream', ...headers];
   return { request: `${lines(`${method} ${path} HTTP/1.1`, 'host: a', ...head)}${'x'.repeat(60_000)}`, renews: true };

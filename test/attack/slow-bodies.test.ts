@@ -118,7 +118,7 @@ test('a user whose slow bodies take all memory for bodies keeps no other user wa
     expect(performance.now() - startedAt).toBeLessThan(8_000);
   }
   const isTold = async () => answers.some((answer) => answer.includes('while other users waited'));
-  await until('one is told for whom it ended', isTold);
+  await until('one client is told why it was cut off', isTold);
   end.abort(); // the others would have half a minute each, as above
   await Promise.all(all);
   for (const answer of answers) expect(answer).toMatch(/^HTTP\/1\.1 (408|503) /);

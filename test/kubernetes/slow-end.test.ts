@@ -11,7 +11,7 @@ describeOnOwnCluster('a node that is slow to end a pod', () => {
     env: { PODYARD_JOB_STOP_SECONDS: '1' },
   });
 
-  test('a worker that goes on with a cancelled job is replaced before its pod is gone, with workers.max 1', async () => {
+  test('a worker that ignores a cancellation is replaced before its pod is gone, with workers.max 1', async () => {
     const { api, cluster } = life;
     const id = await api.createEndpoint({ workers: { min: 0, max: 1 } });
     const hung = await api.run(id, { hang: true });

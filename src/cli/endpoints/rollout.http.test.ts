@@ -98,7 +98,7 @@ test('a version that another one replaces meanwhile is told', async () => {
     await second;
   });
   expect(notes[0]).toBe('Version 3 was made meanwhile, and replaces version 2.');
-  // The second one asks for the trial after the change: whoever looks in between sees a version that nobody tries.
+  // The second update asks for the trial after the change: a snapshot from between them has a version without a trial.
   expect(notes.at(-1)).toMatch(/^(Version 3 is rolled out|No worker has run version 3 yet)/);
 });
 
