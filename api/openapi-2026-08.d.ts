@@ -2102,7 +2102,7 @@ export interface components {
       name: string;
       kind: "EMAIL" | "WEBHOOK" | "SLACK" | "TEAMS";
       address: string;
-      events: ("ENDPOINT_FAILING" | "WAITING_FOR_CAPACITY" | "QUEUE_SLOW" | "BUDGET" | "KEY_EXPIRES" | "DISK" | "LEADER_CHANGED" | "AUDIT_STREAM")[];
+      events: ("ENDPOINT_FAILING" | "WAITING_FOR_CAPACITY" | "QUEUE_SLOW" | "BUDGET" | "KEY_EXPIRES" | "DISK" | "LEADER_CHANGED" | "AUDIT_STREAM" | "UPDATE_AVAILABLE")[];
       waitMinutes: number;
       enabled: boolean;
       /** Format: date-time */
@@ -2118,7 +2118,7 @@ export interface components {
       name: string;
       kind: "EMAIL" | "WEBHOOK" | "SLACK" | "TEAMS";
       address: string;
-      events: ("ENDPOINT_FAILING" | "WAITING_FOR_CAPACITY" | "QUEUE_SLOW" | "BUDGET" | "KEY_EXPIRES" | "DISK" | "LEADER_CHANGED" | "AUDIT_STREAM")[];
+      events: ("ENDPOINT_FAILING" | "WAITING_FOR_CAPACITY" | "QUEUE_SLOW" | "BUDGET" | "KEY_EXPIRES" | "DISK" | "LEADER_CHANGED" | "AUDIT_STREAM" | "UPDATE_AVAILABLE")[];
       waitMinutes: number;
       enabled: boolean;
       /** Format: date-time */
@@ -2138,14 +2138,14 @@ export interface components {
       scope?: "ACCOUNT" | "INSTALLATION";
       email?: string;
       url?: string;
-      events?: ("ENDPOINT_FAILING" | "WAITING_FOR_CAPACITY" | "QUEUE_SLOW" | "BUDGET" | "KEY_EXPIRES" | "DISK" | "LEADER_CHANGED" | "AUDIT_STREAM")[];
+      events?: ("ENDPOINT_FAILING" | "WAITING_FOR_CAPACITY" | "QUEUE_SLOW" | "BUDGET" | "KEY_EXPIRES" | "DISK" | "LEADER_CHANGED" | "AUDIT_STREAM" | "UPDATE_AVAILABLE")[];
       waitMinutes?: number;
     };
     UpdateNoticeDestinationRequest: {
       name?: string;
       email?: string;
       url?: string;
-      events?: ("ENDPOINT_FAILING" | "WAITING_FOR_CAPACITY" | "QUEUE_SLOW" | "BUDGET" | "KEY_EXPIRES" | "DISK" | "LEADER_CHANGED" | "AUDIT_STREAM")[];
+      events?: ("ENDPOINT_FAILING" | "WAITING_FOR_CAPACITY" | "QUEUE_SLOW" | "BUDGET" | "KEY_EXPIRES" | "DISK" | "LEADER_CHANGED" | "AUDIT_STREAM" | "UPDATE_AVAILABLE")[];
       waitMinutes?: number;
       enabled?: boolean;
     };
@@ -2160,7 +2160,7 @@ export interface components {
         createdAt: string;
         status: "WAITING" | "SENT" | "GIVEN_UP";
         items: {
-          event: "ENDPOINT_FAILING" | "WAITING_FOR_CAPACITY" | "QUEUE_SLOW" | "BUDGET" | "KEY_EXPIRES" | "DISK" | "LEADER_CHANGED" | "AUDIT_STREAM" | "TEST";
+          event: "ENDPOINT_FAILING" | "WAITING_FOR_CAPACITY" | "QUEUE_SLOW" | "BUDGET" | "KEY_EXPIRES" | "DISK" | "LEADER_CHANGED" | "AUDIT_STREAM" | "UPDATE_AVAILABLE" | "TEST";
           phase: "BEGAN" | "ENDED";
           name: string | null;
           owner: string | null;

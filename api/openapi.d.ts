@@ -2053,7 +2053,7 @@ export interface components {
       name: string;
       kind: "EMAIL" | "WEBHOOK" | "SLACK" | "TEAMS";
       address: string;
-      events: ("ENDPOINT_FAILING" | "WAITING_FOR_CAPACITY" | "QUEUE_SLOW" | "BUDGET" | "KEY_EXPIRES" | "DISK" | "LEADER_CHANGED" | "AUDIT_STREAM")[];
+      events: ("ENDPOINT_FAILING" | "WAITING_FOR_CAPACITY" | "QUEUE_SLOW" | "BUDGET" | "KEY_EXPIRES" | "DISK" | "LEADER_CHANGED" | "AUDIT_STREAM" | "UPDATE_AVAILABLE")[];
       waitMinutes: number;
       enabled: boolean;
       /** Format: date-time */
@@ -2069,7 +2069,7 @@ export interface components {
       name: string;
       kind: "EMAIL" | "WEBHOOK" | "SLACK" | "TEAMS";
       address: string;
-      events: ("ENDPOINT_FAILING" | "WAITING_FOR_CAPACITY" | "QUEUE_SLOW" | "BUDGET" | "KEY_EXPIRES" | "DISK" | "LEADER_CHANGED" | "AUDIT_STREAM")[];
+      events: ("ENDPOINT_FAILING" | "WAITING_FOR_CAPACITY" | "QUEUE_SLOW" | "BUDGET" | "KEY_EXPIRES" | "DISK" | "LEADER_CHANGED" | "AUDIT_STREAM" | "UPDATE_AVAILABLE")[];
       waitMinutes: number;
       enabled: boolean;
       /** Format: date-time */
@@ -2089,14 +2089,14 @@ export interface components {
       scope?: "ACCOUNT" | "INSTALLATION";
       email?: string;
       url?: string;
-      events?: ("ENDPOINT_FAILING" | "WAITING_FOR_CAPACITY" | "QUEUE_SLOW" | "BUDGET" | "KEY_EXPIRES" | "DISK" | "LEADER_CHANGED" | "AUDIT_STREAM")[];
+      events?: ("ENDPOINT_FAILING" | "WAITING_FOR_CAPACITY" | "QUEUE_SLOW" | "BUDGET" | "KEY_EXPIRES" | "DISK" | "LEADER_CHANGED" | "AUDIT_STREAM" | "UPDATE_AVAILABLE")[];
       waitMinutes?: number;
     };
     UpdateNoticeDestinationRequest: {
       name?: string;
       email?: string;
       url?: string;
-      events?: ("ENDPOINT_FAILING" | "WAITING_FOR_CAPACITY" | "QUEUE_SLOW" | "BUDGET" | "KEY_EXPIRES" | "DISK" | "LEADER_CHANGED" | "AUDIT_STREAM")[];
+      events?: ("ENDPOINT_FAILING" | "WAITING_FOR_CAPACITY" | "QUEUE_SLOW" | "BUDGET" | "KEY_EXPIRES" | "DISK" | "LEADER_CHANGED" | "AUDIT_STREAM" | "UPDATE_AVAILABLE")[];
       waitMinutes?: number;
       enabled?: boolean;
     };
@@ -2111,7 +2111,7 @@ export interface components {
         createdAt: string;
         status: "WAITING" | "SENT" | "GIVEN_UP";
         items: {
-          event: "ENDPOINT_FAILING" | "WAITING_FOR_CAPACITY" | "QUEUE_SLOW" | "BUDGET" | "KEY_EXPIRES" | "DISK" | "LEADER_CHANGED" | "AUDIT_STREAM" | "TEST";
+          event: "ENDPOINT_FAILING" | "WAITING_FOR_CAPACITY" | "QUEUE_SLOW" | "BUDGET" | "KEY_EXPIRES" | "DISK" | "LEADER_CHANGED" | "AUDIT_STREAM" | "UPDATE_AVAILABLE" | "TEST";
           phase: "BEGAN" | "ENDED";
           name: string | null;
           owner: string | null;

@@ -36,6 +36,7 @@ const NOTICES = {
   DISK: /the disk is nearly full/i,
   LEADER_CHANGED: /the leader change/i,
   AUDIT_STREAM: /the audit log is not sent/i,
+  UPDATE_AVAILABLE: /a newer version of podyard is available/i,
 } satisfies Record<(typeof EVENTS)[number]['value'], RegExp>;
 
 test.each(EVENTS)('the notice $value is sent in the words that it was chosen by', ({ value, label }) => {

@@ -1,7 +1,8 @@
 import type { Config } from '../config/config.ts';
 import { noticeLoop } from '../control/notices/keep-notices.ts';
+import { updateLook } from '../control/notices/look-for-update.ts';
 import { noticeCourier } from '../control/notices/send-notices.ts';
-import type { Clock } from '../core/clock.ts';
+import { type Clock, monotonicClock } from '../core/clock.ts';
 import type { Loop } from '../core/flow/loop.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
@@ -10,7 +11,7 @@ import type { Pool } from '../db/pool.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import type { NoticeSender } from '../domain/notices/notice.ts';
 import { NoticePost } from '../outbound/send-notice.ts';
-import { diskProblem, readDiskOf } from './describe-installation.ts';
+import { diskProblem, readDiskOf, readVersion } from './describe-installation.ts';
 import { hostInUrl } from './front/listen.ts';
 
 /** Creates what sends notices. Throws if the operator's mail file is wrong. */
@@ -34,8 +35,9 @@ interface Parts {
 }
 
 /** Creates what looks for what people are to be told, and what sends it. */
-export function createNoticeLoops({ dataDir }: Config, parts: Parts): Pick<Loop, 'start' | 'stop'>[] {
+export function createNoticeLoops({ dataDir, notices }: Config, parts: Parts): Pick<Loop, 'start' | 'stop'>[] {
   const courier = noticeCourier(parts);
   const readDisk = async () => diskProblem(await readDiskOf(dataDir));
-  return [noticeLoop({ ...parts, readDisk, onLook: () => courier.wake() }), courier];
+  const readUpdate = updateLook({ ...parts, clock: monotonicClock, place: notices.releases, current: readVersion() });
+  return [noticeLoop({ ...parts, readDisk, readUpdate, onLook: () => courier.wake() }), courier];
 }

@@ -42,7 +42,8 @@ async function describeSleep({ gpuSleep }: Runtime): Promise<SleepSupport> {
   return (await gpuSleep.checkpointHindrance()) === null ? 'CHECKPOINT' : 'COOPERATIVE';
 }
 
-function readVersion(): string {
+/** The version of this program. */
+export function readVersion(): string {
   const file = new URL('../../package.json', import.meta.url);
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }

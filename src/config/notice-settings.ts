@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
-import { optional } from './setting.ts';
+import { asGiven, optional } from './setting.ts';
 
-/** How notices leave. */
+/** What notices need of the operator. */
 export const NOTICES = {
   /** Null: this server sends no mail. */
   mailFile: optional({
@@ -13,5 +13,15 @@ export const NOTICES = {
     page: 'The mail server that [notices](guide/notices.md) are sent by, as JSON',
     help: 'the mail server that notices are sent by, as JSON',
     chart: { value: 'mailSecret', as: 'template' },
+  }),
+  /** Null: nobody is told of newer versions. */
+  releases: optional({
+    variable: 'PODYARD_UPGRADE_FROM',
+    flag: 'upgradeFrom',
+    takes: '<place>',
+    shownDefault: 'nowhere',
+    parse: asGiven,
+    page: 'Directory or URL with releases of Podyard: once a day, the newest there is compared with this one for [notices](guide/notices.md)',
+    help: 'directory or URL of releases, looked at for notices of a newer version',
   }),
 };

@@ -59,6 +59,12 @@ const TEXTS: Record<NoticeItem['event'], EventText> = {
     ended: () => 'The audit log is sent again',
     advice: 'Check the receiver. Entries wait and are lost only when retention removes them.',
   },
+  UPDATE_AVAILABLE: {
+    one: () => 'A newer version of Podyard is available',
+    many: () => 'A newer version of Podyard is available',
+    ended: () => 'The newest version of Podyard runs',
+    advice: 'Read what it changes, then upgrade: docs/guide/upgrade.md.',
+  },
   TEST: {
     one: () => 'A test of this destination',
     many: () => 'A test of this destination',

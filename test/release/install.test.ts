@@ -73,16 +73,21 @@ async function publish(tree: string, to: string): Promise<void> {
 const install = (...args: string[]): Promise<Outcome> => machine.run(['sh', '/archives/install.sh', ...args]);
 const upgradeTo = (to: string): Promise<Outcome> => install('--upgrade', '--from', `/opt/podyard/${to}`);
 
-/** Calls the server as a client on the machine does. */
-async function call<T>(method: string, path: string, body?: object): Promise<T> {
-  const script = `const [key, method, path, body] = process.argv.slice(1);
-    const headers = { authorization: 'Bearer ' + key, 'content-type': 'application/json' };
-    const answer = await fetch('http://127.0.0.1:8080' + path, { method, headers, ...(body && { body }) });
-    console.log(await answer.text());
+/** Calls the server as a client on the machine does, with the key or with a session's headers. */
+async function call<T>(
+  method: string,
+  path: string,
+  body?: object,
+  headers: Record<string, string> = { authorization: `Bearer ${key}` },
+): Promise<T> {
+  const script = `const [headers, method, path, body] = process.argv.slice(1);
+    const init = { method, headers: { ...JSON.parse(headers), 'content-type': 'application/json' }, ...(body && { body }) };
+    const answer = await fetch('http://127.0.0.1:8080' + path, init);
+    console.log(JSON.stringify({ cookies: answer.headers.getSetCookie(), ...(await answer.json()) }));
     if (!answer.ok) process.exit(1);`;
   const node = '/opt/podyard/current/node/bin/node';
-  const args = ['--input-type=module', '-e', script, key, method, path, body ? JSON.stringify(body) : ''];
-  const { code, stdout, output } = await machine.run([node, ...args]);
+  const args = ['--input-type=module', '-e', script, JSON.stringify(headers), method, path];
+  const { code, stdout, output } = await machine.run([node, ...args, body ? JSON.stringify(body) : '']);
   expect({ code, output }).toEqual({ code: 0, output: expect.anything() });
   return JSON.parse(stdout) as T;
 }
@@ -214,7 +219,7 @@ test(
 );
 
 test(
-  '`podyard upgrade` keeps data and running workers, and removes versions beyond the last two',
+  '`podyard upgrade` keeps data, running workers and sessions, and removes versions beyond the last two',
   async () => {
     await call('PATCH', `/v2/serverless/${endpoint}`, { workers: { max: 1 } });
     await until('the waiting job has run', async () => (await jobOf(waiting)).status === 'COMPLETED');
@@ -222,6 +227,12 @@ test(
     const { id } = await call<Job>('POST', `/v2/${endpoint}/run`, { input: { echo: 'long' } });
     await until('a worker has it', async () => (await jobOf(id)).status === 'IN_PROGRESS');
     const { workerId } = await jobOf(id);
+    const session = await call<{ id: string; token: string; cookies: string[] }>('POST', '/sign-in/key', {});
+    const signedIn = {
+      'x-podyard-session': `${session.id}.${session.token}`,
+      'sec-fetch-site': 'same-origin',
+      cookie: session.cookies.at(-1)!.split(';', 1)[0]!,
+    };
 
     const { code, output } = await machine.sh('podyard upgrade --from /published --key /published/podyard.pub');
     expect(output).toContain('SHA256SUMS is signed by the key /published/podyard.pub');
@@ -230,6 +241,8 @@ test(
     expect(code).toBe(0);
     expect((await machine.run(['podyard', '--version'])).stdout.trim()).toBe('9.1.0');
     expect((await jobOf(id)).status).toBe('IN_PROGRESS');
+    const { sessions } = await call<{ sessions: { id: string }[] }>('GET', '/v2/account/sessions', undefined, signedIn);
+    expect(sessions.map((one) => one.id)).toContain(session.id);
     await machine.sh(`touch ${GATE}`);
     await until('its job ends', async () => (await jobOf(id)).status === 'COMPLETED', UPGRADE_MS);
     const ended = await jobOf(id);

@@ -1,20 +1,18 @@
 import { execFile, spawn } from 'node:child_process';
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { once } from 'node:events';
-import { createReadStream, createWriteStream, existsSync } from 'node:fs';
-import { copyFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createReadStream, existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
-import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import type { Command } from 'commander';
 import { UsageError } from '../../core/usage-error.ts';
+import { compareVersions, newestArchive, openPlace, SUMS } from '../../outbound/release-place.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
 
-const SUMS = 'SHA256SUMS';
 const SIGNATURE = 'SHA256SUMS.sig';
-const REQUEST_TIMEOUT_MS = 30_000;
 /** The tree of the unpacked archive, when this is the program in it. */
 const OWN_TREE = resolve(import.meta.dirname, '../../../..');
 
@@ -41,7 +39,7 @@ export function addUpgrade(program: Command, pieces: CliPieces): void {
     .option('--check', 'only say which version is there')
     .addHelpText(
       'after',
-      '\nPODYARD_UPGRADE_FROM names the place, too. There is no default: nothing is ever looked up by itself.',
+      '\nPODYARD_UPGRADE_FROM names the place, too. There is no default: Podyard never looks elsewhere.',
     )
     .action(async ({ from, key, check }: { from?: string; key?: string; check?: boolean }) => {
       const place = from ?? pieces.terminal.env.PODYARD_UPGRADE_FROM;
@@ -69,7 +67,7 @@ export async function upgrade(
     const sums = await place.read(SUMS);
     const signature = await place.read(SIGNATURE).catch(() => null);
     await checkSignature(sums, signature, await findKey(key, tree), note);
-    const archive = pickArchive(sums.toString(), place.archive);
+    const archive = newestArchive(sums.toString(), place.archive);
     const order = compareVersions(archive.version, installed);
     if (order <= 0 && (check || order === 0)) {
       print(`Podyard ${installed} is installed, and the newest in ${from} is ${archive.version}`);
@@ -103,50 +101,6 @@ async function readInstalledVersion(tree: string): Promise<string> {
   );
 }
 
-interface Place {
-  /** The name of the archive, if the place is one. */
-  archive: string | null;
-  read(name: string): Promise<Buffer>;
-  copy(name: string, to: string): Promise<void>;
-}
-
-function openPlace(from: string): Place {
-  const archive = from.endsWith('.tar.gz') ? from.slice(from.lastIndexOf('/') + 1) : null;
-  if (/^https?:\/\//.test(from))
-    return openRemote(archive === null ? from : from.slice(0, from.lastIndexOf('/')), archive);
-  const folder = resolve(archive === null ? from : dirname(from));
-  const explained = <T>(name: string, read: Promise<T>): Promise<T> =>
-    read.catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error;
-      throw new Error(`there is no ${join(folder, name)}: --from names an archive, or the directory that has it`);
-    });
-  return {
-    archive,
-    read: (name) => explained(name, readFile(join(folder, name))),
-    copy: (name, to) => explained(name, copyFile(join(folder, name), to)),
-  };
-}
-
-function openRemote(url: string, archive: string | null): Place {
-  const get = async (name: string, signal?: AbortSignal) => {
-    const address = `${url.replace(/\/$/, '')}/${name}`;
-    const response = await fetch(address, { ...(signal && { signal }) }).catch((error: Error) => {
-      throw new Error(`${address} cannot be reached: ${(error.cause as Error | undefined)?.message ?? error.message}`);
-    });
-    if (!response.ok) throw new Error(`${address} cannot be read: it answers with ${response.status}`);
-    return response;
-  };
-  return {
-    archive,
-    read: async (name) => Buffer.from(await (await get(name, AbortSignal.timeout(REQUEST_TIMEOUT_MS))).arrayBuffer()),
-    copy: async (name, to) =>
-      pipeline(
-        Readable.fromWeb((await get(name)).body as Parameters<typeof Readable.fromWeb>[0]),
-        createWriteStream(to),
-      ),
-  };
-}
-
 /** Returns the key that was given, or else the one with which this installation was made. */
 async function findKey(given: string | null, tree: string): Promise<string | null> {
   const versions = dirname(tree);
@@ -170,31 +124,6 @@ async function checkSignature(
   if (!verify(null, sums, createPublicKey(key), signature)) {
     throw new Error(`${SUMS} is not signed by that key: do not use what is there`);
   }
-}
-
-function pickArchive(sums: string, wanted: string | null): { name: string; version: string; sum: string } {
-  const pattern = new RegExp(
-    `^([0-9a-f]{64})  (podyard-([0-9][0-9A-Za-z.+-]*)-linux-${process.arch}\\.tar\\.gz)$`,
-    'gm',
-  );
-  const all = [...sums.matchAll(pattern)].map(([, sum, name, version]) => ({
-    sum: sum!,
-    name: name!,
-    version: version!,
-  }));
-  const known = wanted === null ? all : all.filter(({ name }) => name === wanted);
-  const newest = known.toSorted((one, other) => compareVersions(one.version, other.version)).at(-1);
-  if (newest) return newest;
-  throw new Error(`${SUMS} has no ${wanted ?? `podyard-<version>-linux-${process.arch}.tar.gz`}`);
-}
-
-/** Above 0 if `one` is newer. `1.0.0-rc.1` comes before `1.0.0`. */
-function compareVersions(one: string, other: string): number {
-  const [[core, pre], [otherCore, otherPre]] = [one, other].map((text) => text.split(/-(.*)/)) as [string[], string[]];
-  const order = core!.localeCompare(otherCore!, 'en', { numeric: true });
-  if (order !== 0 || pre === otherPre) return order;
-  if (pre === undefined || otherPre === undefined) return pre === undefined ? 1 : -1;
-  return pre.localeCompare(otherPre, 'en', { numeric: true });
 }
 
 async function requireOwner(tree: string): Promise<void> {

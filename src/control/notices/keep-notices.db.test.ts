@@ -38,6 +38,7 @@ const leader = (epoch = 1) =>
       if (disk instanceof Error) throw disk;
       return disk;
     },
+    readUpdate: () => null,
   });
 const deliverDue = () => {
   const deps = {

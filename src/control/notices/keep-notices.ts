@@ -25,6 +25,8 @@ interface Deps {
   epoch: number;
   /** The problem of the disk, a sentence without a period; null: none. Rejects if it cannot be read. */
   readDisk: () => Promise<string | null>;
+  /** What is known of a newer version; it does not wait for it. */
+  readUpdate: () => NoticeFacts['update'];
   /** Called after a look: there may be something to send. */
   onLook: () => void;
 }
@@ -60,11 +62,15 @@ export function noticeLoop(deps: Deps): Pick<Loop, 'start' | 'stop' | 'runOnce'>
   };
 }
 
-async function tellAll({ pool, readDisk }: Deps, leader: NoticeFacts['leader'], nowMs: number): Promise<void> {
+async function tellAll(
+  { pool, readDisk, readUpdate }: Deps,
+  leader: NoticeFacts['leader'],
+  nowMs: number,
+): Promise<void> {
   const destinations = await listEnabledDestinations(pool);
   if (destinations.length === 0) return;
   const disk = await readDisk().catch(() => undefined);
-  const facts: NoticeFacts = { ...(await readNoticeFacts(pool, nowMs)), disk, leader };
+  const facts: NoticeFacts = { ...(await readNoticeFacts(pool, nowMs)), disk, leader, update: readUpdate() };
   const open = await listOpenNotices(pool);
   for (const destination of destinations) {
     const conditions = findConditions(facts, destination, nowMs);

@@ -28,14 +28,18 @@ export function findConditions(
     ...ofDisk(facts),
     ...ofLeader(facts, destination.createdAt, nowMs),
     ...facts.auditStreams.flatMap(ofStream),
+    ...ofUpdate(facts),
   ];
   const { userId, events } = destination;
   return all.filter(({ event, accounts }) => events.includes(event) && (userId === null || accounts.includes(userId)));
 }
 
 /** Events whose state is unknown now: notices of them neither end nor go on. */
-export function unknownEvents({ disk }: Pick<NoticeFacts, 'disk'>): NoticeEvent[] {
-  return disk === undefined ? ['DISK'] : [];
+export function unknownEvents({ disk, update }: Pick<NoticeFacts, 'disk' | 'update'>): NoticeEvent[] {
+  return [
+    ...(disk === undefined ? ['DISK' as const] : []),
+    ...(update === undefined ? ['UPDATE_AVAILABLE' as const] : []),
+  ];
 }
 
 function ofEndpoint(endpoint: EndpointNoticeFacts, waitMinutes: number, nowMs: number): Condition[] {
@@ -109,4 +113,11 @@ function ofStream({ kind, failures, lastError }: NoticeFacts['auditStreams'][num
   if (failures < STREAM_FAILURES) return [];
   const detail = `the audit log’s entries wait: ${kind} failed ${failures} times in a row: ${lastError ?? 'unknown'}`;
   return [{ ...OF_INSTALLATION, event: 'AUDIT_STREAM', subject: kind, detail, page: '/audit' }];
+}
+
+function ofUpdate({ update }: NoticeFacts): Condition[] {
+  if (update === undefined || update === null) return [];
+  const { version, current, place } = update;
+  const detail = `${version} is in ${place}, and ${current} runs`;
+  return [{ ...OF_INSTALLATION, event: 'UPDATE_AVAILABLE', subject: version, detail }];
 }

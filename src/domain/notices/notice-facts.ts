@@ -42,6 +42,15 @@ export interface ExpiringKey {
   teamOwners: UserId[];
 }
 
+/** A version that is newer than the one that runs. */
+export interface Update {
+  version: string;
+  /** The one that runs. */
+  current: string;
+  /** Where the operator keeps releases. */
+  place: string;
+}
+
 export interface NoticeFacts {
   endpoints: EndpointNoticeFacts[];
   budgets: SpentBudget[];
@@ -55,6 +64,8 @@ export interface NoticeFacts {
     before: { epoch: number; lookedAtMs: number } | null;
   };
   auditStreams: { kind: string; failures: number; lastError: string | null }[];
+  /** Null: there is none, or nobody said where to look; undefined: it is not known yet, or the place cannot be read. */
+  update: Update | null | undefined;
 }
 
 /** Reads everything of the installation that is in the database: a few statements, whose cost grows with its endpoints, not with their queues. */

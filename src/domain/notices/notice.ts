@@ -12,11 +12,17 @@ export const NOTICE_EVENTS = [
   'DISK',
   'LEADER_CHANGED',
   'AUDIT_STREAM',
+  'UPDATE_AVAILABLE',
 ] as const;
 export type NoticeEvent = (typeof NOTICE_EVENTS)[number];
 
 /** Events of the installation itself: only its destinations are told of them. */
-export const INSTALLATION_EVENTS: readonly NoticeEvent[] = ['DISK', 'LEADER_CHANGED', 'AUDIT_STREAM'];
+export const INSTALLATION_EVENTS: readonly NoticeEvent[] = [
+  'DISK',
+  'LEADER_CHANGED',
+  'AUDIT_STREAM',
+  'UPDATE_AVAILABLE',
+];
 
 /** SLACK and TEAMS: webhooks with the JSON that these, and what is compatible with them, take. */
 export const DESTINATION_KINDS = ['EMAIL', 'WEBHOOK', 'SLACK', 'TEAMS'] as const;

@@ -3,7 +3,7 @@ import type { EndpointId, UserId } from '../../core/ids.ts';
 import type { EndpointFacts } from '../endpoints/endpoint-state.ts';
 import { decideNotices, type OpenNotice } from './decide-notices.ts';
 import { findConditions, unknownEvents } from './find-conditions.ts';
-import { type Condition, NOTICE_EVENTS } from './notice.ts';
+import { type Condition, INSTALLATION_EVENTS, NOTICE_EVENTS } from './notice.ts';
 import type { ExpiringKey, NoticeFacts } from './notice-facts.ts';
 
 const NOW = Date.parse('2026-11-26T12:00:00Z');
@@ -21,7 +21,7 @@ const HEALTHY: EndpointFacts = {
   ...{ limitReason: null, budget: null, webhookRefusal: null },
 };
 const NOTHING: NoticeFacts = {
-  ...{ endpoints: [], budgets: [], keys: [], disk: null, auditStreams: [] },
+  ...{ endpoints: [], budgets: [], keys: [], disk: null, auditStreams: [], update: null },
   leader: { epoch: 7, sinceMs: NOW - 100 * MINUTE, before: { epoch: 7, lookedAtMs: NOW - MINUTE } },
 };
 const endpoint = (facts: Partial<EndpointFacts>, oldestQueuedAt: Date | null = null): NoticeFacts => ({
@@ -107,14 +107,15 @@ describe('what is told', () => {
     expect(one!.detail).toContain('no more workers and pods are started');
     expect(others).toEqual([]);
   });
-  test('disk, leader and audit stream: only to the installation', () => {
+  test('disk, leader, audit stream and a newer version: only to the installation', () => {
     const facts: NoticeFacts = {
       ...NOTHING,
       disk: 'The disk of the data directory has 1.0 GiB of 100.0 GiB left',
       leader: { epoch: 8, sinceMs: NOW - MINUTE, before: { epoch: 7, lookedAtMs: NOW - 6 * MINUTE } },
       auditStreams: [{ kind: 'the webhook', failures: 3, lastError: 'no answer' }],
+      update: { version: '0.3.0', current: '0.2.0', place: '/srv/podyard' },
     };
-    expect(found(facts).map(({ event }) => event)).toEqual(['DISK', 'LEADER_CHANGED', 'AUDIT_STREAM']);
+    expect(found(facts).map(({ event }) => event)).toEqual(INSTALLATION_EVENTS);
     expect(found(facts)[1]!.detail).toContain('after up to 5 min without one');
     expect(found(facts, ALICE)).toEqual([]);
     expect(found(facts, null, { createdAt: new Date(NOW) }).map(({ event }) => event)).not.toContain('LEADER_CHANGED');
@@ -162,8 +163,8 @@ describe('what is decided', () => {
     expect(decide([...conditions], [...notices])).toEqual(wanted);
   });
   test('what is not known neither begins nor ends', () => {
-    expect(unknownEvents({ disk: undefined })).toEqual(['DISK']);
-    expect(unknownEvents({ disk: null })).toEqual([]);
+    expect(unknownEvents({ disk: undefined, update: undefined })).toEqual(['DISK', 'UPDATE_AVAILABLE']);
+    expect(unknownEvents({ disk: null, update: null })).toEqual([]);
     const disk = open({ event: 'DISK', subject: 'data', absentSince: earlier(10 * MINUTE) });
     expect(decide([], [disk], ['DISK'])).toEqual([0, 0, 0, 0]);
     expect(decide([], [disk])).toEqual([0, 1, 0, 0]);

@@ -7,7 +7,7 @@ import { Type } from '../shared/type.ts';
 const SCOPES = ['ACCOUNT', 'INSTALLATION'] as const;
 const SCOPE =
   'ACCOUNT: told of the records of its owner, a user or a team. INSTALLATION: of those of all, and of the installation itself.';
-const EVENTS = 'What it is told of. DISK, LEADER_CHANGED and AUDIT_STREAM are for INSTALLATION only.';
+const EVENTS = 'What it is told of. DISK, LEADER_CHANGED, AUDIT_STREAM and UPDATE_AVAILABLE are for INSTALLATION only.';
 const WAIT = 'How long an endpoint waits for capacity, or its oldest job in the queue, before that is told. Minutes.';
 const MAX_URL = 2_048;
 const MAX_NAME = 100;

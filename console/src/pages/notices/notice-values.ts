@@ -23,6 +23,7 @@ export const EVENTS: { value: Event; label: string; isOfInstallation?: true }[] 
   { value: 'DISK', label: 'The disk is nearly full', isOfInstallation: true },
   { value: 'LEADER_CHANGED', label: 'The leader changes', isOfInstallation: true },
   { value: 'AUDIT_STREAM', label: 'The audit log is not sent', isOfInstallation: true },
+  { value: 'UPDATE_AVAILABLE', label: 'A newer version of Podyard is available', isOfInstallation: true },
 ];
 
 export const STATES = {
