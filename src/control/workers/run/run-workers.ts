@@ -12,13 +12,14 @@ import { WorkerModels } from '../../models/worker-models.ts';
 import { awaitSecrets } from '../../workloads/await-secrets.ts';
 import { type WorkloadList, WorkloadLists } from '../../workloads/workload-lists.ts';
 import { WorkloadTasks } from '../../workloads/workload-tasks.ts';
+import { type WantedWorker, WorkerInserter } from '../place/insert-workers.ts';
 import { WorkerPlacer } from '../place/place-workers.ts';
 import { ReservedGpus } from '../place/reserved-gpus.ts';
 import { StartRecords } from '../place/start-records.ts';
 import type { PlacementDeps } from '../place/waiting-workers.ts';
 import { decideWorker, type SeenContainer, type WorkerAction, type WorkerLimits } from './decide-worker.ts';
 import { finalizeWorker, stopWorker } from './end-worker.ts';
-import { batchPublicKeys } from './launch-worker.ts';
+import { batchPublicKeys, takePlace } from './launch-worker.ts';
 import { ReadinessLog } from './log-readiness.ts';
 import { PhaseWriter } from './phase-writer.ts';
 import { type BroughtDeps, bringFirst, type StartDeps, startWorker } from './start-worker.ts';
@@ -70,6 +71,7 @@ export class WorkerRunner {
   readonly #stopping = new Set<string>();
   readonly #readiness: ReadinessLog;
   readonly #cache: WorkerCache;
+  readonly #inserter: WorkerInserter;
   readonly #placer: WorkerPlacer;
   readonly #lists: WorkloadLists;
   #tickedAt = Number.NEGATIVE_INFINITY;
@@ -96,6 +98,7 @@ export class WorkerRunner {
     };
     this.#readiness = new ReadinessLog(options.logs);
     this.#cache = new WorkerCache(pool);
+    this.#inserter = new WorkerInserter(this.#deps);
     this.#placer = new WorkerPlacer(this.#deps);
     this.#tasks = new WorkloadTasks({ logger, onEnd: (id) => this.#onActionEnd(id as WorkerId) });
     this.#lists = new WorkloadLists({ runtime, monotonic, tasks: this.#tasks, onList: () => this.#loop.wake() });
@@ -153,10 +156,17 @@ export class WorkerRunner {
     await Promise.all(workers.map(({ id }) => runtime.stop(id, graceMs)));
   }
 
-  /** Begins to start a worker that was just inserted. */
-  add(worker: ControlledWorker): void {
-    this.#cache.add(worker);
-    this.#loop.wake();
+  /** Inserts a worker, and begins to start it. False: its endpoint is gone. */
+  insert(wanted: WantedWorker): Promise<boolean> {
+    return this.#inserter.insert(wanted, (worker, claim) => {
+      if (claim) return this.#start(worker, claim);
+      this.#cache.add(worker);
+      this.#loop.wake();
+    });
+  }
+
+  #start(worker: ControlledWorker, claim: Parameters<typeof startWorker>[2]): void {
+    this.#tasks.run(worker.id, 'start', (signal) => startWorker(this.#deps, worker, claim, signal));
   }
 
   /** Ends a worker that broke a limit, as a lost one. Does nothing while another action on it is in progress. */
@@ -206,7 +216,7 @@ export class WorkerRunner {
     for (const { id, wanted } of workers) if (wanted !== 'RUN') this.#tasks.cancel(id);
     const toStart: ControlledWorker[] = [];
     for (const worker of workers) {
-      if (this.#tasks.isBusy(worker.id)) continue;
+      if (this.#tasks.isBusy(worker.id) || this.#inserter.isInserting(worker.id)) continue;
       const action = this.#decide(worker, difference);
       if (action.do === 'start') toStart.push(worker);
       else this.#handOn(worker, action, now);
@@ -324,14 +334,14 @@ export class WorkerRunner {
     this.#placesAt = Math.max(this.#placesAt, startedAt + pauseMs);
     for (const [i, worker] of due.entries()) {
       const place = places[i];
-      if (place) this.#tasks.run(worker.id, 'start', (signal) => startWorker(this.#deps, worker, place, signal));
+      if (place) this.#start(worker, takePlace(this.#deps, worker, place));
     }
   }
 
   /** A worker that finds no place after its image and models were brought is tried again with the others. */
   async #bringAndStart(worker: ControlledWorker, signal: AbortSignal): Promise<void> {
     const place = (await bringFirst(this.#deps, worker, signal)) && (await this.#placer.place(worker));
-    if (place) await startWorker(this.#deps, worker, place, signal);
+    if (place) await startWorker(this.#deps, worker, takePlace(this.#deps, worker, place), signal);
   }
 
   #onActionEnd(id: WorkerId): void {
