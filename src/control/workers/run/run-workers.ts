@@ -12,6 +12,7 @@ import { WorkerModels } from '../../models/worker-models.ts';
 import { awaitSecrets } from '../../workloads/await-secrets.ts';
 import { type WorkloadList, WorkloadLists } from '../../workloads/workload-lists.ts';
 import { WorkloadTasks } from '../../workloads/workload-tasks.ts';
+import { FreedGpus } from '../place/freed-gpus.ts';
 import { type WantedWorker, WorkerInserter } from '../place/insert-workers.ts';
 import { WorkerPlacer } from '../place/place-workers.ts';
 import { ReservedGpus } from '../place/reserved-gpus.ts';
@@ -29,9 +30,6 @@ import { WorkerImages } from './worker-images.ts';
 /** While there are workers, and otherwise. */
 const TICK_MS = 2_000;
 const IDLE_TICK_MS = 10_000;
-/** Freed GPUs lead to another placement of the waiting workers, at most this often, and in a tenth of the time. */
-const PLACE_INTERVAL_MS = 200;
-const PLACE_PAUSES = 10;
 /** The time in which a worker that broke a limit may end by itself. */
 const BROKEN_LIMIT_GRACE_MS = 5_000;
 const MAX_REFUSED = 10_000;
@@ -74,9 +72,8 @@ export class WorkerRunner {
   readonly #inserter: WorkerInserter;
   readonly #placer: WorkerPlacer;
   readonly #lists: WorkloadLists;
+  readonly #freed = new FreedGpus();
   #tickedAt = Number.NEGATIVE_INFINITY;
-  #placesAt = Number.NEGATIVE_INFINITY;
-  #hasFreedGpus = false;
 
   constructor(options: WorkerRunnerOptions) {
     const { pool, capacity, queue, notify, runtime, logger } = options;
@@ -234,11 +231,7 @@ export class WorkerRunner {
       this.#tickedAt = now;
       this.#cache.markSome();
     }
-    if (this.#hasFreedGpus && now >= this.#placesAt) {
-      this.#placesAt = now + PLACE_INTERVAL_MS;
-      this.#hasFreedGpus = false;
-      this.#cache.markDirty(this.#cache.pending);
-    }
+    if (this.#freed.take(now)) this.#cache.markDirty(this.#cache.pending);
     return list ? this.#compare(list) : NO_DIFFERENCE;
   }
 
@@ -314,7 +307,7 @@ export class WorkerRunner {
     const { endpointId, wanted, yieldsTo, gpuPool } = worker;
     records.forget(endpointId);
     if (gpuPool === null) return;
-    this.#hasFreedGpus = true;
+    this.#freed.free();
     const isReplaced = wanted !== 'RUN' && this.#cache.hasPending(endpointId);
     const forEndpointId = yieldsTo ?? (isReplaced ? endpointId : null);
     if (forEndpointId !== null) reserved.keep(worker, forEndpointId, monotonic.now());
@@ -330,8 +323,7 @@ export class WorkerRunner {
     }
     const startedAt = monotonic.now();
     const places = await Promise.all(due.map((worker) => this.#placer.place(worker)));
-    const pauseMs = Math.min(TICK_MS, PLACE_PAUSES * (monotonic.now() - startedAt));
-    this.#placesAt = Math.max(this.#placesAt, startedAt + pauseMs);
+    this.#freed.pauseAfter(startedAt, monotonic.now());
     for (const [i, worker] of due.entries()) {
       const place = places[i];
       if (place) this.#start(worker, takePlace(this.#deps, worker, place));
@@ -352,7 +344,6 @@ export class WorkerRunner {
 
   #nextAt(now: number): number {
     const listAt = this.#lists.nextAt(now) ?? Number.POSITIVE_INFINITY;
-    const placeAt = this.#hasFreedGpus ? this.#placesAt : Number.POSITIVE_INFINITY;
-    return Math.min(this.#tickedAt + TICK_MS, this.#cache.nextAt, listAt, placeAt);
+    return Math.min(this.#tickedAt + TICK_MS, this.#cache.nextAt, listAt, this.#freed.nextAt);
   }
 }
