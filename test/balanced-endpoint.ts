@@ -4,7 +4,7 @@ import { Bus } from '../src/db/bus.ts';
 import { createUser } from '../src/domain/access/users.ts';
 import { change } from '../src/domain/change.ts';
 import { createEndpoint } from '../src/domain/endpoints/create-endpoint.ts';
-import { insertWorkers } from '../src/domain/workers/worker-lifecycle.ts';
+import { insertWorkers } from '../src/domain/workers/insert-workers.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 
 /** A load-balancing endpoint in its own database, whose workers are rows only. */

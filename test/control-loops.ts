@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { NO_WORKLOAD_OPTIONS, type WorkloadOptionRules } from '../src/config/workload-option-settings.ts';
 import { ImageResolver } from '../src/control/housekeeping/resolve-images.ts';
 import { CapacityLedger } from '../src/control/workers/place/capacity-ledger.ts';
+import type { WantedWorker } from '../src/control/workers/place/insert-workers.ts';
 import { WorkerRunner } from '../src/control/workers/run/run-workers.ts';
 import { EndpointScaler } from '../src/control/workers/scale/scale-endpoints.ts';
 import { LogCollector } from '../src/control/workloads/collect-logs.ts';
@@ -18,7 +19,6 @@ import { change, type Operation, type Tx } from '../src/domain/change.ts';
 import { createEndpoint, type NewEndpoint } from '../src/domain/endpoints/create-endpoint.ts';
 import { addToCounters } from '../src/domain/jobs/count-jobs.ts';
 import { JobQueue } from '../src/domain/jobs/job-queue.ts';
-import type { ControlledWorker } from '../src/domain/workers/worker-lifecycle.ts';
 import type { ModelDoor } from '../src/models/nodes/model-door.ts';
 import type { ModelStore } from '../src/models/store/model-store.ts';
 import type { Runtime } from '../src/runtimes/runtime.ts';
@@ -105,11 +105,11 @@ export class ControlLoops {
       hub: NO_HUB,
     });
     this.resolver = new ImageResolver({ ...shared, runtime, secretBox, releaseImages });
-    const onInserted = (worker: ControlledWorker) => workers.add(worker);
+    const insert = (worker: WantedWorker) => workers.insert(worker);
     this.#loops = [
       logs,
       workers,
-      new EndpointScaler({ ...shared, frozenBudget: async () => 0, onInserted }),
+      new EndpointScaler({ ...shared, frozenBudget: async () => 0, insert }),
       this.resolver,
     ];
     for (const loop of this.#loops) loop.start();

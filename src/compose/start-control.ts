@@ -212,7 +212,7 @@ function createLoops(
       ...parts,
       frozenBudget: memory.budgetBytes,
       onStarting: () => capacity.expectStart(),
-      onInserted: (worker) => workers.add(worker),
+      insert: (worker) => workers.insert(worker),
     }),
     ...createJobLoops(config, parts, notify),
     ...createHousekeeping(config, parts, { logs, capacity, releaseImages }),

@@ -107,28 +107,35 @@ export function isUniqueViolation(error: unknown): boolean {
 /**
  * Runs `work` in one transaction on one connection and rolls it back when it throws. `work` runs again after a conflict
  * with another transaction, so it must have no effect outside the database: publish hints after the commit. `lock`: an
- * advisory lock that it holds; taken with the first message to the server, which saves a round trip.
+ * advisory lock that it holds, `read`: a query without values for what is true under the lock. Both are in the first message to the
+ * server, which saves round trips.
  */
 export function transaction<T>(
   pool: Pool,
-  work: (db: Db) => Promise<T>,
-  { lock }: { lock?: AdvisoryLock } = {},
+  work: (db: Db, read: readonly pg.QueryResultRow[]) => Promise<T>,
+  { lock, read }: { lock?: AdvisoryLock; read?: string } = {},
 ): Promise<T> {
-  const begin = lock === undefined ? 'begin' : `begin; select pg_advisory_xact_lock(${lock})`;
+  const begin = ['begin', ...(lock === undefined ? [] : [`select pg_advisory_xact_lock(${lock})`]), read ?? []]
+    .flat()
+    .join('; ');
   return reportFailure(
     pool,
     retryConflicts(() => tryTransaction(pool, begin, work)),
   );
 }
 
-async function tryTransaction<T>(pool: Pool, begin: string, work: (db: Db) => Promise<T>): Promise<T> {
+async function tryTransaction<T>(
+  pool: Pool,
+  begin: string,
+  work: (db: Db, read: readonly pg.QueryResultRow[]) => Promise<T>,
+): Promise<T> {
   const client = await pool.connect().catch((cause) => {
     throw databaseFailure(cause) ?? cause;
   });
   let broken: Error | undefined;
   try {
-    await client.query(begin);
-    const result = await work(client);
+    const begun: pg.QueryResult | pg.QueryResult[] = await client.query(begin); // a list if there are several
+    const result = await work(client, [begun].flat().at(-1)!.rows);
     await client.query('commit');
     return result;
   } catch (error) {

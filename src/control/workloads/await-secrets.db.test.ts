@@ -9,8 +9,9 @@ import { change } from '../../domain/change.ts';
 import type { Context } from '../../domain/context.ts';
 import { createEndpoint } from '../../domain/endpoints/create-endpoint.ts';
 import { createSecret, deleteSecret } from '../../domain/secrets/change-secret.ts';
+import { insertWorkers } from '../../domain/workers/insert-workers.ts';
 import { listWorkers } from '../../domain/workers/list-workers.ts';
-import { insertWorkers, listControlledWorkers, markPending } from '../../domain/workers/worker-lifecycle.ts';
+import { listControlledWorkers, markPending } from '../../domain/workers/worker-lifecycle.ts';
 import { awaitSecrets } from './await-secrets.ts';
 
 let database: TestDatabase;

@@ -13,7 +13,7 @@ import { change } from '../../domain/change.ts';
 import { createEndpoint } from '../../domain/endpoints/create-endpoint.ts';
 import { JobQueue } from '../../domain/jobs/job-queue.ts';
 import { createRegistry } from '../../domain/registries/change-registry.ts';
-import { insertWorkers } from '../../domain/workers/worker-lifecycle.ts';
+import { insertWorkers } from '../../domain/workers/insert-workers.ts';
 import type { RegistryAuth, WorkloadSpec } from '../../runtimes/runtime.ts';
 import { createSimulatedRuntime } from '../../runtimes/simulated/simulated-runtime.ts';
 import { SimulatedWorld } from '../../runtimes/simulated/simulated-world.ts';

@@ -58,6 +58,11 @@ export class ReleaseImages {
     });
   }
 
+  /** True when this process knows what the image of a release is. */
+  isResolved(release: ReleaseKey): boolean {
+    return this.#pinned.has(keyOfRelease(release));
+  }
+
   /** Returns what the image of a release is; null while nobody knows. */
   async find(release: ReleaseKey): Promise<ImageIdentity | null> {
     const key = keyOfRelease(release);

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type RestFixture, startRestApp } from '../../../test/rest-app.ts';
 import type { EndpointId, PodId, WorkerId } from '../../core/ids.ts';
 import { because } from '../../scaling/because.ts';
+import { insertWorkers } from '../workers/insert-workers.ts';
 import { markStarting } from '../workers/mark-starting.ts';
-import { insertWorkers, markExited, markUnplaced } from '../workers/worker-lifecycle.ts';
+import { markExited, markUnplaced } from '../workers/worker-lifecycle.ts';
 import { newWorkloadSecret, renewPodKey } from './workload-keys.ts';
 
 let rest: RestFixture;

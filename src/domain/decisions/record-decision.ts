@@ -29,16 +29,19 @@ export async function recordDecisions(
 ): Promise<void> {
   await db.query({
     name: 'record-decisions',
-    text: `with given as (
-             select * from jsonb_to_recordset($1::jsonb)
-               as d("endpointId" text, at timestamptz, wanted int, reason text, inputs jsonb, actions jsonb)
-           ), added as (
-             insert into scaling_decisions (endpoint_id, at, wanted, reason, inputs, actions)
-             select e.id, at, wanted, reason, inputs, actions from given join endpoints e on e.id = "endpointId"
-           )
-           ${deleteOldest('select "endpointId" from given')}`,
+    text: `with ${insertDecisions(`select e.id, d from jsonb_array_elements($1::jsonb) d join endpoints e on e.id = d ->> 'endpointId'`)}
+           select`,
     values: [JSON.stringify(decisions)],
   });
+}
+
+/** Returns CTEs that store the decisions that `given` selects, as pairs of an endpoint and a Decision in JSON. */
+export function insertDecisions(given: string): string {
+  return `decided (endpoint_id, decision) as (${given}), added as (
+      insert into scaling_decisions (endpoint_id, at, wanted, reason, inputs, actions)
+      select g.endpoint_id, d.* from decided g cross join lateral jsonb_to_record(g.decision)
+        as d(at timestamptz, wanted int, reason text, inputs jsonb, actions jsonb)
+    ), forgotten as (${deleteOldest('select endpoint_id from decided')})`;
 }
 
 /**

@@ -5,6 +5,7 @@ import { SERVING_VERSION } from '../releases/serving-version.ts';
 import { SCHEDULE_COLUMN } from '../scheduled-floors/floor-store.ts';
 import type { FloorSchedule } from '../scheduled-floors/scheduled-floors.ts';
 import type { FlashBoot, ScalerType } from './endpoint.ts';
+import { PLACE_WISH, type PlaceWish } from './place-wish.ts';
 import { LIVE_REQUEST_DEMAND } from './request-demand.ts';
 
 /** The facts about an endpoint and its user that the scaler needs, beside the workers. */
@@ -21,6 +22,7 @@ export interface EndpointDemand extends EndpointUserRow {
   flashboot: FlashBoot;
   isRolloutPaused: boolean;
   schedule: FloorSchedule | null;
+  wish: PlaceWish | null;
   /** Queued jobs, or held requests. */
   queued: number;
   queuedLowPriority: number;
@@ -47,7 +49,8 @@ export async function listEndpointDemand(db: Db, ids: readonly EndpointId[]): Pr
     text: `
       select e.id, ${SERVING_VERSION} as version, t.state as trial, e.workers_min as min, e.workers_max as max, e.scaler_type as "scalerType",
              e.scaler_value as "scalerValue", e.idle_timeout_s as "idleTimeoutSeconds",
-             e.flashboot, e.is_rollout_paused as "isRolloutPaused", ${SCHEDULE_COLUMN} as schedule, c.queued + r.held as queued, c."queuedLowPriority",
+             e.flashboot, e.is_rollout_paused as "isRolloutPaused", ${SCHEDULE_COLUMN} as schedule, ${PLACE_WISH} as wish,
+             c.queued + r.held as queued, c."queuedLowPriority",
              b.batched, b.oldest as "oldestBatchAt",
              c."inProgress" + r.in_flight as "inProgress", least(oldest.created_at, r.oldest) as "oldestQueuedAt", f.count as "failedStarts", f.at as "lastFailedAt",
              f.reason as "lastFailure", ${ENDPOINT_USER_COLUMNS}

@@ -11,7 +11,7 @@ import { createEndpoint } from '../endpoints/create-endpoint.ts';
 import { deleteEndpoint } from '../endpoints/delete-endpoint.ts';
 import { startPod, stopPod, terminatePod } from '../pods/act-on-pod.ts';
 import { createPod } from '../pods/create-pod.ts';
-import { insertWorkers } from '../workers/worker-lifecycle.ts';
+import { insertWorkers } from '../workers/insert-workers.ts';
 import { checkOneMore } from './check-limit.ts';
 import { writeLimits } from './limit-store.ts';
 import { readComputeUse } from './usage.ts';

@@ -3,8 +3,8 @@ import { BalancedEndpoint } from '../../../test/balanced-endpoint.ts';
 import { newId, type WorkerId } from '../../core/ids.ts';
 import { ADVISORY_LOCKS } from '../../db/advisory-locks.ts';
 import type { GpusInUse } from '../catalog/gpus-in-use.ts';
-import { markStarting, type StartingWorker } from './mark-starting.ts';
-import { insertWorkers } from './worker-lifecycle.ts';
+import { insertWorkers } from './insert-workers.ts';
+import { insertStarting, markStarting, type StartingWorker } from './mark-starting.ts';
 
 let endpoint: BalancedEndpoint;
 beforeAll(async () => {
@@ -81,15 +81,32 @@ test('what the caller knows of other workers is believed where it leaves enough,
   expect(await note([four], 2, () => [{ ...PLACE, count: 1 }])).toEqual(new Set([four.id])); // the table is not asked
 });
 
+const POD = `insert into pods (id, user_id, name, image, args, disk_gb, ports, env, gpu_pool, gpu_type_id, gpu_count, cloud,
+    data_center_ids, data_center_id, has_global_network)
+  select 'pod', user_id, 'pod', 'i', '', 20, '{}', '{}', 'ADA_24', 'any', 1, 'SECURE', '{}', 'LOCAL-1', false
+  from endpoints where id = $1`;
+
 test('the GPUs of pods are read in any case', async () => {
   const worker = await pending();
-  await endpoint.sql(
-    `insert into pods (id, user_id, name, image, args, disk_gb, ports, env, gpu_pool, gpu_type_id, gpu_count, cloud,
-       data_center_ids, data_center_id, has_global_network)
-     select 'pod', user_id, 'pod', 'i', '', 20, '{}', '{}', 'ADA_24', 'any', 1, 'SECURE', '{}', 'LOCAL-1', false
-     from endpoints where id = $1`,
-    endpoint.id,
-  );
+  await endpoint.sql(POD, endpoint.id);
   expect(await note([worker], 1, () => [])).toEqual(new Set());
   expect(await note([worker], 2, () => [])).toEqual(new Set([worker.id]));
+});
+
+test('a new worker is inserted with its place, unless a pod got it or another release serves', async () => {
+  await endpoint.sql('delete from pods');
+  const insert = async (total: number, version = 1) => {
+    const id = newId<WorkerId>();
+    const place = { ...PLACE, version, tokenHash: Buffer.from(id), keyHash: Buffer.from(id) };
+    const worker = { id, endpointId: endpoint.id, reason: 'test', pause: null, gpuCount: 1, place };
+    const facts = { gpus: [{ ...PLACE, total }], heldByOthers: () => [] };
+    const [row] = await insertStarting(endpoint.database.pool, [worker], facts);
+    const keys = await endpoint.sql("select from api_keys where id = $1 and workload = 'WORKER'", id);
+    return [row!.phase, row!.gpuPool, keys.length];
+  };
+  expect(await insert(1)).toEqual(['STARTING', 'ADA_24', 1]);
+  expect(await insert(1, 2)).toEqual(['PENDING', null, 0]);
+  await endpoint.sql(POD, endpoint.id);
+  expect(await insert(1)).toEqual(['PENDING', null, 0]);
+  expect(await insert(2)).toEqual(['STARTING', 'ADA_24', 1]);
 });

@@ -4,22 +4,20 @@ import { type Db, type Pool, transaction } from '../../db/pool.ts';
 import { insertWorkerKeys } from '../access/workload-keys.ts';
 import type { CpuConfig } from '../catalog/cpu-config.ts';
 import { type GpusInUse, subtractInUse } from '../catalog/gpus-in-use.ts';
+import { insertWorkers, type NewPlace, type NewWorker } from './insert-workers.ts';
 import { inLockOrder } from './lock-order.ts';
-import { listGpusInUse } from './worker-lifecycle.ts';
+import { type ControlledWorker, GPUS_OF_PODS, listGpusInUse } from './worker-lifecycle.ts';
 
 /** A placed worker with its new token. */
-export interface StartingWorker {
+export interface StartingWorker extends Omit<NewPlace, 'version'> {
   id: WorkerId;
-  pool: string | null;
-  gpuTypeId: string | null;
   gpuCount: number;
-  dataCenterId: string | null;
   /** The CPUs of a CPU endpoint's worker. */
   cpu?: CpuConfig | null;
-  tokenHash: Buffer;
-  /** Hash of its own key (access/workload-keys.ts); null: the user's env has one. */
-  keyHash: Buffer | null;
 }
+
+/** Where a worker wants GPUs, and how many. */
+type Claim = Pick<StartingWorker, 'id' | 'pool' | 'gpuTypeId' | 'dataCenterId' | 'gpuCount'>;
 
 /** The number of GPUs, free or not. */
 interface GpuTotal {
@@ -46,30 +44,65 @@ export async function markStarting(
   facts: GpuFacts,
 ): Promise<Set<WorkerId>> {
   if (workers.every((worker) => worker.pool === null)) return write(pool, workers);
-  const lock = ADVISORY_LOCKS.capacity;
-  return transaction(pool, async (db) => write(db, await listFitting(db, workers, facts)), { lock });
+  return claimGpus(pool, workers, facts, write);
+}
+
+/** A new worker, and how many GPUs it wants in its place. */
+export interface PlacedWorker extends NewWorker {
+  gpuCount: number;
+}
+
+/**
+ * Inserts workers, and returns their rows, as `insertWorkers` does. Those whose GPUs a pod got since the placement are PENDING. From the commit on,
+ * the others' GPUs are reserved.
+ */
+export async function insertStarting(
+  pool: Pool,
+  workers: readonly PlacedWorker[],
+  facts: GpuFacts,
+): Promise<ControlledWorker[]> {
+  const claims = workers.flatMap(({ place, ...worker }) => (place ? [{ ...place, ...worker }] : []));
+  if (claims.length === 0) return insertWorkers(pool, workers);
+  return claimGpus(pool, claims, facts, (db, fitting) => {
+    const ids = new Set(fitting.map(({ id }) => id));
+    return insertWorkers(
+      db,
+      workers.map((worker) => (ids.has(worker.id) ? worker : { ...worker, place: null })),
+    );
+  });
+}
+
+/** Calls `write` with the workers for which there are GPUs, while nobody else is given any. */
+function claimGpus<Worker extends Claim, Result>(
+  pool: Pool,
+  workers: readonly Worker[],
+  facts: GpuFacts,
+  write: (db: Db, fitting: readonly Worker[]) => Promise<Result>,
+): Promise<Result> {
+  return transaction(
+    pool,
+    async (db, ofPods) => write(db, await listFitting(db, workers, facts, ofPods as GpusInUse[])),
+    { lock: ADVISORY_LOCKS.capacity, read: GPUS_OF_PODS },
+  );
 }
 
 /** Reads the GPUs of all workers only if the caller's estimate leaves too few. */
-async function listFitting(
+async function listFitting<Worker extends Claim>(
   db: Db,
-  workers: readonly StartingWorker[],
+  workers: readonly Worker[],
   { gpus, heldByOthers }: GpuFacts,
-): Promise<readonly StartingWorker[]> {
+  ofPods: readonly GpusInUse[],
+): Promise<readonly Worker[]> {
   const held = heldByOthers(new Set(workers.map(({ id }) => id)));
-  if (held) {
-    const ofPods = await listGpusInUse(db, { of: 'pods' });
-    const fitting = keepFitting(workers, gpus, [...held, ...ofPods]);
-    if (fitting.length === workers.length) return fitting;
-  }
-  return keepFitting(workers, gpus, await listGpusInUse(db));
+  const fitting = held && keepFitting(workers, gpus, [...held, ...ofPods]);
+  return fitting?.length === workers.length ? fitting : keepFitting(workers, gpus, await listGpusInUse(db));
 }
 
-function keepFitting(
-  workers: readonly StartingWorker[],
+function keepFitting<Worker extends Claim>(
+  workers: readonly Worker[],
   gpus: readonly GpuTotal[],
   inUse: readonly GpusInUse[],
-): StartingWorker[] {
+): Worker[] {
   const places = subtractInUse(sumByType(gpus), inUse);
   const free = new Map(places.map((place) => [keyOf(place), place.free]));
   return workers.filter((worker) => {
@@ -90,7 +123,7 @@ function sumByType(gpus: readonly GpuTotal[]): GpuTotal[] {
   return [...sums.values()];
 }
 
-function keyOf({ pool, gpuTypeId, dataCenterId }: Pick<StartingWorker, 'pool' | 'gpuTypeId' | 'dataCenterId'>): string {
+function keyOf({ pool, gpuTypeId, dataCenterId }: Pick<Claim, 'pool' | 'gpuTypeId' | 'dataCenterId'>): string {
   return JSON.stringify([dataCenterId, pool, gpuTypeId]);
 }
 

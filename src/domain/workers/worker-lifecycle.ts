@@ -9,7 +9,6 @@ import type { EndpointType, ReleaseSpec } from '../endpoints/endpoint.ts';
 import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
 import { LEASED_BY_WORKER, STOPS_OF_WORKER } from '../jobs/jobs-of-worker.ts';
 import { SPEC } from '../releases/release-store.ts';
-import { SERVING_VERSION } from '../releases/serving-version.ts';
 import { inLockOrder } from './lock-order.ts';
 
 export type WorkerPhase = 'PENDING' | 'STARTING' | 'RUNNING' | 'FROZEN' | 'EXITED';
@@ -58,7 +57,7 @@ export interface ControlledWorker {
 }
 
 /** Selects workers as control sees them: one without an endpoint ends. `from`: the table, or rows of its shape. */
-const selectControlled = (from: string) => `
+export const selectControlled = (from: string) => `
   select w.id, w.endpoint_id as "endpointId", w.endpoint_type as "endpointType", w.user_id as "userId", w.version,
   case when e.id is null then 'STOP' else w.wanted end as wanted,
   case when e.id is null then '${because('ENDPOINT_DELETED').reason}' else w.wanted_reason end as "wantedReason",
@@ -85,40 +84,6 @@ export async function listControlledWorkers(
            where w.phase <> 'EXITED' and ${'ids' in of ? 'w.id' : 'w.endpoint_id'} = any($1::text[])
            order by w.created_at, w.id`,
     values: ['ids' in of ? of.ids : of.endpointIds],
-  });
-  return result.rows;
-}
-
-/** A worker to create, on the release that serves the endpoint. With `pause` it waits until then, shown as unhealthy. */
-export interface NewWorker {
-  id: WorkerId;
-  endpointId: EndpointId;
-  reason: string;
-  pause: { until: Date; reason: string } | null;
-}
-
-/**
- * Returns the inserted workers, oldest first: all but those of deleted endpoints. Locks the endpoints, so that a deletion or a change of the owner
- * either comes first, or finds the worker.
- */
-export async function insertWorkers(db: Db, workers: readonly NewWorker[]): Promise<ControlledWorker[]> {
-  const rows = workers.map(({ pause, ...worker }) => ({ ...worker, until: pause?.until, waits: pause?.reason }));
-  const result = await db.query<ControlledWorker>({
-    name: 'workers-insert',
-    text: `with inserted as (
-             insert into workers (id, endpoint_id, endpoint_type, user_id, version, wanted_reason, spec, gpu_count, not_before,
-             phase_reason, is_lost)
-           select n.id, e.id, e.type, e.user_id, r.version, n.reason, r.spec,
-                  coalesce((r.spec -> 'gpu' ->> 'count')::int, e.gpu_count, 0), n.until,
-                  n.waits, n.until is not null
-           from jsonb_to_recordset($1::jsonb) as n(id text, "endpointId" text, reason text, until timestamptz, waits text)
-           join endpoints e on e.id = n."endpointId"
-           join releases r on r.endpoint_id = e.id and r.version = ${SERVING_VERSION}
-           for share of e
-           returning *)
-           ${selectControlled('inserted')}
-           order by w.created_at, w.id`,
-    values: [JSON.stringify(rows)],
   });
   return result.rows;
 }
@@ -285,22 +250,29 @@ export async function listGpusInUse(
 ): Promise<GpusInUse[]> {
   const result = await db.query<GpusInUse>({
     name: 'gpus-in-use',
-    text: `select gpu_pool as pool, gpu_type_id as "gpuTypeId", data_center_id as "dataCenterId",
-                  sum(gpu_count)::int8 as count
-           from (
+    text: gpusInUse(`
              select gpu_pool, gpu_type_id, data_center_id, gpu_count from workers
              where $3 <> 'pods' and phase in ('STARTING', 'RUNNING', 'FROZEN') and gpu_pool is not null and gpus_released_at is null
                and ($2 or phase <> 'FROZEN' or wanted = 'RUN')
              union all
-             select gpu_pool, gpu_type_id, data_center_id, gpu_count from pods
-             where $3 <> 'workers' and gone_at is null and gpu_pool is not null and id is distinct from $1
-               and (phase in ('STARTING', 'RUNNING')
-                    or wanted = 'RUN' and not (phase = 'ERROR' and phase_revision = revision))
-           ) as given group by 1, 2, 3`,
+             ${PODS_WITH_GPUS} and $3 <> 'workers' and id is distinct from $1`),
     values: [exceptPodId, withFrozen, of],
   });
   return result.rows;
 }
+
+const gpusInUse = (given: string) => `
+  select gpu_pool as pool, gpu_type_id as "gpuTypeId", data_center_id as "dataCenterId", sum(gpu_count)::int8 as count
+  from (${given}) as given group by 1, 2, 3`;
+
+const PODS_WITH_GPUS = `
+  select gpu_pool, gpu_type_id, data_center_id, gpu_count from pods
+  where gone_at is null and gpu_pool is not null
+    and (phase in ('STARTING', 'RUNNING')
+         or wanted = 'RUN' and not (phase = 'ERROR' and phase_revision = revision))`;
+
+/** A query without values for the GPUs in use by pods, as `listGpusInUse` returns them. */
+export const GPUS_OF_PODS = gpusInUse(PODS_WITH_GPUS);
 
 /**
  * Returns the vCPUs in use: those of workers of CPU endpoints that start or run, without frozen ones, and of CPU pods as

@@ -351,7 +351,7 @@ test('modelReferences of REST v1 become models too', async () => {
 
 test('the models of a worker are those of its release', async () => {
   await put([{ source: 'org/model' }]);
-  const { insertWorkers } = await import('../../domain/workers/worker-lifecycle.ts');
+  const { insertWorkers } = await import('../../domain/workers/insert-workers.ts');
   const row = { id: newId(), endpointId: endpoint, reason: 'r', pause: null } as never;
   const [worker] = await insertWorkers(rest.database.pool, [row]);
   expect(worker?.spec.models).toMatchObject([{ name: 'org/model', commit: hub.commitOf('org/model') }]);

@@ -7,7 +7,7 @@ import { type CpuPlace, type CpuWish, chooseCpu, describeLack, toSlotHolder } fr
 import type { PoolCapacity } from '../../../scaling/place-worker.ts';
 import { type Share, shareCapacity } from '../../../scaling/share-capacity.ts';
 import type { WaitingWorker } from '../../../scaling/sharing.ts';
-import type { Place } from '../run/launch-worker.ts';
+import type { Place } from './claim.ts';
 import { type PlacementDeps, type Placements, toWaiting, yieldForOthers } from './waiting-workers.ts';
 
 /**

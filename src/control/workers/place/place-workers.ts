@@ -9,12 +9,19 @@ import { listReclaimableWorkers, reclaimGpus } from '../../../domain/workers/rec
 import { type ControlledWorker, markPending } from '../../../domain/workers/worker-lifecycle.ts';
 import { listPastYields } from '../../../domain/workers/yield-workers.ts';
 import { type Share, shareCapacity } from '../../../scaling/share-capacity.ts';
-import type { Sharing } from '../../../scaling/sharing.ts';
+import type { Sharing, WaitingWorker } from '../../../scaling/sharing.ts';
 import { quotaInGpus } from '../../../scaling/user-allowance.ts';
 import type { LogCollector } from '../../workloads/collect-logs.ts';
-import type { Place } from '../run/launch-worker.ts';
+import type { Place } from './claim.ts';
 import { placeCpuWorkers } from './place-cpu-workers.ts';
-import { type PlacementDeps, type Placements, toPlaceRequest, toWaiting, yieldForOthers } from './waiting-workers.ts';
+import {
+  type PlaceableWorker,
+  type PlacementDeps,
+  type Placements,
+  toPlaceRequest,
+  toWaiting,
+  yieldForOthers,
+} from './waiting-workers.ts';
 
 /**
  * Finds a place for each pending worker, fairly between users and endpoints, and reserves it in the ledger. Without enough
@@ -35,30 +42,75 @@ export async function placeWorkers(
   };
 }
 
+/** New workers, which nobody has read yet. */
+type UnplacedWorker = Pick<PlaceableWorker, 'id' | 'endpointId' | 'userId'> &
+  PlaceableWorker['spec'] & { dataCenterIds: string[] };
+
+/**
+ * Finds places for workers that need GPUs, and reserves them in the ledger; none at all where there are too few for all of
+ * them, because `placeWorkers` then decides who gets them. Asks the database only what the ledger does not know.
+ */
+export async function placeAtOnce(
+  deps: PlacementDeps,
+  workers: readonly UnplacedWorker[],
+  now: number,
+): Promise<ReadonlyMap<string, Place>> {
+  if (workers.length === 0) return new Map();
+  const createdAt = new Date(now);
+  const pending = workers.map(({ gpu, networkVolumeIds, ...worker }) => {
+    return { ...worker, createdAt, notBefore: null, spec: { gpu, networkVolumeIds } };
+  });
+  const { capacities, waiting } = await readFree(deps, pending);
+  const share = shareFree(deps, capacities, waiting, now);
+  if (share.missing.size > 0) return new Map();
+  reserve(deps, waiting, share);
+  return share.placed;
+}
+
+async function readFree(deps: PlacementDeps, pending: readonly PlaceableWorker[]) {
+  const capacities = await deps.capacity.readFree();
+  const known = new Set(capacities.map(({ dataCenterId }) => dataCenterId));
+  const found = await toWaiting(deps, pending, known, ({ spec }, dataCenterIds) => {
+    return spec.gpu && { ...toPlaceRequest(spec.gpu), dataCenterIds };
+  });
+  return { capacities, ...found };
+}
+
+/** Shares what is free, as if nobody had to leave. */
+function shareFree(
+  { reserved, monotonic }: PlacementDeps,
+  capacities: Sharing['capacities'],
+  waiting: readonly WaitingWorker[],
+  now: number,
+): Share {
+  const kept = reserved.list(monotonic.now());
+  return shareCapacity({ capacities, waiting, reserved: kept, holding: [], minOf: () => 0, now });
+}
+
+function reserve(deps: PlacementDeps, waiting: readonly WaitingWorker[], { placed }: Pick<Share, 'placed'>): void {
+  for (const worker of waiting) {
+    const place = placed.get(worker.id);
+    if (!place || !worker.request) continue;
+    deps.capacity.promise(worker.id, { ...place, count: worker.request.count });
+    deps.reserved.use(worker.endpointId as EndpointId, place, worker.request.count);
+  }
+}
+
 async function placeGpuWorkers(
   deps: PlacementDeps,
   pending: readonly ControlledWorker[],
   now: number,
 ): Promise<Placements> {
   if (pending.length === 0) return { placed: new Map(), missing: new Map() };
-  const capacities = await deps.capacity.readFree();
-  const known = new Set(capacities.map(({ dataCenterId }) => dataCenterId));
-  const { waiting, nowhere } = await toWaiting(deps, pending, known, ({ spec }, dataCenterIds) => {
-    return spec.gpu && { ...toPlaceRequest(spec.gpu), dataCenterIds };
-  });
-  const reserved = deps.reserved.list(deps.monotonic.now());
-  let share = shareCapacity({ capacities, waiting, reserved, holding: [], minOf: () => 0, now });
+  const { capacities, waiting, nowhere } = await readFree(deps, pending);
+  let share = shareFree(deps, capacities, waiting, now);
   if (share.missing.size > 0 || waiting.some(({ wasRefused }) => wasRefused)) {
+    const reserved = deps.reserved.list(deps.monotonic.now());
     const exact = await deps.capacity.readFree({ fresh: true });
     share = await shareFairly(deps, { capacities: exact, waiting, reserved, now });
     deps.capacity.expire(); // the next run sees capacity that comes back
   }
-  for (const worker of waiting) {
-    const place = share.placed.get(worker.id);
-    if (!place || !worker.request) continue;
-    deps.capacity.promise(worker.id, { ...place, count: worker.request.count });
-    deps.reserved.use(worker.endpointId as EndpointId, place, worker.request.count);
-  }
+  reserve(deps, waiting, share);
   const missing = withProblem(share.missing, deps.capacity.machine.gpuProblem);
   return { placed: share.placed, missing: new Map([...missing, ...nowhere]) };
 }

@@ -1,7 +1,7 @@
 import type { EndpointId } from '../../../core/ids.ts';
 import type { ControlledWorker } from '../../../domain/workers/worker-lifecycle.ts';
 import type { Reservation } from '../../../scaling/sharing.ts';
-import type { Place } from '../run/launch-worker.ts';
+import type { Place } from './claim.ts';
 
 /** By then the worker that they were left for has taken them, or needs them no more. */
 const KEPT_MS = 10_000;

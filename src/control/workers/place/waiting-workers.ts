@@ -12,23 +12,27 @@ import { type Because, because, type Claimant, type Held, seenBy } from '../../.
 import { dataCentersFor, type PlaceRequest } from '../../../scaling/place-worker.ts';
 import { whyOutdated } from '../../../scaling/releases.ts';
 import type { WaitingWorker, Yield } from '../../../scaling/sharing.ts';
-import type { Place } from '../run/launch-worker.ts';
 import type { CapacityLedger } from './capacity-ledger.ts';
+import type { Place } from './claim.ts';
 import type { ReservedGpus } from './reserved-gpus.ts';
 import type { StartRecords } from './start-records.ts';
 
-/** Returns what a worker needs, in one of these data centers (empty: any); null if it needs nothing that is shared. */
-export type ToRequest = (worker: ControlledWorker, dataCenterIds: readonly string[]) => PlaceRequest | null;
+/** The facts of a worker without a place that its place depends on. */
+export type PlaceableWorker = Pick<
+  ControlledWorker,
+  'id' | 'endpointId' | 'userId' | 'dataCenterIds' | 'createdAt' | 'notBefore'
+> & { spec: Pick<ControlledWorker['spec'], 'gpu' | 'networkVolumeIds'> };
 
 /**
  * Returns workers without a place as the scaling rules see them; `nowhere`: why no data center may take one. `known`: the data
- * centers that there are.
+ * centers that there are. `toRequest` returns what a worker needs, in one of these data centers (empty: any); null if it needs
+ * nothing that is shared.
  */
-export async function toWaiting(
+export async function toWaiting<Worker extends PlaceableWorker>(
   { pool, refused }: Pick<PlacementDeps, 'pool' | 'refused'>,
-  pending: readonly ControlledWorker[],
+  pending: readonly Worker[],
   known: ReadonlySet<string>,
-  toRequest: ToRequest,
+  toRequest: (worker: Worker, dataCenterIds: readonly string[]) => PlaceRequest | null,
 ): Promise<{ waiting: WaitingWorker[]; nowhere: Map<string, string> }> {
   const volumes = known.size <= 1 ? new Map<string, string>() : await findVolumeDataCenters(pool, volumesOf(pending));
   const waiting: WaitingWorker[] = [];
@@ -56,7 +60,7 @@ export function toPlaceRequest(gpu: GpuConfig): Omit<PlaceRequest, 'dataCenterId
   return { pools, count, ...(excludedTypes && { excludedTypes }), ...((allowed || min) && { cuda }) };
 }
 
-function volumesOf(pending: readonly ControlledWorker[]): string[] {
+function volumesOf(pending: readonly PlaceableWorker[]): string[] {
   return [...new Set(pending.flatMap(({ spec }) => spec.networkVolumeIds))];
 }
 

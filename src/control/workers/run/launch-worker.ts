@@ -2,13 +2,11 @@ import type { PerGpuSettings } from '../../../config/gpu-share-settings.ts';
 import type { WorkloadOptionRules } from '../../../config/workload-option-settings.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { Batcher } from '../../../core/flow/batcher.ts';
-import { newSecret, type UserId } from '../../../core/ids.ts';
+import type { UserId } from '../../../core/ids.ts';
 import type { SecretBox } from '../../../core/secret-box.ts';
 import type { Pool } from '../../../db/pool.ts';
 import { listPublicKeys } from '../../../domain/access/public-keys.ts';
-import { hashSecret } from '../../../domain/access/secret-hash.ts';
-import { KEY_VARIABLE, newWorkloadSecret } from '../../../domain/access/workload-keys.ts';
-import type { CpuConfig } from '../../../domain/catalog/cpu-config.ts';
+import { KEY_VARIABLE } from '../../../domain/access/workload-keys.ts';
 import { resolveSecrets } from '../../../domain/secrets/resolve-secrets.ts';
 import { updateWorkerPorts } from '../../../domain/workers/serving-workers.ts';
 import { updateSleepMethod } from '../../../domain/workers/sleeping-workers.ts';
@@ -32,20 +30,10 @@ import type { WorkloadHub } from '../../workloads/workload-hub.ts';
 import type { WorkloadMounts } from '../../workloads/workload-mounts.ts';
 import { hasSleepUrls } from '../freeze/sleep-hooks.ts';
 import type { CapacityLedger } from '../place/capacity-ledger.ts';
+import { type Claim, newClaim, type Place } from '../place/claim.ts';
 import type { PhaseWriter } from './phase-writer.ts';
 import { workerEnv, workerPorts } from './worker-env.ts';
 import type { WorkerImages } from './worker-images.ts';
-
-/** Where a worker may run; all null for a worker without a GPU. */
-export type Place = {
-  pool: string | null;
-  gpuTypeId: string | null;
-  dataCenterId: string | null;
-  /** The driver's CUDA version, where the endpoint has a rule for it. */
-  cudaVersion?: string;
-  /** The CPUs of a CPU endpoint's worker. */
-  cpu?: CpuConfig;
-};
 
 export interface LaunchDeps {
   pool: Pool;
@@ -76,21 +64,15 @@ export interface LaunchDeps {
 }
 
 /**
- * Takes a worker whose image is there from a place to a running container, and records each stage in its timeline. False when the place was
- * taken meanwhile. Throws an error whose message is fit for users.
+ * Takes a worker whose image is there from its place to a running container, and records each stage in its timeline. Throws an error whose message is fit for users.
  */
 export async function launchWorker(
   deps: LaunchDeps,
   worker: ControlledWorker,
-  place: Place,
+  claim: Claim,
   signal: AbortSignal,
-): Promise<boolean> {
-  const token = newSecret('pyw');
-  const key = KEY_VARIABLE in worker.spec.env ? null : newWorkloadSecret();
-  const publicKeys = deps.publicKeys.run(worker.userId);
-  publicKeys.catch(() => {}); // awaited once it has its place
-  if (!(await takePlace(deps, worker, place, { token, keyHash: key?.hash ?? null }))) return false;
-  await recordSleepMethod(deps, worker, place);
+): Promise<void> {
+  await recordSleepMethod(deps, worker, claim.place);
   const placedAt = deps.monotonic.now();
   const sincePlaced = () => deps.monotonic.now() - placedAt;
   const onProgress = (line: string) => deps.logs.system(worker.id, line);
@@ -111,7 +93,7 @@ export async function launchWorker(
   const onModels = (areThere: boolean) => mark(() => markCopying(deps.pool, worker.id, areThere));
   const onBringing = (how: string | null) => mark(() => markWaiting(deps.pool, worker.id, how));
   const { image, isPinned } = await deps.images.referenceOf(worker);
-  const built = await buildSpec(deps, worker, place, { token, apiKey: key?.secret ?? null, publicKeys });
+  const built = await buildSpec(deps, worker, claim);
   const { address, image: found } = await startOnPorts(deps, worker.spec.ports, (tcpPorts) =>
     deps.runtime.start(
       { ...built(tcpPorts), image, registry },
@@ -122,20 +104,21 @@ export async function launchWorker(
   if (found && !isPinned) await deps.images.settle(worker, found);
   await deps.phases.running({ id: worker.id, address, marks: { pullMs, createMs } });
   deps.logs.follow(worker.id, { isNew: true });
-  return true;
 }
 
-/** Writes the place and the token's hash down; false when the GPUs were given to another workload meanwhile. */
-async function takePlace(
-  { phases, capacity }: LaunchDeps,
-  { id, gpuCount }: ControlledWorker,
+/** Writes a claim on a worker's place down; null when the GPUs were given to another workload meanwhile. */
+export async function takePlace(
+  { phases, capacity, publicKeys }: LaunchDeps,
+  { id, userId, gpuCount, spec }: ControlledWorker,
   place: Place,
-  { token, keyHash }: { token: string; keyHash: Buffer | null },
-): Promise<boolean> {
-  const isPlaced = await phases.starting({ id, ...place, gpuCount, tokenHash: hashSecret(token), keyHash });
+): Promise<Claim | null> {
+  const claim = newClaim(place, { hasKey: KEY_VARIABLE in spec.env, publicKeys: publicKeys.run(userId) });
+  const { tokenHash, keyHash } = claim;
+  const isPlaced = await phases.starting({ id, ...place, gpuCount, tokenHash, keyHash });
   capacity.settle(id);
-  if (!isPlaced) capacity.expire();
-  return isPlaced;
+  if (isPlaced) return claim;
+  capacity.expire();
+  return null;
 }
 
 function gpuOf({ gpuCount }: ControlledWorker, { pool, gpuTypeId, cudaVersion }: Place): WorkloadSpec['gpu'] {
@@ -158,8 +141,7 @@ async function recordSleepMethod(
 async function buildSpec(
   deps: LaunchDeps,
   worker: ControlledWorker,
-  place: Place,
-  { token, apiKey, ...given }: { token: string; apiKey: string | null; publicKeys: Promise<string> },
+  { place, token, apiKey, ...given }: Claim,
 ): Promise<(tcpPorts: ReadonlyMap<number, number>) => Omit<WorkloadSpec, 'image' | 'registry'>> {
   const env = await resolveSecrets(deps, worker.userId, worker.spec.env);
   const publicKeys = await given.publicKeys;

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../../test/database.ts';
 import { silentLogger } from '../../../core/logger.ts';
+import { insertWorkers } from '../../../domain/workers/insert-workers.ts';
 import { EndpointScaler } from '../scale/scale-endpoints.ts';
 
 let database: TestDatabase;
@@ -35,7 +36,7 @@ test('a sweep ends after a while, but continues while it finds endpoints that la
     monotonic: { now: () => 1_000_000 }, // time does not pass, so there is one tick
     logger: silentLogger,
     frozenBudget: async () => 0,
-    onInserted: () => {},
+    insert: async (worker) => (await insertWorkers(database.pool, [worker])).length === 1,
   });
   for (let i = 0; i < 30; i++) await scaler.runOnce();
   expect(await sql('select count(distinct endpoint_id)::int as count from workers')).toEqual([{ count: 1_100 }]);
@@ -64,7 +65,7 @@ test('without active endpoints the sweep pauses for half a minute, and a gap in 
     monotonic: { now: () => nowMs },
     logger: silentLogger,
     frozenBudget: async () => 0,
-    onInserted: () => {},
+    insert: async (worker) => (await insertWorkers(database.pool, [worker])).length === 1,
   });
   const count = async () => (await sql('select count(*)::int as count from workers'))[0].count;
   const countAt = async (atMs: number) => {

@@ -3,7 +3,7 @@ import { ControlLoops } from '../../../../test/control-loops.ts';
 import { newId, type WorkerId } from '../../../core/ids.ts';
 import type { Db } from '../../../db/pool.ts';
 import { deleteEndpoint } from '../../../domain/endpoints/delete-endpoint.ts';
-import { insertWorkers } from '../../../domain/workers/worker-lifecycle.ts';
+import { insertWorkers } from '../../../domain/workers/insert-workers.ts';
 import type { Observed, Runtime } from '../../../runtimes/runtime.ts';
 import { SimulatedWorld } from '../../../runtimes/simulated/simulated-world.ts';
 
@@ -46,6 +46,27 @@ test('a worker starts while a slow list of the runtime is being made', async () 
   await vi.waitFor(async () => {
     expect((await control.workers(endpoint)).map((worker) => worker.id)).not.toContain(id);
   }, soon);
+});
+
+test('once the image of a release is known, its workers are inserted with place, key and decision in one transaction', async () => {
+  control = await ControlLoops.start(createWorld());
+  const endpoint = await control.endpoint({ workers: { min: 0, max: 2 } });
+  const running = async (count: number) => {
+    await control.submit(endpoint);
+    const phases = Array(count).fill({ phase: 'RUNNING' });
+    await vi.waitFor(async () => expect(await control.workers(endpoint)).toMatchObject(phases), soon);
+  };
+  await running(1);
+  await running(2);
+  const id = (await control.workers(endpoint))[1]!.id;
+  const marks = `w.created_at = (w.timeline ->> 'capacityAt')::timestamptz as "isAtOnce", w.gpu_pool as pool`;
+  const rows = await control.sql(
+    `select ${marks}, k.xmin = d.xmin as "isOne", d.actions from workers w join api_keys k on k.id = w.id
+     join scaling_decisions d on d.actions @> jsonb_build_array(jsonb_build_object('workerId', w.id)) where w.id = $1`,
+    id,
+  );
+  const actions = [{ kind: 'start', workerId: id, cause: 'DEMAND', reason: expect.any(String) }];
+  expect(rows).toEqual([{ isAtOnce: true, pool: 'ADA_24', isOne: true, actions }]);
 });
 
 test('a failed list changes no worker, and is retried', async () => {

@@ -12,13 +12,15 @@ import { WorkerModels } from '../../models/worker-models.ts';
 import { awaitSecrets } from '../../workloads/await-secrets.ts';
 import { type WorkloadList, WorkloadLists } from '../../workloads/workload-lists.ts';
 import { WorkloadTasks } from '../../workloads/workload-tasks.ts';
+import { FreedGpus } from '../place/freed-gpus.ts';
+import { type WantedWorker, WorkerInserter } from '../place/insert-workers.ts';
 import { WorkerPlacer } from '../place/place-workers.ts';
 import { ReservedGpus } from '../place/reserved-gpus.ts';
 import { StartRecords } from '../place/start-records.ts';
 import type { PlacementDeps } from '../place/waiting-workers.ts';
 import { decideWorker, type SeenContainer, type WorkerAction, type WorkerLimits } from './decide-worker.ts';
 import { finalizeWorker, stopWorker } from './end-worker.ts';
-import { batchPublicKeys } from './launch-worker.ts';
+import { batchPublicKeys, takePlace } from './launch-worker.ts';
 import { ReadinessLog } from './log-readiness.ts';
 import { PhaseWriter } from './phase-writer.ts';
 import { type BroughtDeps, bringFirst, type StartDeps, startWorker } from './start-worker.ts';
@@ -28,9 +30,6 @@ import { WorkerImages } from './worker-images.ts';
 /** While there are workers, and otherwise. */
 const TICK_MS = 2_000;
 const IDLE_TICK_MS = 10_000;
-/** Freed GPUs lead to another placement of the waiting workers, at most this often, and in a tenth of the time. */
-const PLACE_INTERVAL_MS = 200;
-const PLACE_PAUSES = 10;
 /** The time in which a worker that broke a limit may end by itself. */
 const BROKEN_LIMIT_GRACE_MS = 5_000;
 const MAX_REFUSED = 10_000;
@@ -70,11 +69,11 @@ export class WorkerRunner {
   readonly #stopping = new Set<string>();
   readonly #readiness: ReadinessLog;
   readonly #cache: WorkerCache;
+  readonly #inserter: WorkerInserter;
   readonly #placer: WorkerPlacer;
   readonly #lists: WorkloadLists;
+  readonly #freed = new FreedGpus();
   #tickedAt = Number.NEGATIVE_INFINITY;
-  #placesAt = Number.NEGATIVE_INFINITY;
-  #hasFreedGpus = false;
 
   constructor(options: WorkerRunnerOptions) {
     const { pool, capacity, queue, notify, runtime, logger } = options;
@@ -96,6 +95,7 @@ export class WorkerRunner {
     };
     this.#readiness = new ReadinessLog(options.logs);
     this.#cache = new WorkerCache(pool);
+    this.#inserter = new WorkerInserter(this.#deps);
     this.#placer = new WorkerPlacer(this.#deps);
     this.#tasks = new WorkloadTasks({ logger, onEnd: (id) => this.#onActionEnd(id as WorkerId) });
     this.#lists = new WorkloadLists({ runtime, monotonic, tasks: this.#tasks, onList: () => this.#loop.wake() });
@@ -153,10 +153,17 @@ export class WorkerRunner {
     await Promise.all(workers.map(({ id }) => runtime.stop(id, graceMs)));
   }
 
-  /** Begins to start a worker that was just inserted. */
-  add(worker: ControlledWorker): void {
-    this.#cache.add(worker);
-    this.#loop.wake();
+  /** Inserts a worker, and begins to start it. False: its endpoint is gone. */
+  insert(wanted: WantedWorker): Promise<boolean> {
+    return this.#inserter.insert(wanted, (worker, claim) => {
+      if (claim) return this.#start(worker, claim);
+      this.#cache.add(worker);
+      this.#loop.wake();
+    });
+  }
+
+  #start(worker: ControlledWorker, claim: Parameters<typeof startWorker>[2]): void {
+    this.#tasks.run(worker.id, 'start', (signal) => startWorker(this.#deps, worker, claim, signal));
   }
 
   /** Ends a worker that broke a limit, as a lost one. Does nothing while another action on it is in progress. */
@@ -206,7 +213,7 @@ export class WorkerRunner {
     for (const { id, wanted } of workers) if (wanted !== 'RUN') this.#tasks.cancel(id);
     const toStart: ControlledWorker[] = [];
     for (const worker of workers) {
-      if (this.#tasks.isBusy(worker.id)) continue;
+      if (this.#tasks.isBusy(worker.id) || this.#inserter.isInserting(worker.id)) continue;
       const action = this.#decide(worker, difference);
       if (action.do === 'start') toStart.push(worker);
       else this.#handOn(worker, action, now);
@@ -224,11 +231,7 @@ export class WorkerRunner {
       this.#tickedAt = now;
       this.#cache.markSome();
     }
-    if (this.#hasFreedGpus && now >= this.#placesAt) {
-      this.#placesAt = now + PLACE_INTERVAL_MS;
-      this.#hasFreedGpus = false;
-      this.#cache.markDirty(this.#cache.pending);
-    }
+    if (this.#freed.take(now)) this.#cache.markDirty(this.#cache.pending);
     return list ? this.#compare(list) : NO_DIFFERENCE;
   }
 
@@ -304,7 +307,7 @@ export class WorkerRunner {
     const { endpointId, wanted, yieldsTo, gpuPool } = worker;
     records.forget(endpointId);
     if (gpuPool === null) return;
-    this.#hasFreedGpus = true;
+    this.#freed.free();
     const isReplaced = wanted !== 'RUN' && this.#cache.hasPending(endpointId);
     const forEndpointId = yieldsTo ?? (isReplaced ? endpointId : null);
     if (forEndpointId !== null) reserved.keep(worker, forEndpointId, monotonic.now());
@@ -320,18 +323,17 @@ export class WorkerRunner {
     }
     const startedAt = monotonic.now();
     const places = await Promise.all(due.map((worker) => this.#placer.place(worker)));
-    const pauseMs = Math.min(TICK_MS, PLACE_PAUSES * (monotonic.now() - startedAt));
-    this.#placesAt = Math.max(this.#placesAt, startedAt + pauseMs);
+    this.#freed.pauseAfter(startedAt, monotonic.now());
     for (const [i, worker] of due.entries()) {
       const place = places[i];
-      if (place) this.#tasks.run(worker.id, 'start', (signal) => startWorker(this.#deps, worker, place, signal));
+      if (place) this.#start(worker, takePlace(this.#deps, worker, place));
     }
   }
 
   /** A worker that finds no place after its image and models were brought is tried again with the others. */
   async #bringAndStart(worker: ControlledWorker, signal: AbortSignal): Promise<void> {
     const place = (await bringFirst(this.#deps, worker, signal)) && (await this.#placer.place(worker));
-    if (place) await startWorker(this.#deps, worker, place, signal);
+    if (place) await startWorker(this.#deps, worker, takePlace(this.#deps, worker, place), signal);
   }
 
   #onActionEnd(id: WorkerId): void {
@@ -342,7 +344,6 @@ export class WorkerRunner {
 
   #nextAt(now: number): number {
     const listAt = this.#lists.nextAt(now) ?? Number.POSITIVE_INFINITY;
-    const placeAt = this.#hasFreedGpus ? this.#placesAt : Number.POSITIVE_INFINITY;
-    return Math.min(this.#tickedAt + TICK_MS, this.#cache.nextAt, listAt, placeAt);
+    return Math.min(this.#tickedAt + TICK_MS, this.#cache.nextAt, listAt, this.#freed.nextAt);
   }
 }

@@ -7,9 +7,10 @@ import { NO_CAPACITY } from '../../../domain/workers/worker-status.ts';
 import { NoCapacity, type OnProgress } from '../../../runtimes/runtime.ts';
 import { because } from '../../../scaling/because.ts';
 import type { ModelDeps } from '../../models/worker-models.ts';
+import type { Claim } from '../place/claim.ts';
 import { BringProgress } from './bring-progress.ts';
 import { type FinalizeDeps, recordExit } from './end-worker.ts';
-import { type LaunchDeps, launchWorker, type Place } from './launch-worker.ts';
+import { type LaunchDeps, launchWorker } from './launch-worker.ts';
 import type { ImageDeps } from './worker-images.ts';
 
 /** The dependencies that bring images and models. */
@@ -26,18 +27,20 @@ export type StartDeps = LaunchDeps &
   };
 
 /**
- * Starts a worker in its place, or records why it did not start. A start that found no capacity, could not reach the
+ * Starts a worker in the place that it claims, or records why it did not start. A start that found no capacity, could not reach the
  * runtime, or was cancelled is not a failed start: the worker is PENDING again. Never throws for a reason in the worker itself.
  */
 export async function startWorker(
   deps: StartDeps,
   worker: ControlledWorker,
-  place: Place,
+  claiming: Claim | Promise<Claim | null>,
   signal: AbortSignal,
 ): Promise<void> {
   const { userId, endpointId, id, spec } = worker;
   try {
-    if (!(await launchWorker(deps, worker, place, signal))) return; // the next run finds another place
+    const claim = await claiming;
+    if (claim === null) return; // the next run finds another place
+    await launchWorker(deps, worker, claim, signal);
     deps.logger.info({ userId, endpointId, workerId: id, image: spec.image }, 'worker started');
     deps.bus.publish('worker', id);
   } catch (error) {

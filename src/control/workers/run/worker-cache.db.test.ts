@@ -2,11 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { BalancedEndpoint } from '../../../../test/balanced-endpoint.ts';
 import { createTestDatabase, type TestDatabase } from '../../../../test/database.ts';
 import { newId, type WorkerId } from '../../../core/ids.ts';
-import {
-  type ControlledWorker,
-  insertWorkers,
-  listControlledWorkers,
-} from '../../../domain/workers/worker-lifecycle.ts';
+import { insertWorkers } from '../../../domain/workers/insert-workers.ts';
+import { type ControlledWorker, listControlledWorkers } from '../../../domain/workers/worker-lifecycle.ts';
 import { WorkerCache } from './worker-cache.ts';
 
 let database: TestDatabase;

@@ -1,11 +1,12 @@
 import { BoundedMap } from '../../../core/bounded-map.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { Failure } from '../../../core/errors.ts';
-import type { RegistryId, WorkerId } from '../../../core/ids.ts';
+import type { RegistryId, UserId, WorkerId } from '../../../core/ids.ts';
 import type { SecretBox } from '../../../core/secret-box.ts';
 import type { Pool } from '../../../db/pool.ts';
 import type { ImageIdentity } from '../../../domain/images/image-identity.ts';
 import { openCredentials } from '../../../domain/registries/open-credentials.ts';
+import type { ReleaseKey } from '../../../domain/releases/release-images.ts';
 import type { ControlledWorker } from '../../../domain/workers/worker-lifecycle.ts';
 import type { OnProgress, WorkloadSpec } from '../../../runtimes/runtime.ts';
 import type { ReleaseImages } from '../../workloads/release-images.ts';
@@ -13,6 +14,15 @@ import type { ReleaseImages } from '../../workloads/release-images.ts';
 /** When a worker waits for longer, the runtime is asked again whether the image is there and the user may use it. */
 const PRESENT_MS = 300_000;
 const MAX_REMEMBERED = 50_000;
+/** An engine knows by then whether an image is there. */
+const LONGEST_LOOK_MS = 50;
+
+/** A new worker whose image needs no credentials. */
+export interface UnplacedImage extends ReleaseKey {
+  id: WorkerId;
+  userId: UserId;
+  image: string;
+}
 
 export interface ImageDeps {
   pool: Pool;
@@ -38,6 +48,25 @@ export class WorkerImages {
   isPresent({ id }: ControlledWorker): boolean {
     const at = this.#broughtAt.get(id);
     return at !== undefined && this.#deps.monotonic.now() - at < PRESENT_MS;
+  }
+
+  /** Returns those of new workers whose images are resolved and there. Others are pulled at most, and nobody waits for that. */
+  async findPresent<Worker extends UnplacedImage>(workers: readonly Worker[]): Promise<Worker[]> {
+    const { releaseImages, monotonic } = this.#deps;
+    const known = workers.filter((worker) => releaseImages.isResolved(worker));
+    if (known.length === 0) return [];
+    const at = monotonic.now();
+    const found = [...Map.groupBy(known, ({ endpointId }) => endpointId).values()].map(async (same) => {
+      await releaseImages.bring({ ...same[0]!, registryId: null });
+      for (const { id } of same) this.#broughtAt.set(id, at);
+    });
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise((resolve) => {
+      timer = setTimeout(resolve, LONGEST_LOOK_MS);
+    });
+    await Promise.race([Promise.allSettled(found), late]); // a failure is reported by the start that needs it
+    clearTimeout(timer);
+    return known.filter(({ id }) => this.#broughtAt.has(id));
   }
 
   /** Pulls the image of a worker's release unless it is present. Throws an error whose message is fit for users. */

@@ -17,6 +17,7 @@ import { type ControlledWorker, listControlledWorkers } from '../../../domain/wo
 import { decideWorkers, type ScalingDecision } from '../../../scaling/decide-workers.ts';
 import { type FrozenWorker, reservedBytes } from '../../../scaling/frozen-workers.ts';
 import type { UserCut } from '../../../scaling/situation.ts';
+import type { WantedWorker } from '../place/insert-workers.ts';
 import { ScalingFacts, ScheduleClock, toFailedStarts, toScalingEndpoint } from './scaling-facts.ts';
 import { ScalingWriter } from './scaling-writer.ts';
 import { settleTrials } from './settle-trials.ts';
@@ -50,8 +51,8 @@ interface Deps {
   frozenBudget: () => Promise<number>;
   /** Called when workers are to be inserted. */
   onStarting?: () => void;
-  /** Receives new workers, whose rows need not be read again. */
-  onInserted: (worker: ControlledWorker) => void;
+  /** Inserts a worker and has it started; false: its endpoint is gone. */
+  insert: (worker: WantedWorker) => Promise<boolean>;
 }
 
 /**
@@ -90,7 +91,7 @@ export class EndpointScaler {
     const { pool, logger } = deps;
     this.#deps = { ...deps, monotonic };
     this.#log = new SeldomLog(deps.logger);
-    this.#writer = new ScalingWriter(pool);
+    this.#writer = new ScalingWriter(pool, deps.insert);
     this.#loop = new Loop({
       name: 'scale-endpoints',
       tickMs: REST_TICK_MS,
@@ -237,7 +238,7 @@ export class EndpointScaler {
       const isUncertain = decision.inputs.userCut !== undefined && this.#allowances.isAdding(user);
       if (isUncertain) this.#setDue(demand.id, now + MIN_INTERVAL_MS);
       const isNews = !isUncertain && this.#allowances.isNews(demand.id, decision);
-      if (decision.actions.length > 0 || isNews) this.#apply(user, decision);
+      if (decision.actions.length > 0 || isNews) this.#apply(user, decision, demand);
       const isMissed = this.#foundByResync.delete(demand.id) && decision.actions.some(({ kind }) => kind === 'start');
       if (isMissed) this.#resyncSteps = Math.max(this.#resyncSteps, 1);
     }
@@ -273,11 +274,11 @@ export class EndpointScaler {
   }
 
   /** Writes a decision while the scaler continues with other endpoints. */
-  #apply(user: EndpointUser, decision: ScalingDecision): void {
+  #apply(user: EndpointUser, decision: ScalingDecision, demand: EndpointDemand): void {
     const id = user.endpointId;
     if (decision.actions.some(({ kind }) => kind === 'start')) this.#deps.onStarting?.();
     const added = this.#allowances.add(user, decision);
-    const applied = this.#write(id, decision)
+    const applied = this.#write(demand, decision)
       .catch((error) => {
         this.#log.error({ endpointId: id, err: error }, 'writing a scaling decision failed');
         this.#setDue(id, this.#deps.monotonic.now() + RETRY_MS);
@@ -290,22 +291,14 @@ export class EndpointScaler {
     this.#applying.set(id, applied);
   }
 
-  async #write(endpointId: EndpointId, decision: ScalingDecision): Promise<void> {
-    const { logger, bus, onInserted } = this.#deps;
-    const written = decision.actions.map(async (action) => {
-      const applied = await this.#writer.apply(endpointId, action);
-      if (!applied) return [];
-      const { done, inserted } = applied;
-      logger.info({ endpointId, workerId: done.workerId, action: done.kind, reason: done.reason }, 'scaling');
-      if (inserted)
-        onInserted(inserted); // nobody else has anything to do before it starts, which is published
-      else bus.publish('worker', done.workerId);
-      return [done];
+  #write({ id, userId, version, wish }: EndpointDemand, decision: ScalingDecision): Promise<void> {
+    const { logger, bus } = this.#deps;
+    const endpoint = { endpointId: id, wish: wish && { ...wish, userId, version } };
+    return this.#writer.write(endpoint, decision, ({ kind, workerId, reason }) => {
+      logger.info({ endpointId: id, workerId, action: kind, reason }, 'scaling');
+      // Nobody else has anything to do before a worker starts, which is published.
+      if (kind !== 'start') bus.publish('worker', workerId);
     });
-    const actions = (await Promise.all(written)).flat();
-    if (actions.length > 0 || decision.actions.length === 0) {
-      await this.#writer.record(endpointId, decision, actions);
-    }
   }
 
   /** Keeps the earliest time; false if an earlier one was set. */

@@ -3,25 +3,25 @@ import { type EndpointId, newId, type WorkerId } from '../../../core/ids.ts';
 import type { Pool } from '../../../db/pool.ts';
 import { type DecidedAction, type Decision, recordDecisions } from '../../../domain/decisions/record-decision.ts';
 import { type OrderKind, orderWorkers, type WorkerOrder } from '../../../domain/workers/order-workers.ts';
-import { type ControlledWorker, insertWorkers, type NewWorker } from '../../../domain/workers/worker-lifecycle.ts';
 import type { ScalingAction, ScalingDecision } from '../../../scaling/decide-workers.ts';
+import type { WantedWorker } from '../place/insert-workers.ts';
 
 const BATCHES = { lanes: 2, maxSize: 500, isCallFault: () => false };
 
+/** An endpoint, and the needs of its new workers. */
+type ScaledEndpoint = { endpointId: EndpointId; wish: WantedWorker['wish'] };
+
+/** An action, and the worker that it is about. */
+type Planned = { action: ScalingAction; done: DecidedAction };
+
 /** Writes scaling decisions: what is written for many endpoints at the same moment shares statements. */
 export class ScalingWriter {
-  readonly #inserts: Batcher<NewWorker, ControlledWorker | undefined>;
+  readonly #insert: (worker: WantedWorker) => Promise<boolean>;
   readonly #orders: Record<OrderKind, Batcher<WorkerOrder, boolean>>;
   readonly #records: Batcher<Decision & { endpointId: EndpointId }, undefined>;
 
-  constructor(pool: Pool) {
-    this.#inserts = new Batcher({
-      ...BATCHES,
-      flush: async (workers) => {
-        const inserted = new Map((await insertWorkers(pool, workers)).map((worker) => [worker.id, worker]));
-        return workers.map(({ id }) => inserted.get(id));
-      },
-    });
+  constructor(pool: Pool, insert: (worker: WantedWorker) => Promise<boolean>) {
+    this.#insert = insert;
     const ordersOf = (kind: OrderKind) =>
       new Batcher<WorkerOrder, boolean>({
         ...BATCHES,
@@ -45,26 +45,43 @@ export class ScalingWriter {
     });
   }
 
-  /** Inserts or orders one worker. Returns what was done, and an inserted one's row; undefined when there was nothing left to do. */
-  async apply(
-    endpointId: EndpointId,
-    action: ScalingAction,
-  ): Promise<{ done: DecidedAction; inserted: ControlledWorker | null } | undefined> {
-    const { kind, cause, reason } = action;
-    if (kind !== 'start') {
-      const workerId = action.workerId as WorkerId;
-      const isOrdered = await this.#orders[kind].run({ id: workerId, cause, reason });
-      return isOrdered ? { done: { kind, workerId, cause, reason }, inserted: null } : undefined;
+  /**
+   * Inserts and orders workers, and records the decision with the actions that had an effect: those of the last parameter. One
+   * that only starts workers is a part of what inserts them.
+   */
+  async write(
+    endpoint: ScaledEndpoint,
+    decision: ScalingDecision,
+    onDone: (action: DecidedAction) => void,
+  ): Promise<void> {
+    const planned = decision.actions.map((action): Planned => {
+      const { kind, cause, reason } = action;
+      const workerId = kind === 'start' ? newId<WorkerId>() : (action.workerId as WorkerId);
+      return { action, done: { kind, workerId, cause, reason } };
+    });
+    const { at, wanted, reason, inputs } = decision;
+    const recordOf = (done: readonly Planned[]) => {
+      return { at: new Date(at), wanted, reason, inputs, actions: done.map((one) => one.done) };
+    };
+    const [first] = planned;
+    const startsOnly = planned.every(({ action: { kind } }) => kind === 'start');
+    const effects = planned.map(async (one) => {
+      const record = startsOnly && one === first ? recordOf(planned) : null;
+      const hasEffect = await this.#apply(endpoint, one, record);
+      if (hasEffect) onDone(one.done);
+      return hasEffect ? [one] : [];
+    });
+    const done = (await Promise.all(effects)).flat();
+    if (first === undefined || (done.length > 0 && !startsOnly)) {
+      await this.#records.run({ endpointId: endpoint.endpointId, ...recordOf(done) });
     }
-    const workerId = newId<WorkerId>();
-    const pause = action.pause && { ...action.pause, until: new Date(action.pause.until) };
-    const inserted = await this.#inserts.run({ id: workerId, endpointId, reason, pause });
-    return inserted && { done: { kind, workerId, cause, reason }, inserted };
   }
 
-  /** Records a decision with the actions that had an effect. */
-  async record(endpointId: EndpointId, decision: ScalingDecision, actions: DecidedAction[]): Promise<void> {
-    const { at, wanted, reason, inputs } = decision;
-    await this.#records.run({ endpointId, at: new Date(at), wanted, reason, inputs, actions });
+  async #apply(endpoint: ScaledEndpoint, { action, done }: Planned, decision: Decision | null): Promise<boolean> {
+    const { kind, cause, reason } = action;
+    const id = done.workerId;
+    if (kind !== 'start') return this.#orders[kind].run({ id, cause, reason });
+    const pause = action.pause && { ...action.pause, until: new Date(action.pause.until) };
+    return this.#insert({ ...endpoint, id, reason, pause, decision });
   }
 }

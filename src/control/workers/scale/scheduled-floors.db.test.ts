@@ -4,6 +4,7 @@ import { type EndpointId, newId } from '../../../core/ids.ts';
 import { silentLogger } from '../../../core/logger.ts';
 import { upsertFloorSchedule } from '../../../domain/scheduled-floors/floor-store.ts';
 import type { ScheduledFloor } from '../../../domain/scheduled-floors/scheduled-floors.ts';
+import { insertWorkers } from '../../../domain/workers/insert-workers.ts';
 import { listGpuHolders } from '../../../domain/workers/placement-facts.ts';
 import { EndpointScaler } from './scale-endpoints.ts';
 
@@ -42,7 +43,7 @@ beforeEach(async () => {
     monotonic: { now: () => monotonicNow },
     logger: silentLogger,
     frozenBudget: async () => 0,
-    onInserted: () => {},
+    insert: async (worker) => (await insertWorkers(database.pool, [worker])).length === 1,
   });
 });
 

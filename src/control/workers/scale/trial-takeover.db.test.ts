@@ -3,6 +3,7 @@ import { createTestDatabase, type TestDatabase } from '../../../../test/database
 import { type EndpointId, newId } from '../../../core/ids.ts';
 import { silentLogger } from '../../../core/logger.ts';
 import { askForTrial } from '../../../domain/releases/trial-store.ts';
+import { insertWorkers } from '../../../domain/workers/insert-workers.ts';
 import { EndpointScaler } from './scale-endpoints.ts';
 
 let database: TestDatabase;
@@ -45,7 +46,7 @@ async function lead(pool = database.pool): Promise<void> {
     monotonic: { now: () => performance.now() },
     logger: silentLogger,
     frozenBudget: async () => 0,
-    onInserted: () => {},
+    insert: async (worker) => (await insertWorkers(pool, [worker])).length === 1,
   });
   await scaler.runOnce();
   await scaler.stop();

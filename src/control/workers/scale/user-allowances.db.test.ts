@@ -48,11 +48,11 @@ async function endpoints(count: number, gpuCount = 1): Promise<EndpointId[]> {
 
 const submitSix = (id: EndpointId) => Promise.all(Array.from({ length: 6 }, () => control.submit(id)));
 
-/** Keeps everybody from recording decisions until it is released. */
-async function lockDecisions(): Promise<{ release: () => Promise<void> }> {
+/** Keeps everybody from inserting workers of an endpoint until it is released. */
+async function lockEndpoint(id: EndpointId): Promise<{ release: () => Promise<void> }> {
   const client = await control.database.pool.connect();
   await client.query('begin');
-  await client.query('lock table scaling_decisions in exclusive mode');
+  await client.query('select from endpoints where id = $1 for update', [id]);
   let isHeld = true;
   const release = async () => {
     if (!isHeld) return;
@@ -63,6 +63,13 @@ async function lockDecisions(): Promise<{ release: () => Promise<void> }> {
   onTestFinished(release);
   return { release };
 }
+
+const isInserting = async () =>
+  (
+    await control.sql(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%into workers%'`,
+    )
+  ).length > 0;
 
 test('endpoints that grow at once never start more than the user’s limit, and the decision says what cut it', async () => {
   await writeLimits(control.database.pool, control.userId, { workers: 7 });
@@ -88,17 +95,22 @@ test('endpoints that grow at once never start more than the user’s limit, and 
 
 test('while workers of a user are being written, nothing is said about what they leave', async () => {
   await control.sql("insert into users (id, name) values ('bystander', 'bystander')");
-  await writeLimits(control.database.pool, control.userId, { workers: 6 });
-  const [second, bystanders] = await Promise.all([endpoint(), endpoint()]);
+  await writeLimits(control.database.pool, control.userId, { workers: 1 });
+  const env = { KEY: '{{ RUNPOD_SECRET_none }}' }; // so that they are inserted without places, which would have others wait
+  const [first, second, bystanders] = await Promise.all([
+    control.endpoint({ env, workers: { min: 0, max: HUGE } }),
+    endpoint(),
+    endpoint(),
+  ]);
   await control.sql("update endpoints set user_id = 'bystander' where id = $1", bystanders);
-  const lock = await lockDecisions(); // now workers are inserted, but their decision waits
-  const first = await control.endpoint({ workers: { min: 6, max: 6 } });
-  await vi.waitFor(async () => expect(await startedAt([first])).toBe(6), soon);
+  const lock = await lockEndpoint(first);
+  await control.submit(first);
+  await vi.waitFor(async () => expect(await isInserting()).toBe(true), soon);
   await control.submit(second);
   await control.submit(bystanders);
   await vi.waitFor(async () => expect(await startedAt([bystanders])).toBe(1), soon); // so `second` was looked at, too
   await lock.release();
-  const said = "1 job at 1 a worker; the user's limit 'workers' of 6 allows 0, with 6 in use elsewhere";
+  const said = "1 job at 1 a worker; the user's limit 'workers' of 1 allows 0, with 1 in use elsewhere";
   await vi.waitFor(async () => expect(await reasons(second)).toEqual([said]), soon);
 });
 
