@@ -157,6 +157,23 @@ describe('a job', () => {
     expect(take.got).toEqual(['a']);
   });
 
+  test('is one of a backlog for a moment after a poll found some, until one finds none', async () => {
+    const queue = new FakeQueue();
+    const isOne = () => queue.matchmaker.hasBacklog(ENDPOINT);
+    expect(isOne()).toBe(false);
+    queue.queued.push('a', 'b');
+    new FakeTake(queue, 'w1');
+    await queue.settleAll();
+    expect(isOne()).toBe(true);
+    await vi.advanceTimersByTimeAsync(10);
+    expect(isOne()).toBe(false);
+    new FakeTake(queue, 'w2');
+    await queue.settleAll();
+    expect(isOne()).toBe(true);
+    await waiting(queue, 'w3');
+    expect(isOne()).toBe(false);
+  });
+
   test('of many that share a single hint reaches its worker too: each poll that finds one starts more polls', async () => {
     const queue = new FakeQueue();
     const takes = [];

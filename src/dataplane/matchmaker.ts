@@ -1,9 +1,12 @@
+import { monotonicClock } from '../core/clock.ts';
 import type { EndpointId, WorkerId } from '../core/ids.ts';
 import { Roster } from '../core/roster.ts';
 import type { TakenJob } from '../domain/jobs/job.ts';
 
 /** Hold of a take when the database does not answer: the worker gets a 204 soon and asks again. */
 const DATABASE_DOWN_HOLD_MS = 1_000;
+/** For so long a poll that found jobs shows that there are more than workers. */
+const BACKLOG_MS = 10;
 
 /** A worker's held take. */
 interface Waiter {
@@ -28,6 +31,8 @@ interface WaitList {
   readonly waiters: Waiter[];
   /** False only when the last poll found the queue empty and nothing was queued since. */
   mayHaveQueued: boolean;
+  /** When a poll last found jobs. */
+  foundAt: number;
   /** Hints of queued jobs so far. A poll that started before the latest one does not prove the queue empty. */
   hints: number;
   /** Waiters with a poll or a reservation in flight. */
@@ -137,6 +142,12 @@ export class Matchmaker {
     this.#dropIfUnused(list);
   }
 
+  /** True while polls here find jobs: so do those of other processes, which need no hint of each. */
+  hasBacklog(endpointId: EndpointId): boolean {
+    const list = this.#waitLists.get(endpointId);
+    return list !== undefined && monotonicClock.now() - list.foundAt < BACKLOG_MS;
+  }
+
   /** How many endpoints are remembered. */
   get size(): number {
     return this.#waitLists.size;
@@ -151,7 +162,16 @@ export class Matchmaker {
   #waitList(endpointId: EndpointId): WaitList {
     let list = this.#waitLists.get(endpointId);
     if (!list) {
-      list = { endpointId, isForgotten: false, waiters: [], mayHaveQueued: true, hints: 0, busy: new Roster() };
+      const busy = new Roster<Waiter>();
+      list = {
+        endpointId,
+        isForgotten: false,
+        waiters: [],
+        mayHaveQueued: true,
+        foundAt: Number.NEGATIVE_INFINITY,
+        hints: 0,
+        busy,
+      };
       this.#waitLists.set(endpointId, list);
     }
     return list;
@@ -165,9 +185,11 @@ export class Matchmaker {
         const hints = list.hints;
         const jobs = await this.#takeFromQueue(endpointId, waiter.workerId, waiter.slots);
         if (jobs.length > 0) {
+          list.foundAt = monotonicClock.now();
           this.#deliver(endpointId, list, waiter, jobs);
           return this.#pollForMore(endpointId, list);
         }
+        list.foundAt = Number.NEGATIVE_INFINITY;
         if (list.hints === hints) list.mayHaveQueued = false;
         else if (!waiter.isClosed) continue; // a job was queued during the poll
         return this.#wait(list, waiter);

@@ -93,9 +93,9 @@ export class Bus {
     this.notifyPeers(topic, payload);
   }
 
-  /** Calls the listeners of other processes only. */
-  notifyPeers(topic: HintTopic, payload: string): void {
-    if (DATA_TOPICS.has(topic) ? this.hasDataPeers : this.hasPeers) this.#send(topic, payload);
+  /** Calls the listeners of other processes only. `mayWait`: a repetition can be late, see `REPEAT_MS`. */
+  notifyPeers(topic: HintTopic, payload: string, { mayWait = false } = {}): void {
+    if (DATA_TOPICS.has(topic) ? this.hasDataPeers : this.hasPeers) this.#send(topic, payload, mayWait);
   }
 
   /** Returns the function that ends the subscription. */
@@ -115,8 +115,8 @@ export class Bus {
     return this.#processes.onChange(listener);
   }
 
-  #send(topic: HintTopic, payload: string): void {
-    this.#sender.send(topic, formatHint(this.processId, topic, payload));
+  #send(topic: HintTopic, payload: string, mayWait = false): void {
+    this.#sender.send(topic, formatHint(this.processId, topic, payload), mayWait);
   }
 
   async #listen(): Promise<void> {
@@ -185,6 +185,11 @@ const MAX_PENDING = 10_000;
  * quiet it is sent at once. PostgreSQL serializes all NOTIFYs with one lock, and each wakes every process.
  */
 const PACE_MS: { readonly [Topic in HintTopic]?: number } = { queued: 2, demand: 10 };
+/**
+ * The pause after which the same hint is sent again, if it may wait: one about demand, or about one more job where workers find
+ * jobs anyway. Under load every NOTIFY would otherwise repeat the one before.
+ */
+const REPEAT_MS = 25;
 
 /** Sends hints to other processes by NOTIFY. Those that gather while one is in flight go together, each only once. */
 export class HintSender {
@@ -194,6 +199,8 @@ export class HintSender {
   #dueAt = 0;
   #sentAt = 0;
   #timer: { handle: NodeJS.Timeout; at: number } | undefined;
+  /** When a hint was sent in the last REPEAT_MS. */
+  readonly #lately = new Map<string, number>();
   #isSending = false;
   #isFailing = false;
   #isStopped = false;
@@ -202,8 +209,9 @@ export class HintSender {
     this.#deps = deps;
   }
 
-  send(topic: HintTopic, message: string): void {
-    const dueAt = this.#sentAt + (PACE_MS[topic] ?? 0);
+  send(topic: HintTopic, message: string, mayWait = false): void {
+    const canRepeatAt = mayWait || topic === 'demand' ? (this.#lately.get(message) ?? 0) + REPEAT_MS : 0;
+    const dueAt = Math.max(this.#sentAt + (PACE_MS[topic] ?? 0), canRepeatAt);
     this.#dueAt = this.#pending.size === 0 ? dueAt : Math.min(this.#dueAt, dueAt);
     this.#pending.add(message);
     this.#sendDue();
@@ -247,6 +255,8 @@ export class HintSender {
     const messages = [...this.#pending];
     this.#pending.clear();
     this.#sentAt = monotonicClock.now();
+    for (const [message, at] of this.#lately) if (at <= this.#sentAt - REPEAT_MS) this.#lately.delete(message);
+    for (const message of messages) this.#lately.set(message, this.#sentAt);
     try {
       await this.#deps.pool.query({
         name: 'notify',
