@@ -2,6 +2,7 @@ import type { Config } from '../config/config.ts';
 import { noticeLoop } from '../control/notices/keep-notices.ts';
 import { noticeCourier } from '../control/notices/send-notices.ts';
 import type { Clock } from '../core/clock.ts';
+import { readDisk } from '../core/files/read-disk.ts';
 import type { Loop } from '../core/flow/loop.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
@@ -10,7 +11,7 @@ import type { Pool } from '../db/pool.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import type { NoticeSender } from '../domain/notices/notice.ts';
 import { NoticePost } from '../outbound/send-notice.ts';
-import { diskProblem, readDiskOf } from './describe-installation.ts';
+import { diskProblem } from './describe-installation.ts';
 import { hostInUrl } from './front/listen.ts';
 
 /** Creates what sends notices. Throws if the operator's mail file is wrong. */
@@ -36,6 +37,6 @@ interface Parts {
 /** Creates what looks for what people are to be told, and what sends it. */
 export function createNoticeLoops({ dataDir }: Config, parts: Parts): Pick<Loop, 'start' | 'stop'>[] {
   const courier = noticeCourier(parts);
-  const readDisk = async () => diskProblem(await readDiskOf(dataDir));
-  return [noticeLoop({ ...parts, readDisk, onLook: () => courier.wake() }), courier];
+  const findDiskProblem = async () => diskProblem(await readDisk(dataDir));
+  return [noticeLoop({ ...parts, readDisk: findDiskProblem, onLook: () => courier.wake() }), courier];
 }
