@@ -10,8 +10,6 @@ import type { HubRoute } from './hub-route.ts';
 
 type FileRoute = Extract<HubRoute, { kind: 'file' }>;
 
-const CHUNK_BYTES = 2 ** 18;
-
 /** Answers GET and HEAD of a file as the hub does, but with its content where the hub redirects. */
 export async function sendFile(call: HubCall, route: FileRoute): Promise<void> {
   const { req, res, hub, reader } = call;
@@ -76,7 +74,7 @@ async function sendPart(call: HubCall, route: FileRoute, known: Known<HubFile>, 
   try {
     if (part.start === part.end) begin();
     const length = part.end - part.start;
-    await sendBytes(receiver, { start: part.start, length, chunkBytes: CHUNK_BYTES, read });
+    await sendBytes(receiver, { start: part.start, length, read });
     if (!res.destroyed) res.end();
   } finally {
     await content.close();

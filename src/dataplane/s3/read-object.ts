@@ -11,8 +11,6 @@ import type { VolumeCall } from './s3-call.ts';
 import { noSuchKey, S3Error } from './s3-error.ts';
 import { headerOf, type S3Request } from './s3-request.ts';
 
-const CHUNK_BYTES = 2 ** 18;
-
 /** Types that browsers show, and those that people store most; all others are bytes. */
 const TYPES: Record<string, string> = {
   '.csv': 'text/csv',
@@ -160,7 +158,7 @@ async function send(
     return bytesRead;
   };
   try {
-    await sendBytes(res, { start, length, chunkBytes: CHUNK_BYTES, read });
+    await sendBytes(res, { start, length, read });
     res.end();
   } catch {
     res.destroy();
