@@ -13,6 +13,10 @@ export interface HubFaults {
   isPage?: boolean;
   /** Sends other bytes of the same size. */
   isChanged?: boolean;
+  /** Says that a large file has another digest. */
+  isReplaced?: boolean;
+  /** Redirects to the same file of the model with this name, as after it was renamed. */
+  renamedTo?: string;
   /** The status of every answer. */
   status?: number;
   /** Sends no byte of a body until it resolves. */
@@ -100,9 +104,13 @@ export class ModelHubFiles {
     const path = decodeURIComponent(request.url!);
     const token = request.headers.authorization?.replace('Bearer ', '');
     this.asked.push({ path, range: request.headers.range, token });
-    const { status, isPage } = this.#faultsOf(path);
+    const { status, isPage, isReplaced, renamedTo } = this.#faultsOf(path);
     if (status !== undefined) return void response.writeHead(status).end();
     if (isPage) return void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Please sign in</html>');
+    if (renamedTo !== undefined && !path.startsWith(`/${renamedTo}/`)) {
+      const location = path.replace(/^\/[^/]+\/[^/]+/, `/${renamedTo}`);
+      return void response.writeHead(307, { location }).end();
+    }
     const file = this.#files.get(path);
     if (this.tokens && !this.tokens.has(token ?? '')) return void response.writeHead(token ? 403 : 401).end();
     if (!file) return void response.writeHead(404, { 'x-error-code': 'EntryNotFound' }).end();
@@ -111,7 +119,7 @@ export class ModelHubFiles {
     response.setHeader('accept-ranges', 'bytes');
     if (!file.isLarge) return this.#send(request, response, { path, file, tag: `"${digest}"` });
     response.setHeader('x-linked-size', file.content.length);
-    response.setHeader('x-linked-etag', `"${digest}"`);
+    response.setHeader('x-linked-etag', `"${isReplaced ? sha256(Buffer.from('another')) : digest}"`);
     response.writeHead(302, { location: `${this.#cdn}${request.url}?signature=1` }).end();
   }
 

@@ -25,9 +25,16 @@ interface Cost {
   cpuMs: number;
 }
 
+type Part = 'large' | 'small' | 'listing';
+
+interface Large {
+  put: Cost;
+  get: Cost;
+}
+
 interface Round {
-  large: Awaited<ReturnType<typeof compareLarge>>;
-  small: { podyard: Cost; rclone: Cost };
+  large: { podyard: Large; nginx: Large } | null;
+  small: { podyard: Cost; rclone: Cost } | null;
 }
 
 const SMALL = Buffer.alloc(4_096, 'x');
@@ -44,9 +51,12 @@ export async function benchFiles(args: string[]): Promise<void> {
       objects: { type: 'string', default: '10000' },
       listed: { type: 'string', default: '1000000' },
       mib: { type: 'string', default: '1024' },
+      parts: { type: 'string', default: 'large,small,listing' },
       'cpu-prof': { type: 'string' },
     },
   });
+  const parts = values.parts.split(',');
+  const has = (part: Part) => parts.includes(part);
   const startedAt = new Date().toISOString();
   const folder = await mkdtemp(join(tmpdir(), 'podyard-bench-'));
   const profile = values['cpu-prof'];
@@ -67,28 +77,31 @@ export async function benchFiles(args: string[]): Promise<void> {
     };
     const rounds: Round[] = [];
     for (let round = 0; round < Number(values.rounds); round++) {
-      const large = await compareLarge(folder, Number(values.mib), podyard, nginx);
-      const small = {
-        podyard: await putSmall(podyard, Number(values.objects)),
-        rclone: await putSmall(rclone, Number(values.objects)),
-      };
+      const large = has('large') ? await compareLarge(folder, Number(values.mib), podyard, nginx) : null;
+      const small = has('small') ? await compareSmall(Number(values.objects), podyard, rclone) : null;
       rounds.push({ large, small });
     }
-    const listing = await measureListing(server, volume, Number(values.listed));
-    const ratio = (of: 'ms' | 'cpuMs', read: (round: Round) => [Cost, Cost]) =>
-      median(rounds.map((round) => read(round)[1][of] / read(round)[0][of])).toFixed(2);
-    const row = (name: string, read: (round: Round) => [Cost, Cost]) => [name, ratio('ms', read), ratio('cpuMs', read)];
+    const listing = has('listing') ? await measureListing(server, volume, Number(values.listed)) : null;
+    const gib = Number(values.mib) / 1_024;
     process.stdout.write(
       renderTable([
-        ['peer / Podyard', 'time', 'CPU of the server'],
-        row('put, nginx', ({ large }) => [large.podyard.put, large.nginx.put]),
-        row('get, nginx', ({ large }) => [large.podyard.get, large.nginx.get]),
-        row('4 KiB puts, rclone serve webdav', ({ small }) => [small.podyard, small.rclone]),
-        ['first page, ms', listing.firstMs.toFixed(0), ''],
-        ['later pages, p50 ms', listing.laterMs.toFixed(0), ''],
-        ['memory for listing, MiB', listing.memoryMib.toFixed(0), ''],
+        ['', 'peer / Podyard, time', 'CPU of the server', 'CPU of Podyard, ms', 'of the peer'],
+        ...rowOf('put of 1 GiB, nginx', rounds, gib, ({ large }) => large && [large.podyard.put, large.nginx.put]),
+        ...rowOf('get of 1 GiB, nginx', rounds, gib, ({ large }) => large && [large.podyard.get, large.nginx.get]),
+        ...rowOf(
+          'puts of 4 KiB, rclone serve webdav',
+          rounds,
+          1,
+          ({ small }) => small && [small.podyard, small.rclone],
+        ),
       ]),
     );
+    if (listing !== null) {
+      process.stdout.write(
+        `listing: first page ${listing.firstMs.toFixed(0)} ms, later ones ${listing.laterMs.toFixed(1)} ms at p50, ` +
+          `${listing.memoryMib.toFixed(0)} MiB more memory\n`,
+      );
+    }
     const report = { startedAt, machine: describeMachine(folder), rounds, listing };
     await writeResults('files', report);
   } finally {
@@ -97,6 +110,15 @@ export async function benchFiles(args: string[]): Promise<void> {
     await server.dispose();
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Medians over the rounds; `units`: how much of what its name says a round has. */
+function rowOf(name: string, rounds: Round[], units: number, read: (round: Round) => [Cost, Cost] | null): string[][] {
+  const pairs = rounds.flatMap((round) => [read(round)].filter((pair) => pair !== null));
+  if (pairs.length === 0) return [];
+  const ratio = (of: keyof Cost) => median(pairs.map(([own, peer]) => peer[of] / own[of])).toFixed(2);
+  const cpu = (i: 0 | 1) => (median(pairs.map((pair) => pair[i].cpuMs)) / units).toFixed(0);
+  return [[name, ratio('ms'), ratio('cpuMs'), cpu(0), cpu(1)]];
 }
 
 async function createVolume({ url, key }: ServerProcess): Promise<string> {
@@ -128,7 +150,7 @@ function startRclone(folder: string) {
 }
 
 /** With curl, so that the client is not what is measured. */
-async function compareLarge(folder: string, mib: number, podyard: Place, nginx: Place) {
+async function compareLarge(folder: string, mib: number, podyard: Place, nginx: Place): Promise<Round['large']> {
   const file = join(folder, 'large');
   await writeFile(file, '');
   await truncate(file, mib * 2 ** 20);
@@ -170,6 +192,10 @@ async function synchronize({ unsynced }: Place, name: string): Promise<void> {
   const file = await open(join(unsynced, name), 'r+');
   await file.datasync();
   await file.close();
+}
+
+async function compareSmall(count: number, podyard: Place, rclone: Place): Promise<Round['small']> {
+  return { podyard: await putSmall(podyard, count), rclone: await putSmall(rclone, count) };
 }
 
 async function putSmall(place: Place, count: number): Promise<Cost> {

@@ -7,6 +7,7 @@ import { keepBuildsLoop } from '../control/builds/keep-builds.ts';
 import { CommitStatusPoster } from '../control/builds/post-commit-statuses.ts';
 import { BuildRunner } from '../control/builds/run-builds.ts';
 import { GitSync } from '../control/builds/sync-git.ts';
+import { readDisk } from '../core/files/read-disk.ts';
 import type { Loop } from '../core/flow/loop.ts';
 import type { Logger } from '../core/logger.ts';
 import type { SecretBox } from '../core/secret-box.ts';
@@ -17,7 +18,6 @@ import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import { readProjectFields } from '../rest/endpoints/read-project-fields.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { buildLimitsOf } from './create-builder.ts';
-import { readDiskOf } from './describe-installation.ts';
 
 /** Limit of one look at a repository. */
 const LOOK_TIMEOUT_MS = 600_000;
@@ -42,10 +42,9 @@ export function createBuildLoops(
   const { atOnce, kept, cacheBytes } = config.builds;
   const folder = join(config.dataDir, 'builds');
   const path = config.buildEnv.PATH ?? DEFAULT_PATH;
-  const readDisk = () => readDiskOf(config.dataDir);
   return [
     new BuildRunner({ ...parts, builder, limits: buildLimitsOf(config), atOnce, folder }),
-    keepBuildsLoop({ ...parts, builder, kept, cacheBytes, readDisk }),
+    keepBuildsLoop({ ...parts, builder, kept, cacheBytes, readDisk: () => readDisk(config.dataDir) }),
     new GitSync({
       ...parts,
       folder: join(config.dataDir, 'git'),

@@ -4,6 +4,7 @@ import { WorkloadHub } from '../control/workloads/workload-hub.ts';
 import { monotonicClock } from '../core/clock.ts';
 import { HubPlane } from '../dataplane/hub/hub-plane.ts';
 import { PullThroughHub } from '../models/hub/pull-through-hub.ts';
+import { HUB_FOLDER } from '../models/store/model-paths.ts';
 import type { ServerParts } from './serving.ts';
 
 /** Creates the hub that workloads of this machine use; null unless the operator wants one. */
@@ -18,7 +19,7 @@ export function createHub(
   const storeRoot = join(dataDir, 'models', parts.installation.id);
   const { fetchedBytes, evicted } = parts.metrics.hub;
   const hub = new PullThroughHub({
-    ...{ hubUrl, storeRoot, root: join(storeRoot, 'hub'), reach: parts.webhooks, clock: parts.clock },
+    ...{ hubUrl, storeRoot, root: join(storeRoot, HUB_FOLDER), reach: parts.webhooks, clock: parts.clock },
     budgetBytes: models.hubBudgetBytes,
     bytesPerSecond: models.bytesPerSecond,
     counters: { fetchedBytes: (bytes) => fetchedBytes.add(bytes), evicted: () => evicted.add() },

@@ -3,6 +3,7 @@ import { noticeLoop } from '../control/notices/keep-notices.ts';
 import { updateLook } from '../control/notices/look-for-update.ts';
 import { noticeCourier } from '../control/notices/send-notices.ts';
 import { type Clock, monotonicClock } from '../core/clock.ts';
+import { readDisk } from '../core/files/read-disk.ts';
 import type { Loop } from '../core/flow/loop.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
@@ -11,7 +12,7 @@ import type { Pool } from '../db/pool.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import type { NoticeSender } from '../domain/notices/notice.ts';
 import { NoticePost } from '../outbound/send-notice.ts';
-import { diskProblem, readDiskOf, readVersion } from './describe-installation.ts';
+import { diskProblem, readVersion } from './describe-installation.ts';
 import { hostInUrl } from './front/listen.ts';
 
 /** Creates what sends notices. Throws if the operator's mail file is wrong. */
@@ -37,7 +38,7 @@ interface Parts {
 /** Creates what looks for what people are to be told, and what sends it. */
 export function createNoticeLoops({ dataDir, notices }: Config, parts: Parts): Pick<Loop, 'start' | 'stop'>[] {
   const courier = noticeCourier(parts);
-  const readDisk = async () => diskProblem(await readDiskOf(dataDir));
+  const findDiskProblem = async () => diskProblem(await readDisk(dataDir));
   const readUpdate = updateLook({ ...parts, clock: monotonicClock, place: notices.releases, current: readVersion() });
-  return [noticeLoop({ ...parts, readDisk, readUpdate, onLook: () => courier.wake() }), courier];
+  return [noticeLoop({ ...parts, readDisk: findDiskProblem, readUpdate, onLook: () => courier.wake() }), courier];
 }

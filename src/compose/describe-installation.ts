@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { statfs } from 'node:fs/promises';
+import { type DiskSpace, readDisk } from '../core/files/read-disk.ts';
 import type { InstallationFacts, SleepSupport } from '../domain/installation-facts.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
@@ -33,7 +33,7 @@ export function describeInstallation(
     freeze,
     sleep: () => describeSleep(runtime),
     notices: [...notices, ...onFreeze],
-    problems: () => installationProblems({ gpuProblem, readDisk: () => readDiskOf(dataDir) }),
+    problems: () => installationProblems({ gpuProblem, readDisk: () => readDisk(dataDir) }),
   };
 }
 
@@ -52,16 +52,11 @@ export function readVersion(): string {
 const LOW_SHARE = 0.1;
 const LOW_BYTES = 10 * 2 ** 30;
 
-interface Disk {
-  freeBytes: number;
-  totalBytes: number;
-}
-
 interface ProblemSources {
   /** The problem of the GPUs, without a period; null while all answer. */
   gpuProblem: () => string | null;
   /** Rejects if the disk cannot be read. */
-  readDisk: () => Promise<Disk>;
+  readDisk: () => Promise<DiskSpace>;
 }
 
 /** Returns what is out of order on this machine now, one sentence each without a period. */
@@ -72,14 +67,9 @@ export async function installationProblems({ gpuProblem, readDisk }: ProblemSour
 }
 
 /** Returns a sentence if a disk is nearly full: by share, unless it is so large that a tenth is plenty. */
-export function diskProblem({ freeBytes, totalBytes }: Disk): string | null {
+export function diskProblem({ freeBytes, totalBytes }: DiskSpace): string | null {
   if (freeBytes >= LOW_BYTES || freeBytes >= totalBytes * LOW_SHARE) return null;
   return `The disk of the data directory has ${gib(freeBytes)} of ${gib(totalBytes)} left`;
-}
-
-export async function readDiskOf(directory: string): Promise<Disk> {
-  const { bavail, blocks, bsize } = await statfs(directory);
-  return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
 }
 
 function gib(bytes: number): string {

@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
-import { diskProblem, installationProblems, readDiskOf } from './describe-installation.ts';
+import { readDisk } from '../core/files/read-disk.ts';
+import { diskProblem, installationProblems } from './describe-installation.ts';
 
 const GIB = 2 ** 30;
 
@@ -23,6 +24,6 @@ test('GPUs come first; a disk that cannot be read is no problem of its own', asy
 });
 
 test('a directory has a disk', async () => {
-  const { freeBytes, totalBytes } = await readDiskOf(tmpdir());
+  const { freeBytes, totalBytes } = await readDisk(tmpdir());
   expect(totalBytes).toBeGreaterThan(freeBytes);
 });

@@ -25,6 +25,7 @@ import { ReleaseImages } from '../control/workloads/release-images.ts';
 import type { WorkloadHub } from '../control/workloads/workload-hub.ts';
 import { WorkloadMounts } from '../control/workloads/workload-mounts.ts';
 import type { Clock } from '../core/clock.ts';
+import { readDisk } from '../core/files/read-disk.ts';
 import type { EndpointId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
@@ -47,7 +48,6 @@ import { createAuditLoops } from './audit-loops.ts';
 import { createBuildLoops } from './build-loops.ts';
 import { createDiskWatch, createModelDoor, createModelStore } from './create-model-store.ts';
 import { createNoticeLoops } from './create-notice-post.ts';
-import { readDiskOf } from './describe-installation.ts';
 import { createHousekeeping, type Loop } from './housekeeping-loops.ts';
 import { MAIN_SETTINGS } from './open-database.ts';
 
@@ -229,7 +229,7 @@ function createLoops(
 
 function createLogKeeper({ limits, databaseUrl, dataDir }: Config, { pool, clock, logger }: TermParts): LogKeeper {
   const { logRetentionMs: retentionMs, logBytes: maxBytes } = limits;
-  const readFreeBytes = databaseUrl === null ? async () => (await readDiskOf(dataDir)).freeBytes : null;
+  const readFreeBytes = databaseUrl === null ? async () => (await readDisk(dataDir)).freeBytes : null;
   return new LogKeeper({ pool, clock, logger, limits: { retentionMs, maxBytes }, readFreeBytes });
 }
 

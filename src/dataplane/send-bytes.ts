@@ -1,3 +1,5 @@
+import { TurnLimit } from '../core/flow/turn-limit.ts';
+
 /** A response as `sendBytes` uses it. */
 interface Receiver {
   /** It is complete, or its client is gone. */
@@ -11,28 +13,46 @@ interface Receiver {
 export interface Sent {
   start: number;
   length: number;
-  /** Read and written at once. */
-  chunkBytes: number;
   /** Fills a buffer with what is at `at`; resolves with how many bytes, at least one. */
   read: (buffer: Buffer, at: number) => Promise<number>;
 }
 
-/**
- * Sends a part of a file as fast as the client takes it, with two buffers: new ones would make the collector of memory work more than all
- * else.
- */
-export async function sendBytes(res: Receiver, { start, length, chunkBytes, read }: Sent): Promise<void> {
+/** Read and written at once. */
+const CHUNK_BYTES = 2 ** 18;
+/** The kernel takes a tenth of a millisecond or more for each: what clients take at full speed leaves most of a turn to others. */
+const CHUNKS_IN_A_TURN = 2;
+const MAX_SPARE = 32;
+
+const writes = new TurnLimit<() => void>(CHUNKS_IN_A_TURN, (write) => write());
+/** Buffers of a chunk that nobody uses: the pages of new ones would cost as much as what is read into them. */
+const spare: Buffer[] = [];
+
+/** Sends a part of a file as fast as the client takes it, with two buffers, and in turn with all others that do. */
+export async function sendBytes(res: Receiver, { start, length, read }: Sent): Promise<void> {
   const end = start + length;
-  const buffers = [chunkBytes, chunkBytes].map((bytes) => Buffer.allocUnsafeSlow(Math.min(bytes, length)));
+  const isLong = length >= CHUNK_BYTES;
+  const newBuffer = () => (isLong ? spare.pop() : null) ?? Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, length));
+  const buffers = [newBuffer(), newBuffer()];
   let taken: Promise<void> | null = null;
   for (let at = start, i = 0; at < end && !res.isOver; i += 1) {
     const buffer = buffers[i % 2]!; // read while the client takes the other one
     const bytesRead = await read(buffer.subarray(0, Math.min(buffer.length, end - at)), at);
     await taken;
+    if (isLong) await turn();
     at += bytesRead;
     const isFull = !res.write(buffer.subarray(0, bytesRead));
     taken = isFull ? res.taken() : null;
     const mayWait = !isFull && res.unsentBytes > 0 && at < end; // nothing says when so little has left
-    if (mayWait) buffers[i % 2] = Buffer.allocUnsafeSlow(buffer.length);
+    if (mayWait) buffers[i % 2] = newBuffer();
   }
+  if (!isLong) return;
+  await taken;
+  if (res.isOver || res.unsentBytes > 0) return;
+  for (const buffer of buffers) if (spare.length < MAX_SPARE) spare.push(buffer);
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => {
+    if (writes.enter(resolve)) resolve();
+  });
 }

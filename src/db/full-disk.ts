@@ -1,5 +1,5 @@
-import { statfs } from 'node:fs/promises';
 import { messageOf } from '../core/errors.ts';
+import { readDisk } from '../core/files/read-disk.ts';
 import { sqlState } from './sql-state.ts';
 
 /** With less, PostgreSQL may be unable to write its next log segments, and stops. */
@@ -8,9 +8,9 @@ const DISK_FULL = '53100';
 
 /** Returns a public sentence if the disk of a data directory is full or almost full; null otherwise, or if it is unknown. */
 export async function findFullDisk(dataDir: string): Promise<string | null> {
-  const stats = await statfs(dataDir).catch(() => null);
-  if (stats === null) return null;
-  const free = Math.floor((stats.bavail * stats.bsize) / 2 ** 20);
+  const disk = await readDisk(dataDir).catch(() => null);
+  if (disk === null) return null;
+  const free = Math.floor(disk.freeBytes / 2 ** 20);
   if (free >= MIN_FREE_MIB) return null;
   return `The disk of the data directory is full: ${free} MiB are free, and the database needs ${MIN_FREE_MIB}.`;
 }

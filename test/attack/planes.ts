@@ -85,6 +85,7 @@ const asksWith = (house: House, path: string, body: object): BystanderTask =>
 
 const DIGEST = '0'.repeat(64);
 const RANGE = ['content-length: 400000000', 'content-range: bytes 0-399999999/400000000'];
+const RESOLVED = JSON.stringify({ models: [{ source: 'acme/tiny' }] });
 const QUERY = '{ myself { id email endpoints { id name } pods { id name } } }';
 
 /** Opens so many terminals. `frame`: what each then sends all the time. */
@@ -220,12 +221,17 @@ export const PLANES: Plane[] = [
         (house) => fromHub(house, `${house.hub.slice(0, -9)}AAAAAAAAA/api/models/acme/tiny`),
       ],
       ['a hub of its own', (house) => fromHub(house, house.hubFile)],
+      [
+        'missing files of a hub',
+        (house) => several(...Array.from({ length: 50 }, (_, i) => fromHub(house, `${house.hubFile}.${i}`))),
+      ],
       ['packs without end', (house) => stalled(house, 'POST', '/v2/builds/files', 'content-length: 4000000')],
       ['files without end', (house) => stalled(house, 'PUT', `/v2/builds/files/${DIGEST}`, ...RANGE)],
       [
         'lists of models',
         (house) => several(get(house, '/v2/models'), get(house, `/v2/serverless/${house.queue}/models`)),
       ],
+      ['models that are to be resolved', (house) => post(house, '/v2/models/resolve', RESOLVED)],
       ['lists of the audit log', (house) => get(house, '/v2/audit?limit=500')],
       ['exports of the audit log', (house) => get(house, '/v2/audit/export')],
       ['documentation', () => ({ request: lines('GET /docs/ HTTP/1.1', 'host: a') })],

@@ -1,5 +1,5 @@
-import { statfs } from 'node:fs/promises';
 import { Failure } from '../../core/errors.ts';
+import { readDisk } from '../../core/files/read-disk.ts';
 import type { BuildLimits } from '../builder.ts';
 import { StepFinder } from './step-groups.ts';
 
@@ -42,9 +42,9 @@ export async function findDiskFault({
   folder,
   reserveBytes,
 }: Pick<Watched, 'folder' | 'reserveBytes'>): Promise<Failure | null> {
-  const found = folder === null ? null : await statfs(folder).catch(() => null);
+  const found = folder === null ? null : await readDisk(folder).catch(() => null);
   if (found === null) return null;
-  const free = found.bavail * found.bsize;
+  const free = found.freeBytes;
   if (free >= reserveBytes) return null;
   const [has, keeps] = [free, reserveBytes].map((bytes) => `${Math.floor(bytes / 1e6)} MB`);
   return new Failure(

@@ -3,7 +3,8 @@ import { access, constants } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { messageOf } from '../../core/errors.ts';
-import { budgetOf, gigabytes, readDisk } from '../../models/store/disk-room.ts';
+import { readDisk } from '../../core/files/read-disk.ts';
+import { budgetOf, gigabytes } from '../../models/store/disk-room.ts';
 import { directoryBytes } from '../../runtimes/directories/storage-directories.ts';
 import type { Finding } from './finding.ts';
 
@@ -24,7 +25,7 @@ async function checkStore({ dataDir, models }: Pick<Config, 'dataDir' | 'models'
     const place = nearest(folder);
     await access(place, constants.W_OK | constants.X_OK);
     const [{ totalBytes, freeBytes }, usedBytes] = await Promise.all([readDisk(place), directoryBytes(folder)]);
-    const budget = budgetOf(models, { totalBytes, freeBytes, usedBytes, comingBytes: 0 });
+    const budget = budgetOf(models, { totalBytes, freeBytes, usedBytes, comingBytes: 0, elsewhereBytes: 0 });
     const found = `${folder} may take ${gigabytes(budget)} and has ${gigabytes(usedBytes)}; ${gigabytes(freeBytes)} of the disk are free`;
     if (budget <= usedBytes + freeBytes) return { what, verdict: 'ok', found };
     return { what, verdict: 'note', found, advice: 'The disk has less: lower --models-gb, or move --data-dir.' };

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
-import { access, constants, mkdir, statfs } from 'node:fs/promises';
+import { access, constants, mkdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { availableParallelism, totalmem } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { DEFAULT_PATH } from '../../config/build-settings.ts';
 import type { Config } from '../../config/config.ts';
 import { messageOf } from '../../core/errors.ts';
+import { readDisk } from '../../core/files/read-disk.ts';
 import { useCatalog } from '../../domain/catalog/catalog.ts';
 import { readCatalogFile } from '../../domain/catalog/read-catalog-file.ts';
 import type { Gpu, GpuSource } from '../../runtimes/gpus/gpu.ts';
@@ -228,8 +229,7 @@ async function checkDisk(config: Config): Promise<Finding> {
     if (!isThere) await mkdir(dirname(folder), { recursive: true });
     const place = isThere ? folder : dirname(folder);
     await access(place, constants.W_OK);
-    const { bavail, bsize } = await statfs(place);
-    const free = bavail * bsize;
+    const { freeBytes: free } = await readDisk(place);
     if (free >= MIN_FREE_GIB * 2 ** 30) return { what, verdict: 'ok', found: `${folder}, ${gib(free)} free` };
     return {
       what,

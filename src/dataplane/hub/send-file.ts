@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '../../core/errors.ts';
+import { parseRange } from '../../core/text/byte-range.ts';
 import type { HubFile } from '../../models/hub/hub-client.ts';
 import type { Known } from '../../models/hub/pull-through-hub.ts';
 import { sendBytes } from '../send-bytes.ts';
@@ -8,15 +9,6 @@ import { ageHeaders, type HubCall } from './hub-call.ts';
 import type { HubRoute } from './hub-route.ts';
 
 type FileRoute = Extract<HubRoute, { kind: 'file' }>;
-
-const CHUNK_BYTES = 2 ** 18;
-
-/** The part of a file that is sent: from `start` to before `end`. */
-interface Part {
-  status: 200 | 206;
-  start: number;
-  end: number;
-}
 
 /** Answers GET and HEAD of a file as the hub does, but with its content where the hub redirects. */
 export async function sendFile(call: HubCall, route: FileRoute): Promise<void> {
@@ -37,14 +29,19 @@ export async function sendFile(call: HubCall, route: FileRoute): Promise<void> {
 
 async function sendPart(call: HubCall, route: FileRoute, known: Known<HubFile>, size: number): Promise<void> {
   const { req, res, hub, reader, metrics } = call;
-  const part = partOf(req.headers, known.value, size);
-  if (part === null) {
+  const range = parseRange(rangeFor(req.headers, known.value) ?? undefined, size);
+  if (range === 'behind') {
     answer(call, known, 416, ['content-range', `bytes */${size}`, 'content-length', '0']);
     return;
   }
-  const head = headOf(part, size);
+  const part = range ?? { start: 0, end: size };
+  const status = range ? 206 : 200;
+  const head = [
+    ...['content-length', String(part.end - part.start)],
+    ...(range ? ['content-range', `bytes ${part.start}-${part.end - 1}/${size}`] : []),
+  ];
   if (req.method === 'HEAD') {
-    answer(call, known, part.status, head);
+    answer(call, known, status, head);
     return;
   }
   const content = await hub.content(reader, route, { known, from: part.start });
@@ -54,7 +51,7 @@ async function sendPart(call: HubCall, route: FileRoute, known: Known<HubFile>, 
   }
   const begin = () => {
     (content.isStored ? metrics.hub.hits : metrics.hub.misses).add();
-    start(call, known, part.status, head);
+    start(call, known, status, head);
   };
   const receiver = {
     get isOver() {
@@ -77,7 +74,7 @@ async function sendPart(call: HubCall, route: FileRoute, known: Known<HubFile>, 
   try {
     if (part.start === part.end) begin();
     const length = part.end - part.start;
-    await sendBytes(receiver, { start: part.start, length, chunkBytes: CHUNK_BYTES, read });
+    await sendBytes(receiver, { start: part.start, length, read });
     if (!res.destroyed) res.end();
   } finally {
     await content.close();
@@ -134,23 +131,6 @@ function start({ res, clock }: HubCall, known: Known<HubFile>, status: number, h
     ...head,
     ...ageHeaders(known, clock),
   ]);
-}
-
-function headOf({ status, start: from, end }: Part, size: number): string[] {
-  const range = status === 206 ? ['content-range', `bytes ${from}-${end - 1}/${size}`] : [];
-  return ['content-length', String(end - from), ...range];
-}
-
-/** Returns null for a range that begins behind the end. Several ranges, and one of another content, give the whole. */
-function partOf(headers: HubCall['req']['headers'], file: HubFile, size: number): Part | null {
-  const whole: Part = { status: 200, start: 0, end: size };
-  const [, first, last] = /^bytes=(\d{0,16})-(\d{0,16})$/.exec(rangeFor(headers, file) ?? '') ?? [];
-  if (first === undefined || last === undefined || first + last === '') return whole;
-  if (first === '')
-    return last === '0' || size === 0 ? null : { status: 206, start: Math.max(0, size - Number(last)), end: size };
-  const [from, to] = [Number(first), last === '' ? size - 1 : Number(last)];
-  if (to < from && last !== '') return whole;
-  return from >= size ? null : { status: 206, start: from, end: Math.min(to + 1, size) };
 }
 
 function rangeFor(headers: HubCall['req']['headers'], { etag }: HubFile): string | null {

@@ -233,6 +233,7 @@ describe('a key', () => {
     'quotes\'"&<>',
     'ünï/código.txt',
     '😀'.repeat(63),
+    [63, 63, 63, 63, 1].map((count) => '😀'.repeat(count)).join('/'), // 1,024 bytes with the folder that this test adds
     'x'.repeat(255),
     'line\nbreak\tand\u0001control',
     '-dash',

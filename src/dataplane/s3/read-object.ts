@@ -1,7 +1,8 @@
 import type { BigIntStats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { extname } from 'node:path';
-import { readBulk } from '../../core/flow/bulk-file-reads.ts';
+import { readBulk } from '../../core/files/bulk-file-reads.ts';
+import { type ByteRange, parseRange } from '../../core/text/byte-range.ts';
 import { codeOf, within } from '../../runtimes/directories/folder.ts';
 import { sendBytes } from '../send-bytes.ts';
 import { etagOf, namesEtag } from './etag.ts';
@@ -9,8 +10,6 @@ import { type ObjectKey, parseKey } from './object-key.ts';
 import type { VolumeCall } from './s3-call.ts';
 import { noSuchKey, S3Error } from './s3-error.ts';
 import { headerOf, type S3Request } from './s3-request.ts';
-
-const CHUNK_BYTES = 2 ** 18;
 
 /** Types that browsers show, and those that people store most; all others are bytes. */
 const TYPES: Record<string, string> = {
@@ -108,25 +107,11 @@ function timeOf(header: string | undefined): number | null {
   return Number.isNaN(ms) ? null : Math.floor(ms / 1_000);
 }
 
-export interface ByteRange {
-  start: number;
-  /** Inclusive. */
-  end: number;
-}
-
 /** Returns null for the whole, as also for several ranges. Throws `InvalidRange` for one that begins behind the end. */
-export function parseRange(header: string | undefined, size: number): ByteRange | null {
-  const [, first, last] = /^bytes=(\d{0,16})-(\d{0,16})$/.exec(header?.trim() ?? '') ?? [];
-  if (first === undefined || last === undefined || (first === '' && last === '')) return null;
-  const invalid = () => new S3Error('InvalidRange', `The file has ${size} bytes: the range begins behind its end.`);
-  if (first === '') {
-    if (Number(last) === 0 || size === 0) throw invalid();
-    return { start: Math.max(0, size - Number(last)), end: size - 1 };
-  }
-  const [start, end] = [Number(first), last === '' ? size - 1 : Number(last)];
-  if (last !== '' && end < start) return null;
-  if (start >= size) throw invalid();
-  return { start, end: Math.min(end, size - 1) };
+export function rangeOf(header: string | undefined, size: number): ByteRange | null {
+  const range = parseRange(header, size);
+  if (range !== 'behind') return range;
+  throw new S3Error('InvalidRange', `The file has ${size} bytes: the range begins behind its end.`);
 }
 
 async function answer(
@@ -145,7 +130,7 @@ async function answer(
     res.end();
     return;
   }
-  const range = parseRange(headerOf(request, 'range'), size);
+  const range = rangeOf(headerOf(request, 'range'), size);
   headers['content-type'] = key.isDirectory
     ? 'application/x-directory'
     : (TYPES[extname(key.name).toLowerCase()] ?? 'application/octet-stream');
@@ -153,9 +138,9 @@ async function answer(
     const value = request.query.get(`response-${name}`);
     if (value !== undefined && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)) headers[name] = value;
   }
-  const length = range === null ? size : range.end - range.start + 1;
+  const length = range === null ? size : range.end - range.start;
   headers['content-length'] = length;
-  if (range !== null) headers['content-range'] = `bytes ${range.start}-${range.end}/${size}`;
+  if (range !== null) headers['content-range'] = `bytes ${range.start}-${range.end - 1}/${size}`;
   res.writeHead(range === null ? 200 : 206, headers);
   if (request.method === 'HEAD' || file === null || length === 0) res.end();
   else await send(res, file, { start: range?.start ?? 0, length, reader: actor.userId });
@@ -173,7 +158,7 @@ async function send(
     return bytesRead;
   };
   try {
-    await sendBytes(res, { start, length, chunkBytes: CHUNK_BYTES, read });
+    await sendBytes(res, { start, length, read });
     res.end();
   } catch {
     res.destroy();

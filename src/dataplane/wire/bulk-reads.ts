@@ -1,3 +1,5 @@
+import { TurnLimit } from '../../core/flow/turn-limit.ts';
+
 /** Passing on a full read takes a tenth of a millisecond, so that these take about one. */
 const MAX_IN_A_TURN = 8;
 
@@ -7,10 +9,7 @@ export interface BulkReader {
   readOn(): void;
 }
 
-/** Those that wait, first in, first out. */
-let waiting: BulkReader[] = [];
-let readsInTurn = 0;
-let isArmed = false;
+const reads = new TurnLimit<BulkReader>(MAX_IN_A_TURN, (reader) => reader.readOn());
 
 /**
  * Counts a large read. Returns false once a turn of the event loop has had many: then nothing more is to be read of the
@@ -18,21 +17,5 @@ let isArmed = false;
  * one after the other while everything else waits.
  */
 export function mayReadOn(reader: BulkReader): boolean {
-  readsInTurn += 1;
-  if (!isArmed) {
-    isArmed = true;
-    setImmediate(endTurn);
-  }
-  if (waiting.length === 0 && readsInTurn <= MAX_IN_A_TURN) return true;
-  waiting.push(reader);
-  return false;
-}
-
-function endTurn(): void {
-  readsInTurn = 0;
-  const ready = waiting.slice(0, MAX_IN_A_TURN);
-  waiting = waiting.slice(MAX_IN_A_TURN);
-  isArmed = waiting.length > 0;
-  if (isArmed) setImmediate(endTurn);
-  for (const reader of ready) reader.readOn();
+  return reads.enter(reader);
 }

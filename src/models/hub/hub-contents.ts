@@ -1,10 +1,12 @@
 import { mkdir } from 'node:fs/promises';
+import { readDisk } from '../../core/files/read-disk.ts';
 import { Semaphore } from '../../core/flow/semaphore.ts';
 import type { UserId } from '../../core/ids.ts';
 import type { PinnedFile } from '../../domain/models/pinned-model.ts';
 import { Bandwidth } from '../fetch/bandwidth.ts';
 import type { FileOrigin } from '../fetch/fetch-file.ts';
-import { missingBytes, readDisk } from '../store/disk-room.ts';
+import { comingBytesIn } from '../store/beginnings.ts';
+import { missingBytes } from '../store/disk-room.ts';
 import type { HubContent } from './hub-content.ts';
 import { HubDownload } from './hub-download.ts';
 import { type HubEntry, HubFolder } from './hub-folder.ts';
@@ -12,7 +14,7 @@ import { type HubEntry, HubFolder } from './hub-folder.ts';
 export interface HubContentsOptions {
   /** Belongs to one installation. */
   root: string;
-  /** Where the models of releases are: what is there is not fetched again. */
+  /** Where the models of releases are, on the same disk: what is there is not fetched again, and what comes there takes room too. */
   storeRoot: string;
   budgetBytes: number;
   bytesPerSecond: number | null;
@@ -147,8 +149,9 @@ export class HubContents {
     const comingBytes = entries.reduce((sum, entry) => sum + entry.comingBytes, 0);
     const wanted = entries.find(({ digest, isOwn }) => isOwn && digest === file?.digest)?.comingBytes ?? 0;
     const disk = await (this.#options.readDisk ?? readDisk)(this.#options.root);
-    const state = { ...disk, usedBytes: sizeOf(entries), comingBytes };
-    let missing = missingBytes({ budgetBytes: this.#options.budgetBytes }, state, 0);
+    const elsewhereBytes = await comingBytesIn(this.#options.storeRoot);
+    const state = { ...disk, usedBytes: sizeOf(entries), comingBytes, elsewhereBytes };
+    let missing = missingBytes({ budgetBytes: this.#options.budgetBytes }, state);
     const busy = new Set([file?.digest, ...[...this.#running].map(({ digest }) => digest)]);
     const mayLeave = entries.filter(
       ({ digest, isOthers, comingBytes }) => !isOthers && comingBytes === 0 && (digest === null || !busy.has(digest)),

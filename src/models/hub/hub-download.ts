@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { readBulk } from '../../core/flow/bulk-file-reads.ts';
+import { readBulk } from '../../core/files/bulk-file-reads.ts';
 import type { UserId } from '../../core/ids.ts';
 import type { PinnedFile } from '../../domain/models/pinned-model.ts';
 import type { Bandwidth } from '../fetch/bandwidth.ts';

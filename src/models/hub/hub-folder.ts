@@ -14,7 +14,7 @@ import {
   utimes,
 } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readBulk } from '../../core/flow/bulk-file-reads.ts';
+import { readBulk } from '../../core/files/bulk-file-reads.ts';
 import type { UserId } from '../../core/ids.ts';
 import type { PinnedFile } from '../../domain/models/pinned-model.ts';
 import { Beginnings } from '../store/beginnings.ts';

@@ -11,6 +11,7 @@ import { messageOf } from '../../core/errors.ts';
 import type { WorkerId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import { createServer } from '../../core/node-http.ts';
+import { parseRange } from '../../core/text/byte-range.ts';
 import type { PinnedFile } from '../../domain/models/pinned-model.ts';
 import { readSmallBody } from '../fetch/read-small-body.ts';
 import type { UsedModel } from '../store/worker-views.ts';
@@ -111,16 +112,17 @@ export class ModelDoor {
   }
 
   async #send(file: PinnedFile, { headers }: IncomingMessage, response: ServerResponse): Promise<void> {
-    const from = Number(/^bytes=(\d+)-$/.exec(headers.range ?? '')?.[1] ?? 0);
-    if (from > 0 && from >= file.size) return void response.writeHead(416).end();
+    const range = parseRange(headers.range, file.size);
+    if (range === 'behind') return void response.writeHead(416).end();
+    const { start, end } = range ?? { start: 0, end: file.size };
     const handle = await open(this.#options.pathOf(file), 'r');
     try {
-      response.writeHead(from > 0 ? 206 : 200, {
+      response.writeHead(range ? 206 : 200, {
         'content-type': 'application/octet-stream',
-        'content-length': file.size - from,
-        ...(from > 0 && { 'content-range': `bytes ${from}-${file.size - 1}/${file.size}` }),
+        'content-length': end - start,
+        ...(range && { 'content-range': `bytes ${start}-${end - 1}/${file.size}` }),
       });
-      await sendFrom(handle, from, file.size, response);
+      await sendFrom(handle, start, end, response);
     } finally {
       await handle.close();
     }

@@ -10,14 +10,15 @@
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../../core/errors.ts';
+import { readDisk } from '../../core/files/read-disk.ts';
 import { Semaphore } from '../../core/flow/semaphore.ts';
 import type { WorkerId } from '../../core/ids.ts';
 import type { PinnedFile } from '../../domain/models/pinned-model.ts';
 import { Bandwidth } from '../fetch/bandwidth.ts';
 import { fetchFile } from '../fetch/fetch-file.ts';
 import { BlobFiles, SEALED_AT } from '../store/blob-files.ts';
-import { gigabytes, missingBytes, readDisk } from '../store/disk-room.ts';
-import { type FetchProgress, reportProgress } from '../store/fetch-progress.ts';
+import { gigabytes, missingBytes } from '../store/disk-room.ts';
+import { beginProgress, reportProgress } from '../store/fetch-progress.ts';
 import { blobName, checkNames } from '../store/model-paths.ts';
 import { distinct, sum } from '../store/model-room.ts';
 import { runAll } from '../store/run-all.ts';
@@ -122,8 +123,10 @@ export class NodeStore {
     const read = this.#options.readDisk ?? readDisk;
     const missing = async () => {
       const begun = (await blobs.beginnings.list()).reduce((total, { bytes }) => total + bytes, 0);
-      const disk = { ...(await read(this.#options.root)), usedBytes: (await blobs.bytes()) + begun, comingBytes: 0 };
-      return missingBytes(this.#options, disk, Math.max(0, coming - begun));
+      const usedBytes = (await blobs.bytes()) + begun;
+      const comingBytes = Math.max(0, coming - begun);
+      const disk = { ...(await read(this.#options.root)), usedBytes, comingBytes, elsewhereBytes: 0 };
+      return missingBytes(this.#options, disk);
     };
     if (coming === 0 || (await missing()) <= 0) return;
     const unused = (await blobs.names()).filter((name) => !held.has(name));
@@ -150,7 +153,7 @@ export class NodeStore {
     await Promise.all(
       models.map(async ({ model }) => {
         const missing = distinct(model.files).filter((file) => !blobs.isIntact(file));
-        const progress: FetchProgress = { totalBytes: sum(missing), sizes: new Map() };
+        const progress = beginProgress(missing);
         const stop = reportProgress(model.name, () => progress, onProgress);
         let isFetched = false;
         try {

@@ -59,10 +59,15 @@ export class Beginnings {
   async open(): Promise<void> {
     const own = join(this.#root, this.#owner);
     await mkdir(own, { recursive: true, mode: 0o700 });
-    for (const name of await readdir(own)) {
-      if (name.endsWith(COMING)) await rm(join(own, name));
-      else await chmod(join(own, name), 0o600); // a kill may have left one half sealed
+    for (const owner of await this.#owners()) {
+      const state = this.#stateOf(owner);
+      if (state !== 'own' && state !== 'ended') continue;
+      const folder = join(this.#root, owner);
+      for (const name of await namesIn(folder))
+        if (name.endsWith(COMING)) await rm(join(folder, name), { force: true });
+      if (state === 'ended') await this.#forget(owner);
     }
+    for (const name of await readdir(own)) await chmod(join(own, name), 0o600); // a kill may have left one half sealed
   }
 
   /** Where this fetcher writes a file. */
@@ -94,8 +99,9 @@ export class Beginnings {
 
   /** Has all processes count a file as coming, with all of its bytes, until `noteEnd`. */
   async noteComing(file: PinnedFile): Promise<void> {
-    await this.noteEnd(file);
-    await symlink(String(file.size), this.pathOf(file) + COMING);
+    await symlink(String(file.size), this.pathOf(file) + COMING).catch((error) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
   }
 
   async noteEnd(file: PinnedFile): Promise<void> {
@@ -137,7 +143,7 @@ export class Beginnings {
 
   /** '': files of earlier versions, which had one owner. */
   async #owners(): Promise<string[]> {
-    const entries = await readdir(this.#root, { withFileTypes: true });
+    const entries = await readdir(this.#root, { withFileTypes: true }).catch(() => []); // it may not have been opened yet
     return ['', ...entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)];
   }
 
@@ -151,6 +157,12 @@ export class Beginnings {
     if (found === null || (found !== start && found !== '0')) return 'ended';
     return Number(pid) === process.pid ? 'sibling' : 'running';
   }
+}
+
+/** Returns how many bytes the fetches into a folder with beginnings still bring, of all processes of this machine. */
+export async function comingBytesIn(root: string): Promise<number> {
+  const all = await new Beginnings(root).list();
+  return all.reduce((sum, { comingBytes }) => sum + comingBytes, 0);
 }
 
 /** Returns when a process started, in ticks since the boot; null: it has ended. 0: it cannot be known, as where there is no /proc. */

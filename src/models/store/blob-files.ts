@@ -54,6 +54,7 @@ export class BlobFiles {
     const partial = this.beginnings.pathOf(file);
     await chmod(partial, 0o444);
     await utimes(partial, SEALED_AT, SEALED_AT);
+    await this.beginnings.noteEnd(file);
     await rename(partial, this.pathOf(file));
     await syncFolder(dirname(this.pathOf(file)));
   }

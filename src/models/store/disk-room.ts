@@ -1,5 +1,5 @@
-import { statfs } from 'node:fs/promises';
 import { Failure } from '../../core/errors.ts';
+import type { DiskSpace } from '../../core/files/read-disk.ts';
 
 /** Limits of models on a disk. */
 export interface DiskLimits {
@@ -8,13 +8,13 @@ export interface DiskLimits {
 }
 
 /** The disk as models find it. */
-export interface DiskState {
-  totalBytes: number;
-  freeBytes: number;
+export interface DiskState extends DiskSpace {
   /** Stored models, with the beginnings of those that are being fetched. */
   usedBytes: number;
   /** Bytes that running fetches still bring. */
   comingBytes: number;
+  /** As much of fetches into other folders of the disk, which have budgets of their own. */
+  elsewhereBytes: number;
 }
 
 const DEFAULT_SHARE = 0.5;
@@ -22,20 +22,14 @@ const DEFAULT_SHARE = 0.5;
 const MARGIN_SHARE = 0.05;
 const MAX_MARGIN_BYTES = 10e9;
 
-export async function readDisk(path: string): Promise<Pick<DiskState, 'totalBytes' | 'freeBytes'>> {
-  const { bsize, blocks, bavail } = await statfs(path);
-  return { totalBytes: blocks * bsize, freeBytes: bavail * bsize };
-}
-
 export function budgetOf({ budgetBytes }: DiskLimits, { freeBytes, usedBytes }: DiskState): number {
   return budgetBytes ?? Math.floor(DEFAULT_SHARE * (usedBytes + freeBytes));
 }
 
-/** Returns how many bytes have to go before `bytes` more fit into the budget and the disk; 0 or less: none. */
-export function missingBytes(limits: DiskLimits, disk: DiskState, bytes: number): number {
-  const coming = disk.comingBytes + bytes;
-  const overBudget = disk.usedBytes + coming - budgetOf(limits, disk);
-  return Math.max(overBudget, coming - spareBytes(disk));
+/** Returns how many bytes have to go before all that is coming fits into the budget and the disk; 0 or less: none. */
+export function missingBytes(limits: DiskLimits, disk: DiskState): number {
+  const { usedBytes, comingBytes, elsewhereBytes } = disk;
+  return Math.max(usedBytes + comingBytes - budgetOf(limits, disk), comingBytes + elsewhereBytes - spareBytes(disk));
 }
 
 /** Throws for a model that would not fit even if it were the only one. */

@@ -1,4 +1,5 @@
 import { monotonicClock } from '../../core/clock.ts';
+import type { PinnedFile } from '../../domain/models/pinned-model.ts';
 import { gigabytes } from './disk-room.ts';
 
 /** How far the fetch of a model is. */
@@ -6,6 +7,12 @@ export interface FetchProgress {
   totalBytes: number;
   /** Bytes that are there of each file, by digest. */
   sizes: Map<string, number>;
+}
+
+/** Returns the progress of a fetch of files, each once, of which nothing is there. */
+export function beginProgress(files: readonly PinnedFile[]): FetchProgress {
+  const sizes = new Map(files.map(({ digest }) => [digest as string, 0]));
+  return { totalBytes: files.reduce((total, { size }) => total + size, 0), sizes };
 }
 
 const LINE_MS = 5_000;

@@ -6,6 +6,8 @@ import type { PinnedFile, PinnedModel } from '../../domain/models/pinned-model.t
 
 /** Where workloads find the hub's cache, with or without a network volume at /runpod-volume. */
 export const HUB_PATH = '/runpod-volume/huggingface-cache/hub';
+/** The folder of the pull-through hub in that of the store. */
+export const HUB_FOLDER = 'hub';
 /** Where the public SDK looks for `{model}/{revision}`; files from elsewhere are in `https/`, `s3/` and `oci/`. */
 export const CACHE_PATH = '/runpod/cache';
 

@@ -1,17 +1,12 @@
+import { join } from 'node:path';
 import { Failure } from '../../core/errors.ts';
+import { readDisk } from '../../core/files/read-disk.ts';
 import type { PinnedFile, PinnedModel } from '../../domain/models/pinned-model.ts';
+import { comingBytesIn } from './beginnings.ts';
 import type { BlobFiles } from './blob-files.ts';
-import {
-  budgetOf,
-  type DiskLimits,
-  type DiskState,
-  gigabytes,
-  missingBytes,
-  readDisk,
-  refuseTooLarge,
-} from './disk-room.ts';
+import { budgetOf, type DiskLimits, type DiskState, gigabytes, missingBytes, refuseTooLarge } from './disk-room.ts';
 import type { FetchProgress } from './fetch-progress.ts';
-import { blobName } from './model-paths.ts';
+import { blobName, HUB_FOLDER } from './model-paths.ts';
 import type { ModelRecords } from './model-records.ts';
 
 export interface RoomOptions extends DiskLimits {
@@ -54,21 +49,35 @@ export class ModelRoom {
     this.#uses = uses;
   }
 
-  /** Throws when the model does not fit, even once everything that may leave has left. */
+  /**
+   * Counts missing files as coming, for all that fill the disk, until `endComing`: also if it throws, because the model does not fit even once
+   * everything that may leave has left.
+   */
   async reserve(model: PinnedModel, missing: readonly PinnedFile[]): Promise<void> {
-    const begun = new Map<string, number>();
-    for (const { name, bytes, isOthers } of await this.#blobs.beginnings.list()) if (!isOthers) begun.set(name, bytes);
     refuseTooLarge(this.#options, await this.#readState(), model.name, sum(distinct(model.files)));
-    const bytes = missing.reduce((total, file) => total + file.size - (begun.get(blobName(file)) ?? 0), 0);
-    const left = await this.make(Math.max(0, bytes));
+    const { beginnings } = this.#blobs;
+    for (const file of missing) await beginnings.noteComing(file); // then of two that look, the last one sees both
+    const left = await this.make();
     if (left <= 0) return;
+    const begun = new Map(
+      (await beginnings.list()).flatMap(({ name, bytes, isOthers }) => (isOthers ? [] : [[name, bytes] as const])),
+    );
+    const bytes = missing.reduce((total, file) => total + file.size - (begun.get(blobName(file)) ?? 0), 0);
     const text = `the model '${model.name}' needs ${gigabytes(bytes)} more on this machine, and ${gigabytes(left)} of it are taken by models that workers use or that are pinned, or by other files`;
     throw new Failure('unavailable', text);
   }
 
-  /** Has models leave, those used longest ago first, until `bytes` more fit. Returns how many bytes are still missing. */
-  async make(bytes: number): Promise<number> {
-    const missing = async () => missingBytes(this.#options, await this.#readState(), bytes);
+  /** To be called once the fetch is none of `coming` any more. */
+  async endComing(files: readonly PinnedFile[]): Promise<void> {
+    const others = [...this.#uses.coming()];
+    for (const file of files) {
+      if (!others.some(({ sizes }) => sizes.has(file.digest))) await this.#blobs.beginnings.noteEnd(file);
+    }
+  }
+
+  /** Has models leave, those used longest ago first, until all that is coming fits. Returns how many bytes are still missing. */
+  async make(): Promise<number> {
+    const missing = async () => missingBytes(this.#options, await this.#readState());
     if ((await missing()) <= 0) return 0;
     await this.#dropLeftovers();
     for (const { model, isKept } of this.#records.list()) {
@@ -91,14 +100,18 @@ export class ModelRoom {
   }
 
   async #readState(): Promise<DiskState> {
-    const begun = (await this.#blobs.beginnings.list()).reduce((total, { bytes }) => total + bytes, 0);
-    let comingBytes = 0;
-    for (const { totalBytes, sizes } of this.#uses.coming()) {
-      comingBytes += totalBytes;
-      for (const size of sizes.values()) comingBytes -= size;
+    const all = await this.#blobs.beginnings.list();
+    const left = new Map(
+      all.flatMap(({ name, bytes, isOwn, isOthers }) => (isOwn || isOthers ? [] : [[name, bytes] as const])),
+    );
+    let [begun, comingBytes] = [0, 0];
+    for (const { name, bytes, comingBytes: coming, isOwn } of all) {
+      begun += bytes;
+      comingBytes += isOwn && bytes === 0 ? Math.max(0, coming - (left.get(name) ?? 0)) : coming; // it goes on where another one ended
     }
     const disk = await (this.#options.readDisk ?? readDisk)(this.#options.root);
-    return { ...disk, usedBytes: (await this.#blobs.bytes()) + begun, comingBytes };
+    const elsewhereBytes = await comingBytesIn(join(this.#options.root, HUB_FOLDER));
+    return { ...disk, usedBytes: (await this.#blobs.bytes()) + begun, comingBytes, elsewhereBytes };
   }
 
   /** Removes what kills left behind: partial files, and files of models that were never whole. */

@@ -236,6 +236,11 @@ test.each([
     /sent a web page of some size for the file 'model.safetensors' of the model 'org\/name'/,
   ],
   ['other bytes', { isChanged: true }, /'model.safetensors' of the model 'org\/name' differs from its digest sha256:/],
+  [
+    'another digest',
+    { isReplaced: true },
+    /'model.safetensors' of the model 'org\/name' has changed at .*: set the endpoint's models again/,
+  ],
   ['gone', { status: 404 }, /has no file 'model.safetensors' of the model 'org\/name' any more/],
   ['gated', { status: 401 }, /refuses the model 'org\/name' \(status 401\): it is gated, private or gone/],
 ] as const)('%s instead of the file is refused and never visible', async (_name, faults, message) => {
@@ -246,6 +251,25 @@ test.each([
   expect(readdirSync(join(root, 'blobs'))).toEqual([]);
   hub.faults.clear();
   await bring(store, model);
+});
+
+test('a hub that is away fails the start with a sentence', async () => {
+  const model = hub.add('org/name', { 'model.safetensors': MB });
+  const store = openStore({ hubUrl: 'http://127.0.0.1:1' });
+  await expect(bring(store, model)).rejects.toThrow(
+    /'org\/name' could not be fetched from 127.0.0.1:1: .*ECONNREFUSED/,
+  );
+});
+
+test('a model that was renamed after it was set is fetched under its new name, its token with it', async () => {
+  hub.tokens = new Set(['hf_good']);
+  hub.add('org/new', { 'model.safetensors': Buffer.from('weights') });
+  const model = hub.add('org/old', { 'model.safetensors': Buffer.from('weights') });
+  fault('*', { renamedTo: 'org/new' });
+  const store = openStore();
+  const { mounts } = await store.mountsOf(await bring(store, model, { token: 'hf_good' }));
+  expect(mounts[1]!.target).toMatch(/models--org--old$/);
+  expect([...hub.sent.keys()]).toEqual([`/org/new/resolve/${hub.commit}/model.safetensors`]);
 });
 
 test('the token goes to the hub alone, and a revoked one is said so', async () => {

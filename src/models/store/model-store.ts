@@ -13,10 +13,10 @@ import type { Reach } from '../fetch/http-get.ts';
 import { SharedWork } from '../fetch/shared-work.ts';
 import { placeOf } from '../origins/file-place.ts';
 import { BlobFiles } from './blob-files.ts';
-import { doneBytes, type FetchProgress, reportProgress } from './fetch-progress.ts';
+import { beginProgress, doneBytes, type FetchProgress, reportProgress } from './fetch-progress.ts';
 import { CACHE_PATH, checkNames, HUB_PATH } from './model-paths.ts';
 import { ModelRecords } from './model-records.ts';
-import { distinct, ModelRoom, type ModelsRoom, type RoomOptions, sum } from './model-room.ts';
+import { distinct, ModelRoom, type ModelsRoom, type RoomOptions } from './model-room.ts';
 import { runAll } from './run-all.ts';
 import type { BringOptions, FetchingModel, StoredModel, WantedModel } from './stored-model.ts';
 import { type ViewMount, WorkerViews } from './worker-views.ts';
@@ -150,7 +150,7 @@ export class ModelStore {
     const ids = this.#views.workerIds;
     const live = await listLive(ids);
     for (const id of ids) if (!live.has(id)) await this.release(id);
-    await this.#locked(() => this.#room.make(0));
+    await this.#locked(() => this.#room.make());
   }
 
   /** Those used longest ago come first. */
@@ -234,13 +234,13 @@ export class ModelStore {
       if (!isThere || (!isGiven && model.source !== 'HUB')) missing.push(file);
       else mustProve ||= !isGiven;
     }
-    const progress: FetchProgress = { sizes: new Map(), totalBytes: sum(missing) };
-    await this.#locked(async () => {
-      await this.#room.reserve(model, missing);
-      this.#progress.set(key, progress); // counted as coming from here on
-    });
-    this.#options.onFetch?.();
+    const progress = beginProgress(missing);
     try {
+      await this.#locked(async () => {
+        await this.#room.reserve(model, missing);
+        this.#progress.set(key, progress); // counted as coming from here on
+      });
+      this.#options.onFetch?.();
       const slots = new Semaphore(this.#options.parallel);
       const isOwn = await runAll(missing, signal, async (file, stillWanted) => {
         const release = await slots.acquire();
@@ -258,6 +258,7 @@ export class ModelStore {
       await this.#locked(() => this.#record(model, userId, token === null));
     } finally {
       this.#progress.delete(key);
+      await this.#room.endComing(missing);
     }
   }
 
@@ -283,6 +284,7 @@ export class ModelStore {
         if (canProve && this.#blobs.isIntact(file)) return; // another one ended since this file was missing
         isOwn = true;
         await beginnings.takeOver(file);
+        await beginnings.noteComing(file); // another fetch may have ended its note
         await this.#fetcher.fetch(origin, file, { path, onSize, signal: stillWanted });
         await this.#blobs.seal(file);
       };

@@ -1,3 +1,4 @@
+import { type ByteRange, parseRange } from '../../../core/text/byte-range.ts';
 import type { Batch } from '../../../domain/batches/batch.ts';
 import { type LineQuery, placeBefore, readLines, sizeLines } from '../../../domain/batches/result-lines.ts';
 import { LARGE_RESULT_BYTES } from '../../../domain/jobs/payloads.ts';
@@ -89,16 +90,16 @@ export async function sendResults(call: QueueCall, batch: Batch): Promise<void> 
     'content-disposition',
     `attachment; filename="${batch.id}.jsonl"`,
   ];
-  const range = batch.endedAt === null ? null : wantedRange(req.headers, batch);
+  const range = batch.endedAt === null ? undefined : wantedRange(req.headers, batch);
+  const marks = range === undefined ? null : await plane.resultMarks.find(plane.pool, of);
+  const part = marks && parseRange(range, marks.totalBytes);
   if (batch.endedAt !== null) headers.push('accept-ranges', 'bytes', 'etag', etagOf(batch));
-  if (range === null) {
+  if (marks === null || part === null) {
     writeHead(res, 200, headers);
     await sendBytes(call, of, { after: 0, at: 0 }, null);
     return;
   }
-  const marks = await plane.resultMarks.find(plane.pool, of);
-  const part = resolveRange(range, marks.totalBytes);
-  if (part === null) return sendUnsatisfiable(call, marks.totalBytes);
+  if (part === 'behind') return sendUnsatisfiable(call, marks.totalBytes);
   const { start, end } = part;
   const contentRange = `bytes ${start}-${end - 1}/${marks.totalBytes}`;
   writeHead(res, 206, [...headers, 'content-range', contentRange, 'content-length', String(end - start)]);
@@ -110,7 +111,7 @@ async function sendBytes(
   call: QueueCall,
   of: LineQuery,
   place: { after: number; at: number },
-  part: { start: number; end: number } | null,
+  part: ByteRange | null,
 ): Promise<void> {
   const { res } = call;
   let { at } = place;
@@ -127,27 +128,9 @@ async function sendBytes(
   res.end();
 }
 
-interface Range {
-  first: number | null;
-  last: number | null;
-}
-
-const RANGE = /^bytes=(\d{0,15})-(\d{0,15})$/;
-
-/** Null: all of it, also for a range of another form or of results that have changed. */
-function wantedRange(headers: QueueCall['req']['headers'], batch: Batch): Range | null {
-  const [, first, last] = RANGE.exec(headers.range ?? '') ?? [];
-  if (first === undefined || (first === '' && last === '')) return null;
-  const condition = headers['if-range'];
-  if (condition !== undefined && condition !== etagOf(batch)) return null;
-  return { first: first === '' ? null : Number(first), last: last === '' ? null : Number(last) };
-}
-
-/** Returns the bytes from `start` to before `end`; null if there are none. */
-export function resolveRange({ first, last }: Range, totalBytes: number): { start: number; end: number } | null {
-  const start = first ?? Math.max(0, totalBytes - last!);
-  const end = first === null || last === null ? totalBytes : Math.min(last + 1, totalBytes);
-  return start < end ? { start, end } : null;
+/** Undefined: all of it, also for a part of results that have changed. */
+function wantedRange({ range, 'if-range': condition }: QueueCall['req']['headers'], batch: Batch): string | undefined {
+  return condition === undefined || condition === etagOf(batch) ? range : undefined;
 }
 
 function etagOf({ id, endedAt }: Batch): string {

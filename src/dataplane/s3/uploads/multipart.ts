@@ -2,7 +2,7 @@ import type { Folder } from '../../../runtimes/directories/folder.ts';
 import { withSource } from '../copy-source.ts';
 import { etagOf } from '../etag.ts';
 import { parseKey } from '../object-key.ts';
-import { checkConditions, parseRange } from '../read-object.ts';
+import { checkConditions, rangeOf } from '../read-object.ts';
 import { keepingAlive, sendXml, type VolumeCall } from '../s3-call.ts';
 import { S3Error } from '../s3-error.ts';
 import { headerOf } from '../s3-request.ts';
@@ -59,16 +59,18 @@ export async function copyPart(call: VolumeCall): Promise<void> {
     checkConditions(request, stats, 'x-amz-copy-source-');
     if (file === null) throw new S3Error('InvalidRequest', 'A directory cannot be copied: copy its files.');
     const given = headerOf(request, 'x-amz-copy-source-range');
-    const range = parseRange(given, size);
+    const range = rangeOf(given, size);
     if (given !== undefined && range === null)
       throw new S3Error('InvalidArgument', 'x-amz-copy-source-range must be like bytes=0-9.');
-    const { start, end } = range ?? { start: 0, end: size - 1 };
-    const length = end - start + 1;
+    const { start, end } = range ?? { start: 0, end: size };
+    const length = end - start;
     const part = await keepingAlive(res, () =>
       withUpload(root, uploadOf(call), (folder) =>
         charged(call, length, () => {
           const content =
-            length === 0 ? nothing() : file.createReadStream({ start, end, autoClose: false, highWaterMark: 2 ** 20 });
+            length === 0
+              ? nothing()
+              : file.createReadStream({ start, end: end - 1, autoClose: false, highWaterMark: 2 ** 20 });
           return replacePart(folder, number, content);
         }),
       ),

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { statfs } from 'node:fs/promises';
 import { Failure } from '../../../core/errors.ts';
+import { type DiskSpace, readDisk } from '../../../core/files/read-disk.ts';
 import type { Engine } from '../../../engine/engine.ts';
 
 /** The members used of `GET /info`. */
@@ -80,10 +80,9 @@ export class EngineMachine {
   }
 
   /** See `Runtime.imageDisk`. */
-  async imageDisk(): Promise<{ totalBytes: number; freeBytes: number } | null> {
+  async imageDisk(): Promise<DiskSpace | null> {
     const { folder } = await this.read();
-    const found = folder === null ? null : await statfs(folder).catch(() => null); // the engine may be on another machine
-    return found && { totalBytes: found.blocks * found.bsize, freeBytes: found.bavail * found.bsize };
+    return folder === null ? null : readDisk(folder).catch(() => null); // the engine may be on another machine
   }
 }
 

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import { FairSlots } from './fair-slots.ts';
+import { FairSlots } from '../flow/fair-slots.ts';
 
 /**
  * Reads of large pieces at once. Each takes a thread for files, of which there are sixteen, that serve who comes first: a hundred clients
