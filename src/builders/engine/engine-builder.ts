@@ -72,6 +72,8 @@ class EngineBuilder implements Builder {
   readonly #installation: string;
   readonly #reserveBytes: number;
   readonly #bases: PinnedBases;
+  /** Where the engine keeps images. Asked once: it takes an engine longer than most questions. */
+  #folder: string | undefined;
   /** The hosts that mark the steps of the builds that run. */
   readonly #running = new Set<string>();
   /** The names that are being removed. An engine that has begun to remove an image with its last name overlooks one that a build gives it meanwhile. */
@@ -195,8 +197,12 @@ class EngineBuilder implements Builder {
     const { name, builds } = await this.#engine.kind();
     if (builds === null) throw new Failure('unavailable', tooOld(name));
     const host = stepHost(this.#installation, plan.request.id);
-    const { DockerRootDir: folder = null } = await this.#engine.json<EngineInfo>({ method: 'GET', path: '/info' });
-    const disk = { folder, name: 'The disk of the engine\'s machine', reserveBytes: this.#reserveBytes };
+    this.#folder ??= (await this.#engine.json<EngineInfo>({ method: 'GET', path: '/info' })).DockerRootDir;
+    const disk = {
+      folder: this.#folder ?? null,
+      name: "The disk of the engine's machine",
+      reserveBytes: this.#reserveBytes,
+    };
     const watched = { ...disk, host, limits: plan.limits, end };
     const full = await findDiskFault(watched);
     if (full !== null) throw full;
