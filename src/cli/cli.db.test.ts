@@ -90,7 +90,7 @@ describe('serve', () => {
       for (const line of lines) {
         const given: Flags[] = [];
         const serve = async (flags: Flags) => void given.push(flags);
-        await buildCli({ ...pieces, serve }).parseAsync(line, { from: 'user' });
+        await (await buildCli({ ...pieces, serve })).parseAsync(line, { from: 'user' });
         expect(readServeFlags(['serve', ...line])).toEqual(given[0]);
       }
     }
@@ -99,7 +99,7 @@ describe('serve', () => {
   });
 
   test('the options of serve are the flags of the configuration', async () => {
-    const serve = buildCli(pieces).commands.find((command) => command.name() === 'serve')!;
+    const serve = (await buildCli(pieces)).commands.find((command) => command.name() === 'serve')!;
     const names = serve.options.map((option) => option.attributeName());
     expect(names.toSorted()).toEqual([
       'auditOtlp',

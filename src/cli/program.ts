@@ -1,33 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { Argument, Command, CommanderError, type ErrorOptions } from 'commander';
 import { didYouMean } from '../core/text/closest.ts';
-import { addKeys, addS3Keys, addSecrets, addUsers } from './access/access-commands.ts';
-import { addLimits, addSignIn, addSshKeys } from './account/account-commands.ts';
-import { addAudit } from './audit/audit-commands.ts';
-import { addBatches } from './batches/batch-commands.ts';
-import { addBilling, addBudgets } from './billing/billing-commands.ts';
-import { addDeploy } from './deploy/deploy-commands.ts';
-import { addDev } from './dev/dev-command.ts';
-import { addEndpoints } from './endpoints/endpoint-commands.ts';
-import { addCopy, addExec } from './exec/exec-commands.ts';
-import { addGit } from './git/git-commands.ts';
 import { completionScript, findCandidates, SHELLS, type Shell } from './help/completion.ts';
 import { addExamples } from './help/examples.ts';
-import { addImport } from './import/import-command.ts';
-import { addJobs } from './jobs/job-commands.ts';
-import { addLogs } from './logs/log-commands.ts';
-import { addModels } from './models/model-commands.ts';
-import { addNotices } from './notices/notice-commands.ts';
-import { addClusters } from './pods/cluster-commands.ts';
-import { addPods } from './pods/pod-commands.ts';
-import { addCatalog, addOtherRecords } from './records/record-commands.ts';
-import { addKit } from './server/kit.ts';
-import { addDoctor, addServerCommands } from './server/server-commands.ts';
-import { addSimulate } from './server/simulate-commands.ts';
-import { addUpgrade } from './server/upgrade.ts';
 import type { CliPieces } from './shared/cli-pieces.ts';
-import { addStorageCommands } from './storage/storage-commands.ts';
-import { addTeams } from './teams/team-commands.ts';
 
 /** A command that reports an unknown word as an unknown command, not as an excess argument of its default command. */
 class CommandLine extends Command {
@@ -50,7 +26,53 @@ class CommandLine extends Command {
   }
 }
 
-export function buildCli(pieces: CliPieces): Command {
+/** Commands by their first words, in the order of the help, and what adds them: it loads when one of them runs. */
+export const GROUPS: readonly (readonly [names: string, load: () => Promise<AddCommands>])[] = [
+  [
+    'serve demo prove copy-models serve-files',
+    () => import('./server/server-commands.ts').then((m) => m.addServerCommands),
+  ],
+  ['keys', () => import('./access/access-commands.ts').then((m) => m.addKeys)],
+  ['s3-keys', () => import('./access/access-commands.ts').then((m) => m.addS3Keys)],
+  ['users', () => import('./access/access-commands.ts').then((m) => m.addUsers)],
+  ['teams', () => import('./teams/team-commands.ts').then((m) => m.addTeams)],
+  ['simulate', () => import('./server/simulate-commands.ts').then((m) => m.addSimulate)],
+  ['secrets', () => import('./records/record-commands.ts').then((m) => m.addSecrets)],
+  ['backup restore move stop-workers', () => import('./storage/storage-commands.ts').then((m) => m.addStorageCommands)],
+  ['login logout contexts open', () => import('./account/account-commands.ts').then((m) => m.addSignIn)],
+  ['init deploy', () => import('./deploy/deploy-commands.ts').then((m) => m.addDeploy)],
+  ['dev', () => import('./dev/dev-command.ts').then((m) => m.addDev)],
+  [
+    'endpoints workers releases rollback rollout history decisions',
+    () => import('./endpoints/endpoint-commands.ts').then((m) => m.addEndpoints),
+  ],
+  ['git', () => import('./git/git-commands.ts').then((m) => m.addGit)],
+  ['run jobs', () => import('./jobs/job-commands.ts').then((m) => m.addJobs)],
+  ['logs', () => import('./logs/log-commands.ts').then((m) => m.addLogs)],
+  ['batch', () => import('./batches/batch-commands.ts').then((m) => m.addBatches)],
+  ['models', () => import('./models/model-commands.ts').then((m) => m.addModels)],
+  ['pods', () => import('./pods/pod-commands.ts').then((m) => m.addPods)],
+  ['exec', () => import('./exec/exec-commands.ts').then((m) => m.addExec)],
+  ['cp', () => import('./exec/exec-commands.ts').then((m) => m.addCopy)],
+  ['ssh-keys', () => import('./account/account-commands.ts').then((m) => m.addSshKeys)],
+  ['clusters', () => import('./pods/cluster-commands.ts').then((m) => m.addClusters)],
+  ['templates volumes registries', () => import('./records/record-commands.ts').then((m) => m.addOtherRecords)],
+  ['catalog', () => import('./records/record-commands.ts').then((m) => m.addCatalog)],
+  ['billing', () => import('./billing/billing-commands.ts').then((m) => m.addBilling)],
+  ['budgets', () => import('./billing/billing-commands.ts').then((m) => m.addBudgets)],
+  ['audit', () => import('./audit/audit-commands.ts').then((m) => m.addAudit)],
+  ['notices', () => import('./notices/notice-commands.ts').then((m) => m.addNotices)],
+  ['limits', () => import('./account/account-commands.ts').then((m) => m.addLimits)],
+  ['import', () => import('./import/import-command.ts').then((m) => m.addImport)],
+  ['doctor', () => import('./server/server-commands.ts').then((m) => m.addDoctor)],
+  ['upgrade', () => import('./server/upgrade.ts').then((m) => m.addUpgrade)],
+  ['kit', () => import('./server/kit.ts').then((m) => m.addKit)],
+];
+
+type AddCommands = (program: Command, pieces: CliPieces) => void;
+
+/** Returns the program with the commands of these groups; with those that look at all others, if it has all groups. */
+export async function buildCli(pieces: CliPieces, groups = GROUPS): Promise<Command> {
   const program = new CommandLine('podyard')
     .description('Your own serverless compute cloud.')
     .version(readVersion(), '--version', 'print the version')
@@ -61,40 +83,9 @@ export function buildCli(pieces: CliPieces): Command {
       writeOut: (text) => pieces.print(text.trimEnd()),
       writeErr: (text) => pieces.note(text.trimEnd()),
     });
-  addServerCommands(program, pieces);
-  addKeys(program, pieces);
-  addS3Keys(program, pieces);
-  addUsers(program, pieces);
-  addTeams(program, pieces);
-  addSimulate(program, pieces);
-  addSecrets(program, pieces);
-  addStorageCommands(program, pieces);
-  addSignIn(program, pieces);
-  addDeploy(program, pieces);
-  addDev(program, pieces);
-  addEndpoints(program, pieces);
-  addGit(program, pieces);
-  addJobs(program, pieces);
-  addLogs(program, pieces);
-  addBatches(program, pieces);
-  addModels(program, pieces);
-  addPods(program, pieces);
-  addExec(program, pieces);
-  addCopy(program, pieces);
-  addSshKeys(program, pieces);
-  addClusters(program, pieces);
-  addOtherRecords(program, pieces);
-  addCatalog(program, pieces);
-  addBilling(program, pieces);
-  addBudgets(program, pieces);
-  addAudit(program, pieces);
-  addNotices(program, pieces);
-  addLimits(program, pieces);
-  addImport(program, pieces);
-  addDoctor(program, pieces);
-  addUpgrade(program, pieces);
-  addKit(program, pieces);
-  addCompletion(program, pieces);
+  const adders = await Promise.all(groups.map(([, load]) => load()));
+  for (const add of adders) add(program, pieces);
+  if (groups === GROUPS) addCompletion(program, pieces);
   addExamples(program);
   return program;
 }
@@ -102,7 +93,9 @@ export function buildCli(pieces: CliPieces): Command {
 /** Runs a command, and resolves with the exit status. A command line that is not understood is explained on stderr; rejects as the command does. */
 export async function parse(pieces: CliPieces, args: readonly string[]): Promise<number> {
   try {
-    await buildCli(pieces).parseAsync([...args], { from: 'user' });
+    const own = GROUPS.filter(([names]) => names.split(' ').includes(args[0]!));
+    const program = await buildCli(pieces, own.length > 0 ? own : GROUPS);
+    await program.parseAsync([...args], { from: 'user' });
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2; // it has printed its text itself

@@ -1,6 +1,7 @@
 import { Failure } from '../../core/errors.ts';
 import { pullFailure } from '../../domain/images/pull-failure.ts';
 import type { BuildLimits, BuildRequest } from '../builder.ts';
+import { saysDiskIsFull } from '../free-disk.ts';
 import type { FailedStep } from './build-steps.ts';
 
 /** The facts about a build that failed. */
@@ -24,7 +25,7 @@ export function buildFailure(words: string, build: FailedBuild): Failure {
   const refuse = (text: string) => new Failure('unprocessable', text, { cause: new Error(words) });
   const parsed = /parse error (?:on )?line (\d+): (.+)/is.exec(words);
   if (parsed) return refuse(`${dockerfile}, line ${parsed[1]}: ${parsed[2]!.trim()}.`);
-  if (/no space left/i.test(words) || step?.lastLines.some((line) => /no space left on device/i.test(line))) {
+  if (saysDiskIsFull(words) || step?.lastLines.some(saysDiskIsFull)) {
     const text = `The disk of the engine's machine is full${step ? `, in step '${step.name}'` : ''}.`;
     return new Failure('unavailable', text, { cause: new Error(words) });
   }

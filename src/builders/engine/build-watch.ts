@@ -1,18 +1,15 @@
-import { Failure } from '../../core/errors.ts';
-import { readDisk } from '../../core/files/read-disk.ts';
+import type { Failure } from '../../core/errors.ts';
 import type { BuildLimits } from '../builder.ts';
+import { type BuildDisk, findDiskFault } from '../free-disk.ts';
 import { StepFinder } from './step-groups.ts';
 
 /** How often it looks. A step that forks or allocates without end has as long as that. */
 const LOOK_MS = 200;
 
-export interface Watched {
+export interface Watched extends BuildDisk {
   /** Marks the steps (step-groups.ts). */
   host: string;
   limits: BuildLimits;
-  /** The folder in which the engine keeps images; null where it is not on this machine. */
-  folder: string | null;
-  reserveBytes: number;
   /** Ends the build. */
   end(why: Failure): void;
 }
@@ -35,22 +32,6 @@ export function watchBuild(watched: Watched): () => Promise<void> {
     clearInterval(timer);
     await look;
   };
-}
-
-/** Returns why no build may go on; null if there is room, or nobody can say. */
-export async function findDiskFault({
-  folder,
-  reserveBytes,
-}: Pick<Watched, 'folder' | 'reserveBytes'>): Promise<Failure | null> {
-  const found = folder === null ? null : await readDisk(folder).catch(() => null);
-  if (found === null) return null;
-  const free = found.freeBytes;
-  if (free >= reserveBytes) return null;
-  const [has, keeps] = [free, reserveBytes].map((bytes) => `${Math.floor(bytes / 1e6)} MB`);
-  return new Failure(
-    'unavailable',
-    `The disk of the engine's machine is almost full: ${has} are free, and builds leave ${keeps}.`,
-  );
 }
 
 /** Ends the programs of steps that have outlived their build. */

@@ -11,12 +11,13 @@ import { NO_MIRRORS, type RegistryMirrors } from '../../domain/images/registry-m
 import type { Engine } from '../../engine/engine.ts';
 import { isRefusal, orAbsent, Refusal } from '../../engine/refusal.ts';
 import type { Builder, BuildOptions, BuildRequest, BuiltImage, StoredImage } from '../builder.ts';
+import { findDiskFault, RESERVE_BYTES } from '../free-disk.ts';
 import { lateBuild } from '../late-build.ts';
 import { buildFailure } from './build-failure.ts';
 import { type BuildPlan, BuildRefusal } from './build-plan.ts';
 import { BuildSession } from './build-session.ts';
 import { BuildSteps } from './build-steps.ts';
-import { findDiskFault, killSteps, watchBuild } from './build-watch.ts';
+import { killSteps, watchBuild } from './build-watch.ts';
 import { buildWithBuildah } from './buildah.ts';
 import { buildWithBuildKit } from './buildkit.ts';
 import { type AddedFile, archiveFolder } from './context-archive.ts';
@@ -32,8 +33,6 @@ export interface EngineBuilderOptions {
   /** Bytes that builds leave free on the disk of the engine, if it is on this machine. Default 2 GiB. */
   reserveBytes?: number;
 }
-
-const RESERVE_BYTES = 2 * 2 ** 30;
 
 /** Where a generated Dockerfile is put, beside the files of the kit. */
 const GENERATED = '.podyard/Dockerfile';
@@ -73,6 +72,8 @@ class EngineBuilder implements Builder {
   readonly #installation: string;
   readonly #reserveBytes: number;
   readonly #bases: PinnedBases;
+  /** Where the engine keeps images. Asked once: it takes an engine longer than most questions. */
+  #folder: string | undefined;
   /** The hosts that mark the steps of the builds that run. */
   readonly #running = new Set<string>();
   /** The names that are being removed. An engine that has begun to remove an image with its last name overlooks one that a build gives it meanwhile. */
@@ -196,8 +197,13 @@ class EngineBuilder implements Builder {
     const { name, builds } = await this.#engine.kind();
     if (builds === null) throw new Failure('unavailable', tooOld(name));
     const host = stepHost(this.#installation, plan.request.id);
-    const { DockerRootDir: folder = null } = await this.#engine.json<EngineInfo>({ method: 'GET', path: '/info' });
-    const watched = { host, limits: plan.limits, folder, reserveBytes: this.#reserveBytes, end };
+    this.#folder ??= (await this.#engine.json<EngineInfo>({ method: 'GET', path: '/info' })).DockerRootDir;
+    const disk = {
+      folder: this.#folder ?? null,
+      name: "The disk of the engine's machine",
+      reserveBytes: this.#reserveBytes,
+    };
+    const watched = { ...disk, host, limits: plan.limits, end };
     const full = await findDiskFault(watched);
     if (full !== null) throw full;
     this.#running.add(host);

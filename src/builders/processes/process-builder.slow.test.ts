@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { builderContract } from '../../../test/builder-contract/contract.ts';
 import type { Project } from '../../../test/builder-contract/projects.ts';
 import { findProcesses } from '../../../test/find-processes.ts';
@@ -33,9 +33,10 @@ beforeAll(async () => {
 afterAll(() => removeFolder(root));
 
 const used = new Set<string>();
-const open = (installation: string, path = PATH) =>
+const open = (installation: string, { path = PATH, reserveBytes = 0 } = {}) =>
   createProcessBuilder({
     root: join(root, installation),
+    reserveBytes,
     env: { ...env, PATH: path },
     marker: { variable: MARKER, kill: killOrphans },
     isUsed: async (image) => used.has(image),
@@ -115,7 +116,7 @@ builderContract('processes', async () => ({
 describe('the images of processes', { timeout: 120_000 }, () => {
   const limits = { cpus: 1, memoryBytes: 1e9, timeoutMs: 100_000, maxImageBytes: 1e9 };
 
-  async function build(recipe: Recipe, files: Record<string, string>, builder = open('own')) {
+  async function build(recipe: Recipe, files: Record<string, string>, builder = open('own'), installation = 'own') {
     const id = newId<string>();
     const context = await mkdtemp(join(root, 'context-'));
     for (const [path, content] of Object.entries(files)) {
@@ -137,7 +138,7 @@ describe('the images of processes', { timeout: 120_000 }, () => {
           onEvent: (event) => void (event.kind === 'line' && lines.push(event.text)),
         },
       );
-      const folder = join(root, 'own', id);
+      const folder = join(root, installation, id);
       const { command } = JSON.parse(await readFile(join(folder, 'image.json'), 'utf8'));
       return { built, lines, id, files: join(folder, 'files'), command: command as string[] };
     } finally {
@@ -207,7 +208,7 @@ echo "uv $*" "\${UV_PROJECT_ENVIRONMENT:+in $UV_PROJECT_ENVIRONMENT}" >&2
       build(
         { ...RECIPE, entry: { kind: 'program', command: ['python', 'main.py'] }, ...recipe },
         { 'main.py': 'import sys; print(sys.prefix)', ...files },
-        open('own', [programs, PATH].join(delimiter)),
+        open('own', { path: [programs, PATH].join(delimiter) }),
       );
     const venv = 'uv venv --quiet --no-python-downloads --python 3 .podyard/venv ';
 
@@ -238,7 +239,7 @@ echo "yarn $*" "$YARN_NODE_LINKER"
       entry: { kind: 'program', command: ['node', 'main.js'] },
     };
     const files = { 'yarn.lock': '', 'package.json': '{}', 'main.js': '' };
-    const { lines } = await build(recipe, files, open('own', [programs, PATH].join(delimiter)));
+    const { lines } = await build(recipe, files, open('own', { path: [programs, PATH].join(delimiter) }));
     expect(lines).toEqual([line]);
   });
 
@@ -337,6 +338,35 @@ echo "yarn $*" "$YARN_NODE_LINKER"
       /failed with exit code 1\. Its last lines:\n.*No matching distribution found for no-such-package/s,
     );
   });
+
+  test.skipIf(process.getuid!() !== 0)(
+    'a full disk is named and left as it was, and a build that would fill it ends before: others have room',
+    async () => {
+      const disk = join(root, 'small');
+      await mkdir(disk);
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16m,mode=0700', 'podyard-test', disk]);
+      onTestFinished(() => void execFileSync('umount', [disk]));
+      const onDisk = (recipe: Recipe, reserveBytes: number, files = {}) =>
+        build(recipe, files, open('small', { reserveBytes }), 'small');
+      const fill = 'head -c 33554432 /dev/zero >large';
+      await expect(onDisk(RECIPE, 0, { large: 'x'.repeat(2 ** 25) })).rejects.toMatchObject({
+        kind: 'unavailable',
+        message: 'The disk of the server is full: the image could not be written.',
+      });
+      await expect(onDisk(shell(fill), 0)).rejects.toMatchObject({
+        kind: 'unavailable',
+        message: expect.stringMatching(/^The disk of the server is full, in step '.+'\.$/),
+      });
+      const slowly = 'head -c 12582912 /dev/zero >large; sleep 1000';
+      await expect(onDisk(shell(slowly), 2 ** 23)).rejects.toMatchObject({
+        kind: 'unavailable',
+        message: 'The disk of the server is almost full: 4 MB are free, and builds leave 8 MB.',
+      });
+      await expect(onDisk(RECIPE, 2 ** 25)).rejects.toThrow('16 MB are free, and builds leave 33 MB.');
+      expect(await readdir(disk)).toEqual([]);
+      expect((await onDisk(shell('echo there is room'), 2 ** 23)).lines).toContain('there is room');
+    },
+  );
 
   test('what a killed build has left, its processes included, is gone after tidy', async () => {
     const id = newId<string>();

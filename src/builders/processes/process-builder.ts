@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { Failure } from '../../core/errors.ts';
 import { commandsOf } from '../../domain/builds/commands-of.ts';
 import type { Builder, BuildOptions, BuildRequest, BuiltImage, StoredImage } from '../builder.ts';
+import { type BuildDisk, findDiskFault, RESERVE_BYTES, saysDiskIsFull } from '../free-disk.ts';
 import { lateBuild } from '../late-build.ts';
 import { StepOutput } from '../step-output.ts';
 import { findProgram } from './find-program.ts';
@@ -27,10 +28,14 @@ export interface ProcessBuilderOptions {
   marker: { variable: string; kill(value: string): void };
   /** True while a workload uses the image. */
   isUsed(image: string): Promise<boolean>;
+  /** Bytes that builds leave free on the disk of the images. Default 2 GiB. */
+  reserveBytes?: number;
 }
 
-/** How often the folder of a running build is measured. */
+/** How often the folder of a running build is measured, and how often the room that is left. */
 const MEASURE_MS = 5_000;
+const LOOK_MS = 200;
+const DISK = 'The disk of the server';
 const BUILD_ID = /^[a-z][a-z0-9]*$/;
 
 export function createProcessBuilder(options: ProcessBuilderOptions): Builder {
@@ -55,7 +60,12 @@ class ProcessBuilder implements Builder {
     const missing = recipe.secretIds.find((secretId) => !Object.hasOwn(secrets, secretId));
     if (missing !== undefined)
       throw new Failure('unprocessable', `The build has no secret '${missing}', which a step needs.`);
-    const limit = new BuildLimit(options, this.#folderOf(id));
+    const { root, reserveBytes = RESERVE_BYTES } = this.#options;
+    await mkdir(root, { recursive: true, mode: 0o700 });
+    const disk = { folder: root, name: DISK, reserveBytes };
+    const full = await findDiskFault(disk);
+    if (full !== null) throw full;
+    const limit = new BuildLimit(options, this.#folderOf(id), disk);
     try {
       return await this.#make(request, options, limit.signal);
     } catch (error) {
@@ -158,6 +168,8 @@ class ProcessBuilder implements Builder {
       const stepEnv = { ...env, ...own, ...given, [marker.variable]: `build-${id}` };
       const wanted = { command, folder: files, env: stepEnv, killAll };
       const end = await runStep(wanted, output, signal);
+      if (end !== 0 && output.lastLines.some(saysDiskIsFull))
+        throw new Failure('unavailable', `${DISK} is full, in step '${name}'.`);
       if (end !== 0) throw new Failure('unprocessable', failureText(name, end, output.lastLines));
       onEvent({ kind: 'step', step, name, state: 'COMPLETED', at: new Date() });
     } catch (error) {
@@ -167,14 +179,14 @@ class ProcessBuilder implements Builder {
   }
 }
 
-/** Aborts a build that is cancelled, takes too long or gets too large, each with its own reason. */
+/** Aborts a build that is cancelled, takes too long, gets too large or leaves too little room, each with its own reason. */
 class BuildLimit {
   readonly #abort = new AbortController();
   readonly #timers: NodeJS.Timeout[];
   readonly #given: AbortSignal;
   readonly #onGiven = () => this.#abort.abort(this.#given.reason);
 
-  constructor(options: BuildOptions, folder: string) {
+  constructor(options: BuildOptions, folder: string, disk: BuildDisk) {
     const { limits, signal } = options;
     this.#given = signal;
     signal.addEventListener('abort', this.#onGiven);
@@ -185,9 +197,14 @@ class BuildLimit {
         this.#abort.abort(error);
       }
     };
+    const look = async () => {
+      const full = await findDiskFault(disk);
+      if (full !== null) this.#abort.abort(full);
+    };
     this.#timers = [
       setTimeout(() => this.#abort.abort(lateBuild(limits.timeoutMs)), limits.timeoutMs),
       setInterval(measure, MEASURE_MS),
+      setInterval(look, LOOK_MS),
     ];
   }
 
@@ -225,7 +242,5 @@ function failureText(name: string, end: number | NodeJS.Signals, lastLines: read
 function explain(error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException;
   if (code !== 'ENOSPC' && code !== 'EDQUOT') return error;
-  return new Failure('unavailable', 'The disk of the server is full: the image could not be written.', {
-    cause: error,
-  });
+  return new Failure('unavailable', `${DISK} is full: the image could not be written.`, { cause: error });
 }

@@ -272,18 +272,6 @@ function addLimits(parent: Command, pieces: CliPieces): void {
     });
 }
 
-export function addSecrets(program: Command, pieces: CliPieces): void {
-  const secrets = program.command('secrets').description('manage secrets and the master key that encrypts them');
-  addDatabaseOptions(secrets.command('rotate-key'))
-    .description("re-encrypt all secrets and passwords under a new master key while servers run; prints the key's id")
-    .action(async (options: Flags) => {
-      const { rotateKey } = await import('../storage/secrets.ts');
-      await onDatabase(pieces, options, (context, more) =>
-        rotateKey(context, pieces.masterKeySource(options, more), pieces),
-      );
-    });
-}
-
 type SideOptions = Common & Omit<Flags, 'restRevision'>;
 
 /** Ends the `--help` of every command that works on either side. */

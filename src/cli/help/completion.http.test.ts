@@ -88,9 +88,9 @@ test('a server that does not answer, refuses the key or is nowhere completes not
   silent.close();
 });
 
-test('every argument that is an id or a name is completed', () => {
+test('every argument that is an id or a name is completed', async () => {
   const walk = (command: Command): Command[] => [command, ...command.commands.flatMap(walk)];
-  const commands = walk(buildCli({ print: () => {}, note: () => {} } as unknown as CliPieces));
+  const commands = walk(await buildCli({ print: () => {}, note: () => {} } as unknown as CliPieces));
   const without = commands.flatMap((command) =>
     command.registeredArguments
       .filter(

@@ -2,14 +2,14 @@ import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { testTerminal } from '../../../test/test-terminal.ts';
 import { ENDPOINT_WIRE_2026_07 } from '../../rest/endpoints/wire-2026-07.ts';
-import { buildCli } from '../program.ts';
+import { buildCli, GROUPS } from '../program.ts';
 import { runCli } from '../run-cli.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
 import { EXAMPLES } from './examples.ts';
 
-function build(printed: string[] = []): Command {
+function build(printed: string[] = [], groups = GROUPS): Promise<Command> {
   const pieces = { print: (text: string) => printed.push(text), note: (text: string) => printed.push(text) };
-  return buildCli(pieces as unknown as CliPieces);
+  return buildCli(pieces as unknown as CliPieces, groups);
 }
 
 /** Run by containers that a server starts, and by nobody else. */
@@ -21,10 +21,10 @@ function walk(command: Command, path: readonly string[] = []): [path: string, co
   return path.length === 0 ? below : [[path.join(' '), command], ...below];
 }
 
-const PATHS = walk(build()).map(([path]) => path);
+const PATHS = walk(await build()).map(([path]) => path);
 
-test('every command has a description, and every option and argument says what it is', () => {
-  for (const [path, command] of walk(build())) {
+test('every command has a description, and every option and argument says what it is', async () => {
+  for (const [path, command] of walk(await build())) {
     expect([path, command.description()]).toEqual([path, expect.stringMatching(/\w/)]);
     for (const { flags, description } of command.options) {
       expect([path, flags, description]).toEqual([path, flags, expect.stringMatching(/\w/)]);
@@ -32,17 +32,22 @@ test('every command has a description, and every option and argument says what i
   }
 });
 
+test('a group of commands, which alone is loaded for one of them, has those that it names', async () => {
+  for (const group of GROUPS) {
+    const { commands } = await build([], [group]);
+    expect(commands.flatMap((command) => [command.name(), ...command.aliases()])).toEqual(group[0].split(' '));
+  }
+});
+
 test.each(PATHS)('the help of %s ends with at least two examples', async (path) => {
   const printed: string[] = [];
-  await build(printed)
-    .parseAsync([...path.split(' '), '--help'], { from: 'user' })
-    .catch(() => {});
+  await (await build(printed)).parseAsync([...path.split(' '), '--help'], { from: 'user' }).catch(() => {});
   const examples = printed.join('\n').split('\nExamples:\n')[1]?.trim().split('\n') ?? [];
   expect(new Set(examples).size).toBeGreaterThanOrEqual(2);
 });
 
-test('every command that shows something has --json', () => {
-  const without = walk(build()).filter(
+test('every command that shows something has --json', async () => {
+  const without = walk(await build()).filter(
     ([, command]) => command.commands.length === 0 && !command.options.some(({ long }) => long === '--json'),
   );
   expect(without.map(([path]) => path).toSorted()).toEqual(
@@ -83,7 +88,7 @@ test.each(Object.entries(EXAMPLES).flatMap(([path, lines]) => lines.map((line) =
   async (line, path) => {
     const printed: string[] = [];
     const ran: string[] = [];
-    const program = build(printed);
+    const program = await build(printed);
     for (const [name, command] of walk(program)) command.action(() => void ran.push(name));
     await program.parseAsync(wordsOf(line), { from: 'user' }).catch((error: Error) => printed.push(error.message));
     expect(printed).toEqual([]);
@@ -92,8 +97,8 @@ test.each(Object.entries(EXAMPLES).flatMap(([path, lines]) => lines.map((line) =
   },
 );
 
-test('the defaults in the help of endpoints create are those of the server', () => {
-  const create = walk(build()).find(([path]) => path === 'endpoints create')![1];
+test('the defaults in the help of endpoints create are those of the server', async () => {
+  const create = walk(await build()).find(([path]) => path === 'endpoints create')![1];
   const made = ENDPOINT_WIRE_2026_07.toNew({ name: 'tts', gpu: { pools: ['ADA_24'] } });
   const { workers, scaling, timeoutMs, flashboot, gpu } = made;
   const defaults = {

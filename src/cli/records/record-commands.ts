@@ -27,7 +27,6 @@ const readSecret = async (pieces: CliPieces, what: string) =>
 
 export function addOtherRecords(program: Command, pieces: CliPieces): void {
   addTemplates(program, pieces);
-  addSecrets(program, pieces);
   addVolumes(program, pieces);
   addRegistries(program, pieces);
 }
@@ -82,8 +81,16 @@ function addTemplates(program: Command, pieces: CliPieces): void {
     });
 }
 
-function addSecrets(program: Command, pieces: CliPieces): void {
-  const secrets = program.commands.find((command) => command.name() === 'secrets')!;
+export function addSecrets(program: Command, pieces: CliPieces): void {
+  const secrets = program.command('secrets').description('manage secrets and the master key that encrypts them');
+  addDatabaseOptions(secrets.command('rotate-key'))
+    .description("re-encrypt all secrets and passwords under a new master key while servers run; prints the key's id")
+    .action(async (options: Flags) => {
+      const { rotateKey } = await import('../storage/secrets.ts');
+      await onDatabase(pieces, options, (context, more) =>
+        rotateKey(context, pieces.masterKeySource(options, more), pieces),
+      );
+    });
   addRecordCommands(secrets, pieces, 'secrets');
   addCommon(addName(secrets.command('create')))
     .description('store a value; it is prompted for, or read from stdin, and never shown again')

@@ -41,7 +41,7 @@ export class BuildLog {
   #bytes = 0;
   #number: number;
   #storing: Promise<void> | undefined;
-  #isClosed = false;
+  readonly #closing = new AbortController();
   #isPushing = false;
   /** The name of the step that failed last. */
   failedStep: string | null = null;
@@ -76,7 +76,7 @@ export class BuildLog {
 
   /** Resolves when everything is stored, or `signal` aborts. */
   async close(signal: AbortSignal): Promise<void> {
-    this.#isClosed = true;
+    this.#closing.abort();
     await this.#storing;
     const kept = this.#last;
     if (this.#leftOut > kept.length) this.#push({ ...kept[0]!, stream: 'system', step: null, text: this.#cutText() });
@@ -119,9 +119,10 @@ export class BuildLog {
 
   /** One batch after the other: a reader has seen every line before the last one that it saw. */
   async #storeSoon(): Promise<void> {
-    while (!this.#isClosed && this.#hasNews()) {
-      await sleep(COLLECT_MS);
-      if (!this.#isClosed) await this.#store();
+    const { signal } = this.#closing;
+    while (!signal.aborted && this.#hasNews()) {
+      await sleep(COLLECT_MS, undefined, { signal }).catch(() => {});
+      if (!signal.aborted) await this.#store();
     }
     this.#storing = undefined;
   }
