@@ -1,7 +1,7 @@
 /** The files of network volumes through the whole server, with the clients that people use: s3cmd, rclone, aws, and Podyard's own commands. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -175,6 +175,13 @@ test(
     expect(missing).toContain("there is no file 'own/missing' in data");
     await runToFailure(['volumes', 'cp', 'data:a', 'data:b'], env, 2);
     await runToFailure(['volumes', 'cp', join(folder, 'tree'), 'data:own'], env, 2);
+    expect(await runToFailure(['volumes', 'cp', '/dev/null', 'data:own/'], env, 2)).toContain('neither a file nor');
+    expect(await runToFailure(['volumes', 'cp', join(folder, 'none'), 'data:own/'], env, 2)).toContain('no such file');
+    await mkdir(join(folder, 'linked'));
+    await symlink('../large', join(folder, 'linked/link'));
+    expect(await podyard(['volumes', 'cp', '-r', join(folder, 'linked'), 'data:x'], env)).toBe(
+      'Links and special files are left out: link.\n0 files, 0 B.\n',
+    );
     await podyard(['volumes', 'rm', 'data:own/a file.txt'], env);
     await podyard(['volumes', 'rm', '-r', 'data:own', '--yes'], env);
     expect(await runToFailure(['volumes', 'ls', 'data:own'], env, 4)).toContain("no file or directory 'own'");

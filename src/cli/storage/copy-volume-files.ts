@@ -18,6 +18,8 @@ const ATTEMPTS = 6;
 const AGAIN_MS = 1_000;
 /** A file that takes longer says how far it is. */
 const NOTE_MS = 3_000;
+/** Files that are left out and named. */
+const MAX_NAMED = 10;
 
 export async function copyFiles(
   client: ApiClient,
@@ -60,7 +62,11 @@ async function upload(
   output: CommandOutput,
 ): Promise<Copied> {
   const target = await findPlace(client, place);
-  const source = await stat(path);
+  const source = await stat(path).catch(() => {
+    throw new UsageError(`${path}: no such file or directory on this machine`);
+  });
+  if (!source.isFile() && !source.isDirectory())
+    throw new UsageError(`${path} is neither a file nor a directory: write what it gives to a file first`);
   if (source.isDirectory() && !recursive) throw new UsageError(`'${path}' is a directory: copy it with -r`);
   if (!source.isDirectory()) {
     const key = place.endsWith('/') || target.key === '' ? join(target.key, basename(path)) : target.key;
@@ -72,10 +78,15 @@ async function upload(
   }
   const copied = { files: 0, bytes: 0, unchanged: 0 };
   const there = await listVersions(client, target.id, target.key === '' ? '' : `${target.key}/`);
+  const leftOut: string[] = [];
   for (const entry of await readdir(path, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile()) continue;
+    if (entry.isDirectory()) continue;
     const file = join(entry.parentPath, entry.name);
     const inside = file.slice(join(path, '/').length).split(sep).join('/');
+    if (!entry.isFile()) {
+      leftOut.push(inside);
+      continue;
+    }
     const key = target.key === '' ? inside : `${target.key}/${inside}`;
     const { size, mtimeMs: ms } = await stat(file);
     if (isSame({ size, ms }, there.get(key))) {
@@ -86,7 +97,14 @@ async function upload(
     copied.files += 1;
     copied.bytes += size;
   }
+  noteLeftOut(leftOut, output);
   return copied;
+}
+
+function noteLeftOut(paths: readonly string[], { note }: CommandOutput): void {
+  if (paths.length === 0) return;
+  const more = paths.length > MAX_NAMED ? ` and ${paths.length - MAX_NAMED} more` : '';
+  note(`Links and special files are left out: ${paths.slice(0, MAX_NAMED).join(', ')}${more}.`);
 }
 
 async function uploadFile(

@@ -142,3 +142,8 @@ test('more than 20,000 files are refused with the folder that has most, before a
     /^the folder has more than 20000 files: .* data\/some alone has (?:20000|20001) or more$/,
   );
 });
+
+test('rules that cannot be read are refused: what they leave out would be sent', async () => {
+  await write({ a: '', '.dockerignore/inside': '' });
+  await expect(scanFolder(root, { withInstalled: false })).rejects.toThrow('/.dockerignore cannot be read: EISDIR');
+});

@@ -149,7 +149,10 @@ function isIgnored({ docker }: Pick<Walk, 'docker'>, path: string, git: GitRules
 }
 
 async function readRules(path: string, toLine: (line: string) => string): Promise<Ignore | null> {
-  const text = await readFile(path, 'utf8').catch(() => null);
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
+    throw new UsageError(`${path} cannot be read: ${error.code}`); // else what it leaves out would be sent
+  });
   if (text === null) return null;
   return ignore().add(text.split(/\r?\n/).map(toLine));
 }
