@@ -51,7 +51,7 @@ export async function readContexts(terminal: Terminal): Promise<ContextsFile> {
   const { current = null, contexts } = parseContexts(text) ?? {};
   if (typeof contexts !== 'object' || contexts === null)
     throw new Error(`${path} does not hold contexts as JSON: mend it, or delete it and sign in again`);
-  return { current, contexts: { __proto__: null, ...contexts } as ContextsFile['contexts'] }; // a name is what somebody typed
+  return { current, contexts: Object.assign(Object.create(null), contexts) }; // so that no name is there by itself
 }
 
 function parseContexts(text: string): Partial<ContextsFile> | null {
