@@ -157,7 +157,11 @@ async function withServer(
   );
   const config = readConfig({ logLevel: 'warn', rateLimit: 'off', ...flags }, env);
   const key = await keptKey(config.dataDir);
-  const server = await startAndReport({ ...config, adminKey: key }, { isOwn: true });
+  const server = await startAndReport({ ...config, adminKey: key }, { isOwn: true }).catch(async (error) => {
+    const { DirectoryInUse } = await import('./compose/start-database.ts');
+    if (!(error instanceof DirectoryInUse)) throw error;
+    throw new Error(`this folder is served already, by the process ${error.pid}: stop that first`); // nobody chose the directory
+  });
   try {
     await work({ url: server.url, key });
   } finally {
