@@ -27,14 +27,14 @@ const { print, note, ...output } = createOutput(process.env);
 const INTERRUPTED = 130;
 
 let isServing = false;
-// The reader of the output has ended, as in `podyard batch results … | head`. A server continues without it.
+// A server continues without anybody who reads what it prints. Of a command, EPIPE is the end of `| head`; else a result is lost.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  if (!isServing) process.exit();
+  if (isServing) return;
+  if (error.code === 'EPIPE') process.exit();
+  note(`podyard: the output cannot be written: ${error.message}`);
+  process.exit(1);
 });
-process.stderr.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-});
+process.stderr.on('error', () => {}); // nobody is left to tell
 
 process.exitCode = await runCli(
   {
@@ -157,7 +157,11 @@ async function withServer(
   );
   const config = readConfig({ logLevel: 'warn', rateLimit: 'off', ...flags }, env);
   const key = await keptKey(config.dataDir);
-  const server = await startAndReport({ ...config, adminKey: key }, { isOwn: true });
+  const server = await startAndReport({ ...config, adminKey: key }, { isOwn: true }).catch(async (error) => {
+    const { DirectoryInUse } = await import('./compose/start-database.ts');
+    if (!(error instanceof DirectoryInUse)) throw error;
+    throw new Error(`this folder is served already, by the process ${error.pid}: stop that first`); // nobody chose the directory
+  });
   try {
     await work({ url: server.url, key });
   } finally {

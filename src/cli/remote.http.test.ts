@@ -1,4 +1,4 @@
-import { stat, writeFile } from 'node:fs/promises';
+import { rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -355,6 +355,17 @@ describe('signing in', () => {
     expect((await podyard(['open'], { env })).out).toBe(`${url}/#/`);
     expect((await podyard(['contexts', 'remove', 'mine', '--yes'], { env })).status).toBe(0);
     expect((await podyard(['contexts'], { env })).err).toContain('There are none');
+    for (const name of ['constructor', '__proto__']) {
+      expect((await podyard(['contexts', 'use', name], { env })).err).toContain(`there is no context '${name}'`);
+    }
+    for (const text of ['', '[]', 'null', '{"contexts": 1}']) {
+      await writeFile(file, text);
+      expect(await podyard(['endpoints'], { env })).toMatchObject({
+        status: 1,
+        err: expect.stringContaining('contexts.json does not hold contexts'),
+      });
+    }
+    await rm(file);
   });
 });
 

@@ -50,7 +50,17 @@ export async function refuseSecondServer(dataDir: string): Promise<void> {
   const [pid, startedAt] = (await readFile(fileOf(dataDir), 'utf8').catch(() => '')).trim().split(/ (.*)/);
   if (!pid || !startedAt || Number(pid) === process.pid) return;
   if (groupState({ pid: Number(pid), startedAt }) === 'gone') return;
-  throw new Error(`a server with pid ${pid} runs on this directory: ${dataDir}. Stop it, or choose another --data-dir`);
+  throw new DirectoryInUse(pid, dataDir);
+}
+
+/** A live server runs on the data directory. */
+export class DirectoryInUse extends Error {
+  readonly pid: string;
+
+  constructor(pid: string, dataDir: string) {
+    super(`a server with pid ${pid} runs on this directory: ${dataDir}. Stop it, or choose another --data-dir`);
+    this.pid = pid;
+  }
 }
 
 /** Records this process as the directory's server. Returns the function that removes the record. */

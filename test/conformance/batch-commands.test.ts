@@ -100,3 +100,11 @@ test('an upload is continued with what the server lacks; a draft that is left ca
   const waiting = showBatch(client, `/v2/${endpoint}/batch/${body.id}`, { wait: true }, output());
   await expect(waiting).rejects.toThrow('the batch ended CANCELLED: cancelled by its user');
 });
+
+test('what cannot be read is said before a draft is made of it', async () => {
+  const count = async () => (await client.json<{ batches: [] }>('GET', `/v2/${endpoint}/batch`)).batches.length;
+  const before = await count();
+  await expect(submitBatch(client, endpoint, dir, SUBMIT, output())).rejects.toThrow(`${dir} is a folder`);
+  await expect(submitBatch(client, endpoint, '/none.gz', SUBMIT, output())).rejects.toThrow('/none.gz: no such file');
+  expect(await count()).toBe(before);
+});

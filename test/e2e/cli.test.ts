@@ -1,5 +1,6 @@
-import { execFile, execFileSync, spawn } from 'node:child_process';
+import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -275,4 +276,16 @@ test('a command whose reader has ended, as with `| head`, ends without a word', 
   });
   const [status] = await once(child, 'close');
   expect({ status, err }).toEqual({ status: 0, err: '' });
+});
+
+test('a result that cannot be written, as on a full disk, is a failure', async () => {
+  const full = openSync('/dev/full', 'w');
+  for (const args of [['--version'], ['endpoints', 'list', '--json'], ['logs', 'echo', '--json']]) {
+    const { status, stderr } = spawnSync(process.execPath, [MAIN, ...args], { env, stdio: ['ignore', full, 'pipe'] });
+    expect({ status, err: String(stderr) }).toEqual({
+      status: 1,
+      err: 'podyard: the output cannot be written: ENOSPC: no space left on device, write\n',
+    });
+  }
+  closeSync(full);
 });

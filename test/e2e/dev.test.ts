@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findProcesses } from '../find-processes.ts';
 import { freePort } from '../runtime-contract/probes.ts';
@@ -26,7 +27,7 @@ async function start(): Promise<void> {
   await until('it says how to call it', async () => printed.includes('Ctrl-C ends it'), 60_000);
   const [, url, key] = /PODYARD_URL=(\S+) PODYARD_API_KEY=(\S+)/.exec(printed)!;
   api = new Api({ url: url!, key: key! });
-  id = /\/endpoints\/(\w+)/.exec(printed)![1]!;
+  id = /Console: http:\S+\d\/#\/endpoints\/(\w+)/.exec(printed)![1]!;
 }
 const save = (name: string, text: string) => writeFile(join(folder, name), text);
 const run = (input: unknown) => api.call<{ status: string; output: unknown }>('POST', `/v2/${id}/runsync`, { input });
@@ -63,6 +64,14 @@ test('a job runs with the variables of .env; after a save, the next runs on the 
   await answers('ADA!');
   await save('words.js', "export const shout = (text) => text.toUpperCase() + '!!';\n");
   await answers('ADA!!');
+});
+
+test('a second one in the same folder is refused with what to do', async () => {
+  const env = { PATH: process.env.PATH, HOME: home };
+  const second = spawn(process.execPath, [MAIN, 'dev', folder, '--port', '0'], { env });
+  expect(await text(second.stderr)).toBe(
+    `podyard: this folder is served already, by the process ${dev.pid}: stop that first\n`,
+  );
 });
 
 test('the page whose address it prints runs a job and shows the log', async () => {

@@ -1,7 +1,7 @@
 /** The files of network volumes through the whole server, with the clients that people use: s3cmd, rclone, aws, and Podyard's own commands. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { run as podyard, runToFailure } from './podyard-command.ts';
 import { ServerProcess } from './server-process.ts';
 
+const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 const TIME_LIMIT_MS = 120_000;
 
 let server: ServerProcess;
@@ -154,6 +155,9 @@ test(
     expect(await podyard(['volumes', 'ls', 'data:own'], env)).toMatch(/12 B +\S+Z +a file\.txt/);
     const copy = async (...args: string[]) => JSON.parse(await podyard(['volumes', 'cp', ...args, '--json'], env));
     expect(await copy('-r', join(folder, 'tree'), 'data:own')).toEqual({ files: 0, bytes: 0, unchanged: 2 });
+    const here = [process.execPath, MAIN, 'volumes', 'cp', '-r', '.', 'data:own', '--json'];
+    const { stdout } = await program('sh', ['-c', 'cd "$0" && exec "$@"', join(folder, 'tree'), ...here], env);
+    expect(JSON.parse(stdout)).toEqual({ files: 0, bytes: 0, unchanged: 2 });
     expect(await copy(join(folder, 'large'), 'data:own/')).toEqual({ files: 0, bytes: 0, unchanged: 1 });
     await podyard(['volumes', 'cp', '-r', 'data:own', join(folder, 'from-own')], env);
     expect(await copy('-r', 'data:own', join(folder, 'from-own'))).toEqual({ files: 0, bytes: 0, unchanged: 3 });
@@ -175,6 +179,19 @@ test(
     expect(missing).toContain("there is no file 'own/missing' in data");
     await runToFailure(['volumes', 'cp', 'data:a', 'data:b'], env, 2);
     await runToFailure(['volumes', 'cp', join(folder, 'tree'), 'data:own'], env, 2);
+    expect(await runToFailure(['volumes', 'cp', '/dev/null', 'data:own/'], env, 2)).toContain('neither a file nor');
+    expect(await runToFailure(['volumes', 'cp', join(folder, 'none'), 'data:own/'], env, 2)).toContain('no such file');
+    expect(await runToFailure(['volumes', 'cp', 'data:own/large', '/dev/null'], env, 2)).toContain('not a file');
+    expect(await runToFailure(['volumes', 'cp', 'data:', folder], env, 2)).toContain('copy all of it with -r');
+    expect(await runToFailure(['volumes', 'cp', 'data:../x', folder], env, 2)).toContain("has '..'");
+    expect(await runToFailure(['volumes', 'rm', '-r', 'data:none', '--yes'], env, 4)).toContain("directory 'none'");
+    const long = await runToFailure(['volumes', 'cp', join(folder, 'large'), `data:${'n'.repeat(300)}`], env, 5);
+    expect(long).toContain('255 bytes');
+    await mkdir(join(folder, 'linked'));
+    await symlink('../large', join(folder, 'linked/link'));
+    expect(await podyard(['volumes', 'cp', '-r', join(folder, 'linked'), 'data:x'], env)).toBe(
+      'Links and special files are left out: link.\n0 files, 0 B.\n',
+    );
     await podyard(['volumes', 'rm', 'data:own/a file.txt'], env);
     await podyard(['volumes', 'rm', '-r', 'data:own', '--yes'], env);
     expect(await runToFailure(['volumes', 'ls', 'data:own'], env, 4)).toContain("no file or directory 'own'");

@@ -45,14 +45,20 @@ function knownTarget({ contexts }: ContextsFile, url: string): Target {
 export async function readContexts(terminal: Terminal): Promise<ContextsFile> {
   const path = contextsPath(terminal);
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
+    if (error.code === 'ENOENT') return '{"contexts": {}}';
     throw error;
   });
-  if (text === undefined) return { current: null, contexts: {} };
+  const { current = null, contexts } = parseContexts(text) ?? {};
+  if (typeof contexts !== 'object' || contexts === null)
+    throw new Error(`${path} does not hold contexts as JSON: mend it, or delete it and sign in again`);
+  return { current, contexts: Object.assign(Object.create(null), contexts) }; // so that no name is there by itself
+}
+
+function parseContexts(text: string): Partial<ContextsFile> | null {
   try {
-    return JSON.parse(text) as ContextsFile;
+    return JSON.parse(text) as Partial<ContextsFile> | null;
   } catch {
-    throw new Error(`${path} is not valid JSON: fix it, or delete it and sign in again`);
+    return null;
   }
 }
 

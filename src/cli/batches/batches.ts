@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { didYouMean } from '../../core/text/closest.ts';
 import { type ApiClient, ApiRefusal, JobFailed } from '../shared/api-client.ts';
 import type { CliOutput, CommandOutput } from '../shared/cli-pieces.ts';
+import { refuseSpecial } from '../shared/refuse-special.ts';
 import { showRecords } from '../shared/show-records.ts';
 import type { Column } from '../terminal/table.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
@@ -149,6 +150,7 @@ export async function downloadResults(
     for await (const text of response.body!.pipeThrough(new TextDecoderStream())) terminal.write(text);
     return;
   }
+  await refuseSpecial(file);
   const batch = await client.json<Batch>('GET', path);
   const hasEnded = !['DRAFT', 'FINALIZED'].includes(batch.status);
   const part = `${file}.${hasEnded ? batch.id : 'partial'}.part`;

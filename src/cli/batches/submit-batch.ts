@@ -1,7 +1,8 @@
-import { createReadStream } from 'node:fs';
+import { createReadStream, type ReadStream, type Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createGunzip } from 'node:zlib';
+import { createGunzip, type Gunzip } from 'node:zlib';
+import { UsageError } from '../../core/usage-error.ts';
 import { type ApiClient, ApiRefusal } from '../shared/api-client.ts';
 import type { CommandOutput } from '../shared/cli-pieces.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
@@ -38,7 +39,7 @@ export async function submitBatch(
   options: SubmitOptions,
   output: CommandOutput,
 ): Promise<void> {
-  const { size } = await stat(file);
+  const { size } = await statFile(file);
   const path = `/v2/${endpointId}/batch`;
   const batch = options.batch
     ? await client.json<Batch>('GET', `${path}/${encodeURIComponent(options.batch)}`)
@@ -60,6 +61,15 @@ export async function submitBatch(
   } else output.print(options.json ? jsonText(now) : `${now.id}  ${describeBatch(now)}`);
 }
 
+/** Throws before a draft is made for what cannot be read. */
+async function statFile(file: string): Promise<Stats> {
+  const found = await stat(file).catch(() => {
+    throw new UsageError(`${file}: no such file on this machine`);
+  });
+  if (found.isDirectory()) throw new UsageError(`${file} is a folder: name a file of JSON lines`);
+  return found;
+}
+
 function finalizeOrShow(path: string, isFinal: boolean): [method: string, path: string] {
   return isFinal ? ['POST', `${path}/finalize`] : ['GET', path];
 }
@@ -77,7 +87,7 @@ async function upload(
 ): Promise<void> {
   const raw = createReadStream(file);
   let [line, reported] = [0, 0];
-  for await (const { text, lines } of portions(file.endsWith('.gz') ? raw.pipe(createGunzip()) : raw)) {
+  for await (const { text, lines } of portions(file.endsWith('.gz') ? unpacked(raw) : raw)) {
     if (line + lines > received) {
       const { rejections } = await sendPortion(client, `${path}?offset=${line}`, text, terminal.interrupted);
       for (const { line: number, reason } of rejections) if (reported++ < 20) note(`line ${number}: ${reason}`);
@@ -87,6 +97,12 @@ async function upload(
     terminal.progress(`${line} lines uploaded (${share} %)`);
   }
   if (reported > 20) note(`… and ${reported - 20} more lines that are no request`);
+}
+
+function unpacked(raw: ReadStream): Gunzip {
+  const lines = createGunzip();
+  raw.once('error', (error) => lines.destroy(error)); // `pipe` passes none on
+  return raw.pipe(lines);
 }
 
 /** Yields whole lines, several megabytes at a time. */

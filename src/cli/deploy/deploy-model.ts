@@ -17,6 +17,7 @@ import { createWithModels, type ModelRequest, type ResolvedModel, resolveModels 
 import { type Endpoint, RECORDS } from '../records/kinds.ts';
 import type { ApiClient } from '../shared/api-client.ts';
 import type { CommandOutput } from '../shared/cli-pieces.ts';
+import { noteCurlKey } from '../shared/note-curl-key.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
 import type { DeployOptions } from './deploy.ts';
 
@@ -58,7 +59,9 @@ export async function deployModel(
   if (dryRun) return json ? output.print(jsonText({ recipe: recipe.name, model, body })) : undefined;
   const endpoint = await createWithModels(client, body, [{ ...request, exclude: chosen.exclude }]);
   if (wait) await proveRollout(client, endpoint, output, { trial });
-  output.print(json ? jsonText(endpoint) : callOf(endpoint, recipe, model.name));
+  if (json) return output.print(jsonText(endpoint));
+  output.print(callOf(endpoint, recipe, model.name));
+  noteCurlKey(output);
 }
 
 /** Throws a sentence with what to do instead. */

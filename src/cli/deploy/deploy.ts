@@ -12,6 +12,7 @@ import { type Endpoint, RECORDS } from '../records/kinds.ts';
 import { type ApiClient, ApiRefusal } from '../shared/api-client.ts';
 import type { Schemas } from '../shared/api-types.ts';
 import type { CommandOutput } from '../shared/cli-pieces.ts';
+import { noteCurlKey } from '../shared/note-curl-key.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
 import { type Plan, planChange, planCreate, toBody } from './plan-deploy.ts';
 import { type ModelPlan, planModels, type WantedModels } from './plan-models.ts';
@@ -229,8 +230,9 @@ async function carryOut(
     await client.call('put', '/v2/serverless/{id}/schedule', { path: { id: endpoint.id }, body: plan.schedule });
   }
   if (wait) await proveRollout(client, endpoint, output, { trial });
-  if (json) output.print(jsonText({ ...endpoint, changed: true }));
-  else output.print(callText(endpoint));
+  if (json) return output.print(jsonText({ ...endpoint, changed: true }));
+  output.print(callText(endpoint));
+  noteCurlKey(output);
 }
 
 /** Returns a new plan, and shows it, where somebody has changed the endpoint since the first one: the folder may mean another difference now. */

@@ -49,6 +49,6 @@ export async function readProject(folder: string): Promise<ProjectEndpoint[]> {
 async function readIfThere(path: string): Promise<string | null> {
   return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null; // the folder is looked at later
-    throw error;
+    throw new UsageError(`${path} cannot be read: ${error.code}`);
   });
 }

@@ -104,6 +104,6 @@ ${path} is served as ${name}; save a file, and the new code runs. In another ter
 ${call}
 
 Page to send jobs from: ${page}
-Console: ${url}/endpoints/${id} (sign in with ${key}). Ctrl-C ends it.
+Console: ${url}/#/endpoints/${id} (sign in with ${key}). Ctrl-C ends it.
 `;
 }

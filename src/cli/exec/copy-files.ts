@@ -8,6 +8,7 @@ import { pack as createPack, type Pack } from 'tar-stream';
 import { UsageError } from '../../core/usage-error.ts';
 import type { ApiClient } from '../shared/api-client.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
+import { refuseSpecial } from '../shared/refuse-special.ts';
 import { COMPLETE, CONTENT, RECEIVE, SEND } from './copy-scripts.ts';
 import { openSession, type RemoteSession, type SessionPlace } from './remote-session.ts';
 import { unpack } from './unpack.ts';
@@ -50,6 +51,7 @@ export async function copyHere(client: ApiClient, place: SessionPlace, from: str
   const target = isFolder || to.endsWith('/') ? join(to, name) : to;
   const exists = await stat(target).then((info) => info.isDirectory(), () => false); // biome-ignore format: one thing
   if (exists) throw new UsageError(`${target} is a folder that exists: remove it, or name another destination`);
+  await refuseSpecial(target);
   await mkdir(dirname(resolve(target)), { recursive: true });
   const command = ['sh', '-c', SEND, 'podyard', from];
   const session = await run(client, place, { command, input: false }, output.terminal);

@@ -146,6 +146,6 @@ describe('podyard.yaml', () => {
       "podyard.yaml:5:5: 'includes' is not a field of models.0. Did you mean 'include'?",
     );
     await yaml('models: [7]\n');
-    expect((await deploy()).err).toContain('podyard.yaml:3:10: models.0 must be string,object');
+    expect((await deploy()).err).toContain('podyard.yaml:3:10: models.0 must be text or a map of fields');
   });
 });

@@ -189,6 +189,7 @@ async function refusalOf(
 ): Promise<ApiRefusal> {
   const { status } = response;
   const problem = readProblem(await response.text().catch(() => ''));
+  if (problem === undefined && method === 'HEAD') return new ApiRefusal(status, `the server responded with ${status}`);
   if (problem === undefined) return new ApiRefusal(status, foreignAnswer(response, url));
   const own = typeof problem.error === 'object' ? problem.error.message : problem.error;
   const detail = problem.detail ?? own ?? `the server responded with ${status}`;

@@ -1,15 +1,17 @@
 /** `podyard volumes cp`: files of this machine to a volume, and back. What is there already is not copied again. */
 import { openAsBlob } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
-import { basename, dirname, join, sep } from 'node:path';
+import { basename, dirname, join, relative, sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bytesText } from '../../core/text/bytes-text.ts';
+import { notUtf8 } from '../../core/text/not-utf8.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { type ApiClient, ApiRefusal } from '../shared/api-client.ts';
 import type { CommandOutput } from '../shared/cli-pieces.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
 import { type Begun, beginUpload } from './begin-upload.ts';
 import { checkDone, encodeKey, type FoundFile, listKeys } from './volume-documents.ts';
+import { refuseSpecial } from '../shared/refuse-special.ts';
 import { explainMissing, findPlace, isPlace, type Place } from './volume-files.ts';
 
 /** Larger files are sent in parts of this size, so that what was sent survives a connection that breaks. */
@@ -18,6 +20,8 @@ const ATTEMPTS = 6;
 const AGAIN_MS = 1_000;
 /** A file that takes longer says how far it is. */
 const NOTE_MS = 3_000;
+/** Files that are left out and named. */
+const MAX_NAMED = 10;
 
 export async function copyFiles(
   client: ApiClient,
@@ -60,7 +64,11 @@ async function upload(
   output: CommandOutput,
 ): Promise<Copied> {
   const target = await findPlace(client, place);
-  const source = await stat(path);
+  const source = await stat(path).catch(() => {
+    throw new UsageError(`${path}: no such file or directory on this machine`);
+  });
+  if (!source.isFile() && !source.isDirectory())
+    throw new UsageError(`${path} is neither a file nor a directory: write what it gives to a file first`);
   if (source.isDirectory() && !recursive) throw new UsageError(`'${path}' is a directory: copy it with -r`);
   if (!source.isDirectory()) {
     const key = place.endsWith('/') || target.key === '' ? join(target.key, basename(path)) : target.key;
@@ -72,10 +80,16 @@ async function upload(
   }
   const copied = { files: 0, bytes: 0, unchanged: 0 };
   const there = await listVersions(client, target.id, target.key === '' ? '' : `${target.key}/`);
+  const leftOut: string[] = [];
   for (const entry of await readdir(path, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile()) continue;
+    if (entry.isDirectory()) continue;
     const file = join(entry.parentPath, entry.name);
-    const inside = file.slice(join(path, '/').length).split(sep).join('/');
+    const inside = relative(path, file).split(sep).join('/');
+    if (entry.name.includes('\ufffd')) await stat(file).catch(() => Promise.reject(notUtf8(inside)));
+    if (!entry.isFile()) {
+      leftOut.push(inside);
+      continue;
+    }
     const key = target.key === '' ? inside : `${target.key}/${inside}`;
     const { size, mtimeMs: ms } = await stat(file);
     if (isSame({ size, ms }, there.get(key))) {
@@ -86,7 +100,14 @@ async function upload(
     copied.files += 1;
     copied.bytes += size;
   }
+  noteLeftOut(leftOut, output);
   return copied;
+}
+
+function noteLeftOut(paths: readonly string[], { note }: CommandOutput): void {
+  if (paths.length === 0) return;
+  const more = paths.length > MAX_NAMED ? ` and ${paths.length - MAX_NAMED} more` : '';
+  note(`Links and special files are left out: ${paths.slice(0, MAX_NAMED).join(', ')}${more}.`);
 }
 
 async function uploadFile(
@@ -138,6 +159,7 @@ async function download(
 ): Promise<Copied> {
   const source = await findPlace(client, place);
   if (!recursive) {
+    if (source.key === '') throw new UsageError(`name a file of ${source.name}, or copy all of it with -r`);
     const isDirectory = await stat(path).then(
       (found) => found.isDirectory(),
       () => path.endsWith('/'),
@@ -185,8 +207,9 @@ const versionAt = (headers: Headers): Version => ({
   ms: Number(headers.get('x-amz-meta-mtime')) * 1_000,
 });
 
+/** An answer to HEAD has no body: if the key is refused, the PUT that follows is told why. */
 function absent(error: unknown): undefined {
-  if (!(error instanceof ApiRefusal) || error.status !== 404) throw error;
+  if (!(error instanceof ApiRefusal) || error.status < 400 || error.status >= 500) throw error;
 }
 
 const versionIn = ({ size, modified }: FoundFile): Version => ({ size, ms: Date.parse(modified ?? '') });
@@ -217,6 +240,7 @@ async function downloadFile(
   await mkdir(dirname(target), { recursive: true });
   await removeOtherParts(target, part);
   const progress = new Progress(key, size, output);
+  await refuseSpecial(target);
   const file = await open(part, 'a');
   try {
     progress.add((await file.stat()).size);
@@ -227,7 +251,9 @@ async function downloadFile(
         const headers = { 'if-match': etag, ...(at > 0 && { range: `bytes=${at}-` }) };
         const response = await client.send('GET', url, { headers });
         for await (const chunk of response.body!) {
-          await file.writeFile(chunk);
+          await file.writeFile(chunk).catch((error: Error) => {
+            throw new Error(`${target} cannot be written: ${error.message}`);
+          });
           progress.add(chunk.length);
         }
       });

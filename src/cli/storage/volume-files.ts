@@ -46,22 +46,26 @@ export async function removeFiles(
   if (found.key === '') throw new UsageError(`name a file or directory: podyard volumes rm ${found.name}:<path>`);
   const { id, key, name } = found;
   const path = `/s3/${id}/${encodeKey(key)}`;
-  let count = 1;
+  let count: number | null = null;
   if (options.recursive) {
     await confirmDeletion(output, { what: `${key} of ${name} with everything in it`, name: key, id: key }, options);
     count = await removeAll(client, id, `${key}/`);
-    await client.send('DELETE', `${path}/`);
-  } else await client.send('HEAD', path).catch((error) => Promise.reject(explainMissing(error, found)));
-  await client.send('DELETE', path);
+  }
+  if (count === null) {
+    await client.send('HEAD', path).catch((error) => Promise.reject(explainMissing(error, found, options)));
+    await client.send('DELETE', path);
+    count = 1;
+  }
   if (options.json) output.print(jsonText({ key, deleted: count }));
   else output.note(`${key} is deleted.`);
 }
 
-/** Deletes all files under a prefix and the directories that are then empty, innermost first; returns how many files. */
-async function removeAll(client: ApiClient, volumeId: string, prefix: string): Promise<number> {
+/** Deletes a directory with all that is in it, innermost first; returns how many files that were. Null: there is none. */
+async function removeAll(client: ApiClient, volumeId: string, prefix: string): Promise<number | null> {
   let count = 0;
   const folders = new Set<string>();
   for await (const { key } of listKeys(client, volumeId, prefix, '')) {
+    folders.add(prefix);
     if (!key.endsWith('/')) {
       await client.send('DELETE', `/s3/${volumeId}/${encodeKey(key)}`);
       count += 1;
@@ -71,7 +75,7 @@ async function removeAll(client: ApiClient, volumeId: string, prefix: string): P
   }
   for (const folder of [...folders].sort((a, b) => b.length - a.length))
     await client.send('DELETE', `/s3/${volumeId}/${encodeKey(folder)}`);
-  return count;
+  return folders.size === 0 ? null : count;
 }
 
 async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
@@ -85,21 +89,19 @@ export function isPlace(text: string): boolean {
 }
 
 export async function findPlace(client: ApiClient, text: string): Promise<Place> {
-  if (!isPlace(text)) throw new UsageError(`'${text}' is not <volume>:<path>`);
+  if (!isPlace(text)) throw new UsageError(`'${text}' is not <volume>:<path>; '${text}:' is all of a volume`);
   const colon = text.indexOf(':');
+  const names = text
+    .slice(colon + 1)
+    .split('/')
+    .filter((name) => name !== '' && name !== '.');
+  if (names.includes('..')) throw new UsageError(`'${text}' has '..': name the path from the volume's top`);
   const { id, name } = await findRecord(client, RECORDS.volumes, text.slice(0, colon));
-  return {
-    id,
-    name,
-    key: text
-      .slice(colon + 1)
-      .split('/')
-      .filter(Boolean)
-      .join('/'),
-  };
+  return { id, name, key: names.join('/') };
 }
 
-export function explainMissing(error: unknown, { key, name }: Place): unknown {
-  const isMissing = error instanceof ApiRefusal && error.status === 404;
-  return isMissing ? new ApiRefusal(404, `there is no file '${key}' in ${name}; a directory needs -r`) : error;
+export function explainMissing(error: unknown, { key, name }: Place, { recursive = false } = {}): unknown {
+  if (!(error instanceof ApiRefusal) || error.status !== 404) return error;
+  const what = recursive ? `file or directory '${key}' in ${name}` : `file '${key}' in ${name}; a directory needs -r`;
+  return new ApiRefusal(404, `there is no ${what}`);
 }

@@ -22,6 +22,7 @@ beforeEach(async () => {
     await sql(`delete from ${table}`);
   disk = null;
   fails = null;
+  mail = null;
   sent.length = 0;
 });
 
@@ -29,6 +30,7 @@ const sql = (text: string, ...values: unknown[]) => database.pool.query(text, va
 const sent: { address: string; message: NoticeMessage }[] = [];
 let disk: string | null | Error = null;
 let fails: string | null = null;
+let mail: { anyRecipientIn: string[] } | null = null;
 
 /** Another leader: it remembers nothing. */
 const leader = (epoch = 1) =>
@@ -45,7 +47,7 @@ const deliverDue = () => {
     ...{ pool: database.pool, logger: silentLogger, metrics: new Metrics({ maxEndpoints: 1 }) },
     secretBox: createSecretBox(randomBytes(32)),
     notices: {
-      mail: null,
+      mail,
       send: async ({ address }: { address: string }, message: NoticeMessage) => {
         if (fails !== null) throw new Error(fails);
         sent.push({ address, message });
@@ -217,6 +219,21 @@ test('a destination that is switched off is told nothing, and one of a suspended
   await look();
   await sql(`update users set suspended_at = null, suspended_workloads = null where id = 'bob'`);
   expect(sent).toEqual([]);
+});
+
+test('who has left a team is told nothing more of it; the destination says so', async () => {
+  mail = { anyRecipientIn: [] };
+  await sql(`insert into users (id, name, kind) values ('lab', 'lab', 'TEAM')`);
+  await sql(`update users set email = name || '@example.com' where id in ('ann', 'bob')`);
+  await sql(`insert into team_members (team_id, user_id, role) values ('lab', 'ann', 'OWNER'), ('lab', 'bob', 'VIEWER')`);
+  await destination('ann', 'lab');
+  await destination('bob', 'lab');
+  await sql(`delete from team_members where user_id = 'bob'`);
+  await failing('e1', 'lab');
+  await look();
+  expect(texts()).toEqual([['ann', 'ENDPOINT_FAILING', 'BEGAN', 'e1']]);
+  const [kept] = await listDeliveries(database.pool, 'bob' as DestinationId);
+  expect(kept!.lastError).toMatch(/^nobody of this account has this address any more/);
 });
 
 test('the disk: nothing ends while it cannot be read', async () => {

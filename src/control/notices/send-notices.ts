@@ -6,7 +6,7 @@ import type { Metrics } from '../../core/metrics.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import type { SeldomLog } from '../../core/seldom-log.ts';
 import type { Pool } from '../../db/pool.ts';
-import { openDestination } from '../../domain/notices/change-destination.ts';
+import { checkRecipient, openDestination } from '../../domain/notices/change-destination.ts';
 import type { NoticeSender } from '../../domain/notices/notice.ts';
 import { type DueMessage, recordNotSent, recordSent, takeDueMessages } from '../../domain/notices/outbox.ts';
 
@@ -43,11 +43,12 @@ export async function sendDueNotices(
 
 async function send(
   { pool, secretBox, notices, metrics }: Deps,
-  { id, destinationId, kind, address, sealed, items, more }: DueMessage,
+  { id, destinationId, userId, kind, address, sealed, items, more }: DueMessage,
   signal: AbortSignal,
   log: Pick<SeldomLog, 'warn'>,
 ): Promise<void> {
   try {
+    await checkRecipient(pool, { kind, userId, address }, notices.mail);
     const secret = openDestination(secretBox, destinationId, sealed);
     await notices.send({ kind, address, secret }, { id: `notice-${id}`, items, more }, signal);
   } catch (error) {

@@ -142,3 +142,14 @@ test('more than 20,000 files are refused with the folder that has most, before a
     /^the folder has more than 20000 files: .* data\/some alone has (?:20000|20001) or more$/,
   );
 });
+
+test('rules that cannot be read are refused: what they leave out would be sent', async () => {
+  await write({ a: '', '.dockerignore/inside': '' });
+  await expect(scanFolder(root, { withInstalled: false })).rejects.toThrow('/.dockerignore cannot be read: EISDIR');
+});
+
+test('a name that is not UTF-8 is said, since no client can send it', async () => {
+  await write({ a: '' });
+  await writeFile(Buffer.concat([Buffer.from(`${root}/b`), Buffer.from([0xff])]), '');
+  await expect(scanFolder(root, { withInstalled: false })).rejects.toThrow("'b\ufffd' has a name that is not UTF-8");
+});

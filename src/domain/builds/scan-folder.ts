@@ -3,6 +3,7 @@ import { createReadStream, type Dirent } from 'node:fs';
 import { lstat, opendir, readFile, readlink, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import ignore, { type Ignore } from 'ignore';
+import { notUtf8 } from '../../core/text/not-utf8.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { FolderEntry } from './build.ts';
 import { MAX_FOLDER_BYTES, MAX_FOLDER_ENTRIES } from './check-folder.ts';
@@ -125,7 +126,10 @@ async function add({ root, docker, scan }: Walk, entry: Dirent, path: string): P
     scan.secrets.push(path);
     return;
   }
-  const { size, mode } = await lstat(join(root, path));
+  const { size, mode } = await lstat(join(root, path)).catch((error: NodeJS.ErrnoException) => {
+    if (entry.name.includes('\ufffd')) throw notUtf8(path);
+    throw new UsageError(`${path} cannot be read: ${error.code}`);
+  });
   const isLink = entry.isSymbolicLink();
   scan.files.push({ path, isLink, size: isLink ? 0 : size, mode: mode & 0o777 });
 }
@@ -149,7 +153,10 @@ function isIgnored({ docker }: Pick<Walk, 'docker'>, path: string, git: GitRules
 }
 
 async function readRules(path: string, toLine: (line: string) => string): Promise<Ignore | null> {
-  const text = await readFile(path, 'utf8').catch(() => null);
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
+    throw new UsageError(`${path} cannot be read: ${error.code}`); // else what it leaves out would be sent
+  });
   if (text === null) return null;
   return ignore().add(text.split(/\r?\n/).map(toLine));
 }

@@ -184,7 +184,12 @@ export async function testDestination(
   signal: AbortSignal,
 ): Promise<string | null> {
   const { pool, secretBox, notices } = context;
-  const { kind, address } = await checkOwner(pool, actor, await findDestination(pool, id), 'writeInstallation');
+  const { kind, address, userId } = await checkOwner(
+    pool,
+    actor,
+    await findDestination(pool, id),
+    'writeInstallation',
+  );
   if ((await countTests(pool, id)) >= MAX_TESTS_PER_HOUR) {
     throw new Failure('tooManyRequests', `this destination was tested ${MAX_TESTS_PER_HOUR} times within an hour`, {
       retryAfterSeconds: 600,
@@ -192,8 +197,8 @@ export async function testDestination(
   }
   const sealed = await findSealed(pool, id);
   const message = { id: `test-${newId()}`, items: [TEST], more: 0 };
-  const error = await notices
-    .send({ kind, address, secret: openDestination(secretBox, id, sealed ?? null) }, message, signal)
+  const error = await checkRecipient(pool, { kind, address, userId }, notices.mail)
+    .then(() => notices.send({ kind, address, secret: openDestination(secretBox, id, sealed ?? null) }, message, signal))
     .then(() => null, messageOf);
   await change(context, actor, recordTest, { id, error });
   return error;
@@ -252,13 +257,31 @@ async function checkAddress(
   if (notices.mail === null) {
     throw new Failure('badRequest', 'email: this server sends no mail: its operator has to set --mail');
   }
-  const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase();
-  const isAnybody = userId === null || notices.mail.anyRecipientIn.includes(domain);
-  if (isAnybody || (await listAccountEmails(db, userId)).includes(email.toLowerCase())) return email;
+  if (await mayReceive(db, { userId, address: email }, notices.mail)) return email;
   throw new Failure(
     'badRequest',
     'email: mail goes to your own address, or for a team to its members’; the operator can allow whole domains (anyRecipientIn)',
   );
+}
+
+async function mayReceive(
+  db: Db,
+  { userId, address }: Pick<Destination, 'userId' | 'address'>,
+  mail: NonNullable<NoticeSender['mail']>,
+): Promise<boolean> {
+  const domain = address.slice(address.lastIndexOf('@') + 1).toLowerCase();
+  if (userId === null || mail.anyRecipientIn.includes(domain)) return true;
+  return (await listAccountEmails(db, userId)).includes(address.toLowerCase());
+}
+
+/** Throws for an email address that the account's people no longer have, as after somebody left a team. */
+export async function checkRecipient(
+  db: Db,
+  { kind, ...destination }: Pick<Destination, 'kind' | 'userId' | 'address'>,
+  mail: NoticeSender['mail'],
+): Promise<void> {
+  if (kind !== 'EMAIL' || mail === null || (await mayReceive(db, destination, mail))) return;
+  throw new Error('nobody of this account has this address any more: change it, or remove the destination');
 }
 
 async function resealUrl(db: Db, secretBox: SecretBox, id: DestinationId, url: string): Promise<Buffer> {

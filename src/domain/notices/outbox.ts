@@ -2,6 +2,7 @@
  * The outbox of notices: what is in it goes out at least once, and is never more than a destination can be expected to read. A message is
  * settled when it is first tried, and keeps its number: receivers can drop what comes twice.
  */
+import type { UserId } from '../../core/ids.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
 import { type NoticeDecision, type OpenNotice, tellsEnd } from './decide-notices.ts';
 import type { Destination, DestinationId, DestinationKind, NoticeItem } from './notice.ts';
@@ -130,6 +131,7 @@ async function addToSummary(
 export interface DueMessage {
   id: number;
   destinationId: DestinationId;
+  userId: UserId | null;
   kind: DestinationKind;
   address: string;
   sealed: Buffer | null;
@@ -144,7 +146,7 @@ export async function takeDueMessages(db: Db, limit: number): Promise<DueMessage
     text: `
       with due as (
         select head.* from (
-          select distinct on (m.destination_id) m.id, m.due_at, d.kind, d.address, d.secret
+          select distinct on (m.destination_id) m.id, m.due_at, d.user_id, d.kind, d.address, d.secret
           from notice_messages m join notice_destinations d on d.id = m.destination_id
           left join users u on u.id = d.user_id
           where m.sent_at is null and m.given_up_at is null and (m.attempts > 0 or m.due_at <= now()) and d.is_enabled
@@ -152,7 +154,7 @@ export async function takeDueMessages(db: Db, limit: number): Promise<DueMessage
           order by m.destination_id, m.id) head
         where head.due_at <= now() order by head.due_at limit $1)
       update notice_messages m set attempts = m.attempts + 1 from due where m.id = due.id
-      returning m.id, m.destination_id as "destinationId", due.kind, due.address, due.secret as sealed, m.items, m.more`,
+      returning m.id, m.destination_id as "destinationId", due.user_id as "userId", due.kind, due.address, due.secret as sealed, m.items, m.more`,
     values: [limit],
   });
   return rows;

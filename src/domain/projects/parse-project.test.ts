@@ -38,8 +38,8 @@ test('several endpoints stand under endpoints; an empty file is one without fiel
 test.each([
   ['name: a\nworker: {}\n', "podyard.yaml:2:1: 'worker' is not a field. Did you mean 'workers'?"],
   ['workers:\n  min: 1\n  maxx: 2\n', "podyard.yaml:3:3: 'maxx' is not a field of workers. Did you mean 'max'?"],
-  ['workers:\n  max: many\n', 'podyard.yaml:2:8: workers.max must be integer'],
-  ['env:\n  A: 1\n', 'podyard.yaml:2:6: env.A must be string: write "1" in quotes'],
+  ['workers:\n  max: many\n', 'podyard.yaml:2:8: workers.max must be a whole number'],
+  ['env:\n  A: 1\n', 'podyard.yaml:2:6: env.A must be text: write "1" in quotes'],
   [
     'type: LOAD_BALANCER\n',
     "podyard.yaml:1:7: type must be one of QUEUE_BASED, LOAD_BALANCING. Did you mean 'LOAD_BALANCING'?",
@@ -51,10 +51,12 @@ test.each([
   ['gpu: { pools: [A] }\ncpu: [{ id: cpu3c, vcpuCount: 2 }]\n', 'podyard.yaml:2:1: gpu and cpu exclude each other'],
   ['image: a\nbuild: {}\n', 'podyard.yaml:1:1: image and build exclude each other'],
   ['env: { A: "1" }\nsecrets: { A: b }\n', 'podyard.yaml:2:12: env and secrets both set A'],
-  ['name: a\nname: b\n', 'podyard.yaml:2:1: Map keys must be unique'],
+  ['name: a\nname: b\n', 'podyard.yaml:2:1: this field is there already, further up'],
+  ['workers: { max: 1e10 }\n', 'podyard.yaml:1:17: workers.max must be at most 2147483647'],
+  ['endpoints: []\n', 'podyard.yaml:1:12: endpoints must not be empty'],
   ['name: [a\n', 'podyard.yaml:2:1: Flow sequence in block collection must be sufficiently indented and end with a ]'],
-  ['- a\n', 'podyard.yaml:1:1: the file must be object'],
-  ['build: { python: 3.12 }\n', 'podyard.yaml:1:18: build.python must be string: write "3.12" in quotes'],
+  ['- a\n', 'podyard.yaml:1:1: the file must be a map of fields'],
+  ['build: { python: 3.12 }\n', 'podyard.yaml:1:18: build.python must be text: write "3.12" in quotes'],
 ])('%j is refused with its place', async (text, message) => {
   expect(await refusal(text)).toBe(message);
 });
@@ -65,7 +67,7 @@ test('aliases that multiply, several documents and a huge file are refused', asy
     .map((name, i) => `${name}: &${name} [${Array(9).fill(i === 0 ? 'x' : `*${names[i - 1]}`)}]`)
     .join('\n');
   expect(await refusal(bomb)).toMatch(/^podyard\.yaml: Excessive alias count/);
-  expect(await refusal('name: a\n---\nname: b\n')).toMatch(/^podyard\.yaml:2:1: Source contains multiple documents/);
+  expect(await refusal('name: a\n---\nname: b\n')).toMatch(/^podyard\.yaml:2:1: a second document begins here: keep one/);
   expect(await refusal(`# ${'x'.repeat(1_000_000)}`)).toMatch(/more than 1000000 characters/);
 });
 

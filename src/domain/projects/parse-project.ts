@@ -21,6 +21,19 @@ const AJV = {
   ...{ allErrors: true, strict: false, validateFormats: false, verbose: true },
   ...{ validateSchema: false, meta: false, code: { optimize: false } },
 } as const;
+/** Where the parser's own words are for programmers. */
+const YAML_FAULTS: Readonly<Record<string, string>> = {
+  DUPLICATE_KEY: 'this field is there already, further up',
+  MULTIPLE_DOCS: 'a second document begins here: keep one',
+};
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'text',
+  object: 'a map of fields',
+  array: 'a list',
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+};
 const MAX_CHARS = 1_000_000;
 const MAX_FAULTS = 10;
 
@@ -34,7 +47,7 @@ export async function parseProject<Endpoint extends ProjectFields>(file: string,
     return `${file}:${line}:${col}`;
   };
   const [broken] = document.errors;
-  if (broken) throw new UsageError(`${place(broken.pos[0])}: ${broken.message}`);
+  if (broken) throw new UsageError(`${place(broken.pos[0])}: ${YAML_FAULTS[broken.code] ?? broken.message}`);
   const value = toPlain(document, file);
   if (value === null) return [{} as Endpoint];
   const schema = JSON.parse(await readFile(SCHEMA, 'utf8')) as { properties: Record<string, unknown> };
@@ -111,8 +124,19 @@ function worded(errors: readonly ErrorObject[]): Fault[] {
     }
     const isUnquoted = error.keyword === 'type' && error.params.type === 'string' && typeof error.data !== 'object';
     const hint = isUnquoted ? `: write "${error.data}" in quotes` : '';
-    return { path, text: `${name} ${error.message}${hint}` };
+    return { path, text: `${name} ${faultOf(error)}${hint}` };
   });
+}
+
+function faultOf({ keyword, params, message = 'is not valid' }: ErrorObject): string {
+  const types: string[] = keyword === 'type' ? [params.type].flat() : [];
+  if (types.length > 0) return `must be ${types.map((type) => TYPES[type] ?? type).join(' or ')}`;
+  if (keyword === 'minimum') return `must be at least ${params.limit}`;
+  if (keyword === 'maximum') return `must be at most ${params.limit}`;
+  return message
+    .replace(/^must NOT have fewer than 1 items$/, 'must not be empty')
+    .replace(/^must NOT have fewer than /, 'must have at least ')
+    .replace(/^must NOT have more than /, 'must have at most ');
 }
 
 /** Returns where in the text a fault is: its key, its value, or what is nearest around. */

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -25,6 +25,10 @@ beforeEach(async () => {
       onArrived();
       return;
     }
+    if (req.url === '/left') {
+      void leave(req, res);
+      return;
+    }
     req.on('data', (chunk: Buffer) => {
       arrived += chunk.length;
       onArrived();
@@ -39,6 +43,16 @@ afterEach(() => {
   server.close();
   server.closeAllConnections();
 });
+
+/** As an iterator or a pipeline ends that reads no further: node then takes the socket from the request. */
+async function leave(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  for await (const chunk of req as AsyncIterable<Buffer>) {
+    arrived += chunk.length;
+    break;
+  }
+  res.end('refused');
+  onArrived();
+}
 
 /** Sends a part of a body and waits until it arrived. */
 async function send(bytes: number, head = ''): Promise<void> {
@@ -91,6 +105,16 @@ describe('a body', () => {
     await send(10_000_000 - arrived);
     const [answer] = (await once(client, 'data')) as [Buffer];
     expect(String(answer)).toContain('200 OK');
+  });
+
+  test('that was refused in the middle cannot hold the connection either', async () => {
+    const answered = once(client, 'data');
+    await send(10, head('/left', 1_000_000));
+    expect(String(await answered)).toContain('refused');
+    client.on('error', () => {}).write('x'.repeat(100_000)); // reset, since nobody has read it
+    checkAt(0);
+    checkAt(60);
+    await new Promise((resolve) => client.once('close', resolve));
   });
 
   test('of which only the rest is dropped cannot hold the connection either', async () => {

@@ -64,12 +64,12 @@ export class SlowBodies {
         if (before) this.#sockets.set(socket, null);
       } else if (before?.res !== res) {
         this.#sockets.set(socket, { res, sinceMs: now, bytesBefore: socket.bytesRead });
-      } else if (isTooSlow(now - before.sinceMs, socket.bytesRead - before.bytesBefore)) this.#end(res);
+      } else if (isTooSlow(now - before.sinceMs, socket.bytesRead - before.bytesBefore)) this.#end(socket, res);
     }
   }
 
-  #end(res: ServerResponse): void {
-    const { socket } = res.req;
+  /** `res.req` no longer has the socket once somebody has stopped to read the body: node takes it away. */
+  #end(socket: Socket, res: ServerResponse): void {
     this.#forget(socket);
     const isNext = res.socket === socket; // else a response to an earlier request comes first
     if (res.headersSent || !isNext) {

@@ -153,6 +153,11 @@ test('a team’s are its own; another user’s are nobody’s', async () => {
   expect((await as('POST', rest.bob.key, `/${made.json().id}/test`)).statusCode).toBe(403);
   expect(await list()).toEqual([]);
   expect((await call('PATCH', `${PATH}/${made.json().id}`, {}, rest.bob.key)).statusCode).toBe(404);
+
+  const test = async () => (await as('POST', rest.alice.key, `/${made.json().id}/test`)).json().error;
+  expect(await test()).toMatch(/^the mail server did not take it/);
+  await call('DELETE', `/v2/teams/${team}/members/${rest.bob.userId}`, undefined, admin.key);
+  expect(await test()).toMatch(/^nobody of this account has this address any more/);
 });
 
 test.each([

@@ -247,6 +247,6 @@ ${root} is served as ${name}, by a worker of ${target.url}; save a file, and the
 ${call}
 
 Page to send jobs from: ${page}
-Console: ${target.url}/endpoints/${id}. Ctrl-C ends it, and deletes the endpoint.
+Console: ${target.url}/#/endpoints/${id}. Ctrl-C ends it, and deletes the endpoint.
 `;
 }
