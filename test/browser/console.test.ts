@@ -162,7 +162,7 @@ describeWithEngine('the console', () =>
       await signIn(page, server);
       const create = async (area: string, button: string, fields: Record<string, string>) => {
         await page.getByRole('navigation').getByRole('link', { name: area }).click();
-        await page.getByRole('heading', { name: area === 'Volumes' ? 'Network volumes' : area, level: 1 }).waitFor();
+        await page.getByRole('heading', { name: area, level: 1 }).waitFor();
         await page.getByRole('button', { name: button }).first().click();
         const dialog = page.getByRole('dialog');
         for (const [label, value] of Object.entries(fields)) {

@@ -50,14 +50,21 @@ describe.skipIf(!hasBrowser)('models', { timeout: 120_000 }, () => {
     const pin = (name: string) => pinModel(pool, { source: 'HUB', name, commit: 'c'.repeat(40), files: [file] });
     const at = new Date().toISOString();
     const coming = await pin('org/coming');
+    const failed = await pin('org/failed');
     await writeMachineState(pool, {
       stored: [
         { model: await pin(LONG), fetchedAt: at, usedAt: at, isHeld: false },
         { model: await pin('org/held'), fetchedAt: at, usedAt: at, isHeld: true },
       ],
-      fetching: [{ id: coming.id, bytes: 1e9, totalBytes: 3e9, bytesPerSecond: 50e6 }],
+      fetching: [
+        { id: coming.id, bytes: 1e9, totalBytes: 3e9, bytesPerSecond: 50e6 },
+        { id: failed.id, bytes: 0, totalBytes: 3e9, bytesPerSecond: 0 },
+      ],
       room: { budgetBytes: 10e9, usedBytes: 6e9, stuckBytes: 3e9 },
     });
+    await pool.query(`update machine_models set problem = 'the hub answered with 403' where model_id = $1`, [
+      failed.id,
+    ]);
   }
 
   const row = (name: string) => page.getByRole('row').filter({ hasText: name });
@@ -71,6 +78,7 @@ describe.skipIf(!hasBrowser)('models', { timeout: 120_000 }, () => {
     await row('org/coming').getByText('1.0 GB of 3.0 GB, 50.0 MB/s, 40 s left').waitFor();
     await page.getByText('6.0 GB of 10.0 GB; 3.0 GB are pinned or in use').waitFor();
     await row('org/held').getByText('In use').waitFor();
+    await row('org/failed').getByText('Failed: the hub answered with 403').waitFor();
     await row(LONG).getByRole('button', { name: /^Pin / }).click();
     await row(LONG).getByText('Pinned').waitFor();
     expect(await violationsOf(page)).toEqual([]);

@@ -211,7 +211,7 @@ describe.skipIf(!hasBrowser)('users in the console', { timeout: 120_000 }, () =>
     await dark.screenshot({ path: `${SCREENSHOTS}user-dark-390.png`, fullPage: true });
     await expectAccessible(dark);
     await dark.close();
-    await button('Delete').click();
+    await button('Delete…').click();
     await dialog().getByText('1 endpoint').waitFor();
     await dialog().getByRole('combobox', { name: 'What they own' }).click();
     await page.getByRole('option', { name: 'Hand over to Ben' }).click();

@@ -35,7 +35,7 @@ export function VolumesPage() {
   const query = useQuery(volumesQuery);
   return (
     <RecordPage
-      title="Network volumes"
+      title="Volumes"
       action={<NewVolume />}
       query={{ ...query, data: query.data?.networkVolumes }}
       empty={{

@@ -51,5 +51,5 @@ test('only admins are shown what is for them', () => {
 
 /** True for a form that belongs to a page, not to a row of its list. */
 function hasOwnForm(text: string): boolean {
-  return [...text.matchAll(/<FormButton\b[\s\S]*?\n\s+onSubmit/g)].some(([tag]) => !/\bisInRow(\n|\s+\w)/.test(tag));
+  return [...text.matchAll(/<FormButton\b[\s\S]*?\n\s+onSubmit/g)].some(([tag]) => !/\bisInRow(\n|=|\s+\w)/.test(tag));
 }

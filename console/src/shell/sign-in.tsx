@@ -21,7 +21,8 @@ export function SignIn() {
   const [key, setKey] = useState('');
   const ways = useQuery({ queryKey: ['sign-in-ways'], queryFn: readSignInWays }).data;
   const { providers = [], hasPasswords = false, hasPasskeys = false, proxy } = ways ?? {};
-  const isKeyLast = providers.length > 0 || hasPasswords || proxy !== undefined;
+  const others = providers.length + (proxy ? 1 : 0);
+  const isKeyLast = others > 0 || hasPasswords;
   const byProxy = useMutation({ meta: { isShownInPlace: true }, mutationFn: signInByProxy });
   const byKey = useMutation({ meta: { isShownInPlace: true }, mutationFn: () => signInWithKey(key.trim()) });
   const error = byKey.error ?? byProxy.error;
@@ -45,12 +46,21 @@ export function SignIn() {
               {message}
             </Alert>
           )}
-          {proxy && (
-            <Button loading={byProxy.isPending} onClick={() => byProxy.mutate()}>
-              Sign in with {visibleText(proxy.title)}
-            </Button>
+          {others > 0 && (
+            <Stack gap="xs" className="providers">
+              {proxy && (
+                <Button
+                  variant={others > 1 ? 'default' : 'filled'}
+                  loading={byProxy.isPending}
+                  onClick={() => byProxy.mutate()}
+                >
+                  Sign in with {visibleText(proxy.title)}
+                </Button>
+              )}
+              <Providers providers={providers} variant={others > 1 ? 'default' : 'filled'} />
+            </Stack>
           )}
-          <Providers providers={providers} />
+          {others > 0 && hasPasswords && <Divider label="or with a password" />}
           {hasPasswords && <LocalSignIn hasPasskeys={hasPasskeys} />}
           {isKeyLast && <Divider label="or with an API key" />}
           <Stack component="form" onSubmit={submit}>
@@ -86,15 +96,10 @@ export function SignIn() {
   );
 }
 
-function Providers({ providers }: { providers: SignInProvider[] }) {
-  if (providers.length === 0) return null;
-  return (
-    <>
-      {providers.map((provider) => (
-        <Button key={provider.name} component="a" href={providerUrl(provider)}>
-          Sign in with {visibleText(provider.title)}
-        </Button>
-      ))}
-    </>
-  );
+function Providers({ providers, variant }: { providers: SignInProvider[]; variant: string }) {
+  return providers.map((provider) => (
+    <Button key={provider.name} component="a" href={providerUrl(provider)} variant={variant}>
+      Sign in with {visibleText(provider.title)}
+    </Button>
+  ));
 }

@@ -135,7 +135,7 @@ export class GitSync extends UserTaskLoop {
     const { address } = await webhooks.resolve(asHttps(new URL(url))).catch((error: unknown) => {
       if (error instanceof WebhookRefused)
         throw new Failure('unprocessable', `${url} is not read: ${inWordsOfGit(error.message)}.`);
-      throw new PassingGitFailure('unavailable', `${host} cannot be found: ${messageOf(error)}.`);
+      throw new PassingGitFailure('unavailable', `${host} cannot be reached: ${messageOf(error)}.`);
     });
     if (protocol === 'http' && isPublicAddress(address)) {
       throw new Failure(

@@ -70,6 +70,11 @@ describe('without a setting', () => {
     await expect(strict.resolve(new URL('http://localhost:1/'))).rejects.toThrow(WebhookRefused);
   });
 
+  test('of a name that nothing has, the host is told and not the call of the system', async () => {
+    const sending = strict.resolve(new URL('https://nothing.invalid/'));
+    await expect(sending).rejects.toThrow(/^(there is no host named|no name server answered for) nothing\.invalid$/);
+  });
+
   test('what is no http or https URL is refused in words', () => {
     for (const text of ['ftp://example.com', 'example.com', 'http://', 'http://a\0b', 'javascript:alert(1)', 7, {}]) {
       expect(strict.findFault(text)).toBe('must be an http or https URL');

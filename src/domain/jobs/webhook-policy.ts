@@ -2,6 +2,7 @@
  * Where webhooks may go. The server sends them, so a URL could otherwise make it call services that no workload can reach:
  * its own, its network's, the cloud's (docs/decisions/0076-where-webhooks-go.md).
  */
+import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { AllowedReceiver, WebhookSettings } from '../../config/webhook-settings.ts';
@@ -60,7 +61,7 @@ export class WebhookPolicy {
    */
   async resolve(url: URL): Promise<Place> {
     const target = targetOf(url);
-    const found = await lookup(target.host, { all: true });
+    const found = await addressesOf(target.host);
     const faults = found.map(({ address }) => this.#findRefusal(target, address));
     const chosen = found[faults.indexOf(null)];
     if (chosen) return { address: chosen.address, family: chosen.family === 6 ? 6 : 4 };
@@ -78,6 +79,18 @@ export class WebhookPolicy {
     if (this.#allowPrivate || this.#openings.some((opening) => opens(opening, target, { address, isOwn }))) return null;
     const what = isOwn ? "an address of the server's own machine" : 'a private or reserved address';
     return `${what}, which webhooks do not reach: ${ADVICE}`;
+  }
+}
+
+/** Throws in words, with the code of the resolver, if the name stands for nothing. */
+async function addressesOf(host: string): Promise<LookupAddress[]> {
+  try {
+    return await lookup(host, { all: true });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOTFOUND' && code !== 'EAI_AGAIN') throw error;
+    const why = code === 'ENOTFOUND' ? `there is no host named ${host}` : `no name server answered for ${host}`;
+    throw Object.assign(new Error(why, { cause: error }), { code });
   }
 }
 

@@ -78,7 +78,7 @@ function Members({ id }: { id: string }) {
         <SmallTable
           label="Pods of the cluster"
           minWidth={640}
-          titles={['Rank', 'Name', 'Status', 'Address', 'Cost per hour', 'Why']}
+          titles={['Rank', 'Name', 'Status', 'Address', 'Cost per hour', 'Reason']}
         >
           {pods.map((pod) => (
             <MemberRow key={pod.id} pod={pod} />

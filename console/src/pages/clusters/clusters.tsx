@@ -16,7 +16,7 @@ const COLUMNS: Column<Cluster>[] = [
   { title: 'Pods', render: ({ pods }) => <Text size="sm">{describePods(pods)}</Text> },
   { title: 'Type', isWide: true, render: ({ type }) => <Text size="sm">{enumLabel(type)}</Text> },
   { title: 'Compute', render: ({ compute }) => <Text size="sm">{describeCompute(compute)}</Text> },
-  { title: 'Why', render: ({ reason }) => <ReasonCell reason={reason} /> },
+  { title: 'Reason', render: ({ reason }) => <ReasonCell reason={reason} /> },
 ];
 const idOf = ({ id }: Cluster) => id;
 const textOf = ({ id, name, type }: Cluster) => `${id} ${name} ${type}`;

@@ -45,7 +45,7 @@ export function KeyList({ keys, queryKey, revoke, changes }: KeyListProps) {
       render: ({ expiresAt }) => (expiresAt ? <RelativeTime at={expiresAt} /> : 'Never'),
     },
     {
-      title: 'Made',
+      title: 'Created',
       isWide: true,
       sortKey: 'made',
       sortValue: ({ createdAt }) => timeOf(createdAt),

@@ -62,6 +62,8 @@ function Bar({ bar: { name, label, text, percent, isFull } }: { bar: LimitBar })
 
 interface EditLimitsProps {
   label?: string;
+  /** It is one of a page's buttons, not of a list's. */
+  isPlain?: boolean;
   /** The list to read again after a save. */
   queryKey?: string;
   title: string;
@@ -73,12 +75,14 @@ interface EditLimitsProps {
 }
 
 /** A button that opens the form of a user's limits, or of the defaults. */
-export function EditLimits({ label = 'Edit', queryKey = 'limits', title, userId, own, limits, save }: EditLimitsProps) {
+export function EditLimits(props: EditLimitsProps) {
+  const { label = 'Edit', queryKey = 'limits', isPlain = false, title, userId, own, limits, save } = props;
   return (
     <FormButton
       label={label}
       title={title}
-      isInRow
+      isPlain={isPlain}
+      isInRow={!isPlain}
       recordId={userId ?? 'defaults'}
       queryKey={queryKey}
       submitLabel="Save"

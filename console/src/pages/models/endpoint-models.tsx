@@ -75,7 +75,7 @@ function OnMachine({ model, stored }: { model: EndpointModel; stored: StoredMode
   const problem = model.problem ?? stored?.problem ?? null;
   if (problem !== null) {
     return (
-      <Text size="sm" c="red">
+      <Text size="sm" className="bad">
         {visibleText(problem)}
       </Text>
     );

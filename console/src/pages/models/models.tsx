@@ -46,12 +46,12 @@ const COLUMNS: Column<StoredModel>[] = [
   },
   {
     title: 'State',
-    width: '260px',
+    width: '320px',
     sortKey: 'state',
     sortValue: (model) => STATE_ORDER.indexOf(modelState(model)),
     render: (model) => <State model={model} />,
   },
-  { title: 'Endpoints', render: ({ endpoints }) => <Endpoints endpoints={endpoints} /> },
+  { title: 'Endpoints', width: '170px', render: ({ endpoints }) => <Endpoints endpoints={endpoints} /> },
   {
     title: 'Last used',
     width: '120px',
@@ -124,7 +124,7 @@ function State({ model }: { model: StoredModel }) {
   const { state, pinned, inUse, problem } = model;
   if (problem !== null) {
     return (
-      <Text size="sm" c="red" title={visibleText(problem)} lineClamp={2}>
+      <Text size="sm" className="bad" title={visibleText(problem)} lineClamp={2}>
         Failed: {visibleText(problem)}
       </Text>
     );
@@ -133,7 +133,11 @@ function State({ model }: { model: StoredModel }) {
   return (
     <Group gap={4} wrap="nowrap">
       <Text size="sm">Stored</Text>
-      {pinned && <Badge variant="light">Pinned</Badge>}
+      {pinned && (
+        <Badge variant="light" tt="none">
+          Pinned
+        </Badge>
+      )}
       {inUse && (
         <Badge variant="default" tt="none">
           In use

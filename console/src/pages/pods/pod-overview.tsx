@@ -130,7 +130,7 @@ function SettingsTable({ pod }: { pod: Pod }) {
         <Table.Tbody>
           {Object.entries(settings).map(([label, value]) => (
             <Table.Tr key={label}>
-              <Table.Td w="min(170px, 40%)" c="dimmed" className="anywhere">
+              <Table.Td c="dimmed" className="fact-name anywhere">
                 {label}
               </Table.Td>
               <Table.Td className="anywhere">{value}</Table.Td>

@@ -151,6 +151,7 @@ function MemberRow({ team, member, mayManage }: { team: Team; member: Member; ma
         {mayManage ? (
           <NativeSelect
             size="xs"
+            maw={200}
             aria-label={visibleText(`Role of ${name}`)}
             value={role}
             disabled={change.isPending}

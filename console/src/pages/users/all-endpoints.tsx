@@ -53,7 +53,7 @@ const COLUMNS: Column<OwnedEndpoint>[] = [
     sortValue: ({ workers }) => workers,
     render: ({ workers }) => formatNumber(workers),
   },
-  { title: 'Why', isWide: true, render: ({ reason, warnings }) => <TwoLines text={reason ?? warnings[0] ?? ''} /> },
+  { title: 'Reason', isWide: true, render: ({ reason, warnings }) => <TwoLines text={reason ?? warnings[0] ?? ''} /> },
 ];
 const idOf = ({ id }: OwnedEndpoint) => id;
 const textOf = ({ id, name, account, state }: OwnedEndpoint) =>

@@ -1,5 +1,6 @@
 import { Alert, Button, Checkbox, List, Select, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
+import { IconTrash } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { ApiError } from '../../api/api-error.ts';
@@ -19,7 +20,7 @@ export function EditUser({ user: { userId, name, email, role } }: { user: User }
       label="Edit"
       title={`Edit ${name}`}
       submitLabel="Save"
-      isInRow
+      isPlain
       recordId={userId}
       queryKey="users"
       initial={{ email: email ?? '', role: role as string }}
@@ -51,7 +52,7 @@ export function EditRate({ user: { userId, name } }: { user: User }) {
       label="Rate limit"
       title={`API requests of ${name}`}
       submitLabel="Save"
-      isInRow
+      isPlain
       recordId={userId}
       queryKey="users"
       initial={rateForm(data)}
@@ -93,7 +94,7 @@ export function SuspendButton({ user }: { user: User }) {
   });
   if (user.suspension) {
     return (
-      <Button variant="default" size="compact-sm" loading={resume.isPending} onClick={() => resume.mutate()}>
+      <Button variant="default" loading={resume.isPending} onClick={() => resume.mutate()}>
         Resume
       </Button>
     );
@@ -103,7 +104,7 @@ export function SuspendButton({ user }: { user: User }) {
       label="Suspend"
       title={`Suspend ${user.name}`}
       submitLabel="Suspend"
-      isInRow
+      isPlain
       recordId={user.userId}
       queryKey="users"
       initial={{ workloads: 'KEEP', reason: '' }}
@@ -145,8 +146,8 @@ export function RemoveUser({ user, onDone }: { user: User; onDone: () => void })
   const query = newOwnerId === null ? {} : { handOverTo: newOwnerId };
   return (
     <>
-      <Button variant="default" size="compact-sm" className="danger-text" onClick={open}>
-        Delete
+      <Button variant="default" leftSection={<IconTrash size={16} aria-hidden />} onClick={open}>
+        Delete…
       </Button>
       <ConfirmDelete
         isOpen={isOpen}

@@ -98,6 +98,7 @@ function Actions({ user }: { user: User }) {
       <EditUser user={user} />
       <EditLimits
         label="Limits"
+        isPlain
         title={`Limits of ${name}`}
         userId={userId}
         own={own}

@@ -18,7 +18,7 @@ import { formatBytes } from '../endpoints/jobs/payload-text.ts';
 import { FilePreview } from './file-preview.tsx';
 import { deleteFile, type FoundFile, listFiles, readFile, uploadFile } from './file-requests.ts';
 
-const PARENT = { to: '/volumes', label: 'Network volumes' };
+const PARENT = { to: '/volumes', label: 'Volumes' };
 /** The most bytes that a page can hold in memory. */
 const MAX_DOWNLOAD_BYTES = 2 ** 30;
 

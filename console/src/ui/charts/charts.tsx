@@ -14,7 +14,16 @@ import {
 } from 'recharts';
 import { axis, CHART_MARGIN, ChartFrame, ChartValues, chartLegend, valueAxis } from './chart-frame.tsx';
 import { drawnRange, pointsIn, useChartRange } from './chart-range.ts';
-import { CHART_COLORS, CHART_FRAME, type ChartMark, hasRoom, type Series, textsAt, type Unit } from './series.ts';
+import {
+  CHART_COLORS,
+  CHART_FRAME,
+  type ChartMark,
+  hasRoom,
+  lateFrom,
+  type Series,
+  textsAt,
+  type Unit,
+} from './series.ts';
 
 type Point = { at: number } & Record<string, number | undefined>;
 
@@ -57,8 +66,7 @@ export function TimeChart(props: {
   const points = pointsIn(props.points, range);
   const isPart = points !== props.points;
   const span = spanOf(points);
-  /** A label right of its line would be cut off from here on. */
-  const lateFrom = (points.at(-1)?.at ?? 0) - span / 10;
+  const until = points.at(-1)?.at ?? 0;
   const formatTime = props.isLong ? dateOf : span < SECONDS_UP_TO_MS ? timeOf : minuteOf;
   // Counts have no stroke: an area of height 0 would draw its line over those below it.
   const form = props.areMeasurements
@@ -125,10 +133,10 @@ export function TimeChart(props: {
                 x={at}
                 stroke={line.isBad ? bad : text}
                 strokeDasharray={line.isBad ? '2 3' : '4 2'}
-                {...(hasRoom(marks, at, span) && {
+                {...(hasRoom(marks, at, until, span) && {
                   label: {
                     ...{ value: line.label, fontSize: 10, fill: line.isBad ? bad : text },
-                    position: at > lateFrom ? 'insideTopRight' : 'insideTopLeft',
+                    position: at > lateFrom(until, span) ? 'insideTopRight' : 'insideTopLeft',
                   },
                 })}
               />

@@ -42,7 +42,14 @@ test('of lines that are near each other, the last one has its label', () => {
     { at: 95, text: '' },
     { at: 20, text: '', line },
   ];
-  expect(marks.filter((mark) => mark.line && hasRoom(marks, mark.at, 100)).map(({ at }) => at)).toEqual([90, 20]);
+  expect(marks.filter((mark) => mark.line && hasRoom(marks, mark.at, 100, 100)).map(({ at }) => at)).toEqual([90, 20]);
+});
+
+test('the label of a late line stands at its left, and takes the room of one before it', () => {
+  const line = { label: 'v1', isBad: false };
+  const marks = [75, 80, 95].map((at) => ({ at, text: '', line }));
+  expect(marks.map(({ at }) => hasRoom(marks, at, 100, 100))).toEqual([false, false, true]);
+  expect(hasRoom(marks.slice(1), 70, 100, 100)).toBe(true);
 });
 
 test('values have their unit, on the axis as short as it can be', () => {

@@ -56,9 +56,23 @@ export interface ChartMark {
   line?: { label: string; isBad: boolean };
 }
 
-/** True if a line has room for its label: none of the next tenth of the chart's time would be written over it. */
-export function hasRoom(marks: readonly ChartMark[], at: number, span: number): boolean {
-  return !marks.some((other) => other.line !== undefined && other.at > at && other.at - at < span / 10);
+/** A label right of a line would be cut off from this time on: it stands at the left. */
+export function lateFrom(until: number, span: number): number {
+  return until - span / 10;
+}
+
+/**
+ * True if a line has room for its label: none of the next tenth of the chart's time would be written over it, and no label of
+ * a late line before that.
+ */
+export function hasRoom(marks: readonly ChartMark[], at: number, until: number, span: number): boolean {
+  const late = lateFrom(until, span);
+  return !marks.some(
+    (other) =>
+      other.line !== undefined &&
+      other.at > at &&
+      other.at - at < (other.at > late && at <= late ? span / 5 : span / 10),
+  );
 }
 
 /** Returns the words of the marks at a time, at most so many. */

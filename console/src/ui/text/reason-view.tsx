@@ -17,11 +17,11 @@ export function ReasonAlert({ reason, color, title }: { reason: string | null; c
   );
 }
 
-/** A reason in one line of a table; all of it on hover. */
+/** A reason in a table, in at most two lines; all of it on hover. */
 export function ReasonCell({ reason }: { reason: string | null | undefined }) {
   if (!reason) return null;
   return (
-    <Text size="sm" truncate maw={420} title={visibleText(reason)}>
+    <Text size="sm" lineClamp={2} className="reason-cell" title={visibleText(reason)}>
       {visibleText(shortReason(reason))}
     </Text>
   );

@@ -1,8 +1,14 @@
-/** Splits a reason into its sentence and the last lines of output below it. */
+import { formatDate } from './format.ts';
+
+/** Splits a reason into its sentence, with times as the reader writes them, and the last lines of output below it. */
 export function splitReason(reason: string): { sentence: string; output: string } {
   const end = reason.indexOf(':\n');
-  if (end === -1) return { sentence: reason, output: '' };
-  return { sentence: reason.slice(0, end), output: reason.slice(end + 2) };
+  if (end === -1) return { sentence: withLocalTimes(reason), output: '' };
+  return { sentence: withLocalTimes(reason.slice(0, end)), output: reason.slice(end + 2) };
+}
+
+function withLocalTimes(text: string): string {
+  return text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, formatDate);
 }
 
 /** Returns a reason for a table cell: the sentence and the last line of output, which usually names the error. */

@@ -61,7 +61,7 @@ export const ENDPOINT_COLUMNS: readonly Column<EndpointRow>[] = [
     render: ({ workers, endpoint }) => <WorkerCount count={workers} limits={endpoint.workers} />,
   },
   {
-    title: 'Waiting',
+    title: 'Queued',
     sortKey: 'waiting',
     isSecondary: true,
     isNumber: true,

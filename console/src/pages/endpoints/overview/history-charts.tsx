@@ -78,10 +78,10 @@ const REQUESTS: Chart[] = [
 ];
 const COMMON: Chart[] = [
   {
-    title: 'Waiting and running',
+    title: 'Queued and running',
     isFirst: true,
     series: [
-      { name: 'queued', label: 'Waiting', color: 'orange' },
+      { name: 'queued', label: 'Queued', color: 'orange' },
       { name: 'inProgress', label: 'Running', color: 'teal' },
     ],
     hasFractions: true,

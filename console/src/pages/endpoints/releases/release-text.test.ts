@@ -1,7 +1,15 @@
 import { expect, test } from 'vitest';
 import type { Schemas } from '../../../api/client.ts';
 import type { EndpointSnapshot } from '../../../api/live-snapshots.ts';
-import { diffValue, digestText, rolloutText, rolloutWait, trialText, versionText } from './release-text.ts';
+import {
+  diffValue,
+  digestText,
+  rolloutText,
+  rolloutWait,
+  trialText,
+  variableChanges,
+  versionText,
+} from './release-text.ts';
 
 const TRIAL: Schemas['ReleaseTrial'] = {
   state: 'PASSED',
@@ -125,6 +133,11 @@ test('while an earlier version serves, no worker of it is replaced, and the page
   expect(versionText(snapshot({ ...ROLLOUT, trial }))).toBe('Version 2 serves, 3 failed');
   expect(versionText(snapshot({ ...ROLLOUT, trial: TRIAL }))).toBe('Version 3');
   expect(versionText(undefined)).toBe('Version …');
+});
+
+test('of variables, whose values are not shown, a release says which ones differ', () => {
+  expect(variableChanges({ A: '***', B: '***' }, { B: '***', C: '***' })).toBe('A removed, B changed, C added');
+  expect(variableChanges({}, { A: '***' })).toBe('A added');
 });
 
 test('a release says what its image stands for, and whether that is being found out', () => {

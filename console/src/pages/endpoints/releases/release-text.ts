@@ -94,6 +94,13 @@ export function diffValue(value: unknown): string {
   return parts.join(', ') || 'none';
 }
 
+/** Says which variables differ between two releases, whose values the server does not show: “TOKEN changed, MODEL added”. */
+export function variableChanges(old: unknown, now: unknown): string {
+  const [was, is] = [new Set(Object.keys(old ?? {})), new Set(Object.keys(now ?? {}))];
+  const verb = (name: string) => (!was.has(name) ? 'added' : !is.has(name) ? 'removed' : 'changed');
+  return [...new Set([...was, ...is])].map((name) => `${name} ${verb(name)}`).join(', ');
+}
+
 /** Says what the name of a release's image stands for. */
 export function digestText(digest: string | null, isResolving: boolean): string {
   const text = digest ?? 'not resolved yet: the first worker does that';

@@ -10,7 +10,7 @@ import { formatCount } from '../../../ui/text/format.ts';
 import { Name } from '../../../ui/text/record-name.tsx';
 import { RelativeTime } from '../../../ui/text/relative-time-view.tsx';
 import type { EndpointTabProps } from '../endpoint-tab-props.ts';
-import { diffValue, digestText } from './release-text.ts';
+import { diffValue, digestText, variableChanges } from './release-text.ts';
 import { RolloutPanel } from './rollout-panel.tsx';
 import { tryRelease } from './try-release.ts';
 
@@ -124,7 +124,7 @@ function ReleaseImage({ image: { image, digest, isResolving, problem } }: { imag
         <Name>{image}</Name> <Hint>{digestText(digest, isResolving)}</Hint>
       </Text>
       {problem && (
-        <Text size="sm" c="red">
+        <Text size="sm" className="bad">
           {problem}
         </Text>
       )}
@@ -144,7 +144,14 @@ function ReleaseDiff({ release: { version, diff } }: { release: Release }) {
     <Stack gap={4} mt="xs">
       {diff.map(({ field, old, new: now }) => (
         <Text key={field} size="sm" style={{ overflowWrap: 'anywhere' }}>
-          <Code>{field}</Code> <Name>{diffValue(old)}</Name> → <Name>{diffValue(now)}</Name>
+          <Code>{field}</Code>{' '}
+          {field === 'env' ? (
+            <Name>{variableChanges(old, now)}</Name>
+          ) : (
+            <>
+              <Name>{diffValue(old)}</Name> → <Name>{diffValue(now)}</Name>
+            </>
+          )}
         </Text>
       ))}
     </Stack>
