@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import swagger from '@fastify/swagger';
+import swagger, { type SwaggerOptions } from '@fastify/swagger';
 import { generateTypes } from '../console/generate-types.ts';
 import { projectSchemaOf } from '../src/cli/deploy/project-schema.ts';
 import { NO_WORKLOAD_OPTIONS } from '../src/config/workload-option-settings.ts';
@@ -52,7 +52,7 @@ const LEFT_OUT = /^(?:[345]\d\d|default|description|summary|examples?|headers)$/
 
 const schemas: Parameters<typeof projectSchemaOf>[0][] = [];
 for (const revision of REST_REVISIONS) {
-  const describe = (app: RestApp) => void app.register(swagger, describeApi(revision, examplesOf(WIRES[revision])));
+  const describe = describeBy(describeApi(revision, examplesOf(WIRES[revision])));
   const description = await descriptionOf(buildRestApp(DEPS, { revision, isWhole: true, describe }));
   const name = OPENAPI_FILES[revision];
   await write(name, description);
@@ -60,7 +60,14 @@ for (const revision of REST_REVISIONS) {
   await write(name.replace('.json', '.d.ts'), await typesOf(description));
 }
 await write('podyard-yaml.json', `${JSON.stringify(projectSchemaOf(schemas[0]!, schemas[1]!), null, 2)}\n`);
-await write('openapi-v1.json', await descriptionOf(buildV1App(DEPS, (app) => void app.register(swagger, V1_OPENAPI))));
+await write('openapi-v1.json', await descriptionOf(buildV1App(DEPS, describeBy(V1_OPENAPI))));
+
+function describeBy(options: SwaggerOptions): (app: RestApp, schemas: readonly object[]) => void {
+  return (app, schemas) => {
+    for (const schema of schemas) app.addSchema(schema);
+    app.register(swagger, options);
+  };
+}
 
 async function descriptionOf(app: RestApp): Promise<string> {
   await app.ready();

@@ -16,8 +16,8 @@ export interface RestAppOptions {
   isWhole: boolean;
   /** Serves requests whose key asks for another revision. Without it, this app does. */
   handOver?: HandOver;
-  /** Registers what describes the routes, before they are added. */
-  describe?: (app: RestApp) => void;
+  /** Registers what describes the routes, before they are added, and adds the schemas that they refer to. */
+  describe?: (app: RestApp, schemas: readonly object[]) => void;
 }
 
 /** The description of each revision, in `api/`. */
@@ -34,8 +34,9 @@ export const OPENAPI_FILES: Record<RestRevision, string> = {
 export function buildRestApp(outerDeps: RestDeps, { revision, isWhole, handOver, describe }: RestAppOptions): RestApp {
   const deps = { ...outerDeps, publicUrlFor: publicUrlWithRevision(outerDeps) };
   const wires = WIRES[revision];
+  const schemas = namedSchemas(wires);
   const { app, finish } = newApp(deps, {
-    schemas: namedSchemas(wires),
+    schemas,
     hints: hintsOf(wires),
     revision,
     api: 'rest',
@@ -43,7 +44,7 @@ export function buildRestApp(outerDeps: RestDeps, { revision, isWhole, handOver,
     rewriteUrl: withoutRevision,
     sendFailure: sendProblem,
   });
-  describe?.(app);
+  describe?.(app, schemas);
   const own = [...routesOf(wires), openApiRoute('/v2/openapi.json', OPENAPI_FILES[revision])];
   addRoutes(app, deps, isWhole ? [...own, ...OPERATOR_ROUTES] : OPERATOR_ROUTES, finish);
   return app;

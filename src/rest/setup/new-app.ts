@@ -27,7 +27,7 @@ import {
 import { createValidatorCompiler, type Hints } from './validation.ts';
 
 interface AppOptions {
-  /** Those with an `$id`. */
+  /** Those with an `$id`. The compilers have them; the app itself would copy all of them for each route. */
   schemas: readonly object[];
   hints?: Hints;
   /** The revision that the app speaks. */
@@ -71,7 +71,6 @@ export function newApp(deps: RestDeps, options: AppOptions): { app: RestApp; fin
     isEmptyAllowed: true, // clients send the header with a bodiless DELETE or POST
     detail: 'The request could not be processed: its body is not valid JSON.',
   });
-  for (const schema of schemas) app.addSchema(schema);
   app.setErrorHandler(async (error, request, reply) => {
     await auditRefusal(deps, request, error);
     sendFailure(deps, toRequestFailure(error, request.raw), request, reply);

@@ -28,7 +28,7 @@ const ROUTES: readonly V1Route[] = [
  * Builds the app of REST version 1 (docs/interface/rest-v1.md): a mapping onto the operations of version 2, with the same
  * keys, permissions and limits. Await `ready()`.
  */
-export function buildV1App(deps: RestDeps, describe?: (app: RestApp) => void): RestApp {
+export function buildV1App(deps: RestDeps, describe?: (app: RestApp, schemas: readonly object[]) => void): RestApp {
   const { app, finish } = newApp(deps, {
     schemas: V1_SCHEMAS,
     revision: REST_REVISIONS[0], // it has no revisions
@@ -39,7 +39,7 @@ export function buildV1App(deps: RestDeps, describe?: (app: RestApp) => void): R
   app.addHook('preValidation', async (request) =>
     listRepeated(request.query, request.routeOptions.schema?.querystring),
   );
-  describe?.(app);
+  describe?.(app, V1_SCHEMAS);
   app.after(async () => {
     await addInTurns(ROUTES.map((addRoutes) => () => addRoutes(app, deps)));
     finish();
