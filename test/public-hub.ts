@@ -8,6 +8,8 @@ export interface PublicModel {
   files: Record<string, Buffer>;
   /** Tokens that may read it; absent: everybody may. */
   tokens?: string[];
+  /** Its name now. */
+  renamedTo?: string;
 }
 
 /**
@@ -96,6 +98,10 @@ export class PublicHub {
     const name = `${owner}/${repository}`;
     const model = this.models.get(name);
     if (!model) return refuse(response, 401, 'RepoNotFound', 'Repository not found');
+    if (model.renamedTo !== undefined) {
+      const location = request.url!.replace(name, model.renamedTo);
+      return void response.writeHead(307, { location }).end();
+    }
     if (model.tokens && !model.tokens.includes(token ?? '')) {
       return refuse(response, token ? 403 : 401, 'GatedRepo', `Access to model ${name} is restricted`);
     }

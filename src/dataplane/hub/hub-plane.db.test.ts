@@ -151,6 +151,16 @@ test('the hub’s own client reads a model through it, by plain HTTP, and the se
   expect(origin.leaked).toEqual([]);
 });
 
+test('a model that was renamed on the hub is found under both names, and fetched once', async () => {
+  origin.models.set('acme/old', { files: {}, renamedTo: NAME });
+  const { url } = await workerOf('anna');
+  for (const name of ['acme/old', NAME])
+    expect(await digestIn(await fetch(`${url}/${name}/resolve/main/model.bin`))).toBe(digestOf(model('model.bin')));
+  expect(origin.sent.get('model.bin')).toBe(3_000_000);
+  const about = (await (await fetch(`${url}/api/models/acme/old`)).json()) as { id: string };
+  expect(about.id).toBe(NAME);
+});
+
 test('pages of a list lead on within this hub', async () => {
   const files = Object.fromEntries(Array.from({ length: 5 }, (_, i) => [`${i}.json`, Buffer.from(`${i}`)]));
   origin.models.set('acme/many', { files });
