@@ -43,7 +43,7 @@ const DEPS: RestDeps = {
   notices: undefined as never,
   webhooks: undefined as never,
   own: { isLocalOn: true },
-  builds: { hindrance: null },
+  builds: { hindrance: null, findScarceDisk: async () => null },
   workloadOptions: NO_WORKLOAD_OPTIONS,
 };
 

@@ -161,7 +161,7 @@ export async function startRestApp(
     ...deps,
     publicUrlFor: () => 'http://podyard.test:8080',
     lbHost: null,
-    builds: { hindrance: null },
+    builds: { hindrance: null, findScarceDisk: async () => null },
     workloadOptions: { podMetadata: ['example.com/team'], maxCpusPerGpu: 8, maxMemoryGbPerGpu: null },
     terminal: { perUser: 3, perProcess: 100, idleMs: 60_000 },
     hasV1: options.hasV1 ?? false,

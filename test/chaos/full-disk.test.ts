@@ -1,5 +1,6 @@
 /** The disk of the embedded database is full: every place that an operator looks at says so (docs/guide/database.md). */
 import { execFileSync } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, rm, statfs, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -59,6 +60,35 @@ test.skipIf(!isRoot)(
     await until('it accepts jobs', () => api.run(endpoint, {}).then(Boolean, () => false));
     await until('it is ready again', async () => (await readiness()).status === 200);
     expect((await api.status(endpoint, id)).status).toBe('IN_QUEUE');
+  },
+);
+
+test.skipIf(!isRoot)(
+  'an upload that would fill the disk ends before, with the reason; nothing of it stays, and jobs are accepted',
+  async () => {
+    const api = new Api(server);
+    const endpoint = await api.createEndpoint({ workers: { min: 0, max: 1 } });
+    const content = randomBytes(40 * MIB);
+    const digest = createHash('sha256').update(content).digest('hex');
+    const headers = { authorization: `Bearer ${server.key}`, 'content-type': 'application/octet-stream' };
+    const send = () => fetch(`${server.url}/v2/builds/files/${digest}`, { method: 'PUT', headers, body: content });
+    await fillDisk(140 * MIB);
+    const refusal = await send();
+    expect(refusal.status).toBe(503);
+    expect(await refusal.json()).toMatchObject({
+      detail: expect.stringMatching(
+        /^The disk of the data directory is almost full: \d+ MiB are free, and uploads leave 128\.$/,
+      ),
+    });
+    const lacking = await fetch(`${server.url}/v2/builds/missing-files`, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify({ files: [{ digest, size: content.length }] }),
+    });
+    expect(await lacking.json()).toEqual({ missing: [digest], partial: [] });
+    await api.run(endpoint, {});
+    expect((await readiness()).status).toBe(200);
+    await rm(filler);
   },
 );
 

@@ -88,7 +88,8 @@ async function sendToEnd(
       }
       lostAt ??= performance.now();
       if (!isCut(error) || performance.now() - lostAt > AWAY_MS) throw error;
-      terminal.progress('the connection was cut: uploading goes on as soon as the server answers');
+      const why = error.status === 503 ? error.message : 'the connection was cut';
+      terminal.progress(`${why}: uploading goes on as soon as the server answers`);
       await sleep(AGAIN_MS, undefined, { signal: terminal.interrupted });
       from = null;
     }

@@ -7,6 +7,7 @@ import { sendProblem, setCommonHeaders } from '../../dataplane/exchange.ts';
 import { normalizeHost } from '../../dataplane/proxy/find-handler.ts';
 import { S3Plane } from '../../dataplane/s3/s3-plane.ts';
 import { isS3Path } from '../../dataplane/s3/s3-request.ts';
+import { findScarceDisk } from '../../db/full-disk.ts';
 import type { CapacitySource } from '../../domain/catalog/capacity-source.ts';
 import type { PodFigures } from '../../domain/pods/pod-figures.ts';
 import { isGraphqlPath, lazyGraphqlApp } from '../../graphql/lazy-app.ts';
@@ -63,7 +64,10 @@ export function createApiPlane(
     publicUrlFor,
     lbHost: config.lbHost,
     terminal: config.terminal,
-    builds: { hindrance: buildHindrance(config, deps.runtime) },
+    builds: {
+      hindrance: buildHindrance(config, deps.runtime),
+      findScarceDisk: async () => (config.databaseUrl === null ? findScarceDisk(config.dataDir) : null),
+    },
     workloadOptions: config.workloadOptions,
     hasV1: config.isRestV1On,
   };

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import { Ajv, type ErrorObject } from 'ajv';
+import type { ErrorObject } from 'ajv';
 import { type Document, isMap, isNode, LineCounter, type Node, parseDocument } from 'yaml';
 import { didYouMean } from '../../core/text/closest.ts';
 import { UsageError } from '../../core/usage-error.ts';
+import { fits } from './fits-schema.ts';
 
 /** The members of an endpoint in podyard.yaml on which others depend. */
 export interface ProjectFields {
@@ -50,16 +51,18 @@ export async function parseProject<Endpoint extends ProjectFields>(file: string,
   if (broken) throw new UsageError(`${place(broken.pos[0])}: ${YAML_FAULTS[broken.code] ?? broken.message}`);
   const value = toPlain(document, file);
   if (value === null) return [{} as Endpoint];
-  const schema = JSON.parse(await readFile(SCHEMA, 'utf8')) as { properties: Record<string, unknown> };
-  if (!isPlural(value)) schema.properties.endpoints = {}; // whose members are compiled for nothing
-  const validate = new Ajv(AJV).compile(schema);
-  const faults = validate(value) ? ownFaults(value as Project) : worded(validate.errors!);
+  const schema = JSON.parse(await readFile(SCHEMA, 'utf8')) as Record<string, unknown>;
+  const faults = fits(value, schema) ? ownFaults(value as Project) : await findFaults(value, schema);
   if (faults.length === 0) return ((value as Project).endpoints ?? [value as ProjectFields]) as Endpoint[];
   const texts = faults.map(({ path, key, text: what }) => `${place(offsetOf(document, path, key))}: ${what}`);
   throw new UsageError([...new Set(texts)].slice(0, MAX_FAULTS).join('\n'));
 }
 
-const isPlural = (value: unknown) => typeof value === 'object' && value !== null && Object.hasOwn(value, 'endpoints');
+async function findFaults(value: unknown, schema: object): Promise<Fault[]> {
+  const { Ajv } = await import('ajv');
+  const validate = new Ajv(AJV).compile(schema);
+  return validate(value) ? ownFaults(value as Project) : worded(validate.errors!);
+}
 
 type Project = ProjectFields & { endpoints?: (ProjectFields & { name: string })[] };
 

@@ -10,7 +10,7 @@ import { cancelBuild, createBuild, type NewBuild, retryBuild } from '../../domai
 import { MAX_FILE_BYTES, MAX_FOLDER_ENTRIES } from '../../domain/builds/check-folder.ts';
 import { change } from '../../domain/change.ts';
 import { validationFailure } from '../../http/validation-failure.ts';
-import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { PERMISSIONS, type RestRoute, type RouteDeps } from '../shared/rest-app.ts';
 import { BYTES, noContent, ref } from '../shared/schema.ts';
 import {
   BuildFileParams,
@@ -30,6 +30,8 @@ const DEFAULT_LIMIT = 50;
 const LARGE_BODY = { bodyLimit: 8 * 2 ** 20, maxBodyValues: 8 * MAX_FOLDER_ENTRIES };
 /** Files that are received at once; the others stay unread. Each takes 1 MiB of memory. */
 const UPLOADS = { slots: 32, perOwner: 4 };
+/** After how many bytes of a body the disk is looked at. */
+const LOOK_BYTES = 2 ** 20;
 /** Each takes up to 5 MiB of memory, twice. */
 const PACKS = { slots: 4, perOwner: 1 };
 
@@ -56,7 +58,7 @@ export const findMissingFilesRoute: RestRoute = (app, { pool }) => {
   );
 };
 
-export const storeBuildFileRoute: RestRoute = (app, { pool }) => {
+export const storeBuildFileRoute: RestRoute = (app, { pool, builds }) => {
   const slots = new FairSlots(UPLOADS);
   app.put(
     '/v2/builds/files/:digest',
@@ -83,13 +85,14 @@ export const storeBuildFileRoute: RestRoute = (app, { pool }) => {
           `A file may have ${MAX_FILE_BYTES} bytes (512 MiB); this one has ${size}.`,
         );
       }
-      await slots.run(actor.userId, () => storeFile(pool, actor.userId, { digest: params.digest, size }, body, start));
+      const file = { digest: params.digest, size };
+      await slots.run(actor.userId, () => storeFile(pool, actor.userId, file, whileThereIsRoom(body, builds), start));
       return reply.code(204).send();
     },
   );
 };
 
-export const storeBuildFilesRoute: RestRoute = (app, { pool }) => {
+export const storeBuildFilesRoute: RestRoute = (app, { pool, builds }) => {
   const slots = new FairSlots(PACKS);
   app.post(
     '/v2/builds/files',
@@ -109,13 +112,30 @@ export const storeBuildFilesRoute: RestRoute = (app, { pool }) => {
     async ({ actor, body }, reply) => {
       if (!(body instanceof Readable)) throw new Failure('unsupportedMediaType', 'The request body must be bytes.');
       await slots.run(actor.userId, async () => {
-        const { files, content } = readPack(await readAtMost(body, MAX_PACK_BODY));
+        const { files, content } = readPack(await readAtMost(whileThereIsRoom(body, builds), MAX_PACK_BODY));
         await storePack(pool, actor.userId, files, content);
       });
       return reply.code(204).send();
     },
   );
 };
+
+/** Yields a body. Throws `unavailable` where the disk of the database gets scarce: it must not be full for others. */
+async function* whileThereIsRoom(
+  body: AsyncIterable<Buffer>,
+  { findScarceDisk }: Pick<RouteDeps['builds'], 'findScarceDisk'>,
+): AsyncGenerator<Buffer> {
+  let unchecked = LOOK_BYTES;
+  for await (const piece of body) {
+    unchecked += piece.length;
+    if (unchecked > LOOK_BYTES) {
+      unchecked = 0;
+      const scarce = await findScarceDisk();
+      if (scarce !== null) throw new Failure('unavailable', scarce);
+    }
+    yield piece;
+  }
+}
 
 export const createBuildRoute: RestRoute = (app, deps) => {
   app.post(

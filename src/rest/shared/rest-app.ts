@@ -69,8 +69,12 @@ export interface RestDeps extends Context {
   webhooks: WebhookPolicy;
   /** Sends tests of destinations. */
   notices: NoticeSender;
-  /** Why this server builds no images, one sentence; null: it does. */
-  builds: { hindrance: string | null };
+  builds: {
+    /** Why this server builds no images, one sentence; null: it does. */
+    hindrance: string | null;
+    /** Returns why files of folders cannot be stored now, one sentence; null: they can. */
+    findScarceDisk(): Promise<string | null>;
+  };
   /** The options that endpoints may set for their workers. */
   workloadOptions: WorkloadOptionRules;
   /** True if the server serves REST v1 as well. */
