@@ -224,7 +224,9 @@ test('who has left a team is told nothing more of it; the destination says so', 
   mail = { anyRecipientIn: [] };
   await sql(`insert into users (id, name, kind) values ('lab', 'lab', 'TEAM')`);
   await sql(`update users set email = name || '@example.com' where id in ('ann', 'bob')`);
-  await sql(`insert into team_members (team_id, user_id, role) values ('lab', 'ann', 'OWNER'), ('lab', 'bob', 'VIEWER')`);
+  await sql(
+    `insert into team_members (team_id, user_id, role) values ('lab', 'ann', 'OWNER'), ('lab', 'bob', 'VIEWER')`,
+  );
   await destination('ann', 'lab');
   await destination('bob', 'lab');
   await sql(`delete from team_members where user_id = 'bob'`);
