@@ -8,10 +8,10 @@ import { notUtf8 } from '../../core/text/not-utf8.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { type ApiClient, ApiRefusal } from '../shared/api-client.ts';
 import type { CommandOutput } from '../shared/cli-pieces.ts';
+import { refuseSpecial } from '../shared/refuse-special.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
 import { type Begun, beginUpload } from './begin-upload.ts';
 import { checkDone, encodeKey, type FoundFile, listKeys } from './volume-documents.ts';
-import { refuseSpecial } from '../shared/refuse-special.ts';
 import { explainMissing, findPlace, isPlace, type Place } from './volume-files.ts';
 
 /** Larger files are sent in parts of this size, so that what was sent survives a connection that breaks. */

@@ -184,12 +184,7 @@ export async function testDestination(
   signal: AbortSignal,
 ): Promise<string | null> {
   const { pool, secretBox, notices } = context;
-  const { kind, address, userId } = await checkOwner(
-    pool,
-    actor,
-    await findDestination(pool, id),
-    'writeInstallation',
-  );
+  const { kind, address, userId } = await checkOwner(pool, actor, await findDestination(pool, id), 'writeInstallation');
   if ((await countTests(pool, id)) >= MAX_TESTS_PER_HOUR) {
     throw new Failure('tooManyRequests', `this destination was tested ${MAX_TESTS_PER_HOUR} times within an hour`, {
       retryAfterSeconds: 600,
@@ -198,7 +193,9 @@ export async function testDestination(
   const sealed = await findSealed(pool, id);
   const message = { id: `test-${newId()}`, items: [TEST], more: 0 };
   const error = await checkRecipient(pool, { kind, address, userId }, notices.mail)
-    .then(() => notices.send({ kind, address, secret: openDestination(secretBox, id, sealed ?? null) }, message, signal))
+    .then(() =>
+      notices.send({ kind, address, secret: openDestination(secretBox, id, sealed ?? null) }, message, signal),
+    )
     .then(() => null, messageOf);
   await change(context, actor, recordTest, { id, error });
   return error;

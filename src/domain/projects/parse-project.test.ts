@@ -67,7 +67,9 @@ test('aliases that multiply, several documents and a huge file are refused', asy
     .map((name, i) => `${name}: &${name} [${Array(9).fill(i === 0 ? 'x' : `*${names[i - 1]}`)}]`)
     .join('\n');
   expect(await refusal(bomb)).toMatch(/^podyard\.yaml: Excessive alias count/);
-  expect(await refusal('name: a\n---\nname: b\n')).toMatch(/^podyard\.yaml:2:1: a second document begins here: keep one/);
+  expect(await refusal('name: a\n---\nname: b\n')).toMatch(
+    /^podyard\.yaml:2:1: a second document begins here: keep one/,
+  );
   expect(await refusal(`# ${'x'.repeat(1_000_000)}`)).toMatch(/more than 1000000 characters/);
 });
 
