@@ -99,7 +99,9 @@ test('a large file whose upload was cut goes on from where the server has it, an
   expect(requests[0]!.body.toString()).toBe(large.slice(100 * KIB));
 });
 
-test('a refusal that is for good ends it', async () => {
+test('a refusal that is for good ends it; that of a file that changed names it', async () => {
   refusals = [[403, {}]];
   await expect(upload({ a: 'one' })).rejects.toMatchObject({ status: 403 });
+  refusals = [[422, {}]];
+  await expect(upload({ large: 'x'.repeat(300 * KIB) })).rejects.toThrow('large changed while it was sent');
 });

@@ -104,6 +104,12 @@ async function bytesThere(client: ApiClient, pack: readonly SentFile[]): Promise
   return partial[0]?.bytes ?? 0;
 }
 
+/** 422: the content has another digest than was told. */
+function changedMeanwhile(error: unknown, path: string): unknown {
+  if (!(error instanceof ApiRefusal) || error.status !== 422) return error;
+  return new ApiRefusal(422, `${path} changed while it was sent: run the command again`);
+}
+
 async function sendPack(
   client: ApiClient,
   root: string,
@@ -120,7 +126,9 @@ async function sendPack(
       at += bytes;
       report(at);
     };
-    await client.send('PUT', `/v2/builds/files/${digest}`, { raw, headers: { ...BYTES, ...range }, onSent });
+    await client
+      .send('PUT', `/v2/builds/files/${digest}`, { raw, headers: { ...BYTES, ...range }, onSent })
+      .catch((error: unknown) => Promise.reject(changedMeanwhile(error, path)));
     return;
   }
   const contents = await Promise.all(pack.map(({ path }) => readFile(join(root, path))));

@@ -16,7 +16,8 @@ export async function findRecord<T extends Named>(client: ApiClient, kind: Finda
   const named = records.filter(({ id, name }) => name === idOrName || id === idOrName);
   if (named.length > 1) {
     const ids = named.map(({ id }) => id).join(', ');
-    throw new Error(`${named.length} ${kind.all} are named '${idOrName}': use an id, one of ${ids}`);
+    const what = kind.all.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+    throw new Error(`${named.length} ${what} are named '${idOrName}': use an id, one of ${ids}`);
   }
   const found = named[0] ?? byId ?? (await getById(client, kind, idOrName));
   if (!(found instanceof ApiRefusal)) return found;
