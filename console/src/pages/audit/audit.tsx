@@ -111,7 +111,6 @@ function columnsFor(show: (entry: AuditEntry) => void): Column<AuditEntry>[] {
             size="compact-sm"
             px={4}
             maw="100%"
-            fw={500}
             aria-label={`Details of entry ${entry.seq}: ${text}`}
             onClick={() => show(entry)}
           >
