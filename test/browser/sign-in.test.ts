@@ -88,6 +88,22 @@ describe.skipIf(!hasBrowser)('signing in to the console', { timeout: 120_000 }, 
     await page.close();
   });
 
+  test('there is nothing to type into before it is known how people sign in: it would move', async () => {
+    const page = await openPage(browser, { complaints });
+    const known = Promise.withResolvers<void>();
+    await page.route('**/sign-in/providers', async (route) => {
+      await known.promise;
+      await route.continue();
+    });
+    await page.goto(`${server.url}/`);
+    await heading(page, 'Sign in to Podyard');
+    expect(await page.getByLabel('API key').count()).toBe(0);
+    known.resolve();
+    await page.getByRole('link', { name: 'Sign in with Acme' }).waitFor();
+    await page.getByLabel('API key').waitFor();
+    await page.close();
+  });
+
   test('a key signs in all tabs of the browser, through a restart, until one signs out', async () => {
     const page = await firstTab('light');
     await signIn(page, server);

@@ -19,7 +19,9 @@ import { LocalSignIn } from './local-sign-in.tsx';
 export function SignIn() {
   const { endedBecause } = useSession();
   const [key, setKey] = useState('');
-  const ways = useQuery({ queryKey: ['sign-in-ways'], queryFn: readSignInWays }).data;
+  const { data: ways, failureCount } = useQuery({ queryKey: ['sign-in-ways'], queryFn: readSignInWays });
+  /** Before that nothing is shown: the form for a key would move while somebody types. */
+  const isKnown = ways !== undefined || failureCount > 0;
   const { providers = [], hasPasswords = false, hasPasskeys = false, proxy } = ways ?? {};
   const others = providers.length + (proxy ? 1 : 0);
   const isKeyLast = others > 0 || hasPasswords;
@@ -46,47 +48,51 @@ export function SignIn() {
               {message}
             </Alert>
           )}
-          {others > 0 && (
-            <Stack gap="xs" className="providers">
-              {proxy && (
-                <Button
-                  variant={others > 1 ? 'default' : 'filled'}
-                  loading={byProxy.isPending}
-                  onClick={() => byProxy.mutate()}
-                >
-                  Sign in with {visibleText(proxy.title)}
-                </Button>
+          {isKnown && (
+            <>
+              {others > 0 && (
+                <Stack gap="xs" className="providers">
+                  {proxy && (
+                    <Button
+                      variant={others > 1 ? 'default' : 'filled'}
+                      loading={byProxy.isPending}
+                      onClick={() => byProxy.mutate()}
+                    >
+                      Sign in with {visibleText(proxy.title)}
+                    </Button>
+                  )}
+                  <Providers providers={providers} variant={others > 1 ? 'default' : 'filled'} />
+                </Stack>
               )}
-              <Providers providers={providers} variant={others > 1 ? 'default' : 'filled'} />
-            </Stack>
+              {others > 0 && hasPasswords && <Divider label="or with a password" />}
+              {hasPasswords && <LocalSignIn hasPasskeys={hasPasskeys} />}
+              {isKeyLast && <Divider label="or with an API key" />}
+              <Stack component="form" onSubmit={submit}>
+                <Text c="dimmed" size="sm">
+                  Use the API key that the server printed when it first started, or create one with{' '}
+                  <Code style={{ whiteSpace: 'nowrap' }}>podyard keys create</Code>.
+                </Text>
+                <PasswordInput
+                  label="API key"
+                  placeholder="pyk_…"
+                  value={key}
+                  onChange={(event) => setKey(event.currentTarget.value)}
+                  autoComplete="off"
+                  autoFocus={!hasPasswords}
+                  required
+                  withAsterisk={false}
+                />
+                <Button
+                  type="submit"
+                  variant={isKeyLast ? 'default' : 'filled'}
+                  loading={byKey.isPending}
+                  disabled={key.trim() === ''}
+                >
+                  {hasPasswords ? 'Sign in with the key' : 'Sign in'}
+                </Button>
+              </Stack>
+            </>
           )}
-          {others > 0 && hasPasswords && <Divider label="or with a password" />}
-          {hasPasswords && <LocalSignIn hasPasskeys={hasPasskeys} />}
-          {isKeyLast && <Divider label="or with an API key" />}
-          <Stack component="form" onSubmit={submit}>
-            <Text c="dimmed" size="sm">
-              Use the API key that the server printed when it first started, or create one with{' '}
-              <Code style={{ whiteSpace: 'nowrap' }}>podyard keys create</Code>.
-            </Text>
-            <PasswordInput
-              label="API key"
-              placeholder="pyk_…"
-              value={key}
-              onChange={(event) => setKey(event.currentTarget.value)}
-              autoComplete="off"
-              autoFocus={!hasPasswords}
-              required
-              withAsterisk={false}
-            />
-            <Button
-              type="submit"
-              variant={isKeyLast ? 'default' : 'filled'}
-              loading={byKey.isPending}
-              disabled={key.trim() === ''}
-            >
-              {hasPasswords ? 'Sign in with the key' : 'Sign in'}
-            </Button>
-          </Stack>
           <Anchor href={`${BASE_URL}/docs/`} size="sm">
             Documentation
           </Anchor>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type AuditEntry, actorText, auditQuery, changeTexts, operationText } from './audit-values.ts';
+import { type AuditEntry, actorText, auditQuery, changeTexts, operationText, recordText } from './audit-values.ts';
 
 test('changes are told in words, without hidden values', () => {
   const changes: AuditEntry['changes'] = {
@@ -40,6 +40,14 @@ test('operations and who did them are named', () => {
   expect(actorText({ ...entry, actorName: null, keyName: null })).toBe('u1 (deleted), key k1');
   expect(actorText({ ...entry, actorKind: 'session', keyId: null, keyName: null })).toBe('alice');
   expect(actorText({ ...entry, actorKind: 'system' })).toBe('Podyard');
+});
+
+test('a record has its name, and a session that of its browser', () => {
+  const entry = { operation: 'endpoint.update', recordName: 'chat', recordId: 'e1' } as AuditEntry;
+  const agent = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Safari/537.36';
+  expect(recordText(entry)).toBe('chat');
+  expect(recordText({ ...entry, recordName: null })).toBe('e1');
+  expect(recordText({ ...entry, operation: 'session.create', recordName: agent })).toBe('Chrome on Linux');
 });
 
 test('filters become the query; an admin sees everybody unless they want their own', () => {

@@ -1,5 +1,7 @@
 import type { Schemas } from '../../api/client.ts';
+import { NO_VALUE } from '../../ui/text/format.ts';
 import type { StatusLook } from '../../ui/text/labels.ts';
+import { browserOf } from '../keys/session-values.ts';
 
 export type AuditEntry = Schemas['AuditEntry'];
 
@@ -22,6 +24,12 @@ export function actorText({ actorKind, actorName, actorId, keyName, keyId }: Aud
   if (actorKind === 'operator') return 'The operator, on the server';
   const who = actorName ?? `${actorId} (deleted)`;
   return keyId === null ? who : `${who}, key ${keyName ?? keyId}`;
+}
+
+/** The record's name; of a session, the browser that it is of. */
+export function recordText({ operation, recordName, recordId }: AuditEntry): string {
+  if (recordName === null) return recordId ?? NO_VALUE;
+  return operation.startsWith('session.') ? browserOf({ userAgent: recordName }) : recordName;
 }
 
 /** From where. */

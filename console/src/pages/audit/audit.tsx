@@ -22,6 +22,7 @@ import {
   operationText,
   originText,
   PERIODS,
+  recordText,
 } from './audit-values.ts';
 
 const PAGE_SIZE = 50;
@@ -92,7 +93,7 @@ function columnsFor(show: (entry: AuditEntry) => void): Column<AuditEntry>[] {
     { title: 'What', render: ({ operation }) => operationText(operation) },
     {
       title: 'Record',
-      render: ({ recordName, recordId }) => <Truncated text={recordName ?? recordId ?? NO_VALUE} maw={200} />,
+      render: (entry) => <Truncated text={recordText(entry)} maw={200} />,
     },
     {
       title: 'Outcome',

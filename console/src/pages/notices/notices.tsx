@@ -126,7 +126,7 @@ function StateCell({ destination }: { destination: Destination }) {
   return (
     <Box miw={0}>
       <Status table={STATES} value={stateOf(destination)} />
-      {enabled && lastError !== null && <Truncated text={lastError} maw={170} isDimmed />}
+      {enabled && lastError !== null && <Truncated text={lastError} maw="clamp(10rem, 18vw, 28rem)" isDimmed />}
     </Box>
   );
 }

@@ -95,7 +95,7 @@ function Deploy({ endpoint }: { endpoint: First | undefined }) {
           a model
         </Anchor>{' '}
         or{' '}
-        <Anchor href={`${BASE_URL}/docs/guide/deploy/`} target="_blank" size="sm" underline="always">
+        <Anchor href={`${BASE_URL}/docs/deploy`} target="_blank" size="sm" underline="always">
           a folder
         </Anchor>
         .

@@ -49,7 +49,8 @@ export function TwoLines({ text }: { text: string }) {
 }
 
 /** Text in one line that ends with an ellipsis where it does not fit; all of it on hover. */
-export function Truncated({ text, maw = 280, isDimmed = false }: { text: string; maw?: number; isDimmed?: boolean }) {
+export function Truncated(props: { text: string; maw?: number | string; isDimmed?: boolean }) {
+  const { text, maw = 280, isDimmed = false } = props;
   return (
     <Text size="sm" truncate maw={maw} title={visibleText(text)} {...(isDimmed ? { c: 'dimmed' } : {})}>
       <Name>{text}</Name>

@@ -23,6 +23,9 @@ export function WorkerTable({ endpoint, snapshot }: EndpointTabProps) {
   return (
     <>
       <WorkerDrawer endpointId={endpoint.id} workerId={chosen} onClose={() => setChosen(null)} />
+      <Text size="sm" fw={600} mt="sm">
+        Workers now
+      </Text>
       {snapshot.workers.length === 0 ? (
         <EmptyNote>
           {endpoint.workers.max === 0
