@@ -58,7 +58,7 @@ export const AGGREGATES: Aggregates = {
   count: (where) => `count(*) filter (where ${where})`,
   sum: (value, where) => `coalesce(sum(${value}) filter (where ${where}), 0)`,
 };
-/** The same over a single row, without an aggregate, which would be a twelfth of the statement. */
+/** The same over a single row, without the set-up of an aggregate. */
 export const OF_ONE_ROW: Aggregates = {
   count: (where) => `(${where})::int`,
   sum: (value, where) => `(case when ${where} then ${value} else 0 end)`,
