@@ -50,9 +50,9 @@ export function hasFailed(status: JobStatus): boolean {
   return JOB_STATES[status].end?.isFailure === true;
 }
 
-/** SQL aggregates that count rows by the state in which their job ends, by counter. `column`: where the state is. */
-export function countEnds(column: string): Record<EndCounter, string> {
+/** SQL that counts rows by the state in which their job ends, by counter. `column`: where the state is. */
+export function countEnds(column: string, count: (where: string) => string): Record<EndCounter, string> {
   return Object.fromEntries(
-    JOB_ENDS.map((status) => [JOB_STATES[status].end.counter, `count(*) filter (where ${column} = '${status}')`]),
+    JOB_ENDS.map((status) => [JOB_STATES[status].end.counter, count(`${column} = '${status}'`)]),
   ) as Record<EndCounter, string>;
 }

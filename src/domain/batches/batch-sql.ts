@@ -1,9 +1,10 @@
 import { countEnds } from '../../core/job-states.ts';
+import { AGGREGATES } from '../jobs/count-jobs.ts';
 import { ENDED_RESULT, RESULT } from '../jobs/payloads.ts';
 
 /** The counters of a batch, each with an SQL aggregate over jobs that end. */
 const SUMS = {
-  ...countEnds('end_status'),
+  ...countEnds('end_status', AGGREGATES.count),
   executed: 'count(started_at)',
   execution_ms: 'coalesce(sum(greatest(extract(epoch from now() - started_at) * 1000, 0)), 0)',
 };

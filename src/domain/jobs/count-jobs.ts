@@ -49,24 +49,41 @@ export const JOB_COUNTERS = [
 ] as const;
 type JobCounter = (typeof JOB_COUNTERS)[number];
 
+/** SQL over the rows that change counters: how many there are, or the sum of a value, where a condition holds. */
+export interface Aggregates {
+  count: (where: string) => string;
+  sum: (value: string, where: string) => string;
+}
+export const AGGREGATES: Aggregates = {
+  count: (where) => `count(*) filter (where ${where})`,
+  sum: (value, where) => `coalesce(sum(${value}) filter (where ${where}), 0)`,
+};
+/** The same over a single row, without the set-up of an aggregate. */
+export const OF_ONE_ROW: Aggregates = {
+  count: (where) => `(${where})::int`,
+  sum: (value, where) => `(case when ${where} then ${value} else 0 end)`,
+};
+
 /**
  * Returns the statement that adds to the counters of endpoints in one lane. `from`: a CTE whose rows have an
  * `endpoint_id`. `lane`: SQL for the lane, which only one writer uses at a time, so that nobody waits for its row lock.
- * `deltas`: for each counter that changes, an SQL aggregate over the rows of an endpoint.
+ * `deltas`: for each counter that changes, an SQL aggregate over the rows of an endpoint; with `isOneRow` an expression.
  */
 export function addToCounters({
   from,
   lane,
   deltas,
+  isOneRow = false,
 }: {
   from: string;
   lane: string;
   deltas: Partial<Record<JobCounter, string>>;
+  isOneRow?: boolean;
 }): string {
   const names = Object.keys(deltas);
   return `
     insert into endpoint_counters as k (endpoint_id, lane, ${names.join(', ')})
-    select endpoint_id, ${lane}, ${Object.values(deltas).join(', ')} from ${from} group by endpoint_id
+    select endpoint_id, ${lane}, ${Object.values(deltas).join(', ')} from ${from}${isOneRow ? '' : ' group by endpoint_id'}
     on conflict (endpoint_id, lane) do update set ${names.map((name) => `${name} = k.${name} + excluded.${name}`).join(', ')}`;
 }
 

@@ -16,13 +16,13 @@ const CARRIED = [
 /** The columns of a result, in the order of the parameters from $4 on. */
 const RESULTS = { id: 'text', worker_id: 'text', status: 'text', output: 'text', error: 'text' };
 
-const finish = (rows: Rows, condition: string, options?: { mayHaveMore: boolean }) => `${endJobs(
+const finish = (rows: Rows, condition: string, mayHaveMore = true) => `${endJobs(
   `
     delete from jobs j using ${rows(RESULTS, 4)} r
     where j.id = any(array[r.id]) and j.worker_id = r.worker_id and j.status || '' = 'IN_PROGRESS'${condition}
     returning ${CARRIED.map((column) => `j.${column}`).join(', ')},
               ${endedWith('r.status', { output: 'r.output', error: 'r.error' })}`,
-  options,
+  { mayHaveMore, isOneRow: rows === rowOfValues },
 )}
   ${endedView('null::text')}`;
 
@@ -31,11 +31,11 @@ export const FINISH = finish(rowsOfArrays, '');
 
 /** The same, and only jobs without a webhook that belong to no batch: it touches half as many tables. */
 const PLAIN = ' and j.webhook is null and j.batch_id is null';
-export const FINISH_PLAIN = finish(rowsOfArrays, PLAIN, { mayHaveMore: false });
+export const FINISH_PLAIN = finish(rowsOfArrays, PLAIN, false);
 
 /** The same for one result, whose values are parameters. */
 export const FINISH_ONE = finish(rowOfValues, '');
-export const FINISH_PLAIN_ONE = finish(rowOfValues, PLAIN, { mayHaveMore: false });
+export const FINISH_PLAIN_ONE = finish(rowOfValues, PLAIN, false);
 
 /** A statement for many rows and for one. */
 const STATEMENTS = {

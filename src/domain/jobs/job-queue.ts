@@ -243,12 +243,11 @@ export class JobQueue {
   }
 
   async #submitBatch(jobs: readonly NewJob[], lane: string, db: Db = this.#pool): Promise<boolean[]> {
-    const endpoints = textArray([...new Set(jobs.map((job) => job.endpointId))]);
     const statement =
       jobs.length === 1
-        ? { name: 'job-submit-one', text: sql.SUBMIT_ONE, values: valuesOf(jobs[0]!) }
-        : { name: 'job-submit', text: sql.SUBMIT, values: arraysOf(jobs) };
-    const result = await db.query<{ id: JobId }>({ ...statement, values: [...statement.values, lane, endpoints] });
+        ? { name: 'job-submit-one', text: sql.SUBMIT_ONE, values: [...valuesOf(jobs[0]!), lane] }
+        : { name: 'job-submit', text: sql.SUBMIT, values: [...arraysOf(jobs), lane, endpointsOf(jobs)] };
+    const result = await db.query<{ id: JobId }>(statement);
     if (result.rows.length === jobs.length) return jobs.map(() => true);
     const inserted = new Set(result.rows.map((row) => row.id));
     return jobs.map((job) => inserted.has(job.id));
@@ -320,6 +319,11 @@ function arraysOf(jobs: readonly NewJob[]): unknown[] {
     sparseArray(textArray, jobs, (job) => job.workerId),
     sparseArray(textArray, jobs, (job) => job.waiter),
   ];
+}
+
+/** Each endpoint once. */
+function endpointsOf(jobs: readonly NewJob[]): Buffer {
+  return textArray([...new Set(jobs.map((job) => job.endpointId))]);
 }
 
 /** The parameters of SUBMIT_ONE. */

@@ -1,8 +1,8 @@
 import { countEnds, FAILED_ENDS } from '../../core/job-states.ts';
 import { TRACEPARENT_OF_EXTRAS } from '../../core/trace-context.ts';
-import { type Rows, rowOfValues, rowsOfArrays } from '../../db/arrays.ts';
+import { rowOfValues, rowsOfArrays } from '../../db/arrays.ts';
 import { endBatchJobs } from '../batches/batch-sql.ts';
-import { addToCounters } from './count-jobs.ts';
+import { AGGREGATES, addToCounters, OF_ONE_ROW } from './count-jobs.ts';
 import {
   CLEAR_PROGRESS,
   ENDED_RESULT,
@@ -45,7 +45,10 @@ const SUBMITTED = {
   ...{ webhook: 'text', execution_timeout_ms: 'bigint', ttl_ms: 'bigint', has_own_ttl: 'boolean', worker_id: 'text' },
   waiter: 'text',
 };
-const submit = (rows: Rows) => `
+/** `from`: the rows `c` whose endpoint there is. */
+const submit = (from: string, isOneRow = false) => {
+  const { count, sum } = isOneRow ? OF_ONE_ROW : AGGREGATES;
+  return `
   with new as (
     insert into jobs (id, endpoint_id, status, low_priority, is_sync, ${INPUT}, webhook, execution_timeout_ms,
                       expires_at, has_own_ttl, worker_id, attempt, started_at, waiter)
@@ -53,28 +56,33 @@ const submit = (rows: Rows) => `
            coalesce(c.low_priority, false), coalesce(c.is_sync, false), ${inputOf('c')}, c.webhook, c.execution_timeout_ms,
            now() + c.ttl_ms * interval '1 millisecond', coalesce(c.has_own_ttl, false), c.worker_id,
            case when c.worker_id is null then 0 else 1 end, case when c.worker_id is null then null else now() end, c.waiter
-    from ${rows(SUBMITTED, 1)} c
-    where c.endpoint_id = any(array(select e.id from endpoints e where e.id = any($14::text[])))
+    from ${from}
     returning id, endpoint_id, status, low_priority, ${BYTES} as bytes
   ), counted as (${addToCounters({
     from: 'new',
     lane: '$13',
+    isOneRow,
     deltas: {
-      queued: "count(*) filter (where status = 'IN_QUEUE' and not low_priority)",
-      queued_low: "count(*) filter (where status = 'IN_QUEUE' and low_priority)",
-      queued_bytes: "coalesce(sum(bytes) filter (where status = 'IN_QUEUE'), 0)",
-      in_progress: "count(*) filter (where status = 'IN_PROGRESS')",
+      queued: count("status = 'IN_QUEUE' and not low_priority"),
+      queued_low: count("status = 'IN_QUEUE' and low_priority"),
+      queued_bytes: sum('bytes', "status = 'IN_QUEUE'"),
+      in_progress: count("status = 'IN_PROGRESS'"),
     },
   })}
   )
   select id from new`;
+};
 
 /**
  * Inserts jobs. An array may be null when none of them has its value. A job with a worker is committed as IN_PROGRESS: leased without
  * ever being in the queue. A job of a deleted endpoint is neither inserted nor returned: $14 are the endpoints of all jobs, each once.
  */
-export const SUBMIT = submit(rowsOfArrays);
-export const SUBMIT_ONE = submit(rowOfValues);
+export const SUBMIT = submit(
+  `${rowsOfArrays(SUBMITTED, 1)} c
+    where c.endpoint_id = any(array(select e.id from endpoints e where e.id = any($14::text[])))`,
+);
+/** One job, whose values are parameters. */
+export const SUBMIT_ONE = submit(`${rowOfValues(SUBMITTED, 1)} c join endpoints e on e.id = c.endpoint_id`, true);
 
 /**
  * Leases the oldest queued jobs, normal ones before low-priority ones, to the requested slots. $1: endpoints, each once; $2: how
@@ -113,10 +121,11 @@ export const TAKE = `
 
 /**
  * The common part of all statements that end jobs. `ended`: a CTE that deletes rows from `jobs` and returns them with
- * `end_status`, `end_output` and `end_error`. `mayHaveMore`: jobs may have a webhook or belong to a batch. $1: retention of /run results in ms; $2: of /runsync results; $3: the
+ * `end_status`, `end_output` and `end_error`. `mayHaveMore`: jobs may have a webhook or belong to a batch. `isOneRow`: it is one job at most. $1: retention of /run results in ms; $2: of /runsync results; $3: the
  * counter lane.
  */
-export function endJobs(ended: string, { mayHaveMore = true } = {}): string {
+export function endJobs(ended: string, { mayHaveMore = true, isOneRow = false } = {}): string {
+  const { count, sum } = isOneRow ? OF_ONE_ROW : AGGREGATES;
   const more = mayHaveMore
     ? `hooked as (
     insert into webhook_deliveries (job_id, endpoint_id, url)
@@ -136,12 +145,13 @@ export function endJobs(ended: string, { mayHaveMore = true } = {}): string {
   ), ${more}counted as (${addToCounters({
     from: 'ended',
     lane: '$3',
+    isOneRow,
     deltas: {
-      queued: "-count(*) filter (where status = 'IN_QUEUE' and not low_priority)",
-      queued_low: "-count(*) filter (where status = 'IN_QUEUE' and low_priority)",
-      queued_bytes: `-coalesce(sum(${BYTES}) filter (where status = 'IN_QUEUE'), 0)`,
-      in_progress: "-count(*) filter (where status = 'IN_PROGRESS')",
-      ...countEnds('end_status'),
+      queued: `-${count("status = 'IN_QUEUE' and not low_priority")}`,
+      queued_low: `-${count("status = 'IN_QUEUE' and low_priority")}`,
+      queued_bytes: `-${sum(BYTES, "status = 'IN_QUEUE'")}`,
+      in_progress: `-${count("status = 'IN_PROGRESS'")}`,
+      ...countEnds('end_status', count),
     },
   })}
   )`;
