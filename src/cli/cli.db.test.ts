@@ -144,6 +144,7 @@ describe('serve', () => {
       'tlsCert',
       'tlsKey',
       'trustedProxies',
+      'upgradeFrom',
       'webhookNetworks',
     ]);
   });

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { asGiven, optional } from './setting.ts';
 
-/** What notices need of the operator. */
+/** The operator's part in notices: a mail server, and where releases are kept. */
 export const NOTICES = {
   /** Null: this server sends no mail. */
   mailFile: optional({

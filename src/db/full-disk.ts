@@ -4,7 +4,7 @@ import { sqlState } from './sql-state.ts';
 
 /** With less, PostgreSQL may be unable to write its next log segments, and stops. */
 const MIN_FREE_MIB = 64;
-/** What uploads leave: while one is stored, the database's log grows as well. */
+/** Free space that uploads leave: while one is stored, the database's log grows as well. */
 const UPLOADS_LEAVE_MIB = 128;
 const DISK_FULL = '53100';
 

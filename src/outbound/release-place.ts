@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 
 export const SUMS = 'SHA256SUMS';
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Of a file that is read whole. */
+/** The most that is read of a URL into memory. */
 const MAX_BYTES = 2 ** 20;
 
 /** Resolves with the version of the newest archive for this machine's processor. Rejects with a sentence if there is none. */

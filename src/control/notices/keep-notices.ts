@@ -25,7 +25,7 @@ interface Deps {
   epoch: number;
   /** The problem of the disk, a sentence without a period; null: none. Rejects if it cannot be read. */
   readDisk: () => Promise<string | null>;
-  /** What is known of a newer version; it does not wait for it. */
+  /** Returns what is known of a newer version by now. */
   readUpdate: () => NoticeFacts['update'];
   /** Called after a look: there may be something to send. */
   onLook: () => void;

@@ -39,7 +39,7 @@ export function updateLook({ place, current, clock, logger }: Deps): () => Notic
         },
         (error: unknown) => {
           known = undefined;
-          logger.warn({ place, reason: messageOf(error) }, 'no newer version can be looked for');
+          logger.warn({ path: place, reason: messageOf(error) }, 'no newer version can be looked for');
           return HOUR_MS;
         },
       )

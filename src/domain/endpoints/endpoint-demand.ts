@@ -4,8 +4,8 @@ import { ENDPOINT_USER_COLUMNS, type EndpointUserRow } from '../quotas/endpoint-
 import { SERVING_VERSION } from '../releases/serving-version.ts';
 import { SCHEDULE_COLUMN } from '../scheduled-floors/floor-store.ts';
 import type { FloorSchedule } from '../scheduled-floors/scheduled-floors.ts';
+import { PLACE_WISH, type PlaceWish } from '../workers/place-wish.ts';
 import type { FlashBoot, ScalerType } from './endpoint.ts';
-import { PLACE_WISH, type PlaceWish } from './place-wish.ts';
 import { LIVE_REQUEST_DEMAND } from './request-demand.ts';
 
 /** The facts about an endpoint and its user that the scaler needs, beside the workers. */

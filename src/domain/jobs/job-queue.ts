@@ -19,6 +19,7 @@ import {
 import type { JobChanges } from './job-body.ts';
 import * as sql from './job-sql.ts';
 import { inputArrays, MEASURE_INPUT, READ_RESULT, saveProgress } from './payloads.ts';
+import { SUBMIT, SUBMIT_ONE } from './submit-sql.ts';
 
 /**
  * Server settings of the queue's connections. Its statements are planned once, when the tables may be empty: no plan may
@@ -245,8 +246,8 @@ export class JobQueue {
   async #submitBatch(jobs: readonly NewJob[], lane: string, db: Db = this.#pool): Promise<boolean[]> {
     const statement =
       jobs.length === 1
-        ? { name: 'job-submit-one', text: sql.SUBMIT_ONE, values: [...valuesOf(jobs[0]!), lane] }
-        : { name: 'job-submit', text: sql.SUBMIT, values: [...arraysOf(jobs), lane, endpointsOf(jobs)] };
+        ? { name: 'job-submit-one', text: SUBMIT_ONE, values: [...valuesOf(jobs[0]!), lane] }
+        : { name: 'job-submit', text: SUBMIT, values: [...arraysOf(jobs), lane, endpointsOf(jobs)] };
     const result = await db.query<{ id: JobId }>(statement);
     if (result.rows.length === jobs.length) return jobs.map(() => true);
     const inserted = new Set(result.rows.map((row) => row.id));

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** What a keyword demands of a value; of one of another type nothing. */
+/** True if a value has what the keyword demands; a value of another type has. */
 type Rule = (value: unknown, demand: never, within: { schema: Schema; root: Schema }) => boolean;
 
 const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {

@@ -1,9 +1,9 @@
 import type { Clock } from '../../../core/clock.ts';
 import { Batcher } from '../../../core/flow/batcher.ts';
 import type { UserId, WorkerId } from '../../../core/ids.ts';
-import type { PlaceWish } from '../../../domain/endpoints/place-wish.ts';
 import type { NewWorker } from '../../../domain/workers/insert-workers.ts';
 import { insertStarting } from '../../../domain/workers/mark-starting.ts';
+import type { PlaceWish } from '../../../domain/workers/place-wish.ts';
 import type { ControlledWorker } from '../../../domain/workers/worker-lifecycle.ts';
 import type { WorkerImages } from '../run/worker-images.ts';
 import { type Claim, newClaim } from './claim.ts';

@@ -1,6 +1,6 @@
 import { KEY_VARIABLE } from '../access/workload-keys.ts';
+import type { GpuConfig } from '../endpoints/endpoint.ts';
 import { REFERENCE_PREFIX } from '../secrets/secret-references.ts';
-import type { GpuConfig } from './endpoint.ts';
 
 /** A new worker of an endpoint needs nothing but this: GPUs, and an image that anybody may pull. */
 export interface PlaceWish {
