@@ -53,7 +53,9 @@ export async function writeBackup(
   if (await stat(file).catch(() => null)) throw new Error(`${file} already exists: name another file`);
   await removeAbandoned(file);
   const part = `${file}.${process.pid}-${newId(6)}.part`;
-  const handle = await open(part, 'wx', 0o600);
+  const handle = await open(part, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'ENOENT' ? new Error(`there is no folder ${dirname(file)}: make it first`) : error;
+  });
   try {
     const line = `${MAGIC}${JSON.stringify({ formatVersion: FORMAT_VERSION, ...backup.header })}\n`;
     await handle.write(line);
@@ -90,6 +92,7 @@ export async function readBackup<T>(
     throw error.code === 'ENOENT' ? new Error(`${file} does not exist`) : error;
   });
   try {
+    if ((await handle.stat()).isDirectory()) throw new Error(`${file} is a folder: name the backup in it`);
     const line = await readFirstLine(handle, file);
     const header = parseHeader(line, file);
     const source = handle.createReadStream({ start: Buffer.byteLength(line), autoClose: false });

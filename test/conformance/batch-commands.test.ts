@@ -108,3 +108,13 @@ test('what cannot be read is said before a draft is made of it', async () => {
   await expect(submitBatch(client, endpoint, '/none.gz', SUBMIT, output())).rejects.toThrow('/none.gz: no such file');
   expect(await count()).toBe(before);
 });
+
+test('a file that is no gzip, or was cut off, is named', async () => {
+  const damaged = join(dir, 'damaged.jsonl.gz');
+  for (const bytes of [Buffer.from('{"input":1}\n'), gzipSync('{"input":1}\n'.repeat(9)).subarray(0, -9)]) {
+    await writeFile(damaged, bytes);
+    await expect(submitBatch(client, endpoint, damaged, SUBMIT, output())).rejects.toThrow(
+      `${damaged} is no gzip file, or is damaged: `,
+    );
+  }
+});

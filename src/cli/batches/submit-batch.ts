@@ -1,7 +1,8 @@
 import { createReadStream, type ReadStream, type Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createGunzip, type Gunzip } from 'node:zlib';
+import { createGunzip } from 'node:zlib';
+import { messageOf } from '../../core/errors.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { type ApiClient, ApiRefusal } from '../shared/api-client.ts';
 import type { CommandOutput } from '../shared/cli-pieces.ts';
@@ -99,10 +100,18 @@ async function upload(
   if (reported > 20) note(`… and ${reported - 20} more lines that are no request`);
 }
 
-function unpacked(raw: ReadStream): Gunzip {
+/** Yields what a gzip file has in it. Throws a sentence if it is damaged. */
+async function* unpacked(raw: ReadStream): AsyncGenerator<Buffer> {
   const lines = createGunzip();
   raw.once('error', (error) => lines.destroy(error)); // `pipe` passes none on
-  return raw.pipe(lines);
+  try {
+    yield* raw.pipe(lines);
+  } catch (error) {
+    if (!String((error as NodeJS.ErrnoException).code).startsWith('Z_')) throw error;
+    throw new Error(`${raw.path} is no gzip file, or is damaged: ${messageOf(error)}`, { cause: error });
+  } finally {
+    raw.destroy();
+  }
 }
 
 /** Yields whole lines, several megabytes at a time. */

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -245,6 +245,13 @@ test('a truncated, damaged or modified backup leaves the database empty', async 
 
 test('a file that is not a backup, or a newer Podyard’s, is rejected with the remedy', async () => {
   await expect(read()).rejects.toThrow(`${file} does not exist`);
+  await mkdir(file);
+  await expect(read()).rejects.toThrow(`${file} is a folder`);
+  await rm(file, { recursive: true });
+  const nowhere = { file: join(file, 'backup'), withMasterKey: false, version: '1.2.3' };
+  await expect(backUp(storageOf(source), nowhere, output())).rejects.toThrow(
+    `there is no folder ${file}: make it first`,
+  );
   await writeFile(file, 'PGDMP');
   await expect(read()).rejects.toThrow('is not a Podyard backup');
   await rm(file);

@@ -81,8 +81,8 @@ export const removeTeam: Operation<Tx<Admin>, { id: UserId; newOwnerId: UserId |
 function refuseOwned(name: string, owned: Remaining): void {
   const counts = Object.entries(owned).filter(([, count]) => count > 0);
   if (counts.length === 0) return;
-  const list = counts.map(([kind, count]) => `${count} ${kind}`).join(', ');
-  throw new Failure('conflict', `the team '${name}' still owns ${list}: delete that first, or hand it over`);
+  const list = counts.map(([kind, count]) => `${kind} (${count})`).join(', ');
+  throw new Failure('conflict', `the team '${name}' still owns ${list}: delete them first, or hand them over`);
 }
 
 /** Another account is as unknown as none. */

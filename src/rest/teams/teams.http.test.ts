@@ -331,7 +331,7 @@ describe('deleting a team', () => {
     const { key } = team.owner;
     expect(await detail(rest.call('DELETE', path, { key }))).toEqual([
       409,
-      `the team '${team.name}' still owns 1 endpoints: delete that first, or hand it over`,
+      `the team '${team.name}' still owns endpoints (1): delete them first, or hand them over`,
     ]);
     const [foreign, missing] = await Promise.all(
       [other.id, newId(14)].map((id) => rest.call('DELETE', `${path}?handOverTo=${id}`, { key })),

@@ -28,14 +28,14 @@ export function withSender(actor: Actor, { address, requestId }: Sender): Actor 
   return { ...actor, origin: { interface: 'console', address, requestId } };
 }
 
-/** Reads members of a JSON body, all of them texts. Throws `badRequest`, and `forbidden` for a request of another site. */
+/** Reads members of a JSON body, all of them strings. Throws `badRequest`, and `forbidden` for a request of another site. */
 export async function readTexts<Name extends string>(
   req: IncomingMessage,
   names: readonly Name[],
 ): Promise<Record<Name, string>> {
   const body = await readObject(req);
   const wrong = names.find((name) => typeof body[name] !== 'string' || (body[name] as string).includes('\0'));
-  if (wrong !== undefined) throw new Failure('badRequest', `${wrong}: must be a text`);
+  if (wrong !== undefined) throw new Failure('badRequest', `${wrong}: must be a string without the character NUL`);
   return body as Record<Name, string>;
 }
 
