@@ -1,12 +1,13 @@
 import { systemClock } from '../../src/core/clock.ts';
 import type { EndpointId, UserId } from '../../src/core/ids.ts';
 import type { Actor } from '../../src/domain/access/actor.ts';
+import { checkPermission } from '../../src/domain/access/actor.ts';
 import { KeyRing } from '../../src/domain/access/key-ring.ts';
 import { PERMISSIONS } from '../../src/domain/access/permissions.ts';
 import { change, type Operation, type Tx } from '../../src/domain/change.ts';
 import type { Endpoint } from '../../src/domain/endpoints/endpoint.ts';
 import { updateEndpoint } from '../../src/domain/endpoints/update-endpoint.ts';
-import { authenticateCaller, checkPermission } from '../../src/http/authenticate.ts';
+import { authenticateCaller } from '../../src/http/authenticate.ts';
 import type { CallRequest } from '../../src/http/call-messages.ts';
 import { KEY } from '../queue/podyard.ts';
 import { cpuMicrosOfTree } from '../queue/process-usage.ts';

@@ -3,10 +3,9 @@
  * command line and control (docs/decisions/0095-operations-as-values.md). The runner writes the audit log, each entry in the
  * transaction of its change (docs/decisions/0115-audit-log.md).
  */
-import { Failure } from '../core/errors.ts';
 import { FairSlots } from '../core/flow/fair-slots.ts';
 import { type Db, type Pool, transaction } from '../db/pool.ts';
-import { type Actor, type Admin, isPermitted, type Permission } from './access/actor.ts';
+import { type Actor, type Admin, checkPermission, type Permission } from './access/actor.ts';
 import type { WritingStatement } from './audit/insert-entry.ts';
 import { recordRefusal } from './audit/record-refusal.ts';
 import { type SeenChange, Witness } from './audit/witness.ts';
@@ -80,8 +79,7 @@ async function carryOut<T extends Tx<Admin>, Input extends object, Result, Prepa
   operation: Operation<T, Input, Result, Prepared>,
   input: Input,
 ): Promise<Result> {
-  if (actor !== null && !isPermitted(actor, operation.permission(input)))
-    throw new Failure('forbidden', 'access denied');
+  if (actor !== null) checkPermission(actor, operation.permission(input));
   const prepared = (await operation.prepare?.(context, input)) as Prepared;
   const adds = operation.adds?.(input);
   const witness = new Witness(operation, actor, input);

@@ -6,13 +6,13 @@ import type { Metrics } from '../core/metrics.ts';
 import type { SecretBox } from '../core/secret-box.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Actor, Permission } from '../domain/access/actor.ts';
+import { checkPermission } from '../domain/access/actor.ts';
 import type { KeyRing } from '../domain/access/key-ring.ts';
 import { recordRefusal } from '../domain/audit/record-refusal.ts';
 import type { CapacitySource } from '../domain/catalog/capacity-source.ts';
 import type { Context } from '../domain/context.ts';
 import type { ModelOrigins } from '../domain/models/model-origins.ts';
 import type { PodFigures } from '../domain/pods/pod-figures.ts';
-import { checkPermission } from '../http/authenticate.ts';
 import type { RateLimiter } from '../http/floods/rate-limiter.ts';
 import { AnswerSize } from './answer-size.ts';
 

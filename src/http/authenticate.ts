@@ -1,6 +1,6 @@
 import type { Peer } from '../core/client-address.ts';
 import { Failure } from '../core/errors.ts';
-import { type Actor, isPermitted, type Permission } from '../domain/access/actor.ts';
+import type { Actor } from '../domain/access/actor.ts';
 import type { KeyRing } from '../domain/access/key-ring.ts';
 import type { UseEnd } from '../domain/access/key-watch.ts';
 import { readBearer } from './bearer.ts';
@@ -53,11 +53,6 @@ export function peerOf({ socket, headers }: CallRequest): Peer {
     remoteAddress: socket.remoteAddress,
     forwardedFor: Array.isArray(forwarded) ? forwarded.join(',') : forwarded,
   };
-}
-
-/** Throws `forbidden`. The text never says which permission is missing. */
-export function checkPermission(actor: Actor, permission: Permission): void {
-  if (!isPermitted(actor, permission)) throw new Failure('forbidden', 'access denied');
 }
 
 /** For what is still open when its key is revoked or expires, or the membership that it acts with ends. */

@@ -1,6 +1,6 @@
 import { Failure, notFound } from '../../core/errors.ts';
 import type { EndpointId } from '../../core/ids.ts';
-import { type Actor, isPermitted } from '../../domain/access/actor.ts';
+import { type Actor, checkPermission } from '../../domain/access/actor.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
 import type { SecretRing } from '../../domain/access/secret-ring.ts';
 import { bodyOverLimit } from '../../domain/quotas/over-limit.ts';
@@ -87,9 +87,7 @@ export class Admission {
       const member = this.#deps.keyRing.teams.actAs(actor, endpoint.userId);
       return member.then((acting) => this.#check(applicant, acting, endpointId, endpoint));
     }
-    if (!isPermitted(actor, { invoke: endpointId as EndpointId, access: 'write' })) {
-      throw new Failure('forbidden', 'access denied');
-    }
+    checkPermission(actor, { invoke: endpointId as EndpointId, access: 'write' });
     if (!endpoint) throw notFound('Endpoint');
     if (endpoint.type !== 'LOAD_BALANCING') throw new Failure('badRequest', 'not allowed for QB API');
     const { bodyLength } = applicant.exchange;

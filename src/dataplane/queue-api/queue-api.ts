@@ -1,7 +1,7 @@
 import { Failure, notFound } from '../../core/errors.ts';
 import type { JobId } from '../../core/ids.ts';
 import { TEAM_HEADER } from '../../core/team-header.ts';
-import { type Actor, isPermitted } from '../../domain/access/actor.ts';
+import { type Actor, checkPermission } from '../../domain/access/actor.ts';
 import { JOB_ID } from '../../domain/jobs/job.ts';
 import { authenticateSession, peerOf } from '../../http/authenticate.ts';
 import { readKey } from '../../http/bearer.ts';
@@ -114,13 +114,13 @@ async function route(plane: QueuePlane, req: CallRequest, res: CallResponse, log
   }
   const access = operation.access === 'method' ? accessOf(req.method!) : operation.access;
   const invoke = { invoke: endpointId as EndpointEntry['id'], access };
-  if (!isPermitted(actor, invoke)) throw new Failure('forbidden', 'access denied');
+  checkPermission(actor, invoke);
   const found = plane.endpoints.findReachable(endpointId!, actor.userId);
   const endpoint = found instanceof Promise ? await found : found;
   if (!endpoint) throw notFound('Endpoint');
   if (endpoint.userId !== actor.userId) {
     actor = await plane.keyRing.teams.actAs(actor, endpoint.userId);
-    if (!isPermitted(actor, invoke)) throw new Failure('forbidden', 'access denied');
+    checkPermission(actor, invoke);
   }
   log.endpointId = endpoint.id;
   if (endpoint.type !== 'QUEUE_BASED' && !operation.isForAnyType)

@@ -1,3 +1,4 @@
+import { Failure } from '../../core/errors.ts';
 import type { KeyId, SessionId, UserId } from '../../core/ids.ts';
 import type { RestRevision } from '../../core/rest-revisions.ts';
 import { type ActingRole, rolePermits } from './roles.ts';
@@ -42,6 +43,17 @@ export function systemActor(userId: UserId): Actor {
 
 /** Podyard itself, where nobody is known yet, such as at a sign-in. */
 export const PODYARD: Actor = systemActor('' as UserId);
+
+/** Throws `forbidden` unless the actor may do it. The text never says which permission is missing; of a role, it says that it is the role. */
+export function checkPermission(actor: Actor, permission: Permission): void {
+  if (isPermitted(actor, permission)) return;
+  const { scopes, actingRole } = actor;
+  const isByRole = actingRole !== undefined && scopesPermit(scopes, permission);
+  throw new Failure(
+    'forbidden',
+    isByRole ? `access denied: the role ${actingRole} does not permit this` : 'access denied',
+  );
+}
 
 export function isPermitted(actor: Actor, permission: Permission): boolean {
   const { scopes, actingRole } = actor;

@@ -2,7 +2,7 @@ import { Failure } from '../../core/errors.ts';
 import { type EndpointId, type GitSourceId, newId, newSecret, type SecretId } from '../../core/ids.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import type { Db } from '../../db/pool.ts';
-import { type Actor, isPermitted } from '../access/actor.ts';
+import { type Actor, checkPermission } from '../access/actor.ts';
 import { PERMISSIONS } from '../access/permissions.ts';
 import { requireRead } from '../access/require-read.ts';
 import { type BuildTx, checkBuilds, checkRegistries, checkSecrets } from '../builds/change-build.ts';
@@ -57,7 +57,7 @@ export const connectGit: Operation<GitTx, Connect, { source: GitSource; webhookS
   },
   async run(tx, { id, settings, rotateWebhookSecret }) {
     const { db, actor, bus } = tx;
-    checkMayBuild(actor);
+    checkPermission(actor, PERMISSIONS.writeBuild({}));
     await getEndpointRow(db, actor.userId, id, 'for update');
     const url = parseGitUrl(settings.url, tx.webhooks);
     checkSettings({ ...settings, url });
@@ -99,7 +99,7 @@ export const syncGit: Operation<BuildTx, { id: EndpointId }, GitSource, void> = 
     checkBuilds(builds);
   },
   async run({ db, actor, bus }, { id }) {
-    checkMayBuild(actor);
+    checkPermission(actor, PERMISSIONS.writeBuild({}));
     await getEndpointRow(db, actor.userId, id);
     const source = await getGitSource(db, id);
     await askForLook(db, source.id);
@@ -120,10 +120,6 @@ export const noticePush: Operation<Tx, { sourceId: GitSourceId }, void> = {
   subject: ({ sourceId }) => sourceId,
   isAudited: () => false, // control looks sooner; what it finds has entries of its own
 };
-
-function checkMayBuild(actor: Actor): void {
-  if (!isPermitted(actor, PERMISSIONS.writeBuild({}))) throw new Failure('forbidden', 'access denied');
-}
 
 /** Commits may then reference all that an endpoint can reference, without a key that is asked. */
 function checkMaySet(actor: Actor): void {

@@ -11,9 +11,10 @@ import {
 } from '../../core/rest-revisions.ts';
 import { TEAM_HEADER } from '../../core/team-header.ts';
 import type { Actor } from '../../domain/access/actor.ts';
+import { checkPermission } from '../../domain/access/actor.ts';
 import { checkOperator } from '../../domain/access/check-operator.ts';
 import { recordRefusal } from '../../domain/audit/record-refusal.ts';
-import { authenticateCaller, checkPermission } from '../../http/authenticate.ts';
+import { authenticateCaller } from '../../http/authenticate.ts';
 import { refuseExceeded } from '../../http/floods/rate-limiter.ts';
 import { withOrigin } from '../../http/origin.ts';
 import type { RestApp, RestDeps } from '../shared/rest-app.ts';

@@ -95,7 +95,10 @@ describe('a team', () => {
     const team = await newTeam();
     const operator = await join(team, 'OPERATOR');
     const key = { name: 'ci', scopes: ['serverless:write'] };
-    expect((await act('POST', '/v2/account/api-keys', operator, team.id, { body: key })).statusCode).toBe(403);
+    expect(await detail(act('POST', '/v2/account/api-keys', operator, team.id, { body: key }))).toEqual([
+      403,
+      'access denied: the role OPERATOR does not permit this',
+    ]);
     const made = await act('POST', '/v2/account/api-keys', team.owner, team.id, { body: key });
     expect(made.json()).toMatchObject({ name: 'ci', createdBy: { userId: team.owner.userId } });
     const service = { key: made.json().secret };

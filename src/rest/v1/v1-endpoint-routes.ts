@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import type { EndpointId } from '../../core/ids.ts';
 import type { Actor } from '../../domain/access/actor.ts';
+import { checkPermission } from '../../domain/access/actor.ts';
 import { change } from '../../domain/change.ts';
 import { createEndpoint } from '../../domain/endpoints/create-endpoint.ts';
 import { deleteEndpoint } from '../../domain/endpoints/delete-endpoint.ts';
@@ -11,7 +12,6 @@ import { withModels } from '../../domain/models/resolve-models.ts';
 import { listTemplateRows } from '../../domain/templates/template-store.ts';
 import { listWorkers } from '../../domain/workers/list-workers.ts';
 import { listWorkerIds } from '../../domain/workers/worker-store.ts';
-import { checkPermission } from '../../http/authenticate.ts';
 import { PERMISSIONS, type RestDeps } from '../shared/rest-app.ts';
 import { noContent, ref } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';

@@ -1,11 +1,11 @@
 import type { Static } from 'typebox';
 import type { TemplateId } from '../../core/ids.ts';
+import { checkPermission } from '../../domain/access/actor.ts';
 import { change } from '../../domain/change.ts';
 import { updateFollowedTemplate } from '../../domain/endpoints/update-followed-template.ts';
 import { createTemplate, deleteTemplate } from '../../domain/templates/change-template.ts';
 import type { Template } from '../../domain/templates/template.ts';
 import { getReadableTemplate, listPublicTemplates, listTemplateRows } from '../../domain/templates/template-store.ts';
-import { checkPermission } from '../../http/authenticate.ts';
 import { PERMISSIONS } from '../shared/rest-app.ts';
 import { noContent, ref } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
