@@ -10,8 +10,7 @@ import {
   revisionIn,
 } from '../../core/rest-revisions.ts';
 import { TEAM_HEADER } from '../../core/team-header.ts';
-import type { Actor } from '../../domain/access/actor.ts';
-import { checkPermission } from '../../domain/access/actor.ts';
+import { type Actor, checkPermission } from '../../domain/access/actor.ts';
 import { checkOperator } from '../../domain/access/check-operator.ts';
 import { recordRefusal } from '../../domain/audit/record-refusal.ts';
 import { authenticateCaller } from '../../http/authenticate.ts';
