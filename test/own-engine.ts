@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { newId } from '../src/core/ids.ts';
 import { Engine } from '../src/engine/engine.ts';
 import { until } from './e2e/api.ts';
 
@@ -14,10 +15,14 @@ import { until } from './e2e/api.ts';
 export class OwnEngine {
   readonly socketPath: string;
   readonly #folder: string;
+  /** Without one of its own, it would use that of the machine's engine; with `none`, it would remove that. */
+  readonly #bridge = `pyd${newId<string>(8)}`;
   #daemon: ChildProcess | undefined;
 
   static async start(): Promise<OwnEngine> {
     const engine = new OwnEngine(await mkdtemp(join(tmpdir(), 'podyard-dockerd-')));
+    execFileSync('ip', ['link', 'add', engine.#bridge, 'type', 'bridge']);
+    execFileSync('ip', ['addr', 'add', '10.202.0.1/24', 'dev', engine.#bridge]);
     await engine.start();
     return engine;
   }
@@ -44,8 +49,16 @@ export class OwnEngine {
       'dockerd',
       [
         ...['--host', `unix://${this.socketPath}`, '--pidfile', at('pid'), '--data-root', at('data')],
-        ...['--exec-root', at('exec'), '--live-restore', '--bridge', 'none', '--iptables=false', '--ip6tables=false'],
-        ...['--default-address-pool', 'base=10.213.0.0/16,size=24'], // those of the machine's engine are in others
+        ...[
+          '--exec-root',
+          at('exec'),
+          '--live-restore',
+          '--bridge',
+          this.#bridge,
+          '--iptables=false',
+          '--ip6tables=false',
+        ],
+        ...['--default-address-pool', 'base=10.201.0.0/16,size=24'], // those of the machine's engine are in others
       ],
       { stdio: 'ignore' },
     );
@@ -64,6 +77,7 @@ export class OwnEngine {
   async dispose(): Promise<void> {
     await this.#end('SIGTERM');
     spawnSync('umount', ['--lazy', join(this.#folder, 'data')]); // it has mounted its own folder
+    execFileSync('ip', ['link', 'delete', this.#bridge]);
     await rm(this.#folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 
