@@ -24,7 +24,7 @@ test('a silent worker loses its job when the lease expires, and its late result 
   const id = await api.createEndpoint({ workers: { min: 2, max: 2 } });
   // Both are idle, so that the second one has the job when the first returns.
   await until('both wait', async () => (await api.workers(id)).filter((w) => w.status === 'IDLE').length === 2);
-  const { id: jobId } = await api.run(id, { env: 'RUNPOD_POD_ID', delayMs: 2_000 });
+  const { id: jobId } = await api.run(id, { env: 'RUNPOD_POD_ID', delayMs: 4_000 }); // long enough to be frozen meanwhile
   const first = await until('it runs', async () => {
     const job = await api.status(id, jobId);
     return job.status === 'IN_PROGRESS' && job.workerId;

@@ -88,10 +88,16 @@ export function useSession(): { isSignedIn: boolean; endedBecause: string | null
   };
 }
 
-/** Calls `listener` each time nobody is signed in any more. */
+/**
+ * Calls `listener` at each sign-out, however it came about, once: what the page for signing in has begun to read by the time other
+ * requests are refused is not of the session that ended.
+ */
 export function onSignedOut(listener: () => void): void {
+  let wasSignedIn = session !== null;
   subscribe(() => {
-    if (session === null) listener();
+    const isOut = wasSignedIn && session === null;
+    wasSignedIn = session !== null;
+    if (isOut) listener();
   });
 }
 
