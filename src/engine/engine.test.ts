@@ -39,6 +39,25 @@ test('a response that never ends times out as well', async () => {
   });
 });
 
+test.each([
+  ['/images/json', 404, 'locating image with ID "fa1d": image not known'],
+  ['/containers/json', 500, 'container 0f does not exist in database: no such container'],
+] as const)(
+  'a list of %s is asked for again while what it has is removed; another refusal is final',
+  async (path, status, message) => {
+    const refusals = [message, message, 'out of memory'];
+    const socketPath = await fake((_, response) => {
+      const refusal = refusals.shift();
+      response.writeHead(refusal ? status : 200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(refusal ? { message: refusal } : [{ Id: 'a' }]));
+    });
+    const engine = new Engine(socketPath);
+    closers.push(() => engine.close());
+    await expect(engine.list(path, {})).rejects.toThrow('out of memory');
+    expect(await engine.list(path, {})).toEqual([{ Id: 'a' }]);
+  },
+);
+
 test('a missing engine is one sentence', async () => {
   const runtime = runtimeAt('/no/such/engine.sock');
   await expect(runtime.list()).rejects.toMatchObject({

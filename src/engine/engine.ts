@@ -52,6 +52,9 @@ interface ModemError extends Error {
 type AnswerKind = 'json' | 'stream' | 'connection';
 
 const TIMEOUT_MS = 30_000;
+const LIST_TRIES = 10;
+/** Podman's words where what it lists goes meanwhile. */
+const GONE_MEANWHILE = /no such container|image not known/i;
 const SUCCESS = { 200: true, 201: true, 204: true, 304: true };
 
 /**
@@ -71,6 +74,17 @@ export class Engine {
   /** Resolves with the parsed JSON body. */
   async json<T>(request: EngineRequest): Promise<T> {
     return (await this.#send(request, 'json')) as T;
+  }
+
+  /** Resolves with a list of containers or images. Podman refuses to list any while one of them is removed, so it asks again. */
+  async list<T>(path: '/containers/json' | '/images/json', query: EngineRequest['query']): Promise<T[]> {
+    for (let left = LIST_TRIES; ; left--) {
+      try {
+        return await this.json<T[]>({ method: 'GET', path, ...(query && { query }) });
+      } catch (error) {
+        if (left === 1 || !(error instanceof EngineError && GONE_MEANWHILE.test(error.message))) throw error;
+      }
+    }
   }
 
   /** Resolves with the body as a stream. The caller reads or destroys it; aborting `signal` destroys it too. */

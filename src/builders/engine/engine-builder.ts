@@ -118,7 +118,7 @@ class EngineBuilder implements Builder {
 
   async list(): Promise<StoredImage[]> {
     const filters = { label: [`${BUILT_LABEL}=${this.#installation}`] };
-    const images = await this.#engine.json<EngineImage[]>({ method: 'GET', path: '/images/json', query: { filters } });
+    const images = await this.#engine.list<EngineImage>('/images/json', { filters });
     return images.flatMap(({ RepoTags, Size }) =>
       (RepoTags ?? []).flatMap((image) => {
         const buildId = buildIdOf(image);
@@ -131,8 +131,7 @@ class EngineBuilder implements Builder {
     const found = (await this.list()).find((one) => one.buildId === buildId);
     if (!found) return;
     const { Id } = await this.#engine.json<EngineImage>({ method: 'GET', path: `/images/${found.image}/json` });
-    const query = { all: true };
-    const containers = await this.#engine.json<EngineContainer[]>({ method: 'GET', path: '/containers/json', query });
+    const containers = await this.#engine.list<EngineContainer>('/containers/json', { all: true });
     const inUse = new Failure('conflict', `The image '${found.image}' is in use.`);
     if (containers.some(({ ImageID }) => bareId(ImageID) === bareId(Id))) throw inUse;
     await this.#untag(found.image).catch((error) => Promise.reject(isRefusal(error, 409) ? inUse : error));

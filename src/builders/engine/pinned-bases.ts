@@ -96,7 +96,7 @@ export class PinnedBases {
   /** Removes the names of ours that killed processes have left. Call while nothing is built. */
   async tidy(): Promise<void> {
     const filters = { reference: [`${this.#repository}:*`] };
-    const images = await this.#engine.json<BaseImage[]>({ method: 'GET', path: '/images/json', query: { filters } });
+    const images = await this.#engine.list<BaseImage>('/images/json', { filters });
     const names = images.flatMap(({ RepoTags }) => RepoTags ?? []).filter((name) => name.startsWith(this.#repository));
     for (const name of names) await this.#remove(name);
   }

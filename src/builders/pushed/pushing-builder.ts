@@ -129,11 +129,7 @@ class PushingBuilder implements Builder {
     await this.#inner.tidy();
     const { engine, installation } = this.#options;
     const filters = { label: [`${BUILT_LABEL}=${installation}`] };
-    const images = await engine.json<{ RepoTags: string[] | null }[]>({
-      method: 'GET',
-      path: '/images/json',
-      query: { filters },
-    });
+    const images = await engine.list<{ RepoTags: string[] | null }>('/images/json', { filters });
     for (const { RepoTags } of images) for (const name of RepoTags ?? []) if (name !== NO_NAME) await this.#untag(name);
   }
 

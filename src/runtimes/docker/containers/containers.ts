@@ -48,7 +48,6 @@ const STATES: Record<string, ObservedState> = {
   paused: 'frozen',
 };
 
-const LIST_TRIES = 10;
 const CREATE_TIMEOUT_MS = 120_000;
 const REMOVE_TIMEOUT_MS = 60_000;
 const SIZE_TIMEOUT_MS = 600_000;
@@ -102,18 +101,7 @@ export class Containers {
   /** Everything of this installation. */
   async #listAll(): Promise<ContainerSummary[]> {
     const filters = JSON.stringify({ label: [`${LABELS.installation}=${this.#installation}`] });
-    return this.#request({ all: 1, filters });
-  }
-
-  /** Podman refuses to list anything when a container is removed meanwhile. */
-  async #request(query: Record<string, unknown>): Promise<ContainerSummary[]> {
-    for (let left = LIST_TRIES; ; left--) {
-      try {
-        return await this.#engine.json<ContainerSummary[]>({ method: 'GET', path: '/containers/json', query });
-      } catch (error) {
-        if (left === 1 || !isRefusal(error, 500, /no such container/i)) throw error;
-      }
-    }
+    return this.#engine.list<ContainerSummary>('/containers/json', { all: 1, filters });
   }
 
   /** Those that have not ended. */
@@ -132,7 +120,7 @@ export class Containers {
   /** Containers of any installation that have real GPUs and have not ended. */
   async listGpuHolders(): Promise<ContainerSummary[]> {
     const query = { all: 1, filters: JSON.stringify({ label: [LABELS.gpuDevices] }) };
-    const found = await this.#request(query);
+    const found = await this.#engine.list<ContainerSummary>('/containers/json', query);
     return found.filter((container) => stateOf(container) !== 'exited');
   }
 

@@ -110,12 +110,7 @@ export class EngineGpus implements GpuSource {
       label: [`${LABEL}=${this.#options.installation}`],
       status: ['created', 'exited'],
     });
-    const query = { all: 1, filters };
-    const left = await this.#engine.json<{ Id: string; Created: number }[]>({
-      method: 'GET',
-      path: '/containers/json',
-      query,
-    });
+    const left = await this.#engine.list<{ Id: string; Created: number }>('/containers/json', { all: 1, filters });
     const isOld = ({ Created }: { Created: number }) => Date.now() / 1000 - Created > START_TIMEOUT_MS / 1000;
     for (const { Id } of left.filter(isOld)) await this.#remove(Id);
   }
