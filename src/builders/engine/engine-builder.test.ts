@@ -32,9 +32,10 @@ test('an image that goes with the last name of an earlier build of the same cont
       else setImmediate(() => removal.resolve()); // the engine has looked for other names already
       return Readable.from([Buffer.from(`${JSON.stringify({ id: 'moby.image.id', aux: { ID } })}\n`)]);
     },
+    list: async (path: string) =>
+      path === '/images/json' ? names.map((name) => ({ Id: ID, RepoTags: [name], Size: 1 })) : [],
     json: async ({ method, path }: EngineRequest) => {
-      if (path === '/images/json') return names.map((name) => ({ Id: ID, RepoTags: [name], Size: 1 }));
-      if (path === '/info' || path === '/containers/json') return [];
+      if (path === '/info') return [];
       if (method === 'DELETE') {
         await removal.promise;
         asked.push('removed');
