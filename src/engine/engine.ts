@@ -52,8 +52,8 @@ interface ModemError extends Error {
 type AnswerKind = 'json' | 'stream' | 'connection';
 
 const TIMEOUT_MS = 30_000;
-const LIST_TRIES = 10;
-/** Podman's words where what it lists goes meanwhile. */
+const READ_TRIES = 10;
+/** Podman's words where something that it reads for an answer goes meanwhile, be it of somebody else. */
 const GONE_MEANWHILE = /no such container|image not known/i;
 const SUCCESS = { 200: true, 201: true, 204: true, 304: true };
 
@@ -73,18 +73,16 @@ export class Engine {
 
   /** Resolves with the parsed JSON body. */
   async json<T>(request: EngineRequest): Promise<T> {
-    return (await this.#send(request, 'json')) as T;
+    const read = () => this.#send(request, 'json') as Promise<T>;
+    return request.method === 'GET' ? untilThere(read, ({ status }) => status === 500) : read();
   }
 
-  /** Resolves with a list of containers or images. Podman refuses to list any while one of them is removed, so it asks again. */
-  async list<T>(path: '/containers/json' | '/images/json', query: EngineRequest['query']): Promise<T[]> {
-    for (let left = LIST_TRIES; ; left--) {
-      try {
-        return await this.json<T[]>({ method: 'GET', path, ...(query && { query }) });
-      } catch (error) {
-        if (left === 1 || !(error instanceof EngineError && GONE_MEANWHILE.test(error.message))) throw error;
-      }
-    }
+  /** Resolves with a list of containers or images. */
+  list<T>(path: '/containers/json' | '/images/json', query: Record<string, unknown>): Promise<T[]> {
+    return untilThere(
+      () => this.json<T[]>({ method: 'GET', path, query }),
+      () => true,
+    );
   }
 
   /** Resolves with the body as a stream. The caller reads or destroys it; aborting `signal` destroys it too. */
@@ -174,6 +172,18 @@ function dial(modem: Modem, request: EngineRequest, as: AnswerKind, limit: Abort
   return new Promise((resolve, reject) => {
     modem.dial(options, (error, answer) => (error ? reject(error) : resolve(answer)));
   });
+}
+
+/** Reads again while Podman refuses because something went meanwhile. `mayBe`: such a refusal can mean that. */
+async function untilThere<T>(read: () => Promise<T>, mayBe: (refusal: EngineError) => boolean): Promise<T> {
+  for (let left = READ_TRIES; ; left--) {
+    try {
+      return await read();
+    } catch (error) {
+      const isGone = error instanceof EngineError && GONE_MEANWHILE.test(error.message) && mayBe(error);
+      if (left === 1 || !isGone) throw error;
+    }
+  }
 }
 
 function translate(error: ModemError): Error {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BASE, DOCKERFILE, makeBase } from '../../../test/builder-contract/dockerfile-projects.ts';
-import { docker, hasEngine } from '../../../test/engine.ts';
+import { docker, hasEngine, whileImagesGo } from '../../../test/engine.ts';
 import { newId } from '../../core/ids.ts';
 import { Engine } from '../../engine/engine.ts';
 import type { BuildEvent, BuildRequest } from '../builder.ts';
@@ -39,7 +39,7 @@ describe.skipIf(!hasEngine)('a base image with triggers', { timeout: 60_000 }, (
   });
   afterAll(async () => {
     for (const { buildId } of await builder.list()) await builder.remove(buildId);
-    for (const name of made) await docker.getImage(name).remove({ force: true });
+    for (const name of made) await whileImagesGo(() => docker.getImage(name).remove({ force: true }));
     service.close();
     await engine.close();
     await rm(folder, { recursive: true });
@@ -49,9 +49,8 @@ describe.skipIf(!hasEngine)('a base image with triggers', { timeout: 60_000 }, (
     const id = newId<string>();
     const container = await docker.createContainer({ Image: BASE, Cmd: ['true'] });
     const changes = triggers.map((trigger) => `ONBUILD ${trigger}`).join('\n');
-    await container
-      .commit({ repo: 'localhost/podyard/with-trigger', tag: id, changes })
-      .finally(() => container.remove());
+    const image = { repo: 'localhost/podyard/with-trigger', tag: id, changes };
+    await whileImagesGo(() => container.commit(image)).finally(() => container.remove());
     made.push(`localhost/podyard/with-trigger:${id}`);
     return made.at(-1)!;
   };
@@ -75,7 +74,7 @@ describe.skipIf(!hasEngine)('a base image with triggers', { timeout: 60_000 }, (
     return events;
   };
   const namesOfOurs = async () =>
-    (await docker.listImages())
+    (await engine.list<{ RepoTags: string[] | null }>('/images/json', {}))
       .flatMap(({ RepoTags }) => RepoTags ?? [])
       .filter((name) => name.includes(installation) && name.startsWith('bases.'));
 
