@@ -80,7 +80,7 @@ export class Engine {
   /** Resolves with a list of containers or images. */
   list<T>(path: '/containers/json' | '/images/json', query: Record<string, unknown>): Promise<T[]> {
     return untilThere(
-      () => this.json<T[]>({ method: 'GET', path, query }),
+      () => this.#send({ method: 'GET', path, query }, 'json') as Promise<T[]>,
       () => true,
     );
   }
