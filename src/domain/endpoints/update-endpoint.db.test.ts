@@ -140,7 +140,10 @@ test.each([
 
 test('a key that may not read a secret cannot have another command get it', async () => {
   await update({ env: { TOKEN: '{{ RUNPOD_SECRET_hub }}' } });
-  const limited = { ...ACTOR, scopes: [{ kind: 'area', area: 'serverless', resourceId: null, access: 'write' }] } as unknown as Actor;
+  const limited = {
+    ...ACTOR,
+    scopes: [{ kind: 'area', area: 'serverless', resourceId: null, access: 'write' }],
+  } as unknown as Actor;
   await expect(
     change({ pool: database.pool, bus }, limited, updateEndpoint, { id: ID, update: { args: 'print-env' } }),
   ).rejects.toMatchObject({ kind: 'forbidden' });
