@@ -52,7 +52,7 @@ export const SERVING: CompactorBounds = { utilization: 0.02, maxBytes: 128 * 2 *
  * For a process with the role control alone, which may follow tens of thousands of workers and is never quite idle then. It starts them
  * in a burst, from which V8 keeps twice what lives in pages that are half empty; nobody but workers waits while it collects.
  */
-export const CONTROL_ALONE: CompactorBounds = { utilization: 0.15, maxBytes: 512 * 2 ** 20, worthBytes: 64 * 2 ** 20 };
+export const CONTROL_ALONE: CompactorBounds = { utilization: 0.15, maxBytes: 512 * 2 ** 20, worthBytes: 96 * 2 ** 20 };
 
 /** Starts to look every ten seconds. Returns the function that ends it; it does not keep the process alive. */
 export function compactWhenIdle(bounds: CompactorBounds): () => void {

@@ -166,8 +166,9 @@ export class WorkerCache {
     const page = await listLiveWorkers(this.#pool, resync.lastEndpointId, RESYNC_PAGE);
     for (const { id, endpointId, phase, isSettled } of page) {
       if (resync.rereadIds.has(id)) continue;
-      const { id: ownId = id, endpointId: ownEndpointId = endpointId } = this.#workers.get(id) ?? {};
-      resync.found.set(ownId, { id: ownId, endpointId: ownEndpointId, phase, isSettled, seenIn: 0 });
+      const known = this.#workers.get(id); // its strings, not equal ones of each row, live on
+      const ids = known ? { id: known.id, endpointId: known.endpointId } : { id, endpointId };
+      resync.found.set(ids.id, { ...ids, phase, isSettled, seenIn: 0 });
     }
     resync.lastEndpointId = page.at(-1)?.endpointId ?? '';
     return page.length < RESYNC_PAGE;
