@@ -33,19 +33,16 @@ function billingRoute(options: {
 }): RestRoute {
   const { path, operationId, summary, shape, response, kind } = options;
   return (app, deps) => {
-    app.get(
-      path,
-      {
-        schema: {
-          operationId,
-          summary,
-          tags: ['billing'],
-          querystring: billingQuery(shape),
-          response: { 200: ref(response) },
-        },
-        config: { permission: PERMISSIONS.readBilling, failures: ['unprocessable'] },
+    app.get(path, {
+      schema: {
+        operationId,
+        summary,
+        tags: ['billing'],
+        querystring: billingQuery(shape),
+        response: { 200: ref(response) },
       },
-      async (request) => {
+      config: { permission: PERMISSIONS.readBilling, failures: ['unprocessable'] },
+      handler: async (request) => {
         const range = toBucketRange(request.query, deps.clock.now());
         const filter = shape.resource && ((request.query[shape.resource.idField] as string | undefined) ?? null);
         if (kind === 'none') return toBillingReport(shape, [], range, filter, ownAmount);
@@ -54,7 +51,7 @@ function billingRoute(options: {
         const charges = await listCharges(deps.pool, query);
         return toBillingReport(shape, charges, range, filter, kind === 'all' ? overallAmount : ownAmount);
       },
-    );
+    });
   };
 }
 

@@ -34,25 +34,21 @@ export const LEASE_EXAMPLES: Examples = {
   EndpointLease: { endsAt: '2026-11-20T17:00:00.000Z' },
 };
 
-export const renewLeaseRoute: RestRoute = (app, deps) => {
-  app.put(
-    '/v2/serverless/:id/lease',
-    {
-      schema: {
-        operationId: 'renewEndpointLease',
-        summary: 'Renew the lease of an endpoint',
-        description:
-          'Podyard only. Keeps an endpoint that was created with `leaseSeconds` for so many seconds from now. One that was created without stays, and has no lease: 409.',
-        tags: ['podyard'],
-        params: EndpointParams,
-        body: ref(RenewLeaseRequest),
-        response: { 200: ref(LeaseResponse) },
-      },
-      config: { permission: PERMISSIONS.writeEndpoint, failures: ['notFound', 'conflict'] },
+export const renewLeaseRoute: RestRoute = (app, deps) =>
+  app.put('/v2/serverless/:id/lease', {
+    schema: {
+      operationId: 'renewEndpointLease',
+      summary: 'Renew the lease of an endpoint',
+      description:
+        'Podyard only. Keeps an endpoint that was created with `leaseSeconds` for so many seconds from now. One that was created without stays, and has no lease: 409.',
+      tags: ['podyard'],
+      params: EndpointParams,
+      body: ref(RenewLeaseRequest),
+      response: { 200: ref(LeaseResponse) },
     },
-    async ({ actor, params, body }) => {
+    config: { permission: PERMISSIONS.writeEndpoint, failures: ['notFound', 'conflict'] },
+    handler: async ({ actor, params, body }) => {
       const input = { id: params.id as EndpointId, seconds: body.seconds };
       return { endsAt: (await change(deps, actor, renewLease, input)).toISOString() };
     },
-  );
-};
+  });

@@ -7,20 +7,17 @@ import { InstallationResponse } from './installation-schemas.ts';
 
 const FREEZES = { freezer: 'STOPPED', parked: 'PARKED' } as const;
 
-export const getInstallationRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/account/installation',
-    {
-      schema: {
-        operationId: 'getInstallation',
-        summary: 'Get the installation',
-        description: 'Podyard only. Returns what this installation runs on; the same for every account but `problems`.',
-        tags: ['podyard'],
-        response: { 200: ref(InstallationResponse) },
-      },
-      config: { permission: PERMISSIONS.readAccount },
+export const getInstallationRoute: RestRoute = (app, deps) =>
+  app.get('/v2/account/installation', {
+    schema: {
+      operationId: 'getInstallation',
+      summary: 'Get the installation',
+      description: 'Podyard only. Returns what this installation runs on; the same for every account but `problems`.',
+      tags: ['podyard'],
+      response: { 200: ref(InstallationResponse) },
     },
-    async ({ actor }) => {
+    config: { permission: PERMISSIONS.readAccount },
+    handler: async ({ actor }) => {
       const isAdmin = await isOperator(deps.pool, actor.userId, 'readInstallation');
       const { id, version, runtime, isIsolated, areGpusSimulated, freeze, sleep, notices, problems } = deps.facts;
       return {
@@ -36,8 +33,7 @@ export const getInstallationRoute: RestRoute = (app, deps) => {
         problems: isAdmin ? [...(await problems()), ...roomProblems(await findModelRoom(deps.pool))] : [],
       };
     },
-  );
-};
+  });
 
 function roomProblems(room: ModelRoom | undefined): string[] {
   return [modelRoomProblem(room) ?? []].flat();
