@@ -187,7 +187,7 @@ export type OnEvent = (workloadId: string) => void;
  * How a runtime freezes: `freezer` stops all execution; `parked` leaves the workload running with as little CPU as
  * possible, and the caller must send it no work.
  */
-export type FreezeKind = 'freezer' | 'parked';
+type FreezeKind = 'freezer' | 'parked';
 
 /** No place was found although there seemed to be one: the workload waits. The text says what is missing. */
 export class NoCapacity extends Failure {

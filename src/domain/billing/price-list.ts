@@ -2,7 +2,7 @@ import { type CpuFlavor, cpuFlavors, findCpuFlavor, findGpuType, type GpuType, g
 import type { UsageComponent } from './usage.ts';
 
 /** Price lists: for workers, and for pods in each cloud. Storage costs the same in all. */
-export const TARIFFS = ['SERVERLESS', 'SECURE', 'COMMUNITY'] as const;
+const TARIFFS = ['SERVERLESS', 'SECURE', 'COMMUNITY'] as const;
 export type Tariff = (typeof TARIFFS)[number];
 
 /** One unit (a GPU, a vCPU, a GB) for one hour. */

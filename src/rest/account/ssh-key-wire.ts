@@ -9,7 +9,7 @@ export interface SshKeyWire extends Wire {
 }
 
 /** Splits the stored text into keys. Text set through GraphQL may contain blank lines and CRLF. */
-export function toSshKeys(publicKeys: string): string[] {
+function toSshKeys(publicKeys: string): string[] {
   const lines = publicKeys.split(/\r?\n/).map((line) => line.trim());
   return lines.filter((line) => line !== '');
 }

@@ -6,7 +6,7 @@ import { Type } from '../shared/type.ts';
 
 const MAX_TEXT = 200;
 
-export const AuditEntryResponse = Type.Object(
+const AuditEntryResponse = Type.Object(
   {
     seq: Type.Integer({ description: 'Grows with time. What was rolled back leaves gaps.' }),
     at: dateTime(),

@@ -88,7 +88,7 @@ export const CLUSTER_REPORT: ReportShape = {
   amounts: ['totalAmount', 'gpuAmount', 'diskAmount', 'networkingAmount'],
 };
 
-export const REPORTS: readonly ReportShape[] = [
+const REPORTS: readonly ReportShape[] = [
   TOTAL_REPORT,
   POD_REPORT,
   SERVERLESS_REPORT,

@@ -13,7 +13,7 @@ export function usd(description: string): TUnsafe<string> {
   });
 }
 
-export function nullableUsd(description: string): TUnsafe<string | null> {
+function nullableUsd(description: string): TUnsafe<string | null> {
   return Type.Unsafe<string | null>({
     type: ['string', 'null'],
     pattern: '^\\d+(\\.\\d+)?$',
