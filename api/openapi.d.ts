@@ -32,22 +32,6 @@ export interface paths {
     parameters: {};
     get: operations["getPodJupyter"];
   };
-  "/v2/pods/{id}/logs": {
-    parameters: {};
-    get: operations["getPodLogs"];
-  };
-  "/v2/pods/{id}/terminals": {
-    parameters: {};
-    post: operations["createPodTerminal"];
-  };
-  "/v2/pods/{id}/log-lines": {
-    parameters: {};
-    get: operations["listPodLogLines"];
-  };
-  "/v2/pods/{id}/logs/download": {
-    parameters: {};
-    get: operations["downloadPodLog"];
-  };
   "/v2/clusters": {
     parameters: {};
     get: operations["listClusters"];
@@ -68,10 +52,6 @@ export interface paths {
     get: operations["listEndpoints"];
     post: operations["createEndpoint"];
   };
-  "/v2/serverless/figures": {
-    parameters: {};
-    get: operations["listEndpointFigures"];
-  };
   "/v2/serverless/{id}": {
     parameters: {};
     get: operations["getEndpoint"];
@@ -82,6 +62,18 @@ export interface paths {
     parameters: {};
     get: operations["getEndpointState"];
   };
+  "/v2/serverless/{id}/decisions": {
+    parameters: {};
+    get: operations["listDecisions"];
+  };
+  "/v2/serverless/figures": {
+    parameters: {};
+    get: operations["listEndpointFigures"];
+  };
+  "/v2/serverless/{id}/live": {
+    parameters: {};
+    get: operations["watchEndpoint"];
+  };
   "/v2/serverless/{id}/workers": {
     parameters: {};
     get: operations["listEndpointWorkers"];
@@ -90,9 +82,49 @@ export interface paths {
     parameters: {};
     get: operations["getWorker"];
   };
-  "/v2/serverless/{id}/decisions": {
+  "/v2/pods/{id}/terminals": {
     parameters: {};
-    get: operations["listDecisions"];
+    post: operations["createPodTerminal"];
+  };
+  "/v2/serverless/{id}/terminals": {
+    parameters: {};
+    post: operations["createWorkerTerminal"];
+  };
+  "/v2/account/terminals": {
+    parameters: {};
+    get: operations["listTerminals"];
+  };
+  "/v2/account/terminals/{id}": {
+    parameters: {};
+    delete: operations["endTerminal"];
+  };
+  "/v2/pods/{id}/logs": {
+    parameters: {};
+    get: operations["getPodLogs"];
+  };
+  "/v2/serverless/{id}/workers/{workerId}/logs": {
+    parameters: {};
+    get: operations["getWorkerLogs"];
+  };
+  "/v2/serverless/{id}/logs": {
+    parameters: {};
+    get: operations["getEndpointLogs"];
+  };
+  "/v2/serverless/{id}/log-lines": {
+    parameters: {};
+    get: operations["listEndpointLogLines"];
+  };
+  "/v2/pods/{id}/log-lines": {
+    parameters: {};
+    get: operations["listPodLogLines"];
+  };
+  "/v2/serverless/{id}/logs/download": {
+    parameters: {};
+    get: operations["downloadEndpointLog"];
+  };
+  "/v2/pods/{id}/logs/download": {
+    parameters: {};
+    get: operations["downloadPodLog"];
   };
   "/v2/serverless/{id}/requests": {
     parameters: {};
@@ -117,6 +149,10 @@ export interface paths {
   "/v2/serverless/{id}/history": {
     parameters: {};
     get: operations["getEndpointHistory"];
+  };
+  "/v2/account/installation/history": {
+    parameters: {};
+    get: operations["getInstallationHistory"];
   };
   "/v2/serverless/{id}/lease": {
     parameters: {};
@@ -177,35 +213,6 @@ export interface paths {
     parameters: {};
     post: operations["changeRollout"];
   };
-  "/v2/serverless/{id}/workers/{workerId}/logs": {
-    parameters: {};
-    get: operations["getWorkerLogs"];
-  };
-  "/v2/serverless/{id}/terminals": {
-    parameters: {};
-    post: operations["createWorkerTerminal"];
-  };
-  "/v2/serverless/{id}/logs": {
-    parameters: {};
-    get: operations["getEndpointLogs"];
-  };
-  "/v2/serverless/{id}/log-lines": {
-    parameters: {};
-    get: operations["listEndpointLogLines"];
-  };
-  "/v2/serverless/{id}/logs/download": {
-    parameters: {};
-    get: operations["downloadEndpointLog"];
-  };
-  "/v2/serverless/{id}/live": {
-    parameters: {};
-    get: operations["watchEndpoint"];
-  };
-  "/v2/builds": {
-    parameters: {};
-    get: operations["listAllBuilds"];
-    post: operations["createBuild"];
-  };
   "/v2/builds/missing-files": {
     parameters: {};
     post: operations["findMissingFiles"];
@@ -218,13 +225,14 @@ export interface paths {
     parameters: {};
     post: operations["storeBuildFiles"];
   };
+  "/v2/builds": {
+    parameters: {};
+    get: operations["listAllBuilds"];
+    post: operations["createBuild"];
+  };
   "/v2/builds/{id}": {
     parameters: {};
     get: operations["getAnyBuild"];
-  };
-  "/v2/builds/{id}/logs": {
-    parameters: {};
-    get: operations["streamBuildLog"];
   };
   "/v2/builds/{id}/cancel": {
     parameters: {};
@@ -233,6 +241,10 @@ export interface paths {
   "/v2/builds/{id}/retry": {
     parameters: {};
     post: operations["retryBuild"];
+  };
+  "/v2/builds/{id}/logs": {
+    parameters: {};
+    get: operations["streamBuildLog"];
   };
   "/v2/templates": {
     parameters: {};
@@ -369,9 +381,42 @@ export interface paths {
     parameters: {};
     get: operations["getAccount"];
   };
+  "/v2/account/live": {
+    parameters: {};
+    get: operations["watchAccount"];
+  };
+  "/v2/account/api-keys": {
+    parameters: {};
+    get: operations["listApiKeys"];
+    post: operations["createApiKey"];
+  };
+  "/v2/account/api-keys/{id}": {
+    parameters: {};
+    delete: operations["deleteApiKey"];
+    patch: operations["updateApiKey"];
+  };
+  "/v2/account/api-keys/{id}/rotate": {
+    parameters: {};
+    post: operations["rotateApiKey"];
+  };
+  "/v2/account/ssh-keys": {
+    parameters: {};
+    get: operations["listSshKeys"];
+    put: operations["replaceSshKeys"];
+  };
   "/v2/account/limits": {
     parameters: {};
     get: operations["getOwnLimits"];
+  };
+  "/v2/account/users/{id}/limits": {
+    parameters: {};
+    get: operations["getUserLimits"];
+    patch: operations["updateUserLimits"];
+  };
+  "/v2/account/installation/limits": {
+    parameters: {};
+    get: operations["getInstallationLimits"];
+    patch: operations["updateInstallationLimits"];
   };
   "/v2/account/users": {
     parameters: {};
@@ -395,11 +440,6 @@ export interface paths {
   "/v2/account/users/{id}/removal": {
     parameters: {};
     get: operations["planUserRemoval"];
-  };
-  "/v2/account/users/{id}/limits": {
-    parameters: {};
-    get: operations["getUserLimits"];
-    patch: operations["updateUserLimits"];
   };
   "/v2/account/users/{id}/rate-limit": {
     parameters: {};
@@ -459,15 +499,6 @@ export interface paths {
     parameters: {};
     get: operations["listInstallationEndpoints"];
   };
-  "/v2/account/installation/history": {
-    parameters: {};
-    get: operations["getInstallationHistory"];
-  };
-  "/v2/account/installation/limits": {
-    parameters: {};
-    get: operations["getInstallationLimits"];
-    patch: operations["updateInstallationLimits"];
-  };
   "/v2/account/simulation": {
     parameters: {};
     get: operations["getSimulation"];
@@ -482,24 +513,6 @@ export interface paths {
     parameters: {};
     delete: operations["removeMachineModel"];
     patch: operations["updateMachineModel"];
-  };
-  "/v2/account/live": {
-    parameters: {};
-    get: operations["watchAccount"];
-  };
-  "/v2/account/api-keys": {
-    parameters: {};
-    get: operations["listApiKeys"];
-    post: operations["createApiKey"];
-  };
-  "/v2/account/api-keys/{id}": {
-    parameters: {};
-    delete: operations["deleteApiKey"];
-    patch: operations["updateApiKey"];
-  };
-  "/v2/account/api-keys/{id}/rotate": {
-    parameters: {};
-    post: operations["rotateApiKey"];
   };
   "/v2/account/sessions": {
     parameters: {};
@@ -544,14 +557,6 @@ export interface paths {
     parameters: {};
     get: operations["listNoticeDeliveries"];
   };
-  "/v2/account/terminals": {
-    parameters: {};
-    get: operations["listTerminals"];
-  };
-  "/v2/account/terminals/{id}": {
-    parameters: {};
-    delete: operations["endTerminal"];
-  };
   "/v2/account/secrets": {
     parameters: {};
     get: operations["listSecrets"];
@@ -562,11 +567,6 @@ export interface paths {
     get: operations["getSecret"];
     delete: operations["deleteSecret"];
     patch: operations["updateSecret"];
-  };
-  "/v2/account/ssh-keys": {
-    parameters: {};
-    get: operations["listSshKeys"];
-    put: operations["replaceSshKeys"];
   };
   "/healthz": {
     parameters: {};
@@ -3052,96 +3052,6 @@ export interface operations {
       };
     };
   };
-  getPodLogs: {
-    parameters: {
-      query?: {
-        source?: "container" | "system";
-        tail?: number;
-        since?: string;
-        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
-        search?: string;
-        include?: string;
-      };
-      header?: {
-        "last-event-id"?: string;
-      };
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "text/event-stream": string;
-        };
-      };
-    };
-  };
-  createPodTerminal: {
-    parameters: {
-      path: {
-        id: string;
-      };
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["CreatePodTerminalRequest"];
-      };
-    };
-    responses: {
-      201: {
-        content: {
-          "application/json": components["schemas"]["TerminalTicket"];
-        };
-      };
-    };
-  };
-  listPodLogLines: {
-    parameters: {
-      query?: {
-        source?: "container" | "system";
-        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
-        search?: string;
-        since?: string;
-        until?: string;
-        order?: "newest" | "oldest";
-        limit?: number;
-        cursor?: string;
-        include?: string;
-      };
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["LogLines"];
-        };
-      };
-    };
-  };
-  downloadPodLog: {
-    parameters: {
-      query?: {
-        source?: "container" | "system";
-        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
-        search?: string;
-        since?: string;
-        until?: string;
-      };
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "text/plain": string;
-        };
-      };
-    };
-  };
   listClusters: {
     parameters: {
       query?: {
@@ -3268,20 +3178,6 @@ export interface operations {
       };
     };
   };
-  listEndpointFigures: {
-    parameters: {
-      query?: {
-        ids?: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["EndpointFiguresList"];
-        };
-      };
-    };
-  };
   getEndpoint: {
     parameters: {
       path: {
@@ -3343,6 +3239,51 @@ export interface operations {
       };
     };
   };
+  listDecisions: {
+    parameters: {
+      query?: {
+        limit?: number;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["DecisionList"];
+        };
+      };
+    };
+  };
+  listEndpointFigures: {
+    parameters: {
+      query?: {
+        ids?: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["EndpointFiguresList"];
+        };
+      };
+    };
+  };
+  watchEndpoint: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "text/event-stream": string;
+        };
+      };
+    };
+  };
   listEndpointWorkers: {
     parameters: {
       query?: {
@@ -3375,10 +3316,81 @@ export interface operations {
       };
     };
   };
-  listDecisions: {
+  createPodTerminal: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["CreatePodTerminalRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["TerminalTicket"];
+        };
+      };
+    };
+  };
+  createWorkerTerminal: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["CreateWorkerTerminalRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["TerminalTicket"];
+        };
+      };
+    };
+  };
+  listTerminals: {
     parameters: {
       query?: {
+        user?: "me" | "all";
         limit?: number;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["TerminalList"];
+        };
+      };
+    };
+  };
+  endTerminal: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      204: {};
+    };
+  };
+  getPodLogs: {
+    parameters: {
+      query?: {
+        source?: "container" | "system";
+        tail?: number;
+        since?: string;
+        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
+        search?: string;
+        include?: string;
+      };
+      header?: {
+        "last-event-id"?: string;
       };
       path: {
         id: string;
@@ -3387,7 +3399,152 @@ export interface operations {
     responses: {
       200: {
         content: {
-          "application/json": components["schemas"]["DecisionList"];
+          "text/event-stream": string;
+        };
+      };
+    };
+  };
+  getWorkerLogs: {
+    parameters: {
+      query?: {
+        source?: "container" | "system";
+        tail?: number;
+        since?: string;
+        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
+        search?: string;
+        include?: string;
+      };
+      header?: {
+        "last-event-id"?: string;
+      };
+      path: {
+        id: string;
+        workerId: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "text/event-stream": string;
+        };
+      };
+    };
+  };
+  getEndpointLogs: {
+    parameters: {
+      query?: {
+        source?: "container" | "system";
+        tail?: number;
+        since?: string;
+        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
+        search?: string;
+        workerId?: string;
+      };
+      header?: {
+        "last-event-id"?: string;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "text/event-stream": string;
+        };
+      };
+    };
+  };
+  listEndpointLogLines: {
+    parameters: {
+      query?: {
+        source?: "container" | "system";
+        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
+        search?: string;
+        since?: string;
+        until?: string;
+        order?: "newest" | "oldest";
+        limit?: number;
+        cursor?: string;
+        include?: string;
+        workerId?: string;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["LogLines"];
+        };
+      };
+    };
+  };
+  listPodLogLines: {
+    parameters: {
+      query?: {
+        source?: "container" | "system";
+        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
+        search?: string;
+        since?: string;
+        until?: string;
+        order?: "newest" | "oldest";
+        limit?: number;
+        cursor?: string;
+        include?: string;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["LogLines"];
+        };
+      };
+    };
+  };
+  downloadEndpointLog: {
+    parameters: {
+      query?: {
+        source?: "container" | "system";
+        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
+        search?: string;
+        since?: string;
+        until?: string;
+        workerId?: string;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "text/plain": string;
+        };
+      };
+    };
+  };
+  downloadPodLog: {
+    parameters: {
+      query?: {
+        source?: "container" | "system";
+        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
+        search?: string;
+        since?: string;
+        until?: string;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "text/plain": string;
         };
       };
     };
@@ -3483,6 +3640,22 @@ export interface operations {
       };
       path: {
         id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["History"];
+        };
+      };
+    };
+  };
+  getInstallationHistory: {
+    parameters: {
+      query?: {
+        range?: "1h" | "24h" | "7d" | "30d";
+        step?: 60 | 300 | 3600;
+        pool?: string;
       };
     };
     responses: {
@@ -3807,171 +3980,6 @@ export interface operations {
       };
     };
   };
-  getWorkerLogs: {
-    parameters: {
-      query?: {
-        source?: "container" | "system";
-        tail?: number;
-        since?: string;
-        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
-        search?: string;
-        include?: string;
-      };
-      header?: {
-        "last-event-id"?: string;
-      };
-      path: {
-        id: string;
-        workerId: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "text/event-stream": string;
-        };
-      };
-    };
-  };
-  createWorkerTerminal: {
-    parameters: {
-      path: {
-        id: string;
-      };
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["CreateWorkerTerminalRequest"];
-      };
-    };
-    responses: {
-      201: {
-        content: {
-          "application/json": components["schemas"]["TerminalTicket"];
-        };
-      };
-    };
-  };
-  getEndpointLogs: {
-    parameters: {
-      query?: {
-        source?: "container" | "system";
-        tail?: number;
-        since?: string;
-        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
-        search?: string;
-        workerId?: string;
-      };
-      header?: {
-        "last-event-id"?: string;
-      };
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "text/event-stream": string;
-        };
-      };
-    };
-  };
-  listEndpointLogLines: {
-    parameters: {
-      query?: {
-        source?: "container" | "system";
-        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
-        search?: string;
-        since?: string;
-        until?: string;
-        order?: "newest" | "oldest";
-        limit?: number;
-        cursor?: string;
-        include?: string;
-        workerId?: string;
-      };
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["LogLines"];
-        };
-      };
-    };
-  };
-  downloadEndpointLog: {
-    parameters: {
-      query?: {
-        source?: "container" | "system";
-        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
-        search?: string;
-        since?: string;
-        until?: string;
-        workerId?: string;
-      };
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "text/plain": string;
-        };
-      };
-    };
-  };
-  watchEndpoint: {
-    parameters: {
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "text/event-stream": string;
-        };
-      };
-    };
-  };
-  listAllBuilds: {
-    parameters: {
-      query?: {
-        name?: string;
-        endpointId?: string;
-        contentHash?: string;
-        limit?: number;
-        cursor?: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["BuildPage"];
-        };
-      };
-    };
-  };
-  createBuild: {
-    parameters: {};
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["CreateBuildRequest"];
-      };
-    };
-    responses: {
-      201: {
-        content: {
-          "application/json": components["schemas"]["Build"];
-        };
-      };
-    };
-  };
   findMissingFiles: {
     parameters: {};
     requestBody: {
@@ -4013,6 +4021,39 @@ export interface operations {
       204: {};
     };
   };
+  listAllBuilds: {
+    parameters: {
+      query?: {
+        name?: string;
+        endpointId?: string;
+        contentHash?: string;
+        limit?: number;
+        cursor?: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["BuildPage"];
+        };
+      };
+    };
+  };
+  createBuild: {
+    parameters: {};
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["CreateBuildRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["Build"];
+        };
+      };
+    };
+  };
   getAnyBuild: {
     parameters: {
       path: {
@@ -4023,23 +4064,6 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["Build"];
-        };
-      };
-    };
-  };
-  streamBuildLog: {
-    parameters: {
-      header?: {
-        "last-event-id"?: string;
-      };
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "text/event-stream": string;
         };
       };
     };
@@ -4068,6 +4092,23 @@ export interface operations {
       201: {
         content: {
           "application/json": components["schemas"]["Build"];
+        };
+      };
+    };
+  };
+  streamBuildLog: {
+    parameters: {
+      header?: {
+        "last-event-id"?: string;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "text/event-stream": string;
         };
       };
     };
@@ -4716,12 +4757,178 @@ export interface operations {
       };
     };
   };
+  watchAccount: {
+    parameters: {};
+    responses: {
+      200: {
+        content: {
+          "text/event-stream": string;
+        };
+      };
+    };
+  };
+  listApiKeys: {
+    parameters: {};
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["ApiKeyList"];
+        };
+      };
+    };
+  };
+  createApiKey: {
+    parameters: {};
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["CreateApiKeyRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["CreatedApiKey"];
+        };
+      };
+    };
+  };
+  deleteApiKey: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      204: {};
+    };
+  };
+  updateApiKey: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["UpdateApiKeyRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["ApiKey"];
+        };
+      };
+    };
+  };
+  rotateApiKey: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["RotateApiKeyRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["CreatedApiKey"];
+        };
+      };
+    };
+  };
+  listSshKeys: {
+    parameters: {};
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["SshKeyList"];
+        };
+      };
+    };
+  };
+  replaceSshKeys: {
+    parameters: {};
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["ReplaceSshKeysRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["SshKeyList"];
+        };
+      };
+    };
+  };
   getOwnLimits: {
     parameters: {};
     responses: {
       200: {
         content: {
           "application/json": components["schemas"]["UserLimits"];
+        };
+      };
+    };
+  };
+  getUserLimits: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["UserLimits"];
+        };
+      };
+    };
+  };
+  updateUserLimits: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["UpdateLimitsRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["UserLimits"];
+        };
+      };
+    };
+  };
+  getInstallationLimits: {
+    parameters: {};
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["InstallationLimits"];
+        };
+      };
+    };
+  };
+  updateInstallationLimits: {
+    parameters: {};
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["UpdateLimitsRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["InstallationLimits"];
         };
       };
     };
@@ -4853,39 +5060,6 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["RemovalPlan"];
-        };
-      };
-    };
-  };
-  getUserLimits: {
-    parameters: {
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["UserLimits"];
-        };
-      };
-    };
-  };
-  updateUserLimits: {
-    parameters: {
-      path: {
-        id: string;
-      };
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["UpdateLimitsRequest"];
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["UserLimits"];
         };
       };
     };
@@ -5230,47 +5404,6 @@ export interface operations {
       };
     };
   };
-  getInstallationHistory: {
-    parameters: {
-      query?: {
-        range?: "1h" | "24h" | "7d" | "30d";
-        step?: 60 | 300 | 3600;
-        pool?: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["History"];
-        };
-      };
-    };
-  };
-  getInstallationLimits: {
-    parameters: {};
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["InstallationLimits"];
-        };
-      };
-    };
-  };
-  updateInstallationLimits: {
-    parameters: {};
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["UpdateLimitsRequest"];
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["InstallationLimits"];
-        };
-      };
-    };
-  };
   getSimulation: {
     parameters: {};
     responses: {
@@ -5346,89 +5479,6 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["MachineModel"];
-        };
-      };
-    };
-  };
-  watchAccount: {
-    parameters: {};
-    responses: {
-      200: {
-        content: {
-          "text/event-stream": string;
-        };
-      };
-    };
-  };
-  listApiKeys: {
-    parameters: {};
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["ApiKeyList"];
-        };
-      };
-    };
-  };
-  createApiKey: {
-    parameters: {};
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["CreateApiKeyRequest"];
-      };
-    };
-    responses: {
-      201: {
-        content: {
-          "application/json": components["schemas"]["CreatedApiKey"];
-        };
-      };
-    };
-  };
-  deleteApiKey: {
-    parameters: {
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      204: {};
-    };
-  };
-  updateApiKey: {
-    parameters: {
-      path: {
-        id: string;
-      };
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["UpdateApiKeyRequest"];
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["ApiKey"];
-        };
-      };
-    };
-  };
-  rotateApiKey: {
-    parameters: {
-      path: {
-        id: string;
-      };
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["RotateApiKeyRequest"];
-      };
-    };
-    responses: {
-      201: {
-        content: {
-          "application/json": components["schemas"]["CreatedApiKey"];
         };
       };
     };
@@ -5599,31 +5649,6 @@ export interface operations {
       };
     };
   };
-  listTerminals: {
-    parameters: {
-      query?: {
-        user?: "me" | "all";
-        limit?: number;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["TerminalList"];
-        };
-      };
-    };
-  };
-  endTerminal: {
-    parameters: {
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      204: {};
-    };
-  };
   listSecrets: {
     parameters: {};
     responses: {
@@ -5688,31 +5713,6 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["Secret"];
-        };
-      };
-    };
-  };
-  listSshKeys: {
-    parameters: {};
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["SshKeyList"];
-        };
-      };
-    };
-  };
-  replaceSshKeys: {
-    parameters: {};
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["ReplaceSshKeysRequest"];
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["SshKeyList"];
         };
       };
     };

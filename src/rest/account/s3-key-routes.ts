@@ -15,7 +15,7 @@ import {
   type S3KeyResponse,
 } from './account-schemas.ts';
 
-const listS3KeysRoute: RestRoute = (app, deps) => {
+export const s3KeyRoutes: RestRoute = (app, deps) => {
   app.get('/v2/account/s3-keys', {
     schema: {
       operationId: 'listS3Keys',
@@ -29,9 +29,7 @@ const listS3KeysRoute: RestRoute = (app, deps) => {
       s3Keys: (await listS3KeyRows(deps.pool, request.actor.userId)).map(toS3KeyResponse),
     }),
   });
-};
 
-const createS3KeyRoute: RestRoute = (app, deps) => {
   app.post('/v2/account/s3-keys', {
     schema: {
       operationId: 'createS3Key',
@@ -48,9 +46,7 @@ const createS3KeyRoute: RestRoute = (app, deps) => {
       return reply.code(201).send({ ...toS3KeyResponse(key), secret });
     },
   });
-};
 
-const deleteS3KeyRoute: RestRoute = (app, deps) => {
   app.delete('/v2/account/s3-keys/:id', {
     schema: {
       operationId: 'deleteS3Key',
@@ -67,8 +63,6 @@ const deleteS3KeyRoute: RestRoute = (app, deps) => {
     },
   });
 };
-
-export const s3KeyRoutes: readonly RestRoute[] = [listS3KeysRoute, createS3KeyRoute, deleteS3KeyRoute];
 
 function toS3KeyResponse(key: S3Key): Static<typeof S3KeyResponse> {
   return {

@@ -18,8 +18,10 @@ import { AUDIT_EXAMPLE_LINE, AuditExportQuery, AuditList, AuditQuery } from './a
 /** Pages that are read at once: each takes the database and this process a few milliseconds. */
 const READS = { slots: 4, perOwner: 1 };
 
-export const listAuditRoute: RestRoute = (app, deps) => {
-  const slots = new FairSlots(READS);
+export const auditRoutes: RestRoute = (app, deps) => {
+  const listSlots = new FairSlots(READS);
+  const exportSlots = new FairSlots(READS);
+
   app.get('/v2/audit', {
     schema: {
       operationId: 'listAudit',
@@ -35,15 +37,12 @@ export const listAuditRoute: RestRoute = (app, deps) => {
     handler: async ({ actor, query }) => {
       const { limit = DEFAULT_AUDIT_PAGE, cursor, ...filter } = query;
       const scope = await toFilter(deps, actor, filter);
-      const page = await slots.run(actor.userId, () => listEntries(deps.pool, scope, { limit, cursor }));
+      const page = await listSlots.run(actor.userId, () => listEntries(deps.pool, scope, { limit, cursor }));
       await takeTurn(actor.userId); // for its JSON
       return page;
     },
   });
-};
 
-export const exportAuditRoute: RestRoute = (app, deps) => {
-  const slots = new FairSlots(READS);
   app.get('/v2/audit/export', {
     schema: {
       operationId: 'exportAudit',
@@ -68,7 +67,7 @@ export const exportAuditRoute: RestRoute = (app, deps) => {
     handler: async ({ actor, query }, reply) => {
       const lines = exportEntries(deps.pool, await toFilter(deps, actor, query), {
         reader: actor.userId,
-        inSlot: (read) => slots.run(actor.userId, read),
+        inSlot: (read) => exportSlots.run(actor.userId, read),
       });
       return reply
         .headers({

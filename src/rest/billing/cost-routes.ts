@@ -9,7 +9,7 @@ import { Type } from '../shared/type.ts';
 import { toBucketRange } from './billing-wire.ts';
 import { CostExportQuery, CostQuery, CostsResponse, ForecastQuery, ForecastResponse } from './cost-schemas.ts';
 
-export const getCostsRoute: RestRoute = (app, deps) =>
+export const costRoutes: RestRoute = (app, deps) => {
   app.get('/v2/billing/costs', {
     schema: {
       operationId: 'getCosts',
@@ -30,9 +30,6 @@ export const getCostsRoute: RestRoute = (app, deps) =>
     },
   });
 
-const EXAMPLE = `${EXPORT_COLUMNS.join(',')}\r\n2026-11-19,usr1f7w2k9d4hs,alice,SERVERLESS,k3v8q2m7c1x9za,transcriber,3600,0,72000,0.69,0,0.00274,0.69274\r\n`;
-
-export const exportCostsRoute: RestRoute = (app, deps) =>
   app.get('/v2/billing/export', {
     schema: {
       operationId: 'exportCosts',
@@ -63,7 +60,6 @@ export const exportCostsRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const getForecastRoute: RestRoute = (app, deps) =>
   app.get('/v2/billing/forecast', {
     schema: {
       operationId: 'getCostForecast',
@@ -81,3 +77,6 @@ export const getForecastRoute: RestRoute = (app, deps) =>
       return { ...forecast, startTime: new Date(startMs).toISOString(), endTime: new Date(endMs).toISOString() };
     },
   });
+};
+
+const EXAMPLE = `${EXPORT_COLUMNS.join(',')}\r\n2026-11-19,usr1f7w2k9d4hs,alice,SERVERLESS,k3v8q2m7c1x9za,transcriber,3600,0,72000,0.69,0,0.00274,0.69274\r\n`;

@@ -12,7 +12,7 @@ import {
   UpdateBudgetRequest,
 } from './budget-schemas.ts';
 
-export const listBudgetsRoute: RestRoute = (app, deps) =>
+export const budgetRoutes: RestRoute = (app, deps) => {
   app.get('/v2/billing/budgets', {
     schema: {
       operationId: 'listBudgets',
@@ -26,7 +26,6 @@ export const listBudgetsRoute: RestRoute = (app, deps) =>
     handler: async ({ actor, query }) => ({ budgets: await listVisibleBudgets(deps.pool, actor, query.userId) }),
   });
 
-export const createBudgetRoute: RestRoute = (app, deps) =>
   app.post('/v2/billing/budgets', {
     schema: {
       operationId: 'createBudget',
@@ -45,7 +44,6 @@ export const createBudgetRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const updateBudgetRoute: RestRoute = (app, deps) =>
   app.patch('/v2/billing/budgets/:budgetId', {
     schema: {
       operationId: 'updateBudget',
@@ -62,7 +60,6 @@ export const updateBudgetRoute: RestRoute = (app, deps) =>
       change(deps, actor, updateBudget, { id: params.budgetId as BudgetId, change: body }),
   });
 
-export const deleteBudgetRoute: RestRoute = (app, deps) =>
   app.delete('/v2/billing/budgets/:budgetId', {
     schema: {
       operationId: 'deleteBudget',
@@ -78,3 +75,4 @@ export const deleteBudgetRoute: RestRoute = (app, deps) =>
       return reply.code(204).send();
     },
   });
+};

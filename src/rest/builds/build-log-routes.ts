@@ -36,7 +36,7 @@ export const TEXT_EVENTS: LogFormat = {
   line: ({ number, text }) => `id: ${number}\ndata: ${text.replace(ODD_LINE_ENDS, ' ')}\n\n`,
 };
 
-export const streamBuildLogRoute: RestRoute = (app, deps) =>
+export const buildLogRoutes: RestRoute = (app, deps) => {
   app.get('/v2/builds/:id/logs', {
     exposeHeadRoute: false, // a HEAD request would keep reading the log
     schema: {
@@ -61,6 +61,7 @@ export const streamBuildLogRoute: RestRoute = (app, deps) =>
       return sendBuildLog(deps, reply, actor, { build, after, format: isLines ? JSON_LINES : EVENTS });
     },
   });
+};
 
 export function sendBuildLog(
   deps: RouteDeps,

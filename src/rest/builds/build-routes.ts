@@ -35,7 +35,11 @@ const LOOK_BYTES = 2 ** 20;
 /** Each takes up to 5 MiB of memory, twice. */
 const PACKS = { slots: 4, perOwner: 1 };
 
-export const findMissingFilesRoute: RestRoute = (app, { pool }) =>
+export const buildRoutes: RestRoute = (app, deps) => {
+  const { pool, builds } = deps;
+  const fileSlots = new FairSlots(UPLOADS);
+  const packSlots = new FairSlots(PACKS);
+
   app.post('/v2/builds/missing-files', {
     bodyLimit: LARGE_BODY.bodyLimit,
     schema: {
@@ -54,8 +58,6 @@ export const findMissingFilesRoute: RestRoute = (app, { pool }) =>
     },
   });
 
-export const storeBuildFileRoute: RestRoute = (app, { pool, builds }) => {
-  const slots = new FairSlots(UPLOADS);
   app.put('/v2/builds/files/:digest', {
     bodyLimit: MAX_FILE_BYTES,
     schema: {
@@ -79,14 +81,13 @@ export const storeBuildFileRoute: RestRoute = (app, { pool, builds }) => {
         );
       }
       const file = { digest: params.digest, size };
-      await slots.run(actor.userId, () => storeFile(pool, actor.userId, file, whileThereIsRoom(body, builds), start));
+      await fileSlots.run(actor.userId, () =>
+        storeFile(pool, actor.userId, file, whileThereIsRoom(body, builds), start),
+      );
       return reply.code(204).send();
     },
   });
-};
 
-export const storeBuildFilesRoute: RestRoute = (app, { pool, builds }) => {
-  const slots = new FairSlots(PACKS);
   app.post('/v2/builds/files', {
     bodyLimit: MAX_PACK_BODY,
     schema: {
@@ -101,33 +102,14 @@ export const storeBuildFilesRoute: RestRoute = (app, { pool, builds }) => {
     config: { permission: () => PERMISSIONS.writeBuild({}), takesBytes: true },
     handler: async ({ actor, body }, reply) => {
       if (!(body instanceof Readable)) throw new Failure('unsupportedMediaType', 'The request body must be bytes.');
-      await slots.run(actor.userId, async () => {
+      await packSlots.run(actor.userId, async () => {
         const { files, content } = readPack(await readAtMost(whileThereIsRoom(body, builds), MAX_PACK_BODY));
         await storePack(pool, actor.userId, files, content);
       });
       return reply.code(204).send();
     },
   });
-};
 
-/** Yields a body. Throws `unavailable` where the disk of the database gets scarce: it must not be full for others. */
-async function* whileThereIsRoom(
-  body: AsyncIterable<Buffer>,
-  { findScarceDisk }: Pick<RouteDeps['builds'], 'findScarceDisk'>,
-): AsyncGenerator<Buffer> {
-  let unchecked = LOOK_BYTES;
-  for await (const piece of body) {
-    unchecked += piece.length;
-    if (unchecked > LOOK_BYTES) {
-      unchecked = 0;
-      const scarce = await findScarceDisk();
-      if (scarce !== null) throw new Failure('unavailable', scarce);
-    }
-    yield piece;
-  }
-}
-
-export const createBuildRoute: RestRoute = (app, deps) =>
   app.post('/v2/builds', {
     bodyLimit: LARGE_BODY.bodyLimit,
     schema: {
@@ -150,7 +132,6 @@ export const createBuildRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const listAllBuildsRoute: RestRoute = (app, { pool }) =>
   app.get('/v2/builds', {
     schema: {
       operationId: 'listAllBuilds',
@@ -171,7 +152,6 @@ export const listAllBuildsRoute: RestRoute = (app, { pool }) =>
     },
   });
 
-export const getAnyBuildRoute: RestRoute = (app, { pool }) =>
   app.get('/v2/builds/:id', {
     schema: {
       operationId: 'getAnyBuild',
@@ -185,7 +165,6 @@ export const getAnyBuildRoute: RestRoute = (app, { pool }) =>
     handler: async ({ actor, params }) => toBuildResponse(await getBuild(pool, actor.userId, params.id as BuildId)),
   });
 
-export const cancelBuildRoute: RestRoute = (app, deps) =>
   app.post('/v2/builds/:id/cancel', {
     schema: {
       operationId: 'cancelBuild',
@@ -200,7 +179,6 @@ export const cancelBuildRoute: RestRoute = (app, deps) =>
       toBuildResponse(await change(deps, actor, cancelBuild, { id: params.id as BuildId })),
   });
 
-export const retryBuildRoute: RestRoute = (app, deps) =>
   app.post('/v2/builds/:id/retry', {
     schema: {
       operationId: 'retryBuild',
@@ -217,6 +195,24 @@ export const retryBuildRoute: RestRoute = (app, deps) =>
       return reply.code(201).send(toBuildResponse(build));
     },
   });
+};
+
+/** Yields a body. Throws `unavailable` where the disk of the database gets scarce: it must not be full for others. */
+async function* whileThereIsRoom(
+  body: AsyncIterable<Buffer>,
+  { findScarceDisk }: Pick<RouteDeps['builds'], 'findScarceDisk'>,
+): AsyncGenerator<Buffer> {
+  let unchecked = LOOK_BYTES;
+  for await (const piece of body) {
+    unchecked += piece.length;
+    if (unchecked > LOOK_BYTES) {
+      unchecked = 0;
+      const scarce = await findScarceDisk();
+      if (scarce !== null) throw new Failure('unavailable', scarce);
+    }
+    yield piece;
+  }
+}
 
 /** Throws `unprocessable` for an entry that lacks a member, which the schema cannot say briefly. */
 function toNewBuild(body: Static<typeof CreateBuildRequest>): NewBuild {

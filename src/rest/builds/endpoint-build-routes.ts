@@ -14,7 +14,9 @@ import { BuildList, BuildLogHeaders, BuildResponse, EndpointBuildParams } from '
 const MAX_LISTED = 100;
 const config = { permission: PERMISSIONS.readEndpoint, failures: ['notFound' as const] };
 
-const listBuildsRoute: RestRoute = (app, { pool }) => {
+export const endpointBuildRoutes: RestRoute = (app, deps) => {
+  const { pool } = deps;
+
   app.get('/v2/serverless/:id/builds', {
     schema: {
       operationId: 'listBuilds',
@@ -30,9 +32,7 @@ const listBuildsRoute: RestRoute = (app, { pool }) => {
       return { builds: builds.map(toBuildResponse) };
     },
   });
-};
 
-const getBuildRoute: RestRoute = (app, { pool }) => {
   app.get('/v2/serverless/:id/builds/:buildId', {
     schema: {
       operationId: 'getBuild',
@@ -44,14 +44,7 @@ const getBuildRoute: RestRoute = (app, { pool }) => {
     config,
     handler: async ({ actor, params }) => toBuildResponse(await getEndpointBuild({ pool }, actor.userId, params)),
   });
-};
 
-const LINES = eventStreamSchema(
-  'Server-sent events, one per line of the build’s output; one named `end` is the last.',
-  'id: 1\ndata: Step 1/4\n\nevent: end\ndata: {"status":"COMPLETED"}\n\n',
-);
-
-const getBuildLogsRoute: RestRoute = (app, deps) => {
   app.get('/v2/serverless/:id/builds/:buildId/logs', {
     exposeHeadRoute: false, // a HEAD request would keep reading the log
     schema: {
@@ -71,6 +64,11 @@ const getBuildLogsRoute: RestRoute = (app, deps) => {
   });
 };
 
+const LINES = eventStreamSchema(
+  'Server-sent events, one per line of the build’s output; one named `end` is the last.',
+  'id: 1\ndata: Step 1/4\n\nevent: end\ndata: {"status":"COMPLETED"}\n\n',
+);
+
 /** Throws `notFound` unless the user's endpoint took the build's image. */
 async function getEndpointBuild(
   { pool }: Pick<RouteDeps, 'pool'>,
@@ -82,6 +80,3 @@ async function getEndpointBuild(
   if (build.endpointId !== id) throw notFound('Build');
   return build;
 }
-
-/** Builds whose images an endpoint took, in the revision that has them. */
-export const ENDPOINT_BUILD_ROUTES: readonly RestRoute[] = [listBuildsRoute, getBuildRoute, getBuildLogsRoute];

@@ -37,8 +37,8 @@ import {
   toTemplateSources,
 } from './catalog-wire.ts';
 
-export const listGpuTypesRoute =
-  (wire: CatalogWire): RestRoute =>
+export const catalogRoutes =
+  (wire: CatalogWire, templateWire: TemplateWire): RestRoute =>
   (app, deps) => {
     app.get('/v2/catalog/gpus', {
       schema: {
@@ -55,11 +55,7 @@ export const listGpuTypesRoute =
         return { gpus: entries.map((entry) => toGpuTypeResponse(entry, describe(entry))) };
       },
     });
-  };
 
-export const getGpuTypeRoute =
-  (wire: CatalogWire): RestRoute =>
-  (app, deps) => {
     app.get('/v2/catalog/gpus/:id', {
       schema: {
         operationId: 'getGpuType',
@@ -77,34 +73,29 @@ export const getGpuTypeRoute =
         return toGpuTypeResponse(gpu, describe(gpu));
       },
     });
-  };
 
-export const getGpuCapacityRoute: RestRoute = (app, { capacity }) =>
-  app.get('/v2/catalog/capacity', {
-    schema: {
-      operationId: 'getGpuCapacity',
-      summary: 'Count the GPUs of this installation',
-      description: 'Podyard only. How many GPUs of each type are here, and how many of them are free now.',
-      tags: ['podyard'],
-      response: { 200: ref(GpuCapacity) },
-    },
-    config: { permission: PERMISSIONS.readCatalog },
-    handler: async () => {
-      const { gpus } = await capacity.read();
-      const types = new Map<string, { id: string; pool: string; total: number; free: number }>();
-      for (const { gpuTypeId, pool, total, free } of gpus) {
-        if (total === 0) continue;
-        const known = types.get(gpuTypeId) ?? { id: gpuTypeId, pool, total: 0, free: 0 };
-        types.set(gpuTypeId, { ...known, total: known.total + total, free: known.free + Math.max(0, free) });
-      }
-      const named = [...types.values()].map((type) => ({ ...type, name: findGpuType(type.id)?.name ?? type.id }));
-      return { gpus: named.toSorted((a, b) => a.id.localeCompare(b.id)) };
-    },
-  });
+    app.get('/v2/catalog/capacity', {
+      schema: {
+        operationId: 'getGpuCapacity',
+        summary: 'Count the GPUs of this installation',
+        description: 'Podyard only. How many GPUs of each type are here, and how many of them are free now.',
+        tags: ['podyard'],
+        response: { 200: ref(GpuCapacity) },
+      },
+      config: { permission: PERMISSIONS.readCatalog },
+      handler: async () => {
+        const { gpus } = await deps.capacity.read();
+        const types = new Map<string, { id: string; pool: string; total: number; free: number }>();
+        for (const { gpuTypeId, pool, total, free } of gpus) {
+          if (total === 0) continue;
+          const known = types.get(gpuTypeId) ?? { id: gpuTypeId, pool, total: 0, free: 0 };
+          types.set(gpuTypeId, { ...known, total: known.total + total, free: known.free + Math.max(0, free) });
+        }
+        const named = [...types.values()].map((type) => ({ ...type, name: findGpuType(type.id)?.name ?? type.id }));
+        return { gpus: named.toSorted((a, b) => a.id.localeCompare(b.id)) };
+      },
+    });
 
-export const listCpuFlavorsRoute =
-  (wire: CatalogWire): RestRoute =>
-  (app, deps) => {
     app.get('/v2/catalog/cpus', {
       schema: {
         operationId: 'listCpuFlavors',
@@ -114,18 +105,14 @@ export const listCpuFlavorsRoute =
         response: { 200: ref(CpuFlavorList) },
       },
       config: { permission: PERMISSIONS.readCatalog, failures: ['badRequest', 'unprocessable'] },
-      handler: // `product` filters nothing: every flavor is available to both products.
-        async (request) => {
-          const describe = await cpuDescriber(deps.capacity, wire, request.query);
-          const entries = cpuFlavors();
-          return { cpus: entries.map((entry) => toCpuFlavorResponse(entry, wire, describe(entry))) };
-        },
+      // `product` filters nothing: every flavor is available to both products.
+      handler: async (request) => {
+        const describe = await cpuDescriber(deps.capacity, wire, request.query);
+        const entries = cpuFlavors();
+        return { cpus: entries.map((entry) => toCpuFlavorResponse(entry, wire, describe(entry))) };
+      },
     });
-  };
 
-export const getCpuFlavorRoute =
-  (wire: CatalogWire): RestRoute =>
-  (app, deps) => {
     app.get('/v2/catalog/cpus/:id', {
       schema: {
         operationId: 'getCpuFlavor',
@@ -143,11 +130,7 @@ export const getCpuFlavorRoute =
         return toCpuFlavorResponse(flavor, wire, describe(flavor));
       },
     });
-  };
 
-export const listDataCentersRoute =
-  (wire: CatalogWire): RestRoute =>
-  (app, deps) => {
     app.get('/v2/catalog/datacenters', {
       schema: {
         operationId: 'listDataCenters',
@@ -163,11 +146,7 @@ export const listDataCentersRoute =
         return { dataCenters: found.map((dataCenter) => ({ ...dataCenter, ...describe(dataCenter) })) };
       },
     });
-  };
 
-export const getDataCenterRoute =
-  (wire: CatalogWire): RestRoute =>
-  (app, deps) => {
     app.get('/v2/catalog/datacenters/:id', {
       schema: {
         operationId: 'getDataCenter',
@@ -185,11 +164,7 @@ export const getDataCenterRoute =
         return { ...dataCenter, ...describe(dataCenter) };
       },
     });
-  };
 
-export const listPublicTemplatesRoute =
-  (wire: TemplateWire): RestRoute =>
-  (app, deps) => {
     app.get('/v2/catalog/templates', {
       schema: {
         operationId: 'listPublicTemplates',
@@ -205,7 +180,7 @@ export const listPublicTemplatesRoute =
         const sources = toTemplateSources(request.query);
         const query = { sources, limit: MAX_TEMPLATES };
         const templates = await listPublicTemplates(deps.pool, request.actor.userId, query);
-        return { templates: templates.map((template) => toTemplateResponse(wire, template)) };
+        return { templates: templates.map((template) => toTemplateResponse(templateWire, template)) };
       },
     });
   };

@@ -23,98 +23,93 @@ import {
   UpdateClusterRequest,
 } from './cluster-schemas.ts';
 
-export const listClustersRoute: RestRoute = (app, deps) =>
-  app.get('/v2/clusters', {
-    schema: {
-      operationId: 'listClusters',
-      summary: 'List clusters',
-      tags: ['clusters'],
-      querystring: ClusterQuery,
-      response: { 200: ref(ClusterList) },
-    },
-    config: { permission: PERMISSIONS.readPod, failures: ['unprocessable'] },
-    handler: async (request) => {
-      const clusters = await listClusters(deps.pool, request.actor.userId);
-      return { clusters: clusters.map((cluster) => toClusterResponse(cluster, request.query)) };
-    },
-  });
-
-export const createClusterRoute: RestRoute = (app, deps) =>
-  app.post('/v2/clusters', {
-    schema: {
-      operationId: 'createCluster',
-      summary: 'Create a cluster',
-      description:
-        'The pods start once there is room for all of them at once, and wait until then. If they would not fit even alone, the response is a 400 whose detail begins with `There are no longer any instances available`.',
-      tags: ['clusters'],
-      body: ref(CreateClusterRequest),
-      response: { 201: ref(ClusterResponse) },
-    },
-    config: { permission: PERMISSIONS.writePod },
-    handler: async (request, reply) => {
-      const cluster = await change(deps, request.actor, createCluster, toNewCluster(request.body));
-      return reply.code(201).send(toClusterResponse(cluster));
-    },
-  });
-
-export const getClusterRoute: RestRoute = (app, deps) =>
-  app.get('/v2/clusters/:id', {
-    schema: {
-      operationId: 'getCluster',
-      summary: 'Get a cluster',
-      tags: ['clusters'],
-      params: ClusterParams,
-      querystring: ClusterQuery,
-      response: { 200: ref(ClusterResponse) },
-    },
-    config: { permission: PERMISSIONS.readPod, failures: ['notFound', 'unprocessable'] },
-    handler: async (request) => {
-      const cluster = await getCluster(deps.pool, request.actor.userId, request.params.id as ClusterId);
-      return toClusterResponse(cluster, request.query);
-    },
-  });
-
-export const updateClusterRoute: RestRoute = (app, deps) =>
-  app.patch('/v2/clusters/:id', {
-    schema: {
-      operationId: 'updateCluster',
-      summary: 'Rename a cluster',
-      description: 'Nothing else of a cluster can change. Its pods keep their names.',
-      tags: ['clusters'],
-      params: ClusterParams,
-      body: ref(UpdateClusterRequest),
-      response: { 200: ref(ClusterResponse) },
-    },
-    config: { permission: PERMISSIONS.writePod, failures: ['notFound'] },
-    handler: async (request) => {
-      const cluster = await change(deps, request.actor, updateCluster, {
-        id: request.params.id as ClusterId,
-        change: request.body,
-      });
-      return toClusterResponse(cluster);
-    },
-  });
-
-export const deleteClusterRoute: RestRoute = (app, deps) =>
-  app.delete('/v2/clusters/:id', {
-    schema: {
-      operationId: 'deleteCluster',
-      summary: 'Delete a cluster',
-      description: 'Terminates all its pods with their persistent storage, and removes its network.',
-      tags: ['clusters'],
-      params: ClusterParams,
-      response: { 204: noContent('Deleted.') },
-    },
-    config: { permission: PERMISSIONS.deletePod, failures: ['notFound'] },
-    handler: async (request, reply) => {
-      await change(deps, request.actor, deleteCluster, { id: request.params.id as ClusterId });
-      return reply.code(204).send();
-    },
-  });
-
-export const listClusterPodsRoute =
+export const clusterRoutes =
   (wire: PodWire): RestRoute =>
   (app, deps) => {
+    app.get('/v2/clusters', {
+      schema: {
+        operationId: 'listClusters',
+        summary: 'List clusters',
+        tags: ['clusters'],
+        querystring: ClusterQuery,
+        response: { 200: ref(ClusterList) },
+      },
+      config: { permission: PERMISSIONS.readPod, failures: ['unprocessable'] },
+      handler: async (request) => {
+        const clusters = await listClusters(deps.pool, request.actor.userId);
+        return { clusters: clusters.map((cluster) => toClusterResponse(cluster, request.query)) };
+      },
+    });
+
+    app.post('/v2/clusters', {
+      schema: {
+        operationId: 'createCluster',
+        summary: 'Create a cluster',
+        description:
+          'The pods start once there is room for all of them at once, and wait until then. If they would not fit even alone, the response is a 400 whose detail begins with `There are no longer any instances available`.',
+        tags: ['clusters'],
+        body: ref(CreateClusterRequest),
+        response: { 201: ref(ClusterResponse) },
+      },
+      config: { permission: PERMISSIONS.writePod },
+      handler: async (request, reply) => {
+        const cluster = await change(deps, request.actor, createCluster, toNewCluster(request.body));
+        return reply.code(201).send(toClusterResponse(cluster));
+      },
+    });
+
+    app.get('/v2/clusters/:id', {
+      schema: {
+        operationId: 'getCluster',
+        summary: 'Get a cluster',
+        tags: ['clusters'],
+        params: ClusterParams,
+        querystring: ClusterQuery,
+        response: { 200: ref(ClusterResponse) },
+      },
+      config: { permission: PERMISSIONS.readPod, failures: ['notFound', 'unprocessable'] },
+      handler: async (request) => {
+        const cluster = await getCluster(deps.pool, request.actor.userId, request.params.id as ClusterId);
+        return toClusterResponse(cluster, request.query);
+      },
+    });
+
+    app.patch('/v2/clusters/:id', {
+      schema: {
+        operationId: 'updateCluster',
+        summary: 'Rename a cluster',
+        description: 'Nothing else of a cluster can change. Its pods keep their names.',
+        tags: ['clusters'],
+        params: ClusterParams,
+        body: ref(UpdateClusterRequest),
+        response: { 200: ref(ClusterResponse) },
+      },
+      config: { permission: PERMISSIONS.writePod, failures: ['notFound'] },
+      handler: async (request) => {
+        const cluster = await change(deps, request.actor, updateCluster, {
+          id: request.params.id as ClusterId,
+          change: request.body,
+        });
+        return toClusterResponse(cluster);
+      },
+    });
+
+    app.delete('/v2/clusters/:id', {
+      schema: {
+        operationId: 'deleteCluster',
+        summary: 'Delete a cluster',
+        description: 'Terminates all its pods with their persistent storage, and removes its network.',
+        tags: ['clusters'],
+        params: ClusterParams,
+        response: { 204: noContent('Deleted.') },
+      },
+      config: { permission: PERMISSIONS.deletePod, failures: ['notFound'] },
+      handler: async (request, reply) => {
+        await change(deps, request.actor, deleteCluster, { id: request.params.id as ClusterId });
+        return reply.code(204).send();
+      },
+    });
+
     app.get('/v2/clusters/:id/pods', {
       schema: {
         operationId: 'listClusterPods',

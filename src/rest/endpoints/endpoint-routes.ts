@@ -17,9 +17,15 @@ import { LeaseQuery } from './lease-routes.ts';
 import { renderList } from './render-list.ts';
 import { toStateResponse } from './state-schemas.ts';
 
-export const listEndpointsRoute = (wire: EndpointWire): RestRoute => {
-  const Item = { ...wire.Response };
-  return (app, deps) => {
+async function readStates({ pool, clock }: RestDeps, userId: UserId) {
+  const states = await listEndpointStates(pool, { userId }, clock.now());
+  return [...states].map(([id, state]) => ({ id, ...toStateResponse(state) }));
+}
+
+export const endpointRoutes =
+  <Create, Update>(wire: EndpointWire<Create, Update>): RestRoute =>
+  (app, deps) => {
+    const Item = { ...wire.Response };
     app.get('/v2/serverless', {
       schema: {
         operationId: 'listEndpoints',
@@ -39,17 +45,7 @@ export const listEndpointsRoute = (wire: EndpointWire): RestRoute => {
         return reply.type('application/json; charset=utf-8').send(json as never); // already rendered
       },
     });
-  };
-};
 
-async function readStates({ pool, clock }: RestDeps, userId: UserId) {
-  const states = await listEndpointStates(pool, { userId }, clock.now());
-  return [...states].map(([id, state]) => ({ id, ...toStateResponse(state) }));
-}
-
-export const createEndpointRoute =
-  <Create>(wire: EndpointWire<Create>): RestRoute =>
-  (app, deps) => {
     app.post('/v2/serverless', {
       schema: {
         operationId: 'createEndpoint',
@@ -71,11 +67,7 @@ export const createEndpointRoute =
         return reply.code(201).send(wire.toResponse(endpoint, bases));
       },
     });
-  };
 
-export const getEndpointRoute =
-  (wire: EndpointWire): RestRoute =>
-  (app, deps) => {
     app.get('/v2/serverless/:id', {
       schema: {
         operationId: 'getEndpoint',
@@ -91,11 +83,7 @@ export const getEndpointRoute =
         return wire.toResponse(endpoint, { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost });
       },
     });
-  };
 
-export const updateEndpointRoute =
-  <Update>(wire: EndpointWire<unknown, Update>): RestRoute =>
-  (app, deps) => {
     app.patch('/v2/serverless/:id', {
       schema: {
         operationId: 'updateEndpoint',
@@ -121,21 +109,20 @@ export const updateEndpointRoute =
         return wire.toResponse(endpoint, { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost });
       },
     });
-  };
 
-export const deleteEndpointRoute: RestRoute = (app, deps) =>
-  app.delete('/v2/serverless/:id', {
-    schema: {
-      operationId: 'deleteEndpoint',
-      summary: 'Delete a serverless endpoint',
-      description: 'Stops all its workers and cancels its queued and running jobs.',
-      tags: ['serverless'],
-      params: EndpointParams,
-      response: { 204: noContent('Deleted.') },
-    },
-    config: { permission: PERMISSIONS.deleteEndpoint, failures: ['notFound'] },
-    handler: async (request, reply) => {
-      await change(deps, request.actor, deleteEndpoint, { id: request.params.id as EndpointId });
-      return reply.code(204).send();
-    },
-  });
+    app.delete('/v2/serverless/:id', {
+      schema: {
+        operationId: 'deleteEndpoint',
+        summary: 'Delete a serverless endpoint',
+        description: 'Stops all its workers and cancels its queued and running jobs.',
+        tags: ['serverless'],
+        params: EndpointParams,
+        response: { 204: noContent('Deleted.') },
+      },
+      config: { permission: PERMISSIONS.deleteEndpoint, failures: ['notFound'] },
+      handler: async (request, reply) => {
+        await change(deps, request.actor, deleteEndpoint, { id: request.params.id as EndpointId });
+        return reply.code(204).send();
+      },
+    });
+  };

@@ -13,7 +13,7 @@ import { endpointSnapshotReader } from './endpoint-snapshot.ts';
 import { EndpointFiguresList, EndpointFiguresQuery, MAX_FIGURE_IDS, toFiguresResponse } from './figure-schemas.ts';
 import { EndpointStateResponse, toStateResponse } from './state-schemas.ts';
 
-export const getEndpointStateRoute: RestRoute = (app, deps) =>
+export const endpointStateRoutes: RestRoute = (app, deps) => {
   app.get('/v2/serverless/:id/state', {
     schema: {
       operationId: 'getEndpointState',
@@ -31,9 +31,6 @@ export const getEndpointStateRoute: RestRoute = (app, deps) =>
     },
   });
 
-const DEFAULT_LIMIT = 20;
-
-export const listDecisionsRoute: RestRoute = (app, deps) =>
   app.get('/v2/serverless/:id/decisions', {
     schema: {
       operationId: 'listDecisions',
@@ -61,7 +58,6 @@ export const listDecisionsRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const listEndpointFiguresRoute: RestRoute = (app, deps) =>
   app.get('/v2/serverless/figures', {
     schema: {
       operationId: 'listEndpointFigures',
@@ -86,12 +82,6 @@ export const listEndpointFiguresRoute: RestRoute = (app, deps) =>
     },
   });
 
-const SNAPSHOTS = eventStreamSchema(
-  'Server-sent events `snapshot`, one per change: the current `state` (with `since` and `reason`), `jobs`, the `queueLimit` of its queue with the `reason` (null for load balancing), load-balanced `requests`, `workers`, `summary`, `endpointVersion` and `rollout`. `times` has the p50 and p95 latencies, in ms, of jobs that ended in this process since the last snapshot. The stream ends when the endpoint is deleted.',
-  ': stream begins\n\nevent: snapshot\ndata: {"state":{"state":"HEALTHY","since":null,"reason":null},"jobs":{"completed":12,"failed":0,"inProgress":1,"inQueue":0,"retried":0},"queueLimit":{"jobs":500,"reason":"workers.max 1: 500 for each worker"},"requests":{"held":0,"inFlight":0},"workers":[],"summary":{"running":0,"idle":0,"initializing":0,"throttled":0,"unhealthy":0,"total":0},"endpointVersion":1,"rollout":{"inProgress":false,"workersOnLatest":0,"workersTotal":0,"percentOnLatest":0,"paused":false},"times":null}\n\n',
-);
-
-export const watchEndpointRoute: RestRoute = (app, deps) =>
   app.get('/v2/serverless/:id/live', {
     exposeHeadRoute: false, // a HEAD request would keep watching
     schema: {
@@ -111,3 +101,11 @@ export const watchEndpointRoute: RestRoute = (app, deps) =>
       return sendEventStream(reply, streamFeed(deps, { socket: reply.raw, actor: request.actor }, feed));
     },
   });
+};
+
+const DEFAULT_LIMIT = 20;
+
+const SNAPSHOTS = eventStreamSchema(
+  'Server-sent events `snapshot`, one per change: the current `state` (with `since` and `reason`), `jobs`, the `queueLimit` of its queue with the `reason` (null for load balancing), load-balanced `requests`, `workers`, `summary`, `endpointVersion` and `rollout`. `times` has the p50 and p95 latencies, in ms, of jobs that ended in this process since the last snapshot. The stream ends when the endpoint is deleted.',
+  ': stream begins\n\nevent: snapshot\ndata: {"state":{"state":"HEALTHY","since":null,"reason":null},"jobs":{"completed":12,"failed":0,"inProgress":1,"inQueue":0,"retried":0},"queueLimit":{"jobs":500,"reason":"workers.max 1: 500 for each worker"},"requests":{"held":0,"inFlight":0},"workers":[],"summary":{"running":0,"idle":0,"initializing":0,"throttled":0,"unhealthy":0,"total":0},"endpointVersion":1,"rollout":{"inProgress":false,"workersOnLatest":0,"workersTotal":0,"percentOnLatest":0,"paused":false},"times":null}\n\n',
+);

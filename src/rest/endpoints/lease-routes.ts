@@ -34,7 +34,7 @@ export const LEASE_EXAMPLES: Examples = {
   EndpointLease: { endsAt: '2026-11-20T17:00:00.000Z' },
 };
 
-export const renewLeaseRoute: RestRoute = (app, deps) =>
+export const leaseRoutes: RestRoute = (app, deps) => {
   app.put('/v2/serverless/:id/lease', {
     schema: {
       operationId: 'renewEndpointLease',
@@ -52,3 +52,4 @@ export const renewLeaseRoute: RestRoute = (app, deps) =>
       return { endsAt: (await change(deps, actor, renewLease, input)).toISOString() };
     },
   });
+};

@@ -7,7 +7,7 @@ import { healthPath } from '../../domain/endpoints/health-path.ts';
 import type { EndpointChange } from '../../domain/endpoints/update-endpoint.ts';
 import { answerOf, changeOf, type FieldMap, newOf } from '../../http/fields.ts';
 import { validationFailure } from '../../http/validation-failure.ts';
-import { ENDPOINT_BUILD_ROUTES } from '../builds/endpoint-build-routes.ts';
+import { endpointBuildRoutes } from '../builds/endpoint-build-routes.ts';
 import { CONTAINER } from '../shared/container-fields.ts';
 import { membersOf, shownAs } from '../shared/fields.ts';
 import { refuseTemplate } from '../shared/refuse-template.ts';
@@ -229,7 +229,7 @@ export const ENDPOINT_WIRE_2026_08: EndpointWire<CreateBody, UpdateBody> = {
     CreateEndpointRequest: hintOf('2026-08'),
     UpdateEndpointRequest: hintOf('2026-08'),
   },
-  ownRoutes: ENDPOINT_BUILD_ROUTES,
+  ownRoutes: [endpointBuildRoutes],
   createFailures: ['notFound'],
   toNew: (body) => newOf(FIELDS, body),
   toChange,

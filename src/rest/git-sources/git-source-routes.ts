@@ -19,7 +19,7 @@ import { GitSourceResponse, ReplaceGitSourceRequest } from './git-source-schemas
 
 const DEFAULT_BRANCH = 'main';
 
-export const getGitSourceRoute: RestRoute = (app, deps) =>
+export const gitSourceRoutes: RestRoute = (app, deps) => {
   app.get('/v2/serverless/:id/git-source', {
     schema: {
       operationId: 'getGitSource',
@@ -36,7 +36,6 @@ export const getGitSourceRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const replaceGitSourceRoute: RestRoute = (app, deps) =>
   app.put('/v2/serverless/:id/git-source', {
     schema: {
       operationId: 'replaceGitSource',
@@ -58,7 +57,6 @@ export const replaceGitSourceRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const deleteGitSourceRoute: RestRoute = (app, deps) =>
   app.delete('/v2/serverless/:id/git-source', {
     schema: {
       operationId: 'deleteGitSource',
@@ -75,7 +73,6 @@ export const deleteGitSourceRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const syncGitSourceRoute: RestRoute = (app, deps) =>
   app.post('/v2/serverless/:id/git-source/sync', {
     schema: {
       operationId: 'syncGitSource',
@@ -91,6 +88,7 @@ export const syncGitSourceRoute: RestRoute = (app, deps) =>
       return reply.code(202).send(toGitSourceResponse(deps, request, source, null));
     },
   });
+};
 
 /** Throws `unprocessable` where a member depends on another one. */
 function toSettings(body: Static<typeof ReplaceGitSourceRequest>): GitSourceSettings {

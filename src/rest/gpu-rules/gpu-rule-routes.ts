@@ -7,7 +7,7 @@ import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { GpuRuleResponse, ReplaceGpuRuleRequest } from './gpu-rule-schemas.ts';
 
-export const getGpuRuleRoute: RestRoute = (app, deps) =>
+export const gpuRuleRoutes: RestRoute = (app, deps) => {
   app.get('/v2/serverless/:id/gpu-rule', {
     schema: {
       operationId: 'getGpuRule',
@@ -22,7 +22,6 @@ export const getGpuRuleRoute: RestRoute = (app, deps) =>
       readGpuRule(await getEndpointRow(deps.pool, actor.userId, params.id as EndpointId)),
   });
 
-export const replaceGpuRuleRoute: RestRoute = (app, deps) =>
   app.put('/v2/serverless/:id/gpu-rule', {
     schema: {
       operationId: 'replaceGpuRule',
@@ -38,3 +37,4 @@ export const replaceGpuRuleRoute: RestRoute = (app, deps) =>
     handler: ({ actor, params, body }) =>
       change(deps, actor, replaceGpuRule, { id: params.id as EndpointId, rule: body }),
   });
+};

@@ -6,7 +6,7 @@ import { ref } from '../shared/schema.ts';
 import { HistoryQuery, HistoryResponse, InstallationHistoryQuery } from './history-schemas.ts';
 import { historyResponse } from './history-wire.ts';
 
-export const getEndpointHistoryRoute: RestRoute = (app, deps) =>
+export const historyRoutes: RestRoute = (app, deps) => {
   app.get('/v2/serverless/:id/history', {
     schema: {
       operationId: 'getEndpointHistory',
@@ -25,7 +25,6 @@ export const getEndpointHistoryRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const getInstallationHistoryRoute: RestRoute = (app, deps) =>
   app.get('/v2/account/installation/history', {
     schema: {
       operationId: 'getInstallationHistory',
@@ -50,3 +49,4 @@ export const getInstallationHistoryRoute: RestRoute = (app, deps) =>
       );
     },
   });
+};

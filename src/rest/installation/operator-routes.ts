@@ -2,8 +2,8 @@ import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { Type } from '../shared/type.ts';
 import { EXPOSITION_TYPE } from './exposition.ts';
 
-/** Liveness: the process responds. Independent of the database, since a restart would not bring it back. */
-export const getHealthRoute: RestRoute = (app) =>
+export const operatorRoutes: RestRoute = (app, deps) => {
+  /** Liveness: the process responds. Independent of the database, since a restart would not bring it back. */
   app.get('/healthz', {
     schema: {
       operationId: 'getHealth',
@@ -19,8 +19,7 @@ export const getHealthRoute: RestRoute = (app) =>
     handler: async () => ({ status: 'ok' }),
   });
 
-/** Readiness: the database accepts writes and the process is not shutting down. */
-export const getReadinessRoute: RestRoute = (app, deps) =>
+  /** Readiness: the database accepts writes and the process is not shutting down. */
   app.get('/readyz', {
     schema: {
       operationId: 'getReadiness',
@@ -39,12 +38,6 @@ export const getReadinessRoute: RestRoute = (app, deps) =>
     },
   });
 
-const EXAMPLE = `# HELP podyard_jobs_submitted_total Jobs that were accepted.
-# TYPE podyard_jobs_submitted_total counter
-podyard_jobs_submitted_total 42
-`;
-
-export const getMetricsRoute: RestRoute = (app, deps) =>
   app.get('/metrics', {
     schema: {
       operationId: 'getMetrics',
@@ -66,3 +59,9 @@ export const getMetricsRoute: RestRoute = (app, deps) =>
       return reply.header('content-type', EXPOSITION_TYPE).send(await deps.metricsPage.read());
     },
   });
+};
+
+const EXAMPLE = `# HELP podyard_jobs_submitted_total Jobs that were accepted.
+# TYPE podyard_jobs_submitted_total counter
+podyard_jobs_submitted_total 42
+`;

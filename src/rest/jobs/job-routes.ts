@@ -13,7 +13,7 @@ import { ref } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 import { JobDetailResponse, JobList, JobListQuery, JobParams } from './job-schemas.ts';
 
-export const listJobsRoute: RestRoute = (app, deps) =>
+export const jobRoutes: RestRoute = (app, deps) => {
   app.get('/v2/serverless/:id/requests', {
     schema: {
       operationId: 'listJobs',
@@ -41,7 +41,6 @@ export const listJobsRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const getJobRoute: RestRoute = (app, deps) =>
   app.get('/v2/serverless/:id/requests/:jobId', {
     schema: {
       operationId: 'getJob',
@@ -61,6 +60,38 @@ export const getJobRoute: RestRoute = (app, deps) =>
       return reply.type('application/json').send(renderJobDetail(job, now) as never);
     },
   });
+
+  for (const kind of KINDS) {
+    app.get(`/v2/serverless/:id/requests/:jobId/${kind.name}`, {
+      schema: {
+        operationId: kind.operationId,
+        summary: `Get the ${kind.name} of a job`,
+        description: `Podyard only. Returns the ${kind.what}, however large, byte for byte. A 404 if there is none, or once it has expired.`,
+        tags: ['podyard'],
+        params: JobParams,
+        response: {
+          200: {
+            description: `The ${kind.name}.`,
+            content: {
+              [kind.mediaType]: {
+                schema: kind.name === 'error' ? Type.String() : Type.Unknown(),
+                example: kind.example,
+              },
+            },
+          },
+        },
+      },
+      config: { permission: PERMISSIONS.readJob, failures: ['notFound'] },
+      handler: async (request, reply) => {
+        const { id, jobId } = request.params as { id: string; jobId: string };
+        const { userId } = request.actor;
+        const endpoint = await getEndpointRow(deps.pool, userId, id as EndpointId);
+        await sendPayload(deps, reply, { endpointId: endpoint.id, jobId: jobId as JobId, userId, kind });
+        return reply;
+      },
+    });
+  }
+};
 
 interface Kind {
   name: PayloadName;
@@ -93,41 +124,6 @@ const KINDS: readonly Kind[] = [
     example: 'the audio file is empty',
   },
 ];
-
-/** One route for each payload of a job. */
-export const getJobPayloadRoutes: readonly RestRoute[] = KINDS.map(
-  (kind): RestRoute =>
-    (app, deps) => {
-      app.get(`/v2/serverless/:id/requests/:jobId/${kind.name}`, {
-        schema: {
-          operationId: kind.operationId,
-          summary: `Get the ${kind.name} of a job`,
-          description: `Podyard only. Returns the ${kind.what}, however large, byte for byte. A 404 if there is none, or once it has expired.`,
-          tags: ['podyard'],
-          params: JobParams,
-          response: {
-            200: {
-              description: `The ${kind.name}.`,
-              content: {
-                [kind.mediaType]: {
-                  schema: kind.name === 'error' ? Type.String() : Type.Unknown(),
-                  example: kind.example,
-                },
-              },
-            },
-          },
-        },
-        config: { permission: PERMISSIONS.readJob, failures: ['notFound'] },
-        handler: async (request, reply) => {
-          const { id, jobId } = request.params as { id: string; jobId: string };
-          const { userId } = request.actor;
-          const endpoint = await getEndpointRow(deps.pool, userId, id as EndpointId);
-          await sendPayload(deps, reply, { endpointId: endpoint.id, jobId: jobId as JobId, userId, kind });
-          return reply;
-        },
-      });
-    },
-);
 
 /** Reads the payload once there is memory for it, which is held until the client has it. */
 async function sendPayload(

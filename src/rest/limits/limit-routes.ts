@@ -8,7 +8,7 @@ import { ref } from '../shared/schema.ts';
 import { InstallationLimitsResponse, UpdateLimitsRequest, UserLimitsResponse, UserParams } from './limit-schemas.ts';
 import { renderInstallationLimits, renderUserLimits } from './limit-wire.ts';
 
-export const getOwnLimitsRoute: RestRoute = (app, deps) =>
+export const limitRoutes: RestRoute = (app, deps) => {
   app.get('/v2/account/limits', {
     schema: {
       operationId: 'getOwnLimits',
@@ -21,7 +21,6 @@ export const getOwnLimitsRoute: RestRoute = (app, deps) =>
     handler: async (request) => renderUserLimits(await getUserLimits(deps.pool, request.actor.userId)),
   });
 
-export const getUserLimitsRoute: RestRoute = (app, deps) =>
   app.get('/v2/account/users/:id/limits', {
     schema: {
       operationId: 'getUserLimits',
@@ -37,7 +36,6 @@ export const getUserLimitsRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const updateUserLimitsRoute: RestRoute = (app, deps) =>
   app.patch('/v2/account/users/:id/limits', {
     schema: {
       operationId: 'updateUserLimits',
@@ -58,7 +56,6 @@ export const updateUserLimitsRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const getInstallationLimitsRoute: RestRoute = (app, deps) =>
   app.get('/v2/account/installation/limits', {
     schema: {
       operationId: 'getInstallationLimits',
@@ -73,7 +70,6 @@ export const getInstallationLimitsRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const updateInstallationLimitsRoute: RestRoute = (app, deps) =>
   app.patch('/v2/account/installation/limits', {
     schema: {
       operationId: 'updateInstallationLimits',
@@ -92,3 +88,4 @@ export const updateInstallationLimitsRoute: RestRoute = (app, deps) =>
       );
     },
   });
+};

@@ -27,7 +27,7 @@ const TEXT = {
   },
 };
 
-export const downloadEndpointLogRoute: RestRoute = (app, deps) =>
+export const logDownloadRoutes: RestRoute = (app, deps) => {
   app.get('/v2/serverless/:id/logs/download', {
     exposeHeadRoute: false, // a HEAD request would read the whole log
     schema: {
@@ -46,7 +46,6 @@ export const downloadEndpointLogRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const downloadPodLogRoute: RestRoute = (app, deps) =>
   app.get('/v2/pods/:id/logs/download', {
     exposeHeadRoute: false, // a HEAD request would read the whole log
     schema: {
@@ -64,6 +63,7 @@ export const downloadPodLogRoute: RestRoute = (app, deps) =>
       return send(deps, reply, actor, { scope, filter: readRange(query), name: params.id });
     },
   });
+};
 
 interface Download {
   scope: LogScope;

@@ -21,7 +21,7 @@ const RECORDS_IN_A_TURN = 20;
 const RULES =
   'A page of stored lines that match all filters. One request reads at most 16 MiB of the log and finds at most 4 MiB of text, for about a second at most, and then says how far it came.';
 
-export const listEndpointLogLinesRoute: RestRoute = (app, deps) =>
+export const logLineRoutes: RestRoute = (app, deps) => {
   app.get('/v2/serverless/:id/log-lines', {
     schema: {
       operationId: 'listEndpointLogLines',
@@ -40,7 +40,6 @@ export const listEndpointLogLinesRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const listPodLogLinesRoute: RestRoute = (app, deps) =>
   app.get('/v2/pods/:id/log-lines', {
     schema: {
       operationId: 'listPodLogLines',
@@ -57,6 +56,7 @@ export const listPodLogLinesRoute: RestRoute = (app, deps) =>
       return listLines(deps, { userId, socket }, await scopeOfPod(deps, userId, params.id), query, false);
     },
   });
+};
 
 interface LinesQuery {
   source?: LogSource;

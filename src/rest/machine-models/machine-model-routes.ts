@@ -22,7 +22,7 @@ import {
   UpdateMachineModelRequest,
 } from './machine-model-schemas.ts';
 
-const listMachineModelsRoute: RestRoute = (app, deps) => {
+export const machineModelRoutes: RestRoute = (app, deps) => {
   app.get('/v2/models', {
     schema: {
       operationId: 'listMachineModels',
@@ -42,9 +42,7 @@ const listMachineModelsRoute: RestRoute = (app, deps) => {
       return { models: models.map(toResponse), room: room ?? null };
     },
   });
-};
 
-const fetchMachineModelRoute: RestRoute = (app, deps) => {
   app.post('/v2/models', {
     schema: {
       operationId: 'fetchMachineModel',
@@ -63,9 +61,7 @@ const fetchMachineModelRoute: RestRoute = (app, deps) => {
         .send(toResponse(await change(deps, actor, fetchMachineModel, { model: model!, isKept: pinned })));
     },
   });
-};
 
-const updateMachineModelRoute: RestRoute = (app, deps) => {
   app.patch('/v2/models/:id', {
     schema: {
       operationId: 'updateMachineModel',
@@ -81,9 +77,7 @@ const updateMachineModelRoute: RestRoute = (app, deps) => {
     handler: async ({ actor, params, body }) =>
       toResponse(await change(deps, actor, updateMachineModel, { id: params.id, isKept: body.pinned })),
   });
-};
 
-const removeMachineModelRoute: RestRoute = (app, deps) => {
   app.delete('/v2/models/:id', {
     schema: {
       operationId: 'removeMachineModel',
@@ -123,10 +117,3 @@ function fetchOf({
   const secondsLeft = bytesPerSecond > 0 ? Math.ceil((totalBytes - bytes) / bytesPerSecond) : null;
   return { bytes, totalBytes, bytesPerSecond, secondsLeft };
 }
-
-export const MACHINE_MODEL_ROUTES: readonly RestRoute[] = [
-  listMachineModelsRoute,
-  fetchMachineModelRoute,
-  updateMachineModelRoute,
-  removeMachineModelRoute,
-];

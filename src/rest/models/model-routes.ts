@@ -15,7 +15,7 @@ import {
   ResolveModelsRequest,
 } from './model-schemas.ts';
 
-export const getEndpointModelsRoute: RestRoute = (app, deps) =>
+export const modelRoutes: RestRoute = (app, deps) => {
   app.get('/v2/serverless/:id/models', {
     schema: {
       operationId: 'getEndpointModels',
@@ -32,7 +32,6 @@ export const getEndpointModelsRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const replaceEndpointModelsRoute: RestRoute = (app, deps) =>
   app.put('/v2/serverless/:id/models', {
     schema: {
       operationId: 'replaceEndpointModels',
@@ -51,7 +50,6 @@ export const replaceEndpointModelsRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const resolveModelsRoute: RestRoute = (app, deps) =>
   app.post('/v2/models/resolve', {
     schema: {
       operationId: 'resolveModels',
@@ -68,6 +66,7 @@ export const resolveModelsRoute: RestRoute = (app, deps) =>
       recipes: [...deps.recipes],
     }),
   });
+};
 
 function toEndpointModelsResponse(models: readonly EndpointModel[]): Static<typeof EndpointModelsResponse> {
   return { models: models.map(({ files, problem, ...use }) => ({ ...toModel(use), files, problem })) };

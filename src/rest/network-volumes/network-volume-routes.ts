@@ -14,7 +14,7 @@ import {
   UpdateNetworkVolumeRequest,
 } from './volume-schemas.ts';
 
-export const listNetworkVolumesRoute: RestRoute = (app, deps) =>
+export const networkVolumeRoutes: RestRoute = (app, deps) => {
   app.get('/v2/network-volumes', {
     schema: {
       operationId: 'listNetworkVolumes',
@@ -29,7 +29,6 @@ export const listNetworkVolumesRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const createNetworkVolumeRoute: RestRoute = (app, deps) =>
   app.post('/v2/network-volumes', {
     schema: {
       operationId: 'createNetworkVolume',
@@ -45,7 +44,6 @@ export const createNetworkVolumeRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const getNetworkVolumeRoute: RestRoute = (app, deps) =>
   app.get('/v2/network-volumes/:id', {
     schema: {
       operationId: 'getNetworkVolume',
@@ -59,7 +57,6 @@ export const getNetworkVolumeRoute: RestRoute = (app, deps) =>
       toVolumeResponse(await getVolumeRow(deps.pool, request.actor.userId, request.params.id as VolumeId)),
   });
 
-export const updateNetworkVolumeRoute: RestRoute = (app, deps) =>
   app.patch('/v2/network-volumes/:id', {
     schema: {
       operationId: 'updateNetworkVolume',
@@ -78,7 +75,6 @@ export const updateNetworkVolumeRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const deleteNetworkVolumeRoute: RestRoute = (app, deps) =>
   app.delete('/v2/network-volumes/:id', {
     schema: {
       operationId: 'deleteNetworkVolume',
@@ -94,6 +90,7 @@ export const deleteNetworkVolumeRoute: RestRoute = (app, deps) =>
       return reply.code(204).send();
     },
   });
+};
 
 function toNewVolume(body: Static<typeof CreateNetworkVolumeRequest>): NewVolume {
   return { name: body.name, sizeGb: body.size, dataCenterId: body.dataCenter, type: body.type ?? null };

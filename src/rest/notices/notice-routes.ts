@@ -27,7 +27,7 @@ import {
 
 const PATH = '/v2/account/notices';
 
-const listNoticeDestinationsRoute: RestRoute = (app, deps) => {
+export const noticeRoutes: RestRoute = (app, deps) => {
   app.get(PATH, {
     schema: {
       operationId: 'listNoticeDestinations',
@@ -43,9 +43,7 @@ const listNoticeDestinationsRoute: RestRoute = (app, deps) => {
       return { destinations: found.map(toResponse) };
     },
   });
-};
 
-const createNoticeDestinationRoute: RestRoute = (app, deps) => {
   app.post(PATH, {
     schema: {
       operationId: 'createNoticeDestination',
@@ -63,9 +61,7 @@ const createNoticeDestinationRoute: RestRoute = (app, deps) => {
       return reply.code(201).send({ ...made, signingSecret: signing });
     },
   });
-};
 
-const updateNoticeDestinationRoute: RestRoute = (app, deps) => {
   app.patch(`${PATH}/:id`, {
     schema: {
       operationId: 'updateNoticeDestination',
@@ -83,9 +79,7 @@ const updateNoticeDestinationRoute: RestRoute = (app, deps) => {
       return toResponse(await getDestination(deps.pool, actor, id));
     },
   });
-};
 
-const deleteNoticeDestinationRoute: RestRoute = (app, deps) => {
   app.delete(`${PATH}/:id`, {
     schema: {
       operationId: 'deleteNoticeDestination',
@@ -101,9 +95,7 @@ const deleteNoticeDestinationRoute: RestRoute = (app, deps) => {
       return reply.code(204).send();
     },
   });
-};
 
-const testNoticeDestinationRoute: RestRoute = (app, deps) => {
   app.post(`${PATH}/:id/test`, {
     schema: {
       operationId: 'testNoticeDestination',
@@ -119,9 +111,7 @@ const testNoticeDestinationRoute: RestRoute = (app, deps) => {
       return { delivered: error === null, error };
     },
   });
-};
 
-const listNoticeDeliveriesRoute: RestRoute = (app, deps) => {
   app.get(`${PATH}/:id/deliveries`, {
     schema: {
       operationId: 'listNoticeDeliveries',
@@ -138,15 +128,6 @@ const listNoticeDeliveriesRoute: RestRoute = (app, deps) => {
     },
   });
 };
-
-export const noticeRoutes: readonly RestRoute[] = [
-  listNoticeDestinationsRoute,
-  createNoticeDestinationRoute,
-  updateNoticeDestinationRoute,
-  deleteNoticeDestinationRoute,
-  testNoticeDestinationRoute,
-  listNoticeDeliveriesRoute,
-];
 
 function toResponse({ userId, isEnabled, createdAt, lastSentAt, ...destination }: ListedDestination) {
   return {

@@ -14,7 +14,7 @@ import { toLifetime } from './pod-lifetime-wire.ts';
 import { CreatePodQuery, PodActionRequest, PodListQuery, PodParams, PodQuery } from './pod-schemas.ts';
 import { type PodWire, readPodResponse, readPodResponses, reasonOf, toNewPod } from './pod-wire.ts';
 
-export const listPodsRoute =
+export const podRoutes =
   (wire: PodWire): RestRoute =>
   (app, deps) => {
     app.get('/v2/pods', {
@@ -33,16 +33,7 @@ export const listPodsRoute =
         return { pods: answers.map((answer, n) => ({ ...answer, ...reasonOf(pods[n]!, request.query) })) };
       },
     });
-  };
 
-const SNAPSHOTS = eventStreamSchema(
-  'Server-sent events `snapshot`, one per change: the current `pods`, as the list returns them with `include=REASON`. Live figures change every second.',
-  ': stream begins\n\nevent: snapshot\ndata: {"pods":[]}\n\n',
-);
-
-export const watchPodsRoute =
-  (wire: PodWire): RestRoute =>
-  (app, deps) => {
     app.get('/v2/pods/live', {
       exposeHeadRoute: false, // a HEAD request would keep watching
       schema: {
@@ -65,11 +56,7 @@ export const watchPodsRoute =
         return sendEventStream(reply, streamFeed(deps, { socket: reply.raw, actor: request.actor }, feed));
       },
     });
-  };
 
-export const createPodRoute =
-  (wire: PodWire): RestRoute =>
-  (app, deps) => {
     app.post('/v2/pods', {
       schema: {
         operationId: 'createPod',
@@ -90,11 +77,7 @@ export const createPodRoute =
         return reply.code(201).send(await readPodResponse(deps, wire, pod));
       },
     });
-  };
 
-export const getPodRoute =
-  (wire: PodWire): RestRoute =>
-  (app, deps) => {
     app.get('/v2/pods/:id', {
       schema: {
         operationId: 'getPod',
@@ -110,11 +93,7 @@ export const getPodRoute =
         return { ...(await readPodResponse(deps, wire, pod)), ...reasonOf(pod, request.query) };
       },
     });
-  };
 
-export const updatePodRoute =
-  (wire: PodWire): RestRoute =>
-  (app, deps) => {
     app.patch('/v2/pods/:id', {
       schema: {
         operationId: 'updatePod',
@@ -137,28 +116,23 @@ export const updatePodRoute =
         return readPodResponse(deps, wire, pod);
       },
     });
-  };
 
-export const deletePodRoute: RestRoute = (app, deps) =>
-  app.delete('/v2/pods/:id', {
-    schema: {
-      operationId: 'deletePod',
-      summary: 'Terminate a pod',
-      description: 'Deletes its container and its persistent storage. A network volume is only detached.',
-      tags: ['pods'],
-      params: PodParams,
-      response: { 204: noContent('Terminated.') },
-    },
-    config: { permission: PERMISSIONS.deletePod, failures: ['notFound', 'conflict'] },
-    handler: async (request, reply) => {
-      await change(deps, request.actor, terminatePod, { id: request.params.id as PodId });
-      return reply.code(204).send();
-    },
-  });
+    app.delete('/v2/pods/:id', {
+      schema: {
+        operationId: 'deletePod',
+        summary: 'Terminate a pod',
+        description: 'Deletes its container and its persistent storage. A network volume is only detached.',
+        tags: ['pods'],
+        params: PodParams,
+        response: { 204: noContent('Terminated.') },
+      },
+      config: { permission: PERMISSIONS.deletePod, failures: ['notFound', 'conflict'] },
+      handler: async (request, reply) => {
+        await change(deps, request.actor, terminatePod, { id: request.params.id as PodId });
+        return reply.code(204).send();
+      },
+    });
 
-export const podActionRoute =
-  (wire: PodWire): RestRoute =>
-  (app, deps) => {
     app.post('/v2/pods/:id/action', {
       schema: {
         operationId: 'podAction',
@@ -178,3 +152,8 @@ export const podActionRoute =
       },
     });
   };
+
+const SNAPSHOTS = eventStreamSchema(
+  'Server-sent events `snapshot`, one per change: the current `pods`, as the list returns them with `include=REASON`. Live figures change every second.',
+  ': stream begins\n\nevent: snapshot\ndata: {"pods":[]}\n\n',
+);

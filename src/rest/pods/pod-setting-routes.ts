@@ -8,7 +8,7 @@ import { ref } from '../shared/schema.ts';
 import { toLifetime, toLifetimeResponse } from './pod-lifetime-wire.ts';
 import { PodAccess, PodJupyter, PodLifetime, PodParams } from './pod-schemas.ts';
 
-export const getPodAccessRoute: RestRoute = (app, deps) =>
+export const podSettingRoutes: RestRoute = (app, deps) => {
   app.get('/v2/pods/:id/access', {
     schema: {
       operationId: 'getPodAccess',
@@ -25,7 +25,6 @@ export const getPodAccessRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const setPodAccessRoute: RestRoute = (app, deps) =>
   app.put('/v2/pods/:id/access', {
     schema: {
       operationId: 'setPodAccess',
@@ -47,7 +46,6 @@ export const setPodAccessRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const getPodLifetimeRoute: RestRoute = (app, deps) =>
   app.get('/v2/pods/:id/lifetime', {
     schema: {
       operationId: 'getPodLifetime',
@@ -62,7 +60,6 @@ export const getPodLifetimeRoute: RestRoute = (app, deps) =>
       toLifetimeResponse(await getPodRow(deps.pool, request.actor.userId, request.params.id as PodId)),
   });
 
-export const setPodLifetimeRoute: RestRoute = (app, deps) =>
   app.put('/v2/pods/:id/lifetime', {
     schema: {
       operationId: 'setPodLifetime',
@@ -82,7 +79,6 @@ export const setPodLifetimeRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const getPodJupyterRoute: RestRoute = (app, deps) =>
   app.get('/v2/pods/:id/jupyter', {
     schema: {
       operationId: 'getPodJupyter',
@@ -97,3 +93,4 @@ export const getPodJupyterRoute: RestRoute = (app, deps) =>
       password: await findJupyterPassword(deps, request.actor.userId, request.params.id as PodId),
     }),
   });
+};

@@ -23,7 +23,7 @@ import {
   RegistryResponse,
 } from './registry-schemas.ts';
 
-export const listRegistriesRoute: RestRoute = (app, deps) =>
+export const registryRoutes: RestRoute = (app, deps) => {
   app.get('/v2/registries', {
     schema: {
       operationId: 'listRegistries',
@@ -38,7 +38,6 @@ export const listRegistriesRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const createRegistryRoute: RestRoute = (app, deps) =>
   app.post('/v2/registries', {
     schema: {
       operationId: 'createRegistry',
@@ -55,7 +54,6 @@ export const createRegistryRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const getRegistryRoute: RestRoute = (app, deps) =>
   app.get('/v2/registries/:id', {
     schema: {
       operationId: 'getRegistry',
@@ -69,7 +67,6 @@ export const getRegistryRoute: RestRoute = (app, deps) =>
       toRegistryResponse(await getRegistryRow(deps.pool, request.actor.userId, request.params.id as RegistryId)),
   });
 
-export const deleteRegistryRoute: RestRoute = (app, deps) =>
   app.delete('/v2/registries/:id', {
     schema: {
       operationId: 'deleteRegistry',
@@ -86,7 +83,6 @@ export const deleteRegistryRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const listRegistryDelegationsRoute: RestRoute = (app, deps) =>
   app.get('/v2/registries/delegations', {
     schema: {
       operationId: 'listRegistryDelegations',
@@ -101,7 +97,6 @@ export const listRegistryDelegationsRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const createRegistryDelegationRoute: RestRoute = (app, deps) =>
   app.post('/v2/registries/delegations', {
     schema: {
       operationId: 'createRegistryDelegation',
@@ -119,7 +114,6 @@ export const createRegistryDelegationRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const deleteRegistryDelegationRoute: RestRoute = (app, deps) =>
   app.delete('/v2/registries/delegations/:id', {
     schema: {
       operationId: 'deleteRegistryDelegation',
@@ -134,6 +128,7 @@ export const deleteRegistryDelegationRoute: RestRoute = (app, deps) =>
       return reply.code(204).send();
     },
   });
+};
 
 function toRegistryResponse({ id, name }: Registry): Static<typeof RegistryResponse> {
   return { id, name };

@@ -11,7 +11,7 @@ import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { noContent, ref } from '../shared/schema.ts';
 import { ReplaceScheduleRequest, ScheduleResponse } from './schedule-schemas.ts';
 
-export const getScheduleRoute: RestRoute = (app, deps) =>
+export const scheduleRoutes: RestRoute = (app, deps) => {
   app.get('/v2/serverless/:id/schedule', {
     schema: {
       operationId: 'getSchedule',
@@ -28,7 +28,6 @@ export const getScheduleRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const replaceScheduleRoute: RestRoute = (app, deps) =>
   app.put('/v2/serverless/:id/schedule', {
     schema: {
       operationId: 'replaceSchedule',
@@ -47,7 +46,6 @@ export const replaceScheduleRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const deleteScheduleRoute: RestRoute = (app, deps) =>
   app.delete('/v2/serverless/:id/schedule', {
     schema: {
       operationId: 'deleteSchedule',
@@ -63,6 +61,7 @@ export const deleteScheduleRoute: RestRoute = (app, deps) =>
       return reply.code(204).send();
     },
   });
+};
 
 function toScheduleResponse(schedule: FloorSchedule, now: number): Static<typeof ScheduleResponse> {
   const { workersMin, until } = scheduledFloor(schedule, now);

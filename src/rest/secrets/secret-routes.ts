@@ -16,7 +16,7 @@ import {
   UpdateSecretRequest,
 } from './secret-schemas.ts';
 
-export const listSecretsRoute: RestRoute = (app, deps) =>
+export const secretRoutes: RestRoute = (app, deps) => {
   app.get('/v2/account/secrets', {
     schema: {
       operationId: 'listSecrets',
@@ -32,7 +32,6 @@ export const listSecretsRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const createSecretRoute: RestRoute = (app, deps) =>
   app.post('/v2/account/secrets', {
     schema: {
       operationId: 'createSecret',
@@ -50,7 +49,6 @@ export const createSecretRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const getSecretRoute: RestRoute = (app, deps) =>
   app.get('/v2/account/secrets/:id', {
     schema: {
       operationId: 'getSecret',
@@ -68,7 +66,6 @@ export const getSecretRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const updateSecretRoute: RestRoute = (app, deps) =>
   app.patch('/v2/account/secrets/:id', {
     schema: {
       operationId: 'updateSecret',
@@ -91,7 +88,6 @@ export const updateSecretRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const deleteSecretRoute: RestRoute = (app, deps) =>
   app.delete('/v2/account/secrets/:id', {
     schema: {
       operationId: 'deleteSecret',
@@ -107,6 +103,7 @@ export const deleteSecretRoute: RestRoute = (app, deps) =>
       return reply.code(204).send();
     },
   });
+};
 
 /** Throws `unprocessable` for a reserved prefix, which a portable pattern cannot exclude. */
 function toNewSecret(body: Static<typeof CreateSecretRequest>): {

@@ -11,7 +11,7 @@ import { SessionList, SessionParams, toSessionResponse, UserSessionParams } from
 const PATH = '/v2/account/sessions';
 const USER_PATH = '/v2/account/users/:id/sessions';
 
-const listSessionsRoute: RestRoute = (app, deps) => {
+export const sessionRoutes: RestRoute = (app, deps) => {
   app.get(PATH, {
     schema: {
       operationId: 'listSessions',
@@ -26,9 +26,7 @@ const listSessionsRoute: RestRoute = (app, deps) => {
       return { sessions: sessions.map((session) => toSessionResponse(session, actor.sessionId)) };
     },
   });
-};
 
-const endSessionRoute: RestRoute = (app, deps) => {
   app.delete(`${PATH}/:id`, {
     schema: {
       operationId: 'endSession',
@@ -44,9 +42,7 @@ const endSessionRoute: RestRoute = (app, deps) => {
       return reply.code(204).send();
     },
   });
-};
 
-const listUserSessionsRoute: RestRoute = (app, deps) => {
   app.get(USER_PATH, {
     schema: {
       operationId: 'listUserSessions',
@@ -63,9 +59,7 @@ const listUserSessionsRoute: RestRoute = (app, deps) => {
       return { sessions: sessions.map((session) => toSessionResponse(session, actor.sessionId)) };
     },
   });
-};
 
-const endUserSessionRoute: RestRoute = (app, deps) => {
   app.delete(`${USER_PATH}/:sessionId`, {
     schema: {
       operationId: 'endUserSession',
@@ -84,10 +78,3 @@ const endUserSessionRoute: RestRoute = (app, deps) => {
     },
   });
 };
-
-export const sessionRoutes: readonly RestRoute[] = [
-  listSessionsRoute,
-  endSessionRoute,
-  listUserSessionsRoute,
-  endUserSessionRoute,
-];

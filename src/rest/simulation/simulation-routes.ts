@@ -5,7 +5,7 @@ import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { SimulateRequest, SimulationResponse } from './simulation-schemas.ts';
 
-export const getSimulationRoute: RestRoute = (app, deps) =>
+export const simulationRoutes: RestRoute = (app, deps) => {
   app.get('/v2/account/simulation', {
     schema: {
       operationId: 'getSimulation',
@@ -20,7 +20,6 @@ export const getSimulationRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const simulateRoute: RestRoute = (app, deps) =>
   app.post('/v2/account/simulation', {
     schema: {
       operationId: 'simulate',
@@ -41,3 +40,4 @@ export const simulateRoute: RestRoute = (app, deps) =>
       return change(deps, request.actor, simulate, request.body);
     },
   });
+};

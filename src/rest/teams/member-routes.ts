@@ -22,7 +22,7 @@ const toMember = ({ joinedAt, ...member }: Member): Static<typeof MemberResponse
   joinedAt: joinedAt.toISOString(),
 });
 
-const listTeamMembersRoute: RestRoute = (app, deps) => {
+export const teamMemberRoutes: RestRoute = (app, deps) => {
   app.get(PATH, {
     schema: {
       operationId: 'listTeamMembers',
@@ -38,9 +38,7 @@ const listTeamMembersRoute: RestRoute = (app, deps) => {
       return { members: (await listMembers(deps.pool, id)).map(toMember) };
     },
   });
-};
 
-const addTeamMemberRoute: RestRoute = (app, deps) => {
   app.post(PATH, {
     schema: {
       operationId: 'addTeamMember',
@@ -57,9 +55,7 @@ const addTeamMemberRoute: RestRoute = (app, deps) => {
       return reply.code(201).send(toMember(await change(deps, actor, addMember, input)));
     },
   });
-};
 
-const updateTeamMemberRoute: RestRoute = (app, deps) => {
   app.patch(`${PATH}/:userId`, {
     schema: {
       operationId: 'updateTeamMember',
@@ -77,9 +73,7 @@ const updateTeamMemberRoute: RestRoute = (app, deps) => {
       return toMember((await change(deps, actor, updateTeamMember, input))!);
     },
   });
-};
 
-const removeTeamMemberRoute: RestRoute = (app, deps) => {
   app.delete(`${PATH}/:userId`, {
     schema: {
       operationId: 'removeTeamMember',
@@ -98,10 +92,3 @@ const removeTeamMemberRoute: RestRoute = (app, deps) => {
     },
   });
 };
-
-export const teamMemberRoutes: readonly RestRoute[] = [
-  listTeamMembersRoute,
-  addTeamMemberRoute,
-  updateTeamMemberRoute,
-  removeTeamMemberRoute,
-];

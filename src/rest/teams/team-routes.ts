@@ -22,7 +22,7 @@ const toTeam = ({ createdAt, ...team }: Team): Static<typeof TeamResponse> => ({
   createdAt: createdAt.toISOString(),
 });
 
-const listTeamsRoute: RestRoute = (app, deps) => {
+export const teamRoutes: RestRoute = (app, deps) => {
   app.get('/v2/teams', {
     schema: {
       operationId: 'listTeams',
@@ -40,9 +40,7 @@ const listTeamsRoute: RestRoute = (app, deps) => {
       return { teams: teams.map(toTeam) };
     },
   });
-};
 
-const createTeamRoute: RestRoute = (app, deps) => {
   app.post('/v2/teams', {
     schema: {
       operationId: 'createTeam',
@@ -59,9 +57,7 @@ const createTeamRoute: RestRoute = (app, deps) => {
       return reply.code(201).send(toTeam(await change(deps, actor, createTeam, input)));
     },
   });
-};
 
-const getTeamRoute: RestRoute = (app, deps) => {
   app.get('/v2/teams/:id', {
     schema: {
       operationId: 'getTeam',
@@ -74,9 +70,7 @@ const getTeamRoute: RestRoute = (app, deps) => {
     config: { permission: PERMISSIONS.readTeam, failures: ['notFound'] },
     handler: async ({ actor, params }) => toTeam(await getVisibleTeam(deps.pool, actor, params.id as UserId)),
   });
-};
 
-const updateTeamRoute: RestRoute = (app, deps) => {
   app.patch('/v2/teams/:id', {
     schema: {
       operationId: 'updateTeam',
@@ -93,9 +87,7 @@ const updateTeamRoute: RestRoute = (app, deps) => {
       return toTeam(await change(deps, actor, renameTeam, { id, name: body.name }));
     },
   });
-};
 
-const deleteTeamRoute: RestRoute = (app, deps) => {
   app.delete('/v2/teams/:id', {
     schema: {
       operationId: 'deleteTeam',
@@ -114,11 +106,3 @@ const deleteTeamRoute: RestRoute = (app, deps) => {
     },
   });
 };
-
-export const teamRoutes: readonly RestRoute[] = [
-  listTeamsRoute,
-  createTeamRoute,
-  getTeamRoute,
-  updateTeamRoute,
-  deleteTeamRoute,
-];

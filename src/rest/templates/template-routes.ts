@@ -16,7 +16,7 @@ import {
   UpdateTemplateRequest,
 } from './template-wire.ts';
 
-export const listTemplatesRoute =
+export const templateRoutes =
   (wire: TemplateWire): RestRoute =>
   (app, deps) => {
     app.get('/v2/templates', {
@@ -32,11 +32,7 @@ export const listTemplatesRoute =
         return { templates: records.map((template) => toTemplateResponse(wire, template)) };
       },
     });
-  };
 
-export const createTemplateRoute =
-  (wire: TemplateWire): RestRoute =>
-  (app, deps) => {
     app.post('/v2/templates', {
       schema: {
         operationId: 'createTemplate',
@@ -51,11 +47,7 @@ export const createTemplateRoute =
         return reply.code(201).send(toTemplateResponse(wire, record));
       },
     });
-  };
 
-export const getTemplateRoute =
-  (wire: TemplateWire): RestRoute =>
-  (app, deps) => {
     app.get('/v2/templates/:id', {
       schema: {
         operationId: 'getTemplate',
@@ -72,11 +64,7 @@ export const getTemplateRoute =
           await getReadableTemplate(deps.pool, request.actor.userId, request.params.id as TemplateId),
         ),
     });
-  };
 
-export const updateTemplateRoute =
-  (wire: TemplateWire): RestRoute =>
-  (app, deps) => {
     app.patch('/v2/templates/:id', {
       schema: {
         operationId: 'updateTemplate',
@@ -98,21 +86,20 @@ export const updateTemplateRoute =
         return toTemplateResponse(wire, template);
       },
     });
-  };
 
-export const deleteTemplateRoute: RestRoute = (app, deps) =>
-  app.delete('/v2/templates/:id', {
-    schema: {
-      operationId: 'deleteTemplate',
-      summary: 'Delete a template',
-      description: 'Refused while pods or endpoints created from it exist.',
-      tags: ['templates'],
-      params: TemplateParams,
-      response: { 204: noContent('Deleted.') },
-    },
-    config: { permission: PERMISSIONS.deleteTemplate, failures: ['badRequest', 'notFound'] },
-    handler: async (request, reply) => {
-      await change(deps, request.actor, deleteTemplate, { id: request.params.id as TemplateId });
-      return reply.code(204).send();
-    },
-  });
+    app.delete('/v2/templates/:id', {
+      schema: {
+        operationId: 'deleteTemplate',
+        summary: 'Delete a template',
+        description: 'Refused while pods or endpoints created from it exist.',
+        tags: ['templates'],
+        params: TemplateParams,
+        response: { 204: noContent('Deleted.') },
+      },
+      config: { permission: PERMISSIONS.deleteTemplate, failures: ['badRequest', 'notFound'] },
+      handler: async (request, reply) => {
+        await change(deps, request.actor, deleteTemplate, { id: request.params.id as TemplateId });
+        return reply.code(204).send();
+      },
+    });
+  };

@@ -29,7 +29,7 @@ import {
 const DESCRIPTION =
   'Podyard only. Prepares a session and returns how to open it, once, within a minute. Needs the scope `exec`, which `all` does not include. 409 when it does not run or too many sessions are open, 403 when the server has terminals disabled.';
 
-export const createPodTerminalRoute: RestRoute = (app, deps) =>
+export const terminalRoutes: RestRoute = (app, deps) => {
   app.post('/v2/pods/:id/terminals', {
     schema: {
       operationId: 'createPodTerminal',
@@ -48,7 +48,6 @@ export const createPodTerminalRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const createWorkerTerminalRoute: RestRoute = (app, deps) =>
   app.post('/v2/serverless/:id/terminals', {
     schema: {
       operationId: 'createWorkerTerminal',
@@ -68,9 +67,6 @@ export const createWorkerTerminalRoute: RestRoute = (app, deps) =>
     },
   });
 
-const DEFAULT_LIMIT = 100;
-
-export const listTerminalsRoute: RestRoute = (app, deps) =>
   app.get('/v2/account/terminals', {
     schema: {
       operationId: 'listTerminals',
@@ -89,7 +85,6 @@ export const listTerminalsRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const endTerminalRoute: RestRoute = (app, deps) =>
   app.delete('/v2/account/terminals/:id', {
     schema: {
       operationId: 'endTerminal',
@@ -105,6 +100,9 @@ export const endTerminalRoute: RestRoute = (app, deps) =>
       return reply.code(204).send();
     },
   });
+};
+
+const DEFAULT_LIMIT = 100;
 
 const DEFAULT_SIZE = { columns: 80, rows: 24 };
 /** The best shell that the image has. */

@@ -59,7 +59,7 @@ export const INVITATION_EXAMPLES: Examples = {
   },
 };
 
-const createInvitationRoute: RestRoute = (app, deps) => {
+export const invitationRoutes: RestRoute = (app, deps) => {
   app.post(PATH, {
     schema: {
       operationId: 'createInvitation',
@@ -82,9 +82,7 @@ const createInvitationRoute: RestRoute = (app, deps) => {
       return reply.code(201).send({ ...render(made.invitation), url: urlOf(deps, raw, made.secret) });
     },
   });
-};
 
-const getInvitationRoute: RestRoute = (app, deps) => {
   app.get(PATH, {
     schema: {
       operationId: 'getInvitation',
@@ -102,9 +100,7 @@ const getInvitationRoute: RestRoute = (app, deps) => {
       return render(found);
     },
   });
-};
 
-const revokeInvitationRoute: RestRoute = (app, deps) => {
   app.delete(PATH, {
     schema: {
       operationId: 'deleteInvitation',
@@ -120,9 +116,7 @@ const revokeInvitationRoute: RestRoute = (app, deps) => {
       return reply.code(204).send();
     },
   });
-};
 
-const removePasswordRoute: RestRoute = (app, deps) => {
   app.delete('/v2/account/users/:id/password', {
     schema: {
       operationId: 'removeUserPassword',
@@ -150,10 +144,3 @@ function urlOf({ publicUrlFor }: RouteDeps, request: IncomingMessage, secret: st
 function render({ createdAt, expiresAt }: { createdAt: Date; expiresAt: Date }): Static<typeof InvitationResponse> {
   return { createdAt: createdAt.toISOString(), expiresAt: expiresAt.toISOString() };
 }
-
-export const invitationRoutes: readonly RestRoute[] = [
-  createInvitationRoute,
-  getInvitationRoute,
-  revokeInvitationRoute,
-  removePasswordRoute,
-];

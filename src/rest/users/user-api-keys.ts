@@ -20,7 +20,7 @@ import { UserKeyParams } from './user-schemas.ts';
 
 const PATH = '/v2/account/users/:id/api-keys';
 
-const listUserApiKeysRoute: RestRoute = (app, deps) => {
+export const userApiKeyRoutes: RestRoute = (app, deps) => {
   app.get(PATH, {
     schema: {
       operationId: 'listUserApiKeys',
@@ -36,9 +36,7 @@ const listUserApiKeysRoute: RestRoute = (app, deps) => {
       return { apiKeys: (await listKeys(deps.pool, user.id)).map(toApiKeyResponse) };
     },
   });
-};
 
-const createUserApiKeyRoute: RestRoute = (app, deps) => {
   app.post(PATH, {
     schema: {
       operationId: 'createUserApiKey',
@@ -59,9 +57,7 @@ const createUserApiKeyRoute: RestRoute = (app, deps) => {
       return reply.code(201).send({ ...toApiKeyResponse(key), secret });
     },
   });
-};
 
-const updateUserApiKeyRoute: RestRoute = (app, deps) => {
   app.patch(`${PATH}/:keyId`, {
     schema: {
       operationId: 'updateUserApiKey',
@@ -79,9 +75,7 @@ const updateUserApiKeyRoute: RestRoute = (app, deps) => {
       return toApiKeyResponse(await change(deps, actor, updateApiKey, input));
     },
   });
-};
 
-const rotateUserApiKeyRoute: RestRoute = (app, deps) => {
   app.post(`${PATH}/:keyId/rotate`, {
     schema: {
       operationId: 'rotateUserApiKey',
@@ -102,9 +96,7 @@ const rotateUserApiKeyRoute: RestRoute = (app, deps) => {
       return reply.code(201).send({ ...toApiKeyResponse(key), secret });
     },
   });
-};
 
-const deleteUserApiKeyRoute: RestRoute = (app, deps) => {
   app.delete(`${PATH}/:keyId`, {
     schema: {
       operationId: 'deleteUserApiKey',
@@ -122,11 +114,3 @@ const deleteUserApiKeyRoute: RestRoute = (app, deps) => {
     },
   });
 };
-
-export const userApiKeyRoutes: readonly RestRoute[] = [
-  listUserApiKeysRoute,
-  createUserApiKeyRoute,
-  updateUserApiKeyRoute,
-  rotateUserApiKeyRoute,
-  deleteUserApiKeyRoute,
-];

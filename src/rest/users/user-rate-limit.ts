@@ -10,7 +10,7 @@ import { renderRateLimit, toRateLimit } from './user-wire.ts';
 
 const PATH = '/v2/account/users/:id/rate-limit';
 
-export const getUserRateLimitRoute: RestRoute = (app, deps) =>
+export const userRateLimitRoutes: RestRoute = (app, deps) => {
   app.get(PATH, {
     schema: {
       operationId: 'getUserRateLimit',
@@ -26,7 +26,6 @@ export const getUserRateLimitRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const replaceUserRateLimitRoute: RestRoute = (app, deps) =>
   app.put(PATH, {
     schema: {
       operationId: 'replaceUserRateLimit',
@@ -43,6 +42,7 @@ export const replaceUserRateLimitRoute: RestRoute = (app, deps) =>
       return render(deps, params.id as UserId);
     },
   });
+};
 
 async function render({ pool }: RouteDeps, id: UserId) {
   const limit = await findUserRateLimit(pool, id);

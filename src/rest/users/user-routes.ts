@@ -22,7 +22,7 @@ import {
 } from './user-schemas.ts';
 import { renderUserAccount, toNewUser } from './user-wire.ts';
 
-export const listUsersRoute: RestRoute = (app, deps) =>
+export const userRoutes: RestRoute = (app, deps) => {
   app.get('/v2/account/users', {
     schema: {
       operationId: 'listUsers',
@@ -39,7 +39,6 @@ export const listUsersRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const createUserRoute: RestRoute = (app, deps) =>
   app.post('/v2/account/users', {
     schema: {
       operationId: 'createUser',
@@ -62,7 +61,6 @@ export const createUserRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const getUserRoute: RestRoute = (app, deps) =>
   app.get('/v2/account/users/:id', {
     schema: {
       operationId: 'getUser',
@@ -78,7 +76,6 @@ export const getUserRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const updateUserRoute: RestRoute = (app, deps) =>
   app.patch('/v2/account/users/:id', {
     schema: {
       operationId: 'updateUser',
@@ -98,7 +95,6 @@ export const updateUserRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const suspendUserRoute: RestRoute = (app, deps) =>
   app.post('/v2/account/users/:id/suspend', {
     schema: {
       operationId: 'suspendUser',
@@ -121,7 +117,6 @@ export const suspendUserRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const resumeUserRoute: RestRoute = (app, deps) =>
   app.post('/v2/account/users/:id/resume', {
     schema: {
       operationId: 'resumeUser',
@@ -140,7 +135,6 @@ export const resumeUserRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const deleteUserRoute: RestRoute = (app, deps) =>
   app.delete('/v2/account/users/:id', {
     schema: {
       operationId: 'deleteUser',
@@ -168,7 +162,6 @@ export const deleteUserRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const planUserRemovalRoute: RestRoute = (app, deps) =>
   app.get('/v2/account/users/:id/removal', {
     schema: {
       operationId: 'planUserRemoval',
@@ -188,3 +181,4 @@ export const planUserRemovalRoute: RestRoute = (app, deps) =>
       return planRemoval(deps.pool, params.id as UserId, (query.handOverTo as UserId | undefined) ?? null);
     },
   });
+};

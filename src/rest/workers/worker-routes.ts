@@ -17,7 +17,7 @@ import {
   type WorkerStartResponse,
 } from './worker-schemas.ts';
 
-export const listEndpointWorkersRoute: RestRoute = (app, deps) =>
+export const workerRoutes: RestRoute = (app, deps) => {
   app.get('/v2/serverless/:id/workers', {
     schema: {
       operationId: 'listEndpointWorkers',
@@ -44,7 +44,6 @@ export const listEndpointWorkersRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const getWorkerRoute: RestRoute = (app, deps) =>
   app.get('/v2/serverless/:id/workers/:workerId', {
     schema: {
       operationId: 'getWorker',
@@ -62,6 +61,7 @@ export const getWorkerRoute: RestRoute = (app, deps) =>
       return toWorkerDetailResponse(worker);
     },
   });
+};
 
 function toWorkerListResponse(list: WorkerList): Static<typeof WorkerListResponse> {
   const workers = list.workers.map((worker) => ({ ...worker, startedAt: worker.startedAt?.toISOString() ?? null }));

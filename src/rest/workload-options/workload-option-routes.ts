@@ -11,7 +11,7 @@ import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { ReplaceWorkloadOptionsRequest, WorkloadOptionsResponse } from './workload-option-schemas.ts';
 
-export const getWorkloadOptionsRoute: RestRoute = (app, deps) =>
+export const workloadOptionRoutes: RestRoute = (app, deps) => {
   app.get('/v2/serverless/:id/workload-options', {
     schema: {
       operationId: 'getWorkloadOptions',
@@ -28,7 +28,6 @@ export const getWorkloadOptionsRoute: RestRoute = (app, deps) =>
     },
   });
 
-export const replaceWorkloadOptionsRoute: RestRoute = (app, deps) =>
   app.put('/v2/serverless/:id/workload-options', {
     schema: {
       operationId: 'replaceWorkloadOptions',
@@ -46,6 +45,7 @@ export const replaceWorkloadOptionsRoute: RestRoute = (app, deps) =>
       return toWorkloadOptionsResponse(body, deps.workloadOptions);
     },
   });
+};
 
 function toWorkloadOptionsResponse(
   options: WorkloadOptions,
