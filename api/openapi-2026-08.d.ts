@@ -692,6 +692,45 @@ export interface components {
     PodList: {
       pods: components["schemas"]["Pod"][];
     };
+    UpdatePodRequest: {
+      name?: string;
+      image?: string;
+      args?: string;
+      disk?: number;
+      ports?: string[];
+      env?: {
+        [key: string]: string;
+      };
+      registry?: string | null;
+      mounts?: {
+        persistent?: {
+          size: number;
+          path: string;
+        };
+        network?: {
+          volumeId: string;
+          path: string;
+        }[];
+      };
+      locked?: boolean;
+      globalNetworking?: boolean;
+      templateId?: string;
+    };
+    PodActionRequest: {
+      action: "start" | "stop" | "restart" | "terminate";
+    };
+    PodAccess: {
+      private: boolean;
+    };
+    PodLifetime: {
+      /** Format: date-time */
+      stopAfter: string | null;
+      /** Format: date-time */
+      terminateAfter: string | null;
+    };
+    PodJupyter: {
+      password: string | null;
+    };
     CreatePodRequest: {
       name: string;
       image?: string;
@@ -732,39 +771,6 @@ export interface components {
       startSsh?: boolean;
       startJupyter?: boolean;
       templateId?: string;
-    };
-    UpdatePodRequest: {
-      name?: string;
-      image?: string;
-      args?: string;
-      disk?: number;
-      ports?: string[];
-      env?: {
-        [key: string]: string;
-      };
-      registry?: string | null;
-      mounts?: {
-        persistent?: {
-          size: number;
-          path: string;
-        };
-        network?: {
-          volumeId: string;
-          path: string;
-        }[];
-      };
-      locked?: boolean;
-      globalNetworking?: boolean;
-      templateId?: string;
-    };
-    PodActionRequest: {
-      action: "start" | "stop" | "restart" | "terminate";
-    };
-    PodAccess: {
-      private: boolean;
-    };
-    PodJupyter: {
-      password: string | null;
     };
     Cluster: {
       id: string;
@@ -832,12 +838,6 @@ export interface components {
     };
     UpdateClusterRequest: {
       name?: string;
-    };
-    PodLifetime: {
-      /** Format: date-time */
-      stopAfter: string | null;
-      /** Format: date-time */
-      terminateAfter: string | null;
     };
     Endpoint: {
       id: string;
@@ -1021,6 +1021,24 @@ export interface components {
     EndpointFiguresList: {
       figures: components["schemas"]["EndpointFigures"][];
     };
+    DecisionList: {
+      decisions: {
+        /** Format: date-time */
+        at: string;
+        wanted: number;
+        reason: string;
+        inputs: {
+          [key: string]: unknown;
+        };
+        actions: {
+          kind: "start" | "thaw" | "freeze" | "stop" | "drain" | "exit";
+          workerId: string;
+          /** @enum {string|null} */
+          cause: "DEMAND" | "MINIMUM" | "SCHEDULE" | "TRIAL" | "WORK_ARRIVED" | "IDLE" | "WORK_GONE" | "OVER_MAXIMUM" | "OVER_USER_LIMIT" | "OVER_BUDGET" | "OUTDATED" | "FLASHBOOT_OFF" | "ENDPOINT_DELETED" | "RUNTIME_CHANGED" | "PREEMPTED" | "EVICTED" | "PUT_TO_SLEEP" | "FROZEN_MEMORY" | "MACHINE_MEMORY" | "NOT_FROZEN" | "NOT_THAWED" | "NOT_WOKEN" | "UNHEALTHY" | "SILENT" | "IGNORED_STOP" | "ASKED" | "OVER_DISK" | "EXITED" | "GONE" | "GPU_LOST" | "START_FAILED" | "START_INTERRUPTED" | "NOT_READY" | null;
+          reason: string;
+        }[];
+      }[];
+    };
     Worker: {
       id: string;
       status: "RUNNING" | "IDLE" | "INITIALIZING" | "THROTTLED" | "UNHEALTHY";
@@ -1085,6 +1103,22 @@ export interface components {
         ms: number | null;
       }[];
     };
+    WorkerStart: {
+      workerId: string;
+      version: number;
+      /** Format: date-time */
+      createdAt: string;
+      ready: boolean;
+      failed: boolean;
+      timeline: {
+        stage: "capacity" | "pull" | "models" | "create" | "start" | "ready";
+        /** Format: date-time */
+        from: string;
+        /** Format: date-time */
+        to: string | null;
+        ms: number | null;
+      }[];
+    };
     EndedWorker: {
       id: string;
       status: "EXITED";
@@ -1104,22 +1138,6 @@ export interface components {
       /** Format: date-time */
       endedAt: string;
       exitCode: number | null;
-    };
-    WorkerStart: {
-      workerId: string;
-      version: number;
-      /** Format: date-time */
-      createdAt: string;
-      ready: boolean;
-      failed: boolean;
-      timeline: {
-        stage: "capacity" | "pull" | "models" | "create" | "start" | "ready";
-        /** Format: date-time */
-        from: string;
-        /** Format: date-time */
-        to: string | null;
-        ms: number | null;
-      }[];
     };
     Installation: {
       id: string;
@@ -1292,24 +1310,6 @@ export interface components {
     UpdateMachineModelRequest: {
       pinned: boolean;
     };
-    DecisionList: {
-      decisions: {
-        /** Format: date-time */
-        at: string;
-        wanted: number;
-        reason: string;
-        inputs: {
-          [key: string]: unknown;
-        };
-        actions: {
-          kind: "start" | "thaw" | "freeze" | "stop" | "drain" | "exit";
-          workerId: string;
-          /** @enum {string|null} */
-          cause: "DEMAND" | "MINIMUM" | "SCHEDULE" | "TRIAL" | "WORK_ARRIVED" | "IDLE" | "WORK_GONE" | "OVER_MAXIMUM" | "OVER_USER_LIMIT" | "OVER_BUDGET" | "OUTDATED" | "FLASHBOOT_OFF" | "ENDPOINT_DELETED" | "RUNTIME_CHANGED" | "PREEMPTED" | "EVICTED" | "PUT_TO_SLEEP" | "FROZEN_MEMORY" | "MACHINE_MEMORY" | "NOT_FROZEN" | "NOT_THAWED" | "NOT_WOKEN" | "UNHEALTHY" | "SILENT" | "IGNORED_STOP" | "ASKED" | "OVER_DISK" | "EXITED" | "GONE" | "GPU_LOST" | "START_FAILED" | "START_INTERRUPTED" | "NOT_READY" | null;
-          reason: string;
-        }[];
-      }[];
-    };
     JobList: {
       requests: {
         id: string;
@@ -1478,6 +1478,15 @@ export interface components {
       /** Format: date-time */
       endsAt: string;
     };
+    ReplaceScheduleRequest: {
+      timeZone: string;
+      floors: {
+        days: ("SUN" | "MON" | "TUE" | "WED" | "THU" | "FRI" | "SAT")[];
+        from: string;
+        until: string;
+        workersMin: number;
+      }[];
+    };
     Schedule: {
       timeZone: string;
       floors: {
@@ -1517,21 +1526,12 @@ export interface components {
         memoryGbPerGpu: number | null;
       };
     };
-    ReplaceScheduleRequest: {
-      timeZone: string;
-      floors: {
-        days: ("SUN" | "MON" | "TUE" | "WED" | "THU" | "FRI" | "SAT")[];
-        from: string;
-        until: string;
-        workersMin: number;
-      }[];
-    };
-    GpuRule: {
+    ReplaceGpuRuleRequest: {
       excludedGpuTypes: string[];
       allowedCudaVersions: string[];
       minCudaVersion: string | null;
     };
-    ReplaceGpuRuleRequest: {
+    GpuRule: {
       excludedGpuTypes: string[];
       allowedCudaVersions: string[];
       minCudaVersion: string | null;
@@ -1551,13 +1551,10 @@ export interface components {
         new: unknown;
       }[];
     };
-    Rollout: {
-      inProgress: boolean;
-      workersOnLatest: number;
-      workersTotal: number;
-      percentOnLatest: number;
-      paused: boolean;
-      trial: components["schemas"]["ReleaseTrial"];
+    ReleaseList: {
+      endpointVersion: number;
+      rollout: components["schemas"]["Rollout"];
+      releases: components["schemas"]["Release"][];
     };
     ReleaseTrial: {
       state: "NOT_TRIED" | "WAITING" | "RUNNING" | "PASSED" | "FAILED" | "SKIPPED";
@@ -1566,8 +1563,13 @@ export interface components {
       workerId: string | null;
       servingVersion: number | null;
     };
-    ChangeRolloutRequest: {
-      action: "pause" | "resume" | "try" | "skip-trial";
+    Rollout: {
+      inProgress: boolean;
+      workersOnLatest: number;
+      workersTotal: number;
+      percentOnLatest: number;
+      paused: boolean;
+      trial: components["schemas"]["ReleaseTrial"];
     };
     ReleaseImage: {
       releaseId: string;
@@ -1582,10 +1584,8 @@ export interface components {
     ReleaseImageList: {
       images: components["schemas"]["ReleaseImage"][];
     };
-    ReleaseList: {
-      endpointVersion: number;
-      rollout: components["schemas"]["Rollout"];
-      releases: components["schemas"]["Release"][];
+    ChangeRolloutRequest: {
+      action: "pause" | "resume" | "try" | "skip-trial";
     };
     Template: {
       id: string;
@@ -1614,9 +1614,9 @@ export interface components {
     TemplateList: {
       templates: components["schemas"]["Template"][];
     };
-    CreateTemplateRequest: {
-      name: string;
-      image: string;
+    UpdateTemplateRequest: {
+      name?: string;
+      image?: string;
       args?: string;
       disk?: number;
       ports?: string[];
@@ -1624,8 +1624,6 @@ export interface components {
         [key: string]: string;
       };
       registry?: string | null;
-      entrypoint?: string[];
-      cmd?: string[];
       mounts?: {
         persistent?: {
           size: number;
@@ -1639,9 +1637,9 @@ export interface components {
       startJupyter?: boolean;
       allowedCudaVersions?: string[];
     };
-    UpdateTemplateRequest: {
-      name?: string;
-      image?: string;
+    CreateTemplateRequest: {
+      name: string;
+      image: string;
       args?: string;
       disk?: number;
       ports?: string[];
@@ -1649,6 +1647,8 @@ export interface components {
         [key: string]: string;
       };
       registry?: string | null;
+      entrypoint?: string[];
+      cmd?: string[];
       mounts?: {
         persistent?: {
           size: number;
@@ -2434,6 +2434,38 @@ export interface components {
         };
       }[];
     };
+    S3Key: {
+      id: string;
+      name: string;
+      scopes: string[];
+      /** Format: date-time */
+      createdAt: string;
+      /** Format: date-time */
+      expiresAt: string | null;
+      /** Format: date-time */
+      lastUsedAt: string | null;
+    };
+    S3KeyList: {
+      s3Keys: components["schemas"]["S3Key"][];
+    };
+    CreateS3KeyRequest: {
+      name: string;
+      scopes: string[];
+      /** Format: date-time */
+      expiresAt?: string | null;
+    };
+    CreatedS3Key: {
+      id: string;
+      name: string;
+      scopes: string[];
+      /** Format: date-time */
+      createdAt: string;
+      /** Format: date-time */
+      expiresAt: string | null;
+      /** Format: date-time */
+      lastUsedAt: string | null;
+      secret: string;
+    };
     Account: {
       id: string;
       name: string;
@@ -2466,6 +2498,15 @@ export interface components {
     ApiKeyList: {
       apiKeys: components["schemas"]["ApiKey"][];
     };
+    CreateApiKeyRequest: {
+      name: string;
+      scopes: string[];
+      /** Format: date-time */
+      expiresAt?: string | null;
+      /** @enum {string|null} */
+      restRevision?: "2026-07" | "2026-08" | null;
+      allowedAddresses?: string[];
+    };
     UpdateApiKeyRequest: {
       name?: string;
       scopes?: string[];
@@ -2476,15 +2517,6 @@ export interface components {
     };
     RotateApiKeyRequest: {
       overlapHours?: number;
-    };
-    CreateApiKeyRequest: {
-      name: string;
-      scopes: string[];
-      /** Format: date-time */
-      expiresAt?: string | null;
-      /** @enum {string|null} */
-      restRevision?: "2026-07" | "2026-08" | null;
-      allowedAddresses?: string[];
     };
     CreatedApiKey: {
       id: string;
@@ -2508,6 +2540,10 @@ export interface components {
       } | null;
       secret: string;
     };
+    ReplaceSshKeysRequest: {
+      sshKeys?: string[];
+      keys?: string[];
+    } & (unknown | unknown);
     Team: {
       id: string;
       name: string;
@@ -2545,37 +2581,21 @@ export interface components {
     UpdateTeamMemberRequest: {
       role: "VIEWER" | "DEVELOPER" | "OPERATOR" | "OWNER";
     };
-    S3Key: {
-      id: string;
-      name: string;
-      scopes: string[];
+    CreateInvitationRequest: {
+      expiresInHours?: number;
+    };
+    Invitation: {
       /** Format: date-time */
       createdAt: string;
       /** Format: date-time */
-      expiresAt: string | null;
-      /** Format: date-time */
-      lastUsedAt: string | null;
+      expiresAt: string;
     };
-    S3KeyList: {
-      s3Keys: components["schemas"]["S3Key"][];
-    };
-    CreateS3KeyRequest: {
-      name: string;
-      scopes: string[];
-      /** Format: date-time */
-      expiresAt?: string | null;
-    };
-    CreatedS3Key: {
-      id: string;
-      name: string;
-      scopes: string[];
+    CreatedInvitation: {
       /** Format: date-time */
       createdAt: string;
       /** Format: date-time */
-      expiresAt: string | null;
-      /** Format: date-time */
-      lastUsedAt: string | null;
-      secret: string;
+      expiresAt: string;
+      url: string;
     };
     UserAccount: {
       userId: string;
@@ -2698,12 +2718,6 @@ export interface components {
       workloads?: "KEEP" | "STOP";
       reason?: string | null;
     };
-    UserRateLimit: {
-      exempt: boolean;
-      minute: number | null;
-      hour: number | null;
-      day: number | null;
-    };
     RemovalPlan: {
       owned: {
         endpoints: number;
@@ -2723,21 +2737,11 @@ export interface components {
       }[];
       exceeded: string[];
     };
-    CreateInvitationRequest: {
-      expiresInHours?: number;
-    };
-    Invitation: {
-      /** Format: date-time */
-      createdAt: string;
-      /** Format: date-time */
-      expiresAt: string;
-    };
-    CreatedInvitation: {
-      /** Format: date-time */
-      createdAt: string;
-      /** Format: date-time */
-      expiresAt: string;
-      url: string;
+    UserRateLimit: {
+      exempt: boolean;
+      minute: number | null;
+      hour: number | null;
+      day: number | null;
     };
     Session: {
       id: string;
@@ -2830,10 +2834,6 @@ export interface components {
     SshKeyList: {
       keys: string[];
     };
-    ReplaceSshKeysRequest: {
-      sshKeys?: string[];
-      keys?: string[];
-    } & (unknown | unknown);
   };
   responses: {
     Unauthorized: {

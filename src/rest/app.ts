@@ -7,6 +7,7 @@ import { addInTurns } from './setup/add-in-turns.ts';
 import { sendProblem } from './setup/error-handler.ts';
 import { newApp } from './setup/new-app.ts';
 import type { HandOver } from './setup/request-hooks.ts';
+import type { NamedSchemas } from './shared/example-values.ts';
 import type { RestApp, RestDeps, RestRoute } from './shared/rest-app.ts';
 import { hintsOf, WIRES } from './wires.ts';
 
@@ -17,7 +18,7 @@ export interface RestAppOptions {
   /** Serves requests whose key asks for another revision. Without it, this app does. */
   handOver?: HandOver;
   /** Registers what describes the routes, before they are added, and adds the schemas that they refer to. */
-  describe?: (app: RestApp, schemas: readonly object[]) => void;
+  describe?: (app: RestApp, schemas: NamedSchemas) => void;
 }
 
 /** The description of each revision, in `api/`. */
@@ -36,7 +37,7 @@ export function buildRestApp(outerDeps: RestDeps, { revision, isWhole, handOver,
   const wires = WIRES[revision];
   const schemas = namedSchemas(wires);
   const { app, finish } = newApp(deps, {
-    schemas,
+    schemas: schemas.map(([schema]) => schema),
     hints: hintsOf(wires),
     revision,
     api: 'rest',

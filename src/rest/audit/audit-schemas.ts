@@ -1,6 +1,6 @@
 import { ACTOR_KINDS, OUTCOMES } from '../../domain/audit/audit-entry.ts';
 import { DEFAULT_AUDIT_PAGE, MAX_AUDIT_PAGE } from '../../domain/audit/list-entries.ts';
-import { CREATED_AT, ENDPOINT_ID, type Examples, USER_ID } from '../shared/example-values.ts';
+import { CREATED_AT, ENDPOINT_ID, type NamedSchemas, USER_ID } from '../shared/example-values.ts';
 import { dateTime, nullableString, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -80,8 +80,6 @@ export const AuditQuery = Type.Object({
   cursor: Type.Optional(Type.String({ description: '`nextCursor` of the page before, with the same filters.' })),
 });
 
-export const AUDIT_SCHEMAS = [AuditEntryResponse, AuditList] as const;
-
 const entry = {
   seq: 4711,
   at: CREATED_AT.replace('Z', '000Z'),
@@ -113,4 +111,7 @@ const entry = {
 
 export const AUDIT_EXAMPLE_LINE = `${JSON.stringify(entry)}\n`;
 
-export const AUDIT_EXAMPLES: Examples = { AuditEntry: entry, AuditList: { entries: [entry], nextCursor: null } };
+export const AUDIT_SCHEMAS: NamedSchemas = [
+  [AuditEntryResponse, entry],
+  [AuditList, { entries: [entry], nextCursor: null }],
+];

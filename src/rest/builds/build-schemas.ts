@@ -3,7 +3,7 @@ import { BUILD_NAME, MAX_BUILD_NAME_LENGTH } from '../../domain/builds/build-ima
 import { MAX_FILE_BYTES, MAX_FOLDER_ENTRIES, MAX_PATH_LENGTH } from '../../domain/builds/check-folder.ts';
 import { REGISTRY_HOST } from '../../domain/images/image-reference.ts';
 import { MAX_SECRET_NAME_LENGTH, SECRET_NAME } from '../../domain/secrets/secret.ts';
-import { CREATED_AT, ENDPOINT_ID, type Examples } from '../shared/example-values.ts';
+import { CREATED_AT, ENDPOINT_ID, type NamedSchemas } from '../shared/example-values.ts';
 import { byDefault, closed, dateTime, nullableInteger, nullableString, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -239,15 +239,6 @@ export const BuildLogHeaders = Type.Object({
   ),
 });
 
-export const BUILD_SCHEMAS = [
-  BuildResponse,
-  BuildList,
-  BuildPage,
-  CreateBuildRequest,
-  MissingFilesRequest,
-  MissingFiles,
-] as const;
-
 const DIGEST = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08';
 const build = {
   id: 'b7k2m9x4c1v8zt',
@@ -271,31 +262,34 @@ const build = {
   endedAt: CREATED_AT,
 };
 
-export const BUILD_EXAMPLES: Examples = {
-  Build: build,
-  BuildList: { builds: [build] },
-  BuildPage: { builds: [build], nextCursor: null },
-  CreateBuildRequest: {
-    name: 'transcriber',
-    files: [
-      { path: 'handler.py', digest: DIGEST, size: 412, mode: 0o644 },
-      { path: 'models/default', link: 'large' },
-    ],
-    recipe: {
-      language: 'python',
-      dockerfile: null,
-      target: null,
-      base: null,
-      version: '3.12',
-      installer: 'pip',
-      lockFiles: ['requirements.txt'],
-      systemPackages: [],
-      secretIds: ['INDEX_TOKEN'],
-      buildCommand: null,
-      entry: { kind: 'handler', file: 'handler.py', name: 'handler' },
+export const BUILD_SCHEMAS: NamedSchemas = [
+  [BuildResponse, build],
+  [BuildList, { builds: [build] }],
+  [BuildPage, { builds: [build], nextCursor: null }],
+  [
+    CreateBuildRequest,
+    {
+      name: 'transcriber',
+      files: [
+        { path: 'handler.py', digest: DIGEST, size: 412, mode: 0o644 },
+        { path: 'models/default', link: 'large' },
+      ],
+      recipe: {
+        language: 'python',
+        dockerfile: null,
+        target: null,
+        base: null,
+        version: '3.12',
+        installer: 'pip',
+        lockFiles: ['requirements.txt'],
+        systemPackages: [],
+        secretIds: ['INDEX_TOKEN'],
+        buildCommand: null,
+        entry: { kind: 'handler', file: 'handler.py', name: 'handler' },
+      },
+      secrets: { INDEX_TOKEN: 'index-token' },
     },
-    secrets: { INDEX_TOKEN: 'index-token' },
-  },
-  MissingFilesRequest: { files: [{ digest: DIGEST, size: 412 }] },
-  MissingFiles: { missing: [DIGEST], partial: [] },
-};
+  ],
+  [MissingFilesRequest, { files: [{ digest: DIGEST, size: 412 }] }],
+  [MissingFiles, { missing: [DIGEST], partial: [] }],
+];

@@ -8,7 +8,7 @@ import { field, fixed, group, membersOf, shownAs } from '../shared/fields.ts';
 import { LEAST_VCPUS, showVcpus } from '../shared/least-vcpus.ts';
 import { closed, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
-import { ENDPOINT_EXAMPLES_2026_07 } from './endpoint-examples.ts';
+import { ENDPOINT_EXAMPLES_2026_07 as EXAMPLES } from './endpoint-examples.ts';
 import { EndpointList, GPU_COUNT, GPU_POOLS, IDENTITY, SETTINGS, url, WORKERS } from './endpoint-schemas.ts';
 import { baseUrl, type EndpointWire, type ShownEndpoint, type UrlBases } from './endpoint-wire.ts';
 import { hintOf } from './spellings.ts';
@@ -119,8 +119,12 @@ export const ENDPOINT_WIRE_2026_07: EndpointWire<CreateBody, UpdateBody> = {
   CreateRequest: ref(CreateEndpointRequest),
   UpdateRequest: ref(UpdateEndpointRequest),
   Response: ref(EndpointResponse),
-  schemas: [EndpointResponse, EndpointList, CreateEndpointRequest, UpdateEndpointRequest],
-  examples: ENDPOINT_EXAMPLES_2026_07,
+  schemas: [
+    [EndpointResponse, EXAMPLES.Endpoint],
+    [EndpointList, EXAMPLES.EndpointList],
+    [CreateEndpointRequest, EXAMPLES.CreateEndpointRequest],
+    [UpdateEndpointRequest, EXAMPLES.UpdateEndpointRequest],
+  ],
   hints: {
     CreateEndpointRequest: hintOf('2026-07'),
     UpdateEndpointRequest: hintOf('2026-07'),

@@ -13,7 +13,7 @@ import { membersOf, shownAs } from '../shared/fields.ts';
 import { refuseTemplate } from '../shared/refuse-template.ts';
 import { closed, ref } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
-import { ENDPOINT_EXAMPLES_2026_08 } from './endpoint-examples.ts';
+import { ENDPOINT_EXAMPLES_2026_08 as EXAMPLES } from './endpoint-examples.ts';
 import { EndpointList, IDENTITY, SETTINGS } from './endpoint-schemas.ts';
 import { baseUrl, type EndpointWire, type ShownEndpoint, type UrlBases } from './endpoint-wire.ts';
 import {
@@ -223,8 +223,12 @@ export const ENDPOINT_WIRE_2026_08: EndpointWire<CreateBody, UpdateBody> = {
   CreateRequest: ref(CreateEndpointRequest),
   UpdateRequest: ref(UpdateEndpointRequest),
   Response: ref(EndpointResponse),
-  schemas: [EndpointResponse, EndpointList, CreateEndpointRequest, UpdateEndpointRequest],
-  examples: ENDPOINT_EXAMPLES_2026_08,
+  schemas: [
+    [EndpointResponse, EXAMPLES.Endpoint],
+    [EndpointList, EXAMPLES.EndpointList],
+    [CreateEndpointRequest, EXAMPLES.CreateEndpointRequest],
+    [UpdateEndpointRequest, EXAMPLES.UpdateEndpointRequest],
+  ],
   hints: {
     CreateEndpointRequest: hintOf('2026-08'),
     UpdateEndpointRequest: hintOf('2026-08'),

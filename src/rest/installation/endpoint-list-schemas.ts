@@ -1,5 +1,5 @@
 import { STATE_FIELDS } from '../endpoints/state-schemas.ts';
-import type { Examples } from '../shared/example-values.ts';
+import type { NamedSchemas } from '../shared/example-values.ts';
 import { nullableString, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -40,21 +40,24 @@ export const InstallationEndpointList = Type.Object(
   { $id: 'InstallationEndpointList', description: 'Podyard only: endpoints of all accounts, by id.' },
 );
 
-export const ENDPOINT_LIST_EXAMPLES: Examples = {
-  InstallationEndpointList: {
-    endpoints: [
-      {
-        id: 'q3v8k1z0m5x7ab',
-        name: 'sdxl',
-        type: 'QUEUE_BASED',
-        account: { id: 'u4r8t2y6u1i9op', name: 'vision', kind: 'TEAM' },
-        workers: 3,
-        state: 'HEALTHY',
-        since: '2026-11-20T09:30:00.000Z',
-        reason: null,
-        warnings: [],
-      },
-    ],
-    next: null,
-  },
-};
+export const ENDPOINT_LIST_SCHEMAS: NamedSchemas = [
+  [
+    InstallationEndpointList,
+    {
+      endpoints: [
+        {
+          id: 'q3v8k1z0m5x7ab',
+          name: 'sdxl',
+          type: 'QUEUE_BASED',
+          account: { id: 'u4r8t2y6u1i9op', name: 'vision', kind: 'TEAM' },
+          workers: 3,
+          state: 'HEALTHY',
+          since: '2026-11-20T09:30:00.000Z',
+          reason: null,
+          warnings: [],
+        },
+      ],
+      next: null,
+    },
+  ],
+];

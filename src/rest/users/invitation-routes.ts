@@ -12,7 +12,7 @@ import {
 } from '../../domain/local-accounts/invitations.ts';
 import { removePassword } from '../../domain/local-accounts/passwords.ts';
 import { UserParams } from '../limits/limit-schemas.ts';
-import { CREATED_AT, type Examples } from '../shared/example-values.ts';
+import { CREATED_AT, type NamedSchemas } from '../shared/example-values.ts';
 import { PERMISSIONS, type RestRoute, type RouteDeps } from '../shared/rest-app.ts';
 import { closed, dateTime, noContent, ref } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
@@ -46,18 +46,19 @@ const CreatedInvitationResponse = Type.Object(
   { $id: 'CreatedInvitation', description: 'Podyard only: a new invitation and its link.' },
 );
 
-export const INVITATION_SCHEMAS = [CreateInvitationRequest, InvitationResponse, CreatedInvitationResponse];
-
 const invitation: Static<typeof InvitationResponse> = { createdAt: CREATED_AT, expiresAt: '2026-11-29T08:15:00.000Z' };
 
-export const INVITATION_EXAMPLES: Examples = {
-  CreateInvitationRequest: { expiresInHours: 24 },
-  Invitation: invitation,
-  CreatedInvitation: {
-    ...invitation,
-    url: 'https://podyard.example.org/#/invitation/pyi_0000000000000000000000000000000',
-  },
-};
+export const INVITATION_SCHEMAS: NamedSchemas = [
+  [CreateInvitationRequest, { expiresInHours: 24 }],
+  [InvitationResponse, invitation],
+  [
+    CreatedInvitationResponse,
+    {
+      ...invitation,
+      url: 'https://podyard.example.org/#/invitation/pyi_0000000000000000000000000000000',
+    },
+  ],
+];
 
 export const invitationRoutes: RestRoute = (app, deps) => {
   app.post(PATH, {
