@@ -8,7 +8,7 @@ import { readPublicKeys, updatePublicKeys } from '../../domain/access/public-key
 import { findUser } from '../../domain/access/users.ts';
 import { change } from '../../domain/change.ts';
 import { readAccountActivity } from '../../domain/endpoints/account-activity.ts';
-import { eventStreamSchema, sendEventStream, streamFeed } from '../live/event-stream.ts';
+import { eventStreamSchema, sendFeed } from '../live/event-stream.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { noContent, ref } from '../shared/schema.ts';
 import {
@@ -24,6 +24,11 @@ import {
 } from './account-schemas.ts';
 import { toApiKeyResponse, toKeyChange, toNewApiKey } from './api-key-wire.ts';
 import { fromSshKeys, type SshKeyWire } from './ssh-key-wire.ts';
+
+const SNAPSHOTS = eventStreamSchema(
+  'Server-sent events `snapshot`, one per change: the number of `endpoints`, totals of their `jobs`, load-balanced `requests` and `workers`, and the `active` endpoints with their `state`, at most 100. What is read from the history changes with `historyUntil`, once a minute. `inQueue` and `inProgress` of an active endpoint count its jobs or its requests.',
+  ': stream begins\n\nevent: snapshot\ndata: {"endpoints":1,"historyUntil":"2026-11-20T10:02:00.000Z","jobs":{"completed":12,"failed":0,"inProgress":1,"inQueue":0,"retried":0},"requests":{"held":0,"inFlight":0},"workers":{"running":1,"idle":0,"initializing":0,"throttled":0,"unhealthy":0,"total":1},"active":[]}\n\n',
+);
 
 export const accountRoutes =
   (wire: SshKeyWire): RestRoute =>
@@ -61,7 +66,7 @@ export const accountRoutes =
         const feed = deps.live.watch('account', userId, () => async () => {
           return JSON.stringify(await readAccountActivity(deps.pool, userId, deps.clock.now()));
         });
-        return sendEventStream(reply, streamFeed(deps, { socket: reply.raw, actor: request.actor }, feed));
+        return sendFeed(deps, reply, request.actor, feed);
       },
     });
 
@@ -182,8 +187,3 @@ export const accountRoutes =
       },
     });
   };
-
-const SNAPSHOTS = eventStreamSchema(
-  'Server-sent events `snapshot`, one per change: the number of `endpoints`, totals of their `jobs`, load-balanced `requests` and `workers`, and the `active` endpoints with their `state`, at most 100. What is read from the history changes with `historyUntil`, once a minute. `inQueue` and `inProgress` of an active endpoint count its jobs or its requests.',
-  ': stream begins\n\nevent: snapshot\ndata: {"endpoints":1,"historyUntil":"2026-11-20T10:02:00.000Z","jobs":{"completed":12,"failed":0,"inProgress":1,"inQueue":0,"retried":0},"requests":{"held":0,"inFlight":0},"workers":{"running":1,"idle":0,"initializing":0,"throttled":0,"unhealthy":0,"total":1},"active":[]}\n\n',
-);

@@ -1,7 +1,7 @@
 import { ACTOR_KINDS, OUTCOMES } from '../../domain/audit/audit-entry.ts';
 import { DEFAULT_AUDIT_PAGE, MAX_AUDIT_PAGE } from '../../domain/audit/list-entries.ts';
 import { CREATED_AT, ENDPOINT_ID, type NamedSchemas, USER_ID } from '../shared/example-values.ts';
-import { dateTime, nullableString, ref, stringEnum } from '../shared/schema.ts';
+import { dateTime, nullableString, pageLimit, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
 const MAX_TEXT = 200;
@@ -69,14 +69,7 @@ const filters = {
 export const AuditExportQuery = Type.Object(filters);
 export const AuditQuery = Type.Object({
   ...filters,
-  limit: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: MAX_AUDIT_PAGE,
-      default: DEFAULT_AUDIT_PAGE,
-      description: 'Maximum number of entries.',
-    }),
-  ),
+  limit: pageLimit('entries', { max: MAX_AUDIT_PAGE, default: DEFAULT_AUDIT_PAGE }),
   cursor: Type.Optional(Type.String({ description: '`nextCursor` of the page before, with the same filters.' })),
 });
 

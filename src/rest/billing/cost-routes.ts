@@ -9,6 +9,8 @@ import { Type } from '../shared/type.ts';
 import { toBucketRange } from './billing-wire.ts';
 import { CostExportQuery, CostQuery, CostsResponse, ForecastQuery, ForecastResponse } from './cost-schemas.ts';
 
+const EXAMPLE = `${EXPORT_COLUMNS.join(',')}\r\n2026-11-19,usr1f7w2k9d4hs,alice,SERVERLESS,k3v8q2m7c1x9za,transcriber,3600,0,72000,0.69,0,0.00274,0.69274\r\n`;
+
 export const costRoutes: RestRoute = (app, deps) => {
   app.get('/v2/billing/costs', {
     schema: {
@@ -78,5 +80,3 @@ export const costRoutes: RestRoute = (app, deps) => {
     },
   });
 };
-
-const EXAMPLE = `${EXPORT_COLUMNS.join(',')}\r\n2026-11-19,usr1f7w2k9d4hs,alice,SERVERLESS,k3v8q2m7c1x9za,transcriber,3600,0,72000,0.69,0,0.00274,0.69274\r\n`;

@@ -4,7 +4,16 @@ import { MAX_FILE_BYTES, MAX_FOLDER_ENTRIES, MAX_PATH_LENGTH } from '../../domai
 import { REGISTRY_HOST } from '../../domain/images/image-reference.ts';
 import { MAX_SECRET_NAME_LENGTH, SECRET_NAME } from '../../domain/secrets/secret.ts';
 import { CREATED_AT, ENDPOINT_ID, type NamedSchemas } from '../shared/example-values.ts';
-import { byDefault, closed, dateTime, nullableInteger, nullableString, ref, stringEnum } from '../shared/schema.ts';
+import {
+  byDefault,
+  closed,
+  dateTime,
+  nullableInteger,
+  nullableString,
+  pageLimit,
+  ref,
+  stringEnum,
+} from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
 const MAX_PAGE = 100;
@@ -219,9 +228,7 @@ export const BuildListQuery = Type.Object({
     }),
   ),
   contentHash: Type.Optional(Type.String({ description: 'Only builds of this content.' })),
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 50, description: 'Maximum number of builds.' }),
-  ),
+  limit: pageLimit('builds', { max: MAX_PAGE, default: 50 }),
   cursor: Type.Optional(
     Type.String({ pattern: '^[0-9]{1,15}$', description: '`nextCursor` of the page before, with the same filters.' }),
   ),

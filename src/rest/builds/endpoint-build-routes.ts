@@ -14,6 +14,11 @@ import { BuildList, BuildLogHeaders, BuildResponse, EndpointBuildParams } from '
 const MAX_LISTED = 100;
 const config = { permission: PERMISSIONS.readEndpoint, failures: ['notFound' as const] };
 
+const LINES = eventStreamSchema(
+  'Server-sent events, one per line of the build’s output; one named `end` is the last.',
+  'id: 1\ndata: Step 1/4\n\nevent: end\ndata: {"status":"COMPLETED"}\n\n',
+);
+
 export const endpointBuildRoutes: RestRoute = (app, deps) => {
   const { pool } = deps;
 
@@ -63,11 +68,6 @@ export const endpointBuildRoutes: RestRoute = (app, deps) => {
     },
   });
 };
-
-const LINES = eventStreamSchema(
-  'Server-sent events, one per line of the build’s output; one named `end` is the last.',
-  'id: 1\ndata: Step 1/4\n\nevent: end\ndata: {"status":"COMPLETED"}\n\n',
-);
 
 /** Throws `notFound` unless the user's endpoint took the build's image. */
 async function getEndpointBuild(

@@ -4,7 +4,7 @@ import { listDecisions } from '../../domain/decisions/record-decision.ts';
 import { getEndpointRow } from '../../domain/endpoints/endpoint-store.ts';
 import { getEndpointFigures, listEndpointFigures } from '../../domain/endpoints/list-endpoint-figures.ts';
 import { getEndpointState } from '../../domain/endpoints/list-endpoint-states.ts';
-import { eventStreamSchema, sendEventStream, streamFeed } from '../live/event-stream.ts';
+import { eventStreamSchema, sendFeed } from '../live/event-stream.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { DecisionList, DecisionQuery } from './decision-schemas.ts';
@@ -12,6 +12,13 @@ import { EndpointParams } from './endpoint-schemas.ts';
 import { endpointSnapshotReader } from './endpoint-snapshot.ts';
 import { EndpointFiguresList, EndpointFiguresQuery, MAX_FIGURE_IDS, toFiguresResponse } from './figure-schemas.ts';
 import { EndpointStateResponse, toStateResponse } from './state-schemas.ts';
+
+const DEFAULT_LIMIT = 20;
+
+const SNAPSHOTS = eventStreamSchema(
+  'Server-sent events `snapshot`, one per change: the current `state` (with `since` and `reason`), `jobs`, the `queueLimit` of its queue with the `reason` (null for load balancing), load-balanced `requests`, `workers`, `summary`, `endpointVersion` and `rollout`. `times` has the p50 and p95 latencies, in ms, of jobs that ended in this process since the last snapshot. The stream ends when the endpoint is deleted.',
+  ': stream begins\n\nevent: snapshot\ndata: {"state":{"state":"HEALTHY","since":null,"reason":null},"jobs":{"completed":12,"failed":0,"inProgress":1,"inQueue":0,"retried":0},"queueLimit":{"jobs":500,"reason":"workers.max 1: 500 for each worker"},"requests":{"held":0,"inFlight":0},"workers":[],"summary":{"running":0,"idle":0,"initializing":0,"throttled":0,"unhealthy":0,"total":0},"endpointVersion":1,"rollout":{"inProgress":false,"workersOnLatest":0,"workersTotal":0,"percentOnLatest":0,"paused":false},"times":null}\n\n',
+);
 
 export const endpointStateRoutes: RestRoute = (app, deps) => {
   app.get('/v2/serverless/:id/state', {
@@ -98,14 +105,7 @@ export const endpointStateRoutes: RestRoute = (app, deps) => {
       await deps.live.openings.enter(userId);
       const { id } = await getEndpointRow(deps.pool, userId, request.params.id as EndpointId);
       const feed = deps.live.watch('endpoint', id, () => endpointSnapshotReader(deps, userId, id));
-      return sendEventStream(reply, streamFeed(deps, { socket: reply.raw, actor: request.actor }, feed));
+      return sendFeed(deps, reply, request.actor, feed);
     },
   });
 };
-
-const DEFAULT_LIMIT = 20;
-
-const SNAPSHOTS = eventStreamSchema(
-  'Server-sent events `snapshot`, one per change: the current `state` (with `since` and `reason`), `jobs`, the `queueLimit` of its queue with the `reason` (null for load balancing), load-balanced `requests`, `workers`, `summary`, `endpointVersion` and `rollout`. `times` has the p50 and p95 latencies, in ms, of jobs that ended in this process since the last snapshot. The stream ends when the endpoint is deleted.',
-  ': stream begins\n\nevent: snapshot\ndata: {"state":{"state":"HEALTHY","since":null,"reason":null},"jobs":{"completed":12,"failed":0,"inProgress":1,"inQueue":0,"retried":0},"queueLimit":{"jobs":500,"reason":"workers.max 1: 500 for each worker"},"requests":{"held":0,"inFlight":0},"workers":[],"summary":{"running":0,"idle":0,"initializing":0,"throttled":0,"unhealthy":0,"total":0},"endpointVersion":1,"rollout":{"inProgress":false,"workersOnLatest":0,"workersTotal":0,"percentOnLatest":0,"paused":false},"times":null}\n\n',
-);

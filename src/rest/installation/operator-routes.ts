@@ -2,6 +2,11 @@ import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { Type } from '../shared/type.ts';
 import { EXPOSITION_TYPE } from './exposition.ts';
 
+const EXAMPLE = `# HELP podyard_jobs_submitted_total Jobs that were accepted.
+# TYPE podyard_jobs_submitted_total counter
+podyard_jobs_submitted_total 42
+`;
+
 export const operatorRoutes: RestRoute = (app, deps) => {
   /** Liveness: the process responds. Independent of the database, since a restart would not bring it back. */
   app.get('/healthz', {
@@ -60,8 +65,3 @@ export const operatorRoutes: RestRoute = (app, deps) => {
     },
   });
 };
-
-const EXAMPLE = `# HELP podyard_jobs_submitted_total Jobs that were accepted.
-# TYPE podyard_jobs_submitted_total counter
-podyard_jobs_submitted_total 42
-`;

@@ -13,6 +13,30 @@ import { ref } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 import { JobDetailResponse, JobList, JobListQuery, JobParams } from './job-schemas.ts';
 
+const KINDS: readonly Kind[] = [
+  {
+    name: 'input',
+    operationId: 'getJobInput',
+    what: 'input',
+    mediaType: 'application/json',
+    example: { audio: 'https://example.com/talk.mp3' },
+  },
+  {
+    name: 'output',
+    operationId: 'getJobOutput',
+    what: 'output, or while it runs its last progress update',
+    mediaType: 'application/json',
+    example: { text: 'Good morning.' },
+  },
+  {
+    name: 'error',
+    operationId: 'getJobError',
+    what: 'error',
+    mediaType: 'text/plain',
+    example: 'the audio file is empty',
+  },
+];
+
 export const jobRoutes: RestRoute = (app, deps) => {
   app.get('/v2/serverless/:id/requests', {
     schema: {
@@ -100,30 +124,6 @@ interface Kind {
   mediaType: string;
   example: unknown;
 }
-
-const KINDS: readonly Kind[] = [
-  {
-    name: 'input',
-    operationId: 'getJobInput',
-    what: 'input',
-    mediaType: 'application/json',
-    example: { audio: 'https://example.com/talk.mp3' },
-  },
-  {
-    name: 'output',
-    operationId: 'getJobOutput',
-    what: 'output, or while it runs its last progress update',
-    mediaType: 'application/json',
-    example: { text: 'Good morning.' },
-  },
-  {
-    name: 'error',
-    operationId: 'getJobError',
-    what: 'error',
-    mediaType: 'text/plain',
-    example: 'the audio file is empty',
-  },
-];
 
 /** Reads the payload once there is memory for it, which is held until the client has it. */
 async function sendPayload(

@@ -1,6 +1,6 @@
 import { LOG_LEVELS } from '../../domain/logs/log-level.ts';
 import type { NamedSchemas } from '../shared/example-values.ts';
-import { dateTime, nullableString, stringEnum } from '../shared/schema.ts';
+import { dateTime, nullableString, pageLimit, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
 const MAX_SEARCH = 200;
@@ -58,9 +58,7 @@ const range = {
 export const LogLinesQuery = Type.Object({
   ...range,
   order: Type.Optional(stringEnum(['newest', 'oldest'], { default: 'newest', description: 'Which lines come first.' })),
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 1000, default: 200, description: 'Maximum number of lines.' }),
-  ),
+  limit: pageLimit('lines', { max: 1000, default: 200 }),
   cursor: Type.Optional(
     Type.String({ description: '`nextCursor` of the page before, with the same filters; or the id of a line.' }),
   ),

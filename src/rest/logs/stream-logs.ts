@@ -10,6 +10,16 @@ import { readFilter, scopeOfEndpoint, scopeOfPod } from './log-query.ts';
 import { EndpointLogQuery, LogHeaders, LogQuery } from './log-schemas.ts';
 import { readLogStart, streamLog } from './log-stream.ts';
 
+const LOG_EVENTS = eventStreamSchema(
+  'Server-sent events, one per line; `data` has `source`, `line` and `ts`.',
+  ': stream begins\n\nid: 2026-11-20T10:02:19.481Z/000000000041\ndata: {"source":"container","line":"model loaded","ts":"2026-11-20T10:02:19.481Z"}\n\n',
+);
+
+const ENDPOINT_EVENTS = eventStreamSchema(
+  'Server-sent events, one per line; `data` has `source`, `line`, `ts`, `level` (or null) and `workerId`. An event named `stopped` says how far a search for the last lines came: `searchedTo` and `nextCursor`, as in a page of lines.',
+  ': stream begins\n\nid: 2026-11-20T10:02:19.481Z/000000000041\ndata: {"source":"container","line":"model loaded","ts":"2026-11-20T10:02:19.481Z","level":null,"workerId":"w9h3s6d1f8g2jk"}\n\n',
+);
+
 export const logStreamRoutes: RestRoute = (app, deps) => {
   app.get('/v2/pods/:id/logs', {
     exposeHeadRoute: false, // a HEAD request would keep reading the log
@@ -80,16 +90,6 @@ export const logStreamRoutes: RestRoute = (app, deps) => {
     },
   });
 };
-
-const LOG_EVENTS = eventStreamSchema(
-  'Server-sent events, one per line; `data` has `source`, `line` and `ts`.',
-  ': stream begins\n\nid: 2026-11-20T10:02:19.481Z/000000000041\ndata: {"source":"container","line":"model loaded","ts":"2026-11-20T10:02:19.481Z"}\n\n',
-);
-
-const ENDPOINT_EVENTS = eventStreamSchema(
-  'Server-sent events, one per line; `data` has `source`, `line`, `ts`, `level` (or null) and `workerId`. An event named `stopped` says how far a search for the last lines came: `searchedTo` and `nextCursor`, as in a page of lines.',
-  ': stream begins\n\nid: 2026-11-20T10:02:19.481Z/000000000041\ndata: {"source":"container","line":"model loaded","ts":"2026-11-20T10:02:19.481Z","level":null,"workerId":"w9h3s6d1f8g2jk"}\n\n',
-);
 
 function send(deps: RouteDeps, reply: FastifyReply, actor: Actor, log: Parameters<typeof streamLog>[2]) {
   return sendEventStream(reply, streamLog(deps, { socket: reply.raw, actor }, log));

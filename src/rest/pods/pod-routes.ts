@@ -5,7 +5,7 @@ import { POD_ACTIONS, terminatePod } from '../../domain/pods/act-on-pod.ts';
 import { createPod } from '../../domain/pods/create-pod.ts';
 import { getPodRow, listPodRows } from '../../domain/pods/pod-store.ts';
 import { updatePod } from '../../domain/pods/update-pod.ts';
-import { eventStreamSchema, sendEventStream, streamFeed } from '../live/event-stream.ts';
+import { eventStreamSchema, sendFeed } from '../live/event-stream.ts';
 import { EnvQuery, editEnv } from '../shared/env-query.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { noContent, ref } from '../shared/schema.ts';
@@ -13,6 +13,11 @@ import { PodList, PodResponse, toPodChange, UpdatePodRequest } from './pod-field
 import { toLifetime } from './pod-lifetime-wire.ts';
 import { CreatePodQuery, PodActionRequest, PodListQuery, PodParams, PodQuery } from './pod-schemas.ts';
 import { type PodWire, readPodResponse, readPodResponses, reasonOf, toNewPod } from './pod-wire.ts';
+
+const SNAPSHOTS = eventStreamSchema(
+  'Server-sent events `snapshot`, one per change: the current `pods`, as the list returns them with `include=REASON`. Live figures change every second.',
+  ': stream begins\n\nevent: snapshot\ndata: {"pods":[]}\n\n',
+);
 
 export const podRoutes =
   (wire: PodWire): RestRoute =>
@@ -53,7 +58,7 @@ export const podRoutes =
           const pods = await readPodResponses(deps, wire, rows);
           return JSON.stringify({ pods: pods.map((pod, n) => ({ ...pod, reason: rows[n]!.statusReason })) });
         });
-        return sendEventStream(reply, streamFeed(deps, { socket: reply.raw, actor: request.actor }, feed));
+        return sendFeed(deps, reply, request.actor, feed);
       },
     });
 
@@ -152,8 +157,3 @@ export const podRoutes =
       },
     });
   };
-
-const SNAPSHOTS = eventStreamSchema(
-  'Server-sent events `snapshot`, one per change: the current `pods`, as the list returns them with `include=REASON`. Live figures change every second.',
-  ': stream begins\n\nevent: snapshot\ndata: {"pods":[]}\n\n',
-);

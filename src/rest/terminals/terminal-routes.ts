@@ -29,6 +29,12 @@ import {
 const DESCRIPTION =
   'Podyard only. Prepares a session and returns how to open it, once, within a minute. Needs the scope `exec`, which `all` does not include. 409 when it does not run or too many sessions are open, 403 when the server has terminals disabled.';
 
+const DEFAULT_LIMIT = 100;
+
+const DEFAULT_SIZE = { columns: 80, rows: 24 };
+/** The best shell that the image has. */
+const SHELL = ['/bin/sh', '-c', 'if command -v bash >/dev/null 2>&1; then exec bash; else exec sh; fi'];
+
 export const terminalRoutes: RestRoute = (app, deps) => {
   app.post('/v2/pods/:id/terminals', {
     schema: {
@@ -101,12 +107,6 @@ export const terminalRoutes: RestRoute = (app, deps) => {
     },
   });
 };
-
-const DEFAULT_LIMIT = 100;
-
-const DEFAULT_SIZE = { columns: 80, rows: 24 };
-/** The best shell that the image has. */
-const SHELL = ['/bin/sh', '-c', 'if command -v bash >/dev/null 2>&1; then exec bash; else exec sh; fi'];
 
 function toTerminalRequest(body: Static<typeof CreatePodTerminalRequest>): TerminalRequest {
   const { command = SHELL, terminal = DEFAULT_SIZE, input = true } = body;

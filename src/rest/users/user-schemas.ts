@@ -4,7 +4,7 @@ import { MAX_USERS } from '../../domain/users/list-users.ts';
 import { CREATED_KEY_EXAMPLE, CreatedApiKeyResponse, newApiKeyFields } from '../account/account-schemas.ts';
 import { USER_LIMITS_EXAMPLE, UserLimitsResponse } from '../limits/limit-schemas.ts';
 import { CREATED_AT, type NamedSchemas } from '../shared/example-values.ts';
-import { closed, dateTime, nullableInteger, nullableString, ref, stringEnum } from '../shared/schema.ts';
+import { closed, dateTime, nullableInteger, nullableString, pageLimit, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 import { INVITATION_SCHEMAS } from './invitation-routes.ts';
 
@@ -83,9 +83,7 @@ export const UserAccountList = Type.Object(
 );
 
 export const UserListQuery = Type.Object({
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_USERS, default: MAX_USERS, description: 'Maximum number of users.' }),
-  ),
+  limit: pageLimit('users', { max: MAX_USERS, default: MAX_USERS }),
   after: Type.Optional(Type.String({ description: '`next` of the page before, with the same search.' })),
   search: Type.Optional(Type.String({ maxLength: 200, description: 'Part of a name or an email, in any case.' })),
 });
