@@ -35,6 +35,16 @@ export function currentPrices(): Price[] {
   ];
 }
 
+/** Returns prices as arrays, for `unnest`: component, item, USD per hour, tariff. */
+export function priceArrays(prices: readonly Price[]): [string[], string[], number[], string[]] {
+  return [
+    prices.map(({ component }) => component),
+    prices.map(({ item }) => item),
+    prices.map(({ usdPerHour }) => usdPerHour),
+    prices.map(({ tariff }) => tariff),
+  ];
+}
+
 /** Returns the hourly cost of a pod's GPUs or CPUs, without its storage. */
 export function podUsdPerHour(pod: {
   gpu: { id: string; count: number } | null;

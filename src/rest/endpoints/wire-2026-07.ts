@@ -137,3 +137,9 @@ export const ENDPOINT_WIRE_2026_07: EndpointWire<CreateBody, UpdateBody> = {
     throw error;
   },
 };
+
+/** Maps fields of a podyard.yaml, valid by its schema: those of REST, and the CPU flavors of the newer revision. */
+export function readProjectFields(fields: object, before: Endpoint): EndpointChange {
+  const { cpu, ...others } = fields as { cpu?: EndpointChange['cpu'] };
+  return { ...ENDPOINT_WIRE_2026_07.toChange(others as never, before), ...(cpu && { cpu }) };
+}

@@ -1,7 +1,6 @@
 import type { Db } from '../../db/pool.ts';
 import { isOperator } from '../../domain/access/check-operator.ts';
-import { findModelRoom } from '../../domain/machine-models/machine-model-store.ts';
-import { modelRoomProblem } from '../../domain/machine-models/model-room-problem.ts';
+import { findModelRoom, modelRoomProblem } from '../../domain/machine-models/machine-model-store.ts';
 import { listAllEndpoints } from '../../domain/users/list-all-endpoints.ts';
 import { toStateResponse } from '../endpoints/state-schemas.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
