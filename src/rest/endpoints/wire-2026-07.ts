@@ -11,7 +11,7 @@ import { Type } from '../shared/type.ts';
 import { ENDPOINT_EXAMPLES_2026_07 as EXAMPLES } from './endpoint-examples.ts';
 import { EndpointList, GPU_COUNT, GPU_POOLS, IDENTITY, SETTINGS, url, WORKERS } from './endpoint-schemas.ts';
 import { baseUrl, type EndpointWire, type ShownEndpoint, type UrlBases } from './endpoint-wire.ts';
-import { hintOf } from './spellings.ts';
+import { hintsFor } from './spellings.ts';
 
 const type = stringEnum(['QUEUE_BASED', 'LOAD_BALANCING'], { description: 'Request routing; fixed at creation.' });
 const gpu = closed({ pools: GPU_POOLS, count: Type.Optional(GPU_COUNT) });
@@ -125,10 +125,7 @@ export const ENDPOINT_WIRE_2026_07: EndpointWire<CreateBody, UpdateBody> = {
     [CreateEndpointRequest, EXAMPLES.CreateEndpointRequest],
     [UpdateEndpointRequest, EXAMPLES.UpdateEndpointRequest],
   ],
-  hints: {
-    CreateEndpointRequest: hintOf('2026-07'),
-    UpdateEndpointRequest: hintOf('2026-07'),
-  },
+  hints: hintsFor('2026-07'),
   toNew: (body) => newOf(FIELDS, body),
   toChange: (body) => changeOf(FIELDS, body),
   checkChange,

@@ -32,7 +32,7 @@ import {
   shownWorkers,
   type,
 } from './schemas-2026-08.ts';
-import { hintOf } from './spellings.ts';
+import { hintsFor } from './spellings.ts';
 
 const TYPES = { QUEUE_BASED: 'QUEUE', LOAD_BALANCING: 'LOAD_BALANCER' } as const;
 type Type08 = (typeof TYPES)[EndpointType];
@@ -229,10 +229,7 @@ export const ENDPOINT_WIRE_2026_08: EndpointWire<CreateBody, UpdateBody> = {
     [CreateEndpointRequest, EXAMPLES.CreateEndpointRequest],
     [UpdateEndpointRequest, EXAMPLES.UpdateEndpointRequest],
   ],
-  hints: {
-    CreateEndpointRequest: hintOf('2026-08'),
-    UpdateEndpointRequest: hintOf('2026-08'),
-  },
+  hints: hintsFor('2026-08'),
   ownRoutes: [endpointBuildRoutes],
   createFailures: ['notFound'],
   toNew: (body) => newOf(FIELDS, body),
