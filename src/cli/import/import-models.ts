@@ -23,7 +23,7 @@ async function readModels(client: ApiClient, id: string): Promise<EndpointModel[
   const path = `/v2/serverless/${encodeURIComponent(id)}/models`;
   try {
     const { models } = await client.json<{ models?: unknown }>('GET', path);
-    return Array.isArray(models) ? models.filter((model) => model !== null) : null;
+    return Array.isArray(models) ? models.filter((model) => typeof model?.source === 'string') : null;
   } catch (error) {
     if (error instanceof ApiRefusal && (error.status === 404 || error.status === 405)) return null;
     throw error;

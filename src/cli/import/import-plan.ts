@@ -121,7 +121,7 @@ function wantOrSkip<T>(record: T, want: (record: T) => Wanted): Wanted {
 
 /** They are replaced while records are made, which one of another type must not end. */
 function checkReferences({ registry, networkVolumes = [] }: References): void {
-  const ids: unknown[] = [registry ?? '', ...networkVolumes.map((id) => id)]; // what is no list has no \`map\`
+  const ids: unknown[] = [registry ?? '', ...networkVolumes.toSorted()]; // throws, too, for what is no list
   if (ids.some((id) => typeof id !== 'string')) throw new TypeError('an id is text');
 }
 
