@@ -68,7 +68,7 @@ function Month({ month }: { month: Schemas['CostForecast'] }) {
         figures={[
           { label: `Spent in ${monthName(month)}`, value: formatUsd(cents(month.spent)) },
           { label: 'Forecast', value },
-          { label: 'Range', value: range ?? '–' },
+          ...(range === null ? [] : [{ label: 'Range', value: range }]),
         ]}
       />
       <Hint size="xs">{month.method}</Hint>
