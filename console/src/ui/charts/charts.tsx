@@ -37,8 +37,8 @@ function useColors() {
   };
 }
 
-/** From this many samples on, dots would hide the lines. */
-const MAX_DOTS = 300;
+/** With more samples, dots would hide the lines. */
+const MAX_DOTS = 100;
 
 /** Over a longer time the axis shows minutes, and over days dates. */
 const SECONDS_UP_TO_MS = 20 * 60_000;
