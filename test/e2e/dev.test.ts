@@ -147,7 +147,7 @@ test('Ctrl-C ends everything; the next start has the same key, and a worker', as
   const key = /PODYARD_API_KEY=(\S+)/.exec(printed)![1];
   dev.kill('SIGINT');
   expect(await once(dev, 'exit')).toEqual([0, null]);
-  await until('no worker runs', async () => findProcesses(folder).length === 0, 15_000);
+  await until('no worker runs', async () => findProcesses(folder).length === 0, 20_000);
   await start();
   expect(printed).toContain(`PODYARD_API_KEY=${key}`);
   await answers('mended Ada');

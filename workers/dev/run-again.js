@@ -24,6 +24,8 @@ const SETTLE_MS = 20;
 const LATEST_MS = 200;
 /** How long a program may keep its port after SIGTERM. */
 const PORT_MS = 5000;
+/** How long jobs may take once it is told to end; one that never returns would keep its process for ever. */
+const END_MS = 10_000;
 
 /** The end of what a program printed goes into the reason of its jobs' failure. */
 const TAIL_BYTES = 4096;
@@ -168,6 +170,9 @@ function end() {
   isEnding = true;
   for (const child of running) child.kill('SIGTERM');
   if (running.size === 0) process.exit(0);
+  setTimeout(() => {
+    for (const child of running) child.kill('SIGKILL');
+  }, END_MS);
 }
 
 function isThere(pid) {

@@ -268,6 +268,14 @@ test('SIGTERM ends it once all programs have ended', async () => {
   expect(printed).toContain('next ended');
 });
 
+test('SIGTERM also ends a program that never returns', async () => {
+  await write('main.mjs', "process.on('SIGTERM', () => {}); console.log('runs'); for (;;);");
+  await run('runs');
+  child!.kill('SIGTERM');
+  const [code] = await once(child!, 'exit');
+  expect(code).toBe(0);
+});
+
 test('it ends with the process that it belongs to', async () => {
   await write('main.mjs', program('one'));
   const owner = spawn('sleep', ['60']);
