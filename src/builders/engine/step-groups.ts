@@ -30,8 +30,8 @@ export function stepHost(installation: string, buildId?: string): string {
 type Bound = [controller: string, version1: string, version2: string, value: string | number];
 
 export interface StepGroup {
-  /** Limits what its programs use together. False if that is not possible. */
-  bound(limits: BuildLimits): Promise<boolean>;
+  /** Limits what its programs use together. False if that is not possible. `place`: of the build among those that run. */
+  bound(limits: BuildLimits, place: number): Promise<boolean>;
   /** Ends all its programs. */
   kill(): Promise<void>;
 }
@@ -82,7 +82,8 @@ class CgroupOfStep implements StepGroup {
     }
   }
 
-  async bound({ memoryBytes, cpus }: BuildLimits): Promise<boolean> {
+  async bound({ memoryBytes, cpus }: BuildLimits, place: number): Promise<boolean> {
+    await this.#keepTo(Math.ceil(cpus), place);
     const quota = Math.round(cpus * CPU_PERIOD_US);
     const bounds: Bound[] = [
       ['pids', 'pids.max', 'pids.max', MAX_PROCESSES],
@@ -91,6 +92,20 @@ class CgroupOfStep implements StepGroup {
     ];
     const done = await Promise.all(bounds.map((bound) => this.#write(bound)));
     return done.every((one) => one);
+  }
+
+  /**
+   * Keeps it to so many CPUs, next to those of the build in the place before. A quota alone is spent on all CPUs at once: for that part of
+   * each period nobody finds a free one (docs/decisions/0161-builds-beside-jobs.md).
+   */
+  async #keepTo(count: number, place: number): Promise<void> {
+    const folder = this.#folderOf('cpuset');
+    if (folder === null) return;
+    const file = this.#paths.has('cpuset') ? 'cpuset.cpus' : 'cpuset.cpus.effective';
+    const cpus = cpusIn(await readFile(join(folder, file), 'utf8').catch(() => ''));
+    if (cpus.length <= count) return; // it keeps to them already, or the machine has no more
+    const own = Array.from({ length: count }, (_, i) => cpus.at(-1 - ((place * count + i) % cpus.length))!);
+    await this.#write(['cpuset', 'cpuset.cpus', 'cpuset.cpus', own.join(',')]);
   }
 
   async kill(): Promise<void> {
@@ -133,4 +148,11 @@ class CgroupOfStep implements StepGroup {
     if (path === '/' || path.includes('..')) return null;
     return join(this.#root, isVersion1 ? controller : '', path);
   }
+}
+
+/** Returns the numbers in a list such as `0-3,8`. */
+function cpusIn(list: string): number[] {
+  return [...list.matchAll(/(\d+)(?:-(\d+))?/g)].flatMap(([, first, last = first]) =>
+    Array.from({ length: Number(last) - Number(first) + 1 }, (_, i) => Number(first) + i),
+  );
 }
