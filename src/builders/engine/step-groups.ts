@@ -3,7 +3,7 @@
  * with a step after the build was cancelled. Where the engine is on this machine, and this process may, both are made good here:
  * each step has a variable that names its build (STEP_VARIABLE), by which its processes are found.
  */
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BuildLimits } from '../builder.ts';
@@ -32,7 +32,7 @@ type Bound = [controller: string, version1: string, version2: string, value: str
 export interface StepGroup {
   /** Limits what its programs use together. False if that is not possible. `place`: of the build among those that run. */
   bound(limits: BuildLimits, place: number): Promise<boolean>;
-  /** Ends all its programs. */
+  /** Ends all its programs, and removes it. */
   kill(): Promise<void>;
 }
 
@@ -112,7 +112,7 @@ class CgroupOfStep implements StepGroup {
     await this.#write(['pids', 'pids.max', 'pids.max', 0]); // else one that forks could stay ahead
     for (let left = KILLS; left > 0; left--) {
       const pids = await this.#pids();
-      if (pids.length === 0) return;
+      if (pids.length === 0) return this.#remove();
       for (const pid of pids) {
         try {
           process.kill(pid, 'SIGKILL');
@@ -121,6 +121,14 @@ class CgroupOfStep implements StepGroup {
         }
       }
       await sleep(KILL_PAUSE_MS);
+    }
+  }
+
+  /** An engine that was killed leaves them; one that runs has removed them, or will. */
+  async #remove(): Promise<void> {
+    for (const controller of this.#paths.keys()) {
+      const folder = this.#folderOf(controller);
+      if (folder !== null) await rmdir(folder).catch(() => {});
     }
   }
 
@@ -146,7 +154,7 @@ class CgroupOfStep implements StepGroup {
     const isVersion1 = this.#paths.has(controller);
     const path = this.#paths.get(isVersion1 ? controller : '') ?? '/';
     if (path === '/' || path.includes('..')) return null;
-    return join(this.#root, isVersion1 ? controller : '', path);
+    return join(this.#root, isVersion1 ? controller.replace('name=', '') : '', path);
   }
 }
 
