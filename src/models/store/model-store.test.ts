@@ -368,16 +368,19 @@ test('files that somebody deleted, cut or changed are fetched again', async () =
   expect(text.some((byte) => byte !== 0)).toBe(true);
 });
 
-test.each(['blobs', ''])('the folder %j that somebody removed is made again, and its files are fetched again', async (folder) => {
-  const store = openStore();
-  const model = hub.add('org/name', SIZES);
-  await bring(store, model);
-  rmSync(join(root, folder), { recursive: true });
-  hub.sent.clear();
-  await bring(store, model);
-  expect(hub.sentBytes).toBe(4 * MB + 700);
-  expect(readdirSync(join(root, 'blobs'))).toHaveLength(3);
-});
+test.each(['blobs', ''])(
+  'the folder %j that somebody removed is made again, and its files are fetched again',
+  async (folder) => {
+    const store = openStore();
+    const model = hub.add('org/name', SIZES);
+    await bring(store, model);
+    rmSync(join(root, folder), { recursive: true });
+    hub.sent.clear();
+    await bring(store, model);
+    expect(hub.sentBytes).toBe(4 * MB + 700);
+    expect(readdirSync(join(root, 'blobs'))).toHaveLength(3);
+  },
+);
 
 test('what kills left is removed when room is needed, and half a view holds nothing', async () => {
   const model = hub.add('org/name', { 'a.bin': 3 * MB });

@@ -97,7 +97,7 @@ export async function completeUpload(call: VolumeCall): Promise<void> {
   const written = await keepingAlive(res, async () => {
     const outcome = await withUpload(root, { id, key: key.text }, async (folder, { mtime }) => {
       const parts = choose(await listParts(folder), wanted);
-      return writeFile(root, key, contentOf(folder, parts), { mustBeNew, mtime });
+      return writeFile(call, key, contentOf(folder, parts), { mustBeNew, mtime });
     });
     const [partBytes, size] = [await removeUpload(root, id), Number(outcome.written.size)];
     await deps.charges.add(volume.id, Math.min(0, size - partBytes - outcome.freedBytes));

@@ -11,7 +11,7 @@ import { writeFile } from './write-file.ts';
 
 /** PutObject. */
 export async function putObject(call: VolumeCall): Promise<void> {
-  const { request, res, signing, root } = call;
+  const { request, res, signing } = call;
   const key = parseKey(request.key);
   const payload = readPayload(request, signing);
   const etag = key.isDirectory ? await makeDirectory(call, key, payload) : await store(call, key, payload);
@@ -25,9 +25,9 @@ export async function putObject(call: VolumeCall): Promise<void> {
   }
 
   async function store(call: VolumeCall, key: ObjectKey, payload: Payload) {
-    const options = { mustBeNew: isNewOnly(request), mtime: mtimeOf(request) };
+    const options = { mustBeNew: isNewOnly(request), mtime: mtimeOf(request), bytes: payload.length };
     return charged(call, payload.length, async () => {
-      const { written, freedBytes } = await writeFile(root, key, payload.bytes(), options);
+      const { written, freedBytes } = await writeFile(call, key, payload.bytes(), options);
       return { value: etagOf(written), freedBytes };
     });
   }
@@ -56,7 +56,7 @@ export async function copyObject(call: VolumeCall): Promise<void> {
         : charged(call, size, async () => {
             const kept = mtime ?? (isReplaced ? null : Number(source.stats.mtimeMs) / 1_000);
             const content = file.createReadStream({ autoClose: false, highWaterMark: 2 ** 20 });
-            const { written, freedBytes } = await writeFile(root, key, content, { ...options, mtime: kept });
+            const { written, freedBytes } = await writeFile(call, key, content, { ...options, mtime: kept });
             return { value: written, freedBytes };
           }),
     );
