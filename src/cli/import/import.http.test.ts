@@ -28,7 +28,7 @@ async function listen(listener: RequestListener): Promise<string> {
 }
 
 beforeAll(async () => {
-  hub = await ModelHub.start('org/model');
+  hub = await ModelHub.start(['org/model']);
   const capacity = { read: async () => ({ gpus: [], cpus: 8, memoryBytes: 2 ** 35 }) };
   [source, target] = await Promise.all([
     startRestApp({ capacity, hubUrl: hub.url }),
@@ -46,7 +46,7 @@ afterAll(async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   }
-  await Promise.all([source?.close(), target?.close(), hub?.stop()]);
+  await Promise.all([source?.close(), target?.close(), hub?.close()]);
   await rm(folder, { recursive: true, force: true });
 });
 
