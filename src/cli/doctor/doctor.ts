@@ -13,7 +13,6 @@ import { readCatalogFile } from '../../domain/catalog/read-catalog-file.ts';
 import type { Gpu, GpuSource } from '../../runtimes/gpus/gpu.ts';
 import type { CliOutput, DoctorOptions } from '../shared/cli-pieces.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
-import { checkBuilds } from './check-builds.ts';
 import { checkEgress, checkUsers } from './check-egress.ts';
 import { checkGit } from './check-git.ts';
 import { checkModels } from './check-models.ts';
@@ -270,4 +269,31 @@ async function checkPort(config: Config): Promise<Finding> {
 
 function gib(bytes: number): string {
   return `${(bytes / 2 ** 30).toFixed(1)} GiB`;
+}
+
+const what = 'builds';
+
+/** Tries what would build and keep images for the nodes of a cluster. */
+async function checkBuilds(config: Config): Promise<Finding[]> {
+  const { engine: address, registry: wanted, atOnce } = config.builds;
+  if (atOnce === 0) return [];
+  if (address === null || wanted === null) {
+    const advice = 'To deploy folders, set PODYARD_BUILD_ENGINE and PODYARD_BUILD_REGISTRY (docs/guide/builds.md).';
+    return [{ what, verdict: 'note', found: 'none: images come from registries alone', advice }];
+  }
+  const [{ createPushingBuilder }, { Engine }, { readBuildEngine, readBuildRegistry }] = await Promise.all([
+    import('../../builders/pushed/pushing-builder.ts'),
+    import('../../engine/engine.ts'),
+    import('../../builders/pushed/read-places.ts'),
+  ]);
+  try {
+    const [place, registry] = await Promise.all([readBuildEngine(config), readBuildRegistry(config)]);
+    const engine = new Engine(place);
+    const builder = createPushingBuilder({ engine, registry: registry!, installation: '', isUsed: async () => false });
+    const hindrance = await builder.hindrance().finally(() => engine.close());
+    const found = hindrance ?? `an engine builds, and ${wanted.host}/${wanted.repository} answers`;
+    return [{ what, verdict: hindrance === null ? 'ok' : 'note', found }];
+  } catch (error) {
+    return [{ what, verdict: 'missing', found: messageOf(error) }];
+  }
 }

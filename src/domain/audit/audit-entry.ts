@@ -5,7 +5,7 @@ import type { Actor, Admin } from '../access/actor.ts';
  * key. Unknown: nobody has the key that it came with.
  */
 export const ACTOR_KINDS = ['session', 'key', 'system', 'operator', 'unknown'] as const;
-export type ActorKind = (typeof ACTOR_KINDS)[number];
+type ActorKind = (typeof ACTOR_KINDS)[number];
 
 /** `done`: it was committed. `refused`: with the reason, and nothing changed. `failed`: through a fault that is not the caller's. */
 export const OUTCOMES = ['done', 'refused', 'failed'] as const;

@@ -39,6 +39,9 @@ const OWNED = { owner: 'user_id', name: 'name' };
 
 const ENDPOINT_GPU = `case when gpu_pools is not null then jsonb_build_object('pools', gpu_pools, 'count', gpu_count) || gpu_rule end`;
 
+const PERSISTENT = `case when persistent_path is not null then
+  jsonb_build_object('sizeGb', persistent_size_gb, 'path', persistent_path) end`;
+
 /** By the first word of the operations' names. */
 export const AUDITED_RECORDS: Readonly<Record<string, AuditedRecord>> = {
   account: {
@@ -182,8 +185,7 @@ export const AUDITED_RECORDS: Readonly<Record<string, AuditedRecord>> = {
       cpu: 'cpu',
       cloud: 'cloud',
       dataCenterIds: 'data_center_ids',
-      persistent: `case when persistent_path is not null then
-        jsonb_build_object('sizeGb', persistent_size_gb, 'path', persistent_path) end`,
+      persistent: PERSISTENT,
       network: `case when network_volume_path is not null then
         jsonb_build_object('volumeId', network_volume_id, 'path', network_volume_path) end`,
       templateId: 'template_id',
@@ -245,8 +247,7 @@ export const AUDITED_RECORDS: Readonly<Record<string, AuditedRecord>> = {
     fields: {
       name: 'name',
       ...CONTAINER,
-      persistent: `case when persistent_path is not null then
-        jsonb_build_object('sizeGb', persistent_size_gb, 'path', persistent_path) end`,
+      persistent: PERSISTENT,
       isServerless: 'is_serverless',
       isPublic: 'is_public',
       category: 'category',

@@ -134,7 +134,7 @@ function hashLink(previous: Buffer, seqs: readonly number[], hashes: readonly Bu
 }
 
 /** A fault of the chain, in words. */
-export interface ChainFault {
+interface ChainFault {
   /** Number of the entry, or the last one of a link. */
   seq: number;
   fault: string;

@@ -1,7 +1,7 @@
 import { PROJECT_DEPENDENCIES, shellWord, startCommand, YARN_REGISTRY } from './dockerfile-of.ts';
 import type { Recipe } from './recipe.ts';
 
-export interface BuildStep {
+interface BuildStep {
   /** For people, such as `Install dependencies (npm)`. */
   name: string;
   /** Runs in the folder, without a shell. */

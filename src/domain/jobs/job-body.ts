@@ -185,7 +185,7 @@ export function sliceMembers(text: string, names: readonly string[]): Map<string
 }
 
 /** Returns the text of an object with another value for a top-level member that it has; the rest stays as it was written. */
-export function replaceMember(text: string, name: string, json: string): string {
+function replaceMember(text: string, name: string, json: string): string {
   let replaced = '';
   let copiedTo = 0;
   visitMembers(text, (key, start, end) => {

@@ -8,7 +8,7 @@ import type { ImageIdentity } from '../images/image-identity.ts';
 import type { Release, ReleaseChange } from './release.ts';
 
 /** Returns the part of an endpoint that a release fixes and a worker starts with. */
-export function releaseSpecOf(endpoint: Endpoint): ReleaseSpec {
+function releaseSpecOf(endpoint: Endpoint): ReleaseSpec {
   const { image, args, diskGb, ports, env, registryId, gpu, cpu, networkVolumeIds, models } = endpoint;
   return { image, args, diskGb, ports, env, registryId, gpu, cpu, networkVolumeIds, models };
 }

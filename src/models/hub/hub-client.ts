@@ -274,6 +274,6 @@ function withoutXet(text: string): string {
   }
 }
 
-export function encodePath(path: string): string {
+function encodePath(path: string): string {
   return path.split('/').map(encodeURIComponent).join('/');
 }

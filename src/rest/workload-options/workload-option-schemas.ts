@@ -1,5 +1,5 @@
 import { METADATA_NAME } from '../../config/workload-option-settings.ts';
-import type { Examples } from '../shared/example-values.ts';
+import type { NamedSchemas } from '../shared/example-values.ts';
 import { closed } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -66,10 +66,13 @@ const options = {
   memoryGbPerGpu: 96,
 };
 
-export const WORKLOAD_OPTION_EXAMPLES: Examples = {
-  ReplaceWorkloadOptionsRequest: options,
-  WorkloadOptions: {
-    ...options,
-    permitted: { names: ['kueue.x-k8s.io/queue-name'], cpusPerGpu: null, memoryGbPerGpu: 128 },
-  },
-};
+export const WORKLOAD_OPTION_SCHEMAS: NamedSchemas = [
+  [ReplaceWorkloadOptionsRequest, options],
+  [
+    WorkloadOptionsResponse,
+    {
+      ...options,
+      permitted: { names: ['kueue.x-k8s.io/queue-name'], cpusPerGpu: null, memoryGbPerGpu: 128 },
+    },
+  ],
+];
