@@ -42,7 +42,7 @@ const slowProject = (
   name: string,
   group: keyof typeof GROUPS,
   include: string[],
-  options: { exclude?: string[]; env?: Record<string, string>; isolate?: boolean } = {},
+  options: { exclude?: string[]; env?: Record<string, string> } = {},
 ) =>
   ({
     extends: true,
@@ -104,7 +104,7 @@ export default defineConfig({
           exclude: ['**/node_modules/**', NOT_FAST],
         },
       },
-      slowProject('conformance', 'quick', ['test/conformance/**/*.test.ts'], { isolate: false }),
+      slowProject('conformance', 'quick', ['test/conformance/**/*.test.ts']),
       slowProject('main-job', 'quick', [MAIN_JOB]),
       slowProject(
         'programs',

@@ -8,7 +8,7 @@ import { constants, createGzip } from 'node:zlib';
 import { type Pack, pack } from 'tar-stream';
 import { type Entry, readContent } from './entry.ts';
 
-/** Most tests unpack what they build once or twice: with the least compression they get it in a third of the time. */
+/** Tests unpack what they build once or twice: the least compression takes half the time. */
 const GZIP_LEVEL = Number(process.env.PODYARD_RELEASE_GZIP_LEVEL ?? constants.Z_DEFAULT_COMPRESSION);
 
 /**
