@@ -67,7 +67,7 @@ export class Bus {
     await this.#client?.end().catch(() => {});
   }
 
-  /** Forgets a process that is known to be dead, so that nobody waits until its heartbeat times out. */
+  /** Forgets a process that is known to be dead, so that no caller waits until its heartbeat times out. */
   async forgetProcess(processId: string): Promise<void> {
     await this.#processes.forget(processId);
     this.#send('process', processId);

@@ -111,6 +111,7 @@ export class WorkerFreezer {
   }
 
   async #run(): Promise<NextRun | undefined> {
+    const mark = this.#tasks.mark();
     const workers = await listFreezingWorkers(this.#deps.pool);
     this.#hasAny = workers.length > 0;
     await this.#repeatReleases(workers);
@@ -118,7 +119,8 @@ export class WorkerFreezer {
     const now = this.#deps.clock.now();
     let inMs = TICK_MS;
     for (const worker of workers) {
-      if (!this.#tasks.isBusy(worker.id)) inMs = Math.min(inMs, await this.#advance(worker, now));
+      if (this.#tasks.isTouchedSince(worker.id, mark)) continue; // its row may be from before; the end of the task wakes the loop
+      inMs = Math.min(inMs, await this.#advance(worker, now));
     }
     await this.#evictOverBudget(workers.filter(({ phase, wanted }) => phase === 'FROZEN' && wanted === 'FREEZE'));
     return { inMs };
@@ -228,14 +230,15 @@ export class WorkerFreezer {
    * woken.
    */
   async #trySleep(worker: FreezingWorker): Promise<string | null> {
-    const { pool, runtime } = this.#deps;
+    const { pool, runtime, logs, monotonic } = this.#deps;
     if (worker.sleepMethod === 'HANDLER') return `its onSleep took longer than ${SLEEP_TIMEOUT_MS / 1000} s`;
     try {
       const hindrance = await this.#findNoRoom(worker);
       if (hindrance !== null) return hindrance;
       if (!(await markAsleep(pool, worker.id))) return 'it was given work';
-
+      const startedAt = monotonic.now();
       await runSleepHook(runtime, worker, 'sleep');
+      logs.system(worker.id, `asleep after ${Math.round(monotonic.now() - startedAt)} ms: its GPU memory is free`);
       return null;
     } catch (error) {
       await markAwake(pool, worker.id);
