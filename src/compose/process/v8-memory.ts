@@ -36,7 +36,7 @@ interface IdleCompactorDeps {
   collect: () => void;
 }
 
-export interface CompactorBounds {
+interface CompactorBounds {
   /** The share of the time that the event loop of an idle process is busy at most. */
   utilization: number;
   /** Larger heaps are left alone: a collection takes about 1.5 ms for each MB that lives. */

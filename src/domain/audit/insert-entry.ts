@@ -40,7 +40,7 @@ export async function insertEntry(db: Db, entry: NewEntry): Promise<void> {
 /** A statement that writes rows. */
 export interface WritingStatement {
   name: string;
-  /** What it selects from: a common table expression that is written out before it. */
+  /** The common table expression that it selects from, written out before it. */
   before?: string;
   text: string;
   values: unknown[];

@@ -6,7 +6,7 @@ import { type NewRelease, noteBuild, releaseStatement } from '../releases/releas
 import type { Endpoint } from './endpoint.ts';
 import { updateEndpointStatement } from './endpoint-store.ts';
 
-/** What a change of an endpoint comes to. */
+/** A change of an endpoint, and the statement that stores it. */
 interface EndpointWrite {
   endpoint: Endpoint;
   statement: WritingStatement;

@@ -19,7 +19,7 @@ export interface NewRelease {
   endpoint: Endpoint;
   createdBy: UserId;
   diff: readonly ReleaseChange[];
-  /** What its image stands for; null: control is to resolve it. */
+  /** The identity that its image stands for; null: control is to resolve it. */
   image: ImageIdentity | 'as before' | null;
 }
 
