@@ -11,7 +11,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Api, until } from '../e2e/api.ts';
 import { run } from '../e2e/podyard-command.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
-import { PublicHub } from '../public-hub.ts';
+import { ModelHub } from '../model-hub.ts';
 import {
   allocate,
   findPackage,
@@ -35,7 +35,7 @@ else if (torch === null) leaveOut('workers with PyTorch: the python3 in the PATH
 else if (transformers === null) leaveOut('models of workers: the python3 in the PATH has no transformers');
 reportAtTheEnd();
 
-/** What the handler in matrix/ answers. */
+/** The answer of the handler in matrix/. */
 interface Product {
   pid: number;
   device: string;
@@ -49,10 +49,10 @@ interface Product {
 describe.skipIf(!isTestable)('a server on the GPUs of this machine', () => {
   let server: ServerProcess;
   let api: Api;
-  let hub: PublicHub;
+  let hub: ModelHub;
   let env: Record<string, string>;
   beforeAll(async () => {
-    hub = await PublicHub.start();
+    hub = await ModelHub.start();
     server = await ServerProcess.start({
       runtime: 'process',
       env: {
@@ -245,7 +245,7 @@ describe.skipIf(!isTestable)('a server on the GPUs of this machine', () => {
     400_000,
   );
 
-  /** What Podyard did with the workers, and at which second. */
+  /** Returns the system lines of these endpoints' workers, with the seconds since the first. */
   async function systemLines(ids: readonly string[]): Promise<string[]> {
     const rows = await server.query<{ line: string; name: string; at: number }>(
       `select l.line, e.name, extract(epoch from l.ts - min(l.ts) over ())::float8 as at
