@@ -25,13 +25,12 @@ const GROUPS = {
   /** They measure how long a request waits. */
   attack: { groupOrder: 1, maxWorkers: BUSY },
   whole: { groupOrder: 2, maxWorkers: MIXED },
-  /** Chromium ends all requests when a network interface comes or goes (ERR_NETWORK_CHANGED), as those of containers do. */
-  browser: { groupOrder: 3, maxWorkers: BUSY },
-  /** One cluster for all, after everything else. Most tests wait for its kubelet. */
-  cluster: { groupOrder: 4, maxWorkers: MIXED },
-  clusterAlone: { groupOrder: 5, maxWorkers: 1 },
+  /** One cluster for all. Most tests wait for its kubelet. */
+  cluster: { groupOrder: 3, maxWorkers: MIXED },
+  /** The browsers, which compute, beside one file at a time that has the cluster for itself, and waits. */
+  last: { groupOrder: 4, maxWorkers: MIXED },
   /** They read how much of a GPU's memory is in use. */
-  gpu: { groupOrder: 6, maxWorkers: 1 },
+  gpu: { groupOrder: 5, maxWorkers: 1 },
 };
 
 /** A group's part of a project's settings. */
@@ -68,13 +67,13 @@ const ALONE_ON_CLUSTER = ['api-server-away', 'chart', 'cluster', 'doctor', 'fail
 
 const clusterProject = (
   name: string,
-  group: 'cluster' | 'clusterAlone',
-  files: { include: string[]; exclude?: string[] },
+  group: keyof typeof GROUPS,
+  options: { include: string[]; exclude?: string[]; setupFiles?: string[] },
 ) => ({
   extends: true,
   test: {
     name,
-    ...files,
+    ...options,
     ...inGroup(group),
     globalSetup: ['test/global-setup.ts', 'test/kubernetes/global-setup.ts'],
     isolate: true,
@@ -125,12 +124,15 @@ export default defineConfig({
       slowProject('release', 'whole', ['test/release/**/*.test.ts']),
       slowProject('gpu', 'gpu', ['test/gpu/**/*.test.ts']),
       slowProject('chaos', 'whole', ['test/chaos/**/*.test.ts']),
-      slowProject('browser', 'browser', ['test/browser/**/*.test.ts']),
+      slowProject('browser', 'last', ['test/browser/**/*.test.ts']),
       clusterProject('cluster', 'cluster', {
         include: ['test/kubernetes/**/*.test.ts', 'src/**/*.kube.test.ts'],
         exclude: ALONE_ON_CLUSTER,
       }),
-      clusterProject('cluster-alone', 'clusterAlone', { include: ALONE_ON_CLUSTER }),
+      clusterProject('cluster-alone', 'last', {
+        include: ALONE_ON_CLUSTER,
+        setupFiles: ['test/kubernetes/alone.ts'],
+      }),
     ],
   },
 });

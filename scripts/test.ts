@@ -1,6 +1,6 @@
 /**
  * Runs test suites: `node scripts/test.ts SUITE... [--thorough] [vitest arguments]`. Prepares this machine for them first.
- * All suites share the machine except the cluster's, which runs last. Exits with 1 if anything failed.
+ * vitest.config.ts says which suites share the machine. Exits with 1 if anything failed.
  *
  * `--thorough` makes the chaos suite kill more often and longer (test/chaos/extent.ts). With CI=true the files that failed get
  * a second try from the beginning, because whole servers and containers share two cores there; `count-tests.ts` names them.

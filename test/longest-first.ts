@@ -21,15 +21,38 @@ export const LONG = [
   'test/containers/package.test.ts',
   'test/model/lease.test.ts',
   'test/e2e/data-processes.test.ts',
+  'test/chaos/many-processes.test.ts',
+  'test/browser/console.test.ts',
+  'test/browser/lists-and-charts.test.ts',
+  'test/kubernetes/api-server-away.test.ts',
 ];
 
-/** Starts the longest files first, so that none of them runs alone at the end while the other cores idle. */
+/**
+ * Starts the longest files first, so that none of them runs alone at the end while the other cores idle. Those that take turns
+ * begin evenly spread among the files beside them.
+ */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ project, moduleId }: TestSpecification) => {
       const long = LONG.indexOf(relative(process.cwd(), moduleId));
       return long < 0 ? LONG.length + ORDER.indexOf(project.name) : long;
     };
-    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
+    const sorted = (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
+    const {
+      turns = [],
+      beside = [],
+      rest = [],
+    } = Object.groupBy(sorted, ({ project }) =>
+      project.name === 'cluster-alone' ? 'turns' : project.name === 'browser' ? 'beside' : 'rest',
+    );
+    return [...rest, ...spread(turns, beside)];
   }
+}
+
+/** Returns both in their order, the first ones at even distances. */
+export function spread<T>(few: readonly T[], many: readonly T[]): T[] {
+  const step = (few.length + many.length) / few.length;
+  const all = [...many];
+  for (const [i, one] of few.entries()) all.splice(Math.round(i * step), 0, one);
+  return all;
 }

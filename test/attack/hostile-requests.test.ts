@@ -6,12 +6,12 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { METHODS } from 'node:http';
-import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Random } from '../chaos/random.ts';
 import { Api, until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
+import { freePort } from '../free-port.ts';
 import { type HostileRequest, HostileRequests, type Known, PLANES, type Plane } from './hostile-request.ts';
 import { sendRaw, type WireAnswer } from './hostile-wire.ts';
 import { KEEP_RESULTS, Neighbor, workerApiUrl } from './neighbor.ts';
@@ -159,14 +159,6 @@ async function removeRecords(): Promise<void> {
 async function rawStatus(text: string): Promise<number | undefined> {
   const manner = { cutAt: null, pieces: [], endsHalf: false };
   return (await sendRaw(ports.public, Buffer.from(text), manner, null)).statuses[0];
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => probe.once('listening', resolve));
-  const { port } = probe.address() as { port: number };
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
 }
 
 /**

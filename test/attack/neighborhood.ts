@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { get } from 'node:http';
-import { createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { hashSecret } from '../../src/domain/access/secret-hash.ts';
 import { Api, until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
+import { freePort } from '../free-port.ts';
 import { ModelHub } from '../model-hub.ts';
 import { workerApiUrl } from './neighbor.ts';
 import { createTenant, type Tenant } from './tenant.ts';
@@ -207,12 +207,4 @@ async function ownWorker(server: ServerProcess, endpoint: string, name: string):
     return (await fetch(`${base}${path('ping')}`, { headers: { authorization: token } })).ok;
   });
   return { path, token };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -1,7 +1,7 @@
 /** Private pods in a browser: what opens one opens nothing else, and never for another site (docs/interface/sessions.md, "Private pods"). */
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
-import { createServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
@@ -12,6 +12,7 @@ import { change } from '../../src/domain/change.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api, until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
+import { freePort } from '../free-port.ts';
 import { type BrowserSession, headersOf } from '../sign-in-server.ts';
 
 /** Answers with the headers that it got, tries to set our cookies and echoes upgrades. */
@@ -295,13 +296,4 @@ async function strangersKey(): Promise<string> {
   const { id: userId } = await createUser(database.pool, { name: `stranger ${Math.random()}`, email: null });
   const given = { userId, name: 'theirs', scopes: [parseScope('all')], expiresAt: null };
   return (await change(context, null, createApiKey, given)).secret;
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '0.0.0.0');
-  await once(probe, 'listening');
-  const { port } = probe.address() as { port: number };
-  probe.close();
-  await once(probe, 'close');
-  return port;
 }

@@ -1,15 +1,15 @@
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { type Browser, chromium } from 'playwright-core';
 
-/** Debian's Chromium; undefined where it is not installed. */
-const CHROMIUM = findProgram('chromium');
+/** Runs Debian's Chromium. */
+const CHROMIUM = new URL('chromium.pl', import.meta.url).pathname;
 
-export const hasBrowser = CHROMIUM !== undefined;
+export const hasBrowser = spawnSync('sh', ['-c', 'command -v perl && command -v chromium']).status === 0;
 
 /** Launches Chromium without the services that contact its vendor. */
 export function launchBrowser(): Promise<Browser> {
   return chromium.launch({
-    executablePath: CHROMIUM!,
+    executablePath: CHROMIUM,
     args: [
       '--no-sandbox',
       '--disable-gpu',
@@ -20,12 +20,4 @@ export function launchBrowser(): Promise<Browser> {
       '--disable-sync',
     ],
   });
-}
-
-function findProgram(name: string): string | undefined {
-  try {
-    return execFileSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).trim();
-  } catch {
-    return undefined;
-  }
 }

@@ -131,6 +131,19 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 180_000 }, (
     await opened.close();
   });
 
+  test('a part whose script was dropped several times, as by changes of the network, is asked for again', async () => {
+    const opened = await signedIn();
+    let dropped = 0;
+    await opened.route('**/assets/limits-*.js', (route) => {
+      dropped += 1;
+      return dropped <= 3 ? route.abort('connectionaborted') : route.continue();
+    });
+    await opened.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Limits' }).click();
+    await opened.getByRole('heading', { name: 'Limits', level: 1 }).waitFor();
+    expect(dropped).toBe(4);
+    await opened.close();
+  });
+
   test.each(['style-*.css', 'index-*.js'])('a page whose %s was not loaded loads itself again', async (file) => {
     const opened = await browser.newPage();
     let dropped = 0;

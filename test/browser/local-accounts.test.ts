@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
-import { freePort } from '../runtime-contract/probes.ts';
+import { freePort } from '../free-port.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
 import { signIn, violationsOf } from './console-page.ts';
 

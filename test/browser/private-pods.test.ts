@@ -1,9 +1,8 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Api, until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
+import { freePort } from '../free-port.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
 import { openPage, signIn, violationsOf } from './console-page.ts';
 
@@ -103,12 +102,3 @@ describe.skipIf(!hasBrowser)('a private pod in a browser', { timeout: 120_000 },
     expect(await violationsOf(page)).toEqual([]);
   });
 });
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '0.0.0.0');
-  await once(probe, 'listening');
-  const { port } = probe.address() as { port: number };
-  probe.close();
-  await once(probe, 'close');
-  return port;
-}

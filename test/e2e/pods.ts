@@ -1,8 +1,7 @@
 import { readdir } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { freePort } from '../free-port.ts';
 import { Api, type LogEvent, until } from './api.ts';
 import { type RuntimePlace, ServerProcess, type TestedRuntime } from './server-process.ts';
 
@@ -286,13 +285,4 @@ export function podTests(runtime: TestedRuntime, mount: string, place: () => Run
     await expect(act(pods[0]!.id, 'start')).rejects.toThrow(/There are no longer any instances available/);
     await api.delete(endpointId);
   });
-}
-
-/** Returns a port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

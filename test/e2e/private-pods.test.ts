@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
-import { createServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
@@ -9,6 +9,7 @@ import { parseScope } from '../../src/domain/access/scopes.ts';
 import { createUser } from '../../src/domain/access/users.ts';
 import { change } from '../../src/domain/change.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { freePort } from '../free-port.ts';
 import { Api, until } from './api.ts';
 import { ServerProcess } from './server-process.ts';
 
@@ -187,12 +188,3 @@ test('a stopped private pod is the same 404 as a missing one', async () => {
   await api.call('POST', `/v2/pods/${id}/action`, { action: 'stop' });
   await until('it is gone', async () => (await ask({})).status === 404);
 });
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '0.0.0.0');
-  await once(probe, 'listening');
-  const { port } = probe.address() as { port: number };
-  probe.close();
-  await once(probe, 'close');
-  return port;
-}

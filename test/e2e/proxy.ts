@@ -2,6 +2,7 @@ import { request } from 'node:http';
 import { createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { freePort } from '../free-port.ts';
 import { Api, until } from './api.ts';
 import { ServerProcess, type TestedRuntime } from './server-process.ts';
 
@@ -42,7 +43,7 @@ export function proxyTests(runtime: TestedRuntime): void {
   beforeAll(async () => {
     server = await ServerProcess.start({ runtime });
     api = new Api(server);
-    [web, own, unused, hidden] = (await freePorts(4)) as [number, number, number, number];
+    [web, own, unused, hidden] = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
     const pod = await api.call<{ id: string }>('POST', '/v2/pods', {
       name: 'e2e',
       image: 'podyard/echo-js:dev',
@@ -148,18 +149,4 @@ export function proxyTests(runtime: TestedRuntime): void {
     await api.call('DELETE', `/v2/pods/${id}`);
     expect((await ask(host)).status).toBe(404);
   });
-}
-
-/** Returns ports that were free a moment ago, because pods that are processes share those of this machine. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer();
-      await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve));
-      return server;
-    }),
-  );
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
-import { freePort } from '../runtime-contract/probes.ts';
+import { freePort } from '../free-port.ts';
 import { type BrowserSession, headersOf } from '../sign-in-server.ts';
 import { SignInVisitor } from '../sign-in-visitor.ts';
 import { CLIENT_ID, CLIENT_SECRET, OidcServer } from '../stand-ins/oidc-server.ts';

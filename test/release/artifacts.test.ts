@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { signChecksums, writeChecksums } from '../../release/finish/checksums.ts';
 import { releaseNotes } from '../../release/finish/release-notes.ts';
 import { ROOT } from '../../release/release-facts.ts';
-import { freePort } from '../runtime-contract/probes.ts';
+import { freePort } from '../free-port.ts';
 import { buildParts, builtArtifacts, builtRelease, OTHER_PARTS } from './built.ts';
 
 const run = promisify(execFile);

@@ -52,7 +52,8 @@ export async function buildParts(
   const args = ['release/main.ts', '--only', parts.join(','), '--arch', architecture, '--out', folder];
   if (isFresh) args.push('--fresh');
   const command = ['-c', `umask ${umask}; exec "$@"`, 'sh', process.execPath, ...args];
-  await run('sh', command, { cwd: ROOT, env: { ...process.env, ...env }, timeout: TIMEOUT_MS });
+  const all = { ...process.env, PODYARD_RELEASE_GZIP_LEVEL: '1', ...env };
+  await run('sh', command, { cwd: ROOT, env: all, timeout: TIMEOUT_MS });
 }
 
 async function homeOfBuild(): Promise<{ version: string; home: string }> {

@@ -46,8 +46,14 @@ describeWithEngine('deploy/compose.yaml', () => {
     const folder = await builtArtifacts();
     images = [`${registry}/podyard:${version}`, `${registry}/postgres:18`];
     await needExampleImages();
-    await run('sh', ['-e', '-c', (await commandsOf('offline')).replace('x64', process.arch)], { cwd: folder });
-    await run('docker', ['tag', `podyard:${version}`, images[0]]);
+    const load = (await commandsOf('offline')).replace('x64', process.arch);
+    // image.test.ts loads it, too; whoever is first removes the name that both get.
+    await until('the image has a name of its own', async () => {
+      await run('sh', ['-e', '-c', load], { cwd: folder });
+      await run('docker', ['tag', `podyard:${version}`, images![0]]);
+      return true;
+    });
+    await run('docker', ['rmi', `podyard:${version}`]).catch(() => {});
     await makePostgresFolder(join(work, 'postgres'));
     importFolder(join(work, 'postgres'), images[1], ['USER 999:999', 'ENTRYPOINT ["/usr/local/bin/start-postgres"]']);
   }, SET_UP_MS);

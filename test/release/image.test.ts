@@ -22,8 +22,14 @@ beforeAll(async () => {
   if (!hasEngine) return;
   const { version } = await builtRelease();
   const artifacts = await builtArtifacts();
-  await docker('load', '--quiet', '--input', `${artifacts}/podyard-${version}-image-${process.arch}.tar`);
-  image = `podyard:${version}`;
+  image = `localhost/${NAME}:${version}`;
+  // compose.test.ts loads it, too; whoever is first removes the name that both get.
+  await until('the image has a name of its own', async () => {
+    await docker('load', '--quiet', '--input', `${artifacts}/podyard-${version}-image-${process.arch}.tar`);
+    await docker('tag', `podyard:${version}`, image);
+    return true;
+  });
+  await docker('rmi', `podyard:${version}`).catch(() => {});
   database = await createTestDatabase();
 }, 600_000);
 afterAll(async () => {

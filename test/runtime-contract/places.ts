@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { newId } from '../../src/core/ids.ts';
-import { freePort, lineOf, NOTHING_RUNS, observe, type Suite, textAt, until } from './probes.ts';
+import { freePort } from '../free-port.ts';
+import { lineOf, NOTHING_RUNS, observe, type Suite, textAt, until } from './probes.ts';
 
 /** Tests what runtime.ts guarantees of addresses, ports, groups and mounts. */
 export function placesContract({ runtime, spec, started, ready, under }: Suite): void {

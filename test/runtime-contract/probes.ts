@@ -1,7 +1,4 @@
 /** The contract suite's input, and how it observes a runtime: by its list, its logs and its ports. */
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LogLine, Observed, Runtime, WorkloadSpec } from '../../src/runtimes/runtime.ts';
 
@@ -55,15 +52,6 @@ export async function textAt(place: { host: string; port: number } | null): Prom
     (answer) => answer.text(),
     () => 'nothing',
   );
-}
-
-/** Returns a port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0);
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
 }
 
 /** A signal that aborts only when a test hangs. */

@@ -1,12 +1,13 @@
 import { useSyncExternalStore } from 'react';
 import { hasUnsavedChanges } from '../ui/forms/unsaved.ts';
-import { BASE_URL, connection } from './server-connection.ts';
+import { BASE_URL, connection, sleepOrRestored } from './server-connection.ts';
 import { buildOf, decideStale } from './stale-page.ts';
 
 const STORAGE_KEY = 'podyard-reloaded-for';
 /** A page that becomes visible asks again after this time. */
 const RECHECK_MS = 60_000;
 const TIMEOUT_MS = 5_000;
+const RETRY_AFTER_MS = [0, 500, 1_000];
 
 /** The name of the script that this page started with. */
 export const OWN_BUILD = buildOf(document.head.innerHTML);
@@ -63,17 +64,21 @@ async function servedBuild(): Promise<string | null> {
 }
 
 /**
- * Loads a part of the console. If that fails, the server is away or has a newer build: waits for it, and reloads the
- * page if its build is gone. Rejects with the error of the import if neither helps.
+ * Loads a part of the console. If that fails, the server is away or has a newer build, or the browser's network changed, which
+ * ends all its requests: waits for the server, reloads the page if its build is gone, and tries again. Rejects with the error
+ * of the last import if nothing helps.
  */
 export async function loadPart<T>(load: () => Promise<T>): Promise<T> {
-  try {
-    return await load();
-  } catch {
-    await connection.suspect();
-    if ((await checkVersion()) === 'reload') return new Promise(() => {}); // the page is about to go
-    return load();
+  for (const pauseMs of RETRY_AFTER_MS) {
+    try {
+      return await load();
+    } catch {
+      await connection.suspect();
+      if ((await checkVersion()) === 'reload') return new Promise(() => {}); // the page is about to go
+      await sleepOrRestored(pauseMs);
+    }
   }
+  return load();
 }
 
 /** Checks the version when a lost server is back, and when somebody returns to the page. */

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { builderContract } from '../../../test/builder-contract/contract.ts';
-import { makeBase, writeDockerfile } from '../../../test/builder-contract/dockerfile-projects.ts';
+import { ENDLESS, makeBase, writeDockerfile } from '../../../test/builder-contract/dockerfile-projects.ts';
 import { readFromImage } from '../../../test/builder-contract/read-from-image.ts';
 import { docker, hasEngine } from '../../../test/engine.ts';
 import { findProcesses } from '../../../test/find-processes.ts';
@@ -31,13 +31,8 @@ describe.skipIf(!hasEngine)('with a container engine', () => {
           await container.remove({ force: true, v: true });
         };
       },
-      leftovers: endlessPrograms,
+      leftovers: async () => findProcesses(ENDLESS).map((pid) => `process ${pid}`),
       caches: true,
     };
   });
 });
-
-/** The programs of the project `endless`, whoever runs them. */
-async function endlessPrograms(): Promise<string[]> {
-  return findProcesses(/sleep 8639[789]/).map((pid) => `process ${pid}`);
-}

@@ -10,7 +10,7 @@ import type { Readable } from 'node:stream';
 import { text as readText } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { BASE, DOCKERFILE, makeBase } from '../../../test/builder-contract/dockerfile-projects.ts';
+import { BASE, DOCKERFILE, ENDLESS, makeBase } from '../../../test/builder-contract/dockerfile-projects.ts';
 import { CuttableProxy } from '../../../test/cuttable-proxy.ts';
 import { docker, engineKind, hasEngine } from '../../../test/engine.ts';
 import { findProcesses } from '../../../test/find-processes.ts';
@@ -178,17 +178,17 @@ describe.skipIf(!hasEngine)('builds of an engine that go wrong', { timeout: 90_0
     const proxy = new CuttableProxy({ path }, () => ({ path: target }));
     await proxy.connect();
     const through = new Engine(path);
-    const answer = build(`FROM ${BASE}\nRUN echo started; while true; do sleep 86396; done\n`, {
+    const answer = build(`FROM ${BASE}\nRUN echo started; while true; do ${ENDLESS}; done\n`, {
       through,
       onEvent: (event) => void (event.kind === 'line' && event.text === 'started' && proxy.cut()),
     });
     await expect(answer).rejects.toMatchObject(refusal(/went away|cannot be reached/, 'unavailable'));
-    await expect.poll(() => findProcesses('sleep 86396'), { timeout: 15_000 }).toEqual([]);
+    await expect.poll(() => findProcesses(ENDLESS), { timeout: 15_000 }).toEqual([]);
     await through.close();
   });
 
   test('a process that is killed in the middle leaves nothing that runs, once the next one has begun', async () => {
-    const request = await requestOf(`FROM ${BASE}\nRUN echo started; while true; do sleep 86395; done\n`, {});
+    const request = await requestOf(`FROM ${BASE}\nRUN echo started; while true; do ${ENDLESS}; done\n`, {});
     const script = `
       const { Engine } = await import(${JSON.stringify(new URL('../../engine/engine.ts', import.meta.url).href)});
       const { createEngineBuilder } = await import(${JSON.stringify(new URL('./engine-builder.ts', import.meta.url).href)});
@@ -201,7 +201,7 @@ describe.skipIf(!hasEngine)('builds of an engine that go wrong', { timeout: 90_0
     });
     const next = createEngineBuilder({ engine, installation });
     await next.tidy();
-    await expect.poll(() => findProcesses('sleep 86395'), { timeout: 15_000 }).toEqual([]);
+    await expect.poll(() => findProcesses(ENDLESS), { timeout: 15_000 }).toEqual([]);
     expect(await next.list()).toEqual([]);
   });
 

@@ -1,7 +1,7 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { builderContract } from '../../../test/builder-contract/contract.ts';
-import { DOCKERFILE, makeBase, writeDockerfile } from '../../../test/builder-contract/dockerfile-projects.ts';
+import { DOCKERFILE, ENDLESS, makeBase, writeDockerfile } from '../../../test/builder-contract/dockerfile-projects.ts';
 import { readFromImage } from '../../../test/builder-contract/read-from-image.ts';
 import { hasRegistryProgram, PrivateRegistry } from '../../../test/containers/private-registry.ts';
 import { RegistryDoor } from '../../../test/containers/registry-door.ts';
@@ -26,6 +26,8 @@ describe.skipIf(!isThere)('with an engine and a registry', () => {
   let registry: PrivateRegistry | undefined;
   let place: BuildRegistry;
   const installations: string[] = [];
+  /** The ids of builds: other files build on this engine, too. */
+  const own = new Set<string>();
   afterAll(async () => {
     await registry?.dispose();
     await engine.close();
@@ -49,9 +51,9 @@ describe.skipIf(!isThere)('with an engine and a registry', () => {
         used.add(image);
         return async () => void used.delete(image);
       },
-      leftovers: async () => [
-        ...findProcesses(/sleep 8639[789]/).map((pid) => `process ${pid}`),
-        ...(await namesInEngine()),
+      leftovers: async (id) => [
+        ...findProcesses(ENDLESS).map((pid) => `process ${pid}`),
+        ...(await namesInEngine(new Set([id]))),
       ],
       caches: true,
     };
@@ -72,15 +74,17 @@ describe.skipIf(!isThere)('with an engine and a registry', () => {
     throw new Error(`no registry has ${image}`);
   }
 
-  /** The engine keeps no name of what was pushed. */
-  async function namesInEngine(): Promise<string[]> {
+  /** The engine keeps no name of what was pushed: of these builds, and of anything in the registry. */
+  async function namesInEngine(builds: ReadonlySet<string> = own): Promise<string[]> {
     const images = await docker.listImages();
     const names = images.flatMap(({ RepoTags }) => RepoTags ?? []);
-    return names.filter((name) => name.includes('/contract:') || name.startsWith(`${place.host}/`));
+    const tags = new Set([...builds].map((id) => id.toLowerCase()));
+    return names.filter((name) => tags.has(name.split(':').at(-1)!) || name.startsWith(`${place.host}/`));
   }
 
   const build = async (builder: Builder, folder: string, more: Partial<BuildRequest> = {}) => {
     const id = newId<string>();
+    own.add(id);
     const events: BuildEvent[] = [];
     const request = {
       ...{ id, image: `builds.podyard.internal/contract:${id.toLowerCase()}`, folder, recipe: DOCKERFILE },

@@ -85,3 +85,16 @@ test('the same failure is logged once a minute, with how often it was repeated',
   expect(logged[0]).toMatchObject({ text: 'stop failed: connect ECONNREFUSED' });
   expect(logged[1]!.fields.repeated).toBeGreaterThan(10);
 });
+
+test('of rows that were begun to be read at a mark, those of workloads whose task has ended since are left out', async () => {
+  const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
+  tasks.run('before', 'start', async () => {});
+  await vi.advanceTimersByTimeAsync(0);
+  const mark = tasks.mark();
+  tasks.run('since', 'start', async () => {});
+  tasks.run('busy', 'start', () => isOver);
+  await vi.advanceTimersByTimeAsync(0);
+  const rows = ['before', 'since', 'busy', 'idle'].map((id) => ({ id }));
+  expect(tasks.upToDate(rows, mark).map(({ id }) => id)).toEqual(['before', 'busy', 'idle']);
+  end();
+});

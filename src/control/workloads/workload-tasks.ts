@@ -46,7 +46,16 @@ export class WorkloadTasks {
 
   /** True when a list that was begun at `mark` may be out of date about the workload. */
   isTouchedSince(id: string, mark: number): boolean {
-    return this.isBusy(id) || (this.#endedAs.get(id) ?? 0) > mark;
+    return this.isBusy(id) || this.#hasEndedSince(id, mark);
+  }
+
+  /** Leaves out of rows that were begun to be read at `mark` those of workloads whose task has ended since: they may be from before. */
+  upToDate<T extends { id: string }>(rows: readonly T[], mark: number): T[] {
+    return rows.filter(({ id }) => !this.#hasEndedSince(id, mark));
+  }
+
+  #hasEndedSince(id: string, mark: number): boolean {
+    return (this.#endedAs.get(id) ?? 0) > mark;
   }
 
   /**

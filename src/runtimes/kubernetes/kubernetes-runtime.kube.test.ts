@@ -1,8 +1,9 @@
 import { CuttableProxy } from '../../../test/cuttable-proxy.ts';
+import { freePort } from '../../../test/free-port.ts';
 import { Cluster, describeOnCluster } from '../../../test/kubernetes/cluster.ts';
 import { needImages } from '../../../test/kubernetes/images.ts';
 import { runtimeContract } from '../../../test/runtime-contract/contract.ts';
-import { freePort, NODE_PROGRAMS } from '../../../test/runtime-contract/probes.ts';
+import { NODE_PROGRAMS } from '../../../test/runtime-contract/probes.ts';
 import { readKubernetesSettings } from '../../config/kubernetes-settings.ts';
 import { newId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';

@@ -48,6 +48,7 @@ beforeAll(async () => {
   });
 });
 afterEach(async () => {
+  vi.restoreAllMocks();
   await freezer.stop();
   for (const { id } of await runtime.list()) await runtime.stop(id, 0);
   await database.pool.query('delete from workers');
@@ -122,6 +123,27 @@ test('a worker is frozen with the memory it holds, and resumes when it is wanted
     [id],
   );
   expect(spans.rows).toEqual([{ isInOrder: true }]);
+});
+
+test('a worker whose thaw ends while its row is read is not thawed again', async () => {
+  const id = await frozen('w9');
+  await thawWorker(database.pool, id, because('DEMAND', 'a job waits'));
+  const { promise: isListed, resolve: listed } = Promise.withResolvers<void>();
+  const { promise: isThawed, resolve: thawed } = Promise.withResolvers<void>();
+  const thaw = vi.spyOn(runtime, 'thaw').mockImplementationOnce(() => isListed); // the first thaw lasts until the second list is read
+  vi.spyOn(bus, 'publish').mockImplementation(() => thawed());
+  await freezer.runOnce();
+  const { query } = database.pool;
+  vi.spyOn(database.pool, 'query').mockImplementationOnce((async (...args: Parameters<typeof query>) => {
+    const rows = await query.apply(database.pool, args);
+    listed();
+    await isThawed;
+    await new Promise(setImmediate); // until the task has ended
+    return rows;
+  }) as never);
+  await run();
+  expect(thaw).toHaveBeenCalledTimes(1);
+  expect(await row(id)).toMatchObject({ phase: 'RUNNING', wanted: 'RUN' });
 });
 
 test('a job at the last moment cancels the freeze', async () => {

@@ -111,6 +111,7 @@ export class WorkerFreezer {
   }
 
   async #run(): Promise<NextRun | undefined> {
+    const mark = this.#tasks.mark();
     const workers = await listFreezingWorkers(this.#deps.pool);
     this.#hasAny = workers.length > 0;
     await this.#repeatReleases(workers);
@@ -118,7 +119,8 @@ export class WorkerFreezer {
     const now = this.#deps.clock.now();
     let inMs = TICK_MS;
     for (const worker of workers) {
-      if (!this.#tasks.isBusy(worker.id)) inMs = Math.min(inMs, await this.#advance(worker, now));
+      if (this.#tasks.isTouchedSince(worker.id, mark)) continue; // its row may be from before; the end of the task wakes the loop
+      inMs = Math.min(inMs, await this.#advance(worker, now));
     }
     await this.#evictOverBudget(workers.filter(({ phase, wanted }) => phase === 'FROZEN' && wanted === 'FREEZE'));
     return { inMs };

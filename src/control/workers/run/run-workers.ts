@@ -201,7 +201,8 @@ export class WorkerRunner {
     if (this.#cache.size === 0 && this.#cache.hasDirty) this.#lists.postpone(now);
     await this.#advance(this.#cache.takeFresh(), NO_DIFFERENCE, now); // before anything is read: jobs wait for them
     const difference = await this.#observe(now);
-    const workers = await this.#cache.readDirty(now, difference.containers.keys());
+    const mark = this.#tasks.mark();
+    const workers = this.#tasks.upToDate(await this.#cache.readDirty(now, difference.containers.keys()), mark);
     await this.#advance(workers, difference, now);
     this.#deps.onRead?.(workers);
     return this.#cache.size === 0 ? undefined : { inMs: this.#nextAt(now) - now };
