@@ -9,8 +9,8 @@ import { Failure } from '../core/errors.ts';
 const PROGRAM = 'cuda-checkpoint';
 /** A process that is in the middle of a long kernel is not locked, and stays as it is. */
 const LOCK_TIMEOUT_MS = 10_000;
-/** Large models take seconds to copy. */
-const ACTION_TIMEOUT_MS = 120_000;
+/** An H100's driver was seen to move 1 GiB a second; one that is cut off leaves the process in no known state. */
+const ACTION_TIMEOUT_MS = 600_000;
 
 type Action = 'lock' | 'checkpoint' | 'restore' | 'unlock';
 

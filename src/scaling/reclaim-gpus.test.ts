@@ -130,10 +130,11 @@ const SOONER = {
   do: 'giveUp',
   why: expect.objectContaining({ reason: expect.stringContaining('a cold start on another is sooner') }),
 };
-const TOO_LONG = {
+const tooLong = (seconds: number) => ({
   do: 'giveUp',
-  why: expect.objectContaining({ reason: expect.stringContaining('were in use for 60 s') }),
-};
+  why: expect.objectContaining({ reason: `it could not be woken: its GPUs were in use for ${seconds} s` }),
+});
+const FALLING = frozen('falling', 0, { phase: 'RUNNING', sleepMethod: 'CHECKPOINT' });
 
 test.each([
   ['any GPU will do: an idle worker falls asleep', wake({}, [frozen('old', 9)]), waitsFor('idle')],
@@ -153,7 +154,13 @@ test.each([
   ['or of one with work', wake({ holders: new Set(['busy']) }, []), waitsFor()],
   ['or of one with work, while others are free', wake({ holders: new Set(['busy']), free: 1 }, []), SOONER],
   ['those that were chosen before still leave', wake({ holders: new Set(['busy']), free: 1 }, null), waitsFor()],
-  ['it has waited for a minute', wake({}, null, 60_001), TOO_LONG],
+  ['it has waited for a minute', wake({ holders: new Set(['busy']) }, [], 60_001), tooLong(60)],
+  [
+    'a large model takes minutes to fall asleep',
+    wake({ holders: new Set(['falling']) }, [FALLING], 60_001),
+    waitsFor(),
+  ],
+  ['not longer than five', wake({ holders: new Set(['falling']) }, [FALLING], 300_001), tooLong(300)],
   ['itself is no help', wake({ count: 2 }, [frozen('me', 9)]), waitsFor()],
 ])('a worker that is to wake: %s', (_, decision, expected) => expect(decision).toEqual(expected));
 

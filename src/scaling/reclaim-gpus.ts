@@ -28,6 +28,8 @@ export interface ReclaimableWorker {
 
 /** A sleeping worker that is to wake lasts no longer without GPUs; one that is started in its place gets a fair share of all. */
 const WAKE_TIMEOUT_MS = 60_000;
+/** The same while those that hold its GPUs leave: a checkpoint moves 1 to 2 GiB a second out of an H100. */
+const LEAVE_TIMEOUT_MS = 300_000;
 const IN_ORDER: Record<ReclaimableWorker['by'], number> = { leaving: 0, sleep: 1, eviction: 2 };
 
 /**
@@ -79,8 +81,10 @@ export function decideWake(
   if (isSoonerElsewhere) {
     return { do: 'giveUp', why: because('NOT_WOKEN', 'its GPU is in use, and a cold start on another is sooner') };
   }
-  if (waitedMs > WAKE_TIMEOUT_MS) {
-    return { do: 'giveUp', why: because('NOT_WOKEN', `its GPUs were in use for ${WAKE_TIMEOUT_MS / 1000} s`) };
+  const areLeaving = workers === null || victims?.length === 0;
+  const limitMs = areLeaving ? LEAVE_TIMEOUT_MS : WAKE_TIMEOUT_MS;
+  if (waitedMs > limitMs) {
+    return { do: 'giveUp', why: because('NOT_WOKEN', `its GPUs were in use for ${limitMs / 1000} s`) };
   }
   return { do: 'wait', victims: victims ?? [] };
 }

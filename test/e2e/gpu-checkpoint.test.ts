@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { GpuMachine, standInGpu } from '../stand-ins/gpu-machine.ts';
-import { Api } from './api.ts';
+import { Api, until } from './api.ts';
 import { ServerProcess } from './server-process.ts';
 
 const KIT = new URL('../../workers/javascript/podyard-worker.js', import.meta.url).pathname;
@@ -74,5 +74,11 @@ test('two programs that fill a GPU take turns on it by checkpoints, and neither 
     pids.push(job.output);
   }
   expect(new Set(pids).size).toBe(2);
+  await until('the log says how long each took', async () => {
+    const { rows } = await database.pool.query<{ line: string }>("select line from log_lines where source = 'system'");
+    return [/^asleep after \d+ ms: /, /^awake after \d+ ms: /].every((says) =>
+      rows.some(({ line }) => says.test(line)),
+    );
+  });
   for (const id of ids) await api.delete(id);
 });

@@ -1,4 +1,4 @@
-/** What the tests of this folder find on their machine, and what they say at its end. */
+/** The GPUs and programs of this machine for the tests of this folder, and what is said when they end. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,7 @@
-"""Holds MODEL_MIB of GPU memory with random bytes, multiplies matrices, and says when it had started what."""
+"""Holds MODEL_MIB of GPU memory with random bytes, multiplies matrices, and says when it had started what.
+
+With SLEEPS=true it gives that memory back by itself while it is frozen, and keeps a copy in the machine's memory for that.
+"""
 
 import os
 import time
@@ -21,6 +24,20 @@ times["context"] = time.time()
 model = torch.randint(0, 256, (int(os.environ["MODEL_MIB"]) << 20,), dtype=torch.uint8, device="cuda")
 torch.cuda.synchronize()
 times["model"] = time.time()
+
+if os.environ.get("SLEEPS") == "true":
+    copy = model.cpu().pin_memory()
+
+    def on_sleep():
+        global model
+        model = None
+        torch.cuda.empty_cache()
+
+    def on_wake():
+        global model
+        model = copy.to("cuda")
+        torch.cuda.synchronize()
+
 
 SIZE = 8192
 FLOP = 2 * SIZE**3
