@@ -169,7 +169,7 @@ test('a start that was killed in the middle goes on where it ended', async () =>
   fault('*', { halfUntil: new Promise(() => {}) });
   const killed = new AbortController();
   const first = bring(openStore(), model, { signal: killed.signal });
-  await vi.waitFor(() => expect(begunBytes(model)).toBeGreaterThan(MB));
+  await vi.waitFor(() => expect(begunBytes(model)).toBeGreaterThan(MB), 20_000);
   killed.abort(new Error('killed'));
   await expect(first).rejects.toThrow('killed');
   const kept = begunBytes(model);
@@ -185,7 +185,7 @@ test('a fetch that was frozen while another took its place does not change what 
   const frozen = Promise.withResolvers<void>();
   fault('*', { halfUntil: frozen.promise });
   const first = bring(openStore(), model);
-  await vi.waitFor(() => expect(begunBytes(model)).toBeGreaterThan(MB));
+  await vi.waitFor(() => expect(begunBytes(model)).toBeGreaterThan(MB), 20_000);
   hub.faults.clear();
   const store = openStore();
   await bring(store, model);

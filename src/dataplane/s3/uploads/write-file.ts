@@ -10,7 +10,7 @@ import { S3Error } from '../s3-error.ts';
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_DSYNC } = constants;
 const ANYBODY = 0o666;
 /** So much is written before the disk is asked to keep up, so that the end of a large file need not wait for all of it. */
-const SYNC_BYTES = 16 * 2 ** 20;
+const SYNC_BYTES = 64 * 2 ** 20;
 /** Up to this size a file comes in one write, which synchronizes it: one call less. */
 const SMALL_BYTES = 2 ** 16;
 
