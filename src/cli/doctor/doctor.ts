@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
-import { access, constants, mkdir } from 'node:fs/promises';
+import { access, constants } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { availableParallelism, totalmem } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { DEFAULT_PATH } from '../../config/build-settings.ts';
 import type { Config } from '../../config/config.ts';
 import { messageOf } from '../../core/errors.ts';
+import { makeFolder } from '../../core/files/make-folder.ts';
 import { readDisk } from '../../core/files/read-disk.ts';
 import { useCatalog } from '../../domain/catalog/catalog.ts';
 import { readCatalogFile } from '../../domain/catalog/read-catalog-file.ts';
@@ -225,7 +226,7 @@ async function checkDisk(config: Config): Promise<Finding> {
   const folder = resolve(config.dataDir);
   try {
     const isThere = existsSync(folder); // if it is a mounted volume, its parent says nothing about it
-    if (!isThere) await mkdir(dirname(folder), { recursive: true });
+    if (!isThere) await makeFolder(dirname(folder));
     const place = isThere ? folder : dirname(folder);
     await access(place, constants.W_OK);
     const { freeBytes: free } = await readDisk(place);

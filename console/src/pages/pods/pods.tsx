@@ -14,7 +14,7 @@ const COLUMNS: Column<Pod>[] = [
   { title: 'Status', render: ({ status }) => <Status table={POD_STATUSES} value={status} /> },
   { title: 'Image', isSecondary: true, render: ({ image }) => <Truncated text={image} /> },
   { title: 'Hardware', isSecondary: true, render: (pod) => <Text size="sm">{describeHardware(pod)}</Text> },
-  { title: 'Cost per hour', render: ({ cost }) => <span className="figure">{formatUsd(cost)}</span> },
+  { title: 'Cost per hour', isNumber: true, render: ({ cost }) => formatUsd(cost) },
 ];
 const idOf = ({ id }: Pod) => id;
 const textOf = ({ id, name, image }: Pod) => `${id} ${name} ${image}`;
