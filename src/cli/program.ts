@@ -1,6 +1,6 @@
 import { Argument, Command, CommanderError, type ErrorOptions } from 'commander';
+import { readVersion } from '../core/files/read-version.ts';
 import { didYouMean } from '../core/text/closest.ts';
-import { readVersion } from '../core/version.ts';
 import { completionScript, findCandidates, SHELLS, type Shell } from './help/completion.ts';
 import { addExamples } from './help/examples.ts';
 import type { CliPieces } from './shared/cli-pieces.ts';
