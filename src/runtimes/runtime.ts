@@ -227,7 +227,7 @@ export interface Runtime {
   readonly groups: GroupNetworks;
   /** Null where the runtime itself limits the disks of workloads. */
   readonly disks: DiskMeter | null;
-  /** Null where nobody but Podyard ends workloads. */
+  /** Null where only Podyard ends workloads. */
   readonly evictions: EvictionGuard | null;
   /**
    * Returns where workloads reach this machine: the address to bind the worker API to, and the host for URLs. Creates what

@@ -235,7 +235,13 @@ describe('uploads', () => {
 
   test('lines whose refusal quotes a NUL, or half of a character, are rejected like others', async () => {
     const id = await create(idle);
-    const wrong = ['x\0y', '{"a":"👍"} 👍👍👍👍👍', '👍👍👍👍👍👍👍👍', ' 👍👍👍👍👍👍👍👍', '{"input":1,"policy":{"\\ud800\\u0000":1}}'];
+    const wrong = [
+      'x\0y',
+      '{"a":"👍"} 👍👍👍👍👍',
+      '👍👍👍👍👍👍👍👍',
+      ' 👍👍👍👍👍👍👍👍',
+      '{"input":1,"policy":{"\\ud800\\u0000":1}}',
+    ];
     const answer = await upload(`${idle}/batch/${id}/requests`, `${wrong.join('\n')}\n{"input":1}\n`);
     expect([answer.status, answer.body.linesReceived]).toEqual([200, 6]);
     const { rejections } = await get(idle, id);

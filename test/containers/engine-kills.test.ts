@@ -15,8 +15,8 @@ import { Api, until } from '../e2e/api.ts';
 import { podyard, run } from '../e2e/podyard-command.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { findProcesses } from '../find-processes.ts';
+import { ModelHub } from '../model-hub.ts';
 import { OwnEngine } from '../own-engine.ts';
-import { PublicHub } from '../public-hub.ts';
 import { describeWithEngine } from './container-engine.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -25,11 +25,11 @@ const NAME = 'acme/tiny';
 const SIZE = 2_000_000;
 
 describeWithEngine('an engine that is killed', () => {
-  let origin: PublicHub;
+  let origin: ModelHub;
   let engine: OwnEngine;
   let server: ServerProcess;
   beforeAll(async () => {
-    origin = await PublicHub.start();
+    origin = await ModelHub.start();
     origin.models.set(NAME, { files: { 'model.bin': randomBytes(SIZE) } });
     engine = await OwnEngine.start();
     const own = new Engine(engine.socketPath);
@@ -70,7 +70,7 @@ describeWithEngine('an engine that is killed', () => {
     const before = (await containers()).get(workerId);
 
     const half = Promise.withResolvers<void>();
-    origin.halfUntil = half.promise;
+    origin.faults.set('*', { halfUntil: half.promise });
     const starting = await api.createEndpoint({ name: 'starting', ...settings, workers: { min: 0, max: 1 } });
     await api.call('PUT', `/v2/serverless/${starting}/models`, { models: [{ source: `hf:${NAME}` }] });
     await api.patch(starting, { workers: { min: 1, max: 1 } });

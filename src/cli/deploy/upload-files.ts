@@ -5,15 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { bytesText } from '../../core/text/bytes-text.ts';
 import type { FolderEntry } from '../../domain/builds/build.ts';
 import { inPacks } from '../../domain/builds/packs.ts';
-import { type ApiClient, ApiRefusal } from '../shared/api-client.ts';
+import { AGAIN_MS, type ApiClient, ApiRefusal, AWAY_MS } from '../shared/api-client.ts';
 import type { CommandOutput } from '../shared/cli-pieces.ts';
 
 /** As many as the server receives from one user at once. */
 const AT_ONCE = 4;
 const BYTES = { 'content-type': 'application/octet-stream' };
-/** Between two attempts after the connection was cut, and for how long they are made without getting further. */
-const AGAIN_MS = 1_000;
-const AWAY_MS = 60_000;
 
 interface SentFile {
   path: string;

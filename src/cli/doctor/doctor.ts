@@ -1,13 +1,13 @@
-import { existsSync } from 'node:fs';
-import { access, constants } from 'node:fs/promises';
+import { lstat, mkdtemp, rmdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { availableParallelism, totalmem } from 'node:os';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { DEFAULT_PATH } from '../../config/build-settings.ts';
 import type { Config } from '../../config/config.ts';
 import { messageOf } from '../../core/errors.ts';
 import { makeFolder } from '../../core/files/make-folder.ts';
 import { readDisk } from '../../core/files/read-disk.ts';
+import { makeDataDir } from '../../db/make-data-dir.ts';
 import { useCatalog } from '../../domain/catalog/catalog.ts';
 import { readCatalogFile } from '../../domain/catalog/read-catalog-file.ts';
 import type { Gpu, GpuSource } from '../../runtimes/gpus/gpu.ts';
@@ -225,10 +225,10 @@ async function checkDisk(config: Config): Promise<Finding> {
   const what = 'data';
   const folder = resolve(config.dataDir);
   try {
-    const isThere = existsSync(folder); // if it is a mounted volume, its parent says nothing about it
-    if (!isThere) await makeFolder(dirname(folder));
-    const place = isThere ? folder : dirname(folder);
-    await access(place, constants.W_OK);
+    const isThere = await lstat(folder).then(() => true, () => false); // biome-ignore format: one thing
+    const place = isThere ? folder : dirname(folder); // if it is a mounted volume, its parent says nothing about it
+    await (isThere ? makeDataDir(folder) : makeFolder(place));
+    await rmdir(await mkdtemp(join(place, '.podyard-doctor-'))); // root may write to /proc, but make nothing there
     const { freeBytes: free } = await readDisk(place);
     if (free >= MIN_FREE_GIB * 2 ** 30) return { what, verdict: 'ok', found: `${folder}, ${gib(free)} free` };
     return {

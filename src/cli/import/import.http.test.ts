@@ -28,7 +28,7 @@ async function listen(listener: RequestListener): Promise<string> {
 }
 
 beforeAll(async () => {
-  hub = await ModelHub.start('org/model');
+  hub = await ModelHub.start(['org/model']);
   const capacity = { read: async () => ({ gpus: [], cpus: 8, memoryBytes: 2 ** 35 }) };
   [source, target] = await Promise.all([
     startRestApp({ capacity, hubUrl: hub.url }),
@@ -46,7 +46,7 @@ afterAll(async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   }
-  await Promise.all([source?.close(), target?.close(), hub?.stop()]);
+  await Promise.all([source?.close(), target?.close(), hub?.close()]);
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -390,7 +390,9 @@ test('endpoints with pools and types that this side has not, and records of anot
   expect(run.out).toMatch(new RegExp(`^endpoint\\s+some\\s+created\\s+\\w+\\s+${types}$`, 'm'));
   expect(run.out).toMatch(/^endpoint\s+none\s+skipped\s+-\s+this side has no GPU pool TPU_9000$/m);
   for (const name of ['broken', 'volumes', 'login']) {
-    expect(run.out).toMatch(new RegExp(`^endpoint\\s+${name}\\s+skipped\\s+-\\s+it is not what REST v2 describes$`, 'm'));
+    expect(run.out).toMatch(
+      new RegExp(`^endpoint\\s+${name}\\s+skipped\\s+-\\s+it is not what REST v2 describes$`, 'm'),
+    );
   }
   expect(run.out).toMatch(/^endpoint\s+red line\s+failed\s+-\s+Request validation failed/m);
   expect(run.out).not.toContain('\u001b');

@@ -2,7 +2,7 @@ import type { Actor, Admin } from '../access/actor.ts';
 
 /**
  * Who acts: a person with a session of the console, a key, Podyard itself on what a user owns, or the operator's tools, which have no
- * key. Unknown: nobody has the key that it came with.
+ * key. Unknown: the key does not exist.
  */
 export const ACTOR_KINDS = ['session', 'key', 'system', 'operator', 'unknown'] as const;
 type ActorKind = (typeof ACTOR_KINDS)[number];

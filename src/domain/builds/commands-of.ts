@@ -44,7 +44,7 @@ function serveCommand(recipe: Recipe): string[] {
   if (recipe.entry?.kind === 'handler') return command;
   const variables =
     recipe.language === 'python'
-      ? `PATH="$PWD/${VENV}/bin:$PATH" PYTHONPATH="$PWD/.podyard/python" PYTHONUNBUFFERED=1`
+      ? `PATH="$PWD/${VENV}/bin:$PATH" PYTHONPATH="$PWD/.podyard/python\${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1`
       : `PATH="$PWD/node_modules/.bin:$PATH" NODE_ENV=production`;
   return ['sh', '-c', `export ${variables}; exec "$@"`, 'podyard', ...command];
 }

@@ -129,7 +129,7 @@ export function valueAxis(props: {
   return { ...axis(color), width: 56, ticks, domain: [0, top], interval: 0, tickFormatter } as const;
 }
 
-export const CHART_MARGIN = { top: 6, right: 12, bottom: 0, left: 0 } as const;
+export const CHART_MARGIN = { top: 8, right: 12, bottom: 0, left: 0 } as const;
 
 /** A legend in the text color, in the order of the series, as wide as the chart. */
 export function chartLegend(color: string) {
