@@ -19,7 +19,7 @@ import { OwnEngine } from '../own-engine.ts';
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 });
 
 const MIB = 2 ** 20;
-/** What builds leave free. */
+/** Builds leave so much free. */
 const RESERVE_MIB = 2048;
 /** The exit status of a failed build. */
 const BUILD_FAILED = 9;
