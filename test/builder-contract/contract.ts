@@ -248,6 +248,16 @@ export function builderContract(name: string, makeBuilder: () => Promise<Builder
       expect(await under.read((await beside).built.image, 'note.txt')).toBe('beside');
     });
 
+    test('a build that is made again, as after a kill between its image and its record, is one image', async () => {
+      const { id, built } = await success('plain', { note: 'killed' });
+      await builder.tidy();
+      const again = await success('plain', { note: 'again', request: { id, image: built.image } });
+      expect(await under.read(built.image, 'note.txt')).toBe('again');
+      expect((await builder.list()).map(({ buildId }) => buildId)).toEqual([id]);
+      expect(again.built.image).toBe(built.image);
+      expect(await under.leftovers(id)).toEqual([]);
+    });
+
     test('tidy leaves the images of finished builds', async () => {
       const { built } = await success('plain');
       await builder.tidy();

@@ -10,7 +10,7 @@ export interface Watched extends BuildDisk {
   /** Marks the steps (step-groups.ts). */
   host: string;
   limits: BuildLimits;
-  /** Of the build among those that run. */
+  /** The place of the build among those that run. */
   place: number;
   /** Ends the build. */
   end(why: Failure): void;

@@ -128,6 +128,7 @@ class ProcessBuilder implements Builder {
     const { id, image, recipe } = request;
     const folder = this.#folderOf(id);
     const files = join(folder, 'files');
+    await removeFolder(folder); // a server that was killed had made the image, and not recorded it
     await mkdir(join(folder, 'home'), { recursive: true, mode: 0o700 });
     await cp(request.folder, files, { recursive: true, verbatimSymlinks: true, mode: constants.COPYFILE_FICLONE });
     const hasUv = findProgram('uv', this.#options.env.PATH) !== undefined;

@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process';
 import { mkdtemp, writeFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
 import { builderContract } from '../../../test/builder-contract/contract.ts';
 import { DOCKERFILE, ENDLESS, makeBase, writeDockerfile } from '../../../test/builder-contract/dockerfile-projects.ts';
@@ -228,5 +230,36 @@ describe.skipIf(!isThere)('with an engine and a registry', () => {
     expect(await namesInEngine()).toHaveLength(2);
     await builder.tidy();
     expect(await namesInEngine()).toEqual([]);
+  });
+
+  test('a process that is killed while it pushes leaves nothing once the next one has begun', async () => {
+    const installation = newId<string>();
+    const id = newId<string>();
+    const moduleAt = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);
+    const request = {
+      ...{
+        id,
+        image: `builds.podyard.internal/contract:${id.toLowerCase()}`,
+        folder: await folder(),
+        recipe: DOCKERFILE,
+      },
+      ...{ args: {}, secrets: {}, registries: {}, usesCache: true, cacheScope: 'a' },
+    };
+    const limits = { cpus: 1, memoryBytes: 1e9, timeoutMs: 100_000, maxImageBytes: 2e9 };
+    const script = `
+      const { Engine } = await import(${moduleAt('../../engine/engine.ts')});
+      const { createPushingBuilder } = await import(${moduleAt('./pushing-builder.ts')});
+      const options = { registry: ${JSON.stringify(place)}, installation: ${JSON.stringify(installation)}, isUsed: async () => false };
+      const builder = createPushingBuilder({ engine: new Engine(undefined), ...options });
+      const onEvent = ({ kind }) => kind === 'pushing' && setTimeout(() => process.kill(process.pid, 'SIGKILL'), 30);
+      const request = { ...${JSON.stringify(request)}, admitBase: async () => {}, prepareBase: async () => {} };
+      await builder.build(request, { limits: ${JSON.stringify(limits)}, onEvent, signal: new AbortController().signal });`;
+    const killed = promisify(execFile)(process.execPath, ['--input-type=module', '-e', script]);
+    await expect(killed).rejects.toMatchObject({ signal: 'SIGKILL' });
+    const next = open(installation);
+    await next.tidy();
+    expect(await namesInEngine()).toEqual([]);
+    for (const { buildId } of await next.list()) await next.remove(buildId); // it may have arrived: no record has it
+    expect(await next.list()).toEqual([]);
   });
 });
