@@ -159,6 +159,16 @@ test('files and folders are copied both ways, with permissions; what exists is n
   expect((await readdir(home)).filter((name) => name.startsWith('.podyard'))).toEqual([]);
 });
 
+test('a copy that fails on this machine, or of what is no file, says so', async () => {
+  const odd = join(home, 'odd');
+  await mkdir(odd);
+  await writeFile(Buffer.concat([Buffer.from(`${odd}/`), Buffer.of(0xff)]), ''); // a name that is not UTF-8
+  const unread = await run(['cp', odd, 'box:odd']);
+  expect([unread.status, unread.err]).toEqual([1, expect.stringContaining('the copy failed: ENOENT')]);
+  const device = await run(['cp', 'box:/dev/zero', join(home, 'zero')]);
+  expect([device.status, device.err]).toEqual([2, expect.stringContaining('/dev/zero is neither a file nor a folder')]);
+});
+
 test('with a terminal: keys, size, Ctrl-C, and the terminal is restored', { timeout: 30_000 }, async ({ skip }) => {
   skip(!hasTmux(), 'needs tmux');
   const socket = `podyard-${newId()}`;

@@ -5,6 +5,7 @@ import { lstat, readdir, readlink, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { pack as createPack, type Pack } from 'tar-stream';
+import { messageOf } from '../../core/errors.ts';
 import { makeFolder } from '../../core/files/make-folder.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { ApiClient } from '../shared/api-client.ts';
@@ -35,7 +36,7 @@ export async function copyThere(client: ApiClient, place: SessionPlace, from: st
     writeArchive(archive, from, info),
   ]).catch(async (error: Error) => {
     archive.destroy();
-    session.close();
+    session.abandon(messageOf(error));
     throw error;
   });
   try {
@@ -61,14 +62,16 @@ export async function copyHere(client: ApiClient, place: SessionPlace, from: str
   try {
     const unpacked = unpack(progress.count(session.output), part.path, (text) => output.note(`podyard: ${text}`)).catch(
       (error) => {
-        session.close();
+        session.abandon(messageOf(error));
         throw error;
       },
     );
     // Both must be over before the folder is removed.
     const failed = (await Promise.allSettled([finish(session), unpacked])).find(({ status }) => status === 'rejected');
     if (failed) throw (failed as PromiseRejectedResult).reason;
-    await rename(join(part.path, CONTENT), target);
+    const content = join(part.path, CONTENT);
+    if (!(await lstat(content).catch(() => null))) throw new UsageError(`${from} is neither a file nor a folder`);
+    await rename(content, target);
   } finally {
     progress.end();
     await part.remove();
