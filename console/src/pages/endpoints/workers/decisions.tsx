@@ -67,9 +67,9 @@ function DecisionDetails({ decision: { at, wanted, actions, inputs } }: { decisi
       <Hint size="xs">
         <RelativeTime at={at} /> · Target: {formatCount(wanted, 'worker')}
       </Hint>
-      <Stack gap={4} mt={4}>
+      <Stack gap={6} mt={4}>
         {shown.map(({ kind, workerId, reason }) => (
-          <Group key={kind + workerId} gap="xs">
+          <Group key={kind + workerId} gap="2px 8px">
             <Badge size="sm" tt="none" variant="dot" color={COLORS[kind] ?? 'gray'}>
               {enumLabel(kind)}
             </Badge>
