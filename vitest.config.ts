@@ -30,6 +30,8 @@ const GROUPS = {
   /** One cluster for all, after everything else. Most tests wait for its kubelet. */
   cluster: { groupOrder: 4, maxWorkers: MIXED },
   clusterAlone: { groupOrder: 5, maxWorkers: 1 },
+  /** They read how much of a GPU's memory is in use. */
+  gpu: { groupOrder: 6, maxWorkers: 1 },
 };
 
 /** A group's part of a project's settings. */
@@ -121,7 +123,7 @@ export default defineConfig({
         env: { DOCKER_HOST: `unix://${tmpdir()}/podyard-podman/podman.sock` },
       }),
       slowProject('release', 'whole', ['test/release/**/*.test.ts']),
-      slowProject('gpu', 'whole', ['test/gpu/**/*.test.ts']),
+      slowProject('gpu', 'gpu', ['test/gpu/**/*.test.ts']),
       slowProject('chaos', 'whole', ['test/chaos/**/*.test.ts']),
       slowProject('browser', 'browser', ['test/browser/**/*.test.ts']),
       clusterProject('cluster', 'cluster', {

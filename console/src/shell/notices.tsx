@@ -80,13 +80,7 @@ function VersionNotice() {
 }
 
 /** A banner above every page. */
-export function Notice(props: {
-  color: string;
-  icon: ReactNode;
-  title: string;
-  action: ReactNode;
-  children: ReactNode;
-}) {
+function Notice(props: { color: string; icon: ReactNode; title: string; action: ReactNode; children: ReactNode }) {
   return (
     <Group className="notice" data-color={props.color} gap="sm" justify="space-between">
       <Group gap="sm" wrap="nowrap" flex={1} miw="min(15rem, 100%)">
