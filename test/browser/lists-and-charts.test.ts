@@ -182,7 +182,7 @@ describe.skipIf(!hasBrowser)('lists, forms and charts', { timeout: 180_000 }, ()
       expect({ range, cut, over }).toEqual({ range, cut: [], over: [] });
       expect(times.length).toBeGreaterThan(10);
       for (const time of times)
-        expect(time).toMatch(range === '1h' ? /^\d+:\d0 [AP]M$/ : range === '24h' ? /^\d+:00 [AP]M$/ : /^\w+ \d+$/);
+        expect(time).toMatch(range === '1h' ? /^\d+:\d0\s[AP]M$/ : range === '24h' ? /^\d+:00\s[AP]M$/ : /^\w+ \d+$/);
     }
     await charts.close();
   });
