@@ -166,7 +166,7 @@ describe.skipIf(!hasBrowser)('lists, forms and charts', { timeout: 180_000 }, ()
     for (const range of ['1h', '24h', '7d', '30d']) {
       await open(`endpoints/${endpointId}?range=${range}`, charts);
       await charts.getByRole('button', { name: /^Show all/ }).click();
-      await charts.getByRole('img', { name: /^Cost over/ }).scrollIntoViewIfNeeded();
+      await charts.getByRole('img', { name: /^Cost over/ }).waitFor();
       await charts.locator('.recharts-xAxis-tick-labels text').first().waitFor();
       const { cut, over, times } = await charts.evaluate<{ cut: string[]; over: string[]; times: string[] }>(`(() => {
         const boxes = (axis) => [...axis.querySelectorAll('text')].map((one) => [one.textContent, one.getBoundingClientRect()]);
