@@ -83,10 +83,7 @@ describe.skipIf(!hasBrowser)('forms in the console', { timeout: 120_000 }, () =>
     );
     await signIn(other, server);
     await other.goto(`${server.url}/#/endpoints/new`);
-    await other
-      .getByRole('region', { name: 'Summary', exact: true })
-      .getByText('a worker, with the first job')
-      .waitFor();
+    await other.locator('.mantine-Pill-label').getByText('AMPERE_24', { exact: true }).waitFor();
     await other.close();
   });
 

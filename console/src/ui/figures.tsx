@@ -23,9 +23,12 @@ export function Figures({ figures }: { figures: readonly Figure[] }) {
             <Text size={isSentence(value) ? 'md' : 'xl'} fw={650} className="figure" lh={isSentence(value) ? 1.6 : 1.3}>
               {typeof value === 'number' ? formatNumber(value) : value}
               {note && (
-                <Text span size="xs" c="dimmed" fw={400} ml={6}>
-                  {note}
-                </Text>
+                <>
+                  {' '}
+                  <Text span size="xs" c="dimmed" fw={400}>
+                    {note}
+                  </Text>
+                </>
               )}
             </Text>
           )}

@@ -1,6 +1,5 @@
 import {
   Badge,
-  Button,
   Group,
   Paper,
   Progress,
@@ -14,7 +13,6 @@ import {
 } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
 import { api, unwrap } from '../../api/client.ts';
 import { DeleteButton } from '../../ui/confirm-delete.tsx';
 import { recordOptions } from '../../ui/forms/fields.ts';
@@ -24,6 +22,7 @@ import { EmptyNote, Loaded } from '../../ui/page.tsx';
 import { formatPercent, formatUsd } from '../../ui/text/format.ts';
 import { Name } from '../../ui/text/record-name.tsx';
 import { visibleText } from '../../ui/text/visible-text.ts';
+import { useFirst } from '../../ui/use-first.tsx';
 import {
   type Budget,
   type BudgetForm,
@@ -74,8 +73,7 @@ export function Budgets({ isAll }: { isAll: boolean }) {
 const SHOWN_FIRST = 8;
 
 function BudgetCards({ budgets, isAll }: { budgets: readonly Budget[]; isAll: boolean }) {
-  const [hasMore, setMore] = useState(false);
-  const shown = hasMore ? budgets : budgets.slice(0, SHOWN_FIRST);
+  const [shown, more] = useFirst(budgets, SHOWN_FIRST);
   return (
     <>
       <SimpleGrid cols={{ base: 1, sm: 2, md: 3, xl: 4 }} spacing="sm">
@@ -83,11 +81,7 @@ function BudgetCards({ budgets, isAll }: { budgets: readonly Budget[]; isAll: bo
           <BudgetCard key={budget.id} budget={budget} isAll={isAll} />
         ))}
       </SimpleGrid>
-      {shown.length < budgets.length && (
-        <Button variant="subtle" size="compact-sm" style={{ alignSelf: 'start' }} onClick={() => setMore(true)}>
-          Show all {budgets.length}
-        </Button>
-      )}
+      {more}
     </>
   );
 }

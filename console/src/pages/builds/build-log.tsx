@@ -1,10 +1,10 @@
 import { Button, Group, Stack, Title } from '@mantine/core';
-import { useLocalStorage } from '@mantine/hooks';
 import { IconDownload, IconTextWrap } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { LiveBadge } from '../../ui/live-badge.tsx';
 import { LogBox } from '../../ui/logs/log-box.tsx';
+import { useLineWrap } from '../../ui/logs/use-line-wrap.ts';
 import type { LogConnection } from '../../ui/logs/use-log.ts';
 import { saveFile } from '../../ui/save-file.ts';
 import { type Build, failureOf } from './build-values.ts';
@@ -15,7 +15,7 @@ export function BuildLog({ build }: { build: Build }) {
   const queries = useQueryClient();
   const log = useBuildLog(build.id, () => void queries.invalidateQueries({ queryKey: ['build', build.id] }));
   const [isFollowing, setFollowing] = useState(true);
-  const [isWrapped, setWrapped] = useLocalStorage({ key: 'podyard-log-wrap', defaultValue: false });
+  const [isWrapped, setWrapped] = useLineWrap();
   const failure = build.status === 'FAILED' && build.reason !== null ? failureOf(build.reason) : null;
   return (
     <Stack gap="xs" component="section" aria-label="Output">

@@ -1,12 +1,12 @@
-import { Anchor, Button, Paper, Skeleton, Text, Title } from '@mantine/core';
+import { Anchor, Paper, Skeleton, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
 import { Link } from 'react-router';
 import { api, unwrap } from '../../api/client.ts';
 import { installationQuery } from '../../api/queries.ts';
 import { Name } from '../../ui/text/record-name.tsx';
 import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
 import { visibleText } from '../../ui/text/visible-text.ts';
+import { useFirst } from '../../ui/use-first.tsx';
 import { type AttentionItem, attentionItems } from './attention.ts';
 import { EndpointName, useEndpointNames } from './endpoint-names.tsx';
 
@@ -15,7 +15,7 @@ const SHOWN_FIRST = 6;
 
 /** The list of what needs attention, or one line that nothing does. */
 export function AttentionList({ items }: { items: readonly AttentionItem[] | undefined }) {
-  const [isAll, setAll] = useState(false);
+  const [shown, more] = useFirst(items ?? [], SHOWN_FIRST);
   if (items === undefined) return <Skeleton h={42} role="group" aria-busy="true" aria-label="Loading" />;
   if (items.length === 0) {
     return (
@@ -25,7 +25,6 @@ export function AttentionList({ items }: { items: readonly AttentionItem[] | und
       </p>
     );
   }
-  const shown = isAll ? items : items.slice(0, SHOWN_FIRST);
   return (
     <section aria-labelledby="attention">
       <Title order={2} size="h4" id="attention" mb="xs">
@@ -36,11 +35,7 @@ export function AttentionList({ items }: { items: readonly AttentionItem[] | und
           <Item key={item.key} item={item} />
         ))}
       </Paper>
-      {items.length > shown.length && (
-        <Button variant="subtle" size="compact-sm" mt="xs" onClick={() => setAll(true)}>
-          Show all {items.length}
-        </Button>
-      )}
+      {more}
     </section>
   );
 }

@@ -101,6 +101,7 @@ function usageColumn(name: 'endpoints' | 'pods' | 'workers' | 'gpus'): Column<Us
   return {
     title: name === 'gpus' ? 'GPUs' : enumLabel(name),
     isNumber: true,
+    isWide: name === 'gpus',
     sortKey: name,
     sortValue: ({ usage }) => usage[name],
     render: ({ usage, limits }) => <Use text={useText(name, usage[name], limits[name])} />,

@@ -1,5 +1,4 @@
 import { Button, Group, Stack } from '@mantine/core';
-import { useLocalStorage } from '@mantine/hooks';
 import { useMemo, useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { ErrorAlert } from '../error-alert.tsx';
@@ -14,6 +13,7 @@ import {
   writeFilter,
 } from './log-filter.ts';
 import { LogActions, LogFilters } from './log-toolbar.tsx';
+import { useLineWrap } from './use-line-wrap.ts';
 import { type LogState, useLog } from './use-log.ts';
 
 interface LogViewProps {
@@ -31,7 +31,7 @@ export function LogView({ place, filter, onFilter, marked }: LogViewProps) {
   const log = useLog(place, query);
   const [isFollowing, setFollowing] = useState(true);
   const [isPaused, setPaused] = useState(false);
-  const [isWrapped, setWrapped] = useLocalStorage({ key: 'podyard-log-wrap', defaultValue: false });
+  const [isWrapped, setWrapped] = useLineWrap();
   const pause = (paused: boolean) => {
     setPaused(paused);
     log.buffer.pause(paused);

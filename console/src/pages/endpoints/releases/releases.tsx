@@ -1,6 +1,6 @@
 import { Anchor, Badge, Button, Code, Group, Paper, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect } from 'react';
+import { type ReactNode, useEffect } from 'react';
 import { Link } from 'react-router';
 import { api, type Schemas, unwrap } from '../../../api/client.ts';
 import { Hint } from '../../../ui/hint.tsx';
@@ -9,6 +9,7 @@ import { Loaded } from '../../../ui/page.tsx';
 import { formatCount } from '../../../ui/text/format.ts';
 import { Name } from '../../../ui/text/record-name.tsx';
 import { RelativeTime } from '../../../ui/text/relative-time-view.tsx';
+import { useFirst } from '../../../ui/use-first.tsx';
 import type { EndpointTabProps } from '../endpoint-tab-props.ts';
 import { diffValue, digestText, variableChanges } from './release-text.ts';
 import { RolloutPanel } from './rollout-panel.tsx';
@@ -27,19 +28,34 @@ export function Releases({ endpoint, snapshot }: EndpointTabProps) {
       {({ releases, endpointVersion, images }) => (
         <Stack>
           {snapshot && <RolloutPanel endpointId={id} snapshot={snapshot} />}
-          {releases.map((release) => (
-            <ReleaseCard
-              key={release.id}
-              release={release}
-              image={images.find(({ releaseId }) => releaseId === release.id)}
-              isLatest={release.version === endpointVersion}
-              isBusy={rollback.isPending}
-              onRollback={() => rollback.mutate(release)}
-            />
-          ))}
+          <ReleaseCards
+            releases={releases}
+            card={(release) => (
+              <ReleaseCard
+                key={release.id}
+                release={release}
+                image={images.find(({ releaseId }) => releaseId === release.id)}
+                isLatest={release.version === endpointVersion}
+                isBusy={rollback.isPending}
+                onRollback={() => rollback.mutate(release)}
+              />
+            )}
+          />
         </Stack>
       )}
     </Loaded>
+  );
+}
+
+const RELEASES_FIRST = 20;
+
+function ReleaseCards(props: { releases: readonly Release[]; card: (release: Release) => ReactNode }) {
+  const [shown, more] = useFirst(props.releases, RELEASES_FIRST);
+  return (
+    <>
+      {shown.map(props.card)}
+      {more}
+    </>
   );
 }
 

@@ -8,6 +8,7 @@ import { formatCount } from '../../../ui/text/format.ts';
 import { enumLabel } from '../../../ui/text/labels.ts';
 import { splitReason } from '../../../ui/text/reason.ts';
 import { RelativeTime } from '../../../ui/text/relative-time-view.tsx';
+import { useFirst } from '../../../ui/use-first.tsx';
 import type { EndpointTabProps } from '../endpoint-tab-props.ts';
 
 type Decision = Schemas['DecisionList']['decisions'][number];
@@ -56,15 +57,19 @@ export function Decisions({ endpoint, snapshot }: EndpointTabProps) {
   );
 }
 
+/** A roll-out of hundreds of workers is one decision. */
+const ACTIONS_FIRST = 10;
+
 function DecisionDetails({ decision: { at, wanted, actions, inputs } }: { decision: Decision }) {
+  const [shown, more] = useFirst(actions, ACTIONS_FIRST);
   return (
     <>
       <Hint size="xs">
         <RelativeTime at={at} /> · Target: {formatCount(wanted, 'worker')}
       </Hint>
-      <Stack gap={4} mt={4}>
-        {actions.map(({ kind, workerId, reason }) => (
-          <Group key={kind + workerId} gap="xs">
+      <Stack gap={6} mt={4}>
+        {shown.map(({ kind, workerId, reason }) => (
+          <Group key={kind + workerId} gap="2px 8px">
             <Badge size="sm" tt="none" variant="dot" color={COLORS[kind] ?? 'gray'}>
               {enumLabel(kind)}
             </Badge>
@@ -73,6 +78,7 @@ function DecisionDetails({ decision: { at, wanted, actions, inputs } }: { decisi
             <Output text={splitReason(reason).output} />
           </Group>
         ))}
+        {more}
       </Stack>
       {Object.keys(inputs).length > 0 && (
         <details>
